@@ -43,6 +43,9 @@ const (
 	// The circuit of a model, of the process that runs the step, opens, lets a call probe
 	// or closes. While it is open the model is not called, and the step waits.
 	EventModelCircuit EventType = "model_circuit"
+	// The request of the step does not begin like the one before it, so that nothing which
+	// the provider has kept of that is of use.
+	EventPrefixChanged EventType = "prefix_changed"
 	// The model failed before the arguments were complete: the call is void.
 	EventToolCallCancel EventType = "tool_call_cancel"
 	// The model has said its turn. Placed.
@@ -126,9 +129,12 @@ type Event struct {
 
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // tool_call_done: see [ToolResult]
 
-	Failed int    `json:"failed,omitempty"` // inference_retry, inference_failed, model_switch: calls of the model that failed so far
-	Wait   int64  `json:"wait,omitempty"`   // inference_retry, model_circuit: milliseconds until the next one
-	Reason string `json:"reason,omitempty"` // inference_retry, inference_failed, model_switch: kind of the failure, see model.ErrorKind; of model_switch also "circuit_open"
+	Failed int   `json:"failed,omitempty"` // inference_retry, inference_failed, model_switch: calls of the model that failed so far
+	Wait   int64 `json:"wait,omitempty"`   // inference_retry, model_circuit: milliseconds until the next one
+	// Reason is, of inference_retry, inference_failed and model_switch, the kind of the
+	// failure, see model.ErrorKind, or of model_switch circuit_open; of prefix_changed, what
+	// has changed: model, tools, system, context, summary, cut or results.
+	Reason string `json:"reason,omitempty"`
 
 	// Model is the provider's name of the model that said the turn, of inference_complete;
 	// the id that specs call it by, of model_switch, whose From is that of the model that

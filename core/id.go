@@ -165,6 +165,15 @@ func (k ThreadKey) Check() error {
 	return CheckName("thread id", k.Thread)
 }
 
+// WakeKind says what a wake-up is for.
+type WakeKind string
+
+// The kinds of wake-ups. A program that does not know a kind looks for work.
+const (
+	WakeWork    WakeKind = ""        // the thread may have work, which somebody is to claim
+	WakeCompact WakeKind = "compact" // the thread's newest turn asks for a summary, which needs no claim
+)
+
 // WakeUp is the body of a mailbox message: a hint that a thread may have work.
 // It may be lost, doubled, late or forged; it costs at most one useless claim.
 type WakeUp struct {
@@ -172,6 +181,8 @@ type WakeUp struct {
 	Thread   string `json:"thread"`
 	Dispatch ID     `json:"dispatch"`
 	Epoch    uint64 `json:"epoch"`
+	// Kind is what the hint is for; empty: work.
+	Kind WakeKind `json:"kind,omitempty"`
 	// Tries is how often the hint came back because its receiver was too old a
 	// program for the thread's records.
 	Tries int `json:"tries,omitempty"`

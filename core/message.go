@@ -110,6 +110,41 @@ func (m Message) Text() string {
 	return b.String()
 }
 
+// Window says what a model was shown of a thread when it said a turn. It stands in the
+// turn's record, and the next step begins with it: what a request holds follows from
+// the log, whichever process makes it, and its beginning stays the same until a step
+// cuts again. Sequences are those of the log; 0: there is none.
+type Window struct {
+	First uint64 `json:"first,omitempty"` // of the oldest message that was shown; 0: all were
+	Short uint64 `json:"short,omitempty"` // large results before it were shown as references
+	// Summary is the closed turn up to which a summary stood for what was said. It is
+	// before First.
+	Summary uint64 `json:"summary,omitempty"`
+	// Opening is what the run was asked first, which is shown before First when that has
+	// moved past it; later runs show it too, until they cut.
+	Opening uint64 `json:"opening,omitempty"`
+	Compact uint64 `json:"compact,omitempty"` // the closed turn up to which a summary is asked for
+	Skipped uint64 `json:"skipped,omitempty"` // the last such turn of which none was made
+
+	Estimate int `json:"estimate,omitempty"` // of the request, in tokens, as it is reckoned from its bytes
+	Tokens   int `json:"tokens,omitempty"`   // of the request, as the provider counts them; 0: it did not say
+
+	// Prefix are hashes of what stands before the conversation in the request, by
+	// [PrefixPart].
+	Prefix [3]uint32 `json:"prefix,omitzero"`
+}
+
+// PrefixPart is a part of a request that stands before the conversation: an index of
+// [Window.Prefix].
+type PrefixPart int
+
+// The parts, in the order of the request.
+const (
+	PrefixTools   PrefixPart = iota // the tools that are offered
+	PrefixSystem                    // the system prompt, and what plugins add to it
+	PrefixContext                   // context messages before the conversation
+)
+
 // UserMessage returns a message of one text block.
 func UserMessage(id, text string) Message {
 	return Message{ID: id, Role: RoleUser, Content: []Block{{Type: BlockText, Text: text}}}

@@ -102,6 +102,8 @@ func (e *Encoder) Encode(in core.Event) ([][]byte, error) {
 		e.custom("reveille.model_switch", modelSwitch{in.From, in.Model, in.Reason, in.Failed})
 	case core.EventModelCircuit:
 		e.custom("reveille.model_circuit", modelCircuit{in.Model, in.Status, in.Wait})
+	case core.EventPrefixChanged:
+		e.custom("reveille.prefix_changed", changed{in.Reason})
 	case core.EventStateSnapshot:
 		e.stateSnapshot(in)
 	case core.EventStateDelta:
@@ -135,6 +137,10 @@ type modelCircuit struct {
 	Model string `json:"model"`
 	State string `json:"state"`
 	Wait  int64  `json:"wait,omitempty"` // milliseconds
+}
+
+type changed struct {
+	Reason string `json:"reason"`
 }
 
 // Fail returns the payloads that end a stream which cannot go on, as Encode does.

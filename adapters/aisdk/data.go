@@ -48,6 +48,11 @@ func (e *Encoder) inference(event core.Event) {
 	e.data("data-inference-complete", told)
 }
 
+// changed is the data of data-prefix-changed.
+type changed struct {
+	Reason string `json:"reason"`
+}
+
 // retry is the data of data-inference-retry.
 type retry struct {
 	Failed int    `json:"failed"`

@@ -65,7 +65,8 @@
 // durationMs} behind each turn, data-inference-retry {failed, waitMs, reason} when a
 // model that failed is called again, data-model-switch {from, model, reason, failed} when
 // another one of its pool goes on, and data-model-circuit {model, state, waitMs} when the
-// process leaves a model alone that fails too often.
+// process leaves a model alone that fails too often, and data-prefix-changed {reason} when a
+// request does not begin like the one before it.
 //
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and refuses unknown routes.

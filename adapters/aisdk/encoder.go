@@ -102,6 +102,8 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.modelSwitch(event)
 	case core.EventModelCircuit:
 		e.modelCircuit(event)
+	case core.EventPrefixChanged:
+		e.data("data-prefix-changed", changed{event.Reason})
 	case core.EventStateSnapshot:
 		e.data("data-state-snapshot", event.Snapshot)
 	case core.EventStateDelta:

@@ -90,6 +90,7 @@ var keys600 = map[string]string{
 	"data-model-switch":       "data | transient",
 	"data-model-circuit":      "data | transient",
 	"data-inference-complete": "data | transient",
+	"data-prefix-changed":     "data | transient",
 	"data-run-info":           "data | transient",
 	"start":                   "| messageId",
 	"finish":                  "finishReason",

@@ -21,7 +21,7 @@ type batch struct {
 	discarded  int // messages that are no wake-up
 }
 
-// delivery is what a batch says about one thread.
+// delivery is what a batch says about one thread, in wake-ups of one kind.
 type delivery struct {
 	wake     core.WakeUp // see merge
 	messages []string    // ids; they succeed or fail together
@@ -30,7 +30,11 @@ type delivery struct {
 
 func readBatch(event events.SQSEvent, log *slog.Logger) batch {
 	b := batch{messages: len(event.Records)}
-	byThread := make(map[core.ThreadKey]*delivery, len(event.Records))
+	type about struct {
+		thread core.ThreadKey
+		kind   core.WakeKind
+	}
+	byThread := make(map[about]*delivery, len(event.Records))
 	for _, message := range event.Records {
 		wake, err := readWakeUp(message.Body)
 		if err != nil {
@@ -38,10 +42,10 @@ func readBatch(event events.SQSEvent, log *slog.Logger) batch {
 			log.Warn("message is no wake-up, discarded", "message", message.MessageId, "error", err)
 			continue
 		}
-		d := byThread[wake.Key()]
+		d := byThread[about{wake.Key(), wake.Kind}]
 		if d == nil {
 			d = &delivery{wake: wake}
-			byThread[wake.Key()] = d
+			byThread[about{wake.Key(), wake.Kind}] = d
 			b.deliveries = append(b.deliveries, d)
 		} else {
 			d.wake = merge(d.wake, wake)

@@ -161,14 +161,21 @@ func TestHintsOfAThreadBecomeOne(t *testing.T) {
 	tests := []struct {
 		name                string
 		first, second, want core.WakeUp
+		also                *core.WakeUp
 	}{
-		{"the later epoch", hint(2, 0, false), hint(3, 0, false), hint(3, 0, false)},
-		{"whatever comes first", hint(3, 0, false), hint(2, 0, false), hint(3, 0, false)},
-		{"one that the sweep did not send", hint(0, 0, true), hint(0, 0, false), hint(0, 0, false)},
-		{"also when its epoch is earlier", hint(1, 0, true), hint(0, 0, false), hint(1, 0, false)},
-		{"the sweep's when there is no other", hint(0, 0, true), hint(0, 0, true), hint(0, 0, true)},
-		{"the one with most tries left", hint(1, 5, false), hint(1, 2, false), hint(1, 2, false)},
+		{"the later epoch", hint(2, 0, false), hint(3, 0, false), hint(3, 0, false), nil},
+		{"whatever comes first", hint(3, 0, false), hint(2, 0, false), hint(3, 0, false), nil},
+		{"one that the sweep did not send", hint(0, 0, true), hint(0, 0, false), hint(0, 0, false), nil},
+		{"also when its epoch is earlier", hint(1, 0, true), hint(0, 0, false), hint(1, 0, false), nil},
+		{"the sweep's when there is no other", hint(0, 0, true), hint(0, 0, true), hint(0, 0, true), nil},
+		{"the one with most tries left", hint(1, 5, false), hint(1, 2, false), hint(1, 2, false), nil},
 	}
+	summary := core.WakeUp{Tenant: "acme", Thread: "a", Kind: core.WakeCompact}
+	tests = append(tests, struct {
+		name                string
+		first, second, want core.WakeUp
+		also                *core.WakeUp
+	}{"two of different kinds stay two", hint(2, 0, false), summary, hint(2, 0, false), &summary})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []core.WakeUp
@@ -187,7 +194,11 @@ func TestHintsOfAThreadBecomeOne(t *testing.T) {
 			if _, err := handle(t.Context(), event); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]core.WakeUp{tt.want}, got); diff != "" {
+			want := []core.WakeUp{tt.want}
+			if tt.also != nil {
+				want = append(want, *tt.also)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
 		})

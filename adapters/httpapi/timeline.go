@@ -23,6 +23,7 @@ type runStep struct {
 	Usage     *core.Usage     `json:"usage,omitempty"`
 	Duration  int64           `json:"duration_ms,omitempty"` // of the calls of the model whose words it has
 	Retries   int             `json:"retries,omitempty"`     // calls of the model that failed before
+	Shown     *stepWindow     `json:"shown,omitempty"`       // what the model was shown of the thread
 	Text      string          `json:"text,omitempty"`
 	Reasoning string          `json:"reasoning,omitempty"`
 	Failed    *stepFailure    `json:"failed,omitempty"` // its inference failed for good, and the run went on
@@ -35,6 +36,16 @@ type stepFailure struct {
 	Reason string `json:"reason"`
 	Detail string `json:"detail,omitempty"`
 	Calls  int    `json:"calls,omitempty"` // of the model that failed
+}
+
+// stepWindow says what a model was shown of the thread, by sequences of its log.
+type stepWindow struct {
+	First     uint64 `json:"first,omitempty"`     // the oldest message; what is before it was left out; absent: nothing was
+	Opening   uint64 `json:"opening,omitempty"`   // what the run was asked, shown all the same
+	Shortened uint64 `json:"shortened,omitempty"` // large results before it were shortened
+	Summary   uint64 `json:"summary,omitempty"`   // a summary stood for what was said up to it
+	Estimate  int    `json:"estimate,omitempty"`  // of the request, in tokens
+	Tokens    int    `json:"tokens,omitempty"`    // of the request, as the provider counts them
 }
 
 // stepCall is a tool call of a step.
@@ -105,6 +116,9 @@ func stepOf(s runtime.Step) runStep {
 	}
 	if f := s.Failed; f != nil {
 		step.Failed = &stepFailure{Reason: f.Kind, Detail: f.Text, Calls: f.Calls}
+	}
+	if w := s.Window; w != nil {
+		step.Shown = &stepWindow{First: w.First, Opening: w.Opening, Shortened: w.Short, Summary: w.Summary, Estimate: w.Estimate, Tokens: w.Tokens}
 	}
 	if t := s.Totals; t != nil {
 		step.Totals = &stepTotals{Steps: t.Steps, Usage: t.Usage}

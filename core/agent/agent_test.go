@@ -207,8 +207,8 @@ func TestNewRegistryFindsBrokenParts(t *testing.T) {
 		{"an id twice", parts(good, good), `agent "a" is given twice`},
 		{"no such model", with(func(s *agent.Spec) { s.Model = "big" }), `resolving agent "a": model "big" not found, known are: own, small`},
 		{"no such plugin", with(func(s *agent.Spec) { s.Plugins = []string{"search", "x"} }), `resolving agent "a": plugin "x" not found, known are: search`},
-		{"no such allowed tool", with(func(s *agent.Spec) { s.AllowedTools = []string{"x"} }), `resolving agent "a": tool "x" not found, known are: drop, read, write`},
-		{"no such excluded tool", with(func(s *agent.Spec) { s.ExcludedTools = []string{"Drop"} }), `resolving agent "a": tool "Drop" not found, known are: drop, read, write`},
+		{"no such allowed tool", with(func(s *agent.Spec) { s.AllowedTools = []string{"x"} }), `resolving agent "a": tool "x" not found, known are: drop, read, read_result, write`},
+		{"no such excluded tool", with(func(s *agent.Spec) { s.ExcludedTools = []string{"Drop"} }), `resolving agent "a": tool "Drop" not found, known are: drop, read, read_result, write`},
 		{"a choice of a tool that is excluded", with(func(s *agent.Spec) {
 			s.ToolChoice, s.ExcludedTools = model.ToolChoice{Mode: model.ToolNamed, Name: "drop"}, []string{"drop"}
 		}), `resolving agent "a": tool_choice: tool "drop" not found, known are: read, write`},
@@ -222,8 +222,8 @@ func TestNewRegistryFindsBrokenParts(t *testing.T) {
 		{"a plugin that is a nil pointer", also(func(p *agent.Parts) { p.Plugins = []plugin.Plugin{(*pointer)(nil)} }), `Parts.Plugins[0]: id of a plugin of type *agent_test.pointer: panic: runtime error: invalid memory address or nil pointer dereference`},
 		{"a plugin that no agent names", also(func(p *agent.Parts) { p.Plugins = append(p.Plugins, bringer{"search", "x"}) }), `plugin "search" is named by no agent`},
 		{"no such delegate", with(func(s *agent.Spec) { s.Delegates = []string{"a", "x"} }), `resolving agent "a": delegate agent "x" not found, known are: a`},
-		{"a pattern for a name", with(func(s *agent.Spec) { s.ExcludedTools = []string{"d*"} }), `resolving agent "a": tool "d*" not found, known are: drop, read, write; patterns belong into excluded_tool_patterns`},
-		{"a permission rule for a name", with(func(s *agent.Spec) { s.AllowedTools = []string{"read(a*)"} }), `resolving agent "a": tool "read(a*)" not found, known are: drop, read, write; what depends on a call's arguments belongs into the section permission`},
+		{"a pattern for a name", with(func(s *agent.Spec) { s.ExcludedTools = []string{"d*"} }), `resolving agent "a": tool "d*" not found, known are: drop, read, read_result, write; patterns belong into excluded_tool_patterns`},
+		{"a permission rule for a name", with(func(s *agent.Spec) { s.AllowedTools = []string{"read(a*)"} }), `resolving agent "a": tool "read(a*)" not found, known are: drop, read, read_result, write; what depends on a call's arguments belongs into the section permission`},
 		{"a pattern that is none", with(func(s *agent.Spec) { s.AllowedToolPatterns = []string{"r*", "x\\"} }), `agent "a": allowed_tool_patterns[1]: pattern "x\\" ends in a single backslash, \\ stands for one`},
 		{"an empty pattern", with(func(s *agent.Spec) { s.ExcludedToolPatterns = []string{""} }), `agent "a": excluded_tool_patterns[0]: pattern is empty`},
 		{"no such default agent", also(func(p *agent.Parts) { p.Default = "b" }), `default agent "b" not found, known are: a`},

@@ -198,12 +198,12 @@ func TestPluginsWithoutAgentsAreNoError(t *testing.T) {
 
 func TestWhereAnEntryThatIsNoToolBelongs(t *testing.T) {
 	tests := []struct{ entry, want string }{
-		{"rm", `resolving agent "a": tool "rm" not found, known are: drop, read, write`},
-		{"read)", `resolving agent "a": tool "read)" not found, known are: drop, read, write`},
-		{"(read)", `resolving agent "a": tool "(read)" not found, known are: drop, read, write`},
-		{"read(x", `resolving agent "a": tool "read(x" not found, known are: drop, read, write`},
-		{"read(*)", `resolving agent "a": tool "read(*)" not found, known are: drop, read, write; what depends on a call's arguments belongs into the section permission`},
-		{"re*", `resolving agent "a": tool "re*" not found, known are: drop, read, write; patterns belong into excluded_tool_patterns`},
+		{"rm", `resolving agent "a": tool "rm" not found, known are: drop, read, read_result, write`},
+		{"read)", `resolving agent "a": tool "read)" not found, known are: drop, read, read_result, write`},
+		{"(read)", `resolving agent "a": tool "(read)" not found, known are: drop, read, read_result, write`},
+		{"read(x", `resolving agent "a": tool "read(x" not found, known are: drop, read, read_result, write`},
+		{"read(*)", `resolving agent "a": tool "read(*)" not found, known are: drop, read, read_result, write; what depends on a call's arguments belongs into the section permission`},
+		{"re*", `resolving agent "a": tool "re*" not found, known are: drop, read, read_result, write; patterns belong into excluded_tool_patterns`},
 	}
 	for _, test := range tests {
 		_, err := agent.NewRegistry(parts(agent.Spec{ID: "a", Model: "small", ExcludedTools: []string{test.entry}}))

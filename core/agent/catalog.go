@@ -124,7 +124,7 @@ func (s *Spec) gone(own []tool.Tool, registered map[string]tool.Tool) (names []s
 		named = append(named, s.ToolChoice.Name)
 	}
 	for _, name := range named {
-		if registered[name] == nil && !slices.ContainsFunc(own, func(t tool.Tool) bool { return t.Spec().Name == name }) {
+		if registered[name] == nil && name != tool.ReadResult && !slices.ContainsFunc(own, func(t tool.Tool) bool { return t.Spec().Name == name }) {
 			names = append(names, name)
 		}
 	}

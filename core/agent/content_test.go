@@ -260,7 +260,7 @@ func TestContentThatCannotBeResolved(t *testing.T) {
 		{"no such model in code", `{"spec":{"id":"a","model":"large"}}`, `resolving agent "a": model "large" not found, known are: small`, core.CodeNotFound},
 		{"no such adapter", `{"spec":{"id":"a","model":"m"},"models":[{"id":"m","provider":"p","upstream_model":"u"}],"providers":[{"id":"p","adapter":"v"}]}`,
 			`resolving agent "a": model "m": provider "p": adapter "v" not found, known are: none`, core.CodeNotFound},
-		{"an excluded tool that is gone", `{"spec":{"id":"a","model":"small","excluded_tools":["drop"]}}`, `resolving agent "a": tool "drop" not found, known are: read`, core.CodeNotFound},
+		{"an excluded tool that is gone", `{"spec":{"id":"a","model":"small","excluded_tools":["drop"]}}`, `resolving agent "a": tool "drop" not found, known are: read, read_result`, core.CodeNotFound},
 		{"an allowed tool that is gone", `{"spec":{"id":"a","model":"small","allowed_tools":["drop"]}}`, `<nil>`, ""},
 		{"patterns of tools that are gone, strictly", `{"spec":{"id":"a","model":"small","allowed_tool_patterns":["x*"],"strict":true}}`, `<nil>`, ""},
 		{"a delegate that is gone", `{"spec":{"id":"a","model":"small","delegates":["b"]}}`, `<nil>`, ""},

@@ -1,5 +1,10 @@
 package agent
 
+import (
+	"cmp"
+	"math"
+)
+
 // CompactionMode says how much of a conversation a compaction leaves raw.
 type CompactionMode string
 
@@ -11,10 +16,23 @@ const (
 	CompactToSafeFrontier CompactionMode = "compact_to_safe_frontier"
 )
 
+// Compaction says when the summary is made that stands for older messages.
+type Compaction string
+
+// The kinds of compaction.
+const (
+	// CompactOff: never.
+	CompactOff Compaction = "off"
+	// CompactBackground: beside the run, which goes on meanwhile; the first step that
+	// finds the summary uses it.
+	CompactBackground Compaction = "background"
+	// CompactInline: by the step that needs it, before its inference, which waits.
+	CompactInline Compaction = "inline"
+)
+
 // ContextWindowPolicy says how much of a conversation a model is shown, in tokens,
 // and when older messages are summarised. A field that says nothing (nil or 0) is
-// its default. Today it is data: it is checked and stored with the agent, and
-// window and compaction do not read it yet.
+// its default. What the model takes bounds it: a request and the turn fit its window.
 type ContextWindowPolicy struct {
 	MaxContextTokens  int   `json:"max_context_tokens,omitempty"`  // 0 is 200,000
 	MaxOutputTokens   int   `json:"max_output_tokens,omitempty"`   // kept free for the turn; 0 is 16,384
@@ -22,10 +40,23 @@ type ContextWindowPolicy struct {
 	EnablePromptCache *bool `json:"enable_prompt_cache,omitempty"` // nil is true
 	// AutocompactThreshold is the size, in tokens, from which on a conversation is
 	// compacted; 0: never.
-	AutocompactThreshold        int            `json:"autocompact_threshold,omitempty"`
+	AutocompactThreshold int `json:"autocompact_threshold,omitempty"`
+	// Compaction is who makes the summary; empty: background where there is a threshold,
+	// off where there is none.
+	Compaction                  Compaction     `json:"compaction,omitempty"`
 	CompactionMode              CompactionMode `json:"compaction_mode,omitempty"`                // empty: keep_recent_raw_suffix
 	CompactionRawSuffixMessages *int           `json:"compaction_raw_suffix_messages,omitempty"` // nil is 2
+	SummaryMaxTokens            int            `json:"summary_max_tokens,omitempty"`             // of the model's turn that is the summary; 0 is 2,048
+	// MinSavingsRatio is the part of what a summary stands for that it must save, in
+	// tokens, 0 to 1: else it is dropped. nil is 0.3.
+	MinSavingsRatio *float64 `json:"min_savings_ratio,omitempty"`
 }
+
+// The defaults that more than one place needs.
+const (
+	maxOutputTokens   = 16_384
+	minRecentMessages = 10
+)
 
 // WithDefaults returns the policy with every field said.
 func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
@@ -33,7 +64,7 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 		p.MaxContextTokens = 200_000
 	}
 	if p.MaxOutputTokens == 0 {
-		p.MaxOutputTokens = 16_384
+		p.MaxOutputTokens = maxOutputTokens
 	}
 	if p.EnablePromptCache == nil {
 		p.EnablePromptCache = new(true)
@@ -41,9 +72,24 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 	if p.CompactionMode == "" {
 		p.CompactionMode = KeepRecentRawSuffix
 	}
-	p.MinRecentMessages = new(or(p.MinRecentMessages, 10))
+	if p.Compaction == "" {
+		p.Compaction = CompactBackground
+		if p.AutocompactThreshold == 0 {
+			p.Compaction = CompactOff
+		}
+	}
+	if p.SummaryMaxTokens == 0 {
+		p.SummaryMaxTokens = 2048
+	}
+	p.MinSavingsRatio = new(or(p.MinSavingsRatio, 0.3))
+	p.MinRecentMessages = new(or(p.MinRecentMessages, minRecentMessages))
 	p.CompactionRawSuffixMessages = new(or(p.CompactionRawSuffixMessages, 2))
 	return p
+}
+
+// Cached reports whether what providers may keep of a request is marked.
+func (p *ContextWindowPolicy) Cached() bool {
+	return p == nil || p.EnablePromptCache == nil || *p.EnablePromptCache
 }
 
 // check looks at the effective values, so that a small window with the default
@@ -59,6 +105,7 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 		{"context.min_recent_messages", *full.MinRecentMessages},
 		{"context.autocompact_threshold", full.AutocompactThreshold},
 		{"context.compaction_raw_suffix_messages", *full.CompactionRawSuffixMessages},
+		{"context.summary_max_tokens", full.SummaryMaxTokens},
 	} {
 		if n.value < 0 {
 			return s.invalid(n.field, "is %d, want 0 or more", n.value)
@@ -68,10 +115,86 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 	switch {
 	case free < 0:
 		return s.invalid("context.max_output_tokens", "is %d, more than the %d of max_context_tokens", full.MaxOutputTokens, full.MaxContextTokens)
+	case p.MaxOutputTokens > 0 && s.MaxTokens > p.MaxOutputTokens:
+		return s.invalid("max_tokens", "is %d, context.max_output_tokens keeps %d free for the turn", s.MaxTokens, p.MaxOutputTokens)
 	case full.AutocompactThreshold > free:
 		return s.invalid("context.autocompact_threshold", "is %d, of max_context_tokens only %d are left beside max_output_tokens", full.AutocompactThreshold, free)
 	case full.CompactionMode != KeepRecentRawSuffix && full.CompactionMode != CompactToSafeFrontier:
 		return s.invalid("context.compaction_mode", "is %q, allowed are %q and %q", excerpt(full.CompactionMode), KeepRecentRawSuffix, CompactToSafeFrontier)
+	case full.Compaction != CompactOff && full.Compaction != CompactBackground && full.Compaction != CompactInline:
+		return s.invalid("context.compaction", "is %q, allowed are %q, %q and %q", excerpt(full.Compaction), CompactOff, CompactBackground, CompactInline)
+	case full.Compaction != CompactOff && full.AutocompactThreshold == 0:
+		return s.invalid("context.compaction", "is %q without an autocompact_threshold: nothing would ever be compacted", full.Compaction)
+	case !(*full.MinSavingsRatio >= 0 && *full.MinSavingsRatio <= 1): // not a number is neither
+		return s.invalid("context.min_savings_ratio", "is %v, want 0 to 1", *full.MinSavingsRatio)
+	}
+	return nil
+}
+
+// Room is what an agent's requests to a model may hold, in tokens.
+type Room struct {
+	Request int // what a request may cost; 0: not known
+	Most    int // what the model takes at most; 0: not known
+	Keep    int // newest messages that are shown whatever they cost
+	PerByte int // what a byte costs, about, in thousandths of a token
+}
+
+// unknownWindow is what a request may cost where neither the agent nor its model says.
+const unknownWindow = 32_000
+
+// Room returns what the agent's requests to one of its models may hold: the model's
+// window, or what the agent's policy says if that is less, without what is kept free
+// for the turn.
+func (r *Resolved) Room(m *BoundModel) Room {
+	var p ContextWindowPolicy
+	if r.Spec.Context != nil {
+		p = *r.Spec.Context
+	}
+	room := Room{Keep: or(p.MinRecentMessages, minRecentMessages), PerByte: int(math.Round(1000 * m.Ratio()))}
+	window := m.ContextWindow
+	switch {
+	case window == 0 && p.MaxContextTokens == 0:
+		room.Request = unknownWindow
+		return room
+	case window == 0:
+		window = p.MaxContextTokens
+	}
+	free := r.Spec.reserve(p, window, m.MaxOutputTokens)
+	room.Most = window - free
+	if m.MaxInputTokens > 0 {
+		room.Most = min(room.Most, m.MaxInputTokens)
+	}
+	room.Request = room.Most
+	if p.MaxContextTokens > 0 {
+		room.Request = min(room.Request, p.MaxContextTokens-free)
+	}
+	return room
+}
+
+// reserve is what is kept free for the turn: what the policy says, else what a turn of
+// the agent may have, else the default, but no more than the model can say, nor than a
+// quarter of its window.
+func (s *Spec) reserve(p ContextWindowPolicy, window, output int) int {
+	free := cmp.Or(p.MaxOutputTokens, s.MaxTokens)
+	if free == 0 {
+		free = min(maxOutputTokens, window/4)
+	}
+	if output > 0 {
+		free = min(free, output)
+	}
+	return free
+}
+
+// checkRoom returns an error if nothing of a model's window is left for a request.
+func (r *Resolved) checkRoom() error {
+	for _, m := range r.CallableModels() {
+		if room := r.Room(m); room.Request <= 0 {
+			field, value := "max_tokens", r.Spec.MaxTokens
+			if p := r.Spec.Context; p != nil && p.MaxOutputTokens > 0 {
+				field, value = "context.max_output_tokens", p.MaxOutputTokens
+			}
+			return r.Spec.invalid(field, "is %d: of the window of model %q, %d tokens, nothing is left for a request", value, m.ID, m.ContextWindow)
+		}
 	}
 	return nil
 }
@@ -79,5 +202,6 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 func (p *ContextWindowPolicy) clone() *ContextWindowPolicy {
 	c := *p
 	c.MinRecentMessages, c.CompactionRawSuffixMessages, c.EnablePromptCache = copied(c.MinRecentMessages), copied(c.CompactionRawSuffixMessages), copied(c.EnablePromptCache)
+	c.MinSavingsRatio = copied(c.MinSavingsRatio)
 	return &c
 }

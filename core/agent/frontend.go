@@ -20,8 +20,8 @@ func (r *Resolved) CheckFrontend(f *core.Frontend) error {
 		if t.Name == FinalAnswer && (f.Answer != nil || r.Spec.ResponseFormat != nil) {
 			return core.Errorf(core.CodeConflict, "frontend tool %q has the name of the one that takes the answer", FinalAnswer)
 		}
-		if own, exists := r.Tools[t.Name]; exists {
-			if own.Spec().Client {
+		if own, exists := r.Tools[t.Name]; exists || t.Name == tool.ReadResult {
+			if exists && own.Spec().Client {
 				continue
 			}
 			return core.Errorf(core.CodeConflict, "frontend tool %q has the name of a tool that agent %q runs itself", core.Excerpt(t.Name), r.Spec.ID)
@@ -60,7 +60,7 @@ func (r *Resolved) WithFrontend(f *core.Frontend) *Resolved {
 	with.Tools = maps.Clone(r.Tools)
 	with.ModelTools = slices.Clip(r.ModelTools)
 	for _, t := range f.Tools {
-		if _, exists := with.Tools[t.Name]; exists {
+		if _, exists := with.Tools[t.Name]; exists || t.Name == tool.ReadResult {
 			continue
 		}
 		made, err := frontendTool(t)

@@ -28,7 +28,10 @@ type Resolved struct {
 	Engine     *plugin.Engine
 	// Gone are tools that the spec names and this program has not, sorted: of an agent
 	// that another one resolved. It goes on without them.
-	Gone  []string
+	Gone []string
+	// Reads says that the agent may be offered the tool [tool.ReadResult], which is in
+	// neither Tools nor ModelTools: a step that shortens results has it.
+	Reads bool
 	Stops []stop.Policy // the spec's and the registry's, in this order; max_rounds is [Spec.Rounds]
 
 	data     func() ([]byte, string) // Content and Hash
@@ -85,6 +88,9 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := from.resolve(spec.Model, r); err != nil {
 		return nil, err
 	}
+	if err := r.checkRoom(); err != nil && !stored {
+		return nil, err
+	}
 	if err := r.warnUnheard(stored); err != nil {
 		return nil, err
 	}
@@ -138,10 +144,19 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 		}
 		r.Tools[name] = t
 	}
+	if _, exists := r.Tools[tool.ReadResult]; exists {
+		return fmt.Errorf("tool %q has the name of a tool of the runtime", tool.ReadResult)
+	}
+	if r.Tools == nil {
+		r.Tools = map[string]tool.Tool{}
+	}
+	r.Tools[tool.ReadResult] = nil // a name that specs may allow and exclude like another
 	warnings, err := r.Spec.choose(r.Tools, stored)
 	if err != nil {
 		return err
 	}
+	_, r.Reads = r.Tools[tool.ReadResult]
+	delete(r.Tools, tool.ReadResult)
 	if err := r.warn(stored, warnings...); err != nil {
 		return err
 	}
@@ -171,7 +186,6 @@ func (s Spec) inert() (warnings []Warning) {
 		field string
 		said  bool
 	}{
-		{"context", s.Context != nil},
 		{"delegates", len(s.Delegates) > 0},
 	} {
 		if f.said {

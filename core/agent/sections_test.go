@@ -112,7 +112,6 @@ func TestFieldsThatAreNotInUseYetSaySo(t *testing.T) {
 		got = append(got, w.String())
 	}
 	want := []string{
-		`agent "a": context is not in use yet and has no effect`,
 		`agent "a": delegates is not in use yet and has no effect`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

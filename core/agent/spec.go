@@ -172,7 +172,7 @@ func (s Spec) Live(streamed bool) bool {
 // SectionNames returns the names of the spec's sections, sorted.
 func (s Spec) SectionNames() []string { return slices.Sorted(maps.Keys(s.Sections)) }
 
-func or(n *int, otherwise int) int {
+func or[N int | float64](n *N, otherwise N) N {
 	if n == nil {
 		return otherwise
 	}

@@ -24,7 +24,8 @@ const full = `{"id":"a","description":"d","system_prompt":"<p> & q","model":"m",
 	`"response_format":{"name":"reply","schema":{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}},"strict":true},` +
 	`"tool_choice":{"mode":"tool","name":"t2"},"provider_options":{"groq":{"service_tier":"flex"}},"execution_mode":"parallel_streaming","events":"live",` +
 	`"context":{"max_context_tokens":1000,"max_output_tokens":100,"min_recent_messages":0,"enable_prompt_cache":false,` +
-	`"autocompact_threshold":800,"compaction_mode":"compact_to_safe_frontier","compaction_raw_suffix_messages":1},` +
+	`"autocompact_threshold":800,"compaction":"inline","compaction_mode":"compact_to_safe_frontier","compaction_raw_suffix_messages":1,` +
+	`"summary_max_tokens":500,"min_savings_ratio":0.5},` +
 	`"plugins":["x","y"],"active_hook_filter":["x"],"allowed_tools":["t2"],"allowed_tool_patterns":["mcp*"],"excluded_tools":["t"],` +
 	`"excluded_tool_patterns":["*_x"],"delegates":["b"],"hidden":true,"exposed_tools":["t2"],"sections":{"greeting":{"b":1.50,"a":"<"}},"strict":true}`
 
@@ -40,7 +41,8 @@ func TestDecodeSpecReadsEveryField(t *testing.T) {
 		ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}}`), Strict: true},
 		ToolChoice:     model.ToolChoice{Mode: model.ToolNamed, Name: "t2"}, ProviderOptions: map[string]json.RawMessage{"groq": json.RawMessage(`{"service_tier":"flex"}`)}, ExecutionMode: agent.ParallelStreaming, Events: agent.EventsLive,
 		Context: &agent.ContextWindowPolicy{MaxContextTokens: 1000, MaxOutputTokens: 100, MinRecentMessages: new(0), EnablePromptCache: new(false),
-			AutocompactThreshold: 800, CompactionMode: agent.CompactToSafeFrontier, CompactionRawSuffixMessages: new(1)},
+			AutocompactThreshold: 800, Compaction: agent.CompactInline, CompactionMode: agent.CompactToSafeFrontier, CompactionRawSuffixMessages: new(1),
+			SummaryMaxTokens: 500, MinSavingsRatio: new(0.5)},
 		Plugins: []string{"x", "y"}, ActiveHookFilter: []string{"x"}, AllowedTools: []string{"t2"}, AllowedToolPatterns: []string{"mcp*"},
 		ExcludedTools: []string{"t"}, ExcludedToolPatterns: []string{"*_x"}, Delegates: []string{"b"}, Hidden: true, ExposedTools: []string{"t2"},
 		Sections: map[string]json.RawMessage{"greeting": json.RawMessage(`{"b":1.50,"a":"<"}`)}, Strict: true,
@@ -135,6 +137,10 @@ func TestDecodeSpecRefuses(t *testing.T) {
 		{"a negative window", `{"id":"a","model":"m","context":{"max_context_tokens":-1}}`, `agent "a": context.max_context_tokens is -1, want 0 or more`},
 		{"more output than window", `{"id":"a","model":"m","context":{"max_context_tokens":16383}}`, `agent "a": context.max_output_tokens is 16384, more than the 16383 of max_context_tokens`},
 		{"a threshold that is never reached", `{"id":"a","model":"m","context":{"autocompact_threshold":183617}}`, `agent "a": context.autocompact_threshold is 183617, of max_context_tokens only 183616 are left beside max_output_tokens`},
+		{"no such kind of compaction", `{"id":"a","model":"m","context":{"compaction":"now"}}`, `agent "a": context.compaction is "now", allowed are "off", "background" and "inline"`},
+		{"compaction without a threshold", `{"id":"a","model":"m","context":{"compaction":"inline"}}`, `agent "a": context.compaction is "inline" without an autocompact_threshold: nothing would ever be compacted`},
+		{"a ratio above one", `{"id":"a","model":"m","context":{"min_savings_ratio":1.1}}`, `agent "a": context.min_savings_ratio is 1.1, want 0 to 1`},
+		{"a negative length of summaries", `{"id":"a","model":"m","context":{"summary_max_tokens":-1}}`, `agent "a": context.summary_max_tokens is -1, want 0 or more`},
 		{"no such compaction", `{"id":"a","model":"m","context":{"compaction_mode":"all"}}`, `agent "a": context.compaction_mode is "all", allowed are "keep_recent_raw_suffix" and "compact_to_safe_frontier"`},
 		{"a delegate twice", `{"id":"a","model":"m","delegates":["b","b"]}`, `agent "a": delegates names "b" twice`},
 		{"a section's bad name", `{"id":"a","model":"m","sections":{"a b":1}}`, `agent "a": sections: section name "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`},
@@ -206,7 +212,11 @@ func TestDefaultsOfASpecThatSaysNothing(t *testing.T) {
 		t.Errorf("waits %s, %s, %s", a, b, c)
 	}
 	want := agent.ContextWindowPolicy{MaxContextTokens: 200_000, MaxOutputTokens: 16_384, MinRecentMessages: new(10), EnablePromptCache: new(true),
-		CompactionMode: agent.KeepRecentRawSuffix, CompactionRawSuffixMessages: new(2)}
+		Compaction: agent.CompactOff, CompactionMode: agent.KeepRecentRawSuffix, CompactionRawSuffixMessages: new(2),
+		SummaryMaxTokens: 2048, MinSavingsRatio: new(0.3)}
+	if got := (agent.ContextWindowPolicy{AutocompactThreshold: 1}).WithDefaults().Compaction; got != agent.CompactBackground {
+		t.Errorf("compaction with a threshold is %q, want background", got)
+	}
 	if diff := cmp.Diff(want, agent.ContextWindowPolicy{}.WithDefaults()); diff != "" {
 		t.Error(diff)
 	}

@@ -21,7 +21,7 @@ func TestStrictSpecs(t *testing.T) {
 		section = `agent "a": sections has "farewell", which no plugin of the agent reads; read are: greeting`
 		pattern = `agent "a": excluded_tool_patterns[1] "wirte*" matches no tool`
 		allowed = `agent "a": allowed_tool_patterns[1] "mcp:*" matches no tool`
-		literal = `resolving agent "a": tool "wirte" not found, known are: drop, read, write`
+		literal = `resolving agent "a": tool "wirte" not found, known are: drop, read, read_result, write`
 	)
 	tests := []struct {
 		name     string

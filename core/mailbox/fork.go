@@ -59,7 +59,11 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 	if err := c.findEnd(ctx, f.At); err != nil {
 		return Forked{}, fmt.Errorf("thread %s: message %q: %w", f.Thread.Thread, core.Excerpt(f.At), err)
 	}
-	if err := c.copy(ctx); err != nil {
+	err = c.copy(ctx)
+	if err == nil {
+		err = c.copySummaries(ctx)
+	}
+	if err != nil {
 		return Forked{}, s.outward(ctx, to, "fork", err)
 	}
 	fork := commit{Service: s, key: to, pointers: []store.Pointer{forkPointer(f)},
@@ -67,7 +71,7 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 			listing, err := s.threadListing(next, "", "", nil)
 			return []store.Record{listing}, err
 		},
-		change: thread.Fork{Owner: c.head.Owner, Seq: c.seq, Supersedes: c.supersedes, Schema: c.head.Schema}}
+		change: thread.Fork{Owner: c.head.Owner, Seq: c.seq, Supersedes: c.supersedes, Summary: c.summary, Schema: c.head.Schema}}
 	if _, _, err := fork.run(ctx, thread.Head{}); err != nil {
 		if made, again := s.madeFork(ctx, f, to); again == nil && made.Duplicate { // at the same time
 			return made, nil
@@ -113,6 +117,7 @@ type forking struct {
 	head       thread.Head // of the thread that is forked
 	seq        uint64      // of the last record that is copied
 	supersedes uint64
+	summary    uint64 // the newest that covers nothing behind seq; 0: there is none
 }
 
 // errOpenRound refuses to fork a turn whose calls are not over: a model must never see
@@ -200,4 +205,30 @@ func (f *forking) copy(ctx context.Context) error {
 		return fmt.Errorf("log of %s ends before %d: %w", f.Thread, next, store.ErrCorrupt)
 	}
 	return flush()
+}
+
+// copySummaries stores the summaries for the fork that cover only what it has: the newest
+// of them, which is in force there, and those that it was made behind.
+func (f *forking) copySummaries(ctx context.Context) error {
+	for upTo := f.head.Summary; upTo > 0; {
+		record, ok, err := f.store.Get(ctx, f.Thread, store.SummaryName(upTo))
+		if err != nil {
+			return fmt.Errorf("read summary: %w", err)
+		}
+		if !ok {
+			return fmt.Errorf("summary %s of %s is missing: %w", store.SummaryName(upTo), f.Thread, store.ErrCorrupt)
+		}
+		summary, err := f.records.DecodeSummary(upTo, record.Payload)
+		if err != nil {
+			return err
+		}
+		if upTo <= f.seq {
+			f.summary = max(f.summary, upTo)
+			if err := f.store.Put(ctx, f.to, store.Record{Name: record.Name, Payload: record.Payload}); err != nil {
+				return fmt.Errorf("put summary: %w", err)
+			}
+		}
+		upTo = summary.Predecessor
+	}
+	return nil
 }

@@ -138,7 +138,7 @@ const rewakeDelay = time.Minute
 // to do, now or later, is woken again after a delay; otherwise, as for a hint
 // that names no thread, woken is false and the hint can go.
 func (s *Service) Rewake(ctx context.Context, hint core.WakeUp) (woken bool, err error) {
-	if hint.Check() != nil {
+	if hint.Check() != nil || hint.Kind == core.WakeCompact { // a later step asks again
 		return false, nil
 	}
 	head, err := s.Head(ctx, hint.Key())

@@ -198,6 +198,9 @@ func TestRewakeOfAThreadWithNothingToDo(t *testing.T) {
 	}
 	w.submit(t, input("one", ""))
 	w.queue.Clear()
+	if woken, err := w.Rewake(t.Context(), core.WakeUp{Tenant: "t", Thread: "t1", Kind: core.WakeCompact}); woken || err != nil {
+		t.Errorf("a hint that asks for a summary: woken %v, %v; want it gone", woken, err)
+	}
 	if woken, err := w.Rewake(t.Context(), hint); !woken || err != nil {
 		t.Errorf("a queued run: woken %v, %v", woken, err)
 	}

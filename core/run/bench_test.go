@@ -16,7 +16,6 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // BenchmarkTwoStep is a whole background run of two steps (a tool call, then a
@@ -70,7 +69,7 @@ func newDirect(tb testing.TB, o options) direct {
 		tb.Fatal(err)
 	}
 	stepper, err := run.New(run.Options{
-		Env: o.env, Store: data, Committer: box, Agents: unpinned{o.agents}, Logger: quiet, Window: window.Newest(0),
+		Env: o.env, Store: data, Committer: box, Agents: unpinned{o.agents}, Logger: quiet,
 	})
 	if err != nil {
 		tb.Fatal(err)

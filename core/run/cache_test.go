@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 func cacheKey(n int) core.ThreadKey { return core.ThreadKey{Tenant: "t", Thread: strconv.Itoa(n)} }
@@ -20,13 +21,11 @@ func talked(seq uint64, bytes int) *conversation {
 	b := build(&conversation{incarnation: 1})
 	b.seq = seq
 	b.keep(thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleUser, Content: []core.Block{{Text: strings.Repeat("x", bytes)}}}})
-	return b.done(all{})
+	return b.done(all)
 }
 
 // all is a window of everything.
-type all struct{ Window }
-
-func (all) Cut([]core.Message) int { return 0 }
+const all = window.Newest(1 << 40)
 
 func head(seq uint64) *thread.Head { return &thread.Head{Incarnation: 1, Seq: seq} }
 
@@ -109,7 +108,7 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 // in the step: a conversation without their state would be wrong for ever.
 func TestEntriesThatDoNotFoldAreNotRemembered(t *testing.T) {
 	before := talked(1, 10)
-	p := (&Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), window: all{}}).newMachine(Work{Key: cacheKey(1)}, nil)
+	p := (&Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), oldWindow: all}).newMachine(Work{Key: cacheKey(1)}, nil)
 	p.conversation = before
 	p.entries = []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}
 	p.remember()
@@ -125,20 +124,20 @@ func TestConversationIsSharedByItsBuilders(t *testing.T) {
 		m := core.UserMessage("", text)
 		return thread.Entry{Run: core.ID{1}, Message: &m}
 	}
-	shared := &conversation{messages: list[core.Message]{}.with(core.UserMessage("", "first")), seqs: list[uint64]{}.with(1), seq: 1}
+	shared := &conversation{messages: list[core.Message]{}.with(core.UserMessage("", "first")), places: list[window.Place]{}.with(window.Place{Sequence: 1}), seq: 1}
 	one, two := build(shared), build(shared)
 	one.keep(said("one"))
 	two.seq = 5
 	two.keep(said("two"))
-	if got := one.messages.items[1].Text(); got != "one" || one.seqs.items[1] != 1 || two.seqs.items[1] != 5 {
-		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.seqs.items[1], two.seqs.items[1])
+	if got := one.messages.items[1].Text(); got != "one" || one.places.items[1].Sequence != 1 || two.places.items[1].Sequence != 5 {
+		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.places.items[1].Sequence, two.places.items[1].Sequence)
 	}
 }
 
 // A draft may have said what was not committed: the log counts.
 func TestConversationHasWhatTheLogSays(t *testing.T) {
 	message := func(id string) core.Message { return core.Message{ID: id, Role: core.RoleUser} }
-	shared := &conversation{messages: list[core.Message]{}.with(message("m1")), seqs: list[uint64]{}.with(1), seq: 1}
+	shared := &conversation{messages: list[core.Message]{}.with(message("m1")), places: list[window.Place]{}.with(window.Place{Sequence: 1}), seq: 1}
 	for _, said := range []string{"m2", "m3"} {
 		b := build(shared)
 		b.ahead = shared.messages.with(message("m2"))
@@ -194,12 +193,19 @@ func TestConversationIsShortAfterACut(t *testing.T) {
 		{"nothing that is known", []uint64{5, 6, 7}, 8, 3, false},
 	}
 	for _, tt := range tests {
-		b := &builder{conversation: &conversation{seqs: listOf(tt.seqs), messages: listOf(make([]core.Message, len(tt.seqs))), size: 256 * len(tt.seqs)}}
+		b := &builder{conversation: &conversation{places: listOf(placed(tt.seqs)), messages: listOf(make([]core.Message, len(tt.seqs))), size: 256 * len(tt.seqs)}}
 		b.cut(tt.from)
-		if b.seqs.len() != tt.left || b.messages.len() != tt.left || b.size != 256*tt.left || b.short != tt.short {
+		if b.places.len() != tt.left || b.messages.len() != tt.left || b.size != 256*tt.left || b.short != tt.short {
 			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, b.messages.len(), b.size, b.short, tt.left, tt.short)
 		}
 	}
+}
+
+func placed(seqs []uint64) (places []window.Place) {
+	for _, seq := range seqs {
+		places = append(places, window.Place{Sequence: seq})
+	}
+	return places
 }
 
 // What a run was asked is its first message, if the log was read from there.
@@ -254,7 +260,7 @@ func TestCacheCountsTheOpeningBehindTheWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	long := b.done(last{})
+	long := b.done(1) // the newest message
 	if long.messages.len() != 2 || long.opening == nil {
 		t.Fatalf("%d messages are kept, opening %v", long.messages.len(), long.opening != nil)
 	}
@@ -262,11 +268,6 @@ func TestCacheCountsTheOpeningBehindTheWindow(t *testing.T) {
 		t.Errorf("%d bytes, want those of its 100,000 letters", got)
 	}
 }
-
-// last is a window of the newest message.
-type last struct{ Window }
-
-func (last) Cut(messages []core.Message) int { return max(0, len(messages)-1) }
 
 // A step of one thread costs the same, however many others are kept.
 func BenchmarkCache(b *testing.B) {

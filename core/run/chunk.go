@@ -163,7 +163,7 @@ func (c *chunks) add(event core.Event, at core.Position) {
 		c.giveUp(core.Errorf(core.CodeTooLarge, "%d bytes wait, at most %d may", c.size, chunkWait))
 		return
 	}
-	if event.Type == core.EventStepStart { // it goes with what is said
+	if event.Type == core.EventStepStart || event.Type == core.EventPrefixChanged { // they go with what is said
 		return
 	}
 	if c.since.IsZero() {

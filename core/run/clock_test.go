@@ -21,7 +21,6 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // shown notes what hooks, gates and tools are shown, one line each.
@@ -296,7 +295,7 @@ func TestProfilesAreThoseOfTheTenant(t *testing.T) {
 		o = o.complete(t)
 		var err error
 		w.stepper, err = run.New(run.Options{
-			Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Logger: quiet, Window: window.Newest(0),
+			Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Logger: quiet,
 			Profiles: func(tenant string) state.Profiles { return profiles{tenant: tenant} },
 		})
 		if err != nil {

@@ -23,7 +23,6 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // A backend without transactions may store the records of a commit and not its
@@ -450,7 +449,7 @@ func TestTimeOfACommit(t *testing.T) {
 func TestStepperNeedsItsParts(t *testing.T) {
 	w := newWorld(t, options{})
 	complete := func() run.Options {
-		return run.Options{Env: env.System(), Store: w.store, Committer: w.box, Agents: unpinned{gone{}}, Window: window.Newest(0)}
+		return run.Options{Env: env.System(), Store: w.store, Committer: w.box, Agents: unpinned{gone{}}}
 	}
 	if _, err := run.New(complete()); err != nil {
 		t.Error(err)
@@ -458,7 +457,6 @@ func TestStepperNeedsItsParts(t *testing.T) {
 	for name, leaveOut := range map[string]func(*run.Options){
 		"Env": func(o *run.Options) { o.Env = nil }, "Store": func(o *run.Options) { o.Store = nil },
 		"Committer": func(o *run.Options) { o.Committer = nil }, "Agents": func(o *run.Options) { o.Agents = nil },
-		"Window": func(o *run.Options) { o.Window = nil },
 	} {
 		o := complete()
 		leaveOut(&o)

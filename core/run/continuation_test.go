@@ -36,8 +36,8 @@ func TestContinuationKeepsTheTurnsFilters(t *testing.T) {
 	usage := func(n int) model.Delta { return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Output: n}} }
 	const note = "user " + model.LimitNote
 	shown := func(said ...string) []string {
-		lines := append([]string{"model large", `prompt "Be kind.\n\ncontext"`, "system once", "user hi"}, said...)
-		return append(lines, "system suffix", "tools echo", `{"MaxTokens":5,"StopSequences":["END"]}`)
+		lines := append([]string{"model large", `prompt "Be kind."`, "user hi"}, said...)
+		return append(lines, "system context\n\nonce\n\nsuffix", "tools echo", `{"MaxTokens":5,"StopSequences":["END"]}`)
 	}
 	tests := []struct {
 		name  string

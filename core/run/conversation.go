@@ -6,6 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // conversation is what is committed of a thread up to a sequence, as far as a
@@ -17,10 +18,15 @@ type conversation struct {
 	run         core.ID // of the newest entry
 	step        int     // of the newest entry that has one
 	messages    list[core.Message]
-	seqs        list[uint64]  // of messages
-	places      list[place]   // where the turns among them stand in the agent's pool; empty: it has none
-	toolless    []int         // of the newest turn, as its entry says
-	opening     *core.Message // what run was asked first; nil: not known
+	places      list[window.Place] // of messages
+	window      core.Window        // that the next step begins with
+	first       int                // index of the first message that it shows
+	toolless    []int              // of the newest turn, as its entry says
+	opening     *core.Message      // what run was asked first; nil: not known
+	openedAt    uint64             // sequence of opening
+	summary     *summary           // stands for what was said before what the window shows; nil: there is none
+	front       *core.Message      // that window.Opening names; nil: there is none, or it is not known
+	homes       list[place]        // where the turns among messages stand in the agent's pool; empty: it has none
 	snapshot    state.Snapshot
 	totals      thread.Totals            // of run
 	record      thread.RunRecord         // of run, when known
@@ -96,7 +102,7 @@ func (b *builder) add(entry thread.Entry) error {
 func (b *builder) keep(entry thread.Entry) {
 	if entry.Run != b.kept {
 		b.open = !b.kept.IsZero() || b.seq == 1 // else it is where a cold read of the log began
-		b.kept, b.totals, b.opening = entry.Run, thread.Totals{}, nil
+		b.kept, b.totals, b.opening, b.openedAt = entry.Run, thread.Totals{}, nil, 0
 	}
 	if entry.Superseded != nil {
 		b.cut(entry.Superseded.From)
@@ -106,14 +112,14 @@ func (b *builder) keep(entry thread.Entry) {
 	}
 	if m := entry.Message; m != nil {
 		if b.open && m.Role == core.RoleUser {
-			b.opening = m
+			b.opening, b.openedAt = m, b.seq
 		}
 		b.open = false
 		if m.Role == core.RoleAssistant {
 			b.toolless = entry.Toolless
 		}
 		b.say(m)
-		b.seqs = b.seqs.with(b.seq)
+		b.places = b.places.with(window.Place{Sequence: b.seq, Window: entry.Window})
 		b.size += messageSize(*m)
 		if m.ToolResult != nil && m.ToolResult.IsError {
 			b.totals.Failures++
@@ -134,10 +140,10 @@ func (b *builder) stand(entry *thread.Entry) {
 	p := place{Member: *entry.Member, seq: b.seq, run: entry.Run}
 	if entry.Message != nil {
 		p.at = entry.Message.CreatedAt
-	} else if n := b.places.len(); n > 0 {
-		p.at = b.places.items[n-1].at
+	} else if n := b.homes.len(); n > 0 {
+		p.at = b.homes.items[n-1].at
 	}
-	b.places = b.places.with(p)
+	b.homes = b.homes.with(p)
 }
 
 // endRound counts the step of the newest turn, when its last result has come. A cold
@@ -167,18 +173,18 @@ func (b *builder) say(m *core.Message) {
 // cut drops the messages from a sequence on. What the window has room for then
 // may not have been read.
 func (b *builder) cut(from uint64) {
-	first := b.seqs.len()
-	for first > 0 && b.seqs.items[first-1] >= from {
+	first := b.places.len()
+	for first > 0 && b.places.items[first-1].Sequence >= from {
 		first--
 		b.size -= messageSize(b.messages.items[first])
 	}
-	b.short = b.short || first < b.seqs.len() && min(from, b.seqs.items[0]) > 1
-	b.messages, b.seqs = b.messages.first(first), b.seqs.first(first)
-	places := b.places.len()
-	for places > 0 && b.places.items[places-1].seq >= from {
-		places--
+	b.short = b.short || first < b.places.len() && min(from, b.places.items[0].Sequence) > 1
+	b.messages, b.places = b.messages.first(first), b.places.first(first)
+	homes := b.homes.len()
+	for homes > 0 && b.homes.items[homes-1].seq >= from {
+		homes--
 	}
-	b.places = b.places.first(places)
+	b.homes = b.homes.first(homes)
 }
 
 // note remembers which keys a patch touches: only those are stored again with the
@@ -198,16 +204,25 @@ func (b *builder) note(p state.Patch) {
 // done ends the building and returns the conversation, with as many messages again
 // as the window has: what is older would only take memory, and a cut at every step
 // only time. The builder is not used any more: what it returns never changes.
-func (b *builder) done(w Window) *conversation {
+func (b *builder) done(old window.Newest) *conversation {
 	c := b.conversation
 	c.snapshot = b.fold.Snapshot()
-	shown := c.messages.len() - w.Cut(c.messages.slice())
+	front := c.window.Opening
+	if c.window, c.first = c.lastWindow(old); c.window.Opening != front {
+		c.front = nil
+	}
+	if c.front == nil && c.window.Opening != 0 {
+		c.front = c.messageAt(c.window.Opening)
+	}
+	// The newest turn stays in any case: its record says what the next one begins with.
+	shown := c.messages.len() - min(c.first, max(c.newestTurn(), 0))
 	if first := c.messages.len() - 2*shown; first > shown {
 		// Copied: a slice of the old array would keep all of it in memory.
 		c.messages = listOf(append([]core.Message(nil), c.messages.items[first:]...))
-		c.seqs = listOf(append([]uint64(nil), c.seqs.items[first:]...))
-		for c.places.len() > 1 && c.places.items[0].seq < c.seqs.items[0] {
-			c.places = c.places.without(1)
+		c.places = listOf(append([]window.Place(nil), c.places.items[first:]...))
+		c.first -= first
+		for c.homes.len() > 1 && c.homes.items[0].seq < c.places.items[0].Sequence {
+			c.homes = c.homes.without(1)
 		}
 		c.size = 0
 		for i := range c.messages.items {
@@ -216,6 +231,62 @@ func (b *builder) done(w Window) *conversation {
 	}
 	return c
 }
+
+// lastWindow is the window of the newest turn, and the index of the first message that
+// it shows. Where that turn's record does not say, or nobody has said one, it is the
+// newest messages up to a size: from the next turn on its record counts.
+func (c *conversation) lastWindow(old window.Newest) (w core.Window, first int) {
+	if turn := c.newestTurn(); turn >= 0 {
+		if found := c.places.items[turn].Window; found != nil {
+			first, _ = window.Find(c.places.items, shownFrom(found))
+			return *found, first
+		}
+	}
+	if first = old.Cut(c.messages.slice()); first > 0 {
+		w.First = c.places.items[first].Sequence
+	}
+	return w, first
+}
+
+// newestTurn is the index of the newest turn; -1: there is none.
+func (c *conversation) newestTurn() int {
+	for i := c.messages.len() - 1; i >= 0; i-- {
+		if c.messages.items[i].Role == core.RoleAssistant {
+			return i
+		}
+	}
+	return -1
+}
+
+// under puts a summary in the place of what it covers; nil: none. The conversation is one
+// that nobody else has yet. What the newest turn's record says of an older summary counts
+// no more, nor what stood before what that turn was shown.
+func (c *conversation) under(s *summary) {
+	c.summary = s
+	if c.window.Summary == s.covers() {
+		return
+	}
+	c.window.Summary, c.window.Opening, c.front = s.covers(), 0, nil
+	if c.window.First <= c.window.Summary {
+		c.window.First = 0
+	}
+	c.first, _ = window.Find(c.places.items, shownFrom(&c.window))
+}
+
+// messageAt is the message of a sequence, if it is known.
+func (c *conversation) messageAt(seq uint64) *core.Message {
+	if c.opening != nil && seq == c.openedAt {
+		return c.opening
+	}
+	if i, found := window.Find(c.places.items, seq); found {
+		m := c.messages.items[i]
+		return &m
+	}
+	return nil
+}
+
+// shownFrom is the sequence from which on a window shows messages.
+func shownFrom(w *core.Window) uint64 { return max(w.First, w.Summary+1) }
 
 // messageSize is about what a message takes in memory, in bytes.
 func messageSize(m core.Message) int {
@@ -238,8 +309,14 @@ func messageSize(m core.Message) int {
 func (c *conversation) bytes() int {
 	const fixed = 1 << 10
 	size := fixed + c.size + c.snapshot.Size() + len(c.record.Response)
+	if c.summary != nil {
+		size += messageSize(c.summary.message)
+	}
 	if c.opening != nil && !c.hasOpening() {
 		size += messageSize(*c.opening)
+	}
+	if c.front != nil && c.front != c.opening {
+		size += messageSize(*c.front)
 	}
 	return size
 }

@@ -11,12 +11,13 @@ import (
 // errors of hooks, gates, tools, providers and stores can quote anything, such as
 // addresses, keys and records, and never travel along.
 var details = map[string]string{
-	"plugin":     "a plugin failed",
-	"tool":       "it ended the run with an error",
-	"model":      "the model failed",
-	"encoding":   "what the run made cannot be stored",
-	"too_large":  "what the run made is too large to be stored",
-	"resolution": "the agent of the run is not there any more, or cannot be used",
+	"plugin":           "a plugin failed",
+	"tool":             "it ended the run with an error",
+	"model":            "the model failed",
+	"context_overflow": "the conversation is too long for the model, with all left out that can be",
+	"encoding":         "what the run made cannot be stored",
+	"too_large":        "what the run made is too large to be stored",
+	"resolution":       "the agent of the run is not there any more, or cannot be used",
 }
 
 // detail is what clients read of a run that ends with an error. A code without a

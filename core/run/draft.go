@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/usage"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // draft is what the step has said and changed since its last commit, which
@@ -20,8 +21,15 @@ type draft struct {
 	entries  []thread.Entry     // log records after head.Seq, in order
 	consumed []thread.InboxRef  // inbox entries among them
 	cut      uint64             // the log is taken back from here on; 0: it is not
+	past     *conversation      // that the messages go on from: what is committed, or of that what the step does not take back
 	messages list[core.Message] // the conversation, with those of entries
-	places   list[place]        // see conversation
+	beside   beside             // of the newest request
+	shown    window.History     // that the window is chosen from
+	framed   bool               // window is new: what it begins with is not marked yet
+	reckoned int                // what the request costs, without what of the turn stands already
+	window   *core.Window       // what the model is shown of it; nil: nothing was asked yet
+	asks     bool               // the turn asks for a summary
+	homes    list[place]        // see conversation
 	snapshot state.Snapshot     // the state, with patches
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
 	effects  []state.Effect     // to run after the commit
@@ -39,8 +47,8 @@ func (d *draft) begin() {
 	if c.run != d.id {
 		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
 	}
-	d.messages = c.messages.without(d.window.Cut(c.messages.slice()))
-	d.places = c.places
+	d.past, d.messages = c, c.messages.without(c.first)
+	d.homes = c.homes
 }
 
 // reset forgets what the step has said and changed since its last commit. A
@@ -165,8 +173,9 @@ func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
 		Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence,
 		Retried: t.failures(), Duration: t.took.Milliseconds(), Member: t.pool.stands(t.member),
 	}
+	entry.Window = d.turnWindow()
 	for i, call := range turn.ToolCalls {
-		if d.agent.Tools[call.Name] == nil {
+		if d.tool(call.Name) == nil {
 			entry.Toolless = append(entry.Toolless, i)
 		}
 	}

@@ -159,9 +159,10 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	}
 	m.hold.ending.Store(true)
 	inRound, unlogged := len(m.head.Run.Calls) > 0, m.unlogged(from)
+	summary, schema := d.newlySummed()
 	var record thread.RunRecord
 	result, err := m.save(ctx, r, func() thread.Change {
-		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Cut: d.cut, Schema: r.adopted()}
+		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted())}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(0)
 		if err != nil {
@@ -323,6 +324,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 		last.Model, last.Provider = m.unsaid.asked.Model, m.unsaid.member.Provider
 		entry.Member = m.unsaid.pool.stands(m.unsaid.member)
 	}
+	entry.Window = m.turnWindow()
 	m.add(entry)
 	return nil
 }
@@ -359,6 +361,7 @@ func (d *draft) runEnd(ctx context.Context, t *core.Termination) (skipped bool, 
 // RunEnd changed, in one commit with the run's record.
 func (m *machine) commitClose(ctx context.Context, t *core.Termination, results []store.Record, skipped bool) (Stepped, error) {
 	d, r, from, calls := m.draft, m.round, m.head.Seq, len(m.head.Run.Calls)
+	summary, schema := d.newlySummed()
 	if err := m.chargeUnlogged(ctx, from); err != nil {
 		return Stepped{}, err
 	}
@@ -368,7 +371,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	record.InRound = record.InRound || calls > 0
 	m.finalize(&record, t, m.at)
 	result, err := m.save(ctx, r, func() thread.Change {
-		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Cut: d.cut, Schema: r.adopted()}
+		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted())}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(calls)
 		if err == nil {

@@ -44,8 +44,8 @@ func (d *draft) chooseMember(number int) *choice {
 	}
 	c := &choice{id: pool.ID, rules: pool.Switch, order: pool.Order(d.Key, d.id)}
 	c.stood = c.order[0]
-	if n := d.places.len(); n > 0 {
-		p := &d.places.items[n-1]
+	if n := d.homes.len(); n > 0 {
+		p := &d.homes.items[n-1]
 		if p.Pool == pool.ID && (!pool.ByRun || p.run == d.id) {
 			c.switches = p.Switches
 			if m := pool.Member(p.Model); m != nil && d.at-p.at < pool.Returns.Milliseconds() {

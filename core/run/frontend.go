@@ -22,7 +22,7 @@ func shownBy(f *core.Frontend) []plugin.ContextMessage {
 	for _, c := range f.Context {
 		text.WriteString("\n\n" + c.Description + ":\n" + c.Value)
 	}
-	return []plugin.ContextMessage{{Key: "frontend", Text: text.String(), Target: plugin.TargetSystem}}
+	return []plugin.ContextMessage{{Key: "frontend", Text: text.String(), Target: plugin.TargetSystem, Persistent: true}}
 }
 
 // takeFrontend makes the frontend's state the thread's. It is part of the run's first

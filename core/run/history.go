@@ -16,6 +16,9 @@ type History interface {
 	// Member returns what the record of a step's turn or failed inference says of the pool
 	// of its agent; nil: nothing.
 	Member(run core.ID, step int) *thread.Member
+	// Window returns what the turn of a step was shown; nil: there was none, or its record
+	// does not say. A replay makes no summaries and uses those that the step did.
+	Window(run core.ID, step int) *core.Window
 	// Asked returns when the round began in which a call was asked about, behind so
 	// many suspensions that were decided.
 	Asked(run core.ID, step, call, decided int) int64

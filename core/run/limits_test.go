@@ -23,7 +23,6 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 func TestDefaultsOfAStepper(t *testing.T) {
@@ -42,7 +41,7 @@ func TestDefaultsOfAStepper(t *testing.T) {
 	}
 	for _, tt := range tests {
 		o := tt.options
-		o.Env, o.Store, o.Committer, o.Agents, o.Window = env.System(), &snapshots{}, &mailbox.Service{}, nobody{}, window.Newest(0)
+		o.Env, o.Store, o.Committer, o.Agents = env.System(), &snapshots{}, &mailbox.Service{}, nobody{}
 		s, err := New(o)
 		if err != nil {
 			t.Fatal(err)

@@ -26,6 +26,7 @@ type loaded struct {
 	recorded     bool           // record is stored
 	input        *thread.Queued // the run's own, of a run that has not begun
 	opening      *core.Message  // the run's first message, when it was read for itself
+	openedAt     uint64         // its sequence
 	starting     *conversation  // the thread as the run found it, in its first step
 	conversation *conversation
 	wasted       *thread.Metered // by the stretch, in turns that came to nothing; nil: none that was recorded
@@ -182,6 +183,9 @@ func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
 		l.conversation = cached
 		return nil
 	}
+	if cached.summary.covers() > l.head.Summary { // what it stood for is to be read again
+		return l.readAnew(ctx)
+	}
 	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, cached.seq+1, l.head.Seq)
 	if err != nil {
 		return err
@@ -197,7 +201,15 @@ func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
 	if b.short {
 		return l.readAnew(ctx)
 	}
-	l.conversation = b.done(l.window)
+	s := cached.summary
+	if s.covers() < l.head.Summary {
+		if s, err = l.readSummary(ctx, l.Key, l.head.Summary); err != nil {
+			return err
+		}
+	}
+	c := b.done(l.oldWindow)
+	c.under(s)
+	l.conversation = c
 	return nil
 }
 
@@ -220,13 +232,27 @@ func (l *loaded) readAnew(ctx context.Context) error {
 // needed in any case; the rest waits for both, one range after the other.
 func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error) {
 	var from snapshot
-	t := l.newTail(seq)
+	summed, floor := (*summary)(nil), l.head.Summary
+	if floor > seq { // which one was in force then, its successors say
+		var err error
+		if summed, err = l.summaryAt(ctx, seq); err != nil {
+			return nil, err
+		}
+		floor = summed.covers()
+	}
+	t := l.newTail(seq, floor)
 	group, shared := l.env.Group(ctx)
 	group.Go(func(ctx context.Context) (err error) {
 		from, err = l.readSnapshot(ctx, seq)
 		return err
 	})
-	err := l.readTail(shared, t, firstTail)
+	if floor > 0 && summed == nil {
+		group.Go(func(ctx context.Context) (err error) {
+			summed, err = l.summaryAt(ctx, seq)
+			return err
+		})
+	}
+	err := l.readTail(shared, t, min(firstTail, max(seq-floor, 1)))
 	if err := errors.Join(group.Wait(), err); err != nil {
 		return nil, err
 	}
@@ -254,7 +280,9 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 		}
 	}
 	b.fold.Skip, b.short = nil, false // the tail went as far back as the window
-	return b.done(l.window), nil
+	c := b.done(l.oldWindow)
+	c.under(summed)
+	return c, nil
 }
 
 // findOpening gives the conversation the run's first message, when the window
@@ -262,7 +290,7 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 func (l *loaded) findOpening(ctx context.Context) error {
 	c := l.conversation
 	if c.run != l.id || c.opening != nil {
-		return nil
+		return l.findFront(ctx)
 	}
 	if l.opening == nil {
 		if err := l.readOpening(ctx); err != nil {
@@ -270,7 +298,28 @@ func (l *loaded) findOpening(ctx context.Context) error {
 		}
 	}
 	after := *c // others read the one that is cached
-	after.opening = l.opening
+	after.opening, after.openedAt = l.opening, l.openedAt
+	l.conversation = &after
+	return l.findFront(ctx)
+}
+
+// findFront gives the conversation the message that stands before what the newest turn
+// was shown: what its run was asked, which may be an earlier run than this.
+func (l *loaded) findFront(ctx context.Context) error {
+	c := l.conversation
+	if c.window.Opening == 0 || c.front != nil {
+		return nil
+	}
+	after := *c
+	if after.front = c.messageAt(c.window.Opening); after.front == nil {
+		entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, c.window.Opening, c.window.Opening)
+		if err != nil {
+			return err
+		}
+		if after.front = entries[0].Message; after.front == nil {
+			return fmt.Errorf("the message at %d that a turn was shown is none: %w", c.window.Opening, store.ErrCorrupt)
+		}
+	}
 	l.conversation = &after
 	return nil
 }
@@ -289,7 +338,7 @@ func (l *loaded) readOpening(ctx context.Context) error {
 		}
 		if m := entries[0].Message; m != nil {
 			if m.Role == core.RoleUser { // a run that takes another up was asked nothing
-				l.opening = m
+				l.opening, l.openedAt = m, seq
 			}
 			break
 		}

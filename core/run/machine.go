@@ -70,6 +70,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.hear(ctx); err != nil {
 		return Stepped{}, err
 	}
+	if err := m.adopt(ctx); err != nil {
+		return Stepped{}, err
+	}
 	// RunStart belongs to the first step: a crash before its commit runs it again, on
 	// the same state, and nothing of the first time was stored.
 	if m.head.Run.Cursor == thread.CursorStart {
@@ -136,10 +139,11 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 		return Stepped{}, endWith("too_many_calls", fmt.Errorf("the model asked for %d tool calls in one turn, at most %d are allowed", calls, thread.MaxCalls))
 	}
 	d, from := m.draft, m.head.Seq
+	summary, schema := d.newlySummed()
 	_, err := m.save(ctx, nil, func() thread.Change {
 		return thread.CommitTurn{
 			Fence: m.fence(), From: from, Seq: d.seq(), Calls: calls, TurnFence: m.events.fence, Consumed: d.consumed, Cut: d.cut,
-			Batch: m.agent.Spec.Mode() == agent.ParallelBatchApproval, Lacks: m.lacks,
+			Summary: summary, Schema: schema, Batch: m.agent.Spec.Mode() == agent.ParallelBatchApproval, Lacks: m.lacks,
 		}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(0)
@@ -257,6 +261,7 @@ func (m *machine) lastSaid() (at int64) {
 // which a takeover needs it from, and when the run ends.
 func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	d, r, from, results := m.draft, m.round, m.head.Seq, 0
+	summary, schema := d.newlySummed()
 	if r != nil {
 		results = len(r.calls)
 		r.takeResults()
@@ -274,7 +279,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		return thread.CommitStep{
 			Fence: m.fence(), From: from, Outcome: asked, Natural: end.natural, Listens: m.listens(),
 			Seq: d.seq(), Calls: m.allDone(), Consumed: d.consumed, Cut: d.cut,
-			Schema: r.adopted(), Lacks: m.lacks, Lease: m.lease.Milliseconds(), Keep: m.keep,
+			Summary: summary, Schema: max(schema, r.adopted()), Lacks: m.lacks, Lease: m.lease.Milliseconds(), Keep: m.keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(results)

@@ -214,8 +214,8 @@ func TestModelIsShownWhatTheRunWasAsked(t *testing.T) {
 				`user one, assistant , tool 01"}`,
 				`user one, assistant , tool 02"}`,
 				`user one, assistant , tool 03"}`,
-				`assistant , tool 03"}, assistant ok, user two`,
-				`assistant ok, user two, assistant , tool 05"}`,
+				`user one, assistant , tool 03"}, assistant ok, user two`,
+				`user two, assistant , tool 05"}`,
 				`user two, assistant , tool 06"}`,
 				`user two, assistant , tool 07"}`,
 			}

@@ -21,7 +21,6 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // takes10s is a model whose nth call takes ten seconds and says the nth list of deltas;
@@ -327,7 +326,7 @@ func TestPolicyThatPanics(t *testing.T) {
 func TestStepperRefusesANilPolicy(t *testing.T) {
 	w := newWorld(t, options{})
 	o := options{}.complete(t)
-	_, err := run.New(run.Options{Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Window: window.Newest(0), Stops: []stop.Policy{nil}})
+	_, err := run.New(run.Options{Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Stops: []stop.Policy{nil}})
 	if err == nil || err.Error() != "run: stop policy Options.Stops[0] is nil" {
 		t.Errorf("got %v", err)
 	}

@@ -2,12 +2,15 @@ package run
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // prepare makes the request for an inference of this step: the only place where one
@@ -52,7 +55,17 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	if len(request.Tools) == 0 { // providers refuse a choice of nothing
 		request.ToolChoice = model.ToolChoice{}
 	}
-	request.Messages = d.arrange(&request, append(asked.Messages, shownBy(d.record.Frontend)...), said)
+	request.NoPromptCache = !d.agent.Spec.Context.Cached()
+	d.beside = d.placed(&request, append(asked.Messages, shownBy(d.record.Frontend)...))
+	if err := d.compact(ctx, &request); err != nil {
+		return request, err
+	}
+	d.frame(&request, d.beside, said)
+	if d.agent.Reads && asked.Offers(tool.ReadResult) && window.Shortens(d.shown, *d.window) {
+		request.Tools = append(slices.Clip(request.Tools), window.Definition())
+	}
+	request.Messages = d.arrange(d.beside, said)
+	d.marked(&request, d.beside)
 	if d.agent.Engine.Transforms() {
 		return d.transform(ctx, request)
 	}
@@ -107,28 +120,47 @@ func offered(tools []model.ToolDefinition, asked *plugin.Adjustments) []model.To
 	return shown
 }
 
-// arrange returns the messages of the request, and adds to its system prompt what
-// belongs there. Without context messages the conversation's own slice is the
-// request's: nothing is copied.
-func (d *draft) arrange(request *model.Request, context []plugin.ContextMessage, said []core.Message) []core.Message {
-	conversation := d.prompt()
-	if len(context) == 0 {
-		return append(conversation[:len(conversation):len(conversation)], said...)
-	}
-	messages := make([]core.Message, 0, len(context)+len(conversation)+len(said))
-	var behind []core.Message
+// beside is what a request says besides the conversation and the system prompt.
+type beside struct {
+	before []core.Message // the conversation: the same from step to step, as long as plugins keep it
+	behind []core.Message // its newest message: what holds for this step alone
+}
+
+// placed puts context messages where they belong. What lasts stands before the
+// conversation, in the system prompt or behind it. What is this step's alone stands
+// behind the newest message, whatever its target, so that what providers keep of the
+// request's beginning is not lost with each step.
+func (d *draft) placed(request *model.Request, context []plugin.ContextMessage) (b beside) {
+	var text strings.Builder
 	for i := range context {
-		switch m := &context[i]; m.Target {
-		case plugin.TargetSystem, "":
+		switch m := &context[i]; {
+		case m.Target == plugin.TargetSuffix || !m.Persistent:
+			if text.Len() > 0 {
+				text.WriteString("\n\n")
+			}
+			text.WriteString(m.Text)
+		case m.Target == plugin.TargetSystem || m.Target == "":
 			request.System = strings.TrimPrefix(request.System+"\n\n"+m.Text, "\n\n")
-		case plugin.TargetSuffix:
-			behind = append(behind, d.contextMessage(m))
 		default:
-			messages = append(messages, d.contextMessage(m))
+			b.before = append(b.before, d.contextMessage(m))
 		}
 	}
-	messages = append(append(messages, conversation...), said...)
-	return append(messages, behind...)
+	if text.Len() > 0 {
+		b.behind = []core.Message{d.contextMessage(&plugin.ContextMessage{Key: "step", Text: text.String()})}
+	}
+	return b
+}
+
+// arrange returns the messages of the request. Where nothing stands beside the
+// conversation its own slice is the request's: nothing is copied.
+func (d *draft) arrange(b beside, said []core.Message) []core.Message {
+	conversation := window.View(d.shown, *d.window, d.past.summary.shown(), d.front(), d.agent.Reads)
+	if len(b.before)+len(b.behind) == 0 {
+		return append(conversation[:len(conversation):len(conversation)], said...)
+	}
+	messages := make([]core.Message, 0, len(b.before)+len(conversation)+len(said)+len(b.behind))
+	messages = append(append(messages, b.before...), conversation...)
+	return append(append(messages, said...), b.behind...)
 }
 
 // contextMessage is a context message as the model reads it. Its id says whose it
@@ -141,24 +173,4 @@ func (d *draft) contextMessage(m *plugin.ContextMessage) core.Message {
 	return core.Message{
 		ID: "context." + m.Key, Role: role, RunID: d.id, Content: []core.Block{{Type: core.BlockText, Text: m.Text}},
 	}
-}
-
-// prompt is the part of the conversation that the model is shown: the window,
-// and before it what the run was asked, if it is older. Without that a long run
-// would forget its task. Never longer than the window and one: the model's limit is
-// the window's to keep. It is cut again here, behind begin, because the draft
-// has grown by what people said since.
-func (d *draft) prompt() []core.Message {
-	messages := d.messages.slice()
-	messages = messages[d.window.Cut(messages):]
-	opening := d.conversation.opening
-	if d.conversation.run != d.id || opening == nil {
-		return messages
-	}
-	for i := range messages {
-		if messages[i].ID == opening.ID {
-			return messages
-		}
-	}
-	return append([]core.Message{*opening}, messages...)
 }

@@ -163,11 +163,12 @@ func TestRequestOfAStep(t *testing.T) {
 				return state.Combine(
 					add(message{Key: "d", Text: "suffix", Target: plugin.TargetSuffix}), add(message{Key: "c", Text: "talk", Target: plugin.TargetConversation, Role: core.RoleUser}),
 					add(message{Key: "b", Text: "session", Target: plugin.TargetSession, Persistent: true}), add(message{Key: "a", Text: "It is noon."}),
+					add(message{Key: "e", Text: "Always.", Persistent: true}), add(message{Key: "f", Text: "never", Target: plugin.TargetSuffix, Persistent: true}), add(message{Key: "f"}),
 					plugin.IncludeOnlyTools.Schedule([]string{"echo"}),
 				)
 			})},
-			first:  []string{"model small", `prompt "Be kind.\n\nIt is noon."`, "system session", "user talk", "user hi", "system suffix", "tools echo", "{}"},
-			second: []string{"model small", `prompt "Be kind."`, "system session", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
+			first:  []string{"model small", `prompt "Be kind.\n\nAlways."`, "system session", "user hi", "system It is noon.\n\ntalk\n\nsuffix", "tools echo", "{}"},
+			second: []string{"model small", `prompt "Be kind.\n\nAlways."`, "system session", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
 		},
 		{
 			name:    "a tool that is hidden is not chosen",
@@ -200,7 +201,9 @@ func TestRequestOfAStep(t *testing.T) {
 		{
 			name: "a prompt of context alone, and what a tool of the step before has asked for",
 			plugins: []plugin.Plugin{
-				before(func(step int) state.Command { return add(message{Key: "a", Text: fmt.Sprint("step ", step)}) }),
+				before(func(step int) state.Command {
+					return add(message{Key: "a", Text: fmt.Sprint("step ", step), Persistent: true})
+				}),
 				pluginFunc{"behind", func(r *plugin.Registrar) {
 					r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
 						return add(message{Key: "b", Text: "it said " + c.Result.Text(), Target: plugin.TargetSuffix}), nil
@@ -213,7 +216,7 @@ func TestRequestOfAStep(t *testing.T) {
 		{
 			name: "transforms come last, in order, and write into nobody's slices",
 			plugins: []plugin.Plugin{
-				before(func(int) state.Command { return add(message{Key: "a", Text: "context"}) }),
+				before(func(int) state.Command { return add(message{Key: "a", Text: "context", Persistent: true}) }),
 				pluginFunc{"one", func(r *plugin.Registrar) {
 					r.Transform(func(_ context.Context, _ plugin.BeforeInference, request *model.Request) error {
 						request.System += ", one"
@@ -295,7 +298,7 @@ func TestAModelByNameIsNotOneOfAPool(t *testing.T) {
 func TestContextMessagesAreNamedByTheirKey(t *testing.T) {
 	m := &heard{says: [][]model.Delta{text("done")}}
 	w := newWorld(t, options{agents: demo(t, m, agent.Spec{}, before(func(int) state.Command {
-		return plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "noon", Text: "It is noon.", Target: plugin.TargetSession})
+		return plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "noon", Text: "It is noon.", Target: plugin.TargetSession, Persistent: true})
 	}))})
 	receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 	w.step(t, key)

@@ -73,6 +73,8 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	}
 	err = t.gone(err, kind)
 	switch {
+	case kind == model.KindOverflow && !t.whole():
+		return t.overflowed(ctx, err)
 	case !passing(err):
 		return endWith("model", err)
 	case asked > maxRetryAfter:
@@ -108,6 +110,20 @@ func (t *turnBuilder) goElsewhere(ctx context.Context, next *agent.BoundModel, k
 	}
 	t.leave(ctx, next, string(kind))
 	return nil
+}
+
+// overflowed goes on behind a request that the provider has refused as too long: once
+// in a delivery the model is shown less, and called again at once, whatever calls the
+// step has left. The refusal counts among them, so that a step which crashes at this
+// again and again comes to an end.
+func (t *turnBuilder) overflowed(ctx context.Context, err error) error {
+	if t.shortened || !t.draft.overflowed(&t.asked) {
+		return endWith("context_overflow", err)
+	}
+	t.shortened = true
+	t.draft.warn(ctx, "the request was too long for the model, which is shown less", "first", t.draft.window.First, "failed", t.failed, "error", err)
+	t.draft.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow)})
+	return t.cutPieces(ctx)
 }
 
 // stays reports whether the step itself makes the next call. Without a reader it

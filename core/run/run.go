@@ -17,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // Committer changes heads; the mailbox implements it.
@@ -44,37 +45,23 @@ type Agents interface {
 	Resolve(ctx context.Context, id, pin string) (*agent.Resolved, error)
 }
 
-// Window chooses how much of a conversation a model is shown: the newest
-// messages, calls and results never parted. window.Newest implements it.
-type Window interface {
-	// Cut returns the index of the first message that is shown. It depends on the
-	// messages from there on only, so that it does not matter how many older ones
-	// are known.
-	Cut(messages []core.Message) int
-	// Measure returns a function that takes messages from the newest to the oldest.
-	// fits says that the window may begin with the message, room about how many
-	// older ones belong to it; 0: none.
-	Measure() func(m core.Message) (fits bool, room int)
-	// Tokens estimates what a message costs.
-	Tokens(m core.Message) int
-}
-
-// Options configures a Stepper. Env, Store, Committer, Agents and Window are
-// required.
+// Options configures a Stepper. Env, Store, Committer and Agents are required.
 type Options struct {
 	Env       *env.Env
 	Store     Store
 	Committer Committer
 	Agents    Agents
-	Window    Window
 	Records   thread.Records // the schemas that the program reads and writes
 	Stops     []stop.Policy  // of every run, asked behind those of its agent
 	Logger    *slog.Logger   // nil: slog.Default
 	Observer  Observer       // nil: nobody counts
 	Lease     time.Duration  // renewed past two thirds; 0: 30 s
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
-	CacheSize int            // bytes of conversations that are kept in memory; 0: 64 MiB
-	Snapshot  int            // turns of a thread until its state is stored again, besides at a run's start; 0: 16
+	// Window is how much of a conversation a model is shown at most, in tokens, whatever
+	// its agent and the model allow; 0: they decide.
+	Window    int
+	CacheSize int // bytes of conversations that are kept in memory; 0: 64 MiB
+	Snapshot  int // turns of a thread until its state is stored again, besides at a run's start; 0: 16
 	// Chunks says that what models say is stored while they say it (see
 	// agent.Spec.Live), for readers in other processes.
 	Chunks bool
@@ -92,6 +79,10 @@ type Options struct {
 	// History makes every step one that has happened before: its times are those of
 	// the record, and no effects run. nil: it is the first time.
 	History History
+	// Compact is called behind the commit of a turn that asks for a summary of the
+	// thread, and sees to it that [Stepper.Compact] is. nil: nobody does, and a step
+	// makes each summary itself.
+	Compact func(context.Context, core.ThreadKey)
 	// Limits holds the runs of a tenant to its limits; nil: nothing is limited.
 	Limits *limit.Gate
 }
@@ -110,7 +101,8 @@ type Stepper struct {
 	observer  Observer
 	lease     time.Duration
 	poll      time.Duration
-	window    Window
+	most      int           // Options.Window
+	oldWindow window.Newest // of turns of which no record says what they were shown
 	cache     *cache
 	profiles  func(tenant string) state.Profiles
 	children  tool.Children
@@ -119,7 +111,8 @@ type Stepper struct {
 	chunked   bool // Options.Chunks
 	leaveFor  time.Duration
 	limits    *limit.Gate
-	breakers  model.Breakers // of the models that this process calls
+	breakers  model.Breakers                        // of the models that this process calls
+	hint      func(context.Context, core.ThreadKey) // Options.Compact
 
 	snapshotEvery int
 	abandoned     atomic.Int64 // tools that were left behind and still run
@@ -128,16 +121,16 @@ type Stepper struct {
 
 // New returns a Stepper.
 func New(o Options) (*Stepper, error) {
-	if o.Env == nil || o.Store == nil || o.Committer == nil || o.Agents == nil || o.Window == nil {
-		return nil, core.Errorf(core.CodeInvalid, "run: Env, Store, Committer, Agents and Window are required")
+	if o.Env == nil || o.Store == nil || o.Committer == nil || o.Agents == nil {
+		return nil, core.Errorf(core.CodeInvalid, "run: Env, Store, Committer and Agents are required")
 	}
 	if err := stop.CheckAll("Options.Stops", o.Stops); err != nil {
 		return nil, fmt.Errorf("run: %w", err)
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
-		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, children: o.Children, history: o.History, metering: o.Metering,
-		chunked: o.Chunks, leaveFor: o.LeaveFor, limits: o.Limits,
+		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, oldWindow: window.Newest(o.Window), profiles: o.Profiles, children: o.Children, history: o.History, metering: o.Metering,
+		chunked: o.Chunks, leaveFor: o.LeaveFor, limits: o.Limits, hint: o.Compact,
 	}
 	if s.leaveFor == 0 {
 		s.leaveFor = leaveFor

@@ -90,6 +90,9 @@ func (d *draft) committed(ctx context.Context) {
 	d.remember()
 	// Taken before begin: the draft is another one then.
 	effects, m := d.effects, d.moment("", plugin.Moment{})
+	if d.asks && d.hint != nil && d.history == nil {
+		d.hint(ctx, d.Key)
+	}
 	d.warnOfFailedActions(ctx, d.entries)
 	d.begin()
 	d.runEffects(ctx, m, effects)
@@ -108,7 +111,8 @@ func (d *draft) remember() {
 			return
 		}
 	}
-	d.conversation = b.done(d.window)
+	d.conversation = b.done(d.oldWindow)
+	d.conversation.under(d.past.summary)
 	d.conversation.record = d.record
 	d.conversation.charge = d.charged()
 	d.cache.put(d.Key, d.conversation)

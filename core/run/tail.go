@@ -23,18 +23,24 @@ const (
 // tail is the end of a log, as far as it was read. It is read by one goroutine,
 // towards older entries, until it has the window and what the stored state lacks:
 // the two begin at different sequences, and the older one counts.
+//
+// Where the window begins says the record of the newest turn. Where that does not, it
+// is the newest messages up to a size.
 type tail struct {
 	entries []thread.Entry // newest first
 	next    uint64         // sequence of the next older one; 0: there is none
+	settled bool           // the newest turn is in it
+	begins  uint64         // where that says that the window begins; 0: it does not say
 	measure func(core.Message) (fits bool, room int)
 	room    int    // about how many older messages are in the window
 	inside  int    // so many entries are in the window
+	floor   uint64 // a summary stands for what is up to it; 0: there is none
 	passed  uint64 // messages from this sequence on that are still to come were taken back; 0: none
 }
 
-// newTail is the tail of a log that ends with a sequence.
-func (l *loaded) newTail(seq uint64) *tail {
-	return &tail{next: seq, measure: l.window.Measure(), room: 1}
+// newTail is the tail of a log that ends with a sequence, under a summary up to another.
+func (l *loaded) newTail(seq, floor uint64) *tail {
+	return &tail{next: seq, measure: l.oldWindow.Measure(), room: 1, floor: floor}
 }
 
 // missing is how many older entries to read next, so that the window and what
@@ -43,7 +49,12 @@ func (t *tail) missing(asOf uint64) uint64 {
 	// An eighth more than the estimate, since a range too many costs a round trip;
 	// but growing only so fast, since one huge old message would be read in vain.
 	var n uint64
-	if t.room > 0 {
+	switch {
+	case t.begins > 0:
+		n = t.next - min(t.begins-1, t.next)
+	case !t.settled:
+		n = uint64(tailGrowth * len(t.entries))
+	case t.room > 0:
 		n = uint64(min(max(t.room+t.room/8, leastTail), tailGrowth*len(t.entries)))
 	}
 	if t.next > asOf {
@@ -59,7 +70,10 @@ func (t *tail) add(entry thread.Entry) {
 	seq := t.next
 	t.entries = append(t.entries, entry)
 	t.next--
-	if t.room == 0 {
+	if t.begins > 0 {
+		if seq >= t.begins {
+			t.inside = len(t.entries)
+		}
 		return
 	}
 	if t.passed != 0 && seq >= t.passed {
@@ -68,6 +82,19 @@ func (t *tail) add(entry thread.Entry) {
 	t.passed = 0
 	if entry.Superseded != nil {
 		t.passed = entry.Superseded.From
+	}
+	if m := entry.Message; m != nil && m.Role == core.RoleAssistant && !t.settled {
+		t.settled = true
+		if w := entry.Window; w != nil || t.floor > 0 {
+			t.begins, t.inside = t.floor+1, len(t.entries)
+			if w != nil {
+				t.begins = max(t.begins, shownFrom(w))
+			}
+			return
+		}
+	}
+	if t.room == 0 {
+		return
 	}
 	fits := true
 	if entry.Message != nil {
@@ -95,7 +122,7 @@ func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
 // has no gaps up to the head's sequence: one is damage, and no state or window may
 // be made across it.
 func (l *loaded) readTail(ctx context.Context, t *tail, n uint64) error {
-	if t.next == 0 {
+	if t.next == 0 || n == 0 {
 		return nil
 	}
 	from := t.next - min(n, t.next) + 1

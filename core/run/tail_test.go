@@ -20,6 +20,7 @@ import (
 type aLog struct {
 	Store
 	tokens  func(seq uint64) int
+	window  *core.Window // of each turn: all messages are
 	missing map[uint64]bool
 	ranges  []string
 }
@@ -29,7 +30,8 @@ func (l *aLog) LogBackwards(_ context.Context, _ core.ThreadKey, from, to uint64
 	return func(yield func(store.Record, error) bool) {
 		for seq := to; seq >= from; seq-- {
 			message := core.UserMessage("", strings.Repeat("four", l.tokens(seq)-8))
-			payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Message: &message})
+			message.Role = core.RoleAssistant
+			payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Message: &message, Window: l.window})
 			if !l.missing[seq] && !yield(store.Record{Name: store.LogName(seq), Payload: payload}, err) {
 				return
 			}
@@ -51,8 +53,8 @@ func shortAfter(seq uint64) func(uint64) int {
 
 // readTails reads a log of so many records, whose state is known up to asOf.
 func readTails(l *aLog, seq, asOf uint64) (first uint64, entries int, err error) {
-	p := (&Stepper{store: l, window: window.Newest(32_000)}).newMachine(Work{}, nil)
-	t := p.newTail(seq)
+	p := (&Stepper{store: l, oldWindow: window.Newest(32_000)}).newMachine(Work{}, nil)
+	t := p.newTail(seq, 0)
 	for n := uint64(firstTail); n > 0; n = t.missing(asOf) {
 		if err := p.readTail(context.Background(), t, n); err != nil {
 			return 0, 0, err

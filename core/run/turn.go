@@ -52,6 +52,7 @@ type turnBuilder struct {
 	elsewhere []stay            // what members of the pool were asked that were left
 	continued int               // calls that went on behind a limit of tokens
 	broken    bool              // the newest call has failed, and did not reach a limit
+	shortened bool              // the provider has refused the request as too long, and was shown less
 }
 
 // add takes a delta of the model. What makes no sense is an error of the call, and
@@ -95,10 +96,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 			t.emit(core.Event{Type: core.EventToolCallDelta, CallID: c.id, Delta: text}, len(t.blocks)+i, c.arguments.Len())
 		}
 	case model.DeltaUsage:
-		usage := core.Usage{ // what is below zero is no count, and would give a token budget back
-			Input: max(d.Usage.Input, 0), Output: max(d.Usage.Output, 0), CacheRead: max(d.Usage.CacheRead, 0),
-			CacheWrite: max(d.Usage.CacheWrite, 0), Reasoning: max(d.Usage.Reasoning, 0),
-		}
+		usage := counted(d.Usage)
 		t.usage = &usage
 	case model.DeltaStop:
 		t.stop = d.Stop
@@ -110,6 +108,15 @@ func (t *turnBuilder) add(d model.Delta) error {
 		}
 	}
 	return nil
+}
+
+// counted is what a provider says that it has counted: what is below zero is no count,
+// and would give a token budget back.
+func counted(u core.Usage) core.Usage {
+	return core.Usage{
+		Input: max(u.Input, 0), Output: max(u.Output, 0), CacheRead: max(u.CacheRead, 0),
+		CacheWrite: max(u.CacheWrite, 0), Reasoning: max(u.Reasoning, 0),
+	}
 }
 
 // say appends to the open block, or opens one of the kind.
@@ -320,6 +327,9 @@ func sum(a, b *core.Usage) *core.Usage {
 // calls of the model in this delivery; those of earlier ones are not known.
 func (t *turnBuilder) complete() *core.Message {
 	t.endBlock()
+	if t.usage != nil && t.usage.Input > 0 { // of the newest call alone: that is what the window's estimate is of
+		t.draft.window.Tokens = t.usage.Input
+	}
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
 		RunID: t.draft.id, Step: t.number, Usage: t.allSpent(), Model: t.asked.Model, Provider: t.member.Provider,

@@ -28,7 +28,6 @@ import (
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // backend is the stepper's way to its store, which counts what is read and lets a
@@ -215,6 +214,8 @@ type options struct {
 	chunks   bool
 	leaveFor time.Duration
 	metering *run.Metering
+	context  *agent.ContextWindowPolicy
+	compact  func(context.Context, core.ThreadKey)
 }
 
 // resolver is a registry, or what stands for one.
@@ -292,7 +293,7 @@ func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
 		Models:  map[string]agent.ModelBinding{"m": {Model: o.model, Name: "scripted"}},
 		Tools:   append([]tool.Tool{echoTool(tb)}, o.tools...),
 		Plugins: o.plugins,
-		Specs:   []agent.Spec{{ID: id, Model: "m", ExecutionMode: o.mode, MaxRounds: new(0)}}, // runs of hundreds of steps are stepped
+		Specs:   []agent.Spec{{ID: id, Model: "m", ExecutionMode: o.mode, MaxRounds: new(0), Context: o.context}}, // runs of hundreds of steps are stepped
 	}
 	for _, p := range o.plugins {
 		parts.Specs[0].Plugins = append(parts.Specs[0].Plugins, p.ID())
@@ -310,7 +311,8 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
-		Logger: o.logger, Observer: o.observer, Window: window.Newest(o.window), CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor, Metering: o.metering,
+		Logger: o.logger, Observer: o.observer, Window: o.window, CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor, Metering: o.metering,
+		Compact: o.compact,
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -18,7 +18,6 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/core/usage"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // Config is what a Runtime is built of. Env, Store, Waker and at least one
@@ -61,8 +60,8 @@ type Config struct {
 	// minutes, negative: not at all, for a process that is the only one of its store.
 	LeaveFor time.Duration
 
-	// Window is how much of the conversation a model is shown, in tokens; 0:
-	// window.DefaultBudget. CacheSize bounds the conversations that are kept in
+	// Window is how much of a conversation a model is shown at most, in tokens, whatever
+	// its agent and the model allow; 0: they decide. CacheSize bounds the conversations that are kept in
 	// memory, in bytes; 0: 64 MiB.
 	Window    int
 	CacheSize int
@@ -165,11 +164,15 @@ func Build(c Config) (*Runtime, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
+	compact := r.mailbox.WakeToCompact
+	if r.solo != nil { // there is no queue, and no other process: the step that needs a summary makes it
+		compact = nil
+	}
 	r.stepper, err = run.New(run.Options{
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
-		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
+		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering.run(), Limits: r.limits,
+		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering.run(), Limits: r.limits, Compact: compact,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)

@@ -21,8 +21,9 @@ type Step struct {
 	Model     string
 	Stop      core.StopReason
 	Usage     *core.Usage
-	Duration  int64 // of the model's calls whose words the turn has, milliseconds
-	Retries   int   // calls of the model that failed before, as far as they are known
+	Duration  int64        // of the model's calls whose words the turn has, milliseconds
+	Retries   int          // calls of the model that failed before, as far as they are known
+	Window    *core.Window // what the model was shown of the thread; nil: the record does not say
 	Text      string
 	Reasoning string
 	Failed    *thread.Failure // the inference failed for good; nil: it did not
@@ -140,7 +141,7 @@ func (b *steps) turn(e thread.Entry) {
 	m := e.Message
 	s := Step{
 		Number: m.Step, MessageID: m.ID, Began: e.At, Said: m.CreatedAt, Model: m.Model, Stop: m.StopReason, Usage: m.Usage,
-		Duration: e.Duration, Retries: int(e.Retried),
+		Duration: e.Duration, Retries: int(e.Retried), Window: e.Window,
 	}
 	for _, block := range m.Content {
 		if block.Type == core.BlockReasoning {

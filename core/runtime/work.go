@@ -60,7 +60,7 @@ func (r *Runtime) look(ctx context.Context, hints []core.WakeUp) (heads []*threa
 	heads = make([]*thread.Head, len(hints))
 	group, shared := r.env.Group(ctx)
 	for i, hint := range hints {
-		if hint.Check() != nil {
+		if hint.Check() != nil || hint.Kind == core.WakeCompact {
 			continue
 		}
 		group.Go(func(context.Context) error {
@@ -97,6 +97,9 @@ func (r *Runtime) WorkLocal(ctx context.Context, hint core.WakeUp) error {
 func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head) error {
 	if err := hint.Check(); err != nil {
 		return err
+	}
+	if hint.Kind == core.WakeCompact { // it claims nothing, and waits for nobody's turn
+		return r.stepper.Compact(ctx, hint.Key())
 	}
 	ctx, leave := r.metered(ctx, hint.Key())
 	defer leave()

@@ -56,13 +56,11 @@ func read(request model.Request) script {
 	var s script
 	messages, _ := model.Continued(request.Messages)
 	s.run = messages[len(messages)-1].RunID
+	s.step = turnsBefore(messages, s.run)
 	for _, m := range messages {
-		switch {
-		case m.RunID != s.run:
-		case m.Role == core.RoleAssistant:
-			s.step++
-		case m.Role == core.RoleUser && s.name == "":
+		if m.RunID == s.run && m.Role == core.RoleUser {
 			s.name = m.ID
+			break
 		}
 	}
 	return s
@@ -86,6 +84,9 @@ func (s script) calls(w *World) int {
 
 // Stream implements model.Model.
 func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	if request.Messages[0].ID == "summary" {
+		return m.summarize(ctx, request)
+	}
 	return func(yield func(model.Delta, error) bool) {
 		w := m.w
 		h := w.current().host

@@ -56,6 +56,7 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	if a.Open() && b.Run.ID != a.Run.ID {
 		th.checkEnd(a, b)
 	}
+	th.checkSummary(&a, &b)
 	th.checkOpened(&a, &b)
 	th.checkListed(&a, &b)
 	th.look()

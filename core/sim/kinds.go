@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"github.com/reveille-run/reveille/core/agent"
+)
 
 // Kinds is how many kinds of worlds take turns.
 const Kinds = 23
@@ -87,6 +91,15 @@ func Kind(n int) Config {
 	}
 	// Where people interfere, one of them deletes a thread now and then.
 	c.Deletes = turn%4 == 1 && !c.Calm && !c.Children && !c.Unswept && !c.Old
+	switch n % Kinds {
+	case 0, 1, 2, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 17:
+		if turn%3 == 2 { // a threads' runs come one after the other
+			c.Compacts, c.Metered, c.Threads, c.Runs = agent.CompactBackground, false, min(c.Threads, 2), 5
+			if turn%6 == 5 {
+				c.Compacts = agent.CompactInline
+			}
+		}
+	}
 	switch n % Kinds {
 	case 0, 7, 9, 12, 17, 19, 21, 22:
 		if c.Limited = turn%3 == 1 && !c.Unswept; c.Limited {

@@ -78,6 +78,9 @@ func (w *World) partsWith(seen *World) agent.Parts {
 		},
 	}
 	w.addPools(&parts)
+	for i := range parts.Specs {
+		parts.Specs[i].Context = w.compacting()
+	}
 	return parts
 }
 

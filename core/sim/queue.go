@@ -148,8 +148,10 @@ func (w *World) handOut(hints []core.WakeUp) {
 		h.begin(hints)
 		for i, err := range h.engine.WorkBatch(ctx, hints) {
 			if err == nil {
-				w.checkAcknowledged(h, hints[i], handed[i], began)
-				h.checkTended(hints[i].Key())
+				if hints[i].Kind == core.WakeWork { // the others are good for nothing that a head says
+					w.checkAcknowledged(h, hints[i], handed[i], began)
+					h.checkTended(hints[i].Key())
+				}
 				continue
 			}
 			if w.Faults == 0 && !w.Ambiguous && !w.Late && !h.ending {

@@ -96,6 +96,7 @@ func (th *threadState) checkShown(h *host, messages []core.Message, s script) {
 			visible = visible[:len(visible)-1]
 		}
 	}
+	messages, visible = th.behindSummary(messages, visible)
 	for i, v := range visible {
 		if i >= len(messages) {
 			th.fail("a model is shown %d messages of run %s, the log has %d", len(messages), s.run, len(visible))

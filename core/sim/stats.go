@@ -30,6 +30,7 @@ type Stats struct {
 	Limited                            int // worlds whose tenant has limits
 	Replayed, Unreplayed               int // runs, and those that could not be
 	Switches                           int // of threads, from one model of their pool to another
+	Summaries, Summarized, Restored    int // that came in force; requests that begin with one; that are in force again
 	Reports                            int // of running tools, that readers heard
 	Unsaid                             int // pieces of turns that readers had before another process had committed them
 	States, Blind                      int // shown whole in streams; patches on a state that could not be read
@@ -54,6 +55,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded}, {&s.Retakes, &o.Retakes}, {&s.FailedSteps, &o.FailedSteps},
 		{&s.Children, &o.Children}, {&s.Deletes, &o.Deletes}, {&s.Delayed, &o.Delayed}, {&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
 		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.Switches, &o.Switches}, {&s.Reports, &o.Reports},
+		{&s.Summaries, &o.Summaries}, {&s.Summarized, &o.Summarized}, {&s.Restored, &o.Restored},
 		{&s.Limited, &o.Limited}, {&s.Replayed, &o.Replayed}, {&s.Unreplayed, &o.Unreplayed},
 		{&s.Unsaid, &o.Unsaid}, {&s.States, &o.States}, {&s.Blind, &o.Blind},
 		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
@@ -121,6 +123,7 @@ func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "switches to another model of a pool %d\n", s.Switches)
 	fmt.Fprintf(out, "child runs %d, threads deleted %d, inputs delayed %d\n", s.Children, s.Deletes, s.Delayed)
 	fmt.Fprintf(out, "pieces of turns that other processes were saying %d\n", s.Unsaid)
+	fmt.Fprintf(out, "summaries in force %d, and again %d, requests that begin with one %d\n", s.Summaries, s.Restored, s.Summarized)
 	s.printDays(out)
 	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.States, s.Blind)
 }

@@ -24,28 +24,29 @@ type Config struct {
 	Runs    int     // submitted to each thread
 	Faults  float64 // of an operation, until the faults stop
 
-	Mixed     bool          // programs 1/1, 2/1 and 2/2 share the threads; 2/1 and 2/2 after the faults
-	Old       bool          // with Mixed: nobody reads schema 2 until the faults stop, clients write it
-	Lacks     bool          // with Mixed: programs 1/1 have not all tools
-	Batch     bool          // hints are taken ten at a time
-	Local     bool          // one process does everything; a crash starts the next one
-	Poison    int           // kind of the first thread's first run; -1: some runs, by their input
-	Calm      bool          // nobody steers, cancels, interrupts, edits or stops a host
-	Long      bool          // some rounds have many slow calls
-	Slow      time.Duration // of an inference, at least
-	Restarts  bool          // most hosts are told to stop while they work
-	Late      bool          // many puts come late
-	Ambiguous bool          // many responses to head writes are lost
-	Unswept   bool          // nobody sweeps: what is lost is what a delivery or a client repeats
-	Talkative bool          // people speak when a run is about to end, and processes die when it has begun to
-	Asks      bool          // calls wait for people, who decide
-	Forgetful bool          // with Asks: some tickets are never decided
-	Children  bool          // some calls wait for runs of other threads, and what happens to runs is published
-	Deletes   bool          // somebody deletes the first thread
-	Metered   bool          // what runs use is recorded and summed
-	Limited   bool          // the tenant has limits
-	Pooled    bool          // agents have pools of models, some of which often refuse
-	Replayed  bool          // when all is over every run is repeated from its record
+	Mixed     bool             // programs 1/1, 2/1 and 2/2 share the threads; 2/1 and 2/2 after the faults
+	Old       bool             // with Mixed: nobody reads schema 2 until the faults stop, clients write it
+	Lacks     bool             // with Mixed: programs 1/1 have not all tools
+	Batch     bool             // hints are taken ten at a time
+	Local     bool             // one process does everything; a crash starts the next one
+	Poison    int              // kind of the first thread's first run; -1: some runs, by their input
+	Calm      bool             // nobody steers, cancels, interrupts, edits or stops a host
+	Long      bool             // some rounds have many slow calls
+	Slow      time.Duration    // of an inference, at least
+	Restarts  bool             // most hosts are told to stop while they work
+	Late      bool             // many puts come late
+	Ambiguous bool             // many responses to head writes are lost
+	Unswept   bool             // nobody sweeps: what is lost is what a delivery or a client repeats
+	Talkative bool             // people speak when a run is about to end, and processes die when it has begun to
+	Asks      bool             // calls wait for people, who decide
+	Forgetful bool             // with Asks: some tickets are never decided
+	Children  bool             // some calls wait for runs of other threads, and what happens to runs is published
+	Deletes   bool             // somebody deletes the first thread
+	Metered   bool             // what runs use is recorded and summed
+	Limited   bool             // the tenant has limits
+	Compacts  agent.Compaction // how agents compact; "": not at all
+	Pooled    bool             // agents have pools of models, some of which often refuse
+	Replayed  bool             // when all is over every run is repeated from its record
 
 	// Trace is told what happens; nil: nobody is.
 	Trace func(format string, args ...any)

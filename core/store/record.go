@@ -48,6 +48,9 @@ func LogName(seq uint64) string {
 	return "M#" + zeros[min(len(digits), len(zeros)):] + string(digits)
 }
 
+// SummaryName names the summary of a log up to a sequence, that of a closed turn.
+func SummaryName(upTo uint64) string { return "Z#" + strconv.FormatUint(upTo, 10) }
+
 // idName puts an id between two texts. Such names are made for every step.
 func idName(before string, id core.ID, behind string) string {
 	var room [64]byte

@@ -172,7 +172,10 @@ type CommitClose struct {
 	Fence uint64
 	From  uint64 // as in CommitTurn
 	Seq   uint64 // of the last record, or the head's when there was none
-	Cut   uint64 // as in CommitTurn
+	// Summary is the one that is in force again where Cut takes back what the newest one
+	// covers; 0: none is, or the newest one stays.
+	Summary uint64
+	Cut     uint64 // as in CommitTurn
 	// Schema is the highest one of an adopted result; 0: none was.
 	Schema uint16
 }
@@ -193,7 +196,7 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	if err := h.advance(c.Seq); err != nil {
 		return Result{}, err
 	}
-	if err := h.summarize(0, c.Cut, c.From); err != nil {
+	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
 		return Result{}, err
 	}
 	if err := h.adopt(t, c.Schema); err != nil {

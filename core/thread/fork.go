@@ -8,6 +8,7 @@ type Fork struct {
 	Owner      string // of the other thread
 	Seq        uint64 // of the last record
 	Supersedes uint64 // the newest of them that supersedes others; 0: none does
+	Summary    uint64 // sequence that the summary in force covers; 0: none is
 	Schema     uint16 // the highest that one of them may have
 }
 
@@ -21,12 +22,14 @@ func (c Fork) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, ErrExists
 	case len(c.Owner) > core.MaxNameLength:
 		return Result{}, invalid("fork: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
+	case c.Summary > c.Seq:
+		return Result{}, invalid("fork: %d records, and a summary up to %d", c.Seq, c.Summary)
 	case c.Seq == 0 || c.Seq > MaxSeq || c.Supersedes >= c.Seq:
 		return Result{}, invalid("fork: %d records of which the one at %d supersedes others", c.Seq, c.Supersedes)
 	}
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
-	h.Owner, h.Seq, h.Supersedes, h.Fence = c.Owner, c.Seq, c.Supersedes, ForkFence
+	h.Owner, h.Seq, h.Supersedes, h.Summary, h.Fence = c.Owner, c.Seq, c.Supersedes, c.Summary, ForkFence
 	return Result{}, nil
 }

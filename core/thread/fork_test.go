@@ -12,12 +12,12 @@ import (
 )
 
 func TestAForkIsAThreadThatIsIdle(t *testing.T) {
-	fork := thread.Transition{CommitID: core.ID{1}, Change: thread.Fork{Owner: "ann", Seq: 7, Supersedes: 4, Schema: 1}}
+	fork := thread.Transition{CommitID: core.ID{1}, Change: thread.Fork{Owner: "ann", Seq: 7, Supersedes: 4, Summary: 7, Schema: 1}}
 	head, result, err := thread.Apply(thread.Head{}, fork)
 	if err != nil || result.Hint != nil {
 		t.Fatalf("fork: %+v, %v", result, err)
 	}
-	want := thread.Head{Layout: 1, Schema: 1, Version: 1, CommitID: core.ID{1}, Incarnation: 72057594037927936, Owner: "ann", Fence: 1, Seq: 7, Supersedes: 4}
+	want := thread.Head{Layout: 1, Schema: 1, Version: 1, CommitID: core.ID{1}, Incarnation: 72057594037927936, Owner: "ann", Fence: 1, Seq: 7, Summary: 7, Supersedes: 4}
 	if diff := cmp.Diff(want, head); diff != "" {
 		t.Errorf("head (-want +got):\n%s", diff)
 	}
@@ -40,6 +40,7 @@ func TestAForkOfNothingIsRefused(t *testing.T) {
 		{"no record", thread.Fork{}, core.CodeInvalid},
 		{"more than a log can have", thread.Fork{Seq: thread.MaxSeq + 1}, core.CodeInvalid},
 		{"a last record that supersedes", thread.Fork{Seq: 4, Supersedes: 4}, core.CodeInvalid},
+		{"a summary of more than it has", thread.Fork{Seq: 4, Summary: 5}, core.CodeInvalid},
 		{"a long owner", thread.Fork{Seq: 4, Owner: strings.Repeat("o", 129)}, core.CodeInvalid},
 		{"records of a newer program", thread.Fork{Seq: 4, Schema: 2}, core.CodeSchema},
 	}

@@ -87,6 +87,22 @@ func storedForms() []form {
 				`"ending":{"version":7,"termination":{"type":"stopped","code":"max_rounds"}},"run_end_skipped":true}`,
 		},
 		{
+			"a summary",
+			func() ([]byte, error) {
+				return records.EncodeSummary(9, &thread.Summary{
+					Predecessor: 4, Text: "so far", From: 6, Model: "m", Provider: "p", Usage: core.Usage{Input: 9, Output: 2}, Calls: 2, Duration: 70,
+				})
+			},
+			`{"schema":1,"predecessor":4,"text":"so far","from":6,"model":"m","provider":"p","usage":{"input":9,"output":2},"calls":2,"duration":70}`,
+		},
+		{
+			"a summary that was skipped",
+			func() ([]byte, error) {
+				return records.EncodeSummary(9, &thread.Summary{Skipped: thread.SkippedSavings})
+			},
+			`{"schema":1,"skipped":"savings"}`,
+		},
+		{
 			"an audit",
 			func() ([]byte, error) {
 				return records.EncodeAudit(thread.AuditRecord{Run: core.ID{1}, Read: 6, Status: core.DispatchAcked})
@@ -189,10 +205,11 @@ func TestDecodeRefusesARecordThatItCannotTrust(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var records thread.Records
 			decode := map[string]func([]byte) error{
-				"entry":  func(b []byte) error { _, err := records.DecodeEntry(b); return err },
-				"queued": func(b []byte) error { _, err := records.DecodeQueued(b); return err },
-				"run":    func(b []byte) error { _, err := records.DecodeRun(b); return err },
-				"audit":  func(b []byte) error { _, err := records.DecodeAudit(b); return err },
+				"entry":   func(b []byte) error { _, err := records.DecodeEntry(b); return err },
+				"queued":  func(b []byte) error { _, err := records.DecodeQueued(b); return err },
+				"run":     func(b []byte) error { _, err := records.DecodeRun(b); return err },
+				"audit":   func(b []byte) error { _, err := records.DecodeAudit(b); return err },
+				"summary": func(b []byte) error { _, err := records.DecodeSummary(1, b); return err },
 			}
 			for name, f := range decode {
 				if err := f([]byte(tt.text)); core.CodeOf(err) != tt.want {
@@ -394,6 +411,55 @@ func TestFingerprintTellsCallsApart(t *testing.T) {
 		}
 		seen[f] = c[0] + " " + c[1]
 	}
+}
+
+func TestASummaryThatMakesNoSense(t *testing.T) {
+	tests := []struct {
+		name, text string
+		upTo       uint64
+		want       string
+	}{
+		{"of nothing", `{"schema":1,"text":"a"}`, 0, "it covers sequence 0, allowed are 1 to 999999999999"},
+		{"of more than a log has", `{"schema":1,"text":"a"}`, thread.MaxSeq + 1, "it covers sequence 1000000000000, allowed are 1 to 999999999999"},
+		{"behind itself", `{"schema":1,"text":"a","predecessor":7}`, 7, "it covers sequence 7, its predecessor 7"},
+		{"of what comes later", `{"schema":1,"text":"a","from":8}`, 7, "it covers sequence 7 and was made from 8 on"},
+		{"without a text", `{"schema":1}`, 7, "it has a text and says why there is none, or neither"},
+		{"with one and without", `{"schema":1,"text":"a","skipped":"savings"}`, 7, "it has a text and says why there is none, or neither"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := thread.Records{}.DecodeSummary(tt.upTo, []byte(tt.text))
+			if core.CodeOf(err) != core.CodeCorrupt || err.Error() != "decode summary: "+tt.want {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+		})
+	}
+	if s, err := (thread.Records{}).DecodeSummary(7, []byte(`{"schema":1,"text":"a","from":7,"predecessor":6}`)); err != nil || s.Text != "a" {
+		t.Errorf("a summary of one record: %+v, %v", s, err)
+	}
+}
+
+func FuzzDecodeSummary(f *testing.F) {
+	f.Add(uint64(9), []byte(`{"schema":1,"predecessor":4,"text":"so far","usage":{"input":1}}`))
+	f.Add(uint64(9), []byte(`{"schema":1,"skipped":"savings"}`))
+	f.Fuzz(func(t *testing.T, upTo uint64, b []byte) {
+		var records thread.Records
+		s, err := records.DecodeSummary(upTo, b)
+		if err != nil {
+			if code := core.CodeOf(err); code != core.CodeCorrupt && code != core.CodeSchema {
+				t.Fatalf("code %s: %v", code, err)
+			}
+			return
+		}
+		once, err := records.EncodeSummary(upTo, &s)
+		if err != nil {
+			t.Fatalf("%s was decoded and cannot be encoded: %v", b, err)
+		}
+		again, err := records.DecodeSummary(upTo, once)
+		if diff := cmp.Diff(s, again); err != nil || diff != "" {
+			t.Fatalf("%s became %s: %v", b, once, err)
+		}
+	})
 }
 
 func FuzzDecodeEntry(f *testing.F) {

@@ -103,7 +103,7 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 			Summary: summary, Cut: cut, Schema: schema, Lease: w.lease(), Keep: w.has("keep"), Lacks: w.has("lacks"),
 		}
 	case "commit-close":
-		return thread.CommitClose{Fence: fence, From: from, Seq: w.seq(), Cut: cut, Schema: schema}
+		return thread.CommitClose{Fence: fence, From: from, Seq: w.seq(), Summary: summary, Cut: cut, Schema: schema}
 	case "nack":
 		kind := thread.NackFailed
 		if w.has("given") {

@@ -17,6 +17,11 @@ const (
 	MaxName      = 64        // a tool's name
 )
 
+// ReadResult is the name of the runtime's own tool, which models are offered where a
+// conversation shows large results as references: it returns pieces of them. No other
+// tool has it.
+const ReadResult = "read_result"
+
 // The errors of the limits.
 var (
 	// ErrArgumentsTooLarge is returned for arguments of more than [MaxArguments] bytes.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
 )
 
 // DefaultBudget is the window of an agent that says nothing, in tokens.
@@ -12,12 +13,25 @@ const DefaultBudget = 32_000
 // Tokens estimates what a message costs: a token for every four bytes, and a
 // few for its frame. It needs no tokenizer and errs by less than half for what
 // people, models and tools write. A file that is no text is a guess.
-func Tokens(m core.Message) int { return tokens(&m) }
+func Tokens(m core.Message) int { return tokens(&m, perByte) }
 
-// tokens takes a pointer: a message is large to copy, and a window measures many.
-func tokens(m *core.Message) int {
-	const frame, bytesPerToken = 8, 4
-	size, files := 0, 0
+// perByte is what a byte costs where nothing better is known, in thousandths of a
+// token; frame is what a message costs besides, in tokens.
+const (
+	perByte = 250
+	frame   = 8
+)
+
+// tokens takes a pointer: a message is large to copy, and a window measures many. A
+// byte costs so many thousandths of a token.
+func tokens(m *core.Message, perByte int) int {
+	size, files := sizeOf(m)
+	return frame + files + size*perByte/1000
+}
+
+// sizeOf returns the bytes of a message that a model reads, and what its files cost,
+// in tokens.
+func sizeOf(m *core.Message) (size, files int) {
 	for i := range m.Content {
 		b := &m.Content[i]
 		size += len(b.Text) + len(b.Echo)
@@ -31,7 +45,7 @@ func tokens(m *core.Message) int {
 	if r := m.ToolResult; r != nil {
 		size += len(r.Data) + len(r.Message)
 	}
-	return frame + files + size/bytesPerToken
+	return size, files
 }
 
 // fileTokens estimates a file: text as text, an image as a large one, whatever its
@@ -50,9 +64,6 @@ func fileTokens(b *core.Block) int {
 // Newest is the window of the newest turns, up to a number of tokens; 0 or less
 // is [DefaultBudget]. The newest turn is always in it, however large it is.
 type Newest int
-
-// Tokens implements run.Window.
-func (n Newest) Tokens(m core.Message) int { return Tokens(m) }
 
 // Cut returns the index of the first message of the window: 0 when all of them
 // fit.
@@ -86,7 +97,7 @@ func (n Newest) measure() func(m *core.Message) (fits bool, room int) {
 	}
 	sum, messages, begun := 0, 0, false
 	return func(m *core.Message) (fits bool, room int) {
-		sum += tokens(m)
+		sum += tokens(m, perByte)
 		messages++
 		room = max(1, (budget-sum)*messages/sum)
 		if m.Role == core.RoleTool { // it goes with the turn before it
@@ -101,4 +112,33 @@ func (n Newest) measure() func(m *core.Message) (fits bool, room int) {
 		}
 		return true, room
 	}
+}
+
+// Reckon estimates what a request costs besides its messages: system prompt and tools.
+// A byte costs so many thousandths of a token; 0: 250.
+func Reckon(r *model.Request, perByte int) int {
+	const tool = 10 // the frame of one
+	size := len(r.System)
+	for i := range r.Tools {
+		size += len(r.Tools[i].Name) + len(r.Tools[i].Description) + len(r.Tools[i].Parameters)
+	}
+	if r.ResponseFormat != nil {
+		size += len(r.ResponseFormat.Schema)
+	}
+	return size*orDefault(perByte)/1000 + tool*len(r.Tools)
+}
+
+// ReckonAll estimates what messages cost.
+func ReckonAll(messages []core.Message, perByte int) (sum int) {
+	for i := range messages {
+		sum += tokens(&messages[i], orDefault(perByte))
+	}
+	return sum
+}
+
+func orDefault(n int) int {
+	if n > 0 {
+		return n
+	}
+	return perByte
 }

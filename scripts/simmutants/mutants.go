@@ -1,7 +1,7 @@
 package main
 
 // mutants are the errors that must be found, by what they leave undone.
-var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants, unsaidMutants, lackingMutants, poolMutants, limitMutants, dayMutants)
+var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants, unsaidMutants, lackingMutants, poolMutants, limitMutants, summaryMutants, dayMutants)
 
 func concat(lists ...[]mutant) (all []mutant) {
 	for _, list := range lists {

@@ -7,20 +7,18 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // Options says what the present code is. Agents is required.
 type Options struct {
 	Agents  *agent.Registry
 	Stops   []stop.Policy  // of every run, as a runtime has them
-	Window  run.Window     // nil: window.Newest of the default size
+	Window  int            // as of run.Options
 	Records thread.Records // the schemas that the records may have
 	// Profiles are the values outside of threads; nil: none. What hooks read there is
 	// what it is now, and not what it was.
@@ -30,9 +28,6 @@ type Options struct {
 func (o Options) complete() (Options, error) {
 	if o.Agents == nil {
 		return o, core.Errorf(core.CodeInvalid, "replay: Agents is required")
-	}
-	if o.Window == nil {
-		o.Window = window.Newest(0)
 	}
 	return o, nil
 }
@@ -57,7 +52,11 @@ func (o Options) Thread(ctx context.Context, from store.Backend, key core.Thread
 	if err != nil {
 		return nil, fmt.Errorf("replay thread %s: %w", key, err)
 	}
-	p := player{Options: o, owner: head.Owner, pins: agent.NewPins(o.Agents, from, quiet)}
+	summed, err := o.readSummaries(ctx, from, key, runs)
+	if err != nil {
+		return nil, fmt.Errorf("replay thread %s: %w", key, err)
+	}
+	p := player{Options: o, owner: head.Owner, summed: summed, pins: agent.NewPins(o.Agents, from, quiet)}
 	var reports []Report
 	for _, r := range runs {
 		if only.IsZero() || only == r.record.ID {
@@ -81,6 +80,7 @@ type player struct {
 	Options
 	pins   *agent.Pins // resolves agents as they were, where the store has kept them
 	owner  string
+	summed summaries
 	before []thread.Entry // the log before the run
 	on     *memory.Store  // has the thread up to there, as the replay has made it; nil: it is to be made
 }
@@ -157,7 +157,11 @@ func (p *player) play(ctx context.Context, r *recording, on *memory.Store) (*Dif
 		return fail(err)
 	}
 	if on != p.on {
-		if err := d.lay(ctx, p.before); err != nil {
+		err := d.lay(ctx, p.before, p.summed.inForce(p.Records, p.before))
+		if err == nil {
+			err = p.summed.lay(ctx, on, r.key)
+		}
+		if err != nil {
 			return fail(fmt.Errorf("lay out the thread before the run: %w", err))
 		}
 	}
@@ -177,8 +181,9 @@ func (p *player) play(ctx context.Context, r *recording, on *memory.Store) (*Dif
 	return nil, on
 }
 
-// lay puts the log before the run into the store: a thread whose runs are over.
-func (d *director) lay(ctx context.Context, before []thread.Entry) error {
+// lay puts the log before the run into the store: a thread whose runs are over, with the
+// summary in force that covers it up to a sequence.
+func (d *director) lay(ctx context.Context, before []thread.Entry, summed uint64) error {
 	if len(before) == 0 {
 		return nil
 	}
@@ -202,7 +207,7 @@ func (d *director) lay(ctx context.Context, before []thread.Entry) error {
 			c.Head.Supersedes = seq
 		}
 	}
-	c.Head.Version, c.Head.Fence, c.Head.Seq = head.Version+1, 1, uint64(len(before))
+	c.Head.Version, c.Head.Fence, c.Head.Seq, c.Head.Summary = head.Version+1, 1, uint64(len(before)), summed
 	outcome, err := d.store.Commit(ctx, d.key, c)
 	if err == nil && !outcome.Written {
 		err = store.ErrConflict

@@ -1,0 +1,217 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// A summary of these worlds is a list of fingerprints, one of each message that it stands
+// for, in their order: whoever reads it knows what it was made of, through all its
+// predecessors.
+
+// compactFrom is the size from which on agents compact, in tokens: some messages.
+const compactFrom = 120
+
+// compacting is how the world's agents compact; nil: not at all.
+func (w *World) compacting() *agent.ContextWindowPolicy {
+	if w.Compacts == "" {
+		return nil
+	}
+	return &agent.ContextWindowPolicy{
+		AutocompactThreshold: compactFrom, Compaction: w.Compacts, CompactionRawSuffixMessages: new(4), MinSavingsRatio: new(0.1),
+	}
+}
+
+// fingerprint of a paragraph of a transcript.
+func fingerprint(paragraph string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(paragraph))
+	return strconv.FormatUint(uint64(h.Sum32()), 36)
+}
+
+// summarize says the summary that is asked for.
+func (m scriptedModel) summarize(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		w := m.w
+		h := w.current().host
+		if err := h.work(ctx, SiteModel, w.random.between(time.Second, 20*time.Second)); err != nil {
+			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
+			return
+		}
+		if w.flaky() && w.random.chance(0.1) {
+			kind := model.KindOverloaded
+			if w.random.chance(0.3) {
+				kind = model.KindFiltered
+			}
+			yield(model.Delta{}, &model.Error{Kind: kind, Message: "no summary"})
+			return
+		}
+		text := request.Messages[0].Text()
+		var prints []string
+		if before := within(text, "previous-summary"); before != "" {
+			prints = append(prints, before)
+		}
+		for _, p := range strings.Split(within(text, "transcript"), "\n\n") {
+			prints = append(prints, fingerprint(p))
+		}
+		if w.Trace != nil {
+			w.Trace("%s: summary %s", h.name, strings.Join(prints, " "))
+		}
+		_ = yield(model.Delta{Type: model.DeltaText, Text: strings.Join(prints, " ")}, nil) &&
+			yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil)
+	}
+}
+
+// within is what stands in an element of a prompt.
+func within(text, element string) string {
+	_, rest, _ := strings.Cut(text, "<"+element+">\n")
+	found, _, _ := strings.Cut(rest, "\n</"+element+">")
+	return found
+}
+
+// printsOf is what a summary says of visible messages up to a sequence.
+func (th *threadState) printsOf(visible []shown, upTo uint64) string {
+	var prints []string
+	for _, v := range visible {
+		if v.seq > upTo {
+			break
+		}
+		p, _ := window.Transcript(window.History{Messages: []core.Message{*th.entries[v.seq-1].Message}, Places: []window.Place{{Sequence: v.seq}}}, maxRecord)
+		prints = append(prints, fingerprint(p))
+	}
+	return strings.Join(prints, " ")
+}
+
+// summaryAt reads the summary up to a sequence.
+func (th *threadState) summaryAt(upTo uint64) (s thread.Summary, ok bool) {
+	r, ok := th.p.record(store.SummaryName(upTo))
+	if !ok {
+		return s, false
+	}
+	s, err := th.w.checks.DecodeSummary(upTo, r.Payload)
+	if err != nil {
+		th.fail("the summary up to %d is unreadable: %v", upTo, err)
+	}
+	return s, true
+}
+
+// checkSummary is run at each write of a head: the summary in force is there, is of just
+// what readers see up to its turn, and so is each of its predecessors.
+func (th *threadState) checkSummary(a, b *thread.Head) {
+	if b.Summary == a.Summary && b.Supersedes == a.Supersedes {
+		return
+	}
+	if b.Summary > a.Summary {
+		th.w.Stats.Summaries++
+	}
+	fell := b.Summary < a.Summary
+	if fell && b.Supersedes == a.Supersedes {
+		th.fail("the summary in force falls from %d to %d, and nothing was taken back", a.Summary, b.Summary)
+	}
+	for upTo, successor := b.Summary, uint64(0); upTo > 0; {
+		s, ok := th.summaryAt(upTo)
+		switch {
+		case !ok:
+			th.fail("the summary up to %d is not there, in force is that up to %d", upTo, b.Summary)
+			return
+		case s.Skipped != "":
+			th.fail("the summary up to %d has no text and was in force", upTo)
+		case !th.closedTurn(upTo):
+			th.fail("the summary up to %d does not end with a closed turn that readers see", upTo)
+		case s.From == 0 && s.Text != th.printsOf(th.visible, upTo):
+			th.fail("the summary up to %d is of %s, readers see %s", upTo, s.Text, th.printsOf(th.visible, upTo))
+		}
+		if successor == 0 && b.Summary > a.Summary && s.Predecessor > a.Summary {
+			th.fail("the summary up to %d is behind that up to %d, in force was that up to %d", upTo, s.Predecessor, a.Summary)
+		}
+		successor, upTo = upTo, s.Predecessor
+	}
+	if fell {
+		th.w.Stats.Restored++
+		th.checkRestored(a.Summary, b.Summary)
+	}
+}
+
+// checkRestored: what falls gives way to the newest predecessor that ends before what was
+// taken back.
+func (th *threadState) checkRestored(was, is uint64) {
+	r := th.entries[th.p.head.Supersedes-1].Superseded
+	for was >= r.From {
+		s, _ := th.summaryAt(was)
+		was = s.Predecessor
+	}
+	if was != is {
+		th.fail("behind a range from %d the summary up to %d is in force, want %d", r.From, is, was)
+	}
+}
+
+// closedTurn reports whether a visible turn ends at the sequence with all its results.
+func (th *threadState) closedTurn(seq uint64) bool {
+	i := slices.IndexFunc(th.visible, func(v shown) bool { return v.seq == seq })
+	for j := i; j >= 0; j-- {
+		if m := th.entries[th.visible[j].seq-1].Message; m.Role != core.RoleTool {
+			return m.Role == core.RoleAssistant && len(m.ToolCalls) == i-j
+		}
+	}
+	return false
+}
+
+// behindSummary takes the summary that a request begins with out of it, and from what is
+// visible what it stands for. What the run was asked may stand behind it once more.
+func (th *threadState) behindSummary(messages []core.Message, visible []shown) ([]core.Message, []shown) {
+	id, ok := strings.CutPrefix(messages[0].ID, "summary.")
+	if !ok {
+		if th.p.head.Summary > 0 && len(visible) > 0 && visible[len(visible)-1].seq >= th.p.head.Summary {
+			th.fail("a model is shown no summary, that up to %d is in force", th.p.head.Summary)
+		}
+		return messages, visible
+	}
+	upTo, err := strconv.ParseUint(id, 10, 64)
+	s, found := th.summaryAt(upTo)
+	switch {
+	case err != nil || !found:
+		th.fail("a model is shown a summary that is nowhere: %s", messages[0].ID)
+		return messages, visible
+	case within(messages[0].Text(), "conversation-summary") != s.Text || s.Skipped != "":
+		th.fail("a model is shown %q as the summary up to %d, which is %+v", messages[0].Text(), upTo, s)
+	case s.From == 0 && s.Text != th.printsOf(visible, upTo):
+		th.fail("a model is shown a summary of %s up to %d, the log says %s", s.Text, upTo, th.printsOf(visible, upTo))
+	}
+	th.w.Stats.Summarized++
+	messages = messages[1:]
+	for len(visible) > 0 && visible[0].seq <= upTo {
+		if len(messages) > 0 && showing(visible[0].seq, &messages[0]) == visible[0] {
+			messages = messages[1:] // the opening
+		}
+		visible = visible[1:]
+	}
+	return messages, visible
+}
+
+// turnsBefore is how many turns the run has had, by the newest that the request shows: its
+// text says which it was.
+func turnsBefore(messages []core.Message, run core.ID) (n int) {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if m := &messages[i]; m.RunID == run && m.Role == core.RoleAssistant {
+			name, _, _ := strings.Cut(m.Text(), ":")
+			if _, err := fmt.Sscan(name[strings.LastIndexByte(name, '.')+1:], &n); err != nil {
+				return 0
+			}
+			return n + 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,75 @@
+package thread
+
+import (
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Summary is the payload of a record Z#upTo: what stands for the log's messages up to
+// a closed turn, in the requests that follow. The record is put once, by whoever made
+// it, and counts when a head names its sequence (Head.Summary). The messages that it
+// stands for stay in the log.
+//
+// Two programs may make one for the same turn, and the text of the first counts. One
+// with Skipped says that there is none: it is never in force, and keeps others from
+// trying again.
+type Summary struct {
+	// Predecessor is the sequence that the summary covers from which this one was made;
+	// 0: none was in force. One that has another predecessor than the one in force is
+	// stale, and never comes in force.
+	Predecessor uint64 `json:"predecessor,omitempty"`
+	Text        string `json:"text,omitempty"`
+	Skipped     string `json:"skipped,omitempty"` // why there is no text: one of the Skipped constants
+	// From is the sequence of the oldest message that the text was made from, beside the
+	// predecessor's; what is older was too much for the model. 0: nothing was.
+	From     uint64     `json:"from,omitempty"`
+	Model    string     `json:"model,omitempty"`
+	Provider string     `json:"provider,omitempty"`
+	Usage    core.Usage `json:"usage,omitzero"`
+	Calls    int        `json:"calls,omitempty"`    // of the model
+	Duration int64      `json:"duration,omitempty"` // of those calls, milliseconds
+}
+
+// Why a summary was skipped.
+const (
+	SkippedSavings = "savings"  // it would have saved too little
+	SkippedTooLong = "too_long" // the model had not said all of it at its limit
+	SkippedRefused = "refused"  // the model said nothing, or its provider cut it off
+	SkippedModel   = "model"    // the model failed for good
+)
+
+// Check reports what is wrong with the summary up to a sequence.
+func (s *Summary) Check(upTo uint64) error {
+	switch {
+	case upTo == 0 || upTo > MaxSeq:
+		return fmt.Errorf("it covers sequence %d, allowed are 1 to %d", upTo, MaxSeq)
+	case s.Predecessor >= upTo:
+		return fmt.Errorf("it covers sequence %d, its predecessor %d", upTo, s.Predecessor)
+	case s.From > upTo:
+		return fmt.Errorf("it covers sequence %d and was made from %d on", upTo, s.From)
+	case (s.Text == "") == (s.Skipped == ""):
+		return fmt.Errorf("it has a text and says why there is none, or neither")
+	}
+	return nil
+}
+
+// EncodeSummary returns the stored form of a summary up to a sequence.
+func (r Records) EncodeSummary(upTo uint64, s *Summary) ([]byte, error) {
+	if err := s.Check(upTo); err != nil {
+		return nil, core.Errorf(core.CodeInternal, "encode summary: %w", err)
+	}
+	return r.encode("summary", s)
+}
+
+// DecodeSummary reads the summary up to a sequence; errors as for DecodeEntry.
+func (r Records) DecodeSummary(upTo uint64, b []byte) (Summary, error) {
+	s, err := decode[Summary](r, "summary", b)
+	if err != nil {
+		return s, err
+	}
+	if err := s.Check(upTo); err != nil {
+		return s, core.Errorf(core.CodeCorrupt, "decode summary: %w", err)
+	}
+	return s, nil
+}

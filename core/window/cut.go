@@ -1,0 +1,224 @@
+package window
+
+import (
+	"math"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Request is what a step knows of its request to a model before it decides how much of
+// the thread that shows. All sizes are in tokens.
+type Request struct {
+	History History     // of the thread, from the newest turn's cut on
+	Last    core.Window // what the newest turn's model was shown
+	Run     core.ID     // that is asked for
+	// Opening is what the run was asked first, at a sequence of the log; nil: nothing.
+	// Front is the message that Last.Opening names; nil: none.
+	Opening  *core.Message
+	OpenedAt uint64
+	Front    *core.Message
+	Fixed    int // what stands beside the history, as it is reckoned: tools, system prompt, context, summary
+
+	Limit int // what the request may cost
+	Most  int // what the model takes at most; less than Limit: Limit
+	Keep  int // newest messages that are shown whatever they cost, up to Most
+
+	// Reckoned is what an earlier request was estimated at, and Counted what the model's
+	// provider counted for it. 0: nothing is known, and the estimate is all there is.
+	Reckoned, Counted int
+	// PerByte is what a byte costs, in thousandths of a token; 0: 250.
+	PerByte int
+}
+
+// Next returns what the request shows: the same as the newest turn's, and what came
+// since, as long as that is within the limit. Else it cuts, to three quarters of what the
+// limit leaves to the history, so that what is shown begins alike for many steps: large
+// old results become references, then the oldest messages are left out, then newer
+// results become references as well. No call is parted from its results, and the newest messages stay.
+//
+// It depends on the request alone: whoever asks again is told the same.
+func (r Request) Next() core.Window {
+	limit, most := r.reckon(r.Limit), r.reckon(max(r.Limit, r.Most))
+	w := r.window(0, r.Last.Short)
+	if w.Estimate > limit {
+		w = r.cut(limit-max(0, limit-r.Fixed)/4, limit, most)
+	}
+	return w
+}
+
+// Size estimates the request that shows the same as the newest turn's, and what came
+// since, as its provider counts tokens.
+func (r Request) Size() int {
+	size := r.window(0, r.Last.Short).Estimate
+	if r.believed() {
+		size = int(int64(size) * int64(r.Counted) / int64(r.Reckoned))
+	}
+	return size
+}
+
+// Again returns what the request shows after the provider has refused it under a
+// window as too long: a quarter less at least, newest messages included but for the
+// last turn with its results. What the provider has counted before is believed only as
+// far as it makes the request shorter. ok is false when nothing is left to cut.
+func (r Request) Again(refused core.Window) (w core.Window, ok bool) {
+	target := min(r.reckon(r.Limit), r.Limit, refused.Estimate) * 3 / 4
+	switch refused.Opening {
+	case 0:
+		r.Front = nil
+	case r.OpenedAt:
+		r.Front = r.Opening
+	}
+	r.Last, r.History = refused, r.History.From(refused.First)
+	w = r.cut(target, target, target)
+	return w, w.Estimate < r.cost(0, refused.Short)
+}
+
+// reckon turns tokens as the provider counts them into tokens as they are estimated
+// here. A count of more than four times the estimate, or less than a quarter, is not
+// believed.
+func (r *Request) reckon(tokens int) int {
+	if !r.believed() {
+		return tokens
+	}
+	return int(int64(tokens) * int64(r.Reckoned) / int64(r.Counted))
+}
+
+func (r *Request) believed() bool {
+	return r.Counted > 0 && r.Reckoned > 0 && r.Counted <= 4*r.Reckoned && r.Reckoned <= 4*r.Counted
+}
+
+// cut tries what it may leave out in the order in which it hurts less.
+func (r *Request) cut(target, limit, most int) core.Window {
+	keep, newest := r.keeps(), r.newest()
+	old, recent := r.shortTo(keep), r.shortTo(newest)
+	for _, c := range []struct {
+		from, to int
+		short    uint64
+		target   int
+	}{
+		{0, keep, old, target},         // large old results, then the oldest messages
+		{0, keep, recent, target},      // large results before the newest turn
+		{keep, keep, recent, limit},    // which is then cut again soon
+		{0, keep, everything, target},  // the newest turn's
+		{keep, keep, everything, most}, // which is more than was wished
+		{keep, newest, recent, target}, // messages that were to be kept
+		{keep, newest, everything, most},
+	} {
+		if first, ok := r.fit(c.from, c.to, c.short, c.target); ok {
+			return r.window(first, c.short)
+		}
+	}
+	return r.window(newest, everything)
+}
+
+// everything is behind all sequences.
+const everything = math.MaxUint64
+
+// window is that which begins with a message; results before short are references.
+func (r *Request) window(first int, short uint64) core.Window {
+	w := r.Last
+	if first > 0 {
+		w.First, w.Opening = r.History.sequence(first), 0
+	}
+	if r.opensBefore(first) {
+		w.Opening = r.OpenedAt
+	}
+	if short == everything && len(r.History.Messages) > 0 {
+		short = r.History.next()
+	}
+	w.Short = max(w.Short, short)
+	w.Estimate = r.cost(first, w.Short)
+	return w
+}
+
+// fit returns the oldest message between two with which a window can begin that costs
+// no more than the target.
+func (r *Request) fit(from, to int, short uint64, target int) (first int, ok bool) {
+	sum := r.Fixed
+	short = max(short, r.Last.Short)
+	for i := len(r.History.Messages) - 1; i >= from; i-- {
+		sum += r.costOf(i, short)
+		if sum > target {
+			break
+		}
+		if i <= to && (i == 0 || r.begins(i)) && sum+r.front(i) <= target {
+			first, ok = i, true
+		}
+	}
+	return first, ok
+}
+
+// cost estimates the request that shows the history from a message on.
+func (r *Request) cost(first int, short uint64) int {
+	sum := r.Fixed + r.front(first)
+	for i := first; i < len(r.History.Messages); i++ {
+		sum += r.costOf(i, short)
+	}
+	return sum
+}
+
+// costOf estimates one message.
+func (r *Request) costOf(i int, short uint64) int {
+	m := &r.History.Messages[i]
+	if m.ToolResult != nil && r.History.sequence(i) < short && large(m) {
+		return frame + referenceBytes*r.perByte()/1000
+	}
+	return tokens(m, r.perByte())
+}
+
+func (r *Request) perByte() int { return orDefault(r.PerByte) }
+
+// opensBefore reports whether what the run was asked is older than a message.
+func (r *Request) opensBefore(i int) bool {
+	return r.Opening != nil && i < len(r.History.Messages) && r.OpenedAt < r.History.sequence(i)
+}
+
+// front is what the message costs that stands before the history where that is shown
+// from a message on.
+func (r *Request) front(first int) int {
+	switch {
+	case r.opensBefore(first):
+		return tokens(r.Opening, r.perByte())
+	case first == 0 && r.Front != nil:
+		return tokens(r.Front, r.perByte())
+	}
+	return 0
+}
+
+// begins reports whether a window may begin with a message: with what a person said,
+// or with a turn of the newest run, which its opening stands before, or a note.
+func (r *Request) begins(i int) bool {
+	m := &r.History.Messages[i]
+	last := &r.History.Messages[len(r.History.Messages)-1]
+	return m.Role == core.RoleUser || m.Role == core.RoleAssistant && (m.RunID == r.Run || m.RunID == last.RunID)
+}
+
+// keeps is the newest message with which a window may begin that has all that is to be
+// kept.
+func (r *Request) keeps() int {
+	for i := len(r.History.Messages) - max(r.Keep, 1); i > 0; i-- {
+		if r.begins(i) {
+			return i
+		}
+	}
+	return 0
+}
+
+// newest is the newest message with which a window may begin.
+func (r *Request) newest() int {
+	for i := len(r.History.Messages) - 1; i > 0; i-- {
+		if r.begins(i) {
+			return i
+		}
+	}
+	return 0
+}
+
+// shortTo is the sequence up to which results become references where those from a
+// message on do not.
+func (r *Request) shortTo(i int) uint64 {
+	if i >= len(r.History.Messages) {
+		return 0
+	}
+	return r.History.sequence(i)
+}

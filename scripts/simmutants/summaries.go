@@ -1,0 +1,66 @@
+package main
+
+// summaryMutants are errors of the summaries that stand for what a thread has said before.
+var summaryMutants = []mutant{
+	{
+		Name: "a run that fails at its start lets the summary fall to none",
+		File: "core/run/end.go",
+		Old:  "Seq: seq, Summary: summary, Cut: d.cut,",
+		New:  "Seq: seq, Cut: d.cut,",
+		Also: []change{{"core/run/end.go", "	summary, schema := d.newlySummed()\n	var record", "	_, schema := d.newlySummed()\n	var record"}},
+	},
+	{
+		Name: "a stale summary comes in force",
+		File: "core/run/summary.go",
+		Old:  "	case s.Predecessor != d.past.summary.covers():",
+		New:  "	case false:",
+	},
+	{
+		Name: "a summary that was skipped comes in force",
+		File: "core/run/summary.go",
+		Old:  "	case s.Skipped != \"\":\n		d.skip",
+		New:  "	case false:\n		d.skip",
+	},
+	{
+		Name: "a summary is looked for before the input that takes its turn back",
+		File: "core/run/machine.go",
+		Old:  "	if err := m.hear(ctx); err != nil {\n		return Stepped{}, err\n	}\n	if err := m.adopt(ctx); err != nil {\n		return Stepped{}, err\n	}\n",
+		New:  "	if err := m.adopt(ctx); err != nil {\n		return Stepped{}, err\n	}\n	if err := m.hear(ctx); err != nil {\n		return Stepped{}, err\n	}\n",
+	},
+	{
+		Name: "a summary ends inside a round",
+		File: "core/window/summary.go",
+		Old:  "	return m.Role == core.RoleAssistant && len(m.ToolCalls) == i-turn",
+		New:  "	return m.Role == core.RoleAssistant",
+	},
+	{
+		Name: "a compactor sums up what was taken back",
+		File: "core/run/compact.go",
+		Old:  "				skip = entry.Superseded.From",
+		New:  "				skip = 0",
+	},
+	{
+		Name: "a compactor begins anew instead of behind the summary in force",
+		File: "core/run/compact.go",
+		Old:  "		from = c.before.upTo + 1",
+		New:  "		from = 1",
+	},
+	{
+		Name: "what a summary covers is shown beside it",
+		File: "core/run/conversation.go",
+		Old:  "	c.first, _ = window.Find(c.places.items, shownFrom(&c.window))",
+		New:  "",
+	},
+	{
+		Name: "a thread that is read anew has no summary",
+		File: "core/run/loaded.go",
+		Old:  "	c.under(summed)",
+		New:  "	c.under(nil)",
+	},
+	{
+		Name: "a summary that another process has put in force is not noticed",
+		File: "core/run/loaded.go",
+		Old:  "	if s.covers() < l.head.Summary {",
+		New:  "	if false {",
+	},
+}
