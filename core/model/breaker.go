@@ -29,7 +29,14 @@ const (
 // concurrent use, and the time is the caller's.
 type Breakers struct {
 	mutex    sync.Mutex
-	circuits map[string]*circuit // those that have failed since they were closed
+	circuits map[CircuitName]*circuit // those that have failed since they were closed
+}
+
+// CircuitName says whose a circuit is. Models that are the same to their provider have one.
+type CircuitName struct {
+	Provider string
+	ID       string // what specs call the model, where nobody says whose it is; else empty
+	Model    string // the provider's name of it
 }
 
 type circuit struct {
@@ -41,7 +48,7 @@ type circuit struct {
 // Permit is the right to make one call. Whoever has it gives it back by [Breakers.End].
 type Permit struct {
 	Probe   bool // the one call of a half-open circuit
-	circuit string
+	circuit CircuitName
 }
 
 // CallOutcome is what a call says about its model.
@@ -56,7 +63,7 @@ const (
 
 // Wait is how long the circuit of a model refuses calls; 0: one may be made. It does
 // not use up the probe of a half-open circuit.
-func (b *Breakers) Wait(name string, now time.Time) time.Duration {
+func (b *Breakers) Wait(name CircuitName, now time.Time) time.Duration {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return b.circuits[name].wait(now)
@@ -76,7 +83,7 @@ func (c *circuit) wait(now time.Time) time.Duration {
 
 // Begin asks for the right to call a model. wait above 0 refuses it, and says for how
 // long: the model is not to be called.
-func (b *Breakers) Begin(name string, now time.Time) (permit Permit, wait time.Duration) {
+func (b *Breakers) Begin(name CircuitName, now time.Time) (permit Permit, wait time.Duration) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	permit.circuit = name
@@ -116,7 +123,7 @@ func (b *Breakers) End(permit Permit, outcome CallOutcome, now time.Time) (state
 	if c == nil {
 		c = &circuit{}
 		if b.circuits == nil {
-			b.circuits = map[string]*circuit{}
+			b.circuits = map[CircuitName]*circuit{}
 		}
 		b.circuits[permit.circuit] = c
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
+func named(name string) model.CircuitName { return model.CircuitName{Provider: "p", Model: name} }
+
 // Each line is a call: when it begins, how it ends and what the circuit is then, or how
 // long it is refused.
 func TestACircuit(t *testing.T) {
@@ -44,8 +46,8 @@ func TestACircuit(t *testing.T) {
 			var got []string
 			for _, c := range tt.calls {
 				now := began.Add(c.at * time.Second)
-				ahead := b.Wait("m", now)
-				permit, wait := b.Begin("m", now)
+				ahead := b.Wait(named("m"), now)
+				permit, wait := b.Begin(named("m"), now)
 				if ahead != wait {
 					t.Errorf("at %ds Wait says %s, Begin %s", c.at, ahead, wait)
 				}
@@ -66,7 +68,7 @@ func TestACircuit(t *testing.T) {
 			if diff := cmp.Diff(tt.want, strings.Join(got, ", ")); diff != "" {
 				t.Error(diff)
 			}
-			if wait := b.Wait("other", began.Add(5*time.Second)); wait != 0 {
+			if wait := b.Wait(named("other"), began.Add(5*time.Second)); wait != 0 {
 				t.Errorf("another model is refused for %s", wait)
 			}
 		})
@@ -78,10 +80,10 @@ func opened(t *testing.T) (*model.Breakers, func(seconds int) time.Time) {
 	t.Helper()
 	b, at := new(model.Breakers), func(seconds int) time.Time { return time.Unix(1000+int64(seconds), 0) }
 	for range 5 {
-		permit, _ := b.Begin("m", at(0))
+		permit, _ := b.Begin(named("m"), at(0))
 		b.End(permit, model.CallFailed, at(0))
 	}
-	if wait := b.Wait("m", at(0)); wait != 30*time.Second {
+	if wait := b.Wait(named("m"), at(0)); wait != 30*time.Second {
 		t.Fatalf("behind five failures the circuit refuses calls for %s, want 30s", wait)
 	}
 	return b, at
@@ -90,16 +92,16 @@ func opened(t *testing.T) (*model.Breakers, func(seconds int) time.Time) {
 func TestOneCallProbesAHalfOpenCircuit(t *testing.T) {
 	b, at := opened(t)
 	for range 3 { // to look uses nothing up
-		if wait := b.Wait("m", at(30)); wait != 0 {
+		if wait := b.Wait(named("m"), at(30)); wait != 0 {
 			t.Fatalf("behind the cooldown the circuit refuses calls for %s", wait)
 		}
 	}
-	probe, wait := b.Begin("m", at(30))
+	probe, wait := b.Begin(named("m"), at(30))
 	if !probe.Probe || wait != 0 {
 		t.Fatalf("the first call is %+v, refused for %s; want the probe", probe, wait)
 	}
 	for _, second := range []int{30, 31, 300} {
-		if permit, wait := b.Begin("m", at(second)); permit.Probe || wait != 5*time.Second || b.Wait("m", at(second)) != 5*time.Second {
+		if permit, wait := b.Begin(named("m"), at(second)); permit.Probe || wait != 5*time.Second || b.Wait(named("m"), at(second)) != 5*time.Second {
 			t.Errorf("at %ds another call is %+v, refused for %s; want to wait 5s for the probe", second, permit, wait)
 		}
 	}
@@ -114,15 +116,15 @@ func TestACallFromBeforeTheCircuitOpened(t *testing.T) {
 		t.Run(fmt.Sprint(outcome), func(t *testing.T) {
 			var b model.Breakers
 			at := func(seconds int) time.Time { return time.Unix(1000+int64(seconds), 0) }
-			slow, _ := b.Begin("m", at(0))
+			slow, _ := b.Begin(named("m"), at(0))
 			for range 5 {
-				permit, _ := b.Begin("m", at(1))
+				permit, _ := b.Begin(named("m"), at(1))
 				b.End(permit, model.CallFailed, at(1))
 			}
 			if state, changed := b.End(slow, outcome, at(20)); state != model.CircuitOpen || changed {
 				t.Errorf("the circuit is %s, changed %t; want open as before", state, changed)
 			}
-			if wait := b.Wait("m", at(21)); wait != 10*time.Second {
+			if wait := b.Wait(named("m"), at(21)); wait != 10*time.Second {
 				t.Errorf("calls are refused for %s more, want 10s", wait)
 			}
 		})

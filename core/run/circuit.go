@@ -17,13 +17,12 @@ import (
 // another member of its pool, or waits in the mailbox until the circuit lets a call
 // through. Its next delivery may be another container's, which calls at once.
 
-// circuitOf names the circuit of a model that is called by the provider's name: models
-// that are the same to their provider have one.
-func circuitOf(m *agent.BoundModel, name string) string {
-	if m.Provider == "" { // bound in code: nobody says whose it is
-		return m.ID + "\x00" + name
+// circuitOf names the circuit of a model that is called by the provider's name.
+func circuitOf(m *agent.BoundModel, name string) model.CircuitName {
+	if m.Provider == "" {
+		return model.CircuitName{ID: m.ID, Model: name}
 	}
-	return m.Provider + "/" + name
+	return model.CircuitName{Provider: m.Provider, Model: name}
 }
 
 // closedFor is how long the circuit of a model refuses calls. What is played again from a

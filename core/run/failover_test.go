@@ -315,6 +315,8 @@ func TestWhenARunLeavesAMember(t *testing.T) {
 			calls: "east west spare spare east west", end: fmt.Sprintf(natural, 1, "w"), took: 100 * time.Millisecond},
 		{name: "as often as it may", east: always(limited), west: always(limited), spare: answers("s"), rules: agent.PoolSwitch{MaxSwitches: 1},
 			calls: "east west west", end: gone(0, "m-east: rate_limited, m-west: rate_limited"), took: 100 * time.Millisecond},
+		{name: "a whole turn stands", east: vendor{calls: [][]model.Delta{{begin(0, "a", "echo"), argue(0, `{"text":"x"}`)}, thought("e")}, fails: map[int]error{1: limited}},
+			west: answers("w"), spare: answers("s"), calls: "east east 3", end: fmt.Sprintf(natural, 2, "e")},
 		{name: "its circuit opens", east: always(failing), west: answers("w"), spare: answers("s"), retries: new(9),
 			calls: "east east east east east west", end: fmt.Sprintf(natural, 1, "w"), took: 400 * time.Millisecond},
 		{name: "its circuit opens, and that is no reason", east: always(failing), west: answers("w"), spare: answers("s"), rules: agent.PoolSwitch{OnCircuitOpen: new(false)}, retries: new(5),
@@ -536,4 +538,24 @@ func TestLastWordsAreTheirMembers(t *testing.T) {
 			t.Errorf("turns %s", got)
 		}
 	})
+}
+
+// A step that has hardly any time left leaves the other member to another delivery.
+func TestAStepWithoutTimeAsksNobodyElse(t *testing.T) {
+	for limit, want := range map[time.Duration]string{10 * time.Second: "east 1, west 1", 10*time.Second - time.Millisecond: "east 1"} {
+		synctest.Test(t, func(t *testing.T) {
+			east, west := always(busy(model.KindRateLimited, 0)), answers("w")
+			east.name, west.name = "east", "west"
+			m := newMarket(t, nil, &east, &west)
+			m.submit(t, key, "hi", mailbox.ModeQueue)
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			if _, err := m.stepper.Step(ctx, run.Work{Key: key, Head: m.take(t, key)}, listener); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(*m.log, ", "); got != want {
+				t.Errorf("within %s the step asks %s, want %s", limit, got, want)
+			}
+		})
+	}
 }

@@ -25,7 +25,7 @@ var poolNames = map[string][3]string{
 }
 
 // mostSwitches is how often threads of the short agent may switch.
-const mostSwitches = 3
+const mostSwitches = 1
 
 // memberIDs are what specs call the members.
 func memberIDs(id string) [3]string { return [3]string{id, id + ".next", id + ".spare"} }

@@ -156,7 +156,7 @@ func (s *Stats) Tame() (complaints []string) {
 		each int // so many worlds have one
 	}{
 		{"child runs", s.Children, 5}, {"deleted threads", s.Deletes, 40}, {"delayed inputs", s.Delayed, 10},
-		{"inputs said again", s.Retakes, 20}, {"events", s.Events, 5}, {"pieces of turns that other processes were saying", s.Unsaid, 2}, {"switches to another model", s.Switches, 2},
+		{"inputs said again", s.Retakes, 20}, {"events", s.Events, 5}, {"pieces of turns that other processes were saying", s.Unsaid, 2}, {"switches to another model", s.Switches, 5},
 	} {
 		if part.got*part.each < s.Worlds {
 			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))

@@ -21,12 +21,6 @@ var poolMutants = []mutant{
 		New:  "then.messages.without(d.window.Cut(then.messages.slice())), d.places",
 	},
 	{
-		Name: "turns that were taken back say where the thread stands",
-		File: "core/run/conversation.go",
-		Old:  "	b.places = b.places.first(places)",
-		New:  "	_ = places",
-	},
-	{
 		Name: "switches are not counted",
 		File: "core/run/failover.go",
 		Old:  "	c.switches++\n",
