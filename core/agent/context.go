@@ -3,6 +3,8 @@ package agent
 import (
 	"cmp"
 	"math"
+
+	"github.com/reveille-run/reveille/core/model"
 )
 
 // CompactionMode says how much of a conversation a compaction leaves raw.
@@ -142,10 +144,12 @@ type Room struct {
 // unknownWindow is what a request may cost where neither the agent nor its model says.
 const unknownWindow = 32_000
 
-// Room returns what the agent's requests to one of its models may hold: the model's
-// window, or what the agent's policy says if that is less, without what is kept free
-// for the turn.
-func (r *Resolved) Room(m *BoundModel) Room {
+// Room returns what the agent's requests may hold: the window of its model, or the
+// smallest of its pool, so that a switch moves no cut, or what the agent's policy says if
+// that is less, without what is kept free for the turn.
+func (r *Resolved) Room() Room { return r.roomOf(r.Level()) }
+
+func (r *Resolved) roomOf(m model.Facts) Room {
 	var p ContextWindowPolicy
 	if r.Spec.Context != nil {
 		p = *r.Spec.Context
@@ -188,7 +192,7 @@ func (s *Spec) reserve(p ContextWindowPolicy, window, output int) int {
 // checkRoom returns an error if nothing of a model's window is left for a request.
 func (r *Resolved) checkRoom() error {
 	for _, m := range r.CallableModels() {
-		if room := r.Room(m); room.Request <= 0 {
+		if room := r.roomOf(m.Facts); room.Request <= 0 {
 			field, value := "max_tokens", r.Spec.MaxTokens
 			if p := r.Spec.Context; p != nil && p.MaxOutputTokens > 0 {
 				field, value = "context.max_output_tokens", p.MaxOutputTokens

@@ -53,7 +53,8 @@ type ContextMessage struct {
 	Role     core.Role `json:"role,omitempty"`     // core.RoleSystem (the default) or core.RoleUser; of TargetSystem always the former
 	Priority int       `json:"priority,omitempty"` // of a target's messages the lower one comes first, then by key
 	// Persistent keeps the message in the requests of the run's later steps as well;
-	// else it is in this step's alone.
+	// else it is in this step's alone, and stands behind the newest message, whatever its
+	// target: else what providers keep of the request's beginning would be lost each time.
 	Persistent bool `json:"persistent,omitempty"`
 	// CooldownTurns is how many steps must go by until a message of the key is shown
 	// again, unless its text has changed; 0: none.

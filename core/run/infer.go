@@ -102,7 +102,7 @@ func (t *turnBuilder) ask(ctx context.Context) (err error) {
 // behind the conversation.
 func (t *turnBuilder) request(ctx context.Context) (model.Request, error) {
 	said, ok := t.cutOff()
-	if !ok {
+	if t.goesOn = ok; !ok {
 		return t.draft.prepare(ctx)
 	}
 	note := core.UserMessage(t.id+".continue", model.ContinueNote)

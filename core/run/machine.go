@@ -76,12 +76,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	// RunStart belongs to the first step: a crash before its commit runs it again, on
 	// the same state, and nothing of the first time was stored.
 	if m.head.Run.Cursor == thread.CursorStart {
-		m.announceStart()
-		m.announceFound() // before a hook changes it
-		if err := m.takeFrontend(); err != nil {
-			return Stepped{}, err
-		}
-		if err := m.phase(ctx, core.PhaseRunStart, plugin.Moment{}); err != nil {
+		if err := m.startRun(ctx); err != nil {
 			return Stepped{}, err
 		}
 	}
@@ -114,8 +109,22 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}
-	// Without calls nothing can happen between the turn and the step's end that a
-	// crash should not repeat, so that both are one commit.
+	return m.endOfTurn(ctx, turn)
+}
+
+// startRun is what comes once for a run, in its first step.
+func (m *machine) startRun(ctx context.Context) error {
+	m.announceStart()
+	m.announceFound() // before a hook changes it
+	if err := m.takeFrontend(); err != nil {
+		return err
+	}
+	return m.phase(ctx, core.PhaseRunStart, plugin.Moment{})
+}
+
+// endOfTurn ends the step of a turn without calls: nothing can happen between the two
+// that a crash should not repeat, so that both are one commit.
+func (m *machine) endOfTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
 	m.wrong = m.mends(turn)
 	end, err := m.judge(*turn, nil, m.messages.first(m.messages.len()-1).slice())
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 // request has. A token may be a quarter fewer bytes than its model's usually are.
 func (c *compaction) room() int {
 	const frame = 1024
-	room := c.agent.Room(c.model)
+	room := c.agent.Room()
 	tokens := max(room.Request, room.Most) - frame
 	if c.before != nil {
 		tokens -= window.Tokens(c.before.message)

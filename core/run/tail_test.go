@@ -101,6 +101,35 @@ func TestAColdStepReadsItsWindowInFewRanges(t *testing.T) {
 	}
 }
 
+// Where the newest turn says what it was shown, that is read and nothing else: at once,
+// if it is long.
+func TestAColdStepReadsWhatTheNewestTurnWasShown(t *testing.T) {
+	tests := []struct {
+		name    string
+		window  core.Window
+		asOf    uint64
+		ranges  []string
+		first   uint64
+		entries int
+	}{
+		{"a few messages", core.Window{First: 9_990}, 10_000, []string{"9969-10000"}, 9_990, 11},
+		{"many", core.Window{First: 8_000}, 10_000, []string{"9969-10000", "8000-9968"}, 8_000, 2_001},
+		{"what a summary does not cover", core.Window{First: 9_900, Summary: 9_950}, 10_000, []string{"9969-10000", "9951-9968"}, 9_951, 50},
+		{"all of it", core.Window{}, 10_000, []string{"9969-10000", "1-9968"}, 1, 10_000},
+		{"what the stored state lacks", core.Window{First: 9_990}, 9_900, []string{"9969-10000", "9901-9968"}, 9_901, 100},
+	}
+	for _, tt := range tests {
+		l := &aLog{tokens: each(10), window: &tt.window}
+		first, entries, err := readTails(l, 10_000, tt.asOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.ranges, l.ranges); diff != "" || first != tt.first || entries != tt.entries {
+			t.Errorf("%s: begins at %d with %d entries, want %d with %d; ranges (-want +got):\n%s", tt.name, first, entries, tt.first, tt.entries, diff)
+		}
+	}
+}
+
 func TestAGapInAColdLogIsCorrupt(t *testing.T) {
 	for _, missing := range []uint64{10_000, 9_990, 9_969, 9_960} {
 		l := &aLog{tokens: each(692), missing: map[uint64]bool{missing: true}}

@@ -127,18 +127,8 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if !text(fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)) {
 			return
 		}
-		if failure := w.refuses(request.Model); failure != nil && !w.doomed(s.name) {
+		if failure := m.fails(s, request.Model); failure != nil {
 			th.modelFails(h, s)
-			comesTo(ctx, failure)
-			yield(model.Delta{}, failure)
-			return
-		}
-		if w.doomed(s.name) || w.flaky() && w.random.chance(0.08) {
-			th.modelFails(h, s)
-			failure := &model.Error{Kind: model.KindOverloaded, Message: "overloaded"}
-			if !w.disturbed() && w.random.chance(0.5) {
-				failure.RetryAfter = 20 * time.Second // time enough for people to interfere
-			}
 			comesTo(ctx, failure)
 			yield(model.Delta{}, failure)
 			return
@@ -157,6 +147,24 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			comesTo(ctx, nil)
 		}
 	}
+}
+
+// fails returns how an inference fails behind its first words; nil: it does not.
+func (m scriptedModel) fails(s script, name string) *model.Error {
+	w := m.w
+	if !w.doomed(s.name) {
+		if failure := w.refuses(name); failure != nil {
+			return failure
+		}
+		if !w.flaky() || !w.random.chance(0.08) {
+			return nil
+		}
+	}
+	failure := &model.Error{Kind: model.KindOverloaded, Message: "overloaded"}
+	if !w.disturbed() && w.random.chance(0.5) {
+		failure.RetryAfter = 20 * time.Second // time enough for people to interfere
+	}
+	return failure
 }
 
 // pieces is how many a model says behind its first words.

@@ -83,6 +83,12 @@ func Kind(n int) Config {
 		c.Children, c.Faults, c.Poison = true, 0, 0
 		c.trouble(turn)
 	}
+	c.mix(n, turn)
+	return c
+}
+
+// mix adds to some worlds of most kinds what is no kind of its own.
+func (c *Config) mix(n, turn int) {
 	c.Lacks = c.Mixed && !c.Old && turn%2 == 0
 	c.Metered = n%2 == 0
 	switch n % Kinds {
@@ -106,7 +112,6 @@ func Kind(n int) Config {
 			c.Replayed = false // a limit is no part of a record
 		}
 	}
-	return c
 }
 
 // trouble is what goes wrong in a world of decisions.
