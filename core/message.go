@@ -127,6 +127,8 @@ type Window struct {
 
 	Estimate int `json:"estimate,omitempty"` // of the request, in tokens, as it is reckoned from its bytes
 	Tokens   int `json:"tokens,omitempty"`   // of the request, as the provider counts them; 0: it did not say
+	// Refused says that the provider had refused a longer request before.
+	Refused bool `json:"refused,omitempty"`
 
 	// Prefix are hashes of what stands before the conversation in the request, by
 	// [PrefixPart].

@@ -27,7 +27,6 @@ type draft struct {
 	beside   beside             // of the newest request
 	shown    window.History     // that the window is chosen from
 	framed   bool               // window is new: what it begins with is not marked yet
-	reckoned int                // what the request costs, without what of the turn stands already
 	window   *core.Window       // what the model is shown of it; nil: nothing was asked yet
 	asks     bool               // the turn asks for a summary
 	snapshot state.Snapshot     // the state, with patches

@@ -16,6 +16,9 @@ type History interface {
 	// Window returns what the turn of a step was shown; nil: there was none, or its record
 	// does not say. A replay makes no summaries and uses those that the step did.
 	Window(run core.ID, step int) *core.Window
+	// Counted returns how many tokens the provider counted for the request of a step's
+	// turn; 0: the record does not say.
+	Counted(run core.ID, step int) int
 	// Asked returns when the round began in which a call was asked about, behind so
 	// many suspensions that were decided.
 	Asked(run core.ID, step, call, decided int) int64

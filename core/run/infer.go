@@ -115,7 +115,7 @@ func (t *turnBuilder) callModel(ctx context.Context) error {
 // behind the conversation.
 func (t *turnBuilder) request(ctx context.Context) (model.Request, error) {
 	said, ok := t.cutOff()
-	if !ok {
+	if t.goesOn = ok; !ok {
 		return t.draft.prepare(ctx)
 	}
 	note := core.UserMessage(t.id+".continue", model.ContinueNote)

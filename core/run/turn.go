@@ -43,6 +43,7 @@ type turnBuilder struct {
 
 	asked     model.Request // the newest
 	continued int           // calls that went on behind a limit of tokens
+	goesOn    bool          // the newest call went on from what stood of the turn
 	shortened bool          // the provider has refused the request as too long, and was shown less
 	broken    bool          // the newest call has failed, and did not reach a limit
 }
@@ -293,6 +294,23 @@ func (t *turnBuilder) cutOff() (core.Message, bool) {
 	return m, true
 }
 
+// noteTokens takes what the provider counts for the turn's request into its record, to
+// compare the next estimates with: of the newest call alone, and not of one that went on
+// from what stood already, which is longer than what is estimated.
+func (t *turnBuilder) noteTokens() {
+	if t.usage == nil || t.usage.Input == 0 {
+		return
+	}
+	switch w := t.draft.window; {
+	case t.draft.history != nil:
+		w.Tokens = t.draft.history.Counted(t.draft.id, t.number)
+	case t.goesOn:
+		w.Tokens = 0
+	default:
+		w.Tokens = t.usage.Input
+	}
+}
+
 // sum adds two counts, either of which may be unknown.
 func sum(a, b *core.Usage) *core.Usage {
 	if a == nil || b == nil {
@@ -307,9 +325,7 @@ func sum(a, b *core.Usage) *core.Usage {
 // calls of the model in this delivery; those of earlier ones are not known.
 func (t *turnBuilder) complete() *core.Message {
 	t.endBlock()
-	if t.usage != nil && t.usage.Input > 0 { // of the newest call alone: that is what the window's estimate is of
-		t.draft.window.Tokens = t.usage.Input
-	}
+	t.noteTokens()
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
 		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.asked.Model,

@@ -91,15 +91,13 @@ func (d *draft) counted(model string) (reckoned, counted int) {
 }
 
 // frame decides what the request shows of the thread, once for a step: its retries and
-// continuations show the same, unless the provider refuses it as too long. said is what
-// of the turn stands already.
-func (d *draft) frame(request *model.Request, b beside, said []core.Message) {
+// continuations show the same, unless the provider refuses it as too long.
+func (d *draft) frame(request *model.Request, b beside) {
 	if d.window == nil {
 		w := d.reckoning(request, b).Next()
-		w.Tokens = 0
-		d.window, d.framed, d.reckoned = &w, true, w.Estimate
+		w.Tokens, w.Refused = 0, false
+		d.window, d.framed = &w, true
 	}
-	d.window.Estimate = d.reckoned + window.ReckonAll(said, d.agent.Room(d.model).PerByte)
 }
 
 // overflowed cuts what the model is shown after its provider has refused the request as
@@ -117,7 +115,8 @@ func (d *draft) overflowed(request *model.Request) bool {
 		counted = max(counted, refused.Estimate*r.Counted/r.Reckoned)
 	}
 	w.Tokens = int(int64(w.Estimate) * int64(counted) / int64(max(refused.Estimate, 1)))
-	d.window, d.framed, d.reckoned = &w, true, w.Estimate
+	w.Refused = true
+	d.window, d.framed = &w, true
 	return true
 }
 

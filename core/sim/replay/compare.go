@@ -96,9 +96,15 @@ func (d *director) compareLengths(present []thread.Entry) *Difference {
 }
 
 // plain is an entry without what says who wrote it, after how many failures, in which
-// versions of the head, and how long things took: a replay takes no time.
+// versions of the head, how long things took (a replay takes no time), and what requests
+// were reckoned at, which tells of the tools and prompts of the build that made them.
 func plain(e thread.Entry) thread.Entry {
 	e.Attempt, e.Retried, e.Round, e.Duration = 0, 0, 0, 0
+	if e.Window != nil {
+		w := *e.Window
+		w.Estimate, w.Prefix = 0, [3]uint32{}
+		e.Window = &w
+	}
 	if e.Failed != nil {
 		failed := *e.Failed
 		failed.Calls = 0

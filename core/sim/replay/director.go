@@ -34,14 +34,15 @@ type director struct {
 	now     int64 // the clock, unix milliseconds: it moves only where a claim or ticket must run out
 	ids     uint64
 
-	number int                   // of the step under way
-	said   int                   // blocks of its turn that the model has said
-	heard  map[int]int           // by step: so many of its inputs were given to the run
-	waited map[*recordedStep]int // waits that have passed
-	closes bool                  // the run is to be closed as the record says
-	over   bool                  // the record ends here
-	found  *Difference           // on the way, before there are records to compare
-	untold bool                  // the record does not say how a wait ended
+	number  int                   // of the step under way
+	said    int                   // blocks of its turn that the model has said
+	refused int                   // the newest step whose first request the model has refused
+	heard   map[int]int           // by step: so many of its inputs were given to the run
+	waited  map[*recordedStep]int // waits that have passed
+	closes  bool                  // the run is to be closed as the record says
+	over    bool                  // the record ends here
+	found   *Difference           // on the way, before there are records to compare
+	untold  bool                  // the record does not say how a wait ended
 }
 
 // errLeft ends a step whose claim the director has given back: for the machine it is

@@ -358,6 +358,14 @@ func (r *recording) Turn(_ core.ID, step int) (began, said int64) {
 	return 0, 0
 }
 
+// Counted implements run.History.
+func (r *recording) Counted(_ core.ID, step int) int {
+	if s := r.steps[step]; s != nil && s.turn != nil && s.turn.Window != nil {
+		return s.turn.Window.Tokens
+	}
+	return 0
+}
+
 // Asked implements run.History.
 func (r *recording) Asked(run core.ID, step, call, decided int) int64 {
 	if s := r.steps[step]; s != nil && decided < len(s.asked[call]) {
