@@ -14,7 +14,8 @@ import (
 // the run, and what was steered to it since, which lies in the head's inbox. Both
 // are records Q#<id>#<revision>, and the head alone says which revision counts.
 
-// hear takes what people said into the draft: the run's own input, and the
+// hear takes what people said into the draft, and the summary of what was said before, if
+// one has come: the run's own input, and the
 // inbox as the claim found it. What comes later is the next step's. The commit
 // names each entry with the revision that was read: one that was edited
 // meanwhile refuses it (thread.ErrStale), and the step is taken again.
@@ -45,7 +46,7 @@ func (d *draft) hear(ctx context.Context) error {
 		d.say(entry.ID, inputs[i].Messages)
 		d.consumed = append(d.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision, Seq: seq})
 	}
-	return nil
+	return d.adopt(ctx) // of what the input has left: it may have taken a part back
 }
 
 // inbox reads the texts of the inbox, all at the same time, each into a place of

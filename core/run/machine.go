@@ -70,9 +70,6 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.hear(ctx); err != nil {
 		return Stepped{}, err
 	}
-	if err := m.adopt(ctx); err != nil {
-		return Stepped{}, err
-	}
 	// RunStart belongs to the first step: a crash before its commit runs it again, on
 	// the same state, and nothing of the first time was stored.
 	if m.head.Run.Cursor == thread.CursorStart {

@@ -121,7 +121,7 @@ func (th *threadState) checkSummary(a, b *thread.Head) {
 	if fell && b.Supersedes == a.Supersedes {
 		th.fail("the summary in force falls from %d to %d, and nothing was taken back", a.Summary, b.Summary)
 	}
-	for upTo, successor := b.Summary, uint64(0); upTo > 0; {
+	for upTo := b.Summary; upTo > 0; {
 		s, ok := th.summaryAt(upTo)
 		switch {
 		case !ok:
@@ -134,28 +134,31 @@ func (th *threadState) checkSummary(a, b *thread.Head) {
 		case s.From == 0 && s.Text != th.printsOf(th.visible, upTo):
 			th.fail("the summary up to %d is of %s, readers see %s", upTo, s.Text, th.printsOf(th.visible, upTo))
 		}
-		if successor == 0 && b.Summary > a.Summary && s.Predecessor > a.Summary {
-			th.fail("the summary up to %d is behind that up to %d, in force was that up to %d", upTo, s.Predecessor, a.Summary)
+		if upTo == b.Summary && upTo > a.Summary && s.Predecessor != th.standing(a, b) {
+			th.fail("the summary up to %d is behind that up to %d, in force was that up to %d", upTo, s.Predecessor, th.standing(a, b))
 		}
-		successor, upTo = upTo, s.Predecessor
+		upTo = s.Predecessor
 	}
 	if fell {
 		th.w.Stats.Restored++
-		th.checkRestored(a.Summary, b.Summary)
+		if want := th.standing(a, b); b.Summary != want {
+			th.fail("behind a range that was taken back the summary up to %d is in force, want %d", b.Summary, want)
+		}
 	}
 }
 
-// checkRestored: what falls gives way to the newest predecessor that ends before what was
-// taken back.
-func (th *threadState) checkRestored(was, is uint64) {
-	r := th.entries[th.p.head.Supersedes-1].Superseded
-	for was >= r.From {
-		s, _ := th.summaryAt(was)
-		was = s.Predecessor
+// standing is the summary that a write finds in force: of what it takes back, the newest
+// predecessor that ends before that.
+func (th *threadState) standing(a, b *thread.Head) uint64 {
+	upTo := a.Summary
+	if b.Supersedes == a.Supersedes {
+		return upTo
 	}
-	if was != is {
-		th.fail("behind a range from %d the summary up to %d is in force, want %d", r.From, is, was)
+	for r := th.entries[b.Supersedes-1].Superseded; upTo > 0 && upTo >= r.From; {
+		s, _ := th.summaryAt(upTo)
+		upTo = s.Predecessor
 	}
+	return upTo
 }
 
 // closedTurn reports whether a visible turn ends at the sequence with all its results.

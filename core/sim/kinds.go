@@ -97,19 +97,25 @@ func (c *Config) mix(n, turn int) {
 	}
 	// Where people interfere, one of them deletes a thread now and then.
 	c.Deletes = turn%4 == 1 && !c.Calm && !c.Children && !c.Unswept && !c.Old
-	switch n % Kinds {
-	case 0, 1, 2, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 17:
-		if turn%3 == 2 { // a threads' runs come one after the other
-			c.Compacts, c.Metered, c.Threads, c.Runs = agent.CompactBackground, false, min(c.Threads, 2), 5
-			if turn%6 == 5 {
-				c.Compacts = agent.CompactInline
-			}
-		}
-	}
+	c.compacts(n%Kinds, turn)
 	switch n % Kinds {
 	case 0, 7, 9, 12, 17, 19, 21, 22:
 		if c.Limited = turn%3 == 1 && !c.Unswept; c.Limited {
 			c.Replayed = false // a limit is no part of a record
+		}
+	}
+}
+
+// compacts makes threads of some worlds long, and has them summarised.
+func (c *Config) compacts(kind, turn int) {
+	switch kind {
+	case 0, 1, 2, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 17:
+		if turn%3 != 2 {
+			return
+		}
+		c.Metered, c.Threads, c.Runs = false, min(c.Threads, 2), 5
+		if c.Compacts = agent.CompactBackground; turn%6 == 5 {
+			c.Compacts = agent.CompactInline
 		}
 	}
 }

@@ -22,10 +22,10 @@ var summaryMutants = []mutant{
 		New:  "	case false:\n		d.skip",
 	},
 	{
-		Name: "a summary is looked for before the input that takes its turn back",
-		File: "core/run/machine.go",
-		Old:  "	if err := m.hear(ctx); err != nil {\n		return Stepped{}, err\n	}\n	if err := m.adopt(ctx); err != nil {\n		return Stepped{}, err\n	}\n",
-		New:  "	if err := m.adopt(ctx); err != nil {\n		return Stepped{}, err\n	}\n	if err := m.hear(ctx); err != nil {\n		return Stepped{}, err\n	}\n",
+		Name: "a target of a turn that was taken back is used",
+		File: "core/run/supersede.go",
+		Old:  "	d.past, d.messages = then, then.messages.without(then.first)",
+		New:  "	then.window.Compact = d.past.window.Compact\n	d.past, d.messages = then, then.messages.without(then.first)",
 	},
 	{
 		Name: "a summary ends inside a round",
