@@ -305,3 +305,40 @@ func (w *world) stepTo(tb testing.TB, key core.ThreadKey, sink run.Sink) {
 		tb.Fatal(err)
 	}
 }
+
+// A provider that refuses whatever it is asked is asked twice, however much could still
+// be left out. What one turn was refused says nothing of the next.
+func TestAProviderThatRefusesEverythingIsAskedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &counting{perByte: 300, say: func(int, model.Request) []model.Delta { return text("ok") }}
+		w := newWorld(t, options{agents: bound(t, m, 100_000, agent.Spec{}, nil)})
+		for i := range 20 {
+			m.window = 0
+			if i == 18 { // the 19th is refused once
+				m.window = len(canonical(m.requests[17])) * 300 / 1000
+			}
+			w.submit(t, key, strings.Repeat("x", 500), mailbox.ModeQueue)
+			w.finish(t, key, nil)
+		}
+		var refused []bool
+		for _, seq := range []uint64{36, 38, 40} {
+			var entry struct {
+				Window core.Window `json:"window"`
+			}
+			if err := json.Unmarshal(w.record(t, store.LogName(seq)).Payload, &entry); err != nil {
+				t.Fatal(err)
+			}
+			refused = append(refused, entry.Window.Refused)
+		}
+		if diff := cmp.Diff([]bool{false, true, false}, refused); diff != "" {
+			t.Errorf("turns that were refused first (-want +got):\n%s", diff)
+		}
+		m.window = 1
+		before := len(m.requests)
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); len(m.requests)-before != 2 || !strings.Contains(got, `"code":"context_overflow"`) {
+			t.Errorf("after %d calls the run is %s", len(m.requests)-before, got)
+		}
+	})
+}
