@@ -17,8 +17,8 @@ var poolMutants = []mutant{
 	{
 		Name: "a run that begins anew goes on with who said what it takes back",
 		File: "core/run/supersede.go",
-		Old:  "then.messages.without(d.window.Cut(then.messages.slice())), then.places",
-		New:  "then.messages.without(d.window.Cut(then.messages.slice())), d.places",
+		Old:  "then.messages.without(then.first), then.homes",
+		New:  "then.messages.without(then.first), d.homes",
 	},
 	{
 		Name: "switches are not counted",
