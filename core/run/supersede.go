@@ -45,7 +45,8 @@ func (d *draft) supersede(ctx context.Context, from uint64) error {
 	// From here on the draft is of the earlier thread: hooks and model see nothing of
 	// what is taken back.
 	d.snapshot, d.cut = fold.Snapshot(), from
-	d.past, d.messages, d.homes = then, then.messages.without(then.first), then.homes
+	d.past, d.messages = then, then.messages.without(then.first)
+	d.homes = then.homes
 	d.add(entry)
 	return nil
 }

@@ -17,8 +17,8 @@ var poolMutants = []mutant{
 	{
 		Name: "a run that begins anew goes on with who said what it takes back",
 		File: "core/run/supersede.go",
-		Old:  "then.messages.without(then.first), then.homes",
-		New:  "then.messages.without(then.first), d.homes",
+		Old:  "d.homes = then.homes",
+		New:  "_ = then.homes",
 	},
 	{
 		Name: "switches are not counted",
