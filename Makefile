@@ -9,8 +9,8 @@ TAGS := killpoints clients aws project bedrock profile
 UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project|bedrock|profile)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 # How a function is built for Lambda. Only those that run steps have what the tag bedrock
 # links. HTTP/2 is left out, 140 KB of the package: a container has a request or two at a time.
-# What AWS generates is not inlined, which is 75 KB.
-LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc,bedrock,nethttpomithttp2 -gcflags 'github.com/aws/aws-sdk-go-v2/service/...=-l' -trimpath -ldflags '-s -w'
+# What AWS wrote is not inlined, which is 100 KB.
+LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc,bedrock,nethttpomithttp2 -gcflags 'github.com/aws/...=-l' -trimpath -ldflags '-s -w'
 # How often `make soak` ends the local host, and the seed of a go that is to be repeated.
 KILLS ?= 60
 SEED ?= 0

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // not copied to where they are called, as the Makefile has them.
 const (
 	uploaded   = "lambda.norpc bedrock nethttpomithttp2 "
-	notInlined = "github.com/aws/aws-sdk-go-v2/service/...=-l"
+	notInlined = "github.com/aws/...=-l"
 )
 
 // build builds a function as `sam build` does, but for this machine, once per test run,
