@@ -69,9 +69,6 @@ var provider = modeltest.Provider{
 		"stop_unknown": core.StopOther, "stop_calls_though_it_says_end": core.StopToolUse,
 	},
 	Usage: &core.Usage{Input: 100, Output: 20, CacheRead: 40, CacheWrite: 10}, // reasoning is not counted apart
-	Exceptions: map[string]string{
-		"rate_limited": "Bedrock does not say how long to wait",
-	},
 }
 
 func TestContract(t *testing.T) { modeltest.Run(t, provider) }

@@ -112,7 +112,7 @@ func (c *conversation) turn(m core.Message, ids []string) []types.ContentBlock {
 		}
 	}
 	for i, call := range m.ToolCalls {
-		called := toolName(call.Name)
+		called := modelwire.MadePlain(call.Name, maxToolName)
 		if !slices.Contains(c.calls, called) {
 			c.calls = append(c.calls, called)
 		}

@@ -33,5 +33,6 @@
 // Videos, sounds, citations and files by their address, but for images and documents
 // in S3. A choice of no tools, which the API has no form for.
 //
-// The package was seen over HTTP against fake servers only, not against AWS.
+// The package was seen over HTTP against fake servers only (transcripts in testdata, and an
+// independent one, see scripts/clients/models), not against AWS.
 package bedrock

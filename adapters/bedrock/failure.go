@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
@@ -29,23 +30,24 @@ func (m *Model) failure(err error) error {
 	}
 	var said smithy.APIError
 	var response *awshttp.ResponseError
-	status, request := 0, ""
-	if errors.As(err, &response) {
+	status, request, wait := 0, "", time.Duration(0)
+	if errors.As(err, &response) && response.HTTPStatusCode() != 0 {
 		status, request = response.HTTPStatusCode(), response.ServiceRequestID()
+		wait = modelwire.RetryAfter(response.Response.Header, time.Now()) // gateways say one
 	}
 	switch {
 	case errors.As(err, &said):
-		return m.refusal(said, status, request)
+		return m.refusal(said, status, request, wait)
 	case status != 0:
-		return m.refusal(&smithy.GenericAPIError{Code: "Unknown", Message: "a response that is no JSON"}, status, request)
+		return m.refusal(&smithy.GenericAPIError{Code: "Unknown", Message: "a response that is no JSON"}, status, request, wait)
 	}
 	var unsent *smithyhttp.RequestSendError
-	var wait net.Error
+	var late net.Error
 	var strange strangeError
 	switch {
 	case errors.As(err, &strange):
 		return &model.Error{Kind: model.KindProvider, Message: "bedrock: " + m.bounded(strange.Error())}
-	case errors.As(err, &wait) && wait.Timeout(), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &late) && late.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return &model.Error{Kind: model.KindTimeout, Message: "bedrock: no response: " + m.bounded(err.Error())}
 	case errors.As(err, &unsent):
 		return &model.Error{Kind: model.KindProvider, Message: "bedrock: no response: " + m.bounded(unsent.Error())}
@@ -54,7 +56,7 @@ func (m *Model) failure(err error) error {
 }
 
 // refusal is what the service said went wrong.
-func (m *Model) refusal(said smithy.APIError, status int, request string) error {
+func (m *Model) refusal(said smithy.APIError, status int, request string, wait time.Duration) error {
 	text := "bedrock: "
 	if status != 0 {
 		text += fmt.Sprintf("status %d: ", status)
@@ -63,7 +65,7 @@ func (m *Model) refusal(said smithy.APIError, status int, request string) error 
 	if request != "" {
 		text += " (request " + m.bounded(request) + ")"
 	}
-	return &model.Error{Kind: kindOf(said.ErrorCode(), status, said.ErrorMessage()), Message: text, Status: status}
+	return &model.Error{Kind: kindOf(said.ErrorCode(), status, said.ErrorMessage()), Message: text, Status: status, RetryAfter: wait}
 }
 
 // cut is the error of a stream that ended or failed before its turn did. The SDK has
@@ -72,7 +74,7 @@ func (m *Model) cut(err error) error {
 	var said smithy.APIError
 	switch {
 	case errors.As(err, &said):
-		return m.refusal(said, 0, "")
+		return m.refusal(said, 0, "", 0)
 	case errors.Is(err, errEventTooLong):
 		return &model.Error{Kind: model.KindProvider, Message: "bedrock: " + errEventTooLong.Error()}
 	case err != nil:

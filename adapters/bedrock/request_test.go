@@ -45,6 +45,7 @@ func system(said string) core.Message {
 
 // TestRequests has the whole bodies; a prompt cache compares their bytes.
 func TestRequests(t *testing.T) {
+	gone := "go_ne" + strings.Repeat("x", 59) // 64, the longest
 	toolsMarked := `"toolConfig":{"tools":[{"toolSpec":{"description":"Does.","inputSchema":{"json":` + schema + `},"name":"do"}},` + mark + `]}`
 	tests := []struct {
 		name   string
@@ -73,10 +74,10 @@ func TestRequests(t *testing.T) {
 			r.Tools, r.ToolChoice = []model.ToolDefinition{{Name: "do"}}, model.ToolChoice{Mode: model.ToolNamed, Name: "do"}
 		}, `{"messages":[` + question + `],"toolConfig":{"toolChoice":{"tool":{"name":"do"}},"tools":[{"toolSpec":{"inputSchema":{"json":{"type":"object","properties":{}}},"name":"do"}}]}}`},
 		{"a call of a tool that is gone, with arguments that are none", func(r *model.Request) {
-			r.Messages = append(r.Messages, turnOf(call("x", "go ne", `"{\"a\":"`)), core.Message{ID: "r", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "x", IsError: true}})
-		}, `{"messages":[` + question + `,{"content":[{"toolUse":{"input":{"invalid_arguments":"{\"a\":"},"name":"go_ne","toolUseId":"c1_0"}}],"role":"assistant"},` +
+			r.Messages = append(r.Messages, turnOf(call("x", "go ne"+strings.Repeat("x", 60), `"{\"a\":"`)), core.Message{ID: "r", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "x", IsError: true}})
+		}, `{"messages":[` + question + `,{"content":[{"toolUse":{"input":{"invalid_arguments":"{\"a\":"},"name":"` + gone + `","toolUseId":"c1_0"}}],"role":"assistant"},` +
 			`{"content":[{"toolResult":{"content":[{"text":"(empty)"}],"status":"error","toolUseId":"c1_0"}}],"role":"user"}],` +
-			`"toolConfig":{"tools":[{"toolSpec":{"description":"No longer there: do not call it.","inputSchema":{"json":{"type":"object","properties":{}}},"name":"go_ne"}}]}}`},
+			`"toolConfig":{"tools":[{"toolSpec":{"description":"No longer there: do not call it.","inputSchema":{"json":{"type":"object","properties":{}}},"name":"` + gone + `"}}]}}`},
 		{"a conversation that begins with the model", func(r *model.Request) {
 			r.Messages = []core.Message{{ID: "a", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "Yes?"}}}, core.UserMessage("1", "Hello")}
 		}, `{"messages":[{"content":[{"text":"[The conversation begins earlier.]"}],"role":"user"},{"content":[{"text":"Yes?"}],"role":"assistant"},` + question + `]}`},

@@ -1,9 +1,7 @@
 package bedrock
 
 import (
-	"cmp"
 	"encoding/json"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
@@ -82,21 +80,6 @@ const maxToolName = 64
 
 // plainName reports whether the API takes the name of a tool.
 func plainName(name string) bool { return modelwire.PlainName(name, maxToolName) }
-
-// toolName is the name of a call as the API takes it: a model may have made one up, and
-// every request of the thread would be refused for it.
-func toolName(called string) string {
-	if plainName(called) {
-		return called
-	}
-	plain := strings.Map(func(r rune) rune {
-		if plainName(string(r)) {
-			return r
-		}
-		return '_'
-	}, called)
-	return cmp.Or(plain[:min(len(plain), maxToolName)], "_")
-}
 
 func cachePoint() types.CachePointBlock {
 	return types.CachePointBlock{Type: types.CachePointTypeDefault}

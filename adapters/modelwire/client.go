@@ -215,6 +215,6 @@ func (c *Client) check(response *http.Response, body io.Reader, key secret.Strin
 		f = Failure{Kind: model.KindInvalid, Message: "responded with " + media + " where a stream was asked for"}
 	}
 	f.RequestID = cmp.Or(f.RequestID, requestID(response.Header))
-	f.RetryAfter = cmp.Or(f.RetryAfter, retryAfter(response.Header, time.Now()))
+	f.RetryAfter = cmp.Or(f.RetryAfter, RetryAfter(response.Header, time.Now()))
 	return f.named(c.Name, key)
 }

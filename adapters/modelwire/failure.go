@@ -126,9 +126,9 @@ func requestID(h http.Header) string {
 	return cmp.Or(h.Get("X-Request-Id"), h.Get("Request-Id"))
 }
 
-// retryAfter reads how long a server asks to wait: retry-after-ms, or
-// Retry-After in seconds or as a date. 0: it does not ask.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+// RetryAfter reads how long a server asks to wait: retry-after-ms, or
+// Retry-After in seconds or as a date, 24 h at most. 0: it does not ask.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	for _, form := range []struct {
 		text string

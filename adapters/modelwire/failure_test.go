@@ -30,7 +30,7 @@ func TestRetryAfter(t *testing.T) {
 			h := http.Header{}
 			h.Set("Retry-After", test.seconds)
 			h.Set("Retry-After-Ms", test.millis)
-			if got := retryAfter(h, now); got != test.want {
+			if got := RetryAfter(h, now); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})

@@ -60,7 +60,8 @@ var converse = dialect{
 	written: func(b object) string { return text(b, "text") },
 }
 
-// CheckAnthropic checks a request of the Messages API.
+// CheckAnthropic checks a request of the Messages API. A choice may be forced beside
+// adaptive thinking, as models before 5.5 take it.
 func CheckAnthropic(body string) error {
 	o, err := decode(body)
 	if err != nil {
@@ -72,7 +73,7 @@ func CheckAnthropic(body string) error {
 	if budget, ok := thinking["budget_tokens"].(float64); limit < 1 || ok && (budget < 1024 || budget >= limit) {
 		return fmt.Errorf("max_tokens is %v, the budget of thinking %v", o["max_tokens"], thinking["budget_tokens"])
 	}
-	if choice := text(inner(o, "tool_choice"), "type"); thinks && (choice == "any" || choice == "tool") {
+	if choice := text(inner(o, "tool_choice"), "type"); text(thinking, "type") == "enabled" && (choice == "any" || choice == "tool") {
 		return fmt.Errorf("thinking may not be enabled when tool_choice forces tool use")
 	}
 	if t, ok := o["temperature"].(float64); thinks && ok && t != 1 {

@@ -79,8 +79,9 @@ func (f independent) says(t *testing.T, text string, want Turn) {
 }
 
 func (f independent) usage(t *testing.T) {
-	if got, err := f.ask(t, "say hello"); err != nil || got.Usage.Input <= 0 || got.Usage.Output <= 0 {
-		t.Errorf("usage %+v, %v", got.Usage, err)
+	got, err := f.ask(t, "say hello")
+	if want := (core.Usage{Input: 12, Output: 5}); err != nil || got.Usage != want {
+		t.Errorf("usage %+v, %v, want %+v", got.Usage, err, want)
 	}
 }
 

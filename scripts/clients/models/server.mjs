@@ -5,7 +5,11 @@ import { LLMock } from "@copilotkit/aimock";
 
 const mock = new LLMock({ host: "127.0.0.1", port: Number(process.argv[2] ?? 0), strict: true });
 
-mock.onMessage("say hello", { content: "Hello from the other side." }, { chunkSize: 5 });
+mock.onMessage(
+  "say hello",
+  { content: "Hello from the other side.", usage: { prompt_tokens: 12, completion_tokens: 5 } },
+  { chunkSize: 5 },
+);
 
 mock.onMessage(
   "call two tools",
