@@ -238,7 +238,7 @@ func (c *compaction) put(ctx context.Context, made *thread.Summary) (*summary, e
 	}
 	err = c.store.Put(ctx, c.key, store.Record{Name: store.SummaryName(c.upTo), Payload: payload})
 	if core.CodeOf(err) == core.CodeConflict {
-		return c.readSummary(ctx, c.key, c.upTo)
+		return c.findSummary(ctx, c.key, c.upTo) // it may be one that says why there is none
 	}
 	if err != nil {
 		return nil, fmt.Errorf("put summary: %w", err)

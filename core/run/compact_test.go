@@ -440,6 +440,31 @@ func TestAnInlineSummaryIsUsedAtOnce(t *testing.T) {
 	})
 }
 
+// What another try has stored counts, also where it says why there is no summary: the
+// step that makes one meanwhile goes on without.
+func TestAnInlineSummaryGivesWayToOneThatWasSkipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := &summaries{}
+		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactInline)})
+		said.say = func(int) ([]model.Delta, error) {
+			payload, err := thread.Records{}.EncodeSummary(2, &thread.Summary{Skipped: thread.SkippedModel})
+			if err != nil {
+				return nil, err
+			}
+			return text("summary"), w.store.Put(t.Context(), key, store.Record{Name: store.SummaryName(2), Payload: payload})
+		}
+		for n := range 3 {
+			w.ask(t, n, 0)
+		}
+		if got := w.window(t); w.head(t, key).Summary != 0 || got.Summary != 0 || got.Skipped != 2 || said.made != 1 {
+			t.Errorf("the head's summary is %d, the turn says %+v, %d were made", w.head(t, key).Summary, got, said.made)
+		}
+		if last := said.requests[len(said.requests)-1]; last != "question 0|turn 1|question 1|turn 2|question 2" {
+			t.Errorf("the model is shown %q", last)
+		}
+	})
+}
+
 // A long run is summarised like a long conversation, and what it was asked stays.
 func TestALongRunIsSummarised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
