@@ -35,6 +35,7 @@ func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 		var taken bool
 		if admitted, taken = t.Admit(a); taken {
 			b.host.world.noteAdmission(tenant, a)
+			b.host.world.admissions.last[a.Run] = b.host.world.now
 		}
 		after = t.On(a.Day)
 	})

@@ -51,14 +51,15 @@ type admissions struct {
 	// crossed are the tenants with a slot that was taken on one day and given back on
 	// another: nothing is taken off then, so that their counters stay high.
 	crossed map[string]bool
-	calm    time.Duration           // since when nothing has moved
-	twice   map[tenantDay]*spending // charges that were made again without need
-	stays   map[string]spending     // of them, by tenant, those that no slot has
-	runs    map[core.ID]*admitted   // runs that were admitted
-	charged map[store.Charging]bool // so far
-	turns   map[store.Charging]bool // the same, all without their slots
-	by      map[core.ID]charger     // who charged a run last
-	taken   map[taking]int          // how often a slot was taken: more than once by tries that came late
+	calm    time.Duration             // since when nothing has moved
+	twice   map[tenantDay]*spending   // charges that were made again without need
+	stays   map[string]spending       // of them, by tenant, those that no slot has
+	runs    map[core.ID]*admitted     // runs that were admitted
+	charged map[store.Charging]bool   // so far
+	turns   map[store.Charging]bool   // the same, all without their slots
+	by      map[core.ID]charger       // who charged a run last
+	last    map[core.ID]time.Duration // when a run was admitted last
+	taken   map[taking]int            // how often a slot was taken: more than once by tries that came late
 }
 
 // charger is a process that has charged a run.
@@ -293,6 +294,9 @@ func (w *World) checkFreed(th *threadState, h *host, run core.ID, version uint64
 			return
 		}
 		if by := w.admissions.by[run]; by.host != h && by.at > claimed { // it had lost its claim, and nobody else knows
+			return
+		}
+		if w.admissions.last[run] > began { // a try of its admission that came late: the sweep's
 			return
 		}
 		if slot, ok := w.tallyOf(th.p.key.Tenant).Slots[run]; ok && slot.Tokens > 0 && slot.Since <= epoch.Add(began).UnixMilli() { // without, it is of an admission that came late: the sweep's

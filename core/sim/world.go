@@ -116,7 +116,7 @@ func New(c Config) *World {
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
 	}
-	w.admissions = admissions{limits: w.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Charging]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, turns: map[store.Charging]bool{}}
+	w.admissions = admissions{limits: w.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Charging]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, last: map[core.ID]time.Duration{}, turns: map[store.Charging]bool{}}
 	w.byInput, w.provider = map[string]*threadState{}, newProvider()
 	agents, err := agent.NewRegistry(w.parts())
 	if err != nil {
