@@ -351,8 +351,9 @@ func (t *turnBuilder) complete() *core.Message {
 		RunID: t.draft.id, Step: t.number, Usage: t.allSpent(), Model: t.asked.Model, Provider: t.member.Provider,
 		StopReason: t.stop, CreatedAt: t.draft.saidAt(t.number),
 	}
+	cut := cutOrRefused(m) != ""
 	for i, c := range t.calls {
-		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole(), Echo: c.echo}
+		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole(cut && i == len(t.calls)-1), Echo: c.echo}
 		if c.echo != nil {
 			call.Origin = t.asked.Origin
 		}
