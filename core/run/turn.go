@@ -106,6 +106,9 @@ func (t *turnBuilder) add(d model.Delta) error {
 		}
 		if t.answered && len(t.calls) == 0 && t.stop == core.StopToolUse {
 			t.stop = core.StopEndTurn
+			if t.answering && t.text.Len() == 0 { // a call without arguments has none, and is whole
+				t.say(core.BlockText, core.EventTextDelta, "{}")
+			}
 		}
 	}
 	return nil
