@@ -559,3 +559,39 @@ func TestAStepWithoutTimeAsksNobodyElse(t *testing.T) {
 		})
 	}
 }
+
+// Half a document in a provider's own form is not gone on with: whoever is asked for the
+// rest, the same model or another member of the pool, begins the document anew, which is
+// the answer. Nothing has to be mended.
+func TestAnAnswerOfAFormIsBegunAnew(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		failure error
+		west    []model.Delta
+		calls   []string
+	}{
+		{"by the same model", busy(model.KindInterrupted, 0), nil, []string{"east 1", "east 1"}},
+		{"by another member", busy(model.KindOverloaded, 0), []model.Delta{say(`{"a":`), say(`2}`), stopped}, []string{"east 1", "west 1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				east := vendor{name: "east", calls: [][]model.Delta{{say(`{"a`)}, {say(`{"a":2}`), stopped}}, fails: map[int]error{1: tt.failure}}
+				west := vendor{name: "west", calls: [][]model.Delta{tt.west}}
+				m := newMarket(t, func(_ *agent.ModelPoolSpec, s *agent.Spec) {
+					s.ResponseFormat = &model.ResponseFormat{Name: "x", Schema: []byte(`{"type":"object","required":["a"]}`)}
+				}, &east, &west)
+				end := m.talk(t, "a", listener)
+				if want := fmt.Sprintf(natural, 1, `{"a":2}`); end != want {
+					t.Errorf("the run is %s, want %s", end, want)
+				}
+				if diff := cmp.Diff(tt.calls, *m.log); diff != "" {
+					t.Errorf("calls (-want +got):\n%s", diff)
+				}
+				turn := m.turnOf(t).Message
+				if got := agent.AnswerOf(turn); len(turn.Content) != 2 || got != `{"a":2}` {
+					t.Errorf("the answer is %q of %+v", got, turn.Content)
+				}
+			})
+		})
+	}
+}

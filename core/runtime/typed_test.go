@@ -159,6 +159,9 @@ func TestAnAnswerIsMendedUntilItIsOfItsForm(t *testing.T) {
 			if failed != test.fails || got != test.want {
 				t.Errorf("answer %+v, error %q, want %+v, %q", got, failed, test.want, test.fails)
 			}
+			if err == nil && result.Text != good {
+				t.Errorf("the run's text is %q, want the answer alone", result.Text)
+			}
 			if len(m.requests) != test.calls {
 				t.Errorf("%d calls of the model, want %d", len(m.requests), test.calls)
 			}
