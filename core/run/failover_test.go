@@ -595,3 +595,52 @@ func TestAnAnswerOfAFormIsBegunAnew(t *testing.T) {
 		})
 	}
 }
+
+// Models of two providers may have one name: what a provider has kept of the request is
+// of no use to the other.
+func TestAnotherProvidersModelOfTheSameNameIsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		refuses := false
+		member := func(name string) modelFunc {
+			return func(_ context.Context, r model.Request) iterator {
+				asked = append(asked, r.Origin)
+				return func(yield func(model.Delta, error) bool) {
+					switch {
+					case name == "east" && refuses:
+						yield(model.Delta{}, busy(model.KindOverloaded, 0))
+					case yield(say(name), nil):
+						yield(stopped, nil)
+					}
+				}
+			}
+		}
+		agents, err := agent.NewRegistry(agent.Parts{
+			Models: map[string]agent.ModelBinding{"a": {Model: member("east"), Name: "same", Provider: "east"}, "b": {Model: member("west"), Name: "same", Provider: "west"}},
+			Pools:  []agent.ModelPoolSpec{{ID: "pool", Routing: agent.RouteFirstHealthy, Members: []agent.PoolMember{{Model: "a"}, {Model: "b"}}}},
+			Specs:  []agent.Spec{{ID: "demo", Model: "pool"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, options{env: drawing(0), agents: agents})
+		var changed []string
+		sink := func(e core.Event) error {
+			if e.Type == core.EventPrefixChanged {
+				changed = append(changed, e.Reason)
+			}
+			return nil
+		}
+		for _, refuses = range []bool{false, true, false} {
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, sink)
+			time.Sleep(6 * time.Minute) // the thread is home again
+		}
+		if diff := cmp.Diff([]string{"east/same", "east/same", "west/same", "east/same"}, asked); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"model"}, changed); diff != "" {
+			t.Errorf("changed (-want +got):\n%s", diff)
+		}
+	})
+}
