@@ -24,7 +24,7 @@ func FinalAnswerTool(f *model.ResponseFormat) model.ToolDefinition {
 
 // Format makes a request with a ResponseFormat one that the model can be asked: in its
 // provider's own way, where that has one beside the request's tools, or with
-// [FinalAnswerTool] behind them.
+// [FinalAnswerTool] behind them. Where no tool may be called, that one must be.
 func (m *BoundModel) Format(r *model.Request) {
 	if r.ResponseFormat == nil || m.formats(*r) {
 		return
@@ -32,6 +32,9 @@ func (m *BoundModel) Format(r *model.Request) {
 	tools := r.Tools
 	r.Tools = append(tools[:len(tools):len(tools)], FinalAnswerTool(r.ResponseFormat))
 	r.ResponseFormat = nil
+	if r.ToolChoice.Mode == model.ToolNone {
+		r.ToolChoice = model.ToolChoice{Mode: model.ToolNamed, Name: FinalAnswer}
+	}
 }
 
 // formats reports whether the provider makes the model answer in the form.

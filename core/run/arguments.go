@@ -51,10 +51,14 @@ func (c *callBuilder) complete() bool {
 }
 
 // whole returns the arguments as they are stored: what is no JSON as a JSON
-// string, which no schema of an object accepts, and nothing as an empty object.
-func (c *callBuilder) whole() json.RawMessage {
+// string, which no schema of an object accepts, and nothing as an empty object, unless
+// the turn was cut off where they may have been on their way.
+func (c *callBuilder) whole(cut bool) json.RawMessage {
 	text := c.arguments.String()
-	if text == "" {
+	switch {
+	case text == "" && cut:
+		return json.RawMessage(`""`)
+	case text == "":
 		return json.RawMessage("{}")
 	}
 	if json.Valid([]byte(c.sent.String())) { // blanks may have parted what is one token without them

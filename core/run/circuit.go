@@ -60,18 +60,24 @@ func (t *turnBuilder) callModel(ctx context.Context) error {
 	if permit.Probe {
 		t.announceCircuit(ctx, model.CircuitHalfOpen, 0)
 	}
-	err, outcome := t.stream(ctx), model.CallVoid
-	switch {
-	case ctx.Err() != nil: // whatever it says, nobody waited for it
-	case err == nil:
-		outcome = model.CallSucceeded
-	case passing(err):
-		outcome = model.CallFailed
-	}
-	if state, changed := d.breakers.End(permit, outcome, d.env.Now()); changed {
+	err := t.stream(ctx)
+	if state, changed := d.breakers.End(permit, outcomeOf(ctx, err), d.env.Now()); changed {
 		t.announceCircuit(ctx, state, d.closedFor(t.member, t.asked.Model))
 	}
 	return err
+}
+
+// outcomeOf is what a call says about its model.
+func outcomeOf(ctx context.Context, err error) model.CallOutcome {
+	switch {
+	case ctx.Err() != nil: // whatever it says, nobody waited for it
+		return model.CallVoid
+	case err == nil:
+		return model.CallSucceeded
+	case passing(err):
+		return model.CallFailed
+	}
+	return model.CallVoid
 }
 
 // stream makes one call of the model and adds what it says to the turn. A

@@ -196,8 +196,21 @@ func (c *compaction) resolve(ctx context.Context) (ok bool, err error) {
 		}
 		return false, err
 	}
-	c.agent, c.model = found, found.ModelOf(c.key, c.run)
+	c.agent, c.model = found, c.memberOf(found)
 	return compactionOf(found) == agent.CompactBackground, nil
+}
+
+// memberOf is the model that makes the summary: of a pool the home, or the first member
+// behind it whose circuit lets a call through, where the pool leaves an open one.
+func (c *compaction) memberOf(a *agent.Resolved) *agent.BoundModel {
+	if pool := a.Pool(); pool != nil && pool.Switch.LeavesOpen() {
+		for _, m := range pool.Order(c.key, c.run) {
+			if c.breakers.Wait(circuitOf(m, m.Name), c.env.Now()) == 0 {
+				return m
+			}
+		}
+	}
+	return a.ModelOf(c.key, c.run)
 }
 
 // compactionOf is how an agent compacts.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -374,6 +375,81 @@ func TestASummaryOfAModelThatFailsForNow(t *testing.T) {
 				_, ok, err := w.store.Get(t.Context(), key, store.SummaryName(2))
 				if err != nil || ok != (fails == 2) || said.made != 3 {
 					t.Errorf("there is a summary: %v, %v, behind %d calls", ok, err, said.made)
+				}
+			})
+		})
+	}
+}
+
+// A model that has failed too often in this process is not asked for summaries either,
+// and what it is asked for them counts like a step's calls.
+func TestAnOpenCircuitRefusesSummaries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said, hints := &summaries{}, &compactions{}
+		down := true
+		said.say = func(int) ([]model.Delta, error) {
+			if down {
+				return nil, &model.Error{Kind: model.KindProvider}
+			}
+			return text("at last"), nil
+		}
+		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add})
+		for n := range 3 {
+			w.ask(t, n, 0)
+		}
+		for i, want := range []int{3, 5, 5} {
+			hints.hints = 1
+			if hints.follow(t, w.stepper); said.made != want {
+				t.Errorf("after %d hints the model was asked %d times, want %d", i+1, said.made, want)
+			}
+		}
+		down = false
+		began := time.Now()
+		w.ask(t, 3, 0) // it waits, probes, and closes the circuit
+		if waited := time.Since(began); waited < 20*time.Second {
+			t.Errorf("the step has waited %s for the circuit that summaries have opened", waited)
+		}
+		hints.hints = 1
+		hints.follow(t, w.stepper)
+		if _, ok, err := w.store.Get(t.Context(), key, store.SummaryName(2)); !ok || err != nil || said.made != 6 {
+			t.Errorf("there is a summary: %v, %v, behind %d calls", ok, err, said.made)
+		}
+	})
+}
+
+// The summary of a pool's thread is made by its home, or, where that one's circuit is
+// open, by the next member.
+func TestASummaryIsMadeByAMemberThatCanBeAsked(t *testing.T) {
+	for _, stays := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stays %t", stays), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				home, other, hints := &summaries{}, &summaries{}, &compactions{}
+				home.say = func(int) ([]model.Delta, error) { return nil, &model.Error{Kind: model.KindProvider} }
+				pool := agent.ModelPoolSpec{ID: "pool", Routing: agent.RouteFirstHealthy, Members: []agent.PoolMember{{Model: "a"}, {Model: "b"}}}
+				if stays {
+					pool.Switch.OnCircuitOpen = new(false)
+				}
+				agents, err := agent.NewRegistry(agent.Parts{
+					Models: map[string]agent.ModelBinding{"a": {Model: short(home), Name: "first"}, "b": {Model: short(other), Name: "second"}},
+					Pools:  []agent.ModelPoolSpec{pool}, Specs: []agent.Spec{{ID: "demo", Model: "pool", Context: compacting(agent.CompactBackground)}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t, options{agents: agents, compact: hints.add})
+				for n := range 3 {
+					w.ask(t, n, 0)
+				}
+				for range 3 { // the second opens the circuit
+					hints.hints = 1
+					hints.follow(t, w.stepper)
+				}
+				_, ok, err := w.store.Get(t.Context(), key, store.SummaryName(2))
+				if err != nil || ok == stays || home.made != 5 {
+					t.Fatalf("there is a summary: %v, %v, behind %d calls of the home", ok, err, home.made)
+				}
+				if !stays && w.summary(t, 2).Model != "second" {
+					t.Errorf("the summary is %+v", w.summary(t, 2))
 				}
 			})
 		})

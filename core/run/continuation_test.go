@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 func TestMessagesOfAContinuationAreTheTurns(t *testing.T) {
@@ -149,4 +150,44 @@ func TestCallThatALimitCutsOffDoesNotRun(t *testing.T) {
 			t.Errorf("log (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// A call without arguments, as models make them for tools that take none, is no call
+// where it is the last thing before a turn was cut off: its arguments may have been on
+// their way. One that another call follows was whole.
+func TestCallThatIsCutOffBeforeItsArgumentsDoesNotRun(t *testing.T) {
+	const cut = `invalid arguments: the arguments: got string, want object`
+	first, last := begin(0, "a", "ping"), begin(1, "b", "ping")
+	for _, tt := range []struct {
+		stop core.StopReason
+		said []model.Delta
+		turn string
+		want []string // results
+	}{
+		{core.StopMaxTokens, []model.Delta{first, argue(0, `{}`), last}, `[ping {}][ping ""]`, []string{`"pong"`, cut}},
+		{core.StopMaxTokens, []model.Delta{first, last}, `[ping {}][ping ""]`, []string{`"pong"`, cut}},
+		{core.StopMaxTokens, []model.Delta{first, argue(0, " ")}, `[ping ""]`, []string{cut}},
+		{core.StopContextOverflow, []model.Delta{first}, `[ping ""]`, []string{cut}},
+		{core.StopContentFilter, []model.Delta{first}, `[ping ""]`, []string{cut}},
+		{core.StopToolUse, []model.Delta{first, last}, `[ping {}][ping {}]`, []string{`"pong"`, `"pong"`}},
+		{core.StopEndTurn, []model.Delta{first}, `[ping {}]`, []string{`"pong"`}},
+	} {
+		t.Run(string(tt.stop)+" "+tt.turn, func(t *testing.T) {
+			ping, err := tool.Typed(tool.Spec{Name: "ping"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.JSON("pong") })
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := &heard{says: [][]model.Delta{append(slices.Clone(tt.said), model.Delta{Type: model.DeltaStop, Stop: tt.stop}), text("done")}}
+			w := newWorld(t, options{agents: spec(t, m, agent.Spec{MaxContinuations: new(0)}, ping)})
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, nil)
+			want := []string{"user: hi", "assistant: " + tt.turn}
+			for _, r := range tt.want {
+				want = append(want, "tool: "+r)
+			}
+			if diff := cmp.Diff(append(want, "assistant: done"), w.log(t, key)); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+		})
+	}
 }

@@ -296,7 +296,7 @@ func messageSize(m core.Message) int {
 		size += block + len(b.Text) + len(b.Echo) + len(b.Origin)
 	}
 	for _, c := range m.ToolCalls {
-		size += call + len(c.ID) + len(c.Name) + len(c.Arguments)
+		size += call + len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Echo) + len(c.Origin)
 	}
 	if r := m.ToolResult; r != nil {
 		size += result + len(r.CallID) + len(r.Name) + len(r.Data) + len(r.Message)

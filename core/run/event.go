@@ -164,10 +164,18 @@ func (e *emitter) listened() bool { return e.sink != nil && e.err == nil }
 // lastText is the text of the run's newest assistant turn; empty when the window
 // has none of the run any more.
 func lastText(messages []core.Message, run core.ID) string {
-	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
-		if messages[i].Role == core.RoleAssistant {
-			return messages[i].Text()
-		}
+	if turn := lastTurnOf(messages, run); turn != nil {
+		return turn.Text()
 	}
 	return ""
+}
+
+// lastTurnOf is that turn; nil when the window has none.
+func lastTurnOf(messages []core.Message, run core.ID) *core.Message {
+	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
+		if messages[i].Role == core.RoleAssistant {
+			return &messages[i]
+		}
+	}
+	return nil
 }

@@ -559,3 +559,88 @@ func TestAStepWithoutTimeAsksNobodyElse(t *testing.T) {
 		})
 	}
 }
+
+// Half a document in a provider's own form is not gone on with: whoever is asked for the
+// rest, the same model or another member of the pool, begins the document anew, which is
+// the answer. Nothing has to be mended.
+func TestAnAnswerOfAFormIsBegunAnew(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		failure error
+		west    []model.Delta
+		calls   []string
+	}{
+		{"by the same model", busy(model.KindInterrupted, 0), nil, []string{"east 1", "east 1"}},
+		{"by another member", busy(model.KindOverloaded, 0), []model.Delta{say(`{"a":`), say(`2}`), stopped}, []string{"east 1", "west 1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				east := vendor{name: "east", calls: [][]model.Delta{{say(`{"a`)}, {say(`{"a":2}`), stopped}}, fails: map[int]error{1: tt.failure}}
+				west := vendor{name: "west", calls: [][]model.Delta{tt.west}}
+				m := newMarket(t, func(_ *agent.ModelPoolSpec, s *agent.Spec) {
+					s.ResponseFormat = &model.ResponseFormat{Name: "x", Schema: []byte(`{"type":"object","required":["a"]}`)}
+				}, &east, &west)
+				end := m.talk(t, "a", listener)
+				if want := fmt.Sprintf(natural, 1, `{"a":2}`); end != want {
+					t.Errorf("the run is %s, want %s", end, want)
+				}
+				if diff := cmp.Diff(tt.calls, *m.log); diff != "" {
+					t.Errorf("calls (-want +got):\n%s", diff)
+				}
+				turn := m.turnOf(t).Message
+				if got := agent.AnswerOf(turn); len(turn.Content) != 2 || got != `{"a":2}` {
+					t.Errorf("the answer is %q of %+v", got, turn.Content)
+				}
+			})
+		})
+	}
+}
+
+// Models of two providers may have one name: what a provider has kept of the request is
+// of no use to the other.
+func TestAnotherProvidersModelOfTheSameNameIsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		refuses := false
+		member := func(name string) modelFunc {
+			return func(_ context.Context, r model.Request) iterator {
+				asked = append(asked, r.Origin)
+				return func(yield func(model.Delta, error) bool) {
+					switch {
+					case name == "east" && refuses:
+						yield(model.Delta{}, busy(model.KindOverloaded, 0))
+					case yield(say(name), nil):
+						yield(stopped, nil)
+					}
+				}
+			}
+		}
+		agents, err := agent.NewRegistry(agent.Parts{
+			Models: map[string]agent.ModelBinding{"a": {Model: member("east"), Name: "same", Provider: "east"}, "b": {Model: member("west"), Name: "same", Provider: "west"}},
+			Pools:  []agent.ModelPoolSpec{{ID: "pool", Routing: agent.RouteFirstHealthy, Members: []agent.PoolMember{{Model: "a"}, {Model: "b"}}}},
+			Specs:  []agent.Spec{{ID: "demo", Model: "pool"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, options{env: drawing(0), agents: agents})
+		var changed []string
+		sink := func(e core.Event) error {
+			if e.Type == core.EventPrefixChanged {
+				changed = append(changed, e.Reason)
+			}
+			return nil
+		}
+		for _, refuses = range []bool{false, true, false} {
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, sink)
+			time.Sleep(6 * time.Minute) // the thread is home again
+		}
+		if diff := cmp.Diff([]string{"east/same", "east/same", "west/same", "east/same"}, asked); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"model"}, changed); diff != "" {
+			t.Errorf("changed (-want +got):\n%s", diff)
+		}
+	})
+}

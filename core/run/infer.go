@@ -99,9 +99,18 @@ func (t *turnBuilder) ask(ctx context.Context) (err error) {
 
 // request is what the model is asked for a turn: all of it, or what is missing
 // behind the text that stands of it. The two differ in nothing but the two messages
-// behind the conversation.
+// behind the conversation. A document in the provider's own form can only be asked for
+// as a whole: it is a block of its own, behind the half that was shown.
 func (t *turnBuilder) request(ctx context.Context) (model.Request, error) {
 	said, ok := t.cutOff()
+	if ok && t.draft.agent.Spec.ResponseFormat != nil {
+		anew, err := t.draft.prepare(ctx)
+		if err != nil || anew.ResponseFormat != nil {
+			t.endBlock()
+			t.goesOn = false
+			return anew, err
+		}
+	}
 	if t.goesOn = ok; !ok {
 		return t.draft.prepare(ctx)
 	}

@@ -255,7 +255,7 @@ func TestSizeOfAMessage(t *testing.T) {
 		{"nothing", core.Message{}, 256},
 		{"id and model", core.Message{ID: "1", Model: "22"}, 259},
 		{"blocks", core.Message{Content: []core.Block{{Text: "1", Echo: json.RawMessage("22"), Origin: "333"}, {Text: "4444"}}}, 256 + 2*80 + 10},
-		{"calls", core.Message{ToolCalls: []core.ToolCall{{ID: "1", Name: "22", Arguments: json.RawMessage("333")}, {}}}, 256 + 2*64 + 6},
+		{"calls", core.Message{ToolCalls: []core.ToolCall{{ID: "1", Name: "22", Arguments: json.RawMessage("333")}, {Echo: json.RawMessage("4444"), Origin: "55555"}}}, 256 + 2*64 + 15},
 		{"a result", core.Message{ToolResult: &core.ToolResult{CallID: "1", Name: "22", Data: json.RawMessage("333"), Message: "4444"}}, 256 + 128 + 10},
 	}
 	for _, tt := range tests {

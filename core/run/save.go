@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -65,7 +66,7 @@ func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termin
 		r.Status = core.RunWaiting
 	case thread.Close:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
-		r.Response = lastText(d.messages.items, r.ID) // the run reads as done from this head on
+		r.Response = d.response(t) // the run reads as done from this head on
 	case thread.Done:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
 		d.finalize(&r, t, d.endedAt())
@@ -78,7 +79,20 @@ func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termin
 // whose head was set is ever read.
 func (d *draft) finalize(r *thread.RunRecord, t *core.Termination, at int64) {
 	r.Status, r.Termination, r.FinishedAt = core.RunDone, t, at
-	r.Response = lastText(d.messages.items, r.ID)
+	r.Response = d.response(t)
+}
+
+// response is the text of the run's last turn. Of one that came to an answer of a form it
+// is that alone: what stands before it in the turn is not of the form.
+func (d *draft) response(t *core.Termination) string {
+	turn := lastTurnOf(d.messages.items, d.id)
+	switch {
+	case turn == nil:
+		return ""
+	case t.Type == core.TerminationNatural && d.agent != nil && d.agent.Spec.ResponseFormat != nil:
+		return agent.AnswerOf(turn)
+	}
+	return turn.Text()
 }
 
 // committed takes the draft into the conversation and begins the next one. The

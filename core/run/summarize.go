@@ -137,6 +137,9 @@ func (a *summaryCall) ask(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil || !passing(err) || a.calls >= spec.ModelCalls() {
 			return err
 		}
+		if refused := (*refusedError)(nil); errors.As(err, &refused) { // the request was not made, and nobody waits for it
+			return err
+		}
 		kind, wanted := classify(err)
 		wait := max(a.env.Jitter(pause(spec.Retry, kind, uint8(a.calls))), wanted)
 		if wait > maxSummaryPause {
@@ -152,8 +155,22 @@ func (a *summaryCall) ask(ctx context.Context) error {
 // and the invocation is billed.
 const maxSummaryPause = 5 * time.Second
 
-// call makes one call. What an earlier one has said is dropped: a summary is short.
+// call makes one call, if the model's circuit lets it, and tells the circuit what that
+// came to.
 func (a *summaryCall) call(ctx context.Context) error {
+	permit, wait := a.breakers.Begin(circuitOf(a.model, a.request.Model), a.env.Now())
+	if wait > 0 {
+		return &refusedError{wait}
+	}
+	err := a.stream(ctx)
+	if state, changed := a.breakers.End(permit, outcomeOf(ctx, err), a.env.Now()); changed {
+		a.log.WarnContext(ctx, "circuit of a model, in this process, behind a summary", "model", a.model.ID, "circuit", state)
+	}
+	return err
+}
+
+// stream makes one call. What an earlier one has said is dropped: a summary is short.
+func (a *summaryCall) stream(ctx context.Context) error {
 	a.env.Reach(env.PointModel, env.Before)
 	began := a.env.Now()
 	a.calls++

@@ -106,6 +106,9 @@ func (t *turnBuilder) add(d model.Delta) error {
 		}
 		if t.answered && len(t.calls) == 0 && t.stop == core.StopToolUse {
 			t.stop = core.StopEndTurn
+			if t.answering && t.text.Len() == 0 { // a call without arguments has none, and is whole
+				t.say(core.BlockText, core.EventTextDelta, "{}")
+			}
 		}
 	}
 	return nil
@@ -351,8 +354,9 @@ func (t *turnBuilder) complete() *core.Message {
 		RunID: t.draft.id, Step: t.number, Usage: t.allSpent(), Model: t.asked.Model, Provider: t.member.Provider,
 		StopReason: t.stop, CreatedAt: t.draft.saidAt(t.number),
 	}
+	cut := cutOrRefused(m) != ""
 	for i, c := range t.calls {
-		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole(), Echo: c.echo}
+		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole(cut && i == len(t.calls)-1), Echo: c.echo}
 		if c.echo != nil {
 			call.Origin = t.asked.Origin
 		}

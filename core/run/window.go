@@ -169,7 +169,7 @@ func (d *draft) marked(request *model.Request, b beside) {
 	}
 	reason := ""
 	switch {
-	case said.Model != request.Model:
+	case said.Model != request.Model || said.Provider != d.model.Provider:
 		reason = changedModel
 	case w.Prefix[core.PrefixTools] != last.Prefix[core.PrefixTools]:
 		reason = changedTools

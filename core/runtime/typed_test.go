@@ -159,6 +159,9 @@ func TestAnAnswerIsMendedUntilItIsOfItsForm(t *testing.T) {
 			if failed != test.fails || got != test.want {
 				t.Errorf("answer %+v, error %q, want %+v, %q", got, failed, test.want, test.fails)
 			}
+			if err == nil && result.Text != good {
+				t.Errorf("the run's text is %q, want the answer alone", result.Text)
+			}
 			if len(m.requests) != test.calls {
 				t.Errorf("%d calls of the model, want %d", len(m.requests), test.calls)
 			}
@@ -232,6 +235,76 @@ func TestAnAnswerBesideACallIsNone(t *testing.T) {
 	refused := result.Messages[3].ToolResult
 	if refused == nil || refused.Status != core.ResultInvalid || refused.Text() != "final_answer is called alone, behind the results of all other calls" {
 		t.Errorf("result %+v", refused)
+	}
+}
+
+// An agent that may call no tools answers by the one that takes the answer, which is
+// then the only one that it may call; one that must call a tool first is asked for that.
+func TestTheChoiceOfToolsLeavesTheAnswerPossible(t *testing.T) {
+	const good = `{"city":"Oslo","high":7}`
+	for _, test := range []struct {
+		name         string
+		native       bool
+		choice       model.ToolChoice
+		turns        [][]model.Delta
+		first, later model.ToolChoice // that is asked for
+	}{
+		{
+			name: "none", choice: model.ToolChoice{Mode: model.ToolNone}, turns: [][]model.Delta{callsTool("", agent.FinalAnswer, good)},
+			first: model.ToolChoice{Mode: model.ToolNamed, Name: "final_answer"},
+		},
+		{name: "none, in the provider's way", native: true, choice: model.ToolChoice{Mode: model.ToolNone}, turns: [][]model.Delta{says(good)}, first: model.ToolChoice{Mode: model.ToolNone}},
+		{
+			name: "one first", choice: model.ToolChoice{Mode: model.ToolNamed, Name: "echo"}, turns: [][]model.Delta{callsTool("", "echo", `{"text":"a"}`), callsTool("", agent.FinalAnswer, good)},
+			first: model.ToolChoice{Mode: model.ToolNamed, Name: "echo"},
+		},
+		{
+			name: "any first", choice: model.ToolChoice{Mode: model.ToolRequired}, turns: [][]model.Delta{callsTool("", "echo", `{"text":"a"}`), callsTool("", agent.FinalAnswer, good)},
+			first: model.ToolChoice{Mode: model.ToolRequired},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := &lines{turns: test.turns, native: test.native}
+			got, _, err := runtime.RunTyped[forecast](t.Context(), answering(t, m, func(s *agent.Spec) { s.ToolChoice = test.choice }), question("go"))
+			if err != nil || got != (forecast{"Oslo", 7}) || len(m.requests) != len(test.turns) {
+				t.Fatalf("%+v after %d requests, %v", got, len(m.requests), err)
+			}
+			if c := m.requests[0].ToolChoice; c != test.first {
+				t.Errorf("the first choice is %+v, want %+v", c, test.first)
+			}
+			if c := m.requests[len(m.requests)-1].ToolChoice; len(m.requests) > 1 && c != test.later {
+				t.Errorf("the last choice is %+v, want %+v", c, test.later)
+			}
+		})
+	}
+}
+
+// Models call a tool without arguments where none has to be given: an answer all of whose
+// parts may be left out is an empty object then.
+func TestAnAnswerWithoutArgumentsIsAnEmptyObject(t *testing.T) {
+	type optional struct {
+		City string `json:"city,omitempty"`
+	}
+	start, stop := model.Delta{Type: model.DeltaToolStart, CallID: "c1", Name: agent.FinalAnswer}, model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}
+	for name, turn := range map[string][]model.Delta{
+		"alone":                {start, stop},
+		"behind words":         {{Type: model.DeltaText, Text: "None."}, start, stop},
+		"with an empty piece":  {start, {Type: model.DeltaToolArgument}, stop},
+		"with an empty object": {start, {Type: model.DeltaToolArgument, Text: "{}"}, stop},
+	} {
+		m := &lines{turns: [][]model.Delta{turn}}
+		_, result, err := runtime.RunTyped[optional](t.Context(), answering(t, m), question("go"))
+		if err != nil || len(m.requests) != 1 {
+			t.Errorf("%s: %d requests, %v", name, len(m.requests), err)
+			continue
+		}
+		if got := agent.AnswerOf(&result.Messages[1]); got != "{}" {
+			t.Errorf("%s: the answer is %q", name, got)
+		}
+	}
+	cut := &lines{turns: [][]model.Delta{{start, {Type: model.DeltaStop, Stop: core.StopMaxTokens}}}}
+	if _, _, err := runtime.RunTyped[optional](t.Context(), answering(t, cut), question("go")); err == nil || !strings.Contains(err.Error(), "cut off at the limit") {
+		t.Errorf("cut off: %v", err)
 	}
 }
 

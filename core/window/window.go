@@ -40,7 +40,7 @@ func sizeOf(m *core.Message) (size, files int) {
 		}
 	}
 	for _, c := range m.ToolCalls {
-		size += len(c.Name) + len(c.Arguments)
+		size += len(c.Name) + len(c.Arguments) + len(c.Echo)
 	}
 	if r := m.ToolResult; r != nil {
 		size += len(r.Data) + len(r.Message)

@@ -36,6 +36,7 @@ func TestTokensAreAFrameAndAQuarterOfTheBytes(t *testing.T) {
 		{"400 bytes of text", user(400), 108},
 		{"reasoning with its echo", core.Message{Content: []core.Block{{Text: strings.Repeat("a", 40), Echo: []byte(strings.Repeat("b", 40))}}}, 28},
 		{"a call", core.Message{ToolCalls: []core.ToolCall{{Name: "echo", Arguments: []byte(`{"text":"abcd"}`)}}}, 12},
+		{"a signed call", core.Message{ToolCalls: []core.ToolCall{{Name: "echo", Arguments: []byte(`{}`), Echo: []byte(strings.Repeat("b", 394)), Origin: "a/b"}}}, 108},
 		{"an image", core.Message{Content: []core.Block{{Type: core.BlockFile, MediaType: "image/png", Data: make([]byte, 200_000)}}}, 1608},
 		{"a text file", core.Message{Content: []core.Block{{Type: core.BlockFile, MediaType: "text/plain", Data: make([]byte, 400)}}}, 108},
 		{"a document of 99,999 bytes", core.Message{Content: []core.Block{{Type: core.BlockFile, MediaType: "application/pdf", Data: make([]byte, 99_999)}}}, 3208},

@@ -46,10 +46,13 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 	decoder := json.NewDecoder(bytes.NewReader(file))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&read); err != nil {
-		return nil, core.Errorf(core.CodeInvalid, "model catalog: %w", err)
+		return nil, notRead(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, core.Errorf(core.CodeInvalid, "model catalog: there is more behind its end")
+	}
+	if read.Models == nil {
+		return nil, core.Errorf(core.CodeInvalid, "model catalog: has no models, want %s", shape)
 	}
 	with := &Catalog{own: map[string][]Model{}, builtIn: c.builtIn}
 	for i, m := range read.Models {
@@ -67,6 +70,25 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 		with.own[name] = over(with.own[name], before)
 	}
 	return with, nil
+}
+
+// shape is what a file is, as mistakes in it are told.
+const shape = `{"models": [...]}`
+
+// notRead says what is wrong with a file that cannot be decoded.
+func notRead(err error) error {
+	var other *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return core.Errorf(core.CodeInvalid, "model catalog: is empty, want %s", shape)
+	case errors.As(err, &other) && other.Field == "":
+		return core.Errorf(core.CodeInvalid, "model catalog: is a JSON %s, want %s", other.Value, shape)
+	case errors.As(err, &other) && other.Field == "models":
+		return core.Errorf(core.CodeInvalid, "model catalog: models is a JSON %s, want %s", other.Value, shape)
+	case errors.As(err, &other):
+		return core.Errorf(core.CodeInvalid, "model catalog: %s is a JSON %s, want one of type %s", strings.ReplaceAll(other.Field, ".Facts.", "."), other.Value, other.Type)
+	}
+	return core.Errorf(core.CodeInvalid, "model catalog: %w", err)
 }
 
 func (m Model) sameSeller(o Model) bool { return m.Provider == o.Provider }

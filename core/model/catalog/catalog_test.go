@@ -113,7 +113,14 @@ func TestMistakesInAFileAreNamed(t *testing.T) {
 		return `{"models":[{"provider":"p","names":["m"],"prices":[{` + fields + `}]}]}`
 	}
 	tests := []struct{ file, want string }{
-		{``, "EOF"},
+		{``, `model catalog: is empty, want {"models": [...]}`},
+		{" \n", `model catalog: is empty, want {"models": [...]}`},
+		{`null`, `model catalog: has no models, want {"models": [...]}`},
+		{`{}`, `model catalog: has no models, want {"models": [...]}`},
+		{`{"models":null}`, `model catalog: has no models, want {"models": [...]}`},
+		{`[]`, `model catalog: is a JSON array, want {"models": [...]}`},
+		{`{"models":1}`, `model catalog: models is a JSON number, want {"models": [...]}`},
+		{`{"models":[{"provider":"p","names":["m"],"context_window":"1"}]}`, `model catalog: models.context_window is a JSON string, want one of type int`},
 		{`{"models":[]} {}`, "there is more behind its end"},
 		{`{"modles":[]}`, `unknown field "modles"`},
 		{`{"models":[{"names":["m"]}]}`, `model 0 (provider "", names ["m"]) wants a provider and names`},
