@@ -110,11 +110,7 @@ func (d *draft) overflowed(request *model.Request) bool {
 	if !ok {
 		return false
 	}
-	counted := max(r.Limit, r.Most)
-	if r.Reckoned > 0 {
-		counted = max(counted, refused.Estimate*r.Counted/r.Reckoned)
-	}
-	w.Tokens = int(int64(w.Estimate) * int64(counted) / int64(max(refused.Estimate, 1)))
+	w.Tokens = int(int64(w.Estimate) * int64(max(r.Limit, r.Most)) / int64(max(refused.Estimate, 1)))
 	w.Refused = true
 	d.window, d.framed = &w, true
 	return true
