@@ -46,6 +46,12 @@ const (
 	// The request of the step does not begin like the one before it, so that nothing which
 	// the provider has kept of that is of use.
 	EventPrefixChanged EventType = "prefix_changed"
+	// A summary stands for what was said before, from this step on: who asks the run is
+	// shown it instead.
+	EventContextCompacted EventType = "context_compacted"
+	// A summary that was asked for came to nothing: what is older is left out when the
+	// request would be too long.
+	EventContextSkipped EventType = "context_skipped"
 	// The model failed before the arguments were complete: the call is void.
 	EventToolCallCancel EventType = "tool_call_cancel"
 	// The model has said its turn. Placed.
@@ -133,8 +139,17 @@ type Event struct {
 	Wait   int64 `json:"wait,omitempty"`   // inference_retry, model_circuit: milliseconds until the next one
 	// Reason is, of inference_retry, inference_failed and model_switch, the kind of the
 	// failure, see model.ErrorKind, or of model_switch circuit_open; of prefix_changed, what
-	// has changed: model, tools, system, context, summary, cut or results.
+	// has changed: model, tools, system, context, summary, cut or results; of
+	// context_skipped, why there is no summary: savings, too_long, refused or model, as
+	// its record says, stale where another one came first, or corrupt.
 	Reason string `json:"reason,omitempty"`
+
+	// UpTo is the sequence of the last message that the summary is of. TokensBefore is
+	// what the model would have been shown instead of it, the summary before it included,
+	// and TokensAfter what it costs itself; both are estimates.
+	UpTo         uint64 `json:"up_to,omitempty"`         // context_*
+	TokensBefore int    `json:"tokens_before,omitempty"` // context_compacted
+	TokensAfter  int    `json:"tokens_after,omitempty"`  // context_compacted
 
 	// Model is the provider's name of the model that said the turn, of inference_complete;
 	// the id that specs call it by, of model_switch, whose From is that of the model that

@@ -59,7 +59,7 @@ func TestKindsOfEvents(t *testing.T) {
 			t.Errorf("%s is %q, %t, want %q", event, got, ok, kind)
 		}
 	}
-	for _, event := range []core.EventType{core.EventRunYield, core.EventToolCallSuspended, core.EventInferenceRetry, core.EventPrefixChanged, core.EventModelSwitch, core.EventModelCircuit, core.EventToolCallCancel,
+	for _, event := range []core.EventType{core.EventRunYield, core.EventToolCallSuspended, core.EventInferenceRetry, core.EventPrefixChanged, core.EventContextCompacted, core.EventContextSkipped, core.EventModelSwitch, core.EventModelCircuit, core.EventToolCallCancel,
 		core.EventToolCallResumed, core.EventStateSnapshot, core.EventMessagesSnapshot, core.EventActivitySnapshot, ""} {
 		if got, ok := event.PositionKind(); got != 0 || ok {
 			t.Errorf("%s is %q, want no kind", event, got)

@@ -104,6 +104,10 @@ func (e *Encoder) Encode(in core.Event) ([][]byte, error) {
 		e.custom("reveille.model_circuit", modelCircuit{in.Model, in.Status, in.Wait})
 	case core.EventPrefixChanged:
 		e.custom("reveille.prefix_changed", changed{in.Reason})
+	case core.EventContextCompacted:
+		e.custom("reveille.context_compacted", compacted{in.UpTo, in.TokensBefore, in.TokensAfter})
+	case core.EventContextSkipped:
+		e.custom("reveille.context_skipped", skipped{in.UpTo, in.Reason})
 	case core.EventStateSnapshot:
 		e.stateSnapshot(in)
 	case core.EventStateDelta:
@@ -140,6 +144,20 @@ type modelCircuit struct {
 }
 
 type changed struct {
+	Reason string `json:"reason"`
+}
+
+// compacted is the value of a custom event: a summary stands for what was said up to a
+// sequence of the log.
+type compacted struct {
+	UpTo   uint64 `json:"up_to"`
+	Before int    `json:"tokens_before"` // of what it takes the place of
+	After  int    `json:"tokens_after"`
+}
+
+// skipped is the value of a custom event: a summary came to nothing.
+type skipped struct {
+	UpTo   uint64 `json:"up_to"`
 	Reason string `json:"reason"`
 }
 

@@ -53,6 +53,20 @@ type changed struct {
 	Reason string `json:"reason"`
 }
 
+// compacted is the data of data-context-compacted: a summary stands for what was said up
+// to a sequence of the log.
+type compacted struct {
+	UpTo   uint64 `json:"upTo"`
+	Before int    `json:"tokensBefore"` // of what it takes the place of
+	After  int    `json:"tokensAfter"`
+}
+
+// skipped is the data of data-context-skipped: a summary came to nothing.
+type skipped struct {
+	UpTo   uint64 `json:"upTo"`
+	Reason string `json:"reason"`
+}
+
 // retry is the data of data-inference-retry.
 type retry struct {
 	Failed int    `json:"failed"`

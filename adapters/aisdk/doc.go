@@ -64,9 +64,11 @@
 // agentId} where it begins, data-inference-complete {model, stopReason, usage,
 // durationMs} behind each turn, data-inference-retry {failed, waitMs, reason} when a
 // model that failed is called again, data-model-switch {from, model, reason, failed} when
-// another one of its pool goes on, and data-model-circuit {model, state, waitMs} when the
-// process leaves a model alone that fails too often, and data-prefix-changed {reason} when a
-// request does not begin like the one before it.
+// another one of its pool goes on, data-model-circuit {model, state, waitMs} when the
+// process leaves a model alone that fails too often, data-prefix-changed {reason} when a
+// request does not begin like the one before it, and data-context-compacted {upTo,
+// tokensBefore, tokensAfter} and data-context-skipped {upTo, reason} when a summary takes
+// the place of what was said before, or came to nothing.
 //
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and refuses unknown routes.

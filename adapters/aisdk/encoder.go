@@ -104,6 +104,10 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.modelCircuit(event)
 	case core.EventPrefixChanged:
 		e.data("data-prefix-changed", changed{event.Reason})
+	case core.EventContextCompacted:
+		e.data("data-context-compacted", compacted{event.UpTo, event.TokensBefore, event.TokensAfter})
+	case core.EventContextSkipped:
+		e.data("data-context-skipped", skipped{event.UpTo, event.Reason})
 	case core.EventStateSnapshot:
 		e.data("data-state-snapshot", event.Snapshot)
 	case core.EventStateDelta:

@@ -91,6 +91,8 @@ var keys600 = map[string]string{
 	"data-model-circuit":      "data | transient",
 	"data-inference-complete": "data | transient",
 	"data-prefix-changed":     "data | transient",
+	"data-context-compacted":  "data | transient",
+	"data-context-skipped":    "data | transient",
 	"data-run-info":           "data | transient",
 	"start":                   "| messageId",
 	"finish":                  "finishReason",

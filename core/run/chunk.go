@@ -163,7 +163,8 @@ func (c *chunks) add(event core.Event, at core.Position) {
 		c.giveUp(core.Errorf(core.CodeTooLarge, "%d bytes wait, at most %d may", c.size, chunkWait))
 		return
 	}
-	if event.Type == core.EventStepStart || event.Type == core.EventPrefixChanged { // they go with what is said
+	switch event.Type {
+	case core.EventStepStart, core.EventPrefixChanged, core.EventContextCompacted, core.EventContextSkipped: // they go with what is said
 		return
 	}
 	if c.since.IsZero() {

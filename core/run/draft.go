@@ -28,6 +28,7 @@ type draft struct {
 	framed   bool               // window is new: what it begins with is not marked yet
 	window   *core.Window       // what the model is shown of it; nil: nothing was asked yet
 	asks     bool               // the turn asks for a summary
+	settled  []core.Event       // what became of summaries, which is told when the step has begun
 	homes    list[place]        // see conversation
 	snapshot state.Snapshot     // the state, with patches
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch

@@ -644,3 +644,22 @@ func TestAnotherProvidersModelOfTheSameNameIsAnother(t *testing.T) {
 		}
 	})
 }
+
+// Where a thread stands is said of one pool: another one begins at its home, and counts
+// its own switches.
+func TestAThreadStandsInOnePool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		east, west := always(busy(model.KindRateLimited, 0)), answers("w")
+		east.name, west.name = "east", "west"
+		m := newMarket(t, nil, &east, &west)
+		m.talk(t, "one", nil)
+		east2, west2 := answers("e"), answers("w")
+		east2.name, west2.name = "east", "west"
+		m.agents = newMarket(t, func(p *agent.ModelPoolSpec, s *agent.Spec) { p.ID, s.Model = "pool2", "pool2" }, &east2, &west2).agents
+		m.stepper = m.other(t, m.options)
+		m.talk(t, "two", nil)
+		if diff := cmp.Diff([]string{"pool m-west 1 | west west-1 | w", "pool2 m-east 0 | east east-1 | e"}, m.turns(t)); diff != "" {
+			t.Errorf("turns (-want +got):\n%s", diff)
+		}
+	})
+}

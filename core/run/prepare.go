@@ -60,6 +60,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	if err := d.compact(ctx, &request); err != nil {
 		return request, err
 	}
+	d.announceSummaries()
 	d.frame(&request, d.beside)
 	if d.agent.Reads && asked.Offers(tool.ReadResult) && window.Shortens(d.shown, *d.window) {
 		request.Tools = append(slices.Clip(request.Tools), window.Definition())

@@ -110,7 +110,7 @@ func (d *draft) adopt(ctx context.Context) error {
 	case core.CodeOf(err) == core.CodeSchema: // a newer program's: it uses it, or nobody does
 		return nil
 	case core.CodeOf(err) == core.CodeCorrupt: // nothing depends on it yet
-		d.skip(ctx, asked, err.Error())
+		d.skip(ctx, asked, skippedCorrupt, "error", err)
 		return nil
 	case err != nil || found == nil:
 		return err
@@ -126,21 +126,51 @@ func (d *draft) settle(ctx context.Context, s *summary) {
 	case s.Skipped != "":
 		d.skip(ctx, s.upTo, s.Skipped)
 	case s.Predecessor != d.past.summary.covers():
-		d.skip(ctx, s.upTo, "stale")
+		d.skip(ctx, s.upTo, skippedStale)
 	default:
 		past, first := *d.past, d.past.first
 		past.window.Compact, past.window.Skipped = 0, 0
 		past.under(s)
+		d.settled = append(d.settled, d.compacted(s, d.messages.items[:past.first-first]))
 		d.past, d.messages = &past, d.messages.without(past.first-first)
 	}
 }
 
+// compacted says what a summary saves that takes the place of messages and of the one
+// before it.
+func (d *draft) compacted(s *summary, covered []core.Message) core.Event {
+	perByte := d.agent.Room().PerByte
+	before := window.ReckonAll(covered, perByte)
+	if last := d.past.summary; last != nil {
+		before += window.ReckonAll([]core.Message{last.message}, perByte)
+	}
+	return core.Event{
+		Type: core.EventContextCompacted, UpTo: s.upTo, TokensBefore: before, TokensAfter: window.ReckonAll([]core.Message{s.message}, perByte),
+	}
+}
+
+// Why a summary is not used that no record says it of.
+const (
+	skippedStale   = "stale"   // it was made behind another one than the one in force
+	skippedCorrupt = "corrupt" // its record is damaged
+)
+
 // skip notes that there is no summary up to a sequence.
-func (d *draft) skip(ctx context.Context, upTo uint64, reason string) {
+func (d *draft) skip(ctx context.Context, upTo uint64, reason string, attrs ...any) {
 	past := *d.past
 	past.window.Compact, past.window.Skipped = 0, upTo
 	d.past = &past
-	d.warn(ctx, "the thread is not summarised", "up_to", upTo, "reason", reason)
+	d.settled = append(d.settled, core.Event{Type: core.EventContextSkipped, UpTo: upTo, Reason: reason})
+	d.warn(ctx, "the thread is not summarised", append([]any{"up_to", upTo, "reason", reason}, attrs...)...)
+}
+
+// announceSummaries tells once in a step what became of the summaries that it has looked
+// for: it looks before its stream has begun.
+func (d *draft) announceSummaries() {
+	for _, e := range d.settled {
+		d.events.emit(e)
+	}
+	d.settled = nil
 }
 
 // compact asks for a summary where the step's request would be over the agent's

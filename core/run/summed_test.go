@@ -2,6 +2,8 @@ package run_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -113,4 +117,45 @@ func TestASummaryOfANewerProgramIsLeftToIt(t *testing.T) {
 			t.Errorf("the summary is %d, the turn says %+v, and was shown %s", w.head(t, key).Summary, got, said.requests[5])
 		}
 	})
+}
+
+// A run that ends before its first step leaves a summary in force that its input takes
+// nothing of: that of the head, or behind what it takes back the newest before that.
+func TestARunThatEndsBeforeItsFirstStepLeavesASummary(t *testing.T) {
+	for from, want := range map[uint64]uint64{0: 4, 5: 4, 3: 2, 1: 0} {
+		for _, warm := range []bool{true, false} {
+			t.Run(fmt.Sprintf("from %d, warm %v", from, warm), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					fails := false
+					o := options{plugins: []plugin.Plugin{pluginFunc{"fails", func(r *plugin.Registrar) {
+						r.OnRunStart(func(context.Context, plugin.RunStart) (state.Command, error) {
+							if fails {
+								return state.Command{}, errors.New("no")
+							}
+							return state.Command{}, nil
+						})
+					}}}}
+					w, said := summed(t, &o)
+					turns := said.turns
+					fails = true
+					if !warm {
+						w.stepper = w.other(t, o)
+					}
+					receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
+						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "never mind")}, Supersede: from,
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					w.finish(t, key, nil)
+					if end := w.end(t, key, receipt); !strings.Contains(end, `"code":"plugin"`) {
+						t.Errorf("the run is %s", end)
+					}
+					if got := w.head(t, key).Summary; got != want || said.turns != turns {
+						t.Errorf("the summary is %d behind %d turns of the run, want %d and none", got, said.turns-turns, want)
+					}
+				})
+			})
+		}
+	}
 }

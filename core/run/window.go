@@ -110,11 +110,7 @@ func (d *draft) overflowed(request *model.Request) bool {
 	if !ok {
 		return false
 	}
-	counted := max(r.Limit, r.Most)
-	if r.Reckoned > 0 {
-		counted = max(counted, refused.Estimate*r.Counted/r.Reckoned)
-	}
-	w.Tokens = int(int64(w.Estimate) * int64(counted) / int64(max(refused.Estimate, 1)))
+	w.Tokens = int(int64(w.Estimate) * int64(max(r.Limit, r.Most)) / int64(max(refused.Estimate, 1)))
 	w.Refused = true
 	d.window, d.framed = &w, true
 	return true
@@ -161,10 +157,10 @@ func (d *draft) marked(request *model.Request, b beside) {
 		return
 	}
 	d.framed = false
-	w, last := d.window, &d.past.window
+	w := d.window
 	w.Prefix = [3]uint32{core.PrefixTools: toolsHash(request.Tools), core.PrefixSystem: textHash(0, request.System), core.PrefixContext: messagesHash(b.before)}
-	said := d.lastTurn()
-	if said == nil || last.Estimate == 0 {
+	said, last := d.lastTurn()
+	if last == nil || last.Estimate == 0 {
 		return
 	}
 	reason := ""
@@ -189,15 +185,16 @@ func (d *draft) marked(request *model.Request, b beside) {
 	d.events.emit(core.Event{Type: core.EventPrefixChanged, Reason: reason})
 }
 
-// lastTurn is the newest turn of the history; nil before the first.
-func (d *draft) lastTurn() *core.Message {
-	items := d.messages.items
-	for i := len(items) - 1; i >= 0; i-- {
-		if items[i].Role == core.RoleAssistant {
-			return &items[i]
+// lastTurn is the newest turn of the history, and what its record says that its model was
+// shown: a summary that has come in force since is not in that. nil before the first.
+func (d *draft) lastTurn() (*core.Message, *core.Window) {
+	c := d.past
+	for i := c.messages.len() - 1; i >= 0; i-- {
+		if m := &c.messages.items[i]; m.Role == core.RoleAssistant {
+			return m, c.places.items[i].Window
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // textHash adds a text to a hash. It is no hash to rely on where somebody wishes two

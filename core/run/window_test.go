@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -339,6 +340,56 @@ func TestAProviderThatRefusesEverythingIsAskedTwice(t *testing.T) {
 		w.finish(t, key, nil)
 		if got := w.end(t, key, receipt); len(m.requests)-before != 2 || !strings.Contains(got, `"code":"context_overflow"`) {
 			t.Errorf("after %d calls the run is %s", len(m.requests)-before, got)
+		}
+	})
+}
+
+// What a provider counts for a call that went on from what stood already says nothing of
+// the turn's request, which is shorter.
+func TestWhatIsCountedForAContinuationIsNotTheRequests(t *testing.T) {
+	for said, want := range map[string]int{"half": 0, "": 50} {
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+				if n++; n > 1 {
+					return replies(append([]model.Delta{{Type: model.DeltaUsage, Usage: core.Usage{Input: 50}}}, text(" a sentence")...))(ctx, r)
+				}
+				return func(yield func(model.Delta, error) bool) {
+					if yield(model.Delta{Type: model.DeltaText, Text: said}, nil) {
+						yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded})
+					}
+				}
+			}), env: drawing(time.Millisecond)})
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, listener)
+			if got := w.window(t).Tokens; got != want || n != 2 {
+				t.Errorf("behind %q, after %d calls, %d tokens are recorded, want %d", said, n, got, want)
+			}
+		})
+	}
+}
+
+// A provider that refuses and counts nothing leaves what it takes at most as its count.
+func TestWhatARefusalIsTakenToSay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		m := modelFunc(func(ctx context.Context, r model.Request) iterator {
+			if n++; n == 4 {
+				return func(yield func(model.Delta, error) bool) {
+					yield(model.Delta{}, &model.Error{Kind: model.KindOverflow})
+				}
+			}
+			return replies(text("ok"))(ctx, r)
+		})
+		spec := agent.Spec{Context: &agent.ContextWindowPolicy{MaxContextTokens: 8000, MaxOutputTokens: 2000}}
+		w := newWorld(t, options{agents: bound(t, m, 12_000, spec, nil)})
+		for range 4 {
+			w.submit(t, key, strings.Repeat("x", 4000-32), mailbox.ModeQueue)
+			w.finish(t, key, nil)
+		}
+		// 10,000 tokens for the refused request of 4,050, so much for what is left of it.
+		if got := w.window(t); got.Estimate != 2041 || got.Tokens != 5040 || n != 5 {
+			t.Errorf("behind %d calls the turn's record says %+v, want an estimate of 2041 that counts 5040", n, got)
 		}
 	})
 }

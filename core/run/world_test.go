@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
@@ -216,6 +217,7 @@ type options struct {
 	metering *run.Metering
 	context  *agent.ContextWindowPolicy
 	compact  func(context.Context, core.ThreadKey)
+	limits   limit.Limits // of everybody; a token costs a cent
 }
 
 // resolver is a registry, or what stands for one.
@@ -309,10 +311,18 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
+	gate, err := limit.New(limit.Options{
+		Env: o.env, Store: w.store, Limits: limit.Tenants{Default: o.limits}, Cost: func(_, name string, u core.Usage, _ time.Time) (core.USD, bool) {
+			return core.USD(limit.Tokens(u)) * core.Dollar / 100, name == "scripted"
+		},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
 		Logger: o.logger, Observer: o.observer, Window: o.window, CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor, Metering: o.metering,
-		Compact: o.compact,
+		Compact: o.compact, Limits: gate,
 	})
 	if err != nil {
 		tb.Fatal(err)

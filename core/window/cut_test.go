@@ -104,6 +104,8 @@ func TestAgainShowsAQuarterLess(t *testing.T) {
 			core.Window{First: 5, Short: 8, Estimate: 400}, true},
 		{"of the limit, whatever was counted before", window.Request{History: listed(1, chat...), Limit: 400, Reckoned: 100, Counted: 50}, core.Window{Estimate: 800},
 			core.Window{First: 6, Short: 8, Estimate: 300}, true},
+		{"without the front that it has not shown", window.Request{History: listed(1, chat[:1]...), Front: &chat[2], Limit: 400}, core.Window{Short: 2, Estimate: 200},
+			core.Window{Short: 2, Estimate: 100}, false},
 		{"and nothing when no turn is left", window.Request{History: listed(1, chat[:1]...), Limit: 400}, core.Window{Short: 2, Estimate: 200},
 			core.Window{Short: 2, Estimate: 100}, false},
 	}

@@ -1,0 +1,129 @@
+package run
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// A step whose request begins otherwise says why, once: of several reasons the one that
+// stands first in the request.
+func TestWhyARequestBeginsOtherwise(t *testing.T) {
+	shown := core.Window{First: 9, Opening: 7, Short: 5, Summary: 3, Estimate: 100}
+	with := func(change func(w *core.Window)) core.Window {
+		w := shown
+		change(&w)
+		return w
+	}
+	tests := []struct {
+		name    string
+		last    *core.Window // of the newest turn, nil: there is none
+		now     core.Window
+		request model.Request
+		before  []core.Message
+		want    []string
+	}{
+		{"the first turn", nil, shown, model.Request{Model: "m"}, nil, nil},
+		{"as before", &shown, shown, model.Request{Model: "m"}, nil, nil},
+		{"a turn that no model was asked for", &core.Window{}, shown, model.Request{Model: "m"}, nil, nil},
+		{"another estimate", &shown, with(func(w *core.Window) { w.Estimate, w.Compact, w.Skipped = 7, 8, 9 }), model.Request{Model: "m"}, nil, nil},
+		{"the model", &shown, shown, model.Request{Model: "n", System: "other"}, nil, []string{"model"}},
+		{"the tools", &shown, shown, model.Request{Model: "m", System: "other", Tools: []model.ToolDefinition{{Name: "t"}}}, nil, []string{"tools"}},
+		{"the system prompt", &shown, shown, model.Request{Model: "m", System: "other"}, []core.Message{core.UserMessage("", "c")}, []string{"system"}},
+		{"the context", &shown, with(func(w *core.Window) { w.Summary = 4 }), model.Request{Model: "m"}, []core.Message{core.UserMessage("", "c")}, []string{"context"}},
+		{"the summary", &shown, with(func(w *core.Window) { w.Summary, w.First = 4, 0 }), model.Request{Model: "m"}, nil, []string{"summary"}},
+		{"the first message", &shown, with(func(w *core.Window) { w.First, w.Short = 10, 10 }), model.Request{Model: "m"}, nil, []string{"cut"}},
+		{"what the run was asked", &shown, with(func(w *core.Window) { w.Opening = 8 }), model.Request{Model: "m"}, nil, []string{"cut"}},
+		{"results", &shown, with(func(w *core.Window) { w.Short = 6 }), model.Request{Model: "m"}, nil, []string{"results"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var told []string
+			p := &step{events: emitter{sink: func(e core.Event) error {
+				told = append(told, e.Reason)
+				return nil
+			}}}
+			c := &conversation{}
+			if tt.last != nil {
+				c.messages = listOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("", "on")})
+				c.places = listOf([]window.Place{{Window: tt.last}, {}})
+			}
+			d := &draft{loaded: &loaded{step: p}, past: c, window: &tt.now, framed: true}
+			d.marked(&tt.request, beside{before: tt.before})
+			d.marked(&tt.request, beside{before: tt.before}) // of a call that is made again
+			if diff := cmp.Diff(tt.want, told); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a provider has counted says something of its own model alone.
+func TestCountsAreThoseOfTheModel(t *testing.T) {
+	turn := func(model string) core.Message { return core.Message{Role: core.RoleAssistant, Model: model} }
+	d := &draft{past: &conversation{
+		messages: listOf([]core.Message{turn("a"), turn("b"), turn("b"), core.UserMessage("", "hi"), turn("c")}),
+		places: listOf([]window.Place{
+			{Window: &core.Window{Estimate: 10, Tokens: 20}}, {Window: &core.Window{Estimate: 30, Tokens: 40}},
+			{Window: &core.Window{Estimate: 50}}, {}, {},
+		}),
+	}}
+	for model, want := range map[string][2]int{"a": {10, 20}, "b": {30, 40}, "c": {}, "d": {}} {
+		if reckoned, counted := d.counted(model); [2]int{reckoned, counted} != want {
+			t.Errorf("of model %s %d and %d are known, want %v", model, reckoned, counted, want)
+		}
+	}
+}
+
+// A step whose pool has nobody to call waits for the circuit that lets a call through
+// first, unless the pool may not switch any more.
+func TestAPoolWaitsForTheFirstCircuit(t *testing.T) {
+	never := false
+	tests := []struct {
+		name  string
+		rules agent.PoolSwitch
+		made  int
+		want  time.Duration
+	}{
+		{"any member", agent.PoolSwitch{}, 3, 10 * time.Second},
+		{"as often as it may", agent.PoolSwitch{MaxSwitches: 4}, 3, 10 * time.Second},
+		{"and not more often", agent.PoolSwitch{MaxSwitches: 3}, 3, 20 * time.Second},
+		{"circuits are no reason", agent.PoolSwitch{OnCircuitOpen: &never}, 0, 20 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := env.System()
+				e.Random = func(b []byte) { clear(b) } // no jitter
+				p := &step{Stepper: &Stepper{env: e, log: slog.New(slog.DiscardHandler)}}
+				d := &draft{loaded: &loaded{step: p}}
+				east, west := &agent.BoundModel{ID: "east", Name: "east"}, &agent.BoundModel{ID: "west", Name: "west"}
+				fail := func(m *agent.BoundModel) {
+					for range 5 {
+						permit, _ := p.breakers.Begin(circuitOf(m, m.Name), e.Now())
+						p.breakers.End(permit, model.CallFailed, e.Now())
+					}
+				}
+				fail(east)
+				time.Sleep(10 * time.Second)
+				fail(west)
+				time.Sleep(10 * time.Second)
+				d.model = west
+				turn := &turnBuilder{draft: d, member: west, pool: &choice{rules: tt.rules, order: []*agent.BoundModel{west, east}, switches: tt.made}}
+				err := turn.refused(t.Context(), 20*time.Second)
+				if again, ok := err.(*modelRetry); !ok || again.wait != tt.want {
+					t.Errorf("%v, want a wait of %s", err, tt.want)
+				}
+			})
+		})
+	}
+}
