@@ -57,7 +57,7 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 				c.messages = listOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("", "on")})
 				c.places = listOf([]window.Place{{Window: tt.last}, {}})
 			}
-			d := &draft{loaded: &loaded{step: p}, past: c, window: &tt.now, framed: true}
+			d := &draft{loaded: &loaded{step: p, model: &agent.BoundModel{}}, past: c, window: &tt.now, framed: true}
 			d.marked(&tt.request, beside{before: tt.before})
 			d.marked(&tt.request, beside{before: tt.before}) // of a call that is made again
 			if diff := cmp.Diff(tt.want, told); diff != "" {

@@ -116,8 +116,8 @@ func (p *project) findSource() error {
 }
 
 // completeModule adds to go.mod and go.sum whatever the packages, tests and tools
-// need, and finds out that all of it is there.
+// need, those with the tags of Bedrock too, and finds out that all of it is there.
 func (p *project) completeModule() error {
-	_, err := p.goes("list", "-mod=mod", "-deps", "-test", "-f", "{{with .Error}}{{.}}{{end}}", "./...", "tool")
+	_, err := p.goes("list", "-mod=mod", "-tags=bedrock,profile", "-deps", "-test", "-f", "{{with .Error}}{{.}}{{end}}", "./...", "tool")
 	return err
 }
