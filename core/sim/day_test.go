@@ -1,3 +1,8 @@
+//go:build !race
+
+// One goroutine moves at a time, and each takes eight times as long under the race
+// detector: sim_test.go shows it worlds of every kind.
+
 package sim
 
 import "testing"

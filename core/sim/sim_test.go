@@ -40,20 +40,3 @@ func TestTameWorldsAreTold(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
-
-func TestTheSameSeedIsTheSameWorld(t *testing.T) {
-	for n := range Kinds {
-		a, b := New(Kind(n)), New(Kind(n))
-		a.Run()
-		b.Run()
-		if a.Hash() != b.Hash() || a.Stats != b.Stats {
-			t.Errorf("world %d (%s) differs from itself", n, KindName(n))
-		}
-	}
-	a, b := New(Kind(0)), New(Kind(Kinds))
-	a.Run()
-	b.Run()
-	if a.Hash() == b.Hash() {
-		t.Error("two seeds are the same world")
-	}
-}
