@@ -75,7 +75,8 @@ page: ## Bundle the page: adapters/page/src and packages to dist
 
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	$(GO) test -p 4 -vet=off $(RACE) $$($(GO) list ./... | grep -v /scripts/house$$) # more at a time than there are processors: some wait for the disk; check has run the house
+	$(GO) test -p 4 -vet=off $(RACE) $$($(GO) list ./... | grep -v /scripts/) # more at a time than there are processors: some wait for the disk
+	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -v /scripts/house$$) # they start programs and wait; check has run the house
 	$(GO) test -run 'SameSeed|ADayIs|SoManyRecords' ./core/sim ./core/usage # start none, and are left out under the race detector
 	$(GO) test -short -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 	$(GO) test -run 'CrashMatrix|TheSameFault|AtEveryWrite|ADropped' ./core/sim/simtest ./core/run ./adapters/httpapi # all of it: a part under the race detector, which makes a world take eight times as long
@@ -186,6 +187,7 @@ mutants: ## Change core in MUTANTS=300 places, SEED=1: 95 % must fail a test, of
 
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
 	$(GO) test $(RACE) -count=5 ./core/...
+	$(GO) test $(RACE) ./scripts/...
 	$(MAKE) sim
 	$(MAKE) fuzz FUZZTIME=60s
 	$(MAKE) openapi EXAMPLES=300
