@@ -189,6 +189,7 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(GO) test $(RACE) -count=5 ./core/...
 	$(GO) test $(RACE) ./scripts/...
 	$(MAKE) sim
+	$(MAKE) exhaustive
 	$(MAKE) fuzz FUZZTIME=60s
 	$(MAKE) openapi EXAMPLES=300
 	$(MAKE) test-copilotkit
