@@ -1,6 +1,6 @@
 // Where a person writes.
 import { signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Conversation, Mode } from './conversation';
 import { FileView, largest, read } from './file';
 import { Icon } from './icons';
@@ -26,7 +26,7 @@ export function Composer({ conversation, agent, onSaid }: Properties) {
   const [over, setOver] = useState(false);
   const busy = conversation.busy;
   const waits = busy && conversation.active.value?.status === 'waiting';
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (matchMedia('(min-width: 760px)').matches) field.current?.focus();
   }, [conversation]);
 

@@ -37,6 +37,9 @@ export class Conversation {
   readonly loaded = signal(false);
   private closed = false;
   private watched = '';
+  private reads = { asked: 0, taken: 0 }; // of the messages
+  private runs = { asked: 0, taken: 0 }; // that a person has begun
+  private settled = ''; // the run that was complete when the messages were read
 
   // An empty id is a thread that begins with its first message.
   constructor(readonly id: string, readonly fresh: boolean) {
@@ -72,9 +75,14 @@ export class Conversation {
   }
 
   // refresh reads the newest messages again and keeps older ones that still hang together
-  // with them.
+  // with them. An answer that a later one has overtaken is dropped.
   async refresh(): Promise<void> {
+    const read = ++this.reads.asked;
+    const complete = this.active.value?.complete ? this.active.value.id : '';
     const page = await get<MessagePage>(this.path(`/messages${query({ limit: pageSize, order: 'desc' })}`));
+    if (read < this.reads.taken) return;
+    this.reads.taken = read;
+    this.settled = complete;
     const newest = page.messages.reverse();
     const had = this.messages.value;
     const joint = newest.length ? had.findIndex((m) => m.id === newest[0].id) : -1;
@@ -97,12 +105,15 @@ export class Conversation {
   }
 
   // sync finds the open run and follows it. It is asked again whenever something may have
-  // changed behind the page's back.
+  // changed behind the page's back. What a person has begun meanwhile goes before what it
+  // finds.
   async sync(): Promise<void> {
+    const taken = this.runs.taken;
     const [info, { active_run: run }] = await Promise.all([get<ThreadInfo>(this.path('')), get<{ active_run: Run | null }>(this.path('/runs/active'))]);
     if (this.closed) return;
     const grown = this.info.value !== undefined && this.info.value.messages !== info.messages;
     this.info.value = info;
+    if (taken !== this.runs.taken) return;
     if (run) return this.watch(recordOf(run.run_id), run);
     if (this.active.value?.complete === false) await follow(this.active.value);
     if (grown) await this.refresh();
@@ -129,7 +140,7 @@ export class Conversation {
       });
       await follow(record);
       stop();
-      this.watched = '';
+      if (this.watched === record.id) this.watched = '';
       if (this.closed) return;
       await this.quietly(async () => {
         await this.refresh();
@@ -173,8 +184,10 @@ export class Conversation {
     try {
       if (!busy) await this.start({ ...body, threadId: this.id });
       else {
-        const got = await call<{ run_id: string }>('POST', this.path('/messages'), { ...body, mode }, { 'idempotency-key': newID() });
-        if (mode === 'interrupt' || got.run_id === this.active.value?.id) this.watch(recordOf(got.run_id));
+        await this.begun(async () => {
+          const got = await call<{ run_id: string }>('POST', this.path('/messages'), { ...body, mode }, { 'idempotency-key': newID() });
+          return mode === 'interrupt' || got.run_id === this.active.value?.id ? recordOf(got.run_id) : undefined;
+        });
         await this.quietly(() => this.refresh());
       }
     } catch (e) {
@@ -212,17 +225,28 @@ export class Conversation {
   }
 
   private async start(body: Record<string, unknown>): Promise<void> {
-    const record = await begin(body, newID());
-    this.problem.value = undefined;
-    this.latest.value = undefined;
-    this.watch(record);
+    await this.begun(async () => {
+      const record = await begin(body, newID());
+      this.problem.value = undefined;
+      this.latest.value = undefined;
+      return record;
+    });
     await this.quietly(() => this.refresh());
+  }
+
+  // begun follows what a person's request has begun, if anything; of two that were on their
+  // way at once, what the later one has.
+  private async begun(request: () => Promise<RunRecord | undefined>): Promise<void> {
+    const asked = ++this.runs.asked;
+    const record = await request();
+    if (!record || asked < this.runs.taken) return;
+    this.runs.taken = asked;
+    this.watch(record);
   }
 
   // goOn takes a run up that has failed, at its last commit.
   async goOn(run: string): Promise<void> {
-    const got = await call<{ run_id: string }>('POST', `v1/runs/${run}/continue`);
-    this.watch(recordOf(got.run_id));
+    await this.begun(async () => recordOf((await call<{ run_id: string }>('POST', `v1/runs/${run}/continue`)).run_id));
   }
 
   async stop(): Promise<void> {
@@ -261,7 +285,10 @@ export class Conversation {
       items.push({ kind: 'turn', turn: step ?? stored(m, results), record: step ? active : undefined });
     }
     if (active) {
-      for (const s of active.steps) if (!shown.has(`${s.step}`) && !isVoid(s, active)) items.push({ kind: 'turn', turn: s, record: active });
+      const first = this.messages.value.find((m) => m.role === 'assistant' && m.run_id === active.id)?.step ?? 0;
+      // Among messages that are older than those here, or nowhere, since others took their place.
+      const gone = (s: Step) => s.said && !s.failed && (s.step < first || this.settled === active.id);
+      for (const s of active.steps) if (!shown.has(`${s.step}`) && !isVoid(s, active) && !gone(s)) items.push({ kind: 'turn', turn: s, record: active });
       items.push({ kind: 'end', record: active });
     }
     return [...items, ...later];

@@ -1,6 +1,6 @@
 // The keyboard. Letters work where nobody writes, and can be switched off.
 import { signal } from '@preact/signals';
-import { address, go, route, select, tabs } from './route';
+import { go, route, select, tabs } from './route';
 import { narrow, pane, showDetails } from './layout';
 
 const stored = 'reveille.letters';
@@ -86,7 +86,7 @@ function letter(key: string): boolean {
       requestAnimationFrame(() => focus('#search'));
       return true;
     case 'n':
-      location.hash = address({});
+      go({});
       pane.value = 'chat';
       requestAnimationFrame(() => focus('#composer'));
       return true;

@@ -78,13 +78,13 @@ export function address(r: Partial<Route>): string {
 export const route = computed(() => parse(hash.value));
 
 // go shows another view. Without a step back: what only selects something else replaces
-// the address, so that Back leaves the thread and not the selection.
+// the address, so that Back leaves the thread and not the selection. The view follows at
+// once: what is typed next belongs to it.
 export function go(r: Partial<Route>, replace = false): void {
   const to = address(r);
-  if (replace) {
-    history.replaceState(null, '', to);
-    hash.value = to;
-  } else location.hash = to;
+  if (replace) history.replaceState(null, '', to);
+  else location.hash = to;
+  hash.value = location.hash;
 }
 
 // select changes the selection of the view that is shown.

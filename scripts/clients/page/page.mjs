@@ -37,6 +37,41 @@ async function approving(page, text) {
   return ticket;
 }
 
+// instead says something else in the place of what was said.
+async function instead(page, said, text) {
+  const row = log(page).locator('.row').filter({ has: page.getByRole('article', { name: 'You' }).filter({ hasText: said }) }).last();
+  await row.hover();
+  await row.getByRole('button', { name: 'Edit' }).click();
+  await log(page).getByRole('textbox').fill(text);
+  await log(page).getByRole('button', { name: 'Send instead' }).click();
+}
+
+const nowhere = (page, text) => page.waitForFunction((text) => ![...document.querySelectorAll('[role=log] *')].some((e) => e.textContent === text), text);
+
+// hold keeps the next response to what a pattern matches, whole, until it is released.
+async function hold(page, pattern) {
+  let came, release, given;
+  const there = new Promise((done) => (came = done));
+  const released = new Promise((done) => (release = done));
+  const end = new Promise((done) => (given = done));
+  const keep = async (route) => {
+    const response = await route.fetch();
+    came();
+    await released;
+    await route.fulfill({ response });
+    given();
+  };
+  await page.route(pattern, keep, { times: 1 });
+  return {
+    there,
+    async release() {
+      release();
+      await end;
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn, 200)))));
+    },
+  };
+}
+
 const scenarios = {
   'a tool is called': on(async (page) => {
     await say(page, 'parallel: a, b');
@@ -123,16 +158,45 @@ const scenarios = {
     await log(page).getByRole('button', { name: 'Again' }).click();
     await page.waitForFunction(() => document.querySelectorAll('[role=log] article[aria-label=Agent]').length === 2);
     await log(page).getByText('Echo: one', { exact: true }).waitFor();
-    await log(page).getByRole('article', { name: 'You' }).hover();
-    await log(page).getByRole('button', { name: 'Edit' }).click();
-    await log(page).getByRole('textbox').fill('echo: two');
-    await log(page).getByRole('button', { name: 'Send instead' }).click();
+    await instead(page, 'echo: one', 'echo: two');
     await log(page).getByText('Echo: two', { exact: true }).waitFor();
-    await page.waitForFunction(() => ![...document.querySelectorAll('[role=log] *')].some((e) => e.textContent === 'Echo: one'));
+    await nowhere(page, 'Echo: one');
     const before = page.url();
     await log(page).getByRole('button', { name: 'Fork' }).click();
     await page.waitForFunction((u) => location.href !== u, before);
     await log(page).getByText('Echo: two', { exact: true }).waitFor();
+  }),
+  'an answer that comes late changes nothing': on(async (page) => {
+    for (const [late, text] of [[/\/messages\?/, 'one'], [/\/v1\/runs$/, 'two']]) {
+      await say(page, `echo: ${text}`);
+      await log(page).getByText(`Echo: ${text}`, { exact: true }).waitFor();
+      const held = await hold(page, late);
+      await log(page).getByRole('button', { name: 'Again' }).last().click();
+      await held.there;
+      await instead(page, `echo: ${text}`, `not ${text}`);
+      await log(page).getByText(`You said: not ${text}`, { exact: true }).waitFor();
+      await nowhere(page, `Echo: ${text}`);
+      await log(page).getByRole('button', { name: 'Fork' }).last().waitFor();
+      await page.evaluate((text) => {
+        const look = () => (window.appeared ||= [...document.querySelectorAll('[role=log] *')].some((e) => e.textContent === text));
+        new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
+      }, `Echo: ${text}`);
+      await held.release();
+      assert.ok(!(await page.evaluate(() => window.appeared)), `Echo: ${text} was shown again`);
+      assert.match(await page.getByRole('contentinfo').innerText(), /1 step\b/, 'the newest run is the one that is shown');
+    }
+  }),
+  'what another tab has put in its place is not shown': on(async (page) => {
+    await say(page, 'echo: one');
+    await log(page).getByText('Echo: one', { exact: true }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await instead(other, 'echo: one', 'parallel: a, b');
+    await log(other).getByText('Echo: a, b', { exact: true }).waitFor();
+    await page.bringToFront();
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await log(page).getByText('Echo: a, b', { exact: true }).waitFor();
+    assert.equal(await log(page).getByText('Echo: one', { exact: true }).count(), 0);
   }),
   'what is said while a run is open waits': on(async (page) => {
     await say(page, 'slow: 50');
