@@ -35,7 +35,7 @@ DAYS ?= 1
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: starts starts-before cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
+.PHONY: starts starts-before cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws test-wire test-deployed aws-up aws-down lint-template sam-build bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -134,8 +134,16 @@ test-copilotkit: ## CopilotKit's chat against the local host (needs node, npm an
 openapi: ## The OpenAPI document against its specification, the local host against the document (EXAMPLES, SEED)
 	scripts/openapi.sh
 
-test-aws: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wire, and the built functions under a Lambda Runtime API
-	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets ./scripts/deployed
+test-aws: test-wire test-deployed ## Both
+
+test-wire: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wire (SHORT=1: shorter threads, and of stores with a bucket what concerns it)
+	$(AWS) $(GO) test -count=1 -tags aws $(if $(SHORT),-short -skip '$(BUCKETLESS)') ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets
+
+# What a bucket changes nothing of, and takes longest.
+BUCKETLESS := ^TestContractWithABucket$$/^(DueThreadIsListedInItsShardOnly|OverdueThreadsArePaged|EveryDueThreadIsInSomeShard|OccupiedListsTenantsWithSlots|NoMoreRunsAreAdmittedThanThereIsRoomFor)$$
+
+test-deployed: ## The built functions under a Lambda Runtime API, and the template, over DynamoDB and SQS on the wire
+	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./scripts/deployed
 
 STARTS = TestFunctionsStartNearTheFloor
 
@@ -190,6 +198,7 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(GO) test $(RACE) ./scripts/...
 	$(MAKE) sim
 	$(MAKE) exhaustive
+	$(MAKE) test-aws
 	$(MAKE) fuzz FUZZTIME=60s
 	$(MAKE) openapi EXAMPLES=300
 	$(MAKE) test-copilotkit

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Stops what scripts/aws-up.sh started, if it did.
+# Stops what scripts/aws-up.sh started, if it did. AWS_FOLDER is as there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-pid=.reveille/aws.pid
-rm -f .reveille/aws.env
+folder=${AWS_FOLDER:-.reveille}
+pid=$folder/aws.pid
+rm -f "$folder/aws.env"
 if [ ! -s "$pid" ]; then exit; fi
 process=$(cat "$pid")
 # The number may meanwhile belong to another process. ps is not everywhere.

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Gives `make test-aws` a DynamoDB, an SQS and an EventBridge endpoint: writes
-# .reveille/aws.env, to be sourced. Those that the environment already names are used
+# aws.env into AWS_FOLDER (default .reveille), to be sourced. Those that the environment already names are used
 # as they are (without one of EventBridge its test is skipped); else a moto server is
 # started on a free port of 127.0.0.1, or on that of the first argument. A server that
 # is still up from before is used again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 port=${1:-0}
-environment=.reveille/aws.env
-pid=.reveille/aws.pid
-log=.reveille/aws.log
-mkdir -p .reveille
+folder=${AWS_FOLDER:-.reveille}
+environment=$folder/aws.env
+pid=$folder/aws.pid
+log=$folder/aws.log
+mkdir -p "$folder"
 umask 077 # the keys in the environment file may be real
 
 if ! command -v curl >/dev/null; then
@@ -82,7 +83,7 @@ for _ in $(seq 300); do
 	at=$(url)
 	if [ -n "$at" ] && responds "$at"; then
 		write_environment "$at" "$at" "$at" "$at" "$at" "$at"
-		echo "aws-up: moto at $at (source .reveille/aws.env)"
+		echo "aws-up: moto at $at (source $environment)"
 		exit
 	fi
 	ours || break

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Runs a command with the endpoints of scripts/aws-up.sh in its environment, and
-# stops the server afterwards, whatever the command comes to: but only one that it
-# started itself.
+# Runs a command with the endpoints of scripts/aws-up.sh in its environment: those that
+# the environment already names, or of the server that is up, else of one of its own, which
+# ends with the command, whatever that comes to. Several run side by side.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-pid=.reveille/aws.pid
-before=$(cat "$pid" 2>/dev/null || true)
-stop() { if [ "$(cat "$pid" 2>/dev/null || true)" != "$before" ]; then scripts/aws-down.sh; fi; }
-trap stop EXIT
+folder=.reveille
+if [ ! -s .reveille/aws.pid ]; then
+	folder=$(mktemp -d)
+	export AWS_FOLDER=$folder
+	trap 'scripts/aws-down.sh; rm -rf "$folder"' EXIT
+fi
 scripts/aws-up.sh
-. .reveille/aws.env
+. "$folder/aws.env"
 "$@"

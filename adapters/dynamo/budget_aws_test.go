@@ -59,7 +59,12 @@ func steered(t testing.TB, b *bench) {
 
 // histories are the lengths of thread, in messages, at which a step must cost
 // the same.
-var histories = []int{10, 10_000}
+func histories() []int {
+	if testing.Short() {
+		return []int{10, 1_000}
+	}
+	return []int{10, 10_000}
+}
 
 // cost is what was metered. State snapshots and event chunks are apart, in
 // Kinds alone: they come every so many steps and bytes. So is what lists threads and
@@ -152,13 +157,13 @@ func TestStepBudget(t *testing.T) {
 	for _, kind := range kindsOfSteps {
 		t.Run(kind.name, func(t *testing.T) {
 			var costs []cost
-			for _, history := range histories {
+			for _, history := range histories() {
 				c := kind.warm(t, history)
 				kind.budget.hold(t, fmt.Sprintf("a step at %d messages", history), c)
 				costs = append(costs, c)
 			}
 			if costs[0].Units != costs[1].Units {
-				t.Errorf("a step costs %+v at %d messages and %+v at %d", costs[0], histories[0], costs[1], histories[1])
+				t.Errorf("a step costs %+v at %d messages and %+v at %d", costs[0], histories()[0], costs[1], histories()[1])
 			}
 		})
 	}
@@ -361,7 +366,7 @@ func TestWaitingStreamBudget(t *testing.T) {
 // BenchmarkStepUnits prints what TestStepBudget asserts.
 func BenchmarkStepUnits(b *testing.B) {
 	for _, kind := range kindsOfSteps {
-		for _, history := range histories {
+		for _, history := range histories() {
 			b.Run(fmt.Sprintf("%s, %d messages", kind.name, history), func(b *testing.B) {
 				var c cost
 				for b.Loop() {

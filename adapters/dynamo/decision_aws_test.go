@@ -94,7 +94,7 @@ func (b *bench) askOnce(t testing.TB) (c decisionCosts) {
 // runs it, with a result of 2 KB. Between them nothing is read or written.
 func TestDecisionBudget(t *testing.T) {
 	var all []decisionCosts
-	for _, history := range histories {
+	for _, history := range histories() {
 		c := askAndDecide(t, history)
 		decisionBudgets.wait.hold(t, fmt.Sprintf("a step that waits at %d messages", history), c.wait)
 		decisionBudgets.decision.hold(t, fmt.Sprintf("a decision at %d messages", history), c.decision)
@@ -103,7 +103,7 @@ func TestDecisionBudget(t *testing.T) {
 	}
 	for i, pair := range [][2]cost{{all[0].wait, all[1].wait}, {all[0].decision, all[1].decision}, {all[0].resumed, all[1].resumed}} {
 		if pair[0].Units != pair[1].Units {
-			t.Errorf("part %d costs %+v at %d messages and %+v at %d", i, pair[0], histories[0], pair[1], histories[1])
+			t.Errorf("part %d costs %+v at %d messages and %+v at %d", i, pair[0], histories()[0], pair[1], histories()[1])
 		}
 	}
 }
@@ -112,7 +112,7 @@ func TestDecisionBudget(t *testing.T) {
 func BenchmarkDecisionUnits(b *testing.B) {
 	var c decisionCosts
 	for b.Loop() {
-		c = askAndDecide(b, histories[0])
+		c = askAndDecide(b, histories()[0])
 	}
 	for _, part := range []struct {
 		name string
