@@ -64,7 +64,7 @@ func specFacts() map[string]fact {
 		"tool_choice":                            says("Whether the model may, must or must not call tools."),
 		"tool_choice.mode":                       says("Absent: the provider's default."),
 		"tool_choice.name":                       says("The tool of mode tool."),
-		"provider_options":                       says("Members of a provider's own request that are added as they are: an object for each id of a provider."),
+		"provider_options":                       says("Members of a provider's own request that are added as they are, to summaries' as well: an object for each id of a provider."),
 		"execution_mode":                         says("How the tool calls of one turn run.").or(`"sequential"`),
 		"events":                                 says("What readers in other processes are shown of a turn while it is said; absent: live where a request streams the run."),
 		"context":                                says("How much of a conversation the model is shown, in tokens."),

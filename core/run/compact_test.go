@@ -26,13 +26,14 @@ type summaries struct {
 	turns, made int
 	requests    []string // of turns
 	asked       []string // for summaries: the request's text
+	options     string   // of the newest of these: the provider's own
 	say         func(n int) ([]model.Delta, error)
 }
 
 func (s *summaries) Stream(ctx context.Context, r model.Request) iterator {
 	if r.Messages[0].ID == "summary" {
 		s.made++
-		s.asked = append(s.asked, r.Messages[0].Text())
+		s.asked, s.options = append(s.asked, r.Messages[0].Text()), string(r.ProviderOptions)
 		if s.say != nil {
 			deltas, err := s.say(s.made)
 			if err != nil {
@@ -430,8 +431,12 @@ func TestASummaryIsMadeByAMemberThatCanBeAsked(t *testing.T) {
 					pool.Switch.OnCircuitOpen = new(false)
 				}
 				agents, err := agent.NewRegistry(agent.Parts{
-					Models: map[string]agent.ModelBinding{"a": {Model: short(home), Name: "first"}, "b": {Model: short(other), Name: "second"}},
-					Pools:  []agent.ModelPoolSpec{pool}, Specs: []agent.Spec{{ID: "demo", Model: "pool", Context: compacting(agent.CompactBackground)}},
+					Models: map[string]agent.ModelBinding{"a": {Model: short(home), Name: "first", Provider: "p"}, "b": {Model: short(other), Name: "second", Provider: "q"}},
+					Pools:  []agent.ModelPoolSpec{pool},
+					Specs: []agent.Spec{{
+						ID: "demo", Model: "pool", Context: compacting(agent.CompactBackground),
+						ProviderOptions: map[string]json.RawMessage{"p": json.RawMessage(`{"guard":1}`), "q": json.RawMessage(`{"guard":2}`)},
+					}},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -448,8 +453,11 @@ func TestASummaryIsMadeByAMemberThatCanBeAsked(t *testing.T) {
 				if err != nil || ok == stays || home.made != 5 {
 					t.Fatalf("there is a summary: %v, %v, behind %d calls of the home", ok, err, home.made)
 				}
-				if !stays && w.summary(t, 2).Model != "second" {
-					t.Errorf("the summary is %+v", w.summary(t, 2))
+				if home.options != `{"guard":1}` {
+					t.Errorf("the home was asked with the options %s", home.options)
+				}
+				if !stays && (w.summary(t, 2).Model != "second" || other.options != `{"guard":2}`) {
+					t.Errorf("the summary is %+v, asked for with the options %s", w.summary(t, 2), other.options)
 				}
 			})
 		})
@@ -484,87 +492,6 @@ func TestAHintForNoSummaryMakesNone(t *testing.T) {
 		compact()
 		if said.made != 1 {
 			t.Errorf("a summary was made of a thread that is deleted")
-		}
-	})
-}
-
-// Inline the step that needs a summary has it in its own request, and a step that is
-// taken again does not ask for it again.
-func TestAnInlineSummaryIsUsedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		said := &summaries{}
-		failing := 0
-		w := newWorld(t, options{context: compacting(agent.CompactInline), model: modelFunc(func(ctx context.Context, r model.Request) iterator {
-			if said.made == 1 && failing == 0 && r.Messages[0].ID != "summary" {
-				failing++
-				return func(yield func(model.Delta, error) bool) {
-					yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded})
-				}
-			}
-			return short(said)(ctx, r)
-		})})
-		for n := range 3 {
-			w.ask(t, n, 0)
-		}
-		want := []string{"question 0", "question 0|turn 1|question 1", "<conversation-summary> summary 1 </conversation-summary>|question 1|turn 2|question 2"}
-		if diff := cmp.Diff(want, said.requests); diff != "" {
-			t.Errorf("what the model was shown (-want +got):\n%s", diff)
-		}
-		if got := w.window(t); w.head(t, key).Summary != 2 || got.Summary != 2 || got.Compact != 0 || said.made != 1 || failing != 1 {
-			t.Errorf("the head's summary is %d, the turn says %+v, %d were made", w.head(t, key).Summary, got, said.made)
-		}
-	})
-}
-
-// What another try has stored counts, also where it says why there is no summary: the
-// step that makes one meanwhile goes on without.
-func TestAnInlineSummaryGivesWayToOneThatWasSkipped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		said := &summaries{}
-		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactInline)})
-		said.say = func(int) ([]model.Delta, error) {
-			payload, err := thread.Records{}.EncodeSummary(2, &thread.Summary{Skipped: thread.SkippedModel})
-			if err != nil {
-				return nil, err
-			}
-			return text("summary"), w.store.Put(t.Context(), key, store.Record{Name: store.SummaryName(2), Payload: payload})
-		}
-		for n := range 3 {
-			w.ask(t, n, 0)
-		}
-		if got := w.window(t); w.head(t, key).Summary != 0 || got.Summary != 0 || got.Skipped != 2 || said.made != 1 {
-			t.Errorf("the head's summary is %d, the turn says %+v, %d were made", w.head(t, key).Summary, got, said.made)
-		}
-		if last := said.requests[len(said.requests)-1]; last != "question 0|turn 1|question 1|turn 2|question 2" {
-			t.Errorf("the model is shown %q", last)
-		}
-	})
-}
-
-// A long run is summarised like a long conversation, and what it was asked stays.
-func TestALongRunIsSummarised(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		said, hints := &summaries{}, &compactions{}
-		n := 0
-		w := newWorld(t, options{context: compacting(agent.CompactBackground), compact: hints.add, model: modelFunc(func(ctx context.Context, r model.Request) iterator {
-			if r.Messages[0].ID == "summary" {
-				return said.Stream(ctx, r)
-			}
-			_ = said.Stream(ctx, r)
-			if n++; n == 8 {
-				return replies(text("done"))(ctx, model.Request{})
-			}
-			b, _ := json.Marshal(map[string]string{"text": fmt.Sprint(n, strings.Repeat("b", 2000))})
-			return replies(calls("echo", string(b)))(ctx, model.Request{})
-		})})
-		w.submit(t, key, "the task", mailbox.ModeQueue)
-		for w.head(t, key).DueAt != 0 {
-			w.step(t, key)
-			hints.follow(t, w.stepper)
-		}
-		last := said.requests[len(said.requests)-1]
-		if !strings.HasPrefix(last, "<conversation-summary> summary ") || !strings.Contains(last, "|the task|") || w.head(t, key).Summary == 0 || said.made < 2 {
-			t.Errorf("the last request shows %q, behind %d summaries", last, said.made)
 		}
 	})
 }

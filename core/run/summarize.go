@@ -99,7 +99,8 @@ func (c *compaction) saves(h window.History, text string) bool {
 	return float64(before-after) >= *c.agent.Spec.Context.WithDefaults().MinSavingsRatio*float64(before)
 }
 
-// request asks for a summary with nothing of the agent's but its model.
+// request asks for a summary with nothing of the agent's but its model, and the options of
+// its provider: what they forbid or keep from it holds for summaries as well.
 func (c *compaction) request(transcript string) model.Request {
 	most := c.agent.Spec.Context.WithDefaults().SummaryMaxTokens
 	text := fmt.Sprintf(summaryMessages, transcript)
@@ -109,7 +110,8 @@ func (c *compaction) request(transcript string) model.Request {
 	r := model.Request{
 		Model: c.model.Name, Origin: strings.TrimPrefix(c.model.Provider+"/"+c.model.Name, "/"),
 		System: fmt.Sprintf(summarySystem, max(most/2, 20)), MaxTokens: most, NoPromptCache: true,
-		Messages: []core.Message{core.UserMessage("summary", text)},
+		ProviderOptions: c.agent.Spec.ProviderOptions[c.model.Provider],
+		Messages:        []core.Message{core.UserMessage("summary", text)},
 	}
 	if spec := &c.agent.Spec; spec.Retry.StreamIdleTimeoutMS != nil {
 		r.StreamIdleTimeout = spec.Retry.StreamIdleTimeout()
