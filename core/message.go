@@ -88,10 +88,18 @@ type Message struct {
 	StopReason StopReason  `json:"stop_reason,omitempty"` // role assistant
 	CreatedAt  int64       `json:"created_at,omitempty"`  // unix milliseconds
 
+	// Repair says that a message of role user is the runtime's own: the answer before it
+	// is not of the form that its run has to come to.
+	Repair bool `json:"repair,omitempty"`
+
 	// Pending marks accepted input that no step has read yet, in what readers are
 	// given. It is never stored.
 	Pending bool `json:"pending,omitempty"`
 }
+
+// IsInput reports whether the message is what somebody said to the agent: of role user, and
+// not the runtime's own.
+func (m *Message) IsInput() bool { return m.Role == RoleUser && !m.Repair }
 
 // Text joins the text blocks. For role tool it is what the model reads.
 func (m Message) Text() string {

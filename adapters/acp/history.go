@@ -40,8 +40,12 @@ type history struct {
 	encoder
 }
 
-// message is one message. Accepted input that no step has read is shown as well.
+// message is one message. Accepted input that no step has read is shown as well; what the
+// runtime says to a model is not.
 func (h *history) message(m core.Message) (updates []update) {
+	if m.Repair {
+		return nil
+	}
 	switch m.Role {
 	case core.RoleUser:
 		for _, b := range m.Content {

@@ -48,3 +48,11 @@ func TestFilesOfAMessage(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatTheRuntimeSaysToAModelIsNotShown(t *testing.T) {
+	mend := core.UserMessage("b", "[again]")
+	mend.Repair = true
+	if got := convert([]core.Message{core.UserMessage("a", "hi"), mend}); len(got) != 1 || got[0].ID != "a" {
+		t.Errorf("shown are %+v, want the first alone", got)
+	}
+}

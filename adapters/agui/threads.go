@@ -24,7 +24,7 @@ func (a *asked) runsOfMessages() (map[string]core.ID, error) {
 		return nil, hide(err)
 	}
 	for _, m := range page.Messages {
-		if m.Role == core.RoleUser {
+		if m.IsInput() {
 			runs[m.ID] = m.RunID
 		}
 	}

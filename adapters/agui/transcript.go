@@ -168,10 +168,14 @@ func (t *transcript) all() []any {
 	return messages
 }
 
-// convert brings a thread's messages, oldest first, into the form of the protocol.
+// convert brings a thread's messages, oldest first, into the form of the protocol, which
+// has none for what the runtime says to a model.
 func convert(messages []core.Message) []message {
 	all := []message{}
 	for _, m := range messages {
+		if m.Repair {
+			continue
+		}
 		switch m.Role {
 		case core.RoleUser:
 			all = append(all, message{ID: m.ID, Role: "user", Content: userContent(m)})

@@ -46,7 +46,7 @@ func (h *handler) runsOfMessages(ctx context.Context, id core.Identity, thread s
 	}
 	runs := map[string]core.ID{}
 	for _, m := range page.Messages {
-		if m.Role == core.RoleUser {
+		if m.IsInput() {
 			runs[m.ID] = m.RunID
 		}
 	}

@@ -9,10 +9,14 @@ import (
 
 // convert brings a thread's messages, oldest first, into the form in which the
 // client keeps them. All turns of a run and their results are one assistant
-// message at the place of the first, up to input that took the place of decisions.
+// message at the place of the first, up to input that took the place of decisions. What
+// the runtime says to a model has no form there.
 func convert(messages []core.Message) *converter {
 	c := &converter{out: []uiMessage{}, runs: map[core.ID]shownRun{}, calls: map[string][]place{}}
 	for _, m := range messages {
+		if m.Repair {
+			continue
+		}
 		switch m.Role {
 		case core.RoleUser:
 			c.input(m)

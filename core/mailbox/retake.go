@@ -193,7 +193,7 @@ func (u *submission) readInput(ctx context.Context, head thread.Head) (*taken, e
 	if !ok {
 		return nil, core.Errorf(core.CodeNotFound, "not found")
 	}
-	asked, ok, err := u.lastOf(ctx, named.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.Role == core.RoleUser && !e.Repair })
+	asked, ok, err := u.lastOf(ctx, named.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.IsInput() })
 	if err != nil {
 		return nil, err
 	}

@@ -75,8 +75,8 @@ func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 		how = "Answer again, by calling " + agent.FinalAnswer + "."
 	}
 	note := core.UserMessage(turn.ID+".repair", fmt.Sprintf("[The answer cannot be used: %s. %s]", wrong, how))
-	note.RunID, note.Step, note.CreatedAt = d.id, turn.Step, turn.CreatedAt
-	d.add(thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: &note, Repair: true, Totals: &totals})
+	note.RunID, note.Step, note.CreatedAt, note.Repair = d.id, turn.Step, turn.CreatedAt, true
+	d.add(thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: &note, Totals: &totals})
 }
 
 // answers reports whether a call is the answer: what the model says next is its text. A

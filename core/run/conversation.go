@@ -111,7 +111,7 @@ func (b *builder) keep(entry thread.Entry) {
 		b.stand(&entry)
 	}
 	if m := entry.Message; m != nil {
-		if b.open && m.Role == core.RoleUser {
+		if b.open && m.IsInput() {
 			b.opening, b.openedAt = m, b.seq
 		}
 		b.open = false

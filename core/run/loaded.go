@@ -337,7 +337,7 @@ func (l *loaded) readOpening(ctx context.Context) error {
 			return err
 		}
 		if m := entries[0].Message; m != nil {
-			if m.Role == core.RoleUser { // a run that takes another up was asked nothing
+			if m.IsInput() { // a run that takes another up was asked nothing
 				l.opening, l.openedAt = m, seq
 			}
 			break

@@ -36,7 +36,7 @@ func (d *draft) opened() (*core.Message, uint64) {
 		return c.opening, c.openedAt
 	}
 	for i := range d.entries {
-		if m := d.entries[i].Message; m != nil && m.Role == core.RoleUser {
+		if m := d.entries[i].Message; m != nil && m.IsInput() {
 			if d.past.run == d.id { // the run has begun before: this is no opening
 				break
 			}

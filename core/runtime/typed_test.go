@@ -167,7 +167,7 @@ func TestAnAnswerIsMendedUntilItIsOfItsForm(t *testing.T) {
 			}
 			var notes []string
 			for _, message := range result.Messages {
-				if message.Role == core.RoleUser && message.Text() != "How warm?" {
+				if message.Repair {
 					notes = append(notes, message.Text())
 				}
 				if len(message.ToolCalls) > 0 && message.ToolCalls[0].Name == agent.FinalAnswer {
@@ -208,6 +208,27 @@ func TestAnAgentWithAFormatIsHeldToIt(t *testing.T) {
 	}
 	if name := m.requests[0].ResponseFormat.Name; name != "x" {
 		t.Errorf("format %q", name)
+	}
+}
+
+// What the runtime says to the model is no input: lists and another answer go by what a
+// person said.
+func TestAMendedAnswerIsToWhatAPersonSaid(t *testing.T) {
+	m := &lines{native: true, turns: [][]model.Delta{says("hm"), says(`{"city":"Oslo","high":7}`)}}
+	r := answering(t, m)
+	_, first, err := runtime.RunTyped[forecast](t.Context(), r, question("How warm?"))
+	if err != nil || len(first.Messages) != 4 || !first.Messages[2].Repair {
+		t.Fatalf("%+v, %v, want the question, an answer, a note and an answer", first.Messages, err)
+	}
+	info, err := r.Thread(t.Context(), core.Identity{Tenant: runtime.LocalTenant}, first.Run.ThreadID)
+	if err != nil || info.Asked != "How warm?" {
+		t.Errorf("asked was %q, %v", info.Asked, err)
+	}
+	s := question("")
+	s.Thread, s.Messages, s.Retake = core.ThreadKey{Tenant: runtime.LocalTenant, Thread: first.Run.ThreadID}, nil, &mailbox.Retake{Message: first.Messages[3].ID}
+	_, second, err := runtime.RunTyped[forecast](t.Context(), r, s)
+	if err != nil || second.Run.ID == first.Run.ID || len(m.requests) != 4 || len(m.requests[2].Messages) != 1 || m.requests[2].Messages[0].Text() != "How warm?" {
+		t.Errorf("%+v, %v, want another answer to the question alone", m.requests, err)
 	}
 }
 

@@ -167,7 +167,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 		th.turn = 0
 	}
 	switch {
-	case m == nil, entry.Repair:
+	case m == nil, m.Repair:
 	case m.Role == core.RoleUser:
 		th.checkRead(a, b, m)
 		th.checkOpening(a, entry, seq)

@@ -25,10 +25,6 @@ type Entry struct {
 	Message *core.Message `json:"message,omitempty"`
 	Input   core.ID       `json:"input,omitzero"` // of a user's message: the dispatch or inbox entry that brought it
 
-	// Repair says that the message, a user's, is the runtime's: the answer before it is
-	// not of the form that the run has to come to.
-	Repair bool `json:"repair,omitempty"`
-
 	// Superseded takes the log's tail back: windows and readers pass it over. Such
 	// a record comes before the input of the run that begins anew there, and Patch
 	// leads back to the state before the tail, so that folds need no exception.

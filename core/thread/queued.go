@@ -153,7 +153,7 @@ func Excerpt(text string) string {
 // Asked is how the newest of a run's input begins that is a text; empty when there is none.
 func Asked(messages []core.Message, run core.ID) string {
 	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
-		if m := &messages[i]; m.Role == core.RoleUser {
+		if m := &messages[i]; m.IsInput() {
 			if text := strings.TrimSpace(m.Text()); text != "" {
 				return Excerpt(text)
 			}

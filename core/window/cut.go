@@ -190,7 +190,7 @@ func (r *Request) front(first int) int {
 func (r *Request) begins(i int) bool {
 	m := &r.History.Messages[i]
 	last := &r.History.Messages[len(r.History.Messages)-1]
-	return m.Role == core.RoleUser || m.Role == core.RoleAssistant && (m.RunID == r.Run || m.RunID == last.RunID)
+	return m.IsInput() || m.Role == core.RoleAssistant && (m.RunID == r.Run || m.RunID == last.RunID)
 }
 
 // keeps is the newest message with which a window may begin that has all that is to be

@@ -3,6 +3,7 @@ package window_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,6 +40,8 @@ func TestNext(t *testing.T) {
 	asks := of(run2, user(368))
 	loop := of(run2, user(368), turn(336, 1), result(368), turn(336, 1), result(368), turn(336, 1), result(368), turn(336, 1), result(368))
 	reads := of(run2, user(368), turn(336, 1), result(40_000), turn(336, 1), result(368), turn(336, 1), result(40_000))
+	mended := slices.Clone(chat)
+	mended[4].Repair = true
 	join := func(parts ...[]core.Message) (all []core.Message) {
 		for _, p := range parts {
 			all = append(all, p...)
@@ -56,6 +59,8 @@ func TestNext(t *testing.T) {
 			core.Window{First: 7, Short: 5, Estimate: 300, Tokens: 8, Prefix: [3]uint32{1}}},
 		{"a quarter is left out, and the question of a run begins what is shown", window.Request{History: listed(1, join(chat, asks)...), Run: run2, Opening: &asks[0], OpenedAt: 11, Limit: 1000},
 			core.Window{First: 5, Short: 11, Estimate: 700}},
+		{"what the runtime asked begins nothing", window.Request{History: listed(1, join(mended, asks)...), Run: run2, Opening: &asks[0], OpenedAt: 11, Limit: 1000},
+			core.Window{First: 7, Short: 11, Estimate: 500}},
 		{"of a long run turns are left out, and what it was asked stands before the others", window.Request{History: listed(1, join(chat[:2], loop)...), Run: run2, Opening: &loop[0], OpenedAt: 3, Limit: 904},
 			core.Window{First: 6, Short: 10, Estimate: 676, Opening: 3}},
 		{"what stands beside the history is not cut", window.Request{History: listed(1, join(chat, asks)...), Run: run2, Limit: 2000, Fixed: 1000},

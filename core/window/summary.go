@@ -26,7 +26,8 @@ func SummaryMessage(upTo uint64, text string) core.Message {
 // turn is closed when each of its calls has its result. false: there is none.
 func Target(h History, keep int) (upTo uint64, messages int, ok bool) {
 	for i := len(h.Messages) - 1 - max(keep, 0); i >= 0; i-- {
-		if closes(h.Messages, i) {
+		mended := i+1 < len(h.Messages) && h.Messages[i+1].Repair // the note belongs to it
+		if closes(h.Messages, i) && !mended {
 			return h.sequence(i), i + 1, true
 		}
 	}
@@ -88,6 +89,8 @@ func paragraph(m *core.Message) string {
 		who := "User"
 		if m.Role == core.RoleAssistant {
 			who = "Assistant"
+		} else if m.Repair {
+			who = "Note"
 		}
 		said(who, m.Text(), spokenBytes)
 		for i := range m.Content {

@@ -22,6 +22,7 @@ func history(messages ...core.Message) window.History {
 
 func TestTargetIsTheNewestClosedTurn(t *testing.T) {
 	said := core.UserMessage("", "hi")
+	mend := core.Message{Role: core.RoleUser, Repair: true}
 	tests := []struct {
 		name     string
 		history  window.History
@@ -42,6 +43,8 @@ func TestTargetIsTheNewestClosedTurn(t *testing.T) {
 		{"a round of which a result is to be kept", history(said, turn(1, 0), turn(1, 2), result(1), result(1)), 1, 11, 2, true},
 		{"a result without its turn", history(result(1), said, said), 0, 0, 0, false},
 		{"more to keep than there is", history(said, turn(1, 0)), 9, 0, 0, false},
+		{"an answer that is to be mended", history(said, turn(1, 0), mend), 0, 0, 0, false},
+		{"one that was", history(said, turn(1, 0), mend, turn(1, 0)), 0, 13, 4, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,8 +62,10 @@ func TestTranscriptSaysWhoSaidWhat(t *testing.T) {
 	called := core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockReasoning, Text: "hm"}, {Type: core.BlockText, Text: "I look"}},
 		ToolCalls: []core.ToolCall{{Name: "look", Arguments: json.RawMessage(`{"at":"it"}`)}}}
 	found := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Name: "look", Data: json.RawMessage(`"a cat"`)}}
-	h := history(core.Message{Role: core.RoleSystem, Content: []core.Block{{Type: core.BlockText, Text: "be kind"}}}, asked, called, found)
-	want := "[User]: what is this?\n[User]: (a file: image/png)\n\n[Assistant]: I look\n[Call of look]: {\"at\":\"it\"}\n\n[Result of look]: \"a cat\""
+	mend := core.UserMessage("", "[again]")
+	mend.Repair = true
+	h := history(core.Message{Role: core.RoleSystem, Content: []core.Block{{Type: core.BlockText, Text: "be kind"}}}, asked, called, found, mend)
+	want := "[User]: what is this?\n[User]: (a file: image/png)\n\n[Assistant]: I look\n[Call of look]: {\"at\":\"it\"}\n\n[Result of look]: \"a cat\"\n\n[Note]: [again]"
 	got, from := window.Transcript(h, 1000)
 	if diff := cmp.Diff(want, got); diff != "" || from != 0 {
 		t.Errorf("from %d (-want +got):\n%s", from, diff)

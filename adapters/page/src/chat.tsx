@@ -120,6 +120,7 @@ function Said({ message, conversation }: { message: Message; conversation: Conve
       </form>
     );
   }
+  if (message.repair) return <p class="meta">The answer goes back to the model: {text}</p>;
   return (
     <div class="row">
       <article class={`said${message.pending ? ' pending' : ''}`} aria-label="You">

@@ -48,6 +48,7 @@ export interface Message {
   stop_reason?: string;
   created_at?: number;
   pending?: boolean;
+  repair?: boolean; // of role user: the runtime says so to the model
 }
 
 export interface Suspension {

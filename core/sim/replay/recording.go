@@ -108,7 +108,7 @@ func (r *recording) add(e store.LogEntry) {
 		if s := r.steps[entry.Step]; s != nil && len(s.results) > 0 && !s.closed {
 			s.closed, s.round = true, entry.Round
 		}
-	case entry.Repair:
+	case m.Repair:
 	case m.Role == core.RoleUser:
 		r.hear(*m, entry.Input)
 	case m.Role == core.RoleTool:

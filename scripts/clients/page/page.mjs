@@ -186,6 +186,20 @@ const scenarios = {
       assert.match(await page.getByRole('contentinfo').innerText(), /1 step\b/, 'the newest run is the one that is shown');
     }
   }),
+  'what the runtime says to a model is no person’s': on(async (page) => {
+    await say(page, 'hello');
+    await log(page).getByText('You said: hello', { exact: true }).waitFor();
+    await page.route(/\/messages\?/, async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      body.messages.unshift({ ...body.messages[0], id: 'note', role: 'user', repair: true, content: [{ type: 'text', text: '[not JSON]' }] });
+      await route.fulfill({ response, json: body });
+    });
+    await page.reload();
+    await log(page).getByText('The answer goes back to the model: [not JSON]').waitFor();
+    assert.equal(await log(page).getByRole('article', { name: 'You' }).count(), 1);
+    assert.equal(await log(page).getByRole('button', { name: 'Edit' }).count(), 1);
+  }),
   'what another tab has put in its place is not shown': on(async (page) => {
     await say(page, 'echo: one');
     await log(page).getByText('Echo: one', { exact: true }).waitFor();
