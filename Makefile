@@ -23,6 +23,9 @@ LOCALBEDROCK := bedrock,profile
 # those of `make aws-up`, else a moto server that ends with the command.
 AWS := scripts/aws-with.sh
 
+# How many histories make linearize looks at, of each store.
+HISTORIES ?= 5000
+
 # How long make fuzz is at each decoder.
 FUZZTIME ?= 2s
 
@@ -75,12 +78,17 @@ page: ## Bundle the page: adapters/page/src and packages to dist
 
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	$(GO) test -p 4 -vet=off $(RACE) $$($(GO) list ./... | grep -v /scripts/) # more at a time than there are processors: some wait for the disk
+	$(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./... | grep -v /scripts/) # more at a time than there are processors: some wait for the disk
 	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -v /scripts/house$$) # they start programs and wait; check has run the house
-	$(GO) test -run 'SameSeed|ADayIs|SoManyRecords' ./core/sim ./core/usage # start none, and are left out under the race detector
-	$(GO) test -short -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
-	$(GO) test -run 'CrashMatrix|TheSameFault|AtEveryWrite|ADropped' ./core/sim/simtest ./core/run ./adapters/httpapi # all of it: a part under the race detector, which makes a world take eight times as long
-	$(GO) test -run Allocates ./core/pattern ./core/run ./functions/local # the race detector allocates, too
+	$(GO) test -vet=off -run '$(LONE)|$(NORACE)' $(NORACEIN)
+	$(GO) test -vet=off -short -run EveryHead ./core/thread
+
+# Tests that compute, one goroutine after the other, which the race detector makes take five
+# times as long and more.
+LONE := ABitFlip|PowerLoss$$|ADamagedFrame|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
+# Those that leave themselves out under the race detector, or a part of themselves.
+NORACE := SameSeed|ADayIs|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
+NORACEIN := ./core/sim ./core/sim/simtest ./core/usage ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/bolt ./adapters/httpapi ./adapters/page ./functions/local
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/local
@@ -89,8 +97,8 @@ kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at
 exhaustive: ## Walk every head of a small world, and the reads of a thread with 10,000 messages
 	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/run
 
-linearize: ## Look for an order in 5,000 histories of concurrent clients, of each store that needs no network
-	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/bolt -linear.histories 5000
+linearize: ## Look for an order in HISTORIES=5000 histories of concurrent clients, of each store that needs no network
+	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/bolt -linear.histories $(HISTORIES)
 
 fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
 	scripts/fuzz.sh $(FUZZTIME)
@@ -198,6 +206,7 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(GO) test $(RACE) ./scripts/...
 	$(MAKE) sim
 	$(MAKE) exhaustive
+	$(MAKE) linearize
 	$(MAKE) test-aws
 	$(MAKE) fuzz FUZZTIME=60s
 	$(MAKE) openapi EXAMPLES=300

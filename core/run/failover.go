@@ -139,7 +139,7 @@ func (t *turnBuilder) leave(ctx context.Context, next *agent.BoundModel, reason 
 	from := d.model
 	c.left = append(c.left, leftMember{from.ID, reason})
 	c.switches++
-	d.model = next
+	d.model, d.framed = next, true // which has kept nothing of the request's beginning
 	d.warn(ctx, "run goes on with another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
 	d.events.emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: reason, Failed: int(t.failed)})
 }

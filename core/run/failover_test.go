@@ -184,6 +184,7 @@ func TestARunGoesOnWithAnotherMemberOfItsPool(t *testing.T) {
 		calls      []string
 		turns      []string
 		switches   []string
+		prefixes   []string // why the beginning of a request was another
 	}{
 		{
 			name: "between two runs",
@@ -192,7 +193,7 @@ func TestARunGoesOnWithAnotherMemberOfItsPool(t *testing.T) {
 			says: []string{"a", "b", "c"}, ends: []string{fmt.Sprintf(natural, 1, "one"), fmt.Sprintf(natural, 1, "two"), fmt.Sprintf(natural, 1, "three")},
 			calls:    []string{"east 1", "east 3", "west 3", "west 5"},
 			turns:    []string{"pool m-east 0 | east east-1 | one", "pool m-west 1 | west west-1 | two", "pool m-west 1 | west west-1 | three"},
-			switches: []string{"m-east m-west rate_limited 1"},
+			switches: []string{"m-east m-west rate_limited 1"}, prefixes: []string{"model"},
 		},
 		{
 			name: "in the middle of a tool loop",
@@ -203,7 +204,7 @@ func TestARunGoesOnWithAnotherMemberOfItsPool(t *testing.T) {
 			turns: []string{
 				"pool m-east 0 | east east-1 | [echo east/east-1]", "pool m-west 1 | west west-1 | [echo west/west-1]", "pool m-west 1 | west west-1 | done",
 			},
-			switches: []string{"m-east m-west rate_limited 1"},
+			switches: []string{"m-east m-west rate_limited 1"}, prefixes: []string{"model"},
 		},
 		{
 			name: "in the middle of a turn",
@@ -222,10 +223,13 @@ func TestARunGoesOnWithAnotherMemberOfItsPool(t *testing.T) {
 					east, west := tt.east, tt.west
 					east.name, west.name = "east", "west"
 					m := newMarket(t, nil, &east, &west)
-					var switches, ends []string
+					var switches, prefixes, ends []string
 					sink := func(e core.Event) error {
 						if e.Type == core.EventModelSwitch {
 							switches = append(switches, fmt.Sprintf("%s %s %s %d", e.From, e.Model, e.Reason, e.Failed))
+						}
+						if e.Type == core.EventPrefixChanged {
+							prefixes = append(prefixes, e.Reason)
 						}
 						if e.Type == core.EventInferenceRetry {
 							t.Errorf("a retry is announced: %+v", e)
@@ -250,6 +254,9 @@ func TestARunGoesOnWithAnotherMemberOfItsPool(t *testing.T) {
 					}
 					if diff := cmp.Diff(tt.switches, switches); seen && diff != "" {
 						t.Errorf("switches (-want +got):\n%s", diff)
+					}
+					if diff := cmp.Diff(tt.prefixes, prefixes); seen && diff != "" {
+						t.Errorf("changes of the prefix (-want +got):\n%s", diff)
 					}
 					want := `level=WARN msg="run goes on with another model of its pool" tenant=t thread=t1`
 					if n := strings.Count(m.text.String(), want); n != len(tt.switches) {
