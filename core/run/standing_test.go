@@ -203,7 +203,7 @@ func TestAnotherProvidersModelOfTheSameNameIsAnother(t *testing.T) {
 		if diff := cmp.Diff([]string{"east/same", "east/same", "west/same", "east/same"}, asked); diff != "" {
 			t.Errorf("asked (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{"model"}, changed); diff != "" {
+		if diff := cmp.Diff([]string{"model", "model"}, changed); diff != "" {
 			t.Errorf("changed (-want +got):\n%s", diff)
 		}
 	})
