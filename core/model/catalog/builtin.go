@@ -3,7 +3,6 @@ package catalog
 import (
 	"bytes"
 	_ "embed" // the built-in catalog
-	"encoding/json"
 	"slices"
 	"sync"
 )
@@ -25,12 +24,15 @@ func (l *lines) named(name string) (found []Model) {
 		return before.([]Model)
 	}
 	quoted := append(append([]byte{'"'}, name...), '"')
-	for line := range bytes.Lines(l.text) {
-		if !bytes.Contains(line, quoted) {
-			continue
+	for rest := l.text; ; {
+		at := bytes.Index(rest, quoted)
+		if at < 0 {
+			break
 		}
-		var m Model
-		err := json.Unmarshal(bytes.TrimRight(line, ",\n"), &m)
+		begin := bytes.LastIndexByte(rest[:at], '\n') + 1
+		line, behind, _ := bytes.Cut(rest[begin:], []byte{'\n'})
+		rest = behind
+		m, err := decode(line)
 		if err == nil && slices.Contains(m.Names, name) { // a provider's name, or a source's
 			found = append(found, m)
 		}
