@@ -99,6 +99,9 @@ func (s Section[C]) decode(raw json.RawMessage) (C, error) {
 }
 
 func copyOf[C any](value C) (again C, err error) {
+	if reflect.ValueOf(&value).Elem().IsZero() {
+		return again, nil
+	}
 	text, err := json.Marshal(value)
 	if err == nil {
 		err = json.Unmarshal(text, &again)
