@@ -50,30 +50,23 @@ func CallIDs(adapter string, messages []core.Message) ([]IDs, error) {
 	return ids, nil
 }
 
-// ArgumentText returns the arguments of a stored call as the text that the model wrote,
-// for APIs that take text. Arguments that were no JSON are kept as a JSON string and go
-// out as its text; none are {}.
-func ArgumentText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil && text != "" {
-		return text
-	}
-	if len(raw) == 0 || string(raw) == "null" || string(raw) == `""` {
-		return "{}"
-	}
-	return string(raw)
-}
-
-// ArgumentObject returns the arguments of a stored call as an object, for APIs that take
-// nothing else: text that was no JSON stands under "invalid_arguments", so that the model
-// reads what it wrote beside the result that says what was wrong with it. The bytes of an
-// object are not changed.
+// ArgumentObject returns the arguments of a stored call as an object, since APIs take
+// nothing else: those that take text as well hand it to servers that parse it, and refuse
+// every later request of a thread where it is no object. Text that was no JSON, which is
+// stored as a JSON string, stands under "invalid_arguments", so that the model reads what
+// it wrote beside the result that says what was wrong with it. The bytes of an object are
+// not changed.
 func ArgumentObject(raw json.RawMessage) json.RawMessage {
 	if IsObject(raw) {
 		return raw
 	}
-	text := ArgumentText(raw)
-	if text == "{}" {
+	var text string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+	case json.Unmarshal(raw, &text) != nil: // other JSON
+		text = string(raw)
+	}
+	if text == "" || text == "{}" {
 		return json.RawMessage("{}")
 	}
 	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": text})

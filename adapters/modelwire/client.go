@@ -20,16 +20,12 @@ import (
 // DefaultIdleTimeout is how long a stream may say nothing.
 const DefaultIdleTimeout = 60 * time.Second
 
-// headerTimeout bounds the wait for the response headers. It is longer than the
-// idle timeout because some servers hold them back until the first token.
-const headerTimeout = 120 * time.Second
-
 // Client makes the requests of one adapter. It is safe for concurrent use once its
 // fields are set. Name and Parse are required.
 type Client struct {
 	Name  string        // of the adapter; every error begins with it
 	HTTP  *http.Client  // without a Timeout, which would cut long turns; nil: [DefaultHTTP]
-	Idle  time.Duration // bounds every wait for the next bytes; 0: [DefaultIdleTimeout]
+	Idle  time.Duration // bounds every wait for the headers and for the next bytes; 0: [DefaultIdleTimeout]
 	Key   secret.Source // asked for each request's key; nil: requests have none
 	Parse Parse         // reads the body of a refusal
 }
@@ -47,13 +43,12 @@ type Post struct {
 	Idle   time.Duration                    // 0: the client's
 }
 
-// DefaultHTTP returns a client that waits at most 120 s for the response headers and
-// follows no redirects, which could carry a key elsewhere.
+// DefaultHTTP returns a client that follows no redirects, which could carry a key
+// elsewhere. It has no timeout for the response headers, of which [Client.Stream] takes
+// care: a request may say a longer one than any that would be set here.
 func DefaultHTTP() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = headerTimeout
 	return &http.Client{
-		Transport:     transport,
+		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -76,9 +71,10 @@ func Failed(err error) iter.Seq2[model.Delta, error] {
 }
 
 // Stream posts and yields the deltas of the response, DeltaStop last. begin makes the
-// turn that reads it. A failure of the provider or of the way to it is a *model.Error;
-// when ctx ends, the error wraps ctx.Err() instead. Breaking out of the loop closes the
-// connection.
+// turn that reads it. The idle timeout bounds the wait for the headers, which some servers
+// hold back until the first token, as it does every wait behind them. A failure of the
+// provider or of the way to it is a *model.Error; when ctx ends, the error wraps ctx.Err()
+// instead. Breaking out of the loop closes the connection.
 func (c *Client) Stream(ctx context.Context, post Post, begin func() Turn) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		err := c.infer(ctx, post, begin(), func(d model.Delta) bool { return yield(d, nil) })
@@ -100,12 +96,16 @@ var errIdle = errors.New("idle")
 func (c *Client) infer(ctx context.Context, post Post, turn Turn, yield func(model.Delta) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	response, key, err := c.admitted(ctx, post)
+	idle := cmp.Or(post.Idle, c.Idle)
+	patience := newPatience(idle, func() { cancel(errIdle) })
+	response, key, err := c.admitted(ctx, post, patience)
 	if err != nil {
+		if errors.Is(context.Cause(ctx), errIdle) {
+			return c.silent(model.KindTimeout, 0, idle)
+		}
 		return err
 	}
-	idle := cmp.Or(post.Idle, c.Idle)
-	body := newIdleReader(response.Body, idle, func() { cancel(errIdle) })
+	body := &idleReader{body: response.Body, patience: patience}
 	defer body.Close()
 	if err := c.check(response, body, key); err != nil {
 		return err
@@ -123,12 +123,17 @@ func (c *Client) infer(ctx context.Context, post Post, turn Turn, yield func(mod
 		if began {
 			kind = model.KindInterrupted
 		}
-		return &model.Error{Kind: kind, Status: response.StatusCode, Message: fmt.Sprintf("%s: nothing came for %v", c.Name, idle)}
+		return c.silent(kind, response.StatusCode, idle)
 	}
 	if err != nil {
 		return c.failed(err, key)
 	}
 	return nil
+}
+
+// silent is the error of a server that sent nothing; status is 0 before its headers.
+func (c *Client) silent(kind model.ErrorKind, status int, idle time.Duration) error {
+	return &model.Error{Kind: kind, Status: status, Message: fmt.Sprintf("%s: nothing came for %v", c.Name, idle)}
 }
 
 // failed returns the error of a stream as a *model.Error.
@@ -142,12 +147,12 @@ func (c *Client) failed(err error, key secret.String) error {
 
 // admitted posts the request, once more with another key where the server refuses the
 // first with 401 and there is another by now, and returns the key that it went with.
-func (c *Client) admitted(ctx context.Context, post Post) (*http.Response, secret.String, error) {
+func (c *Client) admitted(ctx context.Context, post Post, patience *patience) (*http.Response, secret.String, error) {
 	key, err := c.keyNow(ctx, secret.String{})
 	if err != nil {
 		return nil, key, err
 	}
-	response, err := c.post(ctx, post, key)
+	response, err := c.post(ctx, post, key, patience)
 	if err != nil || response.StatusCode != http.StatusUnauthorized || key.IsZero() {
 		return response, key, err
 	}
@@ -156,7 +161,7 @@ func (c *Client) admitted(ctx context.Context, post Post) (*http.Response, secre
 		return response, key, nil // what the server said says more
 	}
 	_ = response.Body.Close()
-	response, err = c.post(ctx, post, next)
+	response, err = c.post(ctx, post, next, patience)
 	return response, next, err
 }
 
@@ -178,7 +183,7 @@ func (c *Client) keyNow(ctx context.Context, refused secret.String) (secret.Stri
 }
 
 // post sends the request and returns the response, whatever its status.
-func (c *Client) post(ctx context.Context, post Post, key secret.String) (*http.Response, error) {
+func (c *Client) post(ctx context.Context, post Post, key secret.String, patience *patience) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, post.URL, bytes.NewReader(post.Body))
 	if err != nil {
 		return nil, fmt.Errorf("%s: make the request: %w", c.Name, err)
@@ -188,7 +193,9 @@ func (c *Client) post(ctx context.Context, post Post, key secret.String) (*http.
 	if post.Header != nil {
 		post.Header(r.Header, key)
 	}
+	patience.begin()
 	response, err := c.HTTP.Do(r)
+	patience.stop()
 	if err != nil {
 		return nil, unreachable(err).named(c.Name, key)
 	}

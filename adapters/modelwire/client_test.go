@@ -282,6 +282,79 @@ func TestSilenceEndsAStream(t *testing.T) {
 	}
 }
 
+// mute is a transport that has no response for a request until its context ends, or until
+// as many others were refused with 401.
+type mute struct{ refusals int }
+
+func (m *mute) RoundTrip(r *http.Request) (*http.Response, error) {
+	if m.refusals > 0 {
+		m.refusals--
+		return &http.Response{StatusCode: 401, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("no key"))}, nil
+	}
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func TestSilenceBeforeTheHeadersEndsAStream(t *testing.T) {
+	tests := []struct {
+		name          string
+		refusals      int
+		client, asked time.Duration
+		want          string
+		waited        time.Duration
+	}{
+		{"as by default", 0, 0, 0, "a: nothing came for 1m0s", time.Minute},
+		{"as the client says", 0, 5 * time.Second, 0, "a: nothing came for 5s", 5 * time.Second},
+		{"as the request says", 0, 5 * time.Second, 10 * time.Minute, "a: nothing came for 10m0s", 10 * time.Minute},
+		{"of the request with another key", 1, 0, 0, "a: nothing came for 1m0s", 31 * time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began, keys := time.Now(), 0
+				slow := func(context.Context, secret.String) (secret.String, error) { // its time is not the server's
+					if keys++; keys > 1 {
+						time.Sleep(30 * time.Minute)
+					}
+					return secret.New(strings.Repeat("k", keys)), nil
+				}
+				c := New(Client{Name: "a", Parse: parse, Key: slow, HTTP: &http.Client{Transport: &mute{tt.refusals}}, Idle: tt.client})
+				var got *model.Error
+				for _, err := range c.Stream(t.Context(), Post{URL: "http://h", Idle: tt.asked}, func() Turn { return &words{} }) {
+					if !errors.As(err, &got) {
+						t.Errorf("error %v", err)
+					}
+				}
+				if diff := cmp.Diff(&model.Error{Kind: model.KindTimeout, Message: tt.want}, got); diff != "" {
+					t.Error(diff)
+				}
+				if waited := time.Since(began); waited != tt.waited {
+					t.Errorf("waited %v, want %v", waited, tt.waited)
+				}
+			})
+		})
+	}
+}
+
+func TestTheDefaultClientLeavesTheHeadersToTheIdleTimeout(t *testing.T) {
+	if timeout := DefaultHTTP().Transport.(*http.Transport).ResponseHeaderTimeout; timeout != 0 {
+		t.Errorf("it waits %v for the headers", timeout)
+	}
+}
+
+func TestTheCallersContextEndsTheWaitForTheHeaders(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var last error
+	c := New(Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: &mute{}}})
+	for _, err := range c.Stream(ctx, Post{URL: "http://h"}, func() Turn { return &words{} }) {
+		last = err
+	}
+	if !errors.Is(last, context.Canceled) || last.Error() != "a: inference: context canceled" {
+		t.Errorf("error %v", last)
+	}
+}
+
 func TestTheConsumersTimeIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Client{Name: "a", Parse: parse, HTTP: &http.Client{Transport: silent("data: a\n\ndata: .\n\n")}})

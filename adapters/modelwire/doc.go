@@ -26,7 +26,7 @@
 // the body of a refusal; Turn.Add returns one for an error in a stream.
 //
 // For requests: [BaseURL], [Source] and [CheckHeader] check options, [CallIDs] gives tool
-// calls their ids on the wire, [ArgumentText] and [ArgumentObject] their arguments,
+// calls their ids on the wire, [ArgumentObject] their arguments,
 // [AddOptions] adds the caller's own members, [Invalid] is the error of what has no form.
 // They serve adapters without HTTP as well.
 package modelwire

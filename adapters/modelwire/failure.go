@@ -103,6 +103,7 @@ var (
 		"prompt is too long", "context_length_exceeded", "context length", "context window", "input is too long",
 		"maximum context", "reduce the length", "too many tokens", "request too large", "exceeds the available context size",
 		"exceeds the maximum number of tokens", "exceed context limit",
+		"maximum prompt length", "prompt exceeds max length", "too many input tokens", "maximum model length",
 	}
 	filterPhrases = []string{"content filter", "content_filter", "content policy", "content management policy", "safety system", "flagged"}
 )

@@ -4,7 +4,30 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/reveille-run/reveille/core/model"
 )
+
+func TestWhatServersSayOfATooLongPrompt(t *testing.T) {
+	for _, said := range []string{
+		"This model's maximum context length is 8192 tokens.",                                                     // OpenAI
+		"prompt is too long: 205000 tokens > 200000 maximum",                                                      // Anthropic
+		"This model's maximum prompt length is 131072 but the request contains 136973 tokens.",                    // xAI
+		"Prompt exceeds max length",                                                                               // Z.ai
+		"Too many input tokens. Max input tokens: 8192, request input token count: 9279",                          // Bedrock
+		"The prompt (total length 40000) is longer than the maximum model length of 32768.",                       // vLLM
+		"the request exceeds the available context size. try increasing the context size or enable context shift", // llama.cpp
+	} {
+		for _, status := range []int{0, 400, 422} {
+			if got := KindOf(status, said); got != model.KindOverflow {
+				t.Errorf("%d %q is %s", status, said, got)
+			}
+		}
+	}
+	if got := KindOf(400, "max_tokens is too large: 99999"); got != model.KindInvalid {
+		t.Errorf("a limit that is no prompt's is %s", got)
+	}
+}
 
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

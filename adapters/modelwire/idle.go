@@ -13,35 +13,45 @@ const (
 	drainTime  = 250 * time.Millisecond
 )
 
-// idleReader reads a response body and calls cancel when one read takes longer
-// than the limit. Time that the consumer spends between reads does not count.
-type idleReader struct {
-	body  io.ReadCloser
+// patience calls a function when one wait for the server takes longer than the limit.
+// Time between waits, which is the consumer's or the key's source's, does not count.
+type patience struct {
 	limit time.Duration
 	timer *time.Timer
 }
 
-func newIdleReader(body io.ReadCloser, limit time.Duration, cancel func()) *idleReader {
-	timer := time.AfterFunc(limit, cancel)
+func newPatience(limit time.Duration, end func()) *patience {
+	timer := time.AfterFunc(limit, end)
 	timer.Stop()
-	return &idleReader{body: body, limit: limit, timer: timer}
+	return &patience{limit: limit, timer: timer}
+}
+
+// begin starts a wait, which stop ends.
+func (p *patience) begin() { p.timer.Reset(p.limit) }
+
+func (p *patience) stop() { p.timer.Stop() }
+
+// idleReader reads a response body, each read with the same patience.
+type idleReader struct {
+	body     io.ReadCloser
+	patience *patience
 }
 
 // Read implements io.Reader.
 func (r *idleReader) Read(p []byte) (int, error) {
-	r.timer.Reset(r.limit)
-	defer r.timer.Stop()
+	r.patience.begin()
+	defer r.patience.stop()
 	return r.body.Read(p)
 }
 
 // drain reads what is left of a complete turn.
 func (r *idleReader) drain() {
-	r.limit = min(r.limit, drainTime)
+	r.patience.limit = min(r.patience.limit, drainTime)
 	_, _ = io.CopyN(io.Discard, r, drainBytes) // a failure costs the connection, nothing else
 }
 
 // Close stops the timer and closes the body.
 func (r *idleReader) Close() error {
-	r.timer.Stop()
+	r.patience.stop()
 	return r.body.Close()
 }

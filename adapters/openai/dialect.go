@@ -39,7 +39,8 @@ type kin struct {
 	usage      bool // stream_options, for the usage at the end
 	efforts    effortForm
 	levels     map[model.Effort]string
-	unschooled bool // knows JSON but no schema: the system prompt says it
+	narrow     []narrow // models that know fewer
+	unschooled bool     // knows JSON but no schema: the system prompt says it
 	choices    choiceForm
 	nine       bool // call ids are nine letters and digits
 	strict     bool // about who speaks after whom, see order
@@ -90,13 +91,13 @@ var (
 
 // kins are the dialects by name.
 var kins = map[Dialect]kin{
-	DialectOpenAI:     {hosts: []string{"api.openai.com", ".api.openai.com"}, limit: limitCompletion, usage: true, levels: extraHigh},
+	DialectOpenAI:     {hosts: []string{"api.openai.com", ".api.openai.com"}, limit: limitCompletion, usage: true, levels: extraHigh, narrow: narrowOpenAI},
 	DialectAzure:      {hosts: []string{".openai.azure.com", ".services.ai.azure.com"}, limit: limitCompletion, usage: true, levels: extraHigh},
-	DialectGroq:       {hosts: []string{"api.groq.com"}, limit: limitCompletion, usage: true, levels: allLevels},
+	DialectGroq:       {hosts: []string{"api.groq.com"}, limit: limitCompletion, usage: true, levels: allLevels, narrow: narrowGroq},
 	DialectOpenRouter: {hosts: []string{"openrouter.ai"}, usage: true, efforts: effortObject, levels: extraHigh, echo: echoDetails},
 	DialectDeepSeek:   {hosts: []string{"api.deepseek.com"}, usage: true, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceCalm, echo: echoRequired},
 	DialectZAI:        {hosts: []string{"api.z.ai", "open.bigmodel.cn"}, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceAuto, echo: echoContent},
-	DialectXAI:        {hosts: []string{"api.x.ai", ".api.x.ai"}, limit: limitCompletion, usage: true, levels: allLevels},
+	DialectXAI:        {hosts: []string{"api.x.ai", ".api.x.ai"}, limit: limitCompletion, usage: true, levels: allLevels, narrow: narrowXAI},
 	DialectMistral:    {hosts: []string{"api.mistral.ai"}, levels: onOff, choices: choiceAny, nine: true, strict: true},
 	DialectLlamaCpp:   {usage: true, efforts: effortTemplate, levels: allLevels, choices: choiceWords},
 	DialectOllama:     {hosts: []string{"ollama.com"}, usage: true, levels: allLevels},
@@ -138,12 +139,15 @@ func (k kin) effort(c *chatRequest, effort model.Effort) error {
 		c.Reasoning = &chatReasoning{MaxTokens: tokens}
 		return nil
 	}
-	level, known := k.levels[effort]
-	switch {
-	case k.efforts == effortThinking && effort == model.EffortNone:
+	if k.efforts == effortThinking && effort == model.EffortNone {
 		c.Thinking = &chatThinking{"disabled"}
-	case !known:
-		return invalid(fmt.Sprintf("reasoning effort %q has no form in this API, which has levels", core.Excerpt(string(effort))))
+		return nil
+	}
+	level, err := levelOf(c.Model, effort, k.levels, k.narrow)
+	if err != nil {
+		return err
+	}
+	switch {
 	case k.efforts == effortObject:
 		c.Reasoning = &chatReasoning{Effort: level}
 	case k.efforts == effortTemplate && effort == model.EffortNone:

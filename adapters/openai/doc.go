@@ -17,9 +17,12 @@
 // turns with calls, OpenRouter reasoning_details, whose calls are shown once the turn is
 // complete, since details may come behind them. What a dialect cannot say is an error of
 // the request, and of Check: a forced call with Z.ai, a budget of reasoning anywhere but
-// with OpenRouter. DeepSeek does not reason in a request that forces a call, as it allows
-// no other. With Mistral, context in the middle is said as a person, and a short turn
-// stands between a result and what a person says next.
+// with OpenRouter, a level that OpenAI, Groq or xAI is known to refuse for the model; what
+// a server takes that we think it does not goes through provider_options. DeepSeek does not
+// reason in a request that forces a call, as it allows no other. With Mistral, context in
+// the middle is said as a person, and a short turn stands between a result and what a
+// person says next. Arguments that were no JSON object go back within one, since servers
+// parse them.
 //
 // Of streams, all dialects expect all of it: tool calls are told apart by index, and by
 // id where a server leaves the index out or always says 0; arguments may come whole or in

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -47,26 +48,87 @@ func (k kin) giveBack(wire *chatMessage, m core.Message, origin string, silent b
 	}
 }
 
+// maxHeld is how much of a turn is kept until it is complete, in bytes: of calls that wait
+// for reasoning details, and of those.
+const maxHeld = 16 << 20
+
 // detail is one of OpenRouter's reasoning_details, or a piece of one. Members that are
 // not known go back as they came.
 type detail map[string]json.RawMessage
 
-// joined appends a piece to the details that came so far: texts of one place are one
-// text, whose signature comes with the last piece.
-func joined(details []detail, piece detail) []detail {
-	last := len(details) - 1
-	if last < 0 || !details[last].goesOn(piece) {
-		return append(details, piece)
+// details are those of a turn, whose pieces come in.
+type details struct {
+	all  []*joined
+	size int // of what is kept, in bytes
+}
+
+// joined is a detail of which pieces were put together. A text is kept apart until all of
+// it is there, since each piece would encode the whole of it again.
+type joined struct {
+	detail
+	texts map[string]*strings.Builder // text and summary, once they have two pieces
+}
+
+// add takes a piece: texts of one place are one text, whose signature comes with the last
+// piece.
+func (d *details) add(piece detail) {
+	last := len(d.all) - 1
+	if last < 0 || !d.all[last].goesOn(piece) {
+		d.all = append(d.all, &joined{detail: piece})
+		d.size += 64 // about what an empty one takes
+		for member, value := range piece {
+			d.size += len(member) + len(value)
+		}
+		return
 	}
+	to := d.all[last]
 	for member, value := range piece {
-		if member == "text" || member == "summary" {
-			value = concatenated(details[last][member], value)
-		}
-		if !bytes.Equal(value, []byte("null")) || details[last][member] == nil {
-			details[last][member] = value
+		switch {
+		case member == "text" || member == "summary":
+			d.size += to.write(member, value)
+		case !bytes.Equal(value, []byte("null")) || to.detail[member] == nil:
+			d.size += len(value) - len(to.detail[member])
+			to.detail[member] = value
 		}
 	}
-	return details
+}
+
+// write appends to a text, and returns how much. What is no text counts as empty.
+func (j *joined) write(member string, value json.RawMessage) int {
+	text := func(value json.RawMessage) (text string) {
+		_ = json.Unmarshal(value, &text)
+		return text
+	}
+	b := j.texts[member]
+	if b == nil {
+		if j.texts == nil {
+			j.texts = map[string]*strings.Builder{}
+		}
+		b = &strings.Builder{}
+		b.WriteString(text(j.detail[member]))
+		j.texts[member] = b
+	}
+	n, _ := b.WriteString(text(value)) // never fails
+	return n
+}
+
+// encoded returns the details as JSON, nil if there are none.
+func (d *details) encoded() json.RawMessage {
+	if len(d.all) == 0 {
+		return nil
+	}
+	whole := make([]detail, 0, len(d.all))
+	for _, j := range d.all {
+		for member, b := range j.texts {
+			j.detail[member], _ = json.Marshal(b.String()) // a string has always a form
+		}
+		whole = append(whole, j.detail)
+	}
+	encoded, err := json.Marshal(whole)
+	if err != nil {
+		return nil // it was JSON
+	}
+	return encoded
 }
 
 // goesOn reports whether piece is more of the same. Encrypted details are whole.
@@ -76,16 +138,4 @@ func (d detail) goesOn(piece detail) bool {
 		return false
 	}
 	return kind == string(piece["type"]) && bytes.Equal(d["index"], piece["index"])
-}
-
-// concatenated is the JSON of two strings together; what is none counts as empty.
-func concatenated(a, b json.RawMessage) json.RawMessage {
-	var left, right string
-	_ = json.Unmarshal(a, &left)
-	_ = json.Unmarshal(b, &right)
-	both, err := json.Marshal(left + right)
-	if err != nil {
-		return a // a string has always a form
-	}
-	return both
 }

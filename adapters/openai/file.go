@@ -44,6 +44,9 @@ func encodeParts(content []core.Block) ([]chatPart, error) {
 	for _, b := range content {
 		switch b.Type {
 		case core.BlockText:
+			if b.Text == "" {
+				continue // a part without its text is refused
+			}
 			parts = append(parts, chatPart{Type: "text", Text: b.Text})
 		case core.BlockFile:
 			part, err := encodeFile(b)

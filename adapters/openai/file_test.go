@@ -33,7 +33,7 @@ func TestFilesInARequest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := core.Message{ID: "1", Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "see"}, tt.file}}
+			m := core.Message{ID: "1", Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "see"}, {Type: core.BlockText}, tt.file}}
 			body, err := encode(model.Request{Model: "m", Messages: []core.Message{m}}, kins[DialectOpenAI])
 			if err != nil {
 				if got := err.Error(); got != tt.fail {
@@ -51,5 +51,26 @@ func TestFilesInARequest(t *testing.T) {
 				t.Errorf("content %s\nwant    %s", got, want)
 			}
 		})
+	}
+}
+
+// What a client attaches without a word has a text block beside it that says nothing.
+func TestAFileAlone(t *testing.T) {
+	message := []core.Message{{ID: "1", Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText}, {Type: core.BlockFile, MediaType: "image/png", Data: []byte("abc")}}}}
+	chat, err := encode(model.Request{Model: "m", Messages: message}, kins[DialectCompatible])
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := responses(t, Options{}).encode(model.Request{Model: "gpt-4.1", Messages: message})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{
+		string(chat):  `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,YWJj"}}]}],"stream":true,"stream_options":{"include_usage":true}}`,
+		string(input): `{"model":"gpt-4.1","input":[{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,YWJj"}]}],"store":false,"stream":true}`,
+	} {
+		if got != want {
+			t.Errorf("request %s\nwant    %s", got, want)
+		}
 	}
 }

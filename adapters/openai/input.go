@@ -88,7 +88,7 @@ func inputTurn(m core.Message, ids []string, origin string) []any {
 		if call.Origin == origin && isReasoning(call.Echo) {
 			items = append(items, call.Echo)
 		}
-		items = append(items, inputCall{Type: "function_call", CallID: ids[i], Name: plainName(call.Name), Arguments: modelwire.ArgumentText(call.Arguments)})
+		items = append(items, inputCall{Type: "function_call", CallID: ids[i], Name: plainName(call.Name), Arguments: string(modelwire.ArgumentObject(call.Arguments))})
 		said = len(items)
 	}
 	return items[:said] // reasoning without the item that followed it is refused
@@ -101,6 +101,9 @@ func inputContent(m core.Message) (any, error) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case core.BlockText:
+			if b.Text == "" {
+				continue // a part without its text is refused
+			}
 			parts = append(parts, inputPart{Type: "input_text", Text: b.Text})
 		case core.BlockFile:
 			part, err := inputFile(b)

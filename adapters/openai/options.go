@@ -37,12 +37,12 @@ type Options struct {
 	// concise or detailed. Empty: there is none to show; OpenAI wants an organization to be
 	// verified for it. Chat Completions has no such thing.
 	ReasoningSummary string
-	// IdleTimeout bounds every wait for the next bytes of a response, comments
-	// included, of a request that has no time of its own. 0: [DefaultIdleTimeout].
+	// IdleTimeout bounds the wait for the headers of a response and every wait for its
+	// next bytes, comments included, of a request that has no time of its own.
+	// 0: [DefaultIdleTimeout].
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would cut
-	// long turns. Nil: one of its own that waits at most 120 s for the
-	// response headers and follows no redirects.
+	// long turns. Nil: one of its own that follows no redirects.
 	HTTPClient *http.Client `json:"-"`
 }
 

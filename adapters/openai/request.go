@@ -213,7 +213,7 @@ func (k kin) message(m core.Message, ids modelwire.IDs) (chatMessage, error) {
 			wire.ToolCalls = append(wire.ToolCalls, chatCall{
 				ID:       k.id(ids.Calls[i]),
 				Type:     "function",
-				Function: chatCallFunction{Name: plainName(call.Name), Arguments: modelwire.ArgumentText(call.Arguments)},
+				Function: chatCallFunction{Name: plainName(call.Name), Arguments: string(modelwire.ArgumentObject(call.Arguments))},
 			})
 		}
 		if text == "" && len(m.ToolCalls) > 0 {

@@ -93,7 +93,7 @@ var bodies = []struct {
 			`{"role":"user","content":"add"},` +
 			`{"role":"assistant","content":"One moment.","tool_calls":[` +
 			`{"id":"c1_0","type":"function","function":{"name":"add","arguments":"{\"a\": 1}"}},` +
-			`{"id":"c1_1","type":"function","function":{"name":"add","arguments":"{\"a\": 1"}}]},` +
+			`{"id":"c1_1","type":"function","function":{"name":"add","arguments":"{\"invalid_arguments\":\"{\\\"a\\\": 1\"}"}}]},` +
 			`{"role":"tool","content":"{\"sum\":1}","tool_call_id":"c1_0"},` +
 			`{"role":"tool","content":"not JSON","tool_call_id":"c1_1"},` +
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"c4_0","type":"function","function":{"name":"now","arguments":"{}"}}]},` +

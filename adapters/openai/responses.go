@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"net/http"
 	"strings"
@@ -20,6 +19,7 @@ import (
 type Responses struct {
 	endpoint string
 	summary  string
+	narrow   []narrow // models that know fewer levels than the API
 	client   *modelwire.Client
 	header   func(http.Header, secret.String)
 }
@@ -41,6 +41,7 @@ func NewResponses(options Options) (*Responses, error) {
 	return &Responses{
 		endpoint: base.JoinPath("responses").String(),
 		summary:  options.ReasoningSummary,
+		narrow:   kins[dialectOf(base.Hostname())].narrow,
 		client: modelwire.New(modelwire.Client{
 			Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure,
 		}),
@@ -130,7 +131,7 @@ func (m *Responses) encode(request model.Request) ([]byte, error) {
 		TopP:            request.TopP,
 		Stream:          true,
 	}
-	if err := wire.bound(request); err != nil {
+	if err := wire.bound(request, m.narrow); err != nil {
 		return nil, err
 	}
 	if reasons(request.Model) {
@@ -158,7 +159,7 @@ func (m *Responses) encode(request model.Request) ([]byte, error) {
 // it; they are no longer made, so that a name that is not known is one that can.
 func reasons(model string) bool {
 	for _, old := range []string{"gpt-3.5", "gpt-4", "chatgpt-4"} {
-		if strings.HasPrefix(model, old) {
+		if strings.HasPrefix(base(model), old) {
 			return false
 		}
 	}
@@ -166,13 +167,15 @@ func reasons(model string) bool {
 }
 
 // bound sets what bounds the turn: reasoning, format and tools.
-func (r *responsesRequest) bound(request model.Request) error {
+func (r *responsesRequest) bound(request model.Request, groups []narrow) error {
 	if effort := request.ReasoningEffort; effort != "" {
-		level, known := extraHigh[effort]
-		if !known {
-			return invalid(fmt.Sprintf("reasoning effort %q has no form in this API, which has levels", core.Excerpt(string(effort))))
+		level, err := levelOf(request.Model, effort, extraHigh, groups)
+		if err != nil {
+			return err
 		}
-		r.Reasoning = &responsesReasoning{Effort: level}
+		if level != "" {
+			r.Reasoning = &responsesReasoning{Effort: level}
+		}
 	}
 	if f := request.ResponseFormat; f != nil {
 		r.Text = &responsesText{responsesFormat{Type: "json_schema", Name: f.Name, Schema: f.Schema, Strict: f.Strict}}

@@ -56,7 +56,7 @@ func TestResponsesBodies(t *testing.T) {
 		}, `{"model":"gpt-5","instructions":"Be <brief>.","input":[{"type":"message","role":"user","content":"hi"}],` +
 			`"tools":[{"type":"function","name":"add","description":"Adds.","parameters":{"type":"object"},"strict":false},` +
 			`{"type":"function","name":"now","parameters":{"type":"object","properties":{}},"strict":false}],` +
-			`"max_output_tokens":100,"temperature":0.5,"top_p":0.9,"reasoning":{"effort":"xhigh","summary":"auto"},` +
+			`"max_output_tokens":100,"temperature":0.5,"top_p":0.9,"reasoning":{"effort":"high","summary":"auto"},` +
 			`"text":{"format":{"type":"json_schema","name":"reply","schema":{"type":"object"},"strict":true}},"tool_choice":{"type":"function","name":"now"}` +
 			`,"store":false,"include":["reasoning.encrypted_content"],"stream":true,"metadata":{"b":1},"service_tier":"flex"}`},
 		{"a choice without tools, a summary without an effort", Options{ReasoningSummary: "concise"}, model.Request{
@@ -67,6 +67,13 @@ func TestResponsesBodies(t *testing.T) {
 		}, `{"model":"gpt-5","input":[],"tools":[{"type":"function","name":"now","parameters":{"type":"object","properties":{}},"strict":false}],"tool_choice":"required"` + end},
 		{"a model that does not reason", Options{ReasoningSummary: "auto"}, model.Request{Model: "gpt-4.1-mini", Messages: []core.Message{core.UserMessage("1", "hi")}},
 			`{"model":"gpt-4.1-mini","input":[{"type":"message","role":"user","content":"hi"}],"store":false,"stream":true}`},
+		{"one that was made of it", Options{}, model.Request{Model: "ft:gpt-4.1-mini-2025-04-14:acme::x1", Messages: []core.Message{core.UserMessage("1", "hi")}},
+			`{"model":"ft:gpt-4.1-mini-2025-04-14:acme::x1","input":[{"type":"message","role":"user","content":"hi"}],"store":false,"stream":true}`},
+		{"one made of a model that does", Options{}, model.Request{Model: "ft:o4-mini-2025-04-16:acme::x1", ReasoningEffort: model.EffortMax},
+			`{"model":"ft:o4-mini-2025-04-16:acme::x1","input":[],"reasoning":{"effort":"high"}` + end},
+		{"the highest level", Options{}, model.Request{Model: "gpt-5.2", ReasoningEffort: model.EffortMax}, `{"model":"gpt-5.2","input":[],"reasoning":{"effort":"xhigh"}` + end},
+		{"no reasoning", Options{}, model.Request{Model: "gpt-5.1", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5.1","input":[],"reasoning":{"effort":"none"}` + end},
+		{"a level of another server's", Options{BaseURL: "http://h/v1"}, model.Request{Model: "gpt-5", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5","input":[],"reasoning":{"effort":"none"}` + end},
 		{"a tool loop of its own", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
 			{Role: core.RoleSystem, Content: []core.Block{block(core.BlockText, "It is noon.")}},
 			core.UserMessage("1", "add"),
@@ -136,6 +143,7 @@ func TestResponsesRequestsWithoutAWireForm(t *testing.T) {
 		{"no model", model.Request{}, "openai: the request names no model"},
 		{"stop sequences", model.Request{Model: "m", StopSequences: []string{"x"}}, "openai: stop sequences have no form in the Responses API"},
 		{"a budget of reasoning", model.Request{Model: "m", ReasoningEffort: model.EffortBudget(1000)}, `openai: reasoning effort "budget:1000" has no form in this API, which has levels`},
+		{"a level that the model has not", model.Request{Model: "gpt-5-mini", ReasoningEffort: model.EffortNone}, `openai: reasoning_effort is "none", the model "gpt-5-mini" takes "low", "medium", "high", "max"`},
 		{"a tool's name", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "a.b"}}}, `openai: tool name "a.b" has no form in this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
 		{"a schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`true`)}}}, `openai: the parameters of tool "a" are true, want a JSON Schema object`},
 		{"an option that is ours", model.Request{Model: "m", ProviderOptions: json.RawMessage(`{"store":true}`)}, "openai: provider_options.store is set by the adapter and cannot be given"},

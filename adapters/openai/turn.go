@@ -18,16 +18,17 @@ type turn struct {
 	byWire  map[int]int   // the server's index -> ours
 	finish  string        // the last finish reason that said something
 	refused bool
-	thinks  bool          // reasoning came whose echo did not
-	details []detail      // what OpenRouter wants back
-	held    []model.Delta // of calls: those details may come behind them
+	thinks  bool    // reasoning came whose echo did not
+	details details // what OpenRouter wants back
+	held    int     // bytes of calls that are not shown yet: those details may come behind them
 }
 
 // call is a tool call whose pieces come in.
 type call struct {
-	id      string
-	started bool
-	pending string // arguments that came before the name
+	id, name string
+	started  bool   // the name is known
+	shown    bool   // there was a delta of it
+	pending  []byte // arguments that are not shown yet
 }
 
 // Add implements modelwire.Turn.
@@ -47,7 +48,11 @@ func (t *turn) Add(e modelwire.Event) (deltas []model.Delta, last bool, err erro
 		f, _ := parseFailure(0, e.Data)
 		return nil, false, f
 	}
-	return t.add(&c), false, nil
+	deltas = t.add(&c)
+	if t.held+t.details.size > maxHeld {
+		return nil, false, modelwire.Failure{Kind: model.KindProvider, Message: "the calls and the reasoning details of a turn are longer than 16 MB"}
+	}
+	return deltas, false, nil
 }
 
 // Finished implements modelwire.Turn: whatever comes after a finish reason can only be
@@ -73,8 +78,10 @@ func (t *turn) addChoice(c *choice) {
 		t.addText(model.DeltaReasoning, text)
 		t.thinks = true
 	}
-	for _, piece := range c.Delta.ReasoningDetails {
-		t.details = joined(t.details, piece)
+	if t.echo == echoDetails {
+		for _, piece := range c.Delta.ReasoningDetails {
+			t.details.add(piece)
+		}
 	}
 	for _, piece := range c.Delta.Content {
 		if piece.thought {
@@ -101,17 +108,21 @@ func (t *turn) endReasoning(last bool) {
 	switch {
 	case t.echo == echoDetails && !last:
 		return
-	case t.echo == echoDetails && len(t.details) > 0:
-		if encoded, err := json.Marshal(t.details); err == nil { // it was JSON
+	case t.echo == echoDetails:
+		if encoded := t.details.encoded(); encoded != nil {
 			t.deltas = append(t.deltas, model.Delta{Type: model.DeltaReasoning, Echo: encoded})
 		}
-		t.details = nil
+		t.details = details{}
 	case t.thinks && (t.echo == echoContent || t.echo == echoRequired):
 		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaReasoning, Echo: contentEcho})
 	}
 	t.thinks = false
-	t.deltas = append(t.deltas, t.held...)
-	t.held = nil
+	if t.held > 0 {
+		for i := range t.calls {
+			t.show(i)
+		}
+		t.held = 0
+	}
 }
 
 func (t *turn) addText(kind model.DeltaType, text string) {
@@ -124,34 +135,39 @@ func (t *turn) addText(kind model.DeltaType, text string) {
 	t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
 }
 
-// push adds a delta of a call.
-func (t *turn) push(d model.Delta) {
-	if t.echo == echoDetails && t.finish == "" {
-		t.held = append(t.held, d)
+// show adds the deltas of what is new of a call.
+func (t *turn) show(i int) {
+	c := &t.calls[i]
+	if !c.started {
 		return
 	}
-	t.deltas = append(t.deltas, d)
+	if !c.shown {
+		c.shown = true
+		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolStart, Index: i, CallID: c.id, Name: c.name})
+	}
+	if len(c.pending) > 0 {
+		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolArgument, Index: i, Text: string(c.pending)})
+		c.pending = nil
+	}
 }
 
 // addCall takes a piece of a tool call. A call starts when its name is known.
 func (t *turn) addCall(d *callDelta) {
 	i := t.find(d)
 	c := &t.calls[i]
-	text := c.pending + string(d.Function.Arguments)
+	c.pending = append(c.pending, d.Function.Arguments...)
 	if !c.started {
 		if d.ID != "" {
 			c.id = d.ID
 		}
-		if d.Function.Name == "" {
-			c.pending = text
-			return
-		}
-		c.started, c.pending = true, ""
-		t.push(model.Delta{Type: model.DeltaToolStart, Index: i, CallID: c.id, Name: d.Function.Name})
+		c.name = d.Function.Name
+		c.started = c.name != ""
 	}
-	if text != "" {
-		t.push(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text})
+	if t.echo == echoDetails && t.finish == "" {
+		t.held += len(d.ID) + len(d.Function.Name) + len(d.Function.Arguments)
+		return
 	}
+	t.show(i)
 }
 
 // find returns our index of the call that d belongs to, new if need be. The

@@ -11,7 +11,8 @@
 //	@hang
 //
 // Lines of # come first; the first of them names the source. Then come the status,
-// headers, an empty line and the body as it is, but for these lines, which are not sent:
+// headers, an empty line and the body as it is, but for these lines, which are not sent.
+// With the status 0 no headers come before the body.
 //
 //	@cut   the connection breaks off here
 //	@hang  nothing more comes until the client leaves

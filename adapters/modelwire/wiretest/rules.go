@@ -77,6 +77,26 @@ func (s *ids) closed(at string) error {
 	return nil
 }
 
+// arguments checks those of a call, a text that has to be the JSON of an object: vLLM,
+// llama.cpp and the templates of many models parse it.
+func arguments(call object) error {
+	var read object
+	if err := json.Unmarshal([]byte(text(call, "arguments")), &read); err != nil || read == nil {
+		return fmt.Errorf("the arguments %v are no text of a JSON object", call["arguments"])
+	}
+	return nil
+}
+
+// written checks the parts of a content, of which those of a kind are text.
+func written(content any, kind string) error {
+	for n, part := range objects(content) {
+		if text(part, "type") == kind && text(part, "text") == "" {
+			return fmt.Errorf("content[%d]: missing required parameter: text", n)
+		}
+	}
+	return nil
+}
+
 // CheckChat checks a request of Chat Completions.
 func CheckChat(body string) error {
 	o, err := decode(body)
@@ -97,6 +117,9 @@ func CheckChat(body string) error {
 			if m["content"] == nil {
 				return fmt.Errorf("%s has no content", at)
 			}
+			if err := written(m["content"], "text"); err != nil {
+				return fmt.Errorf("%s: %w", at, err)
+			}
 		case "tool":
 			if _, ok := m["content"].(string); !ok {
 				return fmt.Errorf("%s: a result without a text", at)
@@ -110,8 +133,11 @@ func CheckChat(body string) error {
 				return fmt.Errorf("%s has neither content nor calls", at)
 			}
 			for _, c := range made {
-				if _, ok := inner(c, "function")["arguments"].(string); !ok || text(c, "type") != "function" {
-					return fmt.Errorf("%s: a call without the text of its arguments", at)
+				if kind := text(c, "type"); kind != "function" {
+					return fmt.Errorf("%s: a call of type %q", at, kind)
+				}
+				if err := arguments(inner(c, "function")); err != nil {
+					return fmt.Errorf("%s: %w", at, err)
 				}
 				if err := calls.call(text(c, "id")); err != nil {
 					return fmt.Errorf("%s: %w", at, err)
@@ -154,6 +180,9 @@ func CheckResponses(body string) error {
 			if s, ok := item["content"].(string); !ok && len(objects(item["content"])) == 0 || ok && s == "" && model {
 				return fmt.Errorf("%s has no content", at)
 			}
+			if err := written(item["content"], "input_text"); err != nil {
+				return fmt.Errorf("%s: %w", at, err)
+			}
 		case "reasoning":
 			if text(item, "encrypted_content") == "" {
 				return fmt.Errorf("%s: reasoning without encrypted_content cannot be found", at)
@@ -162,8 +191,8 @@ func CheckResponses(body string) error {
 				return fmt.Errorf("%s: reasoning without a summary", at)
 			}
 		case "function_call":
-			if _, ok := item["arguments"].(string); !ok {
-				return fmt.Errorf("%s: a call without the text of its arguments", at)
+			if err := arguments(item); err != nil {
+				return fmt.Errorf("%s: %w", at, err)
 			}
 			if err := calls.call(text(item, "call_id")); err != nil {
 				return fmt.Errorf("%s: %w", at, err)

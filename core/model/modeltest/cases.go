@@ -75,6 +75,7 @@ func Cases() []Case {
 		{Name: "cut", Want: Turn{Text: "Hel"}, Fail: truncated},
 		{Name: "no_terminal_event", Want: Turn{Text: "Hel"}, Fail: truncated},
 		{Name: "cut_arguments", Want: Turn{Stop: core.StopMaxTokens, Calls: []Call{{"get_weather", `{"city":"Os`}}}},
+		{Name: "slow_headers", Silent: true, Fail: &Failure{Kind: model.KindTimeout}},
 		{Name: "slow_first_byte", Silent: true, Fail: &Failure{Kind: model.KindTimeout}},
 		{Name: "idle", Silent: true, Want: Turn{Text: "Hel"}, Fail: &Failure{Kind: model.KindInterrupted}},
 		{Name: "too_huge_delta", Fail: &Failure{Kind: model.KindProvider}},

@@ -20,6 +20,7 @@
 //	}
 //
 // A transcript says the same in each provider's words, so that one literal turn is
-// expected of all of them. What a provider has no word for stands in
+// expected of all of them. With slow_headers a server takes the request and sends nothing,
+// headers neither. What a provider has no word for stands in
 // Provider.Exceptions with the reason.
 package modeltest
