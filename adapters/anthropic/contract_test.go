@@ -51,6 +51,7 @@ func TestContract(t *testing.T) { modeltest.Run(t, provider("claude-sonnet-4-5",
 func TestNoHistoryBreaksTheRules(t *testing.T) {
 	for _, p := range []modeltest.Provider{
 		provider("claude-sonnet-4-5", asked), provider("claude-sonnet-4-5", plain), provider("claude-sonnet-5", plain), provider("another-vendors", plain),
+		provider("claude-opus-4-8", asked), provider("claude-opus-5-5", plain),
 	} {
 		t.Run(p.Model, func(t *testing.T) {
 			modeltest.Histories(t, p, wiretest.CheckAnthropic)

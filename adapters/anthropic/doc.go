@@ -24,8 +24,9 @@
 // may be called.
 //
 // A forced choice of tools becomes auto where the model thinks and cannot be forced
-// meanwhile: that is all models with budgets, and of the newest those that always think.
-// Temperature and top_p beside reasoning, and of models that take neither, are errors.
+// meanwhile: that is within a budget, and of the newest models those that always think.
+// Temperature and top_p beside reasoning, of models that take neither, and both of models
+// that take one of them (from Opus 4.1 on) are errors.
 //
 // A response format is output_config.format, which is always enforced, strict or not. Its
 // objects are closed; bounds of numbers, lengths and lists, which the API refuses, stand in
@@ -39,9 +40,10 @@
 // Models that cannot be kept from thinking take none for low.
 //
 // Thinking and redacted thinking go back to the model that made them as they came, in front
-// of the calls of their turn; another's is left out. A tool loop that began without the
-// model's own, or that another model has said a part of, is finished with thinking off,
-// where the model can be kept from it. A request without thinking has none of it.
+// of the calls of their turn; another's is left out. A tool loop that another model has said
+// a part of, or within a budget one that began without thinking, is finished with thinking
+// off, where the model can be kept from it; its level stays. A request without thinking has
+// none of it.
 //
 // The newest models bind their thinking to what stood before it. Context of plugins that is
 // there in one step only, windows and summaries change that; the adapter asks them to drop

@@ -14,6 +14,7 @@ type history struct {
 	called    []string        // the names that calls have, sorted
 	thought   bool            // it has thinking of this model
 	unthought bool            // it ends in a tool loop that began without
+	foreign   bool            // it ends in a tool loop of which another model has said a part
 }
 
 func newHistory(request model.Request) (h history, err error) {
@@ -28,25 +29,24 @@ func newHistory(request model.Request) (h history, err error) {
 	}
 	slices.Sort(h.called)
 	h.called = slices.Compact(h.called)
-	h.unthought = unthought(request)
+	h.judgeLoop(request)
 	return h, nil
 }
 
-// unthought reports whether the model is in the middle of a tool loop of which it did not
-// think the beginning, or of which another model has said a part. Later turns of its own
-// need no thinking: without a trial feature it thinks once a loop.
-func unthought(request model.Request) bool {
+// judgeLoop looks at the tool loop that the model is in the middle of. Of its own turns only
+// the first counts: within a budget, without a trial feature, it thinks once a loop.
+func (h *history) judgeLoop(request model.Request) {
 	first := true
 	for _, m := range openLoop(request) {
 		if m.Role != core.RoleAssistant {
 			continue
 		}
-		if !beginsThinking(m, request.Origin) && (first || m.Model != request.Model) {
-			return true
+		if !beginsThinking(m, request.Origin) {
+			h.unthought = h.unthought || first
+			h.foreign = h.foreign || m.Model != request.Model
 		}
 		first = false
 	}
-	return false
 }
 
 // openLoop returns the tool loop that the model is in the middle of: turns with calls, with

@@ -15,10 +15,11 @@ type kin struct {
 	levels   bool   // thinks as it sees fit, bounded by a level of effort
 	always   bool   // thinks where the request says nothing
 	off      string // the thinking.type with which such a model does not; empty: it always does
-	forced   bool   // takes a forced choice of tools while it thinks, or could
+	forced   bool   // takes a forced choice of tools while it thinks as it sees fit, or could
 	open     bool   // thinks perhaps where the request says nothing
 	bound    bool   // refuses thinking whose conversation has changed since, unless it is told to drop it
 	sampling bool   // takes temperature and top_p
+	either   bool   // but not both at once
 	formats  bool   // takes output_config.format
 }
 
@@ -40,12 +41,13 @@ var kins = map[string]kin{
 	"claude-3-7-":     budgeted,
 	"claude-opus-4":   {output: 32_000, budgets: true, sampling: true},
 	"claude-sonnet-4": budgeted,
+	"claude-opus-4-1": {output: 32_000, budgets: true, sampling: true, either: true},
 
-	"claude-haiku-4-5":  {output: 64_000, budgets: true, sampling: true, formats: true},
-	"claude-sonnet-4-5": {output: 64_000, budgets: true, sampling: true, formats: true},
-	"claude-opus-4-5":   {output: 64_000, budgets: true, sampling: true, formats: true},
-	"claude-sonnet-4-6": {output: 64_000, budgets: true, levels: true, forced: true, sampling: true, formats: true},
-	"claude-opus-4-6":   {output: 128_000, budgets: true, levels: true, forced: true, sampling: true, formats: true},
+	"claude-haiku-4-5":  {output: 64_000, budgets: true, sampling: true, either: true, formats: true},
+	"claude-sonnet-4-5": {output: 64_000, budgets: true, sampling: true, either: true, formats: true},
+	"claude-opus-4-5":   {output: 64_000, budgets: true, sampling: true, either: true, formats: true},
+	"claude-sonnet-4-6": {output: 64_000, budgets: true, levels: true, forced: true, sampling: true, either: true, formats: true},
+	"claude-opus-4-6":   {output: 128_000, budgets: true, levels: true, forced: true, sampling: true, either: true, formats: true},
 	"claude-opus-4-7":   {output: 128_000, levels: true, forced: true, formats: true},
 	"claude-opus-4-8":   {output: 128_000, levels: true, forced: true, formats: true},
 

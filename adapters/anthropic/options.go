@@ -35,12 +35,11 @@ type Options struct {
 	// Betas are features in trial that requests use, as anthropic-beta names them. What
 	// the adapter needs by itself it adds.
 	Betas []string
-	// IdleTimeout bounds every wait for the next bytes of a response, pings included, of
+	// IdleTimeout bounds every wait for the headers and the next bytes of a response, pings included, of
 	// a request that has no time of its own. 0: 60 s.
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would cut
-	// long turns. Nil: one of its own that waits at most 120 s for the
-	// response headers and follows no redirects.
+	// long turns. Nil: one of its own that follows no redirects.
 	HTTPClient *http.Client `json:"-"`
 }
 

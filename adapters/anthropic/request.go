@@ -166,12 +166,16 @@ func (w *messagesRequest) sample(request model.Request, k kin) error {
 		}
 		w.TopP = p
 	}
+	if k.either && w.Temperature != nil && w.TopP != nil {
+		return invalid(fmt.Sprintf("temperature %v and top_p %v have no form together for model %s, which takes one of them", *w.Temperature, *w.TopP, request.Model))
+	}
 	return nil
 }
 
 // choose bounds the choice of tools. Where the model thinks, or may not be kept from it, and
-// cannot be forced meanwhile, a forced choice becomes auto. Without tools there is no choice; but calls of
-// the history must have their tools, which then are shown, and none may be called.
+// cannot be forced meanwhile, as none can within a budget, a forced choice becomes auto.
+// Without tools there is no choice; but calls of the history must have their tools, which
+// then are shown, and none may be called.
 func (w *messagesRequest) choose(request model.Request, k kin, h history) {
 	if len(request.Tools) == 0 {
 		for _, called := range h.called {
@@ -183,7 +187,8 @@ func (w *messagesRequest) choose(request model.Request, k kin, h history) {
 		return
 	}
 	choice := request.ToolChoice
-	free := k.forced || !k.always && !w.Thinking.on()
+	within := w.Thinking != nil && w.Thinking.Budget > 0
+	free := !within && (k.forced || !k.always && !w.Thinking.on())
 	switch {
 	case choice.Mode == "":
 	case choice.Mode == model.ToolNamed && free:

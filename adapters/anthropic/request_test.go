@@ -33,7 +33,7 @@ var bodies = []struct {
 	{
 		name: "a whole conversation",
 		request: model.Request{
-			Model: "claude-sonnet-4-5", System: "Be <brief> & kind.", MaxTokens: 100, Temperature: new(0.0), TopP: new(0.5), StopSequences: []string{"END"},
+			Model: "claude-sonnet-4-0", System: "Be <brief> & kind.", MaxTokens: 100, Temperature: new(0.0), TopP: new(0.5), StopSequences: []string{"END"},
 			Messages: []core.Message{
 				said(core.RoleUser, "add"),
 				{
@@ -56,7 +56,7 @@ var bodies = []struct {
 			ToolChoice:      model.ToolChoice{Mode: model.ToolNamed, Name: "add"},
 			ProviderOptions: json.RawMessage(`{"top_k": 5, "metadata": {"user_id": "u"}}`),
 		},
-		want: `{"model":"claude-sonnet-4-5","max_tokens":100,"tools":[` +
+		want: `{"model":"claude-sonnet-4-0","max_tokens":100,"tools":[` +
 			`{"name":"add","description":"Adds.","input_schema":{"type":"object","properties":{"a":{"type":"integer"}}}},` +
 			`{"name":"now","input_schema":{"type":"object","properties":{}},"cache_control":{"type":"ephemeral"}}],` +
 			`"system":[{"type":"text","text":"Be <brief> & kind.","cache_control":{"type":"ephemeral"}}],` +
@@ -175,6 +175,7 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		change(&r)
 		return r
 	}
+	both := func(r *model.Request) { r.Temperature, r.TopP = new(0.5), new(0.9) }
 	sent := func(b core.Block) model.Request {
 		return with("m", func(r *model.Request) { r.Messages = []core.Message{{Role: core.RoleUser, Content: []core.Block{b}}} })
 	}
@@ -215,6 +216,9 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		{"a temperature of adaptive thinking", with("claude-opus-4-6", func(r *model.Request) { r.Temperature, r.ReasoningEffort = new(0.5), model.EffortHigh }),
 			"temperature 0.5 has no form beside reasoning, which takes 1 alone", false},
 		{"a top_p of thinking", with("m", func(r *model.Request) { r.TopP, r.ReasoningEffort = new(0.94), model.EffortHigh }), "top_p 0.94 has no form beside reasoning, which takes 0.95 to 1", false},
+		{"a temperature and a top_p of one that takes either", with("claude-opus-4-1-20250805", both), "temperature 0.5 and top_p 0.9 have no form together for model claude-opus-4-1-20250805, which takes one of them", false},
+		{"both of 4.5", with("claude-haiku-4-5", both), "temperature 0.5 and top_p 0.9 have no form together for model claude-haiku-4-5, which takes one of them", false},
+		{"both of 4.6", with("claude-sonnet-4-6", both), "temperature 0.5 and top_p 0.9 have no form together for model claude-sonnet-4-6, which takes one of them", false},
 		{"a format of the oldest", with("claude-sonnet-4-20250514", func(r *model.Request) { r.ResponseFormat = &model.ResponseFormat{Schema: json.RawMessage(`{}`)} }),
 			"a response format has no form for model claude-sonnet-4-20250514", false},
 		{"an option of the adapter's", with("m", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"thinking":{}}`) }),

@@ -36,9 +36,10 @@ func (t *thinking) on() bool { return t != nil && (t.Type == "adaptive" || t.Typ
 
 // think sets the limit of the turn's tokens, and whether the model reasons.
 //
-// A tool loop that began without this model's thinking is finished without: the API refuses
-// to think in the middle of it, but for models that cannot be kept from it. A model that
-// does not think is given none of its thinking back.
+// A tool loop that another model has said a part of is finished without thinking, and within
+// a budget one that began without: there the API wants its first turn to begin with thinking,
+// which adaptive thinking does not need. Models that cannot be kept from it think on. A model
+// that does not think is given none of its thinking back, and keeps its level.
 func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 	effort := request.ReasoningEffort
 	budget, budgeted := effort.Budget()
@@ -49,15 +50,13 @@ func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 	if err := k.takes(request, w.MaxTokens); err != nil {
 		return err
 	}
-	asked := effort != "" && effort != model.EffortNone
-	switch kept := effort == model.EffortNone || h.unthought; {
+	asked, manual := effort != "" && effort != model.EffortNone, budgeted || !k.levels
+	switch kept := effort == model.EffortNone || h.foreign || manual && h.unthought; {
 	case k.canStop() && (kept || !asked && !k.always):
 		w.echoes = k.open && !kept
-		if k.always {
-			w.Thinking = &thinking{Type: k.off}
-		}
+		w.stop(effort, k, asked && !manual)
 		return nil
-	case budgeted || !k.levels:
+	case manual:
 		if !budgeted {
 			budget = min(budgets[effort], w.MaxTokens*3/4)
 		}
@@ -68,6 +67,20 @@ func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 	}
 	w.adapt(effort, k, h)
 	return nil
+}
+
+// stop keeps the model from thinking. Its level, if it has one, says how much it writes, too;
+// those that think unasked take none above high while they are kept from it.
+func (w *messagesRequest) stop(effort model.Effort, k kin, leveled bool) {
+	if k.always {
+		w.Thinking = &thinking{Type: k.off}
+		if effort == model.EffortMax {
+			effort = model.EffortHigh
+		}
+	}
+	if leveled {
+		w.config().Effort = string(effort)
+	}
 }
 
 // adapt lets the model think as it sees fit. Whose thinking may be void by now says so,

@@ -208,6 +208,60 @@ func TestThinkingGoesBackToTheModelThatThought(t *testing.T) {
 	}
 }
 
+func TestAnEffortHoldsThroughAToolLoop(t *testing.T) {
+	const (
+		adaptive = `{"type":"adaptive","display":"summarized"}`
+		low      = `{"effort":"low"}`
+		with     = "thinking text tool_use"
+		without  = "text tool_use"
+	)
+	loop := func(turns ...[]core.Message) []core.Message {
+		messages := []core.Message{said(core.RoleUser, "hi")}
+		for _, turn := range turns {
+			messages = append(messages, turn...)
+		}
+		return messages
+	}
+	its := func(name string) []core.Message { return loop(unsigned(name)) }
+	others := loop(unsigned("gpt-5"))
+	tests := []struct {
+		name     string
+		model    string
+		effort   model.Effort
+		history  []core.Message
+		thinking string
+		config   string
+		turns    []string
+	}{
+		{"a first call without thinking", "claude-opus-4-8", model.EffortLow, its("claude-opus-4-8"), adaptive, low, []string{without}},
+		{"of one that shows its thinking", "claude-sonnet-4-6", model.EffortLow, its("claude-sonnet-4-6"), `{"type":"adaptive"}`, low, []string{without}},
+		{"of one that thinks unasked", "claude-opus-5", model.EffortLow, its("claude-opus-5"), adaptive, low, []string{without}},
+		{"and was not asked", "claude-opus-5", "", its("claude-opus-5"), adaptive, "null", []string{without}},
+		{"thinking from the second call on", "claude-opus-4-8", model.EffortLow,
+			loop(unsigned("claude-opus-4-8"), thought("anthropic/claude-opus-4-8", "claude-opus-4-8")), adaptive, low, []string{without, with}},
+		{"within a budget", "claude-sonnet-4-6", model.EffortBudget(2048), its("claude-sonnet-4-6"), "null", "null", []string{without}},
+		{"another's", "claude-opus-4-8", model.EffortLow, others, "null", low, []string{without}},
+		{"another's, at the highest level", "claude-opus-4-6", model.EffortMax, others, "null", `{"effort":"max"}`, []string{without}},
+		{"another's, of one with budgets alone", "claude-sonnet-4-5", model.EffortLow, others, "null", "null", []string{without}},
+		{"another's, of one that is kept from thinking at no level above high", "claude-opus-5", model.EffortMax, others, `{"type":"disabled"}`, `{"effort":"high"}`, []string{without}},
+		{"another's, of one that thinks between calls", "claude-sonnet-5-5", model.EffortMedium, others, `{"type":"between_tools"}`, `{"effort":"medium"}`, []string{without}},
+		{"another's, of one that always thinks", "claude-opus-5-5", model.EffortMax, others, adaptive, `{"effort":"max"}`, []string{without}},
+		{"kept from thinking", "claude-opus-4-8", model.EffortNone, its("claude-opus-4-8"), "null", "null", []string{without}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := sent(t, model.Request{Model: test.model, Origin: "anthropic/" + test.model, ReasoningEffort: test.effort, Messages: test.history})
+			var turns []string
+			for i := 1; i < len(got.Blocks); i += 2 {
+				turns = append(turns, got.Blocks[i])
+			}
+			if diff := cmp.Diff(test.turns, turns); diff != "" || got.Thinking != test.thinking || got.Config != test.config {
+				t.Errorf("thinking %s, config %s\n%s", got.Thinking, got.Config, diff)
+			}
+		})
+	}
+}
+
 func TestOwnThinkingIsSentByteForByte(t *testing.T) {
 	const echo = `{"type":"thinking","thinking":"hm","signature":"<s>"}`
 	wire, err := encode(model.Request{
@@ -230,6 +284,10 @@ func TestAForcedChoiceBesideThinking(t *testing.T) {
 		{"claude-sonnet-4-5", "", "any"},
 		{"claude-sonnet-4-5", model.EffortLow, "auto"},
 		{"claude-opus-4-8", model.EffortLow, "any"},
+		{"claude-sonnet-4-6", model.EffortLow, "any"},
+		{"claude-sonnet-4-6", model.EffortBudget(2048), "auto"},
+		{"claude-opus-4-6", model.EffortBudget(2048), "auto"},
+		{"claude-opus-4-6", "", "any"},
 		{"claude-opus-5-5", "", "auto"},
 		{"claude-sonnet-5-5", model.EffortNone, "auto"},
 		{"claude-opus-5", model.EffortNone, "any"},

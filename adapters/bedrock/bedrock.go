@@ -65,7 +65,7 @@ func New(options Options) (*Model, error) {
 
 // Check implements model.Checker.
 func (m *Model) Check(request model.Request) error {
-	_, err := frame(request, false)
+	_, err := frame(request, loop{})
 	return modelwire.Refused(err)
 }
 

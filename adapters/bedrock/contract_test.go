@@ -74,5 +74,11 @@ var provider = modeltest.Provider{
 func TestContract(t *testing.T) { modeltest.Run(t, provider) }
 
 func TestNoHistoryBreaksTheRules(t *testing.T) {
-	modeltest.Histories(t, provider, wiretest.CheckConverse)
+	for _, name := range []string{provider.Model, "anthropic.claude-opus-4-8", "anthropic.claude-opus-5-5"} {
+		t.Run(name, func(t *testing.T) {
+			p := provider
+			p.Model = name
+			modeltest.Histories(t, p, wiretest.CheckConverse)
+		})
+	}
 }

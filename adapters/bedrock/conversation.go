@@ -19,7 +19,9 @@ const opening = "[The conversation begins earlier.]"
 
 // conversation makes messages of ours into the API's, in which the roles alternate.
 type conversation struct {
+	model   string
 	origin  string
+	echoes  bool            // the model's own reasoning goes back to it
 	context []string        // system texts from before the conversation
 	turns   []turnSaid      // in order, roles alternating
 	ids     []modelwire.IDs // of each message
@@ -32,6 +34,9 @@ type turnSaid struct {
 	role   types.ConversationRole
 	blocks []types.ContentBlock
 	stable int // blocks that the next request begins with, too
+
+	person  bool // of the user's side: not only results and plugins' context
+	foreign bool // of the model's side: another model said it, or a part of it
 }
 
 // converse reads the messages of a request.
@@ -40,7 +45,8 @@ func converse(request model.Request) (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{origin: request.Origin, ids: ids, names: make(map[string]int)}
+	c := &conversation{model: request.Model, origin: request.Origin, ids: ids, names: make(map[string]int)}
+	c.echoes = !kinOf(request.Model).bound()
 	for n, m := range request.Messages {
 		if err := c.add(n, m); err != nil {
 			return nil, err
@@ -72,9 +78,14 @@ func (c *conversation) add(n int, m core.Message) error {
 		if err != nil {
 			return err
 		}
-		c.say(types.ConversationRoleUser, true, blocks...)
+		if c.say(types.ConversationRoleUser, true, blocks...) {
+			c.turns[len(c.turns)-1].person = true
+		}
 	case core.RoleAssistant:
-		c.say(types.ConversationRoleAssistant, true, c.turn(m, c.ids[n].Calls)...)
+		blocks := c.turn(m, c.ids[n].Calls)
+		if c.say(types.ConversationRoleAssistant, true, blocks...) && m.Model != c.model && !isReasoning(blocks[0]) {
+			c.turns[len(c.turns)-1].foreign = true
+		}
 	case core.RoleTool:
 		c.say(types.ConversationRoleUser, true, result(*m.ToolResult, c.ids[n].Result))
 	default:
@@ -83,10 +94,11 @@ func (c *conversation) add(n int, m core.Message) error {
 	return nil
 }
 
-// say appends blocks to the last message, or to a new one when the other side speaks.
-func (c *conversation) say(role types.ConversationRole, stable bool, blocks ...types.ContentBlock) {
+// say appends blocks to the last message, or to a new one when the other side speaks, and
+// reports whether there were any.
+func (c *conversation) say(role types.ConversationRole, stable bool, blocks ...types.ContentBlock) bool {
 	if len(blocks) == 0 {
-		return
+		return false
 	}
 	if n := len(c.turns); n == 0 || c.turns[n-1].role != role {
 		c.turns = append(c.turns, turnSaid{role: role})
@@ -96,6 +108,7 @@ func (c *conversation) say(role types.ConversationRole, stable bool, blocks ...t
 	if stable {
 		last.stable = len(last.blocks)
 	}
+	return true
 }
 
 // turn is what the model said: reasoning and text, then calls with their ids.
@@ -105,7 +118,7 @@ func (c *conversation) turn(m core.Message, ids []string) []types.ContentBlock {
 		switch {
 		case b.Type == core.BlockText && strings.TrimSpace(b.Text) != "":
 			blocks = append(blocks, text(b.Text))
-		case b.Type == core.BlockReasoning && b.Echo != nil && b.Origin == c.origin:
+		case c.echoes && b.Type == core.BlockReasoning && b.Echo != nil && b.Origin == c.origin:
 			if block, ok := reasoning(b); ok {
 				blocks = append(blocks, block)
 			}
@@ -123,19 +136,33 @@ func (c *conversation) turn(m core.Message, ids []string) []types.ContentBlock {
 	return blocks
 }
 
-// unthought reports whether the conversation ends in a tool loop whose last turn does
-// not begin with the model's own reasoning.
-func (c *conversation) unthought() bool {
+// loop is the tool loop that the model is in the middle of.
+type loop struct {
+	foreign   bool // another model has said a part of it
+	unthought bool // it does not begin with the model's own reasoning
+}
+
+// loop goes back over turns with nothing but results and plugins' context between them.
+func (c *conversation) loop() (l loop) {
 	last := len(c.turns) - 1
-	open := slices.ContainsFunc(c.turns[last].blocks, func(b types.ContentBlock) bool {
+	for i := last; i > 0 && hasResult(c.turns[i].blocks) && (i == last || !c.turns[i].person); i -= 2 {
+		turn := c.turns[i-1]
+		l.foreign = l.foreign || turn.foreign
+		l.unthought = !isReasoning(turn.blocks[0])
+	}
+	return l
+}
+
+func hasResult(blocks []types.ContentBlock) bool {
+	return slices.ContainsFunc(blocks, func(b types.ContentBlock) bool {
 		_, ok := b.(*types.ContentBlockMemberToolResult)
 		return ok
 	})
-	if !open {
-		return false
-	}
-	_, thought := c.turns[last-1].blocks[0].(*types.ContentBlockMemberReasoningContent)
-	return !thought
+}
+
+func isReasoning(b types.ContentBlock) bool {
+	_, ok := b.(*types.ContentBlockMemberReasoningContent)
+	return ok
 }
 
 // result is that of the call with the id.

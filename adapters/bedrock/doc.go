@@ -18,9 +18,13 @@
 // # What is sent back
 //
 // Reasoning goes back with its signature, or as the bytes that the provider has
-// redacted, to the model that made it alone. A tool loop that another model began
-// is finished with thinking off, since Claude wants its own thinking before each
-// call of it.
+// redacted, to the model that made it alone. Claude from 5.1 on is given none back: it
+// binds its reasoning to what stood before it, and how Converse is told to drop what has
+// become void is not known here.
+//
+// Claude finishes a tool loop that another model has said a part of, or within a budget
+// one that began without reasoning, with thinking off, at the same level. So it makes a
+// call that is forced; where it refuses to be forced, the choice becomes auto.
 //
 // # Provider options
 //

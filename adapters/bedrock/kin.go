@@ -85,8 +85,9 @@ func short(part string) (int, bool) {
 
 // thought is how a request says how much a model may reason.
 type thought struct {
-	level  string                     // of outputConfig
-	fields map[string]json.RawMessage // of additionalModelRequestFields
+	level    string                     // of outputConfig
+	fields   map[string]json.RawMessage // of additionalModelRequestFields
+	budgeted bool                       // they are Claude's budget
 }
 
 // budgets are what the levels are to models that know budgets alone, in tokens.
@@ -105,7 +106,7 @@ func (k kin) think(request model.Request) (thought, error) {
 	case effort == model.EffortNone && k.family == nova && k.major == 2:
 		return fields("reasoningConfig", `{"type":"disabled"}`), nil
 	case effort == model.EffortNone && k.family == claude:
-		return k.unthinking(), nil
+		return k.unthinking(thought{}), nil
 	case effort == model.EffortNone && k.family != gptOSS:
 		return thought{}, nil // nothing turns it on
 	case k.family == claude && k.atLeast(3, 7):
@@ -158,26 +159,42 @@ func (k kin) claude(request model.Request) (thought, error) {
 			return thought{}, nil
 		}
 	}
-	return fields("thinking", `{"type":"enabled","budget_tokens":`+strconv.Itoa(budget)+`}`), nil
+	t := fields("thinking", `{"type":"enabled","budget_tokens":`+strconv.Itoa(budget)+`}`)
+	t.budgeted = true
+	return t, nil
 }
 
-// forced reports whether the request makes Claude call a tool, beside which it cannot
+// bound reports whether the model refuses reasoning whose conversation has changed since,
+// which windows, summaries and plugins' context do. How Converse is told to drop it instead
+// is not known here, so that these models are given none of it back.
+func (k kin) bound() bool { return k.family == claude && k.atLeast(5, 1) }
+
+// unforced reports whether the model refuses to be made to call a tool.
+func (k kin) unforced() bool { return k.bound() && k.line != "haiku" }
+
+// forced reports whether the request makes Claude call a tool, beside which most cannot
 // think.
 func forced(request model.Request) bool {
 	mode := request.ToolChoice.Mode
 	return len(request.Tools) > 0 && (mode == model.ToolRequired || mode == model.ToolNamed)
 }
 
-// unthinking keeps Claude from thinking; from version 5 on it does so unless told not to,
-// and some cannot be.
-func (k kin) unthinking() thought {
+// unthinking keeps Claude from thinking, at the same level. From version 5 on it thinks unless
+// told not to, which it takes at no level above high, and some cannot be told.
+func (k kin) unthinking(t thought) thought {
+	off := thought{level: t.level}
 	switch {
 	case k.major < 5:
-		return thought{}
+		return off
 	case k.line == "sonnet" && k.minor == 5:
-		return fields("thinking", `{"type":"between_tools"}`)
+		off = fields("thinking", `{"type":"between_tools"}`)
 	case k.minor == 0 && (k.line == "opus" || k.line == "sonnet"), k.line == "haiku":
-		return fields("thinking", `{"type":"disabled"}`)
+		off = fields("thinking", `{"type":"disabled"}`)
+	default:
+		return t
 	}
-	return thought{}
+	if off.level = t.level; off.level == string(model.EffortMax) {
+		off.level = string(model.EffortHigh)
+	}
+	return off
 }

@@ -25,7 +25,7 @@ func encode(request model.Request) (*bedrockruntime.ConverseStreamInput, error) 
 		return nil, err
 	}
 	kin := kinOf(request.Model)
-	input, err := frame(request, forced(request) || c.unthought())
+	input, err := frame(request, c.loop())
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +37,10 @@ func encode(request model.Request) (*bedrockruntime.ConverseStreamInput, error) 
 	return input, nil
 }
 
-// frame is the request without its conversation; unthinking: the turn is made without
-// reasoning, whatever the effort.
-func frame(request model.Request, unthinking bool) (*bedrockruntime.ConverseStreamInput, error) {
+// frame is the request without its conversation, which ends in the loop. Claude makes its
+// turn without reasoning where a call is forced, where another model has said a part of the
+// loop, and within a budget where the loop began without, as the API wants it.
+func frame(request model.Request, open loop) (*bedrockruntime.ConverseStreamInput, error) {
 	if request.Model == "" {
 		return nil, invalid("the request names no model")
 	}
@@ -49,8 +50,11 @@ func frame(request model.Request, unthinking bool) (*bedrockruntime.ConverseStre
 	if err != nil {
 		return nil, err
 	}
-	if unthinking && kin.family == claude {
-		thought = kin.unthinking()
+	if forced(request) && kin.unforced() {
+		request.ToolChoice.Mode = model.ToolAuto
+	}
+	if kin.family == claude && (forced(request) || open.foreign || open.unthought && thought.budgeted) {
+		thought = kin.unthinking(thought)
 	}
 	if thought.level != "" {
 		input.OutputConfig = &types.OutputConfig{Effort: aws.String(thought.level)}
@@ -69,7 +73,7 @@ func frame(request model.Request, unthinking bool) (*bedrockruntime.ConverseStre
 			}},
 		}
 	}
-	if input.InferenceConfig, err = limits(request); err != nil {
+	if input.InferenceConfig, err = limits(request, kin); err != nil {
 		return nil, err
 	}
 	if input.ToolConfig, err = tools(request, kin.marksTools && !request.NoPromptCache); err != nil {
@@ -79,9 +83,12 @@ func frame(request model.Request, unthinking bool) (*bedrockruntime.ConverseStre
 }
 
 // limits are the parameters that all models have. Nil: none is set.
-func limits(request model.Request) (*types.InferenceConfiguration, error) {
+func limits(request model.Request, k kin) (*types.InferenceConfiguration, error) {
 	if request.MaxTokens > maxInt32 {
 		return nil, invalid("max_tokens is %d, at most %d", request.MaxTokens, maxInt32)
+	}
+	if request.Temperature != nil && request.TopP != nil && k.family == claude && k.atLeast(4, 1) {
+		return nil, invalid("the model %q takes temperature or top_p, not both", request.Model)
 	}
 	c := types.InferenceConfiguration{StopSequences: request.StopSequences}
 	if request.MaxTokens > 0 {

@@ -149,13 +149,141 @@ func TestReasoningGoesBackToItsModelAlone(t *testing.T) {
 	}
 }
 
-func TestACallThatMustBeMadeIsMadeWithoutThinking(t *testing.T) {
-	request := model.Request{
-		Model: sonnet, ReasoningEffort: model.EffortLow, NoPromptCache: true, Tools: []model.ToolDefinition{tool("do")},
-		ToolChoice: model.ToolChoice{Mode: model.ToolRequired}, Messages: []core.Message{core.UserMessage("1", "Hello")},
+// wireRequest is of a body what reasoning is about.
+type wireRequest struct {
+	Fields   json.RawMessage `json:"additionalModelRequestFields"`
+	Output   json.RawMessage `json:"outputConfig"`
+	Messages []struct {
+		Content []map[string]any `json:"content"`
+	} `json:"messages"`
+	ToolConfig struct {
+		Choice json.RawMessage `json:"toolChoice"`
+	} `json:"toolConfig"`
+}
+
+// summary is the fields and the outputConfig of a body, each behind a space.
+func (w wireRequest) summary() string { return string(w.Fields) + " " + string(w.Output) }
+
+func decoded(t *testing.T, request model.Request) (w wireRequest) {
+	t.Helper()
+	if body := sent(t, request); json.Unmarshal([]byte(body), &w) != nil {
+		t.Fatal(body)
 	}
-	if got := sent(t, request); strings.Contains(got, "thinking") || !strings.Contains(got, `"toolChoice":{"any":{}}`) {
-		t.Errorf("body %s", got)
+	return w
+}
+
+func TestReasoningWithinAToolLoop(t *testing.T) {
+	const (
+		opus48, opus5    = "anthropic.claude-opus-4-8", "anthropic.claude-opus-5"
+		sonnet46         = "us.anthropic.claude-sonnet-4-6"
+		opus55, sonnet55 = "anthropic.claude-opus-5-5", "anthropic.claude-sonnet-5-5"
+		budget           = `{"thinking":{"type":"enabled","budget_tokens":2048}} `
+		adaptive         = `{"thinking":{"type":"adaptive","display":"summarized"}} `
+		low              = `{"effort":"low"}`
+	)
+	thinks := func(m *core.Message) { m.Content = []core.Block{thinking(`{"signature":"s1"}`, "bedrock/x")} }
+	calls := func(*core.Message) {}
+	others := func(m *core.Message) { m.Model = "gpt-5" }
+	note := func(m *core.Message) { *m = system("It is noon.") }
+	person := func(m *core.Message) { *m = core.UserMessage("2", "Go on.") }
+	tests := []struct {
+		name   string
+		model  string
+		effort model.Effort
+		turns  []func(*core.Message) // what is special of them, each with a result behind it if it calls
+		want   string
+	}{
+		{"it thinks once", sonnet, model.EffortLow, []func(*core.Message){thinks, calls}, budget},
+		{"it thinks once, with context between", sonnet, model.EffortLow, []func(*core.Message){thinks, note, calls, note}, budget},
+		{"it thinks late", sonnet, model.EffortLow, []func(*core.Message){calls, thinks}, ` `},
+		{"it thinks late, of a person", sonnet, model.EffortLow, []func(*core.Message){calls, person, thinks}, budget},
+		{"a person behind", sonnet, model.EffortLow, []func(*core.Message){calls, person}, ` `},
+		{"another's between", sonnet, model.EffortLow, []func(*core.Message){thinks, others, calls}, ` `},
+		{"a first call without, adaptively", opus48, model.EffortLow, []func(*core.Message){calls, calls}, adaptive + low},
+		{"a first call without, within a budget of one that has levels", sonnet46, model.EffortBudget(2048), []func(*core.Message){calls}, ` `},
+		{"of one that thinks unasked", opus5, "", []func(*core.Message){calls}, ` `},
+		{"another's, adaptively", opus48, model.EffortLow, []func(*core.Message){others}, ` ` + low},
+		{"another's, of one that is kept from thinking at no level above high", opus5, model.EffortMax, []func(*core.Message){others}, `{"thinking":{"type":"disabled"}} {"effort":"high"}`},
+		{"another's, of one that thinks between calls", sonnet55, model.EffortLow, []func(*core.Message){others}, `{"thinking":{"type":"between_tools"}} ` + low},
+		{"another's, of one that always thinks", opus55, model.EffortMax, []func(*core.Message){others}, adaptive + `{"effort":"max"}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			request := model.Request{
+				Model: test.model, Origin: "bedrock/x", ReasoningEffort: test.effort, NoPromptCache: true,
+				Tools: []model.ToolDefinition{tool("do")}, Messages: []core.Message{core.UserMessage("1", "Hello")},
+			}
+			for _, change := range test.turns {
+				m := turnOf(call("x", "do", `{}`))
+				m.Model = test.model
+				change(&m)
+				if request.Messages = append(request.Messages, m); m.ToolCalls != nil {
+					request.Messages = append(request.Messages, resultOf("x", "done"))
+				}
+			}
+			if got := decoded(t, request).summary(); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestReasoningThatIsBoundDoesNotGoBack(t *testing.T) {
+	tests := []struct {
+		model string
+		want  bool
+	}{
+		{"anthropic.claude-opus-5", true},
+		{"us.anthropic.claude-fable-5-v1:0", true},
+		{"us.anthropic.claude-fable-5-1-v1:0", false},
+		{"anthropic.claude-opus-5-5", false},
+		{"anthropic.claude-sonnet-5-5", false},
+		{"anthropic.claude-haiku-5-5", false},
+		{"amazon.nova-2-lite-v1:0", true},
+	}
+	for _, test := range tests {
+		t.Run(test.model, func(t *testing.T) {
+			m := turnOf(call("x", "do", `{}`))
+			m.Model, m.Content = test.model, []core.Block{thinking(`{"signature":"s1"}`, "bedrock/x")}
+			request := model.Request{
+				Model: test.model, Origin: "bedrock/x", NoPromptCache: true, Messages: []core.Message{core.UserMessage("1", "Hello"), m, resultOf("x", "done")},
+			}
+			_, got := decoded(t, request).Messages[1].Content[0]["reasoningContent"]
+			if got != test.want {
+				t.Errorf("it goes back: %v", got)
+			}
+		})
+	}
+}
+
+func TestACallThatMustBeMade(t *testing.T) {
+	const adaptive = `{"thinking":{"type":"adaptive","display":"summarized"}} {"effort":"low"}`
+	required, named := model.ToolChoice{Mode: model.ToolRequired}, model.ToolChoice{Mode: model.ToolNamed, Name: "do"}
+	tests := []struct {
+		model  string
+		choice model.ToolChoice
+		want   string // the choice, a space, the fields, a space, the outputConfig
+	}{
+		{sonnet, required, `{"any":{}}  `},
+		{sonnet, named, `{"tool":{"name":"do"}}  `},
+		{"anthropic.claude-opus-4-8", required, `{"any":{}}  {"effort":"low"}`},
+		{"anthropic.claude-opus-5", required, `{"any":{}} {"thinking":{"type":"disabled"}} {"effort":"low"}`},
+		{"anthropic.claude-fable-5-v1:0", required, `{"any":{}} ` + adaptive},
+		{"anthropic.claude-haiku-5-5", named, `{"tool":{"name":"do"}} {"thinking":{"type":"disabled"}} {"effort":"low"}`},
+		{"anthropic.claude-opus-5-5", required, `{"auto":{}} ` + adaptive},
+		{"anthropic.claude-fable-5-1", named, `{"auto":{}} ` + adaptive},
+		{"anthropic.claude-sonnet-5-5", named, `{"auto":{}} ` + adaptive},
+	}
+	for _, test := range tests {
+		t.Run(test.model+" "+string(test.choice.Mode), func(t *testing.T) {
+			w := decoded(t, model.Request{
+				Model: test.model, ReasoningEffort: model.EffortLow, NoPromptCache: true, Tools: []model.ToolDefinition{tool("do")},
+				ToolChoice: test.choice, Messages: []core.Message{core.UserMessage("1", "Hello")},
+			})
+			if got := string(w.ToolConfig.Choice) + " " + w.summary(); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
 	}
 }
 
@@ -191,7 +319,7 @@ func TestEfforts(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.model+" "+string(test.effort), func(t *testing.T) {
-			input, err := frame(model.Request{Model: test.model, ReasoningEffort: test.effort, MaxTokens: test.limit}, false)
+			input, err := frame(model.Request{Model: test.model, ReasoningEffort: test.effort, MaxTokens: test.limit}, loop{})
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = " "
@@ -228,6 +356,10 @@ func TestCheckNamesWhatHasNoForm(t *testing.T) {
 		{"a format's name", func(r *model.Request) { r.ResponseFormat = &model.ResponseFormat{Name: "a b"} }, `response_format.name is "a b", want 1 to 64 of A-Z a-z 0-9 _ -`},
 		{"too many tokens", func(r *model.Request) { r.MaxTokens = 1 << 31 }, `bedrock: max_tokens is 2147483648, at most 2147483647`},
 		{"a temperature beside an effort", func(r *model.Request) { r.ReasoningEffort, r.Temperature = model.EffortLow, new(0.5) }, `bedrock: Claude takes no temperature and no top_p beside a reasoning effort`},
+		{"a temperature and a top_p", func(r *model.Request) { r.Temperature, r.TopP = new(0.5), new(0.9) }, `bedrock: the model "us.anthropic.claude-sonnet-4-5-20250929-v1:0" takes temperature or top_p, not both`},
+		{"both of one that takes them", func(r *model.Request) {
+			r.Model, r.Temperature, r.TopP = "us.anthropic.claude-sonnet-4-20250514-v1:0", new(0.5), new(0.9)
+		}, `<nil>`},
 		{"options that are none", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`[1]`) }, `bedrock: provider_options are [1], want a JSON object`},
 		{"an option that is ours", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"system":[]}`) }, `bedrock: provider_options.system is set by the adapter and cannot be given`},
 		{"an option that the effort sets", func(r *model.Request) {

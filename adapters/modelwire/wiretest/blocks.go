@@ -87,11 +87,10 @@ func CheckAnthropic(body string) error {
 			}
 		}
 	}
-	return anthropic.check(objects(o["messages"]), thinks, marks)
+	return anthropic.check(objects(o["messages"]), text(thinking, "type") == "enabled", marks)
 }
 
-// CheckConverse checks a request of ConverseStream. thinks says that the model reasons
-// in this request.
+// CheckConverse checks a request of ConverseStream.
 func CheckConverse(body string) error {
 	o, err := decode(body)
 	if err != nil {
@@ -106,10 +105,12 @@ func CheckConverse(body string) error {
 		}
 	}
 	thinking := inner(inner(o, "additionalModelRequestFields"), "thinking")
-	return converse.check(objects(o["messages"]), thinking != nil && text(thinking, "type") != "disabled", marks)
+	return converse.check(objects(o["messages"]), text(thinking, "type") == "enabled", marks)
 }
 
-func (d dialect) check(messages []object, thinks bool, marks int) error {
+// check checks messages of a model that thinks within a budget if budgeted, and the marks
+// for the cache, of which there are so many outside of them.
+func (d dialect) check(messages []object, budgeted bool, marks int) error {
 	var calls ids
 	before := ""
 	for i, m := range messages {
@@ -145,7 +146,10 @@ func (d dialect) check(messages []object, thinks bool, marks int) error {
 	if before != "user" {
 		return fmt.Errorf("the conversation ends with %q", before)
 	}
-	return d.openLoop(messages, thinks)
+	if budgeted {
+		return d.openLoop(messages)
+	}
+	return nil
 }
 
 // message checks the blocks of a message, and returns how many marks for the cache it has.
@@ -187,20 +191,32 @@ func (d dialect) message(at, role string, content []object, calls *ids) (marks i
 	return marks, nil
 }
 
-// openLoop checks that a model that thinks finds its thoughts where the tool loop that
-// it is in the middle of began.
-func (d dialect) openLoop(messages []object, thinks bool) error {
+// openLoop checks that a model that thinks within a budget finds its thoughts where the tool
+// loop that it is in the middle of began; adaptive thinking has no such rule. Of text behind
+// results the body does not say whether a person said it, which ends the loop before it, or
+// a plugin, which does not: the loop may have begun on either side of it.
+func (d dialect) openLoop(messages []object) error {
 	last := len(messages) - 1
-	results := false
-	for _, b := range objects(messages[last]["content"]) {
-		results = results || d.kind(b) == "result"
-	}
-	if !thinks || !results || last < 1 {
+	open, _ := d.answers(messages[last])
+	if !open {
 		return nil
 	}
-	turn := objects(messages[last-1]["content"])
-	if len(turn) == 0 || d.kind(turn[0]) != "thinking" {
-		return fmt.Errorf("messages[%d]: a final assistant message must start with a thinking block while thinking is enabled", last-1)
+	for i := last - 1; open; i -= 2 {
+		var more bool
+		open, more = d.answers(messages[i-1])
+		if turn := objects(messages[i]["content"]); (!open || more) && d.kind(turn[0]) == "thinking" {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("messages[%d]: a final assistant message must start with a thinking block while thinking is enabled", last-1)
+}
+
+// answers reports whether a message has results, and whether it has more than them.
+func (d dialect) answers(message object) (results, more bool) {
+	for _, b := range objects(message["content"]) {
+		kind := d.kind(b)
+		results = results || kind == "result"
+		more = more || kind != "result" && kind != "mark"
+	}
+	return results, more
 }

@@ -27,7 +27,7 @@ func Histories(t *testing.T, p Provider, check func(body string) error) {
 	opened := p.Open(t, "text")
 	rapid.Check(t, func(t *rapid.T) {
 		r := p.request(nil)
-		h := history{t: t, own: own, origin: r.Origin}
+		h := history{t: t, own: own, model: r.Model}
 		r.Messages = h.messages()
 		r.ReasoningEffort = rapid.SampledFrom([]model.Effort{"", "", model.EffortLow, model.EffortHigh}).Draw(t, "effort")
 		r.NoPromptCache = rapid.IntRange(0, 4).Draw(t, "cache") == 0
@@ -64,10 +64,10 @@ func shown(messages []core.Message) string {
 
 // history draws a conversation.
 type history struct {
-	t      *rapid.T
-	own    core.Message // a turn of the provider with what it wants back; empty: it wants nothing
-	origin string
-	all    []core.Message
+	t     *rapid.T
+	own   core.Message // a turn of the provider with what it wants back; empty: it wants nothing
+	model string
+	all   []core.Message
 }
 
 var texts = []string{"", " ", "\n", "Hello.", "Wörter — 🌍", "{\"a\":1}", "A longer text of several words."}
@@ -116,7 +116,7 @@ func (h *history) user() {
 
 // turn is what a model said, this one or another, with the results of its calls.
 func (h *history) turn() {
-	m := core.Message{Role: core.RoleAssistant, StopReason: core.StopEndTurn}
+	m := core.Message{Role: core.RoleAssistant, StopReason: core.StopEndTurn, Model: h.model}
 	calls := rapid.IntRange(0, 3).Draw(h.t, "calls")
 	mine := h.own.ToolCalls != nil && calls > 0 && rapid.Bool().Draw(h.t, "own")
 	switch {
@@ -126,6 +126,9 @@ func (h *history) turn() {
 		m.Content = append(m.Content, core.Block{Type: core.BlockReasoning, Text: h.text("thought"), Echo: json.RawMessage(`{"signature":"foreign-1"}`), Origin: "other/model"})
 	case rapid.Bool().Draw(h.t, "thought without an echo"):
 		m.Content = append(m.Content, core.Block{Type: core.BlockReasoning, Text: h.text("thought")})
+	}
+	if !mine && rapid.Bool().Draw(h.t, "another's") {
+		m.Model = "another"
 	}
 	if rapid.Bool().Draw(h.t, "talks") {
 		m.Content = append(m.Content, core.Block{Type: core.BlockText, Text: h.text("text")})
