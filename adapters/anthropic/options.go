@@ -35,8 +35,8 @@ type Options struct {
 	// Betas are features in trial that requests use, as anthropic-beta names them. What
 	// the adapter needs by itself it adds.
 	Betas []string
-	// IdleTimeout bounds every wait for the headers and the next bytes of a response, pings included, of
-	// a request that has no time of its own. 0: 60 s.
+	// IdleTimeout bounds the wait for the headers of a response and every wait for its
+	// next bytes, pings included, of a request that has no time of its own. 0: 60 s.
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would cut
 	// long turns. Nil: one of its own that follows no redirects.

@@ -29,7 +29,7 @@ type Options struct {
 	// BaseURL is the http or https URL before /models; a trailing slash is tolerated. For
 	// Vertex AI it ends in /publishers/google. Empty: [DefaultBaseURL].
 	BaseURL string
-	// IdleTimeout bounds every wait for the next bytes of a response, of a request that
+	// IdleTimeout bounds every wait for the headers and bytes of a response, of a request that
 	// has no time of its own. 0: [modelwire.DefaultIdleTimeout].
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would cut long
