@@ -141,7 +141,8 @@ type Event struct {
 	// failure, see model.ErrorKind, or of model_switch circuit_open; of prefix_changed, what
 	// has changed: model, tools, system, context, summary, cut or results; of
 	// context_skipped, why there is no summary: savings, too_long, refused or model, as
-	// its record says, stale where another one came first, or corrupt.
+	// its record says, stale where another one came first, corrupt, or newer where only a
+	// newer program can read it.
 	Reason string `json:"reason,omitempty"`
 
 	// UpTo is the sequence of the last message that the summary is of. TokensBefore is

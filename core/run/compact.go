@@ -233,9 +233,10 @@ func (c *compaction) read(ctx context.Context) (window.History, error) {
 		if e.Message == nil {
 			return true
 		}
+		full := room < 0 // one message more than there is room for tells that there are more
 		h.Messages, h.Places = append(h.Messages, *e.Message), append(h.Places, window.Place{Sequence: seq})
 		room -= window.TranscriptSize(e.Message)
-		return room > 0
+		return !full
 	})
 	slices.Reverse(h.Messages)
 	slices.Reverse(h.Places)

@@ -26,6 +26,7 @@ type conversation struct {
 	openedAt    uint64             // sequence of opening
 	summary     *summary           // stands for what was said before what the window shows; nil: there is none
 	front       *core.Message      // that window.Opening names; nil: there is none, or it is not known
+	noted       list[window.Place] // of failed inferences: what their steps came to about summaries
 	homes       list[place]        // where the turns among messages stand in the agent's pool; empty: it has none
 	snapshot    state.Snapshot
 	totals      thread.Totals            // of run
@@ -110,6 +111,9 @@ func (b *builder) keep(entry thread.Entry) {
 	if entry.Member != nil {
 		b.stand(&entry)
 	}
+	if entry.Failed != nil && entry.Window != nil {
+		b.noted = b.noted.with(window.Place{Sequence: b.seq, Window: entry.Window})
+	}
 	if m := entry.Message; m != nil {
 		if b.open && m.IsInput() {
 			b.opening, b.openedAt = m, b.seq
@@ -185,6 +189,8 @@ func (b *builder) cut(from uint64) {
 		homes--
 	}
 	b.homes = b.homes.first(homes)
+	noted, _ := window.Find(b.noted.items, from)
+	b.noted = b.noted.first(noted)
 }
 
 // note remembers which keys a patch touches: only those are stored again with the
@@ -224,6 +230,8 @@ func (b *builder) done(old window.Newest) *conversation {
 		for c.homes.len() > 1 && c.homes.items[0].seq < c.places.items[0].Sequence {
 			c.homes = c.homes.without(1)
 		}
+		noted, _ := window.Find(c.noted.items, c.places.items[0].Sequence)
+		c.noted = c.noted.without(noted)
 		c.size = 0
 		for i := range c.messages.items {
 			c.size += messageSize(c.messages.items[i])
@@ -234,16 +242,22 @@ func (b *builder) done(old window.Newest) *conversation {
 
 // lastWindow is the window of the newest turn, and the index of the first message that
 // it shows. Where that turn's record does not say, or nobody has said one, it is the
-// newest messages up to a size: from the next turn on its record counts.
+// newest messages up to a size: from the next turn on its record counts. Of summaries it
+// says what a failed inference behind that turn has come to, if one has.
 func (c *conversation) lastWindow(old window.Newest) (w core.Window, first int) {
-	if turn := c.newestTurn(); turn >= 0 {
-		if found := c.places.items[turn].Window; found != nil {
-			first, _ = window.Find(c.places.items, shownFrom(found))
-			return *found, first
-		}
+	turn, said := c.newestTurn(), uint64(0)
+	if turn >= 0 {
+		said = c.places.items[turn].Sequence
 	}
-	if first = old.Cut(c.messages.slice()); first > 0 {
+	if turn >= 0 && c.places.items[turn].Window != nil {
+		w = *c.places.items[turn].Window
+		first, _ = window.Find(c.places.items, shownFrom(&w))
+	} else if first = old.Cut(c.messages.slice()); first > 0 {
 		w.First = c.places.items[first].Sequence
+	}
+	if n := c.noted.len(); n > 0 && c.noted.items[n-1].Sequence > said {
+		noted := c.noted.items[n-1].Window
+		w.Compact, w.Skipped = noted.Compact, noted.Skipped
 	}
 	return w, first
 }

@@ -28,6 +28,7 @@ type draft struct {
 	framed   bool               // window is new: what it begins with is not marked yet
 	window   *core.Window       // what the model is shown of it; nil: nothing was asked yet
 	asks     bool               // the turn asks for a summary
+	noted    *core.Window       // what the step has come to about summaries; nil: nothing
 	settled  []core.Event       // what became of summaries, which is told when the step has begun
 	homes    list[place]        // see conversation
 	snapshot state.Snapshot     // the state, with patches

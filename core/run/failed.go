@@ -65,7 +65,7 @@ func (d *draft) addFailure(failed *thread.Failure, t *turnBuilder) {
 		d.totals.Usage = d.totals.Usage.Add(*spent)
 	}
 	d.totals.EndStep(true)
-	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Failed: failed, Attempt: d.events.fence, Member: t.pool.failed()}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Failed: failed, Attempt: d.events.fence, Member: t.pool.failed(), Window: d.noted}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -16,8 +16,9 @@ type History interface {
 	// Member returns what the record of a step's turn or failed inference says of the pool
 	// of its agent; nil: nothing.
 	Member(run core.ID, step int) *thread.Member
-	// Window returns what the turn of a step was shown; nil: there was none, or its record
-	// does not say. A replay makes no summaries and uses those that the step did.
+	// Window returns what the turn of a step was shown, or what the record of its failed
+	// inference says of summaries; nil: there was none, or its record does not say. A
+	// replay makes no summaries and uses those that the step did.
 	Window(run core.ID, step int) *core.Window
 	// Counted returns how many tokens the provider counted for the request of a step's
 	// turn; 0: the record does not say.

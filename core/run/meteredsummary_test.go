@@ -32,7 +32,7 @@ func (w *world) lastMetered(t *testing.T) []thread.ModelUse {
 }
 
 // What a model has used for a summary is metered by the run whose step finds it, whether
-// it can use it or not, and by that one alone.
+// it can use it or not, and by no run behind it.
 func TestASummaryIsMeteredByTheRunThatFindsIt(t *testing.T) {
 	turn := thread.ModelUse{Model: "scripted", Inferences: 1}
 	both := thread.ModelUse{Model: "scripted", Usage: core.Usage{Input: 300, Output: 20}, Inferences: 2}

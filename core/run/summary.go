@@ -131,6 +131,7 @@ func (d *draft) settle(ctx context.Context, s *summary) {
 		past, first := *d.past, d.past.first
 		past.window.Compact, past.window.Skipped = 0, 0
 		past.under(s)
+		d.noted = past.noteSummary()
 		d.settled = append(d.settled, d.compacted(s, d.messages.items[:past.first-first]))
 		d.past, d.messages = &past, d.messages.without(past.first-first)
 	}
@@ -153,15 +154,23 @@ func (d *draft) compacted(s *summary, covered []core.Message) core.Event {
 const (
 	skippedStale   = "stale"   // it was made behind another one than the one in force
 	skippedCorrupt = "corrupt" // its record is damaged
+	skippedNewer   = "newer"   // only a newer program can read its record
 )
 
 // skip notes that there is no summary up to a sequence.
 func (d *draft) skip(ctx context.Context, upTo uint64, reason string, attrs ...any) {
 	past := *d.past
 	past.window.Compact, past.window.Skipped = 0, upTo
-	d.past = &past
+	d.past, d.noted = &past, past.noteSummary()
 	d.settled = append(d.settled, core.Event{Type: core.EventContextSkipped, UpTo: upTo, Reason: reason})
 	d.warn(ctx, "the thread is not summarised", append([]any{"up_to", upTo, "reason", reason}, attrs...)...)
+}
+
+// noteSummary is what a step has come to about summaries, for the record of an inference
+// that fails: without it each step behind that would look for the same summary, tell of it
+// and meter it again. What the step asks for is not in it, the next one asks again.
+func (c *conversation) noteSummary() *core.Window {
+	return &core.Window{Summary: c.summary.covers(), Compact: c.window.Compact, Skipped: c.window.Skipped}
 }
 
 // announceSummaries tells once in a step what became of the summaries that it has looked
@@ -208,6 +217,10 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 		found, err = c.inline(ctx, said)
 	}
 	switch {
+	case core.CodeOf(err) == core.CodeSchema:
+		d.skip(ctx, upTo, skippedNewer, "error", err)
+	case core.CodeOf(err) == core.CodeCorrupt:
+		d.skip(ctx, upTo, skippedCorrupt, "error", err)
 	case err != nil:
 		return err
 	case found == nil:
@@ -235,7 +248,7 @@ func (d *draft) recompact(ctx context.Context) error {
 	}
 	past := *d.past
 	past.window.Compact, past.window.Skipped = w.Compact, w.Skipped
-	d.past = &past
+	d.past, d.noted = &past, past.noteSummary()
 	return nil
 }
 
@@ -283,7 +296,9 @@ func (d *draft) newlySummed() (upTo uint64, schema uint16) {
 }
 
 // meterSummary adds what a model has used for a summary to what the run has used, in the
-// one step that finds it. It is in no turn of the run's.
+// step that finds it, and in no step behind that. It is in no turn of the run's. Where the
+// step is taken back that found one of no use, the run that comes in its place finds it
+// again, and has it in its usage as well.
 func (d *draft) meterSummary(s *summary) {
 	if d.metering != nil && s.Calls > 0 {
 		d.totals.Metered = d.totals.Metered.With(thread.ModelUse{

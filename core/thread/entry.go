@@ -40,7 +40,7 @@ type Entry struct {
 	Round    uint64       `json:"round,omitempty"`    // of the step record that closes a round which waited: version of the [RoundRecord] that it went on from
 	Attempt  uint64       `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events
 	Retried  uint8        `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
-	Window   *core.Window `json:"window,omitempty"`   // of a turn: what its model was shown of the thread; nil: of one that no model was asked for, or an older program's
+	Window   *core.Window `json:"window,omitempty"`   // of a turn: what its model was shown of the thread; nil: of one that no model was asked for, or an older program's; of a failed inference: what its step came to about summaries, nil: nothing
 	Toolless []int        `json:"toolless,omitempty"` // of a turn: indexes of the calls that name no tool which the agent had in the build that called its model
 	Member   *Member      `json:"member,omitempty"`   // of a turn, a failed inference or last words, of an agent whose model is a pool
 	Duration int64        `json:"duration,omitempty"` // of a turn: how long its model's calls took; of a result: how long the tool ran; milliseconds

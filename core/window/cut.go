@@ -123,8 +123,11 @@ func (r *Request) window(first int, short uint64) core.Window {
 	if r.opensBefore(first) {
 		w.Opening = r.OpenedAt
 	}
-	if short == everything && len(r.History.Messages) > 0 {
-		short = r.History.next()
+	if short == everything {
+		short = 0 // a summary stands for all of it
+		if len(r.History.Messages) > 0 {
+			short = r.History.next()
+		}
 	}
 	w.Short = max(w.Short, short)
 	w.Estimate = r.cost(first, w.Short)
@@ -168,9 +171,10 @@ func (r *Request) costOf(i int, short uint64) int {
 
 func (r *Request) perByte() int { return orDefault(r.PerByte) }
 
-// opensBefore reports whether what the run was asked is older than a message.
+// opensBefore reports whether what the run was asked is older than a message, or than
+// what follows the newest one: a summary may stand for the whole history.
 func (r *Request) opensBefore(i int) bool {
-	return r.Opening != nil && i < len(r.History.Messages) && r.OpenedAt < r.History.sequence(i)
+	return r.Opening != nil && (i >= len(r.History.Messages) || r.OpenedAt < r.History.sequence(i))
 }
 
 // front is what the message costs that stands before the history where that is shown

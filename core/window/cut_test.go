@@ -82,6 +82,10 @@ func TestNext(t *testing.T) {
 		{"one that counts half", window.Request{History: listed(1, chat...), Run: run1, Limit: 500, Reckoned: 100, Counted: 50}, core.Window{Estimate: 1000}},
 		{"one whose count cannot be", window.Request{History: listed(1, chat...), Run: run1, Limit: 1000, Reckoned: 100, Counted: 401}, core.Window{Estimate: 1000}},
 		{"bytes that cost twice as much", window.Request{History: listed(1, chat[:1]...), Limit: 1000, PerByte: 500}, core.Window{Estimate: 192}},
+		{"what a run was asked stands behind a summary of all that came since", window.Request{Last: core.Window{Summary: 9}, Run: run2, Opening: &loop[0], OpenedAt: 3, Fixed: 100, Limit: 1000},
+			core.Window{Summary: 9, Opening: 3, Estimate: 200}},
+		{"and where that is too much, what comes later is not shortened for it", window.Request{Last: core.Window{Summary: 9, Short: 4}, Run: run2, Opening: &loop[0], OpenedAt: 3, Fixed: 100, Limit: 150},
+			core.Window{Summary: 9, Short: 4, Opening: 3, Estimate: 200}},
 		{"what an earlier run was asked costs what it did", window.Request{History: listed(9, chat[:1]...), Last: core.Window{First: 9, Opening: 3}, Front: &loop[0], Limit: 1000},
 			core.Window{First: 9, Opening: 3, Estimate: 200}},
 	}

@@ -55,22 +55,22 @@ const (
 // Transcript is a conversation as a text that a model is to summarise: a paragraph for
 // each message, and of long ones the beginning. Context messages and reasoning are left
 // out. Of a conversation of more than so many bytes the newest messages are in it, and a
-// line before them says how many are not; from is the sequence of the first that is, 0
+// line before them says that others are not; from is the sequence of the first that is, 0
 // for all. It is never empty but for a conversation without a word.
 func Transcript(h History, most int) (text string, from uint64) {
-	paragraphs, size, first := make([]string, 0, len(h.Messages)), 0, 0
+	paragraphs, size := make([]string, 0, len(h.Messages)), 0
 	for i := len(h.Messages) - 1; i >= 0; i-- {
 		p := paragraph(&h.Messages[i])
 		if size += len(p) + 2; size > most && len(paragraphs) > 0 {
-			first, from = i+1, h.sequence(i+1)
+			from = h.sequence(i + 1)
 			break
 		}
 		if p != "" {
 			paragraphs = append(paragraphs, p)
 		}
 	}
-	if first > 0 {
-		paragraphs = append(paragraphs, fmt.Sprintf("[%d older messages are left out]", first))
+	if from > 0 { // how many, whoever has read the history's end does not know
+		paragraphs = append(paragraphs, "[older messages are left out]")
 	}
 	slices.Reverse(paragraphs)
 	return strings.Join(paragraphs, "\n\n"), from

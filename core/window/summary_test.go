@@ -84,11 +84,11 @@ func TestTranscriptHasTheNewestMessages(t *testing.T) {
 		want string
 		from uint64
 	}{
-		{40, "[1 older messages are left out]\n\n[User]: two\n\n[User]: three", 11}, // they take 13, 13 and 15 bytes
+		{40, "[older messages are left out]\n\n[User]: two\n\n[User]: three", 11}, // they take 13, 13 and 15 bytes
 		{41, "[User]: one\n\n[User]: two\n\n[User]: three", 0},
-		{28, "[1 older messages are left out]\n\n[User]: two\n\n[User]: three", 11},
-		{27, "[2 older messages are left out]\n\n[User]: three", 12},
-		{0, "[2 older messages are left out]\n\n[User]: three", 12},
+		{28, "[older messages are left out]\n\n[User]: two\n\n[User]: three", 11},
+		{27, "[older messages are left out]\n\n[User]: three", 12},
+		{0, "[older messages are left out]\n\n[User]: three", 12},
 	}
 	for _, tt := range tests {
 		if got, from := window.Transcript(h, tt.most); got != tt.want || from != tt.from {

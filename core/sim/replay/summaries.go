@@ -15,8 +15,13 @@ type summaries map[uint64]store.Record
 
 // Window implements run.History.
 func (r *recording) Window(_ core.ID, step int) *core.Window {
-	if s := r.steps[step]; s != nil && s.turn != nil {
+	switch s := r.steps[step]; {
+	case s == nil:
+		return nil
+	case s.turn != nil:
 		return s.turn.Window
+	case s.failed != nil:
+		return s.failed.Window
 	}
 	return nil
 }
