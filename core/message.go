@@ -89,7 +89,7 @@ type Message struct {
 	CreatedAt  int64       `json:"created_at,omitempty"`  // unix milliseconds
 
 	// Repair says that a message of role user is the runtime's own: the answer before it
-	// is not of the form that its run has to come to.
+	// is not of the form that its run has to come to, or its run failed behind it.
 	Repair bool `json:"repair,omitempty"`
 
 	// Pending marks accepted input that no step has read yet, in what readers are

@@ -212,7 +212,7 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 	if err != nil {
 		return fmt.Errorf("look at what is superseded: %w", err)
 	}
-	if entry := entries[len(entries)-1]; entry.Message == nil || entry.Message.Role != core.RoleUser {
+	if entry := entries[len(entries)-1]; entry.Message == nil || !entry.Message.IsInput() {
 		return refused
 	}
 	if before := entries[0]; at > 1 && before.Run == entries[1].Run && before.Superseded == nil {

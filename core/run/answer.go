@@ -79,6 +79,34 @@ func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 	d.add(thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: &note, Totals: &totals})
 }
 
+// askToGoOn adds what a run begins with that takes up one which has ended behind an
+// answer: that it cannot be used, or that there is more to do. Models go on from what
+// others say, and some providers refuse a conversation that ends with an answer. It is
+// none of the run's own repairs, and not counted.
+func (d *draft) askToGoOn() {
+	last := d.past.messages.len() - 1
+	if last < 0 {
+		return
+	}
+	turn := &d.past.messages.items[last]
+	if turn.Role != core.RoleAssistant || len(turn.ToolCalls) > 0 {
+		return
+	}
+	text := "[The run has ended with an error behind this answer. Go on with what is left to do.]"
+	if form := d.agent.Spec.ResponseFormat; form != nil {
+		why := cutOrRefused(turn)
+		if err := agent.CheckAnswer(form, agent.AnswerOf(turn)); why == "" && err != nil {
+			why = err.Error()
+		}
+		if why != "" {
+			text = fmt.Sprintf("[The answer cannot be used: %s. Answer again, in the form that was asked for.]", why)
+		}
+	}
+	note := core.UserMessage(turnID(d.id, 0)+".repair", text)
+	note.RunID, note.CreatedAt, note.Repair = d.id, d.at, true
+	d.add(thread.Entry{Run: d.id, At: d.at, Message: &note})
+}
+
 // answers reports whether a call is the answer: what the model says next is its text. A
 // call beside others is none.
 func (t *turnBuilder) answers(d model.Delta) bool {

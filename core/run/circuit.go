@@ -119,7 +119,7 @@ func (t *turnBuilder) announceCircuit(ctx context.Context, state model.CircuitSt
 func (t *turnBuilder) refused(ctx context.Context, wait time.Duration) error {
 	if t.pool != nil && t.pool.rules.LeavesOpen() {
 		if next := t.nextMember(); next != nil {
-			t.leave(ctx, next, reasonOpen)
+			t.leave(ctx, next, reasonOpen, &refusedError{wait})
 			return nil
 		}
 		wait = t.soonest(wait)

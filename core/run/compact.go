@@ -82,6 +82,7 @@ type compaction struct {
 	run    core.ID // whose turn asks for it
 	upTo   uint64  // 0: nobody asks for one
 	before *summary
+	said   *thread.Member // of its pool that said the turn; nil: it has none
 	agent  *agent.Resolved
 	model  *agent.BoundModel
 }
@@ -121,7 +122,7 @@ func (c *compaction) find(ctx context.Context, head *thread.Head) error {
 			return err
 		}
 	}
-	c.run, c.upTo = turn.Run, turn.Window.Compact
+	c.run, c.upTo, c.said = turn.Run, turn.Window.Compact, turn.Member
 	return nil
 }
 
@@ -200,17 +201,28 @@ func (c *compaction) resolve(ctx context.Context) (ok bool, err error) {
 	return compactionOf(found) == agent.CompactBackground, nil
 }
 
-// memberOf is the model that makes the summary: of a pool the home, or the first member
-// behind it whose circuit lets a call through, where the pool leaves an open one.
+// memberOf is the model that makes the summary: of a pool the member that has said the
+// newest turn, or else the home. Where its circuit is open and the pool leaves such, it is
+// the first member of the others whose circuit lets a call through.
 func (c *compaction) memberOf(a *agent.Resolved) *agent.BoundModel {
-	if pool := a.Pool(); pool != nil && pool.Switch.LeavesOpen() {
-		for _, m := range pool.Order(c.key, c.run) {
+	pool := a.Pool()
+	if pool == nil {
+		return a.ModelOf(c.key, c.run)
+	}
+	order := pool.Order(c.key, c.run)
+	if c.said != nil && c.said.Pool == pool.ID {
+		if m := pool.Member(c.said.Model); m != nil {
+			order = append([]*agent.BoundModel{m}, order...)
+		}
+	}
+	if pool.Switch.LeavesOpen() {
+		for _, m := range order {
 			if c.breakers.Wait(circuitOf(m, m.Name), c.env.Now()) == 0 {
 				return m
 			}
 		}
 	}
-	return a.ModelOf(c.key, c.run)
+	return order[0]
 }
 
 // compactionOf is how an agent compacts.

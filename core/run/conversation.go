@@ -22,7 +22,7 @@ type conversation struct {
 	window      core.Window        // that the next step begins with
 	first       int                // index of the first message that it shows
 	toolless    []int              // of the newest turn, as its entry says
-	opening     *core.Message      // what run was asked first; nil: not known
+	opening     *core.Message      // what run was asked first, or the run was that it takes up; nil: not known
 	openedAt    uint64             // sequence of opening
 	summary     *summary           // stands for what was said before what the window shows; nil: there is none
 	front       *core.Message      // that window.Opening names; nil: there is none, or it is not known
@@ -57,7 +57,7 @@ type builder struct {
 	ahead         list[core.Message] // what the draft says that is added: it went on from these very messages
 	own           bool               // changed is the builder's own
 	kept          core.ID            // run of the entry kept last
-	open          bool               // its first message comes next
+	open          bool               // its beginning comes next
 }
 
 // build goes on from a conversation, which stays as it is.
@@ -103,10 +103,12 @@ func (b *builder) add(entry thread.Entry) error {
 func (b *builder) keep(entry thread.Entry) {
 	if entry.Run != b.kept {
 		b.open = !b.kept.IsZero() || b.seq == 1 // else it is where a cold read of the log began
-		b.kept, b.totals, b.opening, b.openedAt = entry.Run, thread.Totals{}, nil, 0
+		b.kept, b.totals = entry.Run, thread.Totals{}
 	}
 	if entry.Superseded != nil {
 		b.cut(entry.Superseded.From)
+	} else if b.open {
+		b.begin(&entry)
 	}
 	if entry.Member != nil {
 		b.stand(&entry)
@@ -115,10 +117,6 @@ func (b *builder) keep(entry thread.Entry) {
 		b.noted = b.noted.with(window.Place{Sequence: b.seq, Window: entry.Window})
 	}
 	if m := entry.Message; m != nil {
-		if b.open && m.IsInput() {
-			b.opening, b.openedAt = m, b.seq
-		}
-		b.open = false
 		if m.Role == core.RoleAssistant {
 			b.toolless = entry.Toolless
 		}
@@ -136,6 +134,16 @@ func (b *builder) keep(entry thread.Entry) {
 	if entry.Totals != nil {
 		b.totals = *entry.Totals
 	}
+}
+
+// begin takes the entry with which a run begins, behind a record that takes back. What
+// begins otherwise than with input takes up the run before it, and what that was asked
+// stays: see [loaded.findOpening], which reads the same.
+func (b *builder) begin(entry *thread.Entry) {
+	if m := entry.Message; m != nil && m.IsInput() {
+		b.opening, b.openedAt = m, b.seq
+	}
+	b.open = false
 }
 
 // stand notes where a turn or a failed inference stands in a pool. A failed one is not

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,11 +16,12 @@ import (
 // process follows from the log: the thread goes on with the member that said its last
 // turn, as long as that one's prompt cache is warm, and then with its home; and it counts
 // the switches. Why a member is left, its failures and its circuit, is what this
-// process meets. A step tries each member once, until it has to wait for them all.
+// process meets. A step tries each member once, until it has to wait for them all; those
+// that failed for good it does not try again.
 
 // reasonOpen is why a member is left whose circuit is open; other reasons are kinds of
 // failures.
-const reasonOpen = "circuit_open"
+const reasonOpen model.ErrorKind = "circuit_open"
 
 // choice is a step's choice of a member.
 type choice struct {
@@ -34,7 +34,13 @@ type choice struct {
 	paused   int                 // so many of them before its last pause for want of another
 }
 
-type leftMember struct{ id, reason string }
+// leftMember is a member that the step has left, and why.
+type leftMember struct {
+	member *agent.BoundModel
+	kind   model.ErrorKind // of its failure, or reasonOpen
+	asked  time.Duration   // its provider asks for such a wait; 0: for none
+	waits  bool            // another call may fare better, behind a wait that is no longer than is waited
+}
 
 // chooseMember finds the member that the step begins with; nil: the agent has one model.
 func (d *draft) chooseMember(number int) *choice {
@@ -88,31 +94,60 @@ func (c *choice) failed() *thread.Member {
 	return c.stands(c.stood)
 }
 
-// has reports whether the step has left the member since it had to pause.
-func (c *choice) has(id string) bool {
-	return slices.ContainsFunc(c.left[c.paused:], func(l leftMember) bool { return l.id == id })
+// has reports whether the step has left the member since it had to pause, or before for
+// good.
+func (c *choice) has(m *agent.BoundModel) bool {
+	for i := range c.left {
+		if l := &c.left[i]; l.member == m && (i >= c.paused || !l.waits) {
+			return true
+		}
+	}
+	return false
+}
+
+// switchedOut reports whether the pool has switched as often as it may.
+func (c *choice) switchedOut() bool {
+	most := c.rules.MaxSwitches
+	return most > 0 && c.switches >= most
 }
 
 // nextMember is who takes the place of the one that is asked; nil: nobody is left, or the
 // pool has switched as often as it may.
 func (t *turnBuilder) nextMember() *agent.BoundModel {
 	c := t.pool
-	if most := c.rules.MaxSwitches; most > 0 && c.switches >= most {
+	if c.switchedOut() {
 		return nil
 	}
 	for _, m := range c.order {
-		if m != t.draft.model && !c.has(m.ID) && t.draft.closedFor(m, m.Name) == 0 {
+		if m != t.draft.model && !c.has(m) && t.draft.closedFor(m, m.Name) == 0 {
 			return m
 		}
 	}
 	return nil
 }
 
+// memberToWaitFor is the member that the step goes back to behind a pause, where the one
+// that is asked has failed for good: of those that it has left since the last pause, and
+// that may fare better, the first whose provider asks for the shortest wait. nil: there is
+// none, or the pool has switched as often as it may.
+func (t *turnBuilder) memberToWaitFor() (back *leftMember) {
+	c := t.pool
+	if c.switchedOut() {
+		return nil
+	}
+	for i := c.paused; i < len(c.left); i++ {
+		if l := &c.left[i]; l.waits && l.member != t.draft.model && (back == nil || l.asked < back.asked) {
+			back = l
+		}
+	}
+	return back
+}
+
 // soonest is when the first circuit of the pool lets a call through, if all that the pool
 // may still turn to refuse them; else that of the member which is asked, for so long.
 func (t *turnBuilder) soonest(wait time.Duration) time.Duration {
 	c := t.pool
-	if most := c.rules.MaxSwitches; most > 0 && c.switches >= most {
+	if c.switchedOut() {
 		return wait
 	}
 	for _, m := range c.order {
@@ -134,14 +169,16 @@ func (t *turnBuilder) leaves(err error, kind model.ErrorKind, asked time.Duratio
 
 // leave turns to another member, which goes on where the turn stands. What it costs is
 // the member's own from here on.
-func (t *turnBuilder) leave(ctx context.Context, next *agent.BoundModel, reason string) {
+func (t *turnBuilder) leave(ctx context.Context, next *agent.BoundModel, reason model.ErrorKind, cause error) {
 	d, c := t.draft, t.pool
-	from := d.model
-	c.left = append(c.left, leftMember{from.ID, reason})
+	from, left := d.model, leftMember{member: d.model, kind: reason}
+	_, left.asked = classify(cause)
+	left.waits = waits(cause, left.asked)
+	c.left = append(c.left, left)
 	c.switches++
 	d.model, d.framed = next, true // which has kept nothing of the request's beginning
 	d.warn(ctx, "run goes on with another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
-	d.events.emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: reason, Failed: int(t.failed)})
+	d.events.emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: string(reason), Failed: int(t.failed)})
 }
 
 // goneError is a pool of which no member is left.
@@ -162,15 +199,15 @@ func (t *turnBuilder) gone(cause error, kind model.ErrorKind) error {
 	}
 	last := map[string]string{t.draft.model.ID: string(kind)}
 	for _, l := range t.pool.left {
-		if l.id != t.draft.model.ID {
-			last[l.id] = l.reason
+		if l.member != t.draft.model {
+			last[l.member.ID] = string(l.kind)
 		}
 	}
 	var reasons []string
 	for _, m := range t.pool.order {
 		reason := last[m.ID]
 		if reason == "" && t.draft.closedFor(m, m.Name) > 0 {
-			reason = reasonOpen
+			reason = string(reasonOpen)
 		}
 		if reason != "" {
 			reasons = append(reasons, m.ID+": "+reason)

@@ -277,6 +277,11 @@ func always(err error) vendor {
 	return vendor{calls: [][]model.Delta{{}}, fails: fails}
 }
 
+// atFirst is a vendor whose first call fails.
+func atFirst(err error) vendor {
+	return vendor{calls: [][]model.Delta{{}, thought("e")}, fails: map[int]error{1: err}}
+}
+
 func answers(text string) vendor { return vendor{calls: [][]model.Delta{thought(text)}} }
 
 func TestWhenARunLeavesAMember(t *testing.T) {
@@ -313,8 +318,18 @@ func TestWhenARunLeavesAMember(t *testing.T) {
 		{name: "nor is one that ends a run elsewhere", east: always(busy(model.KindRateLimited, time.Hour)), west: answers("w"), spare: answers("s"),
 			calls: "east west", end: fmt.Sprintf(natural, 1, "w")},
 		{name: "the step's calls are those of all members", east: always(limited), west: answers("w"), spare: answers("s"), retries: new(0), calls: "east", end: failed},
-		{name: "nobody is left", east: always(limited), west: always(denied), spare: always(quota), rules: agent.PoolSwitch{OnPermanent: new(true)}, retries: new(9),
-			calls: "east west spare", end: gone(0, "m-east: rate_limited, m-west: unauthorized, m-spare: quota")},
+		{name: "nobody is left", east: always(quota), west: always(denied), spare: always(quota), rules: agent.PoolSwitch{OnPermanent: new(true)}, retries: new(9),
+			calls: "east west spare", end: gone(0, "m-east: quota, m-west: unauthorized, m-spare: quota")},
+		{name: "those who failed for good are not asked again", east: always(limited), west: always(denied), spare: always(quota), rules: agent.PoolSwitch{OnPermanent: new(true)}, retries: new(4),
+			calls: "east west spare east east", end: gone(0, "m-east: rate_limited, m-west: unauthorized, m-spare: quota"), took: 200 * time.Millisecond},
+		{name: "the last fails for good, and the first passes", east: atFirst(busy(model.KindOverloaded, 0)), west: always(denied), spare: always(quota), rules: agent.PoolSwitch{OnPermanent: new(true)},
+			retries: new(9), calls: "east west spare east", end: fmt.Sprintf(natural, 1, "e"), took: 100 * time.Millisecond},
+		{name: "the last asks for too long a wait", east: atFirst(limited), west: always(limited), spare: always(busy(model.KindRateLimited, time.Hour)), retries: new(9),
+			calls: "east west spare east", end: fmt.Sprintf(natural, 1, "e"), took: 100 * time.Millisecond},
+		{name: "of those that pass the one with the shortest wait", east: always(busy(model.KindRateLimited, 2*s)), west: vendor{calls: [][]model.Delta{{}, thought("w")}, fails: map[int]error{1: busy(model.KindRateLimited, s)}},
+			spare: always(quota), retries: new(9), calls: "east west spare west", end: fmt.Sprintf(natural, 1, "w"), took: s},
+		{name: "the pool may not go back", east: always(limited), west: always(limited), spare: always(quota), rules: agent.PoolSwitch{MaxSwitches: 2}, retries: new(9),
+			calls: "east west spare", end: gone(0, "m-east: rate_limited, m-west: rate_limited, m-spare: quota")},
 		{name: "nobody is left for now", east: always(limited), west: always(limited), spare: always(limited), retries: new(3),
 			calls: "east west spare spare", end: gone(0, "m-east: rate_limited, m-west: rate_limited, m-spare: rate_limited"), took: 100 * time.Millisecond},
 		{name: "nobody was left, and then somebody is", east: always(limited), west: vendor{calls: [][]model.Delta{{}, thought("w")}, fails: map[int]error{1: limited}}, spare: always(limited), retries: new(9),

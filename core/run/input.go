@@ -46,6 +46,9 @@ func (d *draft) hear(ctx context.Context) error {
 		d.say(entry.ID, inputs[i].Messages)
 		d.consumed = append(d.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision, Seq: seq})
 	}
+	if len(d.entries) == 0 && d.takesUp() {
+		d.askToGoOn()
+	}
 	return d.adopt(ctx) // of what the input has left: it may have taken a part back
 }
 

@@ -172,9 +172,9 @@ func TestLostClaimHasNoRemedy(t *testing.T) {
 func TestOpeningThatIsNotInTheLogIsNotRead(t *testing.T) {
 	for _, first := range []uint64{0, 8} {
 		p := (&Stepper{store: &snapshots{}}).newMachine(Work{}, nil) // it has no log
-		p.head.Seq, p.record.FirstSeq = 7, first
-		if err := p.readOpening(t.Context()); err != nil || p.opening != nil {
-			t.Errorf("from sequence %d on: %+v, %v; want nothing", first, p.opening, err)
+		p.head.Seq = 7
+		if opening, _, err := p.readOpening(t.Context(), first); err != nil || opening != nil {
+			t.Errorf("from sequence %d on: %+v, %v; want nothing", first, opening, err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ type loaded struct {
 	record       thread.RunRecord
 	recorded     bool           // record is stored
 	input        *thread.Queued // the run's own, of a run that has not begun
-	opening      *core.Message  // the run's first message, when it was read for itself
+	opening      *core.Message  // what the run was asked first, when it was read for itself
 	openedAt     uint64         // its sequence
 	starting     *conversation  // the thread as the run found it, in its first step
 	conversation *conversation
@@ -102,12 +102,14 @@ func (l *loaded) read(ctx context.Context, cached *conversation) error {
 	}
 	var lost, err error
 	group, shared := l.env.Group(ctx)
-	group.Go(func(ctx context.Context) error {
+	group.Go(func(ctx context.Context) (err error) {
 		lost = env.Protect(func() error { return l.recall(ctx) })
 		if lost != nil || cached != nil || l.head.Seq < l.record.FirstSeq+firstTail {
 			return nil
 		}
-		return l.readOpening(ctx) // in a long run the window hardly reaches so far back
+		// In a long run the window hardly reaches so far back.
+		l.opening, l.openedAt, err = l.readOpening(ctx, l.record.FirstSeq)
+		return err
 	})
 	if cached != nil {
 		err = l.catchUp(shared, cached)
@@ -285,15 +287,20 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 	return c, nil
 }
 
-// findOpening gives the conversation the run's first message, when the window
-// begins behind it: a model must know what it was asked.
-func (l *loaded) findOpening(ctx context.Context) error {
+// findOpening gives the conversation what the run was asked first, when the window
+// begins behind it: a model must know what it was asked. A run that takes another up was
+// asked nothing itself, and what the run before it was asked counts, which may have taken
+// one up as well.
+func (l *loaded) findOpening(ctx context.Context) (err error) {
 	c := l.conversation
-	if c.run != l.id || c.opening != nil {
+	if c.opening != nil || c.run != l.id && !l.takesUp() {
 		return l.findFront(ctx)
 	}
-	if l.opening == nil {
-		if err := l.readOpening(ctx); err != nil {
+	for first := l.record.FirstSeq; l.opening == nil && first > 0; {
+		if l.opening, l.openedAt, err = l.readOpening(ctx, first); err == nil && l.opening == nil {
+			first, err = l.runBefore(ctx, first)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -302,6 +309,10 @@ func (l *loaded) findOpening(ctx context.Context) error {
 	l.conversation = &after
 	return l.findFront(ctx)
 }
+
+// takesUp reports whether the run has not begun, and goes on with another: no input of
+// its own begins it.
+func (l *loaded) takesUp() bool { return l.input != nil && len(l.input.Messages) == 0 }
 
 // findFront gives the conversation the message that stands before what the newest turn
 // was shown: what its run was asked, which may be an earlier run than this.
@@ -324,26 +335,46 @@ func (l *loaded) findFront(ctx context.Context) error {
 	return nil
 }
 
-// readOpening reads the run's first message, if it is committed. In a run of one
-// window it is never needed, and in a long one it is one read by its sequence.
-func (l *loaded) readOpening(ctx context.Context) error {
-	first := l.record.FirstSeq
-	if first == 0 { // the record was lost, and made anew without it
-		return nil
-	}
-	for seq := first; seq <= min(first+1, l.head.Seq); seq++ { // a record that takes the log's tail back may come first
+// readOpening reads the message with which a run begins whose first record is at a
+// sequence; nil if it begins with no input, or that is not committed. In a run of one
+// window it is never needed, and in a long one it is one read by its sequence. A record
+// that was lost, and made anew, does not say where its run begins: 0.
+func (l *loaded) readOpening(ctx context.Context, first uint64) (*core.Message, uint64, error) {
+	for seq := first; first > 0 && seq <= min(first+1, l.head.Seq); seq++ {
 		entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, seq, seq)
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
-		if m := entries[0].Message; m != nil {
-			if m.IsInput() { // a run that takes another up was asked nothing
-				l.opening, l.openedAt = m, seq
-			}
-			break
+		if entries[0].Superseded != nil { // it comes before the input
+			continue
 		}
+		if m := entries[0].Message; m != nil && m.IsInput() {
+			return m, seq, nil
+		}
+		break
 	}
-	return nil
+	return nil, 0, nil
+}
+
+// runBefore returns where the run begins that stands before a sequence; 0: there is none,
+// or its record is lost.
+func (l *loaded) runBefore(ctx context.Context, seq uint64) (first uint64, err error) {
+	if seq <= 1 {
+		return 0, nil
+	}
+	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, seq-1, seq-1)
+	if err != nil {
+		return 0, err
+	}
+	stored, ok, err := l.store.Get(ctx, l.Key, store.RunName(entries[0].Run))
+	if err != nil || !ok {
+		return 0, err
+	}
+	record, err := l.records.DecodeRun(stored.Payload)
+	if core.CodeOf(err) == core.CodeCorrupt || record.FirstSeq >= seq {
+		return 0, nil
+	}
+	return record.FirstSeq, err
 }
 
 // learn reads who the run is, and the thread, as far as they can be read: a run

@@ -70,6 +70,11 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 		if next := t.nextMember(); next != nil {
 			return t.goElsewhere(ctx, next, kind, err)
 		}
+		if !waits(err, asked) {
+			if back := t.memberToWaitFor(); back != nil {
+				return t.goBack(ctx, back, kind, err)
+			}
+		}
 	}
 	err = t.gone(err, kind)
 	switch {
@@ -108,8 +113,26 @@ func (t *turnBuilder) goElsewhere(ctx context.Context, next *agent.BoundModel, k
 	if err := t.cutPieces(ctx); err != nil {
 		return err
 	}
-	t.leave(ctx, next, string(kind))
+	t.leave(ctx, next, kind, err)
 	return nil
+}
+
+// goBack waits for a member that was left before, since the one that is asked has failed
+// for good and nobody else is left.
+func (t *turnBuilder) goBack(ctx context.Context, back *leftMember, kind model.ErrorKind, err error) error {
+	d := t.draft
+	wait := max(d.env.Jitter(pause(d.agent.Spec.Retry, back.kind, t.failed)), back.asked, d.closedFor(back.member, back.member.Name))
+	d.warn(ctx, "model call failed for good, and a member of the pool that was left is asked again", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
+	d.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	if !t.stays(wait) {
+		return &modelRetry{wait, t.gone(err, kind)}
+	}
+	if err := t.cutPieces(ctx); err != nil {
+		return err
+	}
+	t.leave(ctx, back.member, kind, err)
+	t.pool.paused = len(t.pool.left)
+	return d.env.Sleep(ctx, wait)
 }
 
 // overflowed goes on behind a request that the provider has refused as too long: once
@@ -194,6 +217,9 @@ func (t *turnBuilder) emitBlock(kind core.BlockType, text string, block int) {
 // passing reports whether another call of the model may fare better. An unknown
 // error is taken for permanent: the same request would fail the same way.
 func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
+
+// waits reports whether a call that failed so is worth the wait for another one.
+func waits(err error, asked time.Duration) bool { return passing(err) && asked <= maxRetryAfter }
 
 // classify returns the kind of a failure and the pause that the provider asks
 // for, 0 for none.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -183,5 +184,134 @@ func inOrder(turns ...[]model.Delta) modelFunc {
 		next := turns[0]
 		turns = turns[1:]
 		return replies(next)(ctx, model.Request{})
+	}
+}
+
+// What a run was asked stays before the conversation when the oldest messages are left
+// out, also in a run that takes it up, and in one that takes that up: in processes that
+// remember the thread, and in those that read it for each step.
+func TestARunThatTakesAnotherUpKeepsWhatThatWasAsked(t *testing.T) {
+	play := func(t *testing.T, cold bool) (outcome, begins []string) {
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			o := options{
+				env: seeded(), context: &agent.ContextWindowPolicy{MaxContextTokens: 6000, MaxOutputTokens: 500, MinRecentMessages: new(2)},
+				model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+					request, _ := json.Marshal(r)
+					outcome, begins = append(outcome, string(request)), append(begins, fmt.Sprint(r.Messages[0].Text(), len(r.Messages)))
+					switch n++; n {
+					case 3, 12:
+						return replies([]model.Delta{{Text: "broken pipe"}})(ctx, model.Request{})
+					case 90:
+						return replies(text("done"))(ctx, model.Request{})
+					}
+					return replies(calls("echo", fmt.Sprintf(`{"text":"%d%s"}`, n, strings.Repeat("b", 2000))))(ctx, model.Request{})
+				}),
+			}
+			w := newWorld(t, o)
+			finish := func() {
+				for w.head(t, key).DueAt != 0 {
+					if cold {
+						w.stepper = w.other(t, o)
+					}
+					w.step(t, key)
+				}
+			}
+			receipt := w.submit(t, key, "the task ", mailbox.ModeQueue)
+			finish()
+			for range 2 {
+				var err error
+				if receipt, err = w.box.TakeUp(t.Context(), key, "", receipt.RunID); err != nil {
+					t.Fatal(err)
+				}
+				finish()
+			}
+			if got, want := w.end(t, key, receipt), `done 78 {"type":"natural_end"} "done"`; got != want {
+				t.Errorf("the run is %s, want %s", got, want)
+			}
+			for seq := uint64(1); seq <= w.head(t, key).Seq; seq++ {
+				outcome = append(outcome, string(w.record(t, store.LogName(seq)).Payload))
+			}
+		})
+		return outcome, begins
+	}
+	warm, begins := play(t, false)
+	want := []string{
+		"the task 1", "the task 3", "the task 5", // which fails
+		"the task 5", "the task 7", "the task 9", "the task 11", "the task 7", "the task 9", "the task 11", "the task 7", "the task 9", // which fails
+		"the task 9", "the task 11", "the task 7", "the task 9", "the task 11", "the task 7", "the task 9", "the task 11",
+	}
+	if diff := cmp.Diff(want, begins[:len(want)]); diff != "" {
+		t.Errorf("first message of each request, and how many there are (-want +got):\n%s", diff)
+	}
+	for i, shown := range begins { // the later ones without the beginning of the log, behind a snapshot of the state
+		if !strings.HasPrefix(shown, "the task ") {
+			t.Errorf("request %d begins with %q", i+1, shown)
+		}
+	}
+	cold, _ := play(t, true)
+	if diff := cmp.Diff(warm, cold); diff != "" {
+		t.Errorf("requests and records (-warm +cold):\n%s", diff)
+	}
+}
+
+// A run that ended behind an answer goes on from a message of the runtime's own: there are
+// providers that refuse a conversation which a model has ended.
+func TestARunThatEndedBehindAnAnswerIsTakenUpWithANote(t *testing.T) {
+	stopped := func(said string, why core.StopReason) []model.Delta {
+		return []model.Delta{say(said), {Type: model.DeltaStop, Stop: why}}
+	}
+	tests := []struct {
+		name    string
+		answers [][]model.Delta
+		shown   string // to the last run
+	}{
+		{
+			name: "of another form", answers: [][]model.Delta{text("[]"), text(`{"a":1}`)},
+			shown: `user: the task | assistant: [] | user: [The answer cannot be used: property "answer": got array, want object. Answer again, in the form that was asked for.]`,
+		},
+		{
+			name: "that was cut off", answers: [][]model.Delta{stopped(`{"a`, core.StopMaxTokens), text(`{"a":1}`)},
+			shown: `user: the task | assistant: {"a | user: [The answer cannot be used: the answer was cut off at the limit of its tokens. Answer again, in the form that was asked for.]`,
+		},
+		{
+			name: "again of another form", answers: [][]model.Delta{text("[]"), text("[1]"), text(`{"a":1}`)},
+			shown: `user: the task | assistant: [] | user: [The answer cannot be used: property "answer": got array, want object. Answer again, in the form that was asked for.] | assistant: [1] | user: [The answer cannot be used: property "answer": got array, want object. Answer again, in the form that was asked for.]`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var shown []string
+				says := inOrder(tt.answers...)
+				m := modelFunc(func(ctx context.Context, r model.Request) iterator {
+					shown = nil
+					for _, m := range r.Messages {
+						shown = append(shown, string(m.Role)+": "+m.Text())
+					}
+					return says(ctx, r)
+				})
+				form := &model.ResponseFormat{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}
+				w := newWorld(t, options{agents: spec(t, m, agent.Spec{MaxRepairs: new(0), ResponseFormat: form})})
+				receipt := w.submit(t, key, "the task", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				for range len(tt.answers) - 1 {
+					if got := w.end(t, key, receipt); !strings.Contains(got, `"code":"invalid_output"`) {
+						t.Fatalf("the run is %s, want its output to be invalid", got)
+					}
+					var err error
+					if receipt, err = w.box.TakeUp(t.Context(), key, "", receipt.RunID); err != nil {
+						t.Fatal(err)
+					}
+					w.finish(t, key, nil)
+				}
+				if got := strings.Join(shown, " | "); got != tt.shown {
+					t.Errorf("the model was shown %s\nwant %s", got, tt.shown)
+				}
+				if got, want := w.end(t, key, receipt), `done 1 {"type":"natural_end"} "{\"a\":1}"`; got != want {
+					t.Errorf("the run is %s, want %s", got, want)
+				}
+			})
+		})
 	}
 }

@@ -29,21 +29,23 @@ func (d *draft) soFar() window.History {
 	return h
 }
 
-// opened is what the run was asked first, and its sequence; nil where nobody knows, or
-// it was asked nothing.
+// opened is what the run was asked first, and its sequence; nil where nobody knows. A run
+// that takes another up was asked what that was. The entry with which a run begins says
+// which, as in [builder.begin].
 func (d *draft) opened() (*core.Message, uint64) {
-	if c := d.past; c.run == d.id && c.opening != nil {
-		return c.opening, c.openedAt
-	}
 	for i := range d.entries {
+		if d.past.run == d.id { // the run has begun before
+			break
+		}
+		if d.entries[i].Superseded != nil {
+			continue
+		}
 		if m := d.entries[i].Message; m != nil && m.IsInput() {
-			if d.past.run == d.id { // the run has begun before: this is no opening
-				break
-			}
 			return m, d.head.Seq + uint64(i) + 1
 		}
+		break
 	}
-	return nil, 0
+	return d.past.opening, d.past.openedAt
 }
 
 // front is the message that the draft's window shows before the history.

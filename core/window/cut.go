@@ -190,11 +190,15 @@ func (r *Request) front(first int) int {
 }
 
 // begins reports whether a window may begin with a message: with what a person said,
-// or with a turn of the newest run, which its opening stands before, or a note.
+// or with a turn of the newest run, or of one that it takes up, which its opening stands
+// before, or a note.
 func (r *Request) begins(i int) bool {
 	m := &r.History.Messages[i]
 	last := &r.History.Messages[len(r.History.Messages)-1]
-	return m.IsInput() || m.Role == core.RoleAssistant && (m.RunID == r.Run || m.RunID == last.RunID)
+	if m.IsInput() || m.Role != core.RoleAssistant {
+		return m.IsInput()
+	}
+	return m.RunID == r.Run || m.RunID == last.RunID || r.Opening != nil && r.OpenedAt < r.History.sequence(i)
 }
 
 // keeps is the newest message with which a window may begin that has all that is to be

@@ -29,13 +29,13 @@ var poolMutants = []mutant{
 	{
 		Name: "a thread switches as often as it likes",
 		File: "core/run/failover.go",
-		Old:  "	if most := c.rules.MaxSwitches; most > 0 && c.switches >= most {\n		return nil",
-		New:  "	if most := c.rules.MaxSwitches; most < 0 && c.switches >= most {\n		return nil",
+		Old:  "return most > 0 && c.switches >= most",
+		New:  "return most < 0 && c.switches >= most",
 	},
 	{
 		Name: "a member that has refused is asked again",
 		File: "core/run/failover.go",
-		Old:  "m != t.draft.model && !c.has(m.ID) && t",
+		Old:  "m != t.draft.model && !c.has(m) && t",
 		New:  "m != t.draft.model && t",
 	},
 	{
