@@ -229,7 +229,7 @@ func runRoutes() []Route {
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/continue", Name: "continueRun", serve: (*api).continueRun,
-			Text:  "a run that ended with an error goes on at its last commit, as a run of its own; 409 when it ended otherwise or the thread has gone on",
+			Text:  "a run that ended with an error goes on at its last commit, as a run of its own; behind an answer it begins with a message that says what is wrong with that; 409 when it ended otherwise or the thread has gone on",
 			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeConflict, core.CodeBusy}),
 		},
 		{
