@@ -22,8 +22,14 @@ func TestDeploymentPackagesStaySmall(t *testing.T) {
 }
 
 // maxStart is how much longer than its floor, a program that only links the same SDK
-// clients, a function may take from exec to its first request for an event.
-const maxStart = 1.5
+// clients, a function may take from exec to its first request for an event. Stream alone
+// has both the protocols, one of them by its own SDK, and the providers.
+func maxStart(function string) float64 {
+	if function == "stream" {
+		return 1.6
+	}
+	return 1.5
+}
 
 // TestFunctionsStartNearTheFloor starts each twenty times in turn, and up to ten times as
 // often while one seems slow, since a busy machine makes times longer.
@@ -32,13 +38,13 @@ func TestFunctionsStartNearTheFloor(t *testing.T) {
 	var slow []string
 	for range 10 {
 		took.measure(t, targets)
-		slow = slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return took.ratio(name) <= maxStart })
+		slow = slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return took.ratio(name) <= maxStart(name) })
 		if len(slow) == 0 {
 			return
 		}
 	}
 	for _, name := range slow {
-		t.Errorf("%s takes %s to start, the floor %s: %.2f times as long, at most %.2f", name, took.of(name), took.of(floorOf(name)), took.ratio(name), maxStart)
+		t.Errorf("%s takes %s to start, the floor %s: %.2f times as long, at most %.2f", name, took.of(name), took.of(floorOf(name)), took.ratio(name), maxStart(name))
 	}
 }
 
