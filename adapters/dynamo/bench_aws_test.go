@@ -96,13 +96,20 @@ func (b *bench) restart(t testing.TB) {
 func (b *bench) now() time.Time { return noon.Add(time.Duration(b.clock.Load())) }
 
 // env is the system's but for the clock, with the deadlines that go by it, and
-// for sleeps: a test may count them, and else long ones, between looks for a
-// cancel, last until somebody ends them, since the clock stands still.
+// for sleeps: a test may count them, and else long ones, before and between looks for
+// a cancel, last until somebody ends them, since the clock stands still.
 func (b *bench) env() *env.Env {
 	e := env.System()
 	e.Now = b.now
 	e.Deadline = func(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, at.Sub(b.now()))
+	}
+	after := e.After
+	e.After = func(d time.Duration, f func()) (stop func() bool) {
+		if d >= time.Second {
+			return func() bool { return true }
+		}
+		return after(d, f)
 	}
 	sleep := e.Sleep
 	e.Sleep = func(ctx context.Context, d time.Duration) error {

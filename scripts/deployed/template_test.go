@@ -147,6 +147,10 @@ func (d *deployment) makeTables(tb testing.TB, client *dynamodb.Client) {
 		_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
 			TableName: &name, BillingMode: p.BillingMode, KeySchema: p.KeySchema, AttributeDefinitions: p.AttributeDefinitions, GlobalSecondaryIndexes: p.GlobalSecondaryIndexes,
 		})
+		var exists *types.ResourceInUseException
+		if errors.As(err, &exists) { // made by a try whose answer was lost: no other stack has the name
+			err = nil
+		}
 		if err == nil && p.TimeToLiveSpecification != nil {
 			_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &name, TimeToLiveSpecification: p.TimeToLiveSpecification})
 		}

@@ -61,12 +61,19 @@ func configSchema(table string) *dynamodb.CreateTableInput {
 }
 
 // Create makes a table of threads as template.yaml deploys it, waits until it
-// serves, a minute at most, and turns its time to live on. A table that exists is
-// kept as it is.
+// serves, a minute at most, and turns its time to live on. A table that exists keeps its
+// keys and indexes; time to live is turned on where it is off, for the table may be one
+// whose making was cut short.
 func Create(ctx context.Context, client *dynamodb.Client, table string) error {
-	made, err := ensure(ctx, client, schema(table))
-	if err != nil || !made {
+	if err := ensure(ctx, client, schema(table)); err != nil {
 		return err
+	}
+	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(table)})
+	if err != nil {
+		return fmt.Errorf("describe time to live of table %s: %w", table, err)
+	}
+	if d := out.TimeToLiveDescription; d != nil && (d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
+		return nil // DynamoDB refuses to turn it on again
 	}
 	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName:               aws.String(table),
@@ -81,26 +88,23 @@ func Create(ctx context.Context, client *dynamodb.Client, table string) error {
 // CreateConfig makes a table of profiles and configuration snapshots in the
 // same way.
 func CreateConfig(ctx context.Context, client *dynamodb.Client, table string) error {
-	_, err := ensure(ctx, client, configSchema(table))
-	return err
+	return ensure(ctx, client, configSchema(table))
 }
 
-// ensure makes a table and waits until it serves; made is false when it exists.
-func ensure(ctx context.Context, client *dynamodb.Client, input *dynamodb.CreateTableInput) (made bool, err error) {
+// ensure makes a table, unless it exists, and waits until it serves. That it exists may be
+// the answer to a second try of our own, after the first one's was lost.
+func ensure(ctx context.Context, client *dynamodb.Client, input *dynamodb.CreateTableInput) error {
 	table := *input.TableName
-	_, err = client.CreateTable(ctx, input)
+	_, err := client.CreateTable(ctx, input)
 	var exists *types.ResourceInUseException
-	if errors.As(err, &exists) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("create table %s: %w", table, err)
+	if err != nil && !errors.As(err, &exists) {
+		return fmt.Errorf("create table %s: %w", table, err)
 	}
 	ready := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
 		o.MinDelay, o.MaxDelay = 100*time.Millisecond, time.Second
 	})
 	if err := ready.Wait(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)}, time.Minute); err != nil {
-		return false, fmt.Errorf("wait for table %s: %w", table, err)
+		return fmt.Errorf("wait for table %s: %w", table, err)
 	}
-	return true, nil
+	return nil
 }
