@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -276,9 +277,20 @@ func (k *bookkeeper) streamed(t *testing.T, f *cost.Figures) {
 	}
 	f.Work[cost.Chat] = median(all)
 	k.provider.slowly(true)
-	k.measure(t, talk)
+	f.Live = most(func() float64 {
+		k.measure(t, talk)
+		return k.meter.Units()["event"].Write / (2 * slowSeconds)
+	})
 	k.provider.slowly(false)
-	f.Live = float64(int(k.meter.Units()["event"].Write/(2*slowSeconds) + 0.5))
+}
+
+// most is how many units a second cost, as a whole number. Both kinds of them are one
+// every 500 ms; a busy machine makes them fewer, and then they are measured again.
+func most(measure func() float64) (units float64) {
+	for tries := 0; tries < 3 && units < 2; tries++ {
+		units = max(units, math.Round(measure()))
+	}
+	return units
 }
 
 // settled waits until the last invocation is reported: a response may end before.
@@ -306,12 +318,15 @@ func (k *bookkeeper) followed(t *testing.T, f *cost.Figures) {
 	}
 	defer response.Body.Close()
 	time.Sleep(time.Second) // it settles
-	before := k.meter.Total()
-	time.Sleep(seconds * time.Second)
-	after := k.meter.Total()
-	if f.Look = float64(int((after.Read-before.Read)/seconds + 0.5)); after.Write != before.Write {
-		t.Errorf("a stream that waits wrote %v units", after.Write-before.Write)
-	}
+	f.Look = most(func() float64 {
+		before := k.meter.Total()
+		time.Sleep(seconds * time.Second)
+		after := k.meter.Total()
+		if after.Write != before.Write {
+			t.Errorf("a stream that waits wrote %v units", after.Write-before.Write)
+		}
+		return (after.Read - before.Read) / seconds
+	})
 	k.poll(t)
 	k.poll(t)
 	_, _ = io.Copy(io.Discard, response.Body)
