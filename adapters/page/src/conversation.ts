@@ -274,7 +274,9 @@ export class Conversation {
     const shown = new Set<string>();
     const results = new Map(this.messages.value.flatMap((m) => (m.tool_result ? [[`${m.run_id} ${m.tool_result.call_id}`, m] as const] : [])));
     const opens = opener(this.messages.value, active);
+    const read = new Set(this.messages.value.filter((m) => !m.pending).map((m) => m.id));
     for (const m of [...this.messages.value, ...this.sent.value]) {
+      if (m.pending && read.has(m.id)) continue; // it is said again, and shown where it was until it is read again
       if (m.role === 'user') {
         const waits = m.pending && !opens(m);
         (waits ? later : items).push({ kind: 'said', message: waits ? m : { ...m, pending: false } });

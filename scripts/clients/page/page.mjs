@@ -200,6 +200,31 @@ const scenarios = {
     assert.equal(await log(page).getByRole('article', { name: 'You' }).count(), 1);
     assert.equal(await log(page).getByRole('button', { name: 'Edit' }).count(), 1);
   }),
+  'a question that is said again is shown once': on(async (page) => {
+    await say(page, 'hello');
+    await log(page).getByText('You said: hello', { exact: true }).waitFor();
+    let again = true;
+    await page.route(/\/messages\?/, async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      const asked = body.messages.find((m) => m.role === 'user');
+      if (again) body.messages.unshift({ ...asked, pending: true });
+      await route.fulfill({ response, json: body });
+    });
+    await page.reload();
+    await log(page).getByText('You said: hello', { exact: true }).waitFor();
+    assert.equal(await log(page).getByRole('article', { name: 'You' }).count(), 1);
+    await log(page).getByRole('button', { name: 'Edit' }).click();
+    await log(page).getByRole('textbox').fill('not hello');
+    again = false;
+    const read = page.waitForResponse(/\/messages\?/);
+    const composer = page.getByRole('textbox', { name: 'Message', exact: true }).last();
+    await composer.fill('more');
+    await composer.press('Enter');
+    await read;
+    await log(page).getByText('You said: more', { exact: true }).waitFor();
+    assert.equal(await log(page).getByRole('textbox').inputValue(), 'not hello');
+  }),
   'what another tab has put in its place is not shown': on(async (page) => {
     await say(page, 'echo: one');
     await log(page).getByText('Echo: one', { exact: true }).waitFor();
