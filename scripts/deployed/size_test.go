@@ -22,29 +22,31 @@ func TestDeploymentPackagesStaySmall(t *testing.T) {
 }
 
 // maxStart is how much longer than its floor, a program that only links the same SDK
-// clients, a function may take from exec to its first request for an event. Stream alone
-// has both the protocols, one of them by its own SDK, and the providers.
-func maxStart(function string) float64 {
-	if function == "stream" {
-		return 1.6
-	}
-	return 1.5
-}
+// clients, a function may take from exec to its first request for an event.
+const maxStart = 1.5
 
-// TestFunctionsStartNearTheFloor starts each twenty times in turn, and up to ten times as
-// often while one seems slow, since a busy machine makes times longer.
+// TestFunctionsStartNearTheFloor starts each twenty times in turn, and again, up to ten
+// times, until each has once started as it should beside its floor: the machine has phases
+// in which one takes longer and the other does not.
 func TestFunctionsStartNearTheFloor(t *testing.T) {
-	targets, took := slices.Concat(floors, functions), starts{}
-	var slow []string
+	slow, least := functions, map[string]float64{}
 	for range 10 {
-		took.measure(t, targets)
-		slow = slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return took.ratio(name) <= maxStart(name) })
+		took := starts{}
+		took.measure(t, slices.Concat(floors, slow))
+		slow = slices.DeleteFunc(slices.Clone(slow), func(name string) bool {
+			ratio := took.ratio(name)
+			t.Logf("%s takes %s to start, its floor %s: %.2f times as long", name, took.of(name), took.of(floorOf(name)), ratio)
+			if least[name] == 0 || ratio < least[name] {
+				least[name] = ratio
+			}
+			return ratio <= maxStart
+		})
 		if len(slow) == 0 {
 			return
 		}
 	}
 	for _, name := range slow {
-		t.Errorf("%s takes %s to start, the floor %s: %.2f times as long, at most %.2f", name, took.of(name), took.of(floorOf(name)), took.ratio(name), maxStart(name))
+		t.Errorf("%s takes %.2f times as long to start as its floor, at most %.2f", name, least[name], maxStart)
 	}
 }
 
