@@ -21,6 +21,7 @@ export const on = (f, options, allowed) => async () => {
     await page.screenshot({ path: `${pictures}/failed.png` }).catch(() => {});
     throw e;
   } finally {
+    await page.unrouteAll({ behavior: 'ignoreErrors' }); // of requests that the end cuts off
     await context.close();
   }
 };
