@@ -57,7 +57,8 @@ export async function begin(body: unknown, key: string): Promise<RunRecord> {
         if (!record && e.run_id) {
           record = recordOf(e.run_id);
           accepted(record);
-          if (record.last) throw new Error('known'); // the same request again: its record has its own reader
+          // It is the same request again, or was found among the open runs: it has its own reader.
+          if (record.last || following.has(record.id)) throw new Error('known');
           record.connection.value = 'open';
           following.set(record.id, { stop, end: whole });
         }
@@ -71,8 +72,10 @@ export async function begin(body: unknown, key: string): Promise<RunRecord> {
         // a lost connection: the rest comes by following
       }
       if (!record) return failed(new Unreachable('the stream ended before the run began'));
-      if (following.get(record.id)?.stop === stop) following.delete(record.id);
-      record.connection.value = 'none';
+      if (following.get(record.id)?.stop === stop) {
+        following.delete(record.id);
+        record.connection.value = 'none';
+      }
       if (!ended(record) && !stop.signal.aborted) await follow(record);
       done();
     })();

@@ -51,18 +51,20 @@ const nowhere = (page, text) => page.waitForFunction((text) => ![...document.que
 
 // hold keeps the next response to what a pattern matches, whole, until it is released.
 async function hold(page, pattern) {
-  let came, release, given;
+  let came, release, given, kept;
   const there = new Promise((done) => (came = done));
   const released = new Promise((done) => (release = done));
   const end = new Promise((done) => (given = done));
   const keep = async (route) => {
+    if (kept) return route.fallback();
+    kept = true;
     const response = await route.fetch();
     came();
     await released;
     await route.fulfill({ response });
     given();
   };
-  await page.route(pattern, keep, { times: 1 });
+  await page.route(pattern, keep); // to the end: without any route left, those that are held go on by themselves
   return {
     there,
     async release() {
@@ -186,6 +188,21 @@ const scenarios = {
       assert.ok(!(await page.evaluate(() => window.appeared)), `Echo: ${text} was shown again`);
       assert.match(await page.getByRole('contentinfo').innerText(), /1 step\b/, 'the newest run is the one that is shown');
     }
+  }),
+  'a run that is found before its request is answered is read once': on(async (page) => {
+    await say(page, 'hello');
+    await log(page).getByText('You said: hello', { exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Events' }).click();
+    const begun = await hold(page, /\/v1\/runs$/);
+    const found = await hold(page, /\/events\/stream$/);
+    await say(page, 'approve: ship it');
+    await begun.there;
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await found.there;
+    await begun.release();
+    await found.release();
+    await log(page).getByRole('region', { name: 'Waiting: danger' }).waitFor();
+    assert.equal(await page.getByRole('tabpanel').getByText('run_start', { exact: true }).count(), 1);
   }),
   'what the runtime says to a model is no person’s': on(async (page) => {
     await say(page, 'hello');
