@@ -50,7 +50,7 @@ export function TicketCard({ waiting, onDecided }: { waiting: Waiting; onDecided
   };
   const question = waiting.message || (waiting.client ? `${waiting.tool} waits for its answer.` : `May the agent use the tool ${waiting.tool}?`);
   return (
-    <section class="ticket" aria-label={`Waiting: ${waiting.tool}`} tabIndex={-1} data-ticket={waiting.suspension}>
+    <section class="ticket" role="group" aria-label={`Waiting: ${waiting.tool}`} tabIndex={-1} data-ticket={waiting.suspension}>
       <p class="ticket-title">
         <Icon name="hand" /> <strong>{question}</strong>
       </p>

@@ -8,7 +8,7 @@ export const keyboard = (on) => ({
     await page.waitForFunction(() => document.activeElement?.id === 'composer');
     await page.keyboard.type('approve: by keys');
     await key('Enter');
-    const ticket = page.getByRole('log').getByRole('region', { name: 'Waiting: danger' });
+    const ticket = page.getByRole('log').getByRole('group', { name: 'Waiting: danger' });
     await ticket.waitFor();
     await key('a'); // in the composer, where it is a letter and no answer
     assert.equal(await page.locator('#composer').inputValue(), 'a');

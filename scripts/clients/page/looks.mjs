@@ -25,7 +25,7 @@ export function looks(browser, url, pictures) {
       await page.goto(`${url}/#/t/${await thread}`);
       await page.getByText('May the agent use the tool danger?').waitFor();
       await look('chat');
-      const ticket = page.getByRole('log').getByRole('region', { name: 'Waiting: danger' });
+      const ticket = page.getByRole('log').getByRole('group', { name: 'Waiting: danger' });
       await ticket.getByRole('button', { name: 'Deny…' }).click();
       await look('deny');
       await ticket.getByRole('button', { name: 'Back' }).click();

@@ -32,7 +32,7 @@ const turn = (page) => log(page).getByRole('article', { name: 'Agent' }).last();
 
 async function approving(page, text) {
   await say(page, `approve: ${text}`);
-  const ticket = log(page).getByRole('region', { name: 'Waiting: danger' });
+  const ticket = log(page).getByRole('group', { name: 'Waiting: danger' });
   await ticket.waitFor();
   assert.match(await ticket.innerText(), new RegExp(text));
   return ticket;
@@ -109,7 +109,7 @@ const scenarios = {
   }),
   'an answer is given': on(async (page) => {
     await say(page, 'ask: your name?');
-    const ticket = log(page).getByRole('region', { name: 'Waiting: ask_user' });
+    const ticket = log(page).getByRole('group', { name: 'Waiting: ask_user' });
     await ticket.getByLabel('Answer').fill('Ann');
     await ticket.getByRole('button', { name: 'Answer' }).click();
     await log(page).getByText('The answer is: Ann').waitFor();
@@ -201,7 +201,7 @@ const scenarios = {
     await found.there;
     await begun.release();
     await found.release();
-    await log(page).getByRole('region', { name: 'Waiting: danger' }).waitFor();
+    await log(page).getByRole('group', { name: 'Waiting: danger' }).waitFor();
     assert.equal(await page.getByRole('tabpanel').getByText('run_start', { exact: true }).count(), 1);
   }),
   'what the runtime says to a model is no person’s': on(async (page) => {
@@ -284,7 +284,7 @@ const scenarios = {
   'calls that wait are answered in one place': on(async (page) => {
     await approving(page, 'from the list');
     await page.getByRole('link', { name: /^Waiting/ }).click();
-    const ticket = page.getByRole('main').getByRole('region', { name: 'Waiting: danger' }).filter({ hasText: 'from the list' });
+    const ticket = page.getByRole('main').getByRole('group', { name: 'Waiting: danger' }).filter({ hasText: 'from the list' });
     await ticket.getByRole('button', { name: 'Approve' }).click();
     await ticket.waitFor({ state: 'detached' });
     await page.goBack();
