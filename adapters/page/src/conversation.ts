@@ -85,7 +85,8 @@ export class Conversation {
     this.settled = complete;
     const newest = page.messages.reverse();
     const had = this.messages.value;
-    const joint = newest.length ? had.findIndex((m) => m.id === newest[0].id) : -1;
+    // What waits to be read stands behind what it takes the place of: it joins nothing.
+    const joint = page.next_cursor === null ? 0 : had.findIndex((m) => m.id === newest[0].id && !m.pending);
     if (joint > 0) this.messages.value = [...had.slice(0, joint), ...newest];
     else {
       this.messages.value = newest;

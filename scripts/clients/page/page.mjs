@@ -164,10 +164,18 @@ const scenarios = {
     await instead(page, 'echo: one', 'echo: two');
     await log(page).getByText('Echo: two', { exact: true }).waitFor();
     await nowhere(page, 'Echo: one');
+    const waits = page.waitForResponse(async (r) => /\/messages\?/.test(r.url()) && (await r.json()).messages.some((m) => m.pending));
+    await instead(page, 'echo: two', 'slow: 30');
+    await waits; // the list has both until the run has committed
+    await log(page).getByText(words(30), { exact: true }).waitFor();
+    await nowhere(page, 'echo: two');
+    await nowhere(page, 'Echo: two');
+    await instead(page, 'slow: 30', 'echo: three');
+    await log(page).getByText('Echo: three', { exact: true }).waitFor();
     const before = page.url();
     await log(page).getByRole('button', { name: 'Fork' }).click();
     await page.waitForFunction((u) => location.href !== u, before);
-    await log(page).getByText('Echo: two', { exact: true }).waitFor();
+    await log(page).getByText('Echo: three', { exact: true }).waitFor();
   }),
   'an answer that comes late changes nothing': on(async (page) => {
     for (const [late, text] of [[/\/messages\?/, 'one'], [/\/v1\/runs$/, 'two']]) {
