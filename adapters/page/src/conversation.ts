@@ -40,6 +40,7 @@ export class Conversation {
   private reads = { asked: 0, taken: 0 }; // of the messages
   private runs = { asked: 0, taken: 0 }; // that a person has begun
   private settled = ''; // the run that was complete when the messages were read
+  private instead = new Map<string, string>(); // what a person says otherwise: the new message to the one before it
 
   // An empty id is a thread that begins with its first message.
   constructor(readonly id: string, readonly fresh: boolean) {
@@ -177,6 +178,7 @@ export class Conversation {
     if (agent) body.agentId = agent;
     if (replace) {
       body.replace_message = replace;
+      this.instead.set(message.id, replace);
       await this.start({ ...body, threadId: this.id });
       return;
     }
@@ -273,10 +275,11 @@ export class Conversation {
     const items: Item[] = [];
     const later: Item[] = [];
     const shown = new Set<string>();
-    const results = new Map(this.messages.value.flatMap((m) => (m.tool_result ? [[`${m.run_id} ${m.tool_result.call_id}`, m] as const] : [])));
     const opens = opener(this.messages.value, active);
-    const read = new Set(this.messages.value.filter((m) => !m.pending).map((m) => m.id));
-    for (const m of [...this.messages.value, ...this.sent.value]) {
+    const messages = standing(this.messages.value, this.messages.value.filter((m) => m.pending && opens(m)), this.instead);
+    const results = new Map(messages.flatMap((m) => (m.tool_result ? [[`${m.run_id} ${m.tool_result.call_id}`, m] as const] : [])));
+    const read = new Set(messages.filter((m) => !m.pending).map((m) => m.id));
+    for (const m of [...messages, ...this.sent.value]) {
       if (m.pending && read.has(m.id)) continue; // it is said again, and shown where it was until it is read again
       if (m.role === 'user') {
         const waits = m.pending && !opens(m);
@@ -303,6 +306,15 @@ export class Conversation {
 function opener(messages: Message[], active: RunRecord | undefined): (m: Message) => boolean {
   const first = messages.find((m) => m.run_id !== undefined && m.run_id === active?.id);
   return (m) => first?.pending === true && m.run_id === first.run_id && m.created_at === first.created_at;
+}
+
+// standing leaves out what the input that opens a run takes back: the message that it says
+// again or that it stands instead of, and all that was said behind that. The log has it
+// until the run has committed.
+function standing(messages: Message[], opening: Message[], instead: Map<string, string>): Message[] {
+  const gone = new Set(opening.flatMap((m) => [m.id, instead.get(m.id)]));
+  const cut = messages.findIndex((m) => !m.pending && gone.has(m.id));
+  return cut < 0 ? messages : messages.filter((m, i) => i < cut || m.pending);
 }
 
 // isVoid says that a step came to nothing that could be shown: the run failed in it.

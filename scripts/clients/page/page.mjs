@@ -47,7 +47,8 @@ async function instead(page, said, text) {
   await log(page).getByRole('button', { name: 'Send instead' }).click();
 }
 
-const nowhere = (page, text) => page.waitForFunction((text) => ![...document.querySelectorAll('[role=log] *')].some((e) => e.textContent === text), text);
+// nowhere waits until none of some texts is in sight.
+const nowhere = (page, ...texts) => page.waitForFunction((texts) => ![...document.querySelectorAll('[role=log] *')].some((e) => texts.includes(e.textContent)), texts);
 
 // hold keeps the next response to what a pattern matches, whole, until it is released.
 async function hold(page, pattern) {
@@ -164,14 +165,18 @@ const scenarios = {
     await instead(page, 'echo: one', 'echo: two');
     await log(page).getByText('Echo: two', { exact: true }).waitFor();
     await nowhere(page, 'Echo: one');
-    const waits = page.waitForResponse(async (r) => /\/messages\?/.test(r.url()) && (await r.json()).messages.some((m) => m.pending));
-    await instead(page, 'echo: two', 'slow: 30');
-    await waits; // the list has both until the run has committed
-    await log(page).getByText(words(30), { exact: true }).waitFor();
-    await nowhere(page, 'echo: two');
-    await nowhere(page, 'Echo: two');
-    await instead(page, 'slow: 30', 'echo: three');
+    await instead(page, 'echo: two', 'slow: 40');
+    await log(page).getByText('slow: 40', { exact: true }).waitFor();
+    await nowhere(page, 'echo: two', 'Echo: two', words(40)); // though the host has both until the run has committed
+    await log(page).getByText(words(40), { exact: true }).waitFor();
+    await log(page).getByRole('button', { name: 'Again' }).click();
+    await nowhere(page, words(40));
+    await log(page).getByText(words(40), { exact: true }).waitFor();
+    await nowhere(page, 'echo: two', 'Echo: two');
+    assert.equal(await log(page).getByText('slow: 40', { exact: true }).count(), 1);
+    await instead(page, 'slow: 40', 'echo: three');
     await log(page).getByText('Echo: three', { exact: true }).waitFor();
+    await nowhere(page, words(40));
     const before = page.url();
     await log(page).getByRole('button', { name: 'Fork' }).click();
     await page.waitForFunction((u) => location.href !== u, before);
