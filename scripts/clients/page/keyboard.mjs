@@ -42,14 +42,14 @@ export const keyboard = (on) => ({
     await key('4');
     assert.equal(await page.getByRole('tab', { name: 'Events' }).getAttribute('aria-selected'), 'true');
     await key('1', ']', ']');
-    assert.match(page.url(), /step=2/);
+    await page.waitForURL(/step=2/);
     await key('[');
-    assert.match(page.url(), /step=1/);
+    await page.waitForURL(/step=1/);
     await page.getByRole('treegrid').locator('[tabindex="0"]').focus();
     await key('ArrowDown');
-    assert.match(page.url(), /step=1&call=model/);
+    await page.waitForURL(/step=1&call=model/);
     await key('y');
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), page.url());
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()) === location.href);
     await key('F6');
     await page.waitForFunction(() => document.activeElement.closest('[data-pane="threads"]')); // from the last pane to the first
     await key('/');

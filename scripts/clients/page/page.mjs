@@ -81,7 +81,7 @@ const scenarios = {
     await say(page, 'parallel: a, b');
     await log(page).getByText('Echo: a, b', { exact: true }).waitFor();
     assert.equal(await log(page).locator('details.call').count(), 2);
-    assert.match(page.url(), /#\/t\/[0-9a-f-]+$/);
+    await page.waitForURL(/#\/t\/[0-9a-f-]+$/);
     await page.getByRole('treegrid').getByRole('row', { name: /Step 2/ }).waitFor();
     assert.equal(await page.getByRole('treegrid').getByRole('row').count(), 7, 'a run, two steps, two calls of the model and two of the tool');
   }),
