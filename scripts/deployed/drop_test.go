@@ -41,13 +41,17 @@ func TestADroppedStreamGoesOnInAnotherProcess(t *testing.T) {
 				group.Go(func(context.Context) error {
 					turns <- struct{}{}
 					defer func() { <-turns }()
-					thread, offset := fmt.Sprintf("%s-%d", p.name(), i), 1+len(unbroken)*i/offsets
-					had := p.ask(t, thread, offset)
-					rest := p.comeBack(t, thread, had)
-					if got := p.text(t, p.join(had, rest)); got != words {
-						return fmt.Errorf("dropped at byte %d: %q\n%s\nand then\n%s", offset, got, had, rest)
+					for again := range 3 { // the run is soon over: whoever comes late has its text in one piece
+						thread, offset := fmt.Sprintf("%s-%d-%d", p.name(), i, again), 1+len(unbroken)*i/offsets
+						had := p.ask(t, thread, offset)
+						rest := p.comeBack(t, thread, had)
+						if got := p.text(t, p.join(had, rest)); got != words {
+							return fmt.Errorf("dropped at byte %d: %q\n%s\nand then\n%s", offset, got, had, rest)
+						}
+						if live[i] = strings.Count(rest, "delta\":") > 1; live[i] || i >= offsets/2 {
+							break
+						}
 					}
-					live[i] = strings.Count(rest, "delta\":") > 1
 					return nil
 				})
 			}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -130,4 +131,25 @@ func (r *recorder) all() []string {
 	r.Lock()
 	defer r.Unlock()
 	return slices.Sorted(maps.Keys(r.calls))
+}
+
+// inTurn is an endpoint of DynamoDB that lets one write through at a time. DynamoDB looks at
+// a condition and stores in one step; moto lets another write in between.
+func inTurn(tb testing.TB) string {
+	tb.Helper()
+	to, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var turn sync.Mutex
+	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(to); p.Out.Host = p.In.Host }}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if target := q.Header.Get("X-Amz-Target"); strings.HasSuffix(target, ".PutItem") || strings.HasSuffix(target, ".UpdateItem") {
+			turn.Lock()
+			defer turn.Unlock()
+		}
+		proxy.ServeHTTP(w, q)
+	}))
+	tb.Cleanup(server.Close)
+	return server.URL
 }

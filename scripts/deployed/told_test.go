@@ -32,7 +32,7 @@ func (w *world) stepUntil(t *testing.T, what string, is func() bool) {
 func (w *world) loseHints(t *testing.T) {
 	t.Helper()
 	for range 20 {
-		if visible, delayed := w.waiting(t); visible+delayed == "00" {
+		if !w.anyLeft(t) {
 			return
 		}
 		messages, err := w.queue.Receive(t.Context(), 10, time.Second)

@@ -27,7 +27,8 @@ func (w *world) triggered(t *testing.T, triggers string) host.Function {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w.function("trigger", build(t, "scripts/deployed/trigger", ""), 30*time.Second, "REVEILLE_TRIGGERS="+file, "WEBHOOK_SECRET=secret")
+	return w.function("trigger", build(t, "scripts/deployed/trigger", ""), 30*time.Second, "REVEILLE_TRIGGERS="+file, "WEBHOOK_SECRET=secret",
+		"AWS_ENDPOINT_URL_DYNAMODB="+inTurn(t)) // an event comes twice at once
 }
 
 func sampleEvent(t *testing.T, name string) []byte {
