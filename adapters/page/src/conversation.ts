@@ -119,6 +119,7 @@ export class Conversation {
     if (run) return this.watch(recordOf(run.run_id), run);
     if (this.active.value?.complete === false) await follow(this.active.value);
     if (grown) await this.refresh();
+    if (taken === this.runs.taken && !this.closed) this.watchNewest();
     if (info.queued) setTimeout(() => void this.quietly(() => this.sync()), 500); // it opens in a moment
   }
 
@@ -126,6 +127,13 @@ export class Conversation {
   private async readLatest(): Promise<void> {
     const last = this.messages.value.findLast((m) => m.run_id)?.run_id;
     if (last) this.latest.value = await get<Run>(`v1/runs/${last}`);
+  }
+
+  // watchNewest follows a run that has begun and ended between two looks: what it said is
+  // among the messages, how it ended is not. The ids of runs begin with their time.
+  private watchNewest(): void {
+    const last = this.messages.value.findLast((m) => m.run_id && !m.pending)?.run_id;
+    if (last && last > (this.active.value?.id ?? this.latest.value?.run_id ?? last)) this.watch(recordOf(last));
   }
 
   // watch follows a run to its end, and what comes after it.

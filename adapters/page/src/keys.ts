@@ -39,6 +39,7 @@ const writing = (e: KeyboardEvent) =>
 const focus = (selector: string) => document.querySelector<HTMLElement>(selector)?.focus();
 
 let pending = ''; // a g that waits for its second letter
+let forget = 0;
 
 // listen installs the keys. stop ends the open run.
 export function listen(stop: () => void): () => void {
@@ -76,7 +77,8 @@ function letter(key: string): boolean {
   switch (key) {
     case 'g':
       pending = 'g';
-      setTimeout(() => (pending = ''), 1500);
+      clearTimeout(forget);
+      forget = window.setTimeout(() => (pending = ''), 1500);
       return true;
     case '?':
       overlay.value = 'help';

@@ -6,7 +6,8 @@ import { chromium } from 'playwright-core';
 export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 
 // watched opens a page in a context of its own. Its faults are what its console called an
-// error, uncaught errors, and violations of the content security policy.
+// error, uncaught errors, and violations of the content security policy. quiet waits until
+// the page has read what it asks for.
 export async function watched(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 800 }, locale: 'en-GB', timezoneId: 'UTC', ...options });
   const faults = [];
@@ -19,7 +20,16 @@ export async function watched(browser, options = {}) {
   page.setDefaultTimeout(20_000); // the machine has other things to do
   page.on('console', (m) => m.type() === 'error' && faults.push(`console: ${m.text()} ${m.location().url}`));
   page.on('pageerror', (e) => faults.push(`error: ${e.stack}`));
-  return { context, page, faults };
+  const asked = new Set();
+  page.on('request', (r) => asked.add(r));
+  for (const end of ['requestfinished', 'requestfailed']) page.on(end, (r) => asked.delete(r));
+  const quiet = async () => {
+    for (let looks = 0, still = 0; looks < 200 && still < 4; looks++) {
+      await page.waitForTimeout(50);
+      still = asked.size ? 0 : still + 1;
+    }
+  };
+  return { context, page, faults, quiet };
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -34,6 +44,7 @@ export async function audit(page) {
     for (const n of r.nodes) {
       const again = await page.evaluate(async (selector) => {
         const e = document.querySelector(selector);
+        if (!e) return { violations: [], incomplete: [] }; // it was drawn anew meanwhile
         e.scrollIntoView({ block: 'center', behavior: 'instant' });
         return window.axe.run(e, { resultTypes: ['violations', 'incomplete'], runOnly: { type: 'rule', values: ['color-contrast'] } });
       }, String(n.target));

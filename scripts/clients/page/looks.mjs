@@ -11,7 +11,7 @@ export function looks(browser, url, pictures) {
   const scenarios = {};
   for (const [theme, options] of Object.entries(themes)) {
     scenarios[`every view, ${theme}`] = async () => {
-      const { context, page, faults } = await watched(browser, options);
+      const { context, page, faults, quiet } = await watched(browser, options);
       const found = [];
       const look = async (name) => {
         await page.screenshot({ path: `${pictures}/${theme}-${name}.png` });
@@ -31,12 +31,12 @@ export function looks(browser, url, pictures) {
       await ticket.getByRole('button', { name: 'Back' }).click();
       await page.getByRole('log').locator('details.call summary').first().click();
       await look('call');
-      await panes(page, theme, look);
+      await panes(page, theme, quiet, look);
       // Of the runs a few: axe cannot judge what scrolls when its middle is out of sight.
       for (const view of ['waiting', 'runs?status=failed', 'agents/demo']) {
         await page.goto(`${url}/#/${view}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
-        await page.waitForTimeout(200); // its list
+        await quiet(); // its list
         await look(/^\w+/.exec(view)[0]);
       }
       await page.getByRole('main').getByText('Says a text back.').click();
@@ -75,15 +75,15 @@ async function talk(page) {
   await log.getByText('Done: ship it').waitFor();
   await say(page, 'approve: release 4.2 of the billing service');
   await page.getByText('May the agent use the tool danger?').waitFor();
-  return /#\/t\/([^/?]+)/.exec(page.url())[1];
+  return /#\/t\/([^/?]+)/.exec(await page.evaluate(() => location.hash))[1];
 }
 
 // panes looks at the five sides of a run.
-async function panes(page, theme, look) {
+async function panes(page, theme, quiet, look) {
   if (theme === 'narrow') await page.getByRole('navigation', { name: 'Panes' }).getByRole('button', { name: 'Run' }).click();
   for (const tab of ['Timeline', 'State', 'As sent', 'Events', 'Use it']) {
     await page.getByRole('tab', { name: tab }).click();
-    await page.waitForTimeout(200); // what it reads
+    await quiet();
     await look(`run-${tab.toLowerCase().replace(' ', '-')}`);
   }
   if (theme !== 'narrow') return;
