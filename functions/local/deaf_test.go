@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,20 +27,28 @@ import (
 // that it is not healthy any more.
 func TestDeafToolIsLeftBehind(t *testing.T) {
 	t.Parallel()
+	undisturbed(t, 3, func() error { return leavesDeaf(t) })
+}
+
+// leavesDeaf cancels 16 runs at once; the error is that the slowest one's end was late.
+func leavesDeaf(t *testing.T) error {
+	t.Helper()
 	here := place{data: "memory", keys: filepath.Join(t.TempDir(), "keys")}
 	l := here.start(t, "", 1)
 	if err := l.expect(http.MethodGet, "/health", http.StatusOK, `{"status":"healthy"}`); err != nil {
 		t.Error(err)
 	}
-	cancelled := make(chan error, 16)
-	for i := range cap(cancelled) {
-		go func() { cancelled <- here.cancelDeaf(l, fmt.Sprint("t", i)) }()
+	took := make([]time.Duration, 16)
+	var runs sync.WaitGroup
+	for i := range took {
+		runs.Go(func() {
+			var err error
+			if took[i], err = here.cancelDeaf(l, fmt.Sprint("t", i)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	for range cap(cancelled) {
-		if err := <-cancelled; err != nil {
-			t.Error(err)
-		}
-	}
+	runs.Wait()
 	for _, path := range []string{"/health"} {
 		if err := l.expect(http.MethodGet, path, http.StatusServiceUnavailable,
 			`{"status":"unhealthy","reason":"16 tools do not end when they are told to, and still run; fewer than 16 are allowed"}`); err != nil {
@@ -55,15 +65,19 @@ func TestDeafToolIsLeftBehind(t *testing.T) {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
 	l.stop(t)
+	if slowest := slices.Max(took); slowest > 5*time.Second {
+		return fmt.Errorf("a stream ended %s after the cancel, want at most 5 s", slowest)
+	}
+	return nil
 }
 
 // cancelDeaf streams a run whose tool ignores its context, cancels it when the
-// tool runs, and waits for its end.
-func (p place) cancelDeaf(l *process, thread string) error {
+// tool runs, and waits for its end, which came so long after the cancel.
+func (p place) cancelDeaf(l *process, thread string) (took time.Duration, err error) {
 	response, err := client.Post(l.url+"/v1/runs", "application/json",
 		strings.NewReader(fmt.Sprintf(`{"threadId":%q,"messages":[{"role":"user","content":"call: deaf"}]}`, thread)))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer response.Body.Close()
 	var cancelled time.Time
@@ -74,25 +88,25 @@ func (p place) cancelDeaf(l *process, thread string) error {
 			continue
 		}
 		if err := json.Unmarshal([]byte(data), &last); err != nil {
-			return err
+			return 0, err
 		}
 		if last.Type != core.EventInferenceComplete {
 			continue
 		}
 		if err := p.runs(last.RunID); err != nil {
-			return err
+			return 0, err
 		}
 		cancelled = time.Now()
 		if err := l.expect(http.MethodPost, "/v1/threads/"+thread+"/cancel", http.StatusAccepted,
 			fmt.Sprintf(`{"status":"cancel_requested","thread_id":%q}`, thread)); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	took := time.Since(cancelled)
-	if last.Termination == nil || *last.Termination != (core.Termination{Type: core.TerminationCancelled}) || took > 5*time.Second {
-		return fmt.Errorf("the stream of %s ended %s after the cancel with %+v, want the cancelled run's end within 5 s", thread, took, last)
+	took = time.Since(cancelled)
+	if last.Termination == nil || *last.Termination != (core.Termination{Type: core.TerminationCancelled}) {
+		return 0, fmt.Errorf("the stream of %s ended %s after the cancel with %+v, want the cancelled run's end", thread, took, last)
 	}
-	return l.expect(http.MethodGet, "/v1/threads/"+thread, http.StatusOK,
+	return took, l.expect(http.MethodGet, "/v1/threads/"+thread, http.StatusOK,
 		fmt.Sprintf(`{"thread_id":%q,"agent_id":"demo","active_run":null,"queued":0,"messages":3,"created_at":0,"last_activity":0}`, thread))
 }
 

@@ -19,28 +19,48 @@ import (
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
+// undisturbed measures up to so many times, each time in a fresh place, until a bound is
+// kept: the machine may have other things to do meanwhile, but what breaks the bound by
+// itself does so each time. Whatever else measure checks fails the test at any time.
+func undisturbed(t *testing.T, times int, measure func() (missed error)) {
+	t.Helper()
+	var missed error
+	for range times {
+		if missed = measure(); missed == nil {
+			return
+		}
+		t.Log("missed:", missed)
+	}
+	t.Errorf("missed %d times, the last time: %v", times, missed)
+}
+
 // TestATwoStepRunIsFourTransactions: what one transition makes visible is one
 // write, with one sync. The submission claims, the turn is committed, then the result together
 // with the hand-over, then the last turn together with the end.
 func TestATwoStepRunIsFourTransactions(t *testing.T) {
-	url, h := serveOpenHost(t, filepath.Join(t.TempDir(), "data.db"))
-	for _, tt := range []struct {
-		thread              string
-		transactions, syncs int64
-	}{{"t1", 5, 7}, {"t2", 4, 4}} { // the first run of a process stores its agent, too
-		before := h.file.Stats()
-		_, body := post(t, url+"/v1/ai-sdk/chat", strings.Replace(chat, "t1", tt.thread, 1))
-		if !strings.HasSuffix(body, "data: [DONE]\n\n") {
-			t.Fatal(body)
+	undisturbed(t, 5, func() (missed error) {
+		url, h := serveOpenHost(t, filepath.Join(t.TempDir(), "data.db"))
+		began := time.Now()
+		for _, tt := range []struct {
+			thread string
+			want   bolt.Stats
+		}{{"t1", bolt.Stats{Transactions: 5, Syncs: 7}}, {"t2", bolt.Stats{Transactions: 4, Syncs: 4}}} { // the first run of a process stores its agent, too
+			before := h.file.Stats()
+			_, body := post(t, url+"/v1/ai-sdk/chat", strings.Replace(chat, "t1", tt.thread, 1))
+			if !strings.HasSuffix(body, "data: [DONE]\n\n") {
+				t.Fatal(body)
+			}
+			after := h.file.Stats()
+			if got := (bolt.Stats{Transactions: after.Transactions - before.Transactions, Syncs: after.Syncs - before.Syncs}); got != tt.want {
+				missed = errors.Join(missed, fmt.Errorf("%s: %+v, want %+v", tt.thread, got, tt.want))
+			}
 		}
-		after := h.file.Stats()
-		if got := after.Transactions - before.Transactions; got != tt.transactions {
-			t.Errorf("%s: %d write transactions, want %d", tt.thread, got, tt.transactions)
+		// A step that takes longer than this stores what its model has said so far: the one excuse.
+		if missed != nil && time.Since(began) < 500*time.Millisecond {
+			t.Fatal(missed)
 		}
-		if got := after.Syncs - before.Syncs; got != tt.syncs {
-			t.Errorf("%s: %d syncs, want %d", tt.thread, got, tt.syncs)
-		}
-	}
+		return missed
+	})
 }
 
 // TestAFileThatAnotherHostHasSaysWhatToDo: both may listen at addresses of their own.

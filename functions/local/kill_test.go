@@ -113,7 +113,7 @@ func (l *process) stop(t *testing.T) {
 	}
 }
 
-var client = &http.Client{Timeout: 10 * time.Second}
+var client = &http.Client{Timeout: 30 * time.Second}
 
 // submit posts the input under its idempotency key; it returns the run id, or
 // "" when the host died before it responded.
@@ -230,11 +230,13 @@ func TestKilledRunFinishesAfterRestart(t *testing.T) {
 				at := string(p.point) + "." + string(side)
 				t.Run(fmt.Sprintf("%s_%d", at, count), func(t *testing.T) {
 					t.Parallel()
-					here := place{data: filepath.Join(t.TempDir(), "data.db"), keys: filepath.Join(t.TempDir(), "keys")}
-					first := here.start(t, at, count)
-					run := first.submit(t)
-					first.killed(t)
-					here.recovers(t, run)
+					undisturbed(t, 3, func() error {
+						here := place{data: filepath.Join(t.TempDir(), "data.db"), keys: filepath.Join(t.TempDir(), "keys")}
+						first := here.start(t, at, count)
+						run := first.submit(t)
+						first.killed(t)
+						return here.recovers(t, run)
+					})
 				})
 			}
 		}
@@ -251,12 +253,14 @@ func TestKilledRecoveryIsRecovered(t *testing.T) {
 			at := string(point) + "." + string(side)
 			t.Run(at, func(t *testing.T) {
 				t.Parallel()
-				here := place{data: filepath.Join(t.TempDir(), "data.db"), keys: filepath.Join(t.TempDir(), "keys")}
-				first := here.start(t, "W8.after", 1)
-				run := first.submit(t)
-				first.killed(t)
-				here.start(t, at, 1).killed(t)
-				here.recovers(t, run)
+				undisturbed(t, 3, func() error {
+					here := place{data: filepath.Join(t.TempDir(), "data.db"), keys: filepath.Join(t.TempDir(), "keys")}
+					first := here.start(t, "W8.after", 1)
+					run := first.submit(t)
+					first.killed(t)
+					here.start(t, at, 1).killed(t)
+					return here.recovers(t, run)
+				})
 			})
 		}
 	}
@@ -264,8 +268,8 @@ func TestKilledRecoveryIsRecovered(t *testing.T) {
 
 // recovers starts the host again and checks that nothing was lost or doubled.
 // run is empty when the submission was not acknowledged: then the client tries
-// again, as it would.
-func (p place) recovers(t *testing.T, run string) {
+// again, as it would. The error is late's.
+func (p place) recovers(t *testing.T, run string) error {
 	t.Helper()
 	before, stored := p.executions(t), p.results(t)
 	second := p.start(t, "", 1)
@@ -276,9 +280,7 @@ func (p place) recovers(t *testing.T, run string) {
 		run = second.submit(t)
 	}
 	second.finish(t, run)
-	if took := time.Since(second.listened); took > recovery {
-		t.Errorf("the run finished %s after the host listened, want at most %s", took, recovery)
-	}
+	late := second.late()
 	var got []string
 	for _, m := range second.messages(t, "t1") {
 		got = append(got, string(m.Role)+": "+m.Text())
@@ -289,6 +291,15 @@ func (p place) recovers(t *testing.T, run string) {
 	}
 	second.stop(t)
 	p.ranOnce(t, before, stored, 2)
+	return late
+}
+
+// late, called when the run is over, is the error that it took longer than recovery.
+func (l *process) late() error {
+	if took := time.Since(l.listened); took > recovery {
+		return fmt.Errorf("the run was over %s after the host listened, want at most %s", took, recovery)
+	}
+	return nil
 }
 
 // ranOnce compares what has run with what had run, and was stored, before the

@@ -105,7 +105,6 @@ func TestASecondSignalEndsTheHostAtOnce(t *testing.T) {
 	s := spawnHost(t)
 	stream := open(t, request(t, http.MethodPost, s.url+"/v1/ai-sdk/chat", strings.Replace(chat, "echo: hello", "slow: 100", 1)), `"delta":"w1"`)
 	s.signal(t, syscall.SIGTERM)
-	began := time.Now()
 	// The first signal was heard once the host takes no connection any more.
 	// What knocks sends no request: one would be told of as open.
 	for {
@@ -120,11 +119,8 @@ func TestASecondSignalEndsTheHostAtOnce(t *testing.T) {
 	log := <-s.log
 	err := s.command.Wait()
 	exit, _ := err.(*exec.ExitError)
-	if exit == nil || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+	if exit == nil || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM { // after the first one alone it ends with status 0
 		t.Errorf("the host ended with %v, want by SIGTERM", err)
-	}
-	if took := time.Since(began); took > 3*time.Second { // the first signal waits for 5 s
-		t.Errorf("it took %s", took)
 	}
 	if want := `msg="stopping: 1 run under way, 1 request open; a second signal ends the host at once"`; !strings.Contains(log, want) {
 		t.Errorf("the log says\n%s\nwant in it %s", log, want)

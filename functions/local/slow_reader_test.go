@@ -53,7 +53,7 @@ func TestADeafClientDelaysNobody(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	took := time.Since(began)
-	if t.Logf("the next message got its reply %s after the cancel", took); took > 5*time.Second {
-		t.Error("want at most 5 s")
+	if t.Logf("the next message got its reply %s after the cancel", took); took > 20*time.Second { // a thread that its client held would wait for the 30 s that a write may take
+		t.Error("want at most 20 s")
 	}
 }
