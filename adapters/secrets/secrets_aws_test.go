@@ -3,6 +3,7 @@
 package secrets
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -32,14 +33,16 @@ func TestSecretsOnTheWire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if response, err := s.Target(t.Context(), operation, body); err != nil || response.Status != http.StatusOK {
+		response, err := s.Target(t.Context(), operation, body)
+		exists := bytes.Contains(response.Body, []byte(`ResourceExistsException"`)) // made by a try whose answer was lost: no other test has the name
+		if err != nil || response.Status != http.StatusOK && !exists {
 			t.Fatalf("%s: status %d, %v: %s", operation, response.Status, err, response.Body)
 		}
 	}
 	prefix := fmt.Sprintf("reveille-%d/", time.Now().UnixNano())
 	manager, parameters := r.manager, r.parameters
 	call(manager, "secretsmanager.CreateSecret", map[string]any{"Name": prefix + "acme", "SecretString": `{"key":"key-1"}`})
-	call(parameters, "AmazonSSM.PutParameter", map[string]any{"Name": "/" + prefix + "key", "Type": "SecureString", "Value": "key-3"})
+	call(parameters, "AmazonSSM.PutParameter", map[string]any{"Name": "/" + prefix + "key", "Type": "SecureString", "Value": "key-3", "Overwrite": true})
 
 	ctx := core.WithIdentity(t.Context(), core.Identity{Tenant: "acme"})
 	w := &world{reader: r}

@@ -5,6 +5,7 @@ package sqs_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -44,7 +45,9 @@ func create(t *testing.T, c *awssqs.Client, attributes map[string]string) (*sqs.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := c.DeleteQueue(context.Background(), &awssqs.DeleteQueueInput{QueueUrl: out.QueueUrl}); err != nil {
+		_, err := c.DeleteQueue(context.Background(), &awssqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
+		var gone *types.QueueDoesNotExist
+		if err != nil && !errors.As(err, &gone) { // gone: by a try whose answer was lost
 			t.Error(err)
 		}
 	})
@@ -55,10 +58,11 @@ func hint(thread string) core.WakeUp {
 	return core.WakeUp{Tenant: "acme", Thread: thread, Dispatch: core.ID{1}, Epoch: 1}
 }
 
-// receive long-polls until a message comes.
+// receive long-polls until a message comes: longer than the 30 s for which a receive
+// whose answer was lost hides it from the next one.
 func receive(t *testing.T, q *sqs.Queue) sqs.Message {
 	t.Helper()
-	for range 10 {
+	for range 30 {
 		messages, err := q.Receive(t.Context(), 1, 2*time.Second)
 		if err != nil {
 			t.Fatal(err)
@@ -67,7 +71,7 @@ func receive(t *testing.T, q *sqs.Queue) sqs.Message {
 			return messages[0]
 		}
 	}
-	t.Fatal("no message came in 20 s")
+	t.Fatal("no message came in 60 s")
 	return sqs.Message{}
 }
 
@@ -100,8 +104,8 @@ func TestHintArrivesWithItsTenantAsGroup(t *testing.T) {
 	if diff := cmp.Diff(hint("t1"), decode(t, m)); diff != "" {
 		t.Errorf("hint (-want +got):\n%s", diff)
 	}
-	if m.Group != "acme" || m.Receives != 1 {
-		t.Errorf("group %q, %d receives, want acme and 1", m.Group, m.Receives)
+	if m.Group != "acme" || m.Receives < 1 { // more after a receive whose answer was lost
+		t.Errorf("group %q, %d receives, want acme and at least 1", m.Group, m.Receives)
 	}
 	if err := q.Delete(t.Context(), []string{m.Receipt}); err != nil {
 		t.Fatal(err)
@@ -114,8 +118,16 @@ func TestDelayedHintComesLater(t *testing.T) {
 	if err := q.Wake(t.Context(), hint("t1"), time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if answered := time.Since(start); answered < time.Second {
-		nothing(t, q, "its delay is not over")
+	early, err := q.Receive(t.Context(), 1, 0)
+	answered := time.Since(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(early) > 0 { // rightly, once the delay is over
+		if answered < time.Second {
+			t.Errorf("the hint came after %s, its delay of 1 s was not over", answered)
+		}
+		return
 	}
 	receive(t, q)
 	if waited := time.Since(start); waited < 900*time.Millisecond {
@@ -130,8 +142,8 @@ func TestHintThatIsNotDeletedComesAgain(t *testing.T) {
 	}
 	first := receive(t, q)
 	second := receive(t, q)
-	if second.ID != first.ID || second.Receives != 2 {
-		t.Errorf("second delivery is message %s, received %d times, want message %s, 2 times", second.ID, second.Receives, first.ID)
+	if second.ID != first.ID || second.Receives <= first.Receives {
+		t.Errorf("second delivery is message %s, received %d times, want message %s, more than %d times", second.ID, second.Receives, first.ID, first.Receives)
 	}
 }
 

@@ -35,11 +35,15 @@ func (s *smoke) checkUsage(ctx context.Context, _ string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, settles)
 	defer cancel()
-	for {
-		now, err := s.usage(ctx, s.before.from)
-		if err != nil {
+	var now core.Usage
+	for looked := false; ; looked = true {
+		next, err := s.usage(ctx, s.before.from)
+		switch {
+		case err == nil:
+			now = next
+		case !looked || ctx.Err() == nil:
 			return err
-		}
+		} // else the time was over during this look: what the one before has seen is the result
 		input, output := now.Input-s.before.Input, now.Output-s.before.Output
 		if input >= want.Input && output >= want.Output {
 			return nil

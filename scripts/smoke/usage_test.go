@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/reveille-run/reveille/core"
 )
 
 // What the caller has used must grow by what the runs say that they have.
@@ -19,14 +22,15 @@ func TestUsageHasTheTokensOfTheRuns(t *testing.T) {
 	tests := []struct {
 		name    string
 		reports []string // one after another; the last one stays; none: 404
+		timeout string   // short only where the check must wait until it is over
 		want    string
 	}{
-		{"the tokens of a run", []string{row(1, 1), row(8, 4)}, "usage: ok"},
-		{"more, by others", []string{row(1, 1), row(80, 40)}, "usage: ok"},
-		{"a moment later", []string{row(1, 1), row(1, 1), row(8, 4)}, "usage: ok"},
-		{"no output", []string{row(1, 1), row(8, 3)}, "usage: FAILED: GET /v1/usage has grown by 7 tokens of input and 2 of output, the runs have used 7 and 3"},
-		{"none", nil, "usage: not configured: the deployment records no usage"},
-		{"no report", []string{"[]"}, "usage: FAILED: GET /v1/usage?from="},
+		{"the tokens of a run", []string{row(1, 1), row(8, 4)}, "30s", "usage: ok"},
+		{"more, by others", []string{row(1, 1), row(80, 40)}, "30s", "usage: ok"},
+		{"a moment later", []string{row(1, 1), row(1, 1), row(8, 4)}, "30s", "usage: ok"},
+		{"no output", []string{row(1, 1), row(8, 3)}, "5s", "usage: FAILED: GET /v1/usage has grown by 7 tokens of input and 2 of output, the runs have used 7 and 3"},
+		{"none", nil, "30s", "usage: not configured: the deployment records no usage"},
+		{"no report", []string{"[]"}, "30s", "usage: FAILED: GET /v1/usage?from="},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -46,8 +50,43 @@ func TestUsageHasTheTokensOfTheRuns(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			if report, _ := smokes(t, "-url", server.URL, "-timeout", "3s"); len(report) != 7 || !strings.HasPrefix(report[6], tt.want) {
+			if report, _ := smokes(t, "-url", server.URL, "-timeout", tt.timeout); len(report) != 7 || !strings.HasPrefix(report[6], tt.want) {
 				t.Errorf("report %q, want %q at its end", report, tt.want)
+			}
+		})
+	}
+}
+
+// The time may be over while a look is under way: what the one before has seen is told.
+func TestUsageIsToldWhenTheLastLookIsCutOff(t *testing.T) {
+	t.Parallel() // it waits between two looks
+	for _, tt := range []struct {
+		name     string
+		answered int // looks; the time is over during the next one
+		want     string
+	}{
+		{"the second", 1, "GET /v1/usage has grown by 7 tokens of input and 2 of output, the runs have used 7 and 3"},
+		{"the first", 0, "context canceled"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			looks := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if looks++; looks > tt.answered {
+					cancel()
+					<-r.Context().Done()
+					return
+				}
+				_, _ = io.WriteString(w, `{"rows":[{"runs":1,"tokens":{"input":7,"output":2}}]}`)
+			}))
+			defer server.Close()
+			s := smoke{client: client{
+				url: server.URL, http: server.Client(),
+				identify: func(*http.Request, []byte) error { return nil },
+				used:     map[core.ID]core.Usage{{1}: {Input: 7, Output: 3}},
+			}}
+			if err := s.checkUsage(ctx, ""); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q at its end", err, tt.want)
 			}
 		})
 	}

@@ -116,11 +116,11 @@ func TestInvocationsShareASandbox(t *testing.T) {
 }
 
 func TestFailuresOfAFunction(t *testing.T) {
-	const short = 300 * time.Millisecond
+	t.Parallel() // it waits for a timeout
 	slow := function("event")
-	slow.Name, slow.Timeout = "slow", short
+	slow.Name, slow.Timeout = "slow", 3*time.Second // enough for the invocations that do not hang
 	hang := function("hang")
-	hang.InitTimeout = short
+	hang.InitTimeout = 300 * time.Millisecond
 	h := newHost(t, function("event"), slow, function("exit"), hang)
 	tests := []struct {
 		name, function, event string
@@ -132,7 +132,7 @@ func TestFailuresOfAFunction(t *testing.T) {
 		{"a panic", "event", `{"do":"panic"}`, "string", "as ordered", true},
 		{"an exit", "event", `{"do":"exit"}`, "Runtime.ExitError", "Runtime exited: exit status 3", true},
 		{"a response over 6 MB", "event", `{"do":"large"}`, "Function.ResponseSizeTooLarge", "6291456", true},
-		{"a timeout", "slow", `{"do":"hang"}`, "Sandbox.Timedout", "Task timed out after 0.30 seconds", true},
+		{"a timeout", "slow", `{"do":"hang"}`, "Sandbox.Timedout", "Task timed out after 3.00 seconds", true},
 		{"an exit at start", "exit", `{}`, "Runtime.ExitError", "Runtime exited: exit status 7", false},
 		{"no sign of life at start", "hang", `{}`, "Sandbox.Timedout", "initialisation took more than 300ms", false},
 	}

@@ -115,17 +115,20 @@ func TestStreamArrivesAsItIsWritten(t *testing.T) {
 }
 
 func TestBrokenStreamIsSeenAsBroken(t *testing.T) {
+	t.Parallel() // it waits for a deadline
 	f := function("stream")
-	f.Timeout = time.Second
-	h := newHost(t, f)
+	f.Concurrency = 1 // so that an invocation waits for the sandbox of the one before
+	stuck := function("stream")
+	stuck.Name, stuck.Timeout = "stuck", 6*time.Second // its handler is ended after 3 s, the process after 6 s
+	h := newHost(t, f, stuck)
 	url := serve(t, h, Front{Function: "stream"})
-	tests := []struct{ name, path, want string }{
-		{"a panic", "/panic", "data: 1\n\nevent: error\ndata: {\"error\":\"internal error\",\"code\":\"internal\"}\n\n"},
-		{"a handler that ignores its deadline", "/stuck", "data: 1\n\nevent: error\ndata: {\"error\":\"no response in time\",\"code\":\"unavailable\"}\n\n"},
+	tests := []struct{ name, url, want string }{
+		{"a panic", url + "/panic", "data: 1\n\nevent: error\ndata: {\"error\":\"internal error\",\"code\":\"internal\"}\n\n"},
+		{"a handler that ignores its deadline", serve(t, h, Front{Function: "stuck"}) + "/stuck", "data: 1\n\nevent: error\ndata: {\"error\":\"no response in time\",\"code\":\"unavailable\"}\n\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			response := get(t, url+tt.path)
+			response := get(t, tt.url)
 			body, err := io.ReadAll(response.Body)
 			if response.StatusCode != 200 || string(body) != tt.want || !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("status %d, body %q, error %v", response.StatusCode, body, err)
@@ -147,7 +150,7 @@ func TestBrokenStreamIsSeenAsBroken(t *testing.T) {
 	if response := get(t, url+"/echo/"); response.StatusCode != 201 {
 		t.Errorf("afterwards: status %d", response.StatusCode)
 	}
-	if n := len(h.Starts()); n != 3 { // the panic cost no process
+	if n := len(h.Starts()); n != 3 { // one was stuck; the panic cost no process, the crash one
 		t.Errorf("%d starts, want 3", n)
 	}
 }

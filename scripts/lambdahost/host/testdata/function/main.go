@@ -25,7 +25,9 @@ func main() {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	switch os.Getenv("MODE") {
 	case "stream":
-		lambda.Start(awslambda.Stream(routes(), awslambda.HTTPOptions{Logger: quiet}))
+		// So long that a stuck handler is ended at half of a short timeout: well before the
+		// host kills the process, even where the machine stalls for seconds.
+		lambda.Start(awslambda.Stream(routes(), awslambda.HTTPOptions{Logger: quiet, Reserve: 6 * time.Second}))
 	case "buffered":
 		lambda.Start(awslambda.Buffered(routes(), awslambda.HTTPOptions{Logger: quiet}))
 	case "step":
