@@ -108,15 +108,15 @@ type reconnected struct {
 // its thoughts, and sends the same runId again: to the same server, and to another one
 // after the first was killed.
 func TestAGUIClientReconnects(t *testing.T) {
-	const words = "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20"
+	words := slowWords(60) // six seconds: many times what a machine that stalls takes to lose the connection
 	tests := []struct {
 		name, text string
 		drop       string
 		restarts   bool
 		want       []string
 	}{
-		{"dropped", "slow: 20", "9", false, []string{"user: slow: 20", "assistant: " + words}},
-		{"killed", "slow: 20", "9", true, []string{"user: slow: 20", "assistant: " + words}},
+		{"dropped", "slow: 60", "9", false, []string{"user: slow: 60", "assistant: " + words}},
+		{"killed", "slow: 60", "9", true, []string{"user: slow: 60", "assistant: " + words}},
 		{"thinking", "think: hard", "5", false, []string{"user: think: hard", "reasoning: Thinking about hard", "assistant: I thought about it."}},
 	}
 	program := filepath.Join(t.TempDir(), "dev")
@@ -126,6 +126,7 @@ func TestAGUIClientReconnects(t *testing.T) {
 	for _, test := range tests {
 		for _, client := range aguiClients {
 			t.Run(test.name+" "+client, func(t *testing.T) {
+				t.Parallel()
 				data := filepath.Join(t.TempDir(), "data.db")
 				url, kill := runProgram(t, program, data)
 				var lost, whole reconnected
@@ -162,18 +163,26 @@ func runProgram(t *testing.T, program, data string) (url string, kill func()) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+	log := make(chan string, 1) // the rest of it, when the host has ended
 	kill = sync.OnceFunc(func() {
 		_ = c.Process.Kill()
-		_ = c.Wait()
+		rest := <-log
+		if err := c.Wait(); t.Failed() {
+			t.Logf("the host ended with %v\n%s", err, rest)
+		}
 	})
 	t.Cleanup(kill)
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		if _, rest, ok := strings.Cut(lines.Text(), "msg=listening url="); ok {
 			url, _, _ = strings.Cut(rest, " ")
-			go func() { _, _ = io.Copy(io.Discard, stderr) }()
+			go func() {
+				rest, _ := io.ReadAll(stderr)
+				log <- string(rest)
+			}()
 			return url, kill
 		}
 	}
+	log <- ""
 	t.Fatal("the host ended before it listened")
 	return "", nil
 }

@@ -5,6 +5,7 @@ package local
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -30,10 +31,12 @@ type resumed struct {
 // whole is a client that has it all, once.
 var whole = resumed{
 	Prefix: true, FinishReason: "stop", Roles: []string{"user", "assistant"},
-	Texts: []string{"slow: 12", twelve}, Stored: []string{"slow: 12", twelve},
+	Texts: []string{long, slowWords(80)}, Stored: []string{long, slowWords(80)},
 }
 
-const twelve = "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12"
+// long asks for an answer of eight seconds: whoever loses it after the third word has
+// most of them to come back before it is over, and then there is nothing to resume.
+const long = "slow: 80"
 
 // TestAISDKClientComesBack drops the connection in the middle of an answer.
 func TestAISDKClientComesBack(t *testing.T) {
@@ -42,7 +45,7 @@ func TestAISDKClientComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got resumed
-			if out := node(t, "resume.mjs", url, "slow: 12", name); json.Unmarshal(out, &got) != nil {
+			if out := node(t, "resume.mjs", url, long, name); json.Unmarshal(out, &got) != nil {
 				t.Fatal(string(out))
 			}
 			if diff := cmp.Diff(whole, got); diff != "" {
@@ -53,14 +56,15 @@ func TestAISDKClientComesBack(t *testing.T) {
 }
 
 // TestAISDKClientComesBackToAnotherHost ends the host in the middle of an answer and
-// starts another on its file, at its address, before the client comes back.
+// starts another on its file before the client comes back. The other has an address of its
+// own: that of the first is free for anybody's connection once it has ended.
 func TestAISDKClientComesBackToAnotherHost(t *testing.T) {
 	for _, name := range clients {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data.db")
-			address, stop := serveAt(t, "127.0.0.1:0", data)
-			command := exec.CommandContext(t.Context(), "node", "resume.mjs", "http://"+address, "slow: 12", name, "wait")
+			url, stop := serveUntil(t, data)
+			command := exec.CommandContext(t.Context(), "node", "resume.mjs", url, long, name, "wait")
 			command.Dir, command.Stderr = "../../scripts/clients/aisdk", os.Stderr
 			in, err := command.StdinPipe()
 			if err != nil {
@@ -78,9 +82,9 @@ func TestAISDKClientComesBackToAnotherHost(t *testing.T) {
 				t.Fatalf("the client says %q, want cut", lines.Text())
 			}
 			stop()
-			_, stop = serveAt(t, address, data)
+			url, stop = serveUntil(t, data)
 			defer stop()
-			if _, err := in.Write([]byte("on\n")); err != nil {
+			if _, err := io.WriteString(in, url+"\n"); err != nil {
 				t.Fatal(err)
 			}
 			var got resumed
@@ -97,8 +101,8 @@ func TestAISDKClientComesBackToAnotherHost(t *testing.T) {
 	}
 }
 
-// serveAt serves a host at an address until stop, which ends it as a signal does.
-func serveAt(t *testing.T, address, data string) (at string, stop func()) {
+// serveUntil serves a host until stop, which ends it as a signal does.
+func serveUntil(t *testing.T, data string) (url string, stop func()) {
 	t.Helper()
 	s, err := settings.Read(nil)
 	if err != nil {
@@ -109,13 +113,13 @@ func serveAt(t *testing.T, address, data string) (at string, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: h.handler}
 	go func() { _ = server.Serve(listener) }()
-	return listener.Addr().String(), func() {
+	return "http://" + listener.Addr().String(), func() {
 		_ = server.Close()
 		h.shutDown()
 	}

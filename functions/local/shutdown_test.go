@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -90,11 +91,21 @@ func request(t *testing.T, method, url, body string) *http.Request {
 	return r
 }
 
+// slowWords is what the scripted model says to "slow: n".
+func slowWords(n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprint("w", i+1)
+	}
+	return strings.Join(words, " ")
+}
+
 // A host that is told to stop ends the streams that do not end by themselves,
 // and says why; their runs go on at its next start.
 func TestStoppingHostEndsItsStreams(t *testing.T) {
+	t.Parallel() // it waits most of the time, for a run that must not be over when the host stops
 	const told = `data: {"type":"error","errorText":"the stream ended before the run, which goes on; reconnect to follow it"}`
-	slow := strings.Replace(chat, "echo: hello", "slow: 10", 1)
+	slow := strings.Replace(chat, "echo: hello", "slow: 40", 1)
 	data := filepath.Join(t.TempDir(), "data.db")
 	first := serveUntilStopped(t, data)
 	inline := open(t, request(t, "POST", first.url+"/v1/ai-sdk/chat", slow), `"delta":"w1"`)
@@ -114,7 +125,7 @@ func TestStoppingHostEndsItsStreams(t *testing.T) {
 	if !strings.HasSuffix(again, "data: [DONE]\n\n") {
 		t.Errorf("the next host responds\n%s", again)
 	}
-	want := []string{"user: slow: 10", "assistant: w1 w2 w3 w4 w5 w6 w7 w8 w9 w10"}
+	want := []string{"user: slow: 40", "assistant: " + slowWords(40)}
 	if diff := cmp.Diff(want, said(t, second.url, "t1")); diff != "" {
 		t.Error(diff)
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -32,33 +33,63 @@ func makes(t *testing.T, folder string, arguments ...string) {
 	}
 }
 
-// serving starts a task that serves, which ends with the test, and returns its address.
-func serving(t *testing.T, folder, task string) (url string) {
+// serving starts a task that serves at an address, which ends with the test, and returns
+// the URL at which its host says that it listens.
+func serving(t *testing.T, folder, task, address string) (url string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // the task's port from now on
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
 	command := exec.Command("make", task)
 	command.Dir = folder
 	command.Env = append(os.Environ(), "REVEILLE_ADDR="+address, "REVEILLE_MODEL=scripted")
-	command.Stdout, command.Stderr = &log, &log
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	output, err := command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command.Stdout = command.Stderr
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	log := make(chan string, 1)                                               // all of it, when the task has ended
+	end := func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGTERM) } // the shell, and what it became
 	t.Cleanup(func() {
-		_ = syscall.Kill(-command.Process.Pid, syscall.SIGTERM) // the shell, and what it became
+		end()
+		said := <-log
 		if err := command.Wait(); t.Failed() {
-			t.Logf("make %s: %v\n%s", task, err, log.String())
+			t.Logf("make %s: %v\n%s", task, err, said)
 		}
 	})
-	return "http://" + address
+	late := time.AfterFunc(2*time.Minute, end) // make dev goes on where its host does not
+	defer late.Stop()
+	var said strings.Builder
+	lines := bufio.NewReader(io.TeeReader(output, &said))
+	for line := ""; url == "" && err == nil; {
+		line, err = lines.ReadString('\n')
+		if _, rest, found := strings.Cut(line, "msg=listening url="); found {
+			url = strings.Fields(rest)[0]
+		}
+	}
+	go func() { // a host whose log nobody reads would stop in the middle
+		_, _ = io.Copy(io.Discard, lines)
+		log <- said.String()
+	}()
+	if url == "" {
+		t.Fatalf("make %s has ended, or was ended after two minutes, before its host listened", task)
+	}
+	return url
+}
+
+// freeAddress returns an address that two hosts can have one after the other. It is free
+// now, and maybe not for ever.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
 }
 
 // send sends a request, again while nobody listens, and returns the response.
@@ -106,7 +137,7 @@ func TestAProjectPassesItsTestsAndChats(t *testing.T) {
 	}
 
 	start := time.Now()
-	url := serving(t, folder, "run")
+	url := serving(t, folder, "run", "127.0.0.1:0")
 	got := body(t, send(t, "POST", url+"/v1/ai-sdk/chat", `{"id":"t1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"call: weather {\"city\":\"Oslo\"}"}]}]}`, ""))
 	took := time.Since(start)
 	if !strings.Contains(got, `"output":{"city":"Oslo","sky":"clear"}`) || !strings.HasSuffix(got, "data: [DONE]\n\n") {
@@ -130,7 +161,7 @@ func TestARunGoesOnWhenACodeChangeIsSaved(t *testing.T) {
 	words := min(600, 150+int(40*links(t, folder, file, after).Seconds())) // a host may take 5 s more to stop
 	write(t, file, before)
 	start := time.Now()
-	url := serving(t, folder, "dev")
+	url := serving(t, folder, "dev", freeAddress(t))
 	response := send(t, "POST", url+"/v1/runs", fmt.Sprintf(`{"threadId":"t1","messages":[{"role":"user","content":"slow: %d"}]}`, words), "")
 	lines, err := readUntil(response.Body, "w3")
 	if err != nil {

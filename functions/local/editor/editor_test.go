@@ -170,16 +170,25 @@ func TestAnEditorSpeaksWithTheProgram(t *testing.T) {
 
 // What runs when an editor goes away, the next process goes on with.
 func TestARunOutlivesItsEditor(t *testing.T) {
-	for _, end := range []string{"closed", "signal", "killed"} {
-		t.Run(end, func(t *testing.T) {
+	tests := []struct {
+		end   string
+		words int
+	}{
+		{"signal", 40}, // the response says that the run is not over, which must be so
+		{"closed", 10},
+		{"killed", 10},
+	}
+	for _, test := range tests {
+		t.Run(test.end, func(t *testing.T) {
+			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data.db")
 			h := start(t, data)
 			session := h.opens()
-			h.sends(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"slow: 10"}]}}`, session)
+			h.sends(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"slow: %d"}]}}`, session, test.words)
 			if !h.lines.Scan() || !strings.Contains(h.lines.Text(), "agent_message_chunk") {
 				t.Fatalf("read %q", h.lines.Text())
 			}
-			switch end {
+			switch test.end {
 			case "closed":
 				h.ends()
 			case "signal":
@@ -196,7 +205,11 @@ func TestARunOutlivesItsEditor(t *testing.T) {
 			}
 			h = start(t, data)
 			h.opens()
-			want := "slow: 10|w1 w2 w3 w4 w5 w6 w7 w8 w9 w10|"
+			want := fmt.Sprintf("slow: %d|w1", test.words)
+			for n := range test.words - 1 {
+				want += fmt.Sprint(" w", n+2)
+			}
+			want += "|"
 			for said := ""; said != want; {
 				h.sends(`{"jsonrpc":"2.0","id":3,"method":"session/load","params":{"sessionId":%q,"cwd":"/","mcpServers":[]}}`, session)
 				m, got := h.until()
