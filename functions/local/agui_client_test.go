@@ -108,7 +108,8 @@ type reconnected struct {
 // its thoughts, and sends the same runId again: to the same server, and to another one
 // after the first was killed.
 func TestAGUIClientReconnects(t *testing.T) {
-	words := slowWords(60) // six seconds: many times what a machine that stalls takes to lose the connection
+	t.Parallel()
+	words := slowWords(60) // six seconds: a client that stalls must not have them all when it loses its connection
 	tests := []struct {
 		name, text string
 		drop       string

@@ -40,6 +40,7 @@ const long = "slow: 80"
 
 // TestAISDKClientComesBack drops the connection in the middle of an answer.
 func TestAISDKClientComesBack(t *testing.T) {
+	t.Parallel()
 	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
 	for _, name := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -59,6 +60,7 @@ func TestAISDKClientComesBack(t *testing.T) {
 // starts another on its file before the client comes back. The other has an address of its
 // own: that of the first is free for anybody's connection once it has ended.
 func TestAISDKClientComesBackToAnotherHost(t *testing.T) {
+	t.Parallel()
 	for _, name := range clients {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

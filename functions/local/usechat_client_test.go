@@ -22,11 +22,13 @@ const readmeHost = "http://localhost:3000"
 // TestUseChatClientInABrowser runs README.md's lines of useChat in an app on an origin of
 // its own, which the host allows: with ai 6 and @ai-sdk/react 3, and with ai 7 and 4.
 func TestUseChatClientInABrowser(t *testing.T) {
+	t.Parallel()
 	for name, aliases := range map[string][]string{
 		"ai-6": nil,
 		"ai-7": {"--alias:ai=ai-7", "--alias:@ai-sdk/react=@ai-sdk/react-4"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			folder := t.TempDir()
 			app := httptest.NewServer(http.FileServer(http.Dir(folder)))
 			t.Cleanup(app.Close)
