@@ -76,6 +76,10 @@ BUNDLE := cd adapters/page && NODE_PATH=packages $(GO) tool esbuild src/main.tsx
 page: ## Bundle the page: adapters/page/src and packages to dist
 	$(BUNDLE) --outdir=dist
 
+.PHONY: notice
+notice: ## Write the licences of the code of others to adapters/page/NOTICE
+	$(GO) run ./scripts/notice > .notice && mv .notice adapters/page/NOTICE
+
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./... | grep -v /scripts/) # more at a time than there are processors: some wait for the disk
@@ -232,7 +236,8 @@ destroy: ## Delete what is deployed; tables and payload bucket stay, unless DATA
 # What `sam build` calls, one target for each function.
 build-TriggerFunction:
 	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/trigger
-	cp functions/app/triggers.json $(ARTIFACTS_DIR)/
+	cp functions/app/triggers.json adapters/page/NOTICE $(ARTIFACTS_DIR)/
 
 build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction:
 	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $(@:build-%Function=%) | tr A-Z a-z)
+	cp adapters/page/NOTICE $(ARTIFACTS_DIR)/

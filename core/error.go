@@ -32,6 +32,7 @@ const (
 	CodeClosing       Code = "closing"            // the run was ended; only its closing records may be written
 	CodeStale         Code = "stale"              // an inbox entry changed while the step that read it ran
 	CodeDecided       Code = "decided"            // the ticket was already decided under another decision id
+	CodeChild         Code = "child"              // the ticket waits for a child run, whose end alone decides it
 	CodeSuspect       Code = "suspect"            // the run may take its process down; it must run alone
 	CodeApplied       Code = "applied"            // the commit was applied before; its response was lost
 	CodeSchema        Code = "schema"             // a newer version of the program wrote the record

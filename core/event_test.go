@@ -12,7 +12,7 @@ import (
 // The wire form of each type, with the fields that belong to it.
 func TestWireFormOfEvents(t *testing.T) {
 	const run = `"run_id":"` + positionRunText + `"`
-	ticket := core.Ticket{Suspension: core.Suspension{ID: "s1", Action: "tool:ask"}, Call: core.ToolCall{ID: "c1", Name: "ask", Arguments: []byte("{}")}, Mode: core.ResumeReplay, Kind: core.TicketPerson}
+	ticket := core.Ticket{Suspension: core.Suspension{ID: "s1", Action: "tool:ask"}, CallID: "c1", Tool: "ask", Arguments: []byte("{}"), Mode: core.ResumeReplay, Kind: core.TicketPerson}
 	tests := []struct {
 		event core.Event
 		want  string
@@ -41,7 +41,7 @@ func TestWireFormOfEvents(t *testing.T) {
 		{core.Event{Type: core.EventInferenceComplete, Model: "m", Usage: &core.Usage{Input: 7, Output: 3}, StopReason: core.StopEndTurn, Duration: 1200},
 			`{"event_type":"inference_complete","model":"m","usage":{"input":7,"output":3},"stop_reason":"end_turn","duration_ms":1200}`},
 		{core.Event{Type: core.EventToolCallSuspended, CallID: "c1", Name: "ask", Ticket: &ticket},
-			`{"event_type":"tool_call_suspended","id":"c1","name":"ask","ticket":{"suspension":{"id":"s1","action":"tool:ask"},"pending":{"id":"c1","name":"ask","arguments":{}},"resume_mode":"replay_tool_call","kind":"person"}}`},
+			`{"event_type":"tool_call_suspended","id":"c1","name":"ask","ticket":{"tool_call_id":"c1","tool_name":"ask","arguments":{},"suspension_id":"s1","action":"tool:ask","resume_mode":"replay_tool_call","kind":"person"}}`},
 		{core.Event{Type: core.EventToolCallResumed, CallID: "c1", Name: "ask", DecisionID: "d1", Action: core.DecisionResume},
 			`{"event_type":"tool_call_resumed","id":"c1","name":"ask","decision_id":"d1","action":"resume"}`},
 		{core.Event{Type: core.EventToolCallDone, MessageID: "r.2.0", CallID: "c1", Name: "ask", Result: []byte(`{"error":"no"}`), IsError: true, Outcome: core.CallFailed, Status: string(core.ResultDenied), Duration: 5},

@@ -45,7 +45,7 @@ func FuzzMessage(f *testing.F) {
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"event_type":"text_delta","step":1,"message_id":"m","delta":"x"}`))
 	f.Add([]byte(`{"event_type":"tool_call_done","id":"c","name":"echo","result":{"text":"x"},"status":"ok"}`))
-	f.Add([]byte(`{"event_type":"tool_call_suspended","id":"c","ticket":{"suspension":{"id":"s","action":"a"},"pending":{"id":"c","name":"n","arguments":{}},"resume_mode":"replay_tool_call","kind":"person"}}`))
+	f.Add([]byte(`{"event_type":"tool_call_suspended","id":"c","ticket":{"tool_call_id":"c","tool_name":"n","arguments":{},"suspension_id":"s","action":"a","resume_mode":"replay_tool_call","kind":"person"}}`))
 	f.Add([]byte(`{"event_type":"run_finish","run_id":"00000000-0000-7000-8000-000000000001","termination":{"type":"natural_end"}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var e core.Event

@@ -189,6 +189,9 @@ type WakeUp struct {
 	// Sweep: the sweep sent it. Such a hint never sends itself again, since the
 	// next sweep does.
 	Sweep bool `json:"sweep,omitempty"`
+	// Followed is until when somebody in another process follows the dispatch's run, unix
+	// milliseconds; 0: nobody is known to.
+	Followed int64 `json:"followed,omitempty"`
 }
 
 // Key returns the thread that the hint names.

@@ -2,9 +2,12 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"reflect"
 	"sync"
 )
 
@@ -17,12 +20,40 @@ func DecodeStrict(data []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
-		return err
+		return DecodeError(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errSeveralValues
 	}
 	return nil
+}
+
+// DecodeError returns the error of a decoder of JSON without the names of Go types, which
+// mean nothing to a client: a value of the wrong type is named by its field and the type
+// that it has. Other errors stay as they are.
+func DecodeError(err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%s is a JSON %s, want %s", cmp.Or(wrong.Field, "the value"), wrong.Value, wanted(wrong.Type.Kind()))
+}
+
+// wanted is the JSON that a kind of Go value is decoded from.
+func wanted(kind reflect.Kind) string {
+	switch kind {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "a whole number that fits"
 }
 
 // EncodeJSON is json.Marshal without the escaping of <, > and &: what a model

@@ -33,7 +33,7 @@ const (
 
 // Suspension is what a call waits for, as those read it who decide.
 type Suspension struct {
-	ID         string          `json:"id"`                   // see [CheckName]; names the ticket on its thread
+	ID         string          `json:"suspension_id"`        // see [CheckName]; names the ticket on its thread
 	Action     string          `json:"action"`               // what is asked for: "tool:PermissionConfirm", "tool:ask_user"
 	Message    string          `json:"message,omitempty"`    // for people
 	Parameters json.RawMessage `json:"parameters,omitempty"` // what the action is about
@@ -55,15 +55,20 @@ type TicketRequest struct {
 	Timeout time.Duration
 }
 
-// Ticket is a suspended tool call that waits for a decision, as those who decide
-// read it. A thread.Ticket is its place in the head: numbers and hashes only.
+// Ticket is a suspended tool call that waits for a decision, as approvers read it. Its
+// JSON is flat, and its names are the same in runs, events, approvals, announcements
+// and the other protocols. A thread.Ticket is its place in the head: numbers and hashes
+// only.
 type Ticket struct {
-	Suspension Suspension `json:"suspension"`
-	Call       ToolCall   `json:"pending"` // as the model made it
-	Mode       ResumeMode `json:"resume_mode"`
-	Kind       TicketKind `json:"kind"`
-	Deadline   int64      `json:"deadline,omitempty"` // unix milliseconds; 0: none
-	Decision   *Decision  `json:"decision,omitempty"` // accepted, and not read by the run yet; in what readers are given, never stored
+	CallID    string          `json:"tool_call_id"`
+	Tool      string          `json:"tool_name"`
+	Arguments json.RawMessage `json:"arguments"` // as in a [ToolCall]
+	Suspension
+	Mode      ResumeMode `json:"resume_mode"`
+	Kind      TicketKind `json:"kind"`
+	CreatedAt int64      `json:"created_at,omitempty"` // unix milliseconds, by the clock that the gate or tool that asked was shown
+	Deadline  int64      `json:"expires_at,omitempty"` // unix milliseconds; 0: never
+	Decision  *Decision  `json:"decision,omitempty"`   // accepted, and not read by the run yet; only set by reads of a run
 }
 
 // DecisionAction says what a decision does with its call.

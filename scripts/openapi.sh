@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Holds the OpenAPI document against its specification, and the local host against the
-# document: requests that nobody thought of (SEED, EXAMPLES for each operation) bring no
-# 500 and no answer that it does not have.
+# Holds the OpenAPI document against its specification, makes clients of it and uses a
+# local host with them (openapi/clients.sh), and holds the host against the document:
+# random requests (SEED, EXAMPLES for each operation) bring no 500 and no response that
+# it does not have.
 #
 # Left out of schemathesis are checks that tell what is right here for wrong:
 #   - positive_data_acceptance: a cursor, a position or a moment in the next year is no
 #     schema's to tell.
-#   - unsupported_method: the local host refuses, before any route, what a page of another
-#     site could send. A Go test holds the methods against the document, and so
+#   - unsupported_method: a Go test holds the methods against the document, and so
 #   - allow_header_conformance: one path may be the pattern of another.
 #   - ensure_resource_availability: a thread that was just made has no run.
 set -euo pipefail
@@ -39,10 +39,10 @@ if [ -z "$url" ]; then
 	echo "openapi: the host did not start"
 	exit 1
 fi
+scripts/openapi/clients.sh "$url" "$python"
 cd "$work" # it leaves files where it runs
 SCHEMATHESIS_HOOKS=$hooks "$python" -m schemathesis.cli run "$url/openapi.json" --no-color \
 	--seed "${SEED:-1}" --max-examples "${EXAMPLES:-8}" --generation-database none --request-timeout 20 \
-	--header 'Content-Type: application/json' \
 	--exclude-checks positive_data_acceptance,unsupported_method,allow_header_conformance,ensure_resource_availability --warnings off
 if grep 'level=ERROR' "$work/log"; then
 	echo "openapi: the host has logged errors"

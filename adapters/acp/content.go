@@ -19,7 +19,7 @@ func message(prompt []sdk.ContentBlock) (core.Message, error) {
 		}
 		m.Content = append(m.Content, core.Block{Type: core.BlockText, Text: text})
 	}
-	if strings.TrimSpace(m.Text()) == "" {
+	if core.Blank(m.Text()) {
 		return m, core.Errorf(core.CodeInvalid, "prompt has no text")
 	}
 	return m, nil

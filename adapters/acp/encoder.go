@@ -140,10 +140,10 @@ func (e *encoder) begin(event core.Event) (call, []update) {
 
 // callOf is the call that a ticket is about.
 func (e *encoder) callOf(t core.Ticket) call {
-	if c := e.find(t.Call.ID); c != nil {
+	if c := e.find(t.CallID); c != nil {
 		return *c
 	}
-	return call{id: t.Call.ID, provider: t.Call.ID, name: t.Call.Name}
+	return call{id: t.CallID, provider: t.CallID, name: t.Tool}
 }
 
 func (e *encoder) status(event core.Event, s sdk.ToolCallStatus) []update {

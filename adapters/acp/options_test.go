@@ -16,7 +16,7 @@ import (
 func asks(action, parameters string) core.Ticket {
 	return core.Ticket{
 		Suspension: core.Suspension{ID: "s1", Action: action, Parameters: []byte(parameters)},
-		Call:       core.ToolCall{ID: "c1", Name: "deploy"}, Mode: core.ResumeReplay, Kind: core.TicketPerson,
+		CallID:     "c1", Tool: "deploy", Mode: core.ResumeReplay, Kind: core.TicketPerson,
 	}
 }
 

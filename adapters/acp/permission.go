@@ -92,7 +92,7 @@ func (t *talk) question(ticket core.Ticket) sdk.RequestPermissionRequest {
 		SessionId: sdk.SessionId(t.session), Options: options(ticket),
 		ToolCall: sdk.ToolCallUpdate{
 			ToolCallId: sdk.ToolCallId(call.id), Title: sdk.Ptr(call.name), Kind: sdk.Ptr(sdk.ToolKind(t.encoder.kind(call.name))),
-			Status: sdk.Ptr(sdk.ToolCallStatusPending), RawInput: ticket.Call.Arguments,
+			Status: sdk.Ptr(sdk.ToolCallStatusPending), RawInput: ticket.Arguments,
 			Content: content(cmp.Or(ticket.Suspension.Message, "May the agent use the tool "+call.name+"?")),
 		},
 	}
@@ -122,7 +122,7 @@ func about(ticket core.Ticket) string {
 		Rule string `json:"rule"`
 	}
 	if json.Unmarshal(ticket.Suspension.Parameters, &asked) != nil || asked.Rule == "" {
-		return ticket.Call.Name
+		return ticket.Tool
 	}
 	return core.Excerpt(asked.Rule)
 }

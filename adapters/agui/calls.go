@@ -112,7 +112,7 @@ func (e *Encoder) dropCalls() {
 
 // settle forgets what a call waited for.
 func (e *Encoder) settle(id string) {
-	e.tickets = slices.DeleteFunc(e.tickets, func(t core.Ticket) bool { return t.Call.ID == id })
+	e.tickets = slices.DeleteFunc(e.tickets, func(t core.Ticket) bool { return t.CallID == id })
 }
 
 // callDone tells a call's result. One that the client has given is not told again: it
@@ -152,7 +152,7 @@ func (e *Encoder) waiting() *outcome {
 			o.Type = "interrupt"
 			o.Interrupts = append(o.Interrupts, interruptOf(t))
 		case t.Kind == core.TicketClient: // a child run's end is nobody's to give
-			o.PendingToolCallIDs = append(o.PendingToolCallIDs, t.Call.ID)
+			o.PendingToolCallIDs = append(o.PendingToolCallIDs, t.CallID)
 		}
 	}
 	switch {
@@ -177,7 +177,7 @@ func approves(t core.Ticket) bool {
 
 func interruptOf(t core.Ticket) interrupt {
 	i := interrupt{
-		ID: t.Suspension.ID, Reason: "input_required", Message: t.Suspension.Message, ToolCallID: t.Call.ID,
+		ID: t.Suspension.ID, Reason: "input_required", Message: t.Suspension.Message, ToolCallID: t.CallID,
 		Metadata: map[string]any{"reveille": about{t.Suspension.Action, t.Suspension.Parameters}},
 	}
 	if approves(t) {

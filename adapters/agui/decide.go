@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // asksPerson reports whether the open run waits for a person.
@@ -33,6 +35,14 @@ func (a *asked) interrupts() (ids []string) {
 // a tool message counts only where its call waits; or where the input has nothing else,
 // since it may be the same request again.
 func (a *asked) answers(speaks bool) (all []mailbox.Deciding, err error) {
+	if err := a.refuseChildren(speaks); err != nil {
+		return nil, err
+	}
+	for i, m := range a.in.tail() {
+		if m.Role == "tool" && m.ToolCallID == "" {
+			return nil, core.Errorf(core.CodeInvalid, "messages[%d].toolCallId is required: the id of the call whose result the message is", len(a.in.messages)-len(a.in.tail())+i)
+		}
+	}
 	open, unknown := 0, ""
 	for _, e := range a.in.Resume {
 		d, waits, err := a.resume(e)
@@ -61,6 +71,22 @@ func (a *asked) answers(speaks bool) (all []mailbox.Deciding, err error) {
 		}
 	}
 	return all, nil
+}
+
+// refuseChildren refuses answers to calls that wait for child runs. Beside a new message
+// the tool messages say nothing of them: some clients settle in their history what waits.
+func (a *asked) refuseChildren(speaks bool) error {
+	for _, t := range a.tickets {
+		if t.Kind != core.TicketChild {
+			continue
+		}
+		named := slices.ContainsFunc(a.in.Resume, func(e resumeEntry) bool { return e.InterruptID == t.Suspension.ID })
+		given := slices.ContainsFunc(a.in.given(), func(m inMessage) bool { return m.ToolCallID == t.CallID })
+		if named || given && !speaks {
+			return fmt.Errorf("tool call %q: %w", core.Excerpt(t.CallID), thread.ErrChild)
+		}
+	}
+	return nil
 }
 
 // resume is the decision of an answer. waits is false when no interrupt that is open has
@@ -121,7 +147,7 @@ func (a *asked) results(beside bool) (all []mailbox.Deciding) {
 	var old []mailbox.Deciding
 	for _, m := range a.in.given() {
 		d := mailbox.Deciding{Target: m.ToolCallID, Decision: resultOf(m)}
-		waits := slices.ContainsFunc(a.tickets, func(t core.Ticket) bool { return t.Call.ID == m.ToolCallID && t.Kind == core.TicketClient })
+		waits := slices.ContainsFunc(a.tickets, func(t core.Ticket) bool { return t.CallID == m.ToolCallID && t.Kind == core.TicketClient })
 		if waits {
 			d.Run = a.info.ActiveRun
 			all = append(all, d)
@@ -165,11 +191,11 @@ func (a *asked) decide(all []mailbox.Deciding, s mailbox.Submission) error {
 	}
 	return a.serve(a.resumed(), func(l runtime.Listener) error {
 		listener := &heard{Listener: l}
-		_, err := a.Runtime.StreamDecisions(a.r.Context(), a.id, a.thread, all, listener)
+		accepted, err := a.Runtime.StreamDecisions(a.r.Context(), a.id, a.thread, all, listener)
 		if err == nil || listener.any {
 			return hide(err)
 		}
-		return a.explain(err, l)
+		return a.explain(a.missing(all[min(len(accepted), len(all)-1)].Target, hide(err)), l)
 	})
 }
 
@@ -180,7 +206,7 @@ func (a *asked) resumed() Response {
 	to := Response{}
 	begin := len(a.in.messages) - len(a.in.tail())
 	for i, m := range a.in.messages {
-		waits := slices.IndexFunc(a.tickets, func(t core.Ticket) bool { return t.Call.ID == m.ToolCallID })
+		waits := slices.IndexFunc(a.tickets, func(t core.Ticket) bool { return t.CallID == m.ToolCallID })
 		switch {
 		case i < begin || m.Role != "tool":
 		case waits >= 0 && a.tickets[waits].ByPerson():
@@ -206,10 +232,35 @@ func (h *heard) Emit(e core.Event) error {
 	return h.Listener.Emit(e)
 }
 
+// missing makes the error of an answer to nothing say what waits, if anything does. The
+// thread is one that the caller may read, or does not exist.
+func (a *asked) missing(target string, err error) error {
+	if core.CodeOf(err) != core.CodeNotFound {
+		return err
+	}
+	var waiting []string
+	for _, t := range a.tickets {
+		switch t.Kind {
+		case core.TicketClient:
+			waiting = append(waiting, "tool call "+strconv.Quote(t.CallID))
+		case core.TicketChild: // no client's to answer
+		default:
+			waiting = append(waiting, "interrupt "+strconv.Quote(t.Suspension.ID))
+		}
+	}
+	what := "no call of thread " + strconv.Quote(a.thread) + " waits: send a user message first"
+	switch {
+	case a.info.ID == "":
+		what = "thread " + strconv.Quote(a.thread) + " does not exist: send a user message first"
+	case len(waiting) > 0:
+		what = "thread " + strconv.Quote(a.thread) + " waits for an answer to " + strings.Join(waiting, ", ")
+	}
+	return core.Errorf(core.CodeNotFound, "%q does not wait for an answer; %s", core.Excerpt(target), what)
+}
+
 // explain tells a client of an answer that was refused, as the protocol wants it; what
 // is not the client's doing stays an error.
 func (a *asked) explain(err error, l runtime.Listener) error {
-	err = hide(err)
 	switch p := protocol.Public(err); p.Code {
 	case core.CodeNotFound, core.CodeDecided, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge:
 		t := &core.Termination{Type: core.TerminationError, Code: string(p.Code), Detail: p.Error}
@@ -225,7 +276,7 @@ func (a *asked) decideFirst(all []mailbox.Deciding, s mailbox.Submission) error 
 	for _, d := range all {
 		var err error
 		if last, err = a.Runtime.DecideThread(a.r.Context(), a.id, a.thread, d); err != nil {
-			return hide(err)
+			return a.missing(d.Target, hide(err))
 		}
 	}
 	if len(s.Messages) == 0 {

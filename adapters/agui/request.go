@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -59,24 +58,16 @@ const maxForwarded = 12 << 10
 // decodeInput reads a request's body. Whether its messages say anything is not judged.
 func decodeInput(body []byte) (in input, err error) {
 	err = json.Unmarshal(body, &in)
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return in, core.Errorf(core.CodeInvalid, "body is not JSON at byte %d: %v", syntax.Offset, err)
-	case errors.As(err, &kind):
-		where := kind.Field
-		if where == "" {
-			where = "the body"
-		}
-		return in, core.Errorf(core.CodeInvalid, "body: %s is a JSON %s, which does not belong there", where, kind.Value)
-	case err != nil:
-		return in, core.Errorf(core.CodeInvalid, "body: %v", err)
+	}
+	if err != nil {
+		return in, core.Errorf(core.CodeInvalid, "body: %w", core.DecodeError(err))
 	}
 	for i, raw := range in.Messages {
 		var m inMessage
 		if err := json.Unmarshal(raw, &m); err != nil {
-			return in, core.Errorf(core.CodeInvalid, "messages[%d]: %v", i, err)
+			return in, core.Errorf(core.CodeInvalid, "messages[%d]: %w", i, core.DecodeError(err))
 		}
 		in.messages = append(in.messages, m)
 	}
@@ -146,7 +137,7 @@ func (in *input) frontend() (*core.Frontend, error) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.TrimSpace(text) != "" {
+		if !core.Blank(text) {
 			f.Context = append(f.Context, core.FrontendContext{Description: "Instructions of the application", Value: text})
 		}
 	}

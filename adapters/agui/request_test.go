@@ -59,7 +59,7 @@ func TestInputsThatAreNoneAreRefused(t *testing.T) {
 		says       string
 	}{
 		{"no JSON", `{"messages":`, core.CodeInvalid, "body is not JSON at byte 12"},
-		{"a list", `[]`, core.CodeInvalid, "the body is a JSON array"},
+		{"a list", `[]`, core.CodeInvalid, "the value is a JSON array"},
 		{"messages no list", `{"messages":{}}`, core.CodeInvalid, "messages is a JSON object"},
 		{"a message no object", `{"messages":["x"]}`, core.CodeInvalid, "messages[0]"},
 		{"a role no text", `{"messages":[{"role":1}]}`, core.CodeInvalid, "messages[0]"},

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // answer is a tool part that a client has changed: a decision on its call.
@@ -75,9 +76,11 @@ func approved(a approval) core.Decision {
 // waits for something else: the output of a call never approves it.
 func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 	for _, t := range tickets {
-		fits := a.approval == approvable(t) && t.Kind != core.TicketChild
-		switch named := t.Suspension.ID == a.Target || t.Call.ID == a.Target; {
+		fits := a.approval == approvable(t)
+		switch named := t.Suspension.ID == a.Target || t.CallID == a.Target; {
 		case t.Decision != nil || !named:
+		case t.Kind == core.TicketChild:
+			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), thread.ErrChild)
 		case fits && (a.approval == (t.Suspension.ID == a.Target)):
 			return true, nil
 		case !fits && approvable(t):
@@ -193,7 +196,7 @@ func take(all []answer, try func([]mailbox.Deciding) (accepted int, err error)) 
 // refused reports whether a decision cannot be taken, whoever tries.
 func refused(err error) bool {
 	switch core.CodeOf(err) {
-	case core.CodeNotFound, core.CodeDecided, core.CodeConflict:
+	case core.CodeNotFound, core.CodeDecided, core.CodeConflict, core.CodeChild:
 		return true
 	}
 	return false

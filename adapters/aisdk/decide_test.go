@@ -1,6 +1,7 @@
 package aisdk_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/aisdk"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -37,11 +39,11 @@ func chatWith(parts ...string) string {
 
 // asks is a ticket that wants an approval, gives one that wants an output.
 func asks(suspension string) core.Ticket {
-	return core.Ticket{Suspension: core.Suspension{ID: suspension}, Call: core.ToolCall{ID: "c-" + suspension, Name: "danger"}, Mode: core.ResumeReplay, Kind: core.TicketPerson}
+	return core.Ticket{Suspension: core.Suspension{ID: suspension}, CallID: "c-" + suspension, Tool: "danger", Mode: core.ResumeReplay, Kind: core.TicketPerson}
 }
 
 func gives(call string) core.Ticket {
-	return core.Ticket{Suspension: core.Suspension{ID: "s-" + call}, Call: core.ToolCall{ID: call, Name: "ask_user"}, Mode: core.ResumeAsResult, Kind: core.TicketClient}
+	return core.Ticket{Suspension: core.Suspension{ID: "s-" + call}, CallID: call, Tool: "ask_user", Mode: core.ResumeAsResult, Kind: core.TicketClient}
 }
 
 func decidedTicket(t core.Ticket, d core.Decision) core.Ticket {
@@ -152,17 +154,19 @@ func TestAnAnswerOfTheWrongKindIsNoDecision(t *testing.T) {
 	tests := []struct {
 		name, part string
 		ticket     core.Ticket
+		status     int
 		want       string
 	}{
-		{"an output for an approval", output("c-a", `{"approved":true}`), asks("a"), `{"error":"tool call \"c-a\" waits for an approval, not for an output","code":"invalid"}`},
-		{"an approval for an output", approval("s-c1", "true"), gives("c1"), `{"error":"tool call \"c-s-c1\" does not wait for an answer of this kind","code":"invalid"}`},
-		{"an output for a child run", output("c1", "1"), child, `{"error":"tool call \"c1\" does not wait for an answer of this kind","code":"invalid"}`},
+		{"an output for an approval", output("c-a", `{"approved":true}`), asks("a"), 400, `{"error":"tool call \"c-a\" waits for an approval, not for an output","code":"invalid"}`},
+		{"an approval for an output", approval("s-c1", "true"), gives("c1"), 400, `{"error":"tool call \"c-s-c1\" does not wait for an answer of this kind","code":"invalid"}`},
+		{"an output for a child run", output("c1", "1"), child, 409, `{"error":"tool call \"c1\": the call waits for a child run, and nobody else decides it","code":"child"}`},
+		{"an approval for a child run", approval("s-c1", "true"), child, 409, `{"error":"tool call \"c-s-c1\": the call waits for a child run, and nobody else decides it","code":"child"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := &fake{run: waitsWith(test.ticket)}
 			rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", chatWith(test.part))
-			if got := strings.TrimSpace(rec.Body.String()); rec.Code != 400 || got != test.want || len(f.decisions) != 0 {
+			if got := strings.TrimSpace(rec.Body.String()); rec.Code != test.status || got != test.want || len(f.decisions) != 0 {
 				t.Errorf("response %d %s, decisions %v", rec.Code, got, f.decisions)
 			}
 		})
@@ -178,7 +182,57 @@ func TestTheSecondStreamGoesOnWithTheSameMessage(t *testing.T) {
 	}
 }
 
-func TestANewMessageBeatsTheApprovalsBeforeIt(t *testing.T) {
+// A client may settle the call that waits and send nothing until its person says something
+// new: what it settled is decided first, and the response is a message of its own.
+func TestSettledPartsAreDecidedBeforeTheNewMessage(t *testing.T) {
+	call := core.Ticket{CallID: "c1", Kind: core.TicketClient, Mode: core.ResumeAsResult, Suspension: core.Suspension{ID: "s1"}}
+	output := `{"type":"tool-ask_user","toolCallId":"c1","state":"output-available","input":{},"output":{"name":"Ann"}}`
+	failed := `{"type":"tool-ask_user","toolCallId":"c1","state":"output-error","input":{},"errorText":"left"}`
+	gaveUp := `{"type":"tool-danger","toolCallId":"c1","state":"output-error","input":{},"errorText":"left"}`
+	asked := core.Ticket{CallID: "c1", Suspension: core.Suspension{ID: "a"}}
+	decided := asked
+	decided.Decision = &core.Decision{Action: core.DecisionResume}
+	for _, test := range []struct {
+		name, part string
+		ticket     core.Ticket
+		want       []mailbox.Deciding
+	}{
+		{"an output", output, call, []mailbox.Deciding{says("c1", core.DecisionResume, `{"name":"Ann"}`, "")}},
+		{"an error", failed, call, []mailbox.Deciding{says("c1", core.DecisionCancel, "", "left")}},
+		{"an approval", approval("a", "true"), asked, []mailbox.Deciding{says("a", core.DecisionResume, `{"approved":true}`, "why")}},
+		{"an approval that the client gave up", gaveUp, asked, []mailbox.Deciding{says("c1", core.DecisionCancel, "", "left")}},
+		{"what is decided", gaveUp, decided, nil},
+	} {
+		steps := func(run core.ID) (core.Run, error) {
+			return core.Run{ID: run, ThreadID: "t1", Steps: 1, Tickets: []core.Ticket{test.ticket}}, nil
+		}
+		f := &fake{run: steps, thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
+			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
+		}, stream: func(_ context.Context, _ mailbox.Submission, sink run.Sink) error { return play(sink, laterEvents()) }}
+		body := `{"id":"t1","messages":[{"id":"` + runText + `","role":"assistant","parts":[{"type":"step-start"},` + test.part + `]},` + user("m2", "no, wait") + `]}`
+		rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body)
+		var got []mailbox.Deciding
+		if len(f.decisions) > 0 {
+			got = f.decisions[0]
+		}
+		if diff := cmp.Diff(test.want, got); rec.Code != 200 || diff != "" || len(f.submissions) != 1 || f.submissions[0].Key != "message:m2" {
+			t.Errorf("%s: status %d, submissions %+v, decisions (-want +got):\n%s", test.name, rec.Code, f.submissions, diff)
+		}
+		if diff := cmp.Diff(later, chunks(rec.Body.String())); diff != "" {
+			t.Errorf("%s: body (-want +got):\n%s", test.name, diff)
+		}
+	}
+	// An output approves nothing, beside a message too.
+	f := &fake{run: func(run core.ID) (core.Run, error) {
+		return core.Run{ID: run, ThreadID: "t1", Tickets: []core.Ticket{asked}}, nil
+	}}
+	body := `{"id":"t1","messages":[{"id":"` + runText + `","role":"assistant","parts":[` + output + `]},` + user("m2", "go on") + `]}`
+	if rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body); rec.Code != 400 || len(f.decisions) != 0 || len(f.submissions) != 0 {
+		t.Errorf("status %d %s, decisions %v", rec.Code, rec.Body, f.decisions)
+	}
+}
+
+func TestANewMessageNeedsNoApprovalThatIsAsked(t *testing.T) {
 	f := &fake{}
 	body := `{"id":"t1","messages":[{"id":"` + runText + `","role":"assistant","parts":[` + approval("a", "true") + `]},` + user("m2", "no, wait") + `]}`
 	rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body)
@@ -240,6 +294,7 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 			`{"error":"output of tool call \"echo2\": nothing waits for it, and there is no new message","code":"not_found"}`, 2},
 		{"a new one that another client was faster with", chatWith(approval("a", "true")), []core.Ticket{asks("a")}, refuses(core.CodeDecided, "a"), 409,
 			`{"error":"tool call \"c-a\" was already decided otherwise","code":"decided"}`, 1},
+		{"one whose child began to wait meanwhile", chatWith(approval("a", "true")), []core.Ticket{asks("a")}, refuses(core.CodeChild, "a"), 409, `{"error":"no","code":"child"}`, 1},
 		{"a payload that the ticket does not take", chatWith(output("c1", "1")), []core.Ticket{gives("c1")}, refuses(core.CodeInvalid, "c1"), 400, `{"error":"no","code":"invalid"}`, 1},
 		{"another user's thread", chatWith(approval("a", "true")), []core.Ticket{asks("a")}, refuses(core.CodeForbidden, "a"), 404, `{"error":"not found","code":"not_found"}`, 1},
 	}

@@ -250,13 +250,13 @@ func (e *Encoder) toolSuspended(event core.Event) {
 	}
 	c := e.open(event.CallID)
 	if c != nil && !c.ready {
-		e.toolReady(core.Event{CallID: event.CallID, Name: event.Name, Arguments: t.Call.Arguments})
+		e.toolReady(core.Event{CallID: event.CallID, Name: event.Name, Arguments: t.Arguments})
 	}
 	switch {
 	case approvable(*t):
 		e.emit(chunk{Type: "tool-approval-request", ApprovalID: t.Suspension.ID, ToolCallID: event.CallID})
 	case c == nil: // the client has given an output, and another is wanted
-		e.emit(chunk{Type: "tool-input-available", ToolCallID: event.CallID, ToolName: event.Name, Input: orElse(t.Call.Arguments, "{}")})
+		e.emit(chunk{Type: "tool-input-available", ToolCallID: event.CallID, ToolName: event.Name, Input: orElse(t.Arguments, "{}")})
 	}
 }
 

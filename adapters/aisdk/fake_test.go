@@ -103,6 +103,17 @@ func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string
 	return decided, play(listener.Emit, f.decided)
 }
 
+func (f *fake) StreamAnswered(ctx context.Context, _ core.Identity, all []mailbox.Deciding, s mailbox.Submission, listener runtime.Listener) (mailbox.Receipt, error) {
+	f.called("StreamAnswered")
+	f.decisions = append(f.decisions, all)
+	for _, d := range all {
+		if _, err := f.take(s.Thread.Thread, d); err != nil {
+			return mailbox.Receipt{}, err
+		}
+	}
+	return f.Stream(ctx, s, listener)
+}
+
 func (f *fake) Approvals(context.Context, core.Identity, runtime.ApprovalQuery) (runtime.ApprovalPage, error) {
 	f.called("Approvals")
 	return runtime.ApprovalPage{}, nil

@@ -40,13 +40,19 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return err
 	}
+	settled, shown, err := h.settled(r, id, s.Thread.Thread, req)
+	if err != nil {
+		return err
+	}
+	if len(settled) > 0 {
+		return h.startAnswered(w, r, id, settled, shown, s)
+	}
 	if h.Buffered {
 		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
 	// Before the submission: afterwards the run may have gone on with it, and what the
 	// client had been shown could not be told from what it is about to be.
-	shown, err := h.shownBefore(r, id, s.Thread.Thread, req)
-	if err != nil {
+	if shown, err = h.shownBefore(r, id, s.Thread.Thread, req); err != nil {
 		return hide(err)
 	}
 	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {

@@ -63,13 +63,13 @@ func (c *converter) open() (core.ID, bool) {
 // has not read yet as the client has them that decided.
 func (c *converter) tickets(run core.ID, tickets []core.Ticket) {
 	for _, t := range tickets {
-		places := c.calls[t.Call.ID]
+		places := c.calls[t.CallID]
 		i := slices.IndexFunc(places, func(at place) bool { return at.message == c.runs[run].message })
 		if i < 0 {
 			continue
 		}
 		part := &c.out[places[i].message].Parts[places[i].part]
-		c.calls[t.Call.ID] = slices.Delete(slices.Clone(places), i, i+1)
+		c.calls[t.CallID] = slices.Delete(slices.Clone(places), i, i+1)
 		part.suspend(t)
 	}
 }

@@ -99,12 +99,12 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 	call := func(id string) core.ToolCall { return core.ToolCall{ID: id, Name: "x", Arguments: []byte(`{}`)} }
 	asksFor := func(id string, d *core.Decision) core.Ticket {
 		k := asks(id)
-		k.Call, k.Decision = call("c-"+id), d
+		k.CallID, k.Tool, k.Arguments, k.Decision = "c-"+id, "x", []byte(`{}`), d
 		return k
 	}
 	givesTo := func(id string, d *core.Decision) core.Ticket {
 		k := gives(id)
-		k.Call, k.Decision = call(id), d
+		k.CallID, k.Tool, k.Arguments, k.Decision = id, "x", []byte(`{}`), d
 		return k
 	}
 	tickets := []core.Ticket{
@@ -117,7 +117,7 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 		givesTo("failed", &core.Decision{Action: core.DecisionCancel, Reason: "no idea"}),
 		givesTo("same", nil), asksFor("same2", nil), givesTo("elsewhere", nil),
 	}
-	tickets[8].Call.ID = "same" // an id can repeat in a turn
+	tickets[8].CallID = "same" // an id can repeat in a turn
 	turn := core.Message{ID: "x.1", Role: core.RoleAssistant, RunID: runID}
 	for _, id := range []string{"done", "denied", "c-asked", "c-granted", "c-refused", "wanted", "given", "nothing", "failed", "same", "same"} {
 		turn.ToolCalls = append(turn.ToolCalls, call(id))

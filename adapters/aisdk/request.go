@@ -96,15 +96,11 @@ type lasting struct {
 func decodeRequest(body []byte) (request, error) {
 	var r request
 	err := json.Unmarshal(body, &r)
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return r, core.Errorf(core.CodeInvalid, "body is not JSON at byte %d: %v", syntax.Offset, err)
-	case errors.As(err, &kind):
-		return r, core.Errorf(core.CodeInvalid, "body: %s is a JSON %s, which does not belong there", orBody(kind.Field), kind.Value)
-	case err != nil:
-		return r, core.Errorf(core.CodeInvalid, "body: %v", err)
+	}
+	if err != nil {
+		return r, core.Errorf(core.CodeInvalid, "body: %w", core.DecodeError(err))
 	}
 	if r.ID == "" {
 		r.ID = r.ThreadID
@@ -132,13 +128,6 @@ func lastingOf(body []byte) (l lasting, err error) {
 		return l, core.Errorf(core.CodeInvalid, "approval: remember and rememberAs must be strings")
 	}
 	return l, nil
-}
-
-func orBody(field string) string {
-	if field == "" {
-		return "the body"
-	}
-	return field
 }
 
 // check refuses what is neither input nor decisions.
@@ -219,7 +208,7 @@ func (m uiMessage) user(at string) (core.Message, error) {
 		}
 		// Data parts are the application's own; the official converter skips them too.
 	}
-	if strings.TrimSpace(message.Text()) == "" && !slices.ContainsFunc(message.Content, isFile) {
+	if core.Blank(message.Text()) && !slices.ContainsFunc(message.Content, isFile) {
 		return core.Message{}, core.Errorf(core.CodeInvalid, "%s has no text and no file", at)
 	}
 	return message, nil

@@ -43,6 +43,11 @@ func runOf(message string) (core.ID, bool) {
 // history does, or there is no history, since the client sends its newest messages
 // alone.
 func (r request) mayWait() bool {
+	if m, ok := r.before(); ok { // what the client settled may have been decided by the same request before
+		if said, err := readAnswers(m, lasting{}); err != nil || len(said) > 0 {
+			return true
+		}
+	}
 	alone := true
 	for _, m := range r.Messages {
 		alone = alone && m.Role != string(core.RoleAssistant)
@@ -89,9 +94,17 @@ func unlessNotFound(err error) error {
 
 // undecided reports whether a message ends the assistant message of its run, if
 // input follows: it says that a call was cancelled, as those are that nobody
-// decided about.
+// decided about, or that a client gave the result or refused the call before it
+// said something new.
 func undecided(m core.Message) bool {
-	return m.ToolResult != nil && m.ToolResult.Status == core.ResultCancelled
+	if m.ToolResult == nil {
+		return false
+	}
+	switch m.ToolResult.Status {
+	case core.ResultCancelled, core.ResultSet, core.ResultDenied:
+		return true
+	}
+	return false
 }
 
 // messagePage is the largest page that the runtime gives.

@@ -11,13 +11,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// member is one of an object's members. Their order is kept: a model writes its response in
-// the order of the schema.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
 // bounds are keywords of JSON Schema that the API refuses.
 var bounds = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
@@ -32,59 +25,59 @@ func closed(schema json.RawMessage) (json.RawMessage, error) {
 }
 
 func closeSchema(at string, schema json.RawMessage) (json.RawMessage, error) {
-	members, ok := membersOf(schema)
+	members, ok := modelwire.Members(schema)
 	if !ok { // true or false
 		return schema, nil
 	}
-	var kept []member
+	var kept []modelwire.Member
 	var moved []string
 	object, names := false, false
 	for _, m := range members {
 		var err error
-		inner := at + "." + m.name
-		switch m.name {
+		inner := at + "." + m.Name
+		switch m.Name {
 		case "type":
-			object = object || bytes.Contains(m.value, []byte(`"object"`))
+			object = object || bytes.Contains(m.Value, []byte(`"object"`))
 		case "properties", "$defs", "definitions":
-			object = object || m.name == "properties"
-			m.value, err = closeEach(inner, m.value)
+			object = object || m.Name == "properties"
+			m.Value, err = closeEach(inner, m.Value)
 		case "items", "not", "anyOf", "allOf", "oneOf":
-			m.value, err = closeOneOrAll(inner, m.value)
+			m.Value, err = closeOneOrAll(inner, m.Value)
 		case "additionalProperties":
 			names = true
-			if string(m.value) != "false" {
-				err = invalid(fmt.Sprintf("%s is %s, which has no form in this API: an object has the properties that it names", inner, core.Excerpt(string(m.value))))
+			if string(m.Value) != "false" {
+				err = invalid(fmt.Sprintf("%s is %s, which has no form in this API: an object has the properties that it names", inner, core.Excerpt(string(m.Value))))
 			}
 		}
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(bounds, m.name) {
-			moved = append(moved, m.name+": "+string(m.value))
+		if slices.Contains(bounds, m.Name) {
+			moved = append(moved, m.Name+": "+string(m.Value))
 			continue
 		}
 		kept = append(kept, m)
 	}
 	if object && !names {
-		kept = append(kept, member{"additionalProperties", json.RawMessage("false")})
+		kept = append(kept, modelwire.Member{Name: "additionalProperties", Value: json.RawMessage("false")})
 	}
-	return objectOf(describe(kept, moved)), nil
+	return modelwire.Object(describe(kept, moved)), nil
 }
 
 // closeEach closes the schemas that are the members of an object.
 func closeEach(at string, schemas json.RawMessage) (json.RawMessage, error) {
-	members, ok := membersOf(schemas)
+	members, ok := modelwire.Members(schemas)
 	if !ok {
 		return schemas, nil
 	}
 	for i, m := range members {
-		value, err := closeSchema(at+"."+m.name, m.value)
+		value, err := closeSchema(at+"."+m.Name, m.Value)
 		if err != nil {
 			return nil, err
 		}
-		members[i].value = value
+		members[i].Value = value
 	}
-	return objectOf(members), nil
+	return modelwire.Object(members), nil
 }
 
 // closeOneOrAll closes a schema, or each of a list.
@@ -104,58 +97,17 @@ func closeOneOrAll(at string, schema json.RawMessage) (json.RawMessage, error) {
 }
 
 // describe says in the description what was moved there.
-func describe(members []member, moved []string) []member {
+func describe(members []modelwire.Member, moved []string) []modelwire.Member {
 	if len(moved) == 0 {
 		return members
 	}
 	bound := "(" + strings.Join(moved, ", ") + ")"
 	for i, m := range members {
 		var text string
-		if m.name == "description" && json.Unmarshal(m.value, &text) == nil {
-			members[i].value = quote(text + " " + bound)
+		if m.Name == "description" && json.Unmarshal(m.Value, &text) == nil {
+			members[i].Value = modelwire.Quote(text + " " + bound)
 			return members
 		}
 	}
-	return append(members, member{"description", quote(bound)})
-}
-
-// membersOf returns the members of an object in their order; ok is false for any other JSON.
-func membersOf(object json.RawMessage) (members []member, ok bool) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil, false
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, false
-		}
-		name, _ := key.(string) // an object's keys are
-		m := member{name: name}
-		if d.Decode(&m.value) != nil {
-			return nil, false
-		}
-		members = append(members, m)
-	}
-	return members, true
-}
-
-func objectOf(members []member) json.RawMessage {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range members {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(quote(m.name))
-		b.WriteByte(':')
-		b.Write(m.value)
-	}
-	b.WriteByte('}')
-	return b.Bytes()
-}
-
-func quote(text string) json.RawMessage {
-	quoted, _ := modelwire.Encode(name, text) // a string has always a form
-	return quoted
+	return append(members, modelwire.Member{Name: "description", Value: modelwire.Quote(bound)})
 }

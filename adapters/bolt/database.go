@@ -152,7 +152,7 @@ func (d *database) tidy() {
 // refused notes that the disk did not take a write. A commit clears it: a frame of
 // the journal says nothing about a full disk, since it has its place already.
 func (d *database) refused(err error) error {
-	err = core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
+	err = core.Errorf(core.CodeUnavailable, "write %s: %w: %w", d.path, store.ErrUnwritable, err)
 	d.failed.Store(&err)
 	return err
 }

@@ -3,9 +3,11 @@
 package bolt
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -75,5 +77,63 @@ func TestAFullDiskIsSaidUntilACommitSucceeds(t *testing.T) {
 	}
 	if err := put(2, 1<<20); err != nil {
 		t.Errorf("the write again: %v", err)
+	}
+}
+
+// A process was killed and its disk is full since: what it had written is read, and a
+// write says why it is refused.
+func TestAFullDiskIsOpenedAndRead(t *testing.T) {
+	folder := t.TempDir()
+	path, left := filepath.Join(folder, "data.db"), filepath.Join(folder, "left.db")
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := core.ThreadKey{Tenant: "t", Thread: "t1"}
+	room := s.db.journal.begin + s.db.journal.size // nothing behind the journal can be written
+	for seq := range uint64(8) {
+		if err := s.Put(t.Context(), key, store.Record{Name: store.LogName(seq + 1), Payload: bytes.Repeat([]byte{byte(seq)}, 64<<10)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := os.ReadFile(path) // as a kill leaves it
+	if err := errors.Join(err, os.WriteFile(left, content, 0o600), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	lift := limitFiles(t, room)
+	full, err := Open(left, Options{})
+	if err != nil {
+		t.Fatalf("a file on a full disk is not opened: %v", err)
+	}
+	defer full.Close()
+	if core.CodeOf(full.Failing()) != core.CodeUnavailable {
+		t.Errorf("failing is %v, want code unavailable", full.Failing())
+	}
+	read := func() (n int) {
+		for record, err := range full.Log(t.Context(), key, 1, 100) {
+			if err != nil || len(record.Payload) != 64<<10 {
+				t.Errorf("record %s has %d bytes, %v", record.Name, len(record.Payload), err)
+			}
+			n++
+		}
+		return n
+	}
+	if n := read(); n != 8 {
+		t.Errorf("%d records are read, want 8", n)
+	}
+	if err := full.Put(t.Context(), key, store.Record{Name: store.LogName(9), Payload: make([]byte, 1<<20)}); core.CodeOf(err) != core.CodeUnavailable || !strings.Contains(err.Error(), left) {
+		t.Errorf("a write returns %v, want code unavailable with the file's name", err)
+	}
+	if n := read(); n != 8 {
+		t.Errorf("%d records are read after the write, want 8", n)
+	}
+
+	lift()
+	if err := errors.Join(full.Put(t.Context(), key, store.Record{Name: store.LogName(9), Payload: make([]byte, 64<<10)}), full.Probe(t.Context()), full.Failing()); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	if n := read(); n != 9 {
+		t.Errorf("%d records are read with room again, want 9", n)
 	}
 }

@@ -154,9 +154,11 @@ func (d *database) prepare(size int64) error {
 	if err := d.resume(); err != nil || d.journal.end == 0 {
 		return err
 	}
-	if _, err = d.commit(); err != nil {
+	if _, err = d.commit(); err != nil && d.failed.Load() == nil {
 		return err
 	}
+	// Where the disk has refused it, which may be full, the journal still has everything:
+	// the file is read, and writes are refused until there is room.
 	return d.resume()
 }
 

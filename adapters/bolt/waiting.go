@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// moveWaiting moves a thread's entry in the index of those that wait for a person.
+// moveWaiting moves a thread's entry in the index of those that wait for a decision.
 // People are slow: that it makes bbolt commit costs nobody.
 func moveWaiting(tx *writeTx, key core.ThreadKey, old, next int64) error {
 	if old == next {

@@ -66,7 +66,7 @@ func histories() []int {
 	return []int{10, 10_000}
 }
 
-// cost is what was metered. State snapshots and event chunks are apart, in
+// cost is what was metered. State snapshots, event chunks and follow marks are apart, in
 // Kinds alone: they come every so many steps and bytes. So is what lists threads and
 // runs, which is written where a run is submitted, waits and ends: TestListingBudget.
 type cost struct {
@@ -80,7 +80,7 @@ func (b *bench) measure(do func()) cost {
 	b.meter.Reset()
 	do()
 	c := cost{Units: b.meter.Total(), Rounds: b.meter.Rounds(), Kinds: b.meter.Units()}
-	for _, kind := range []string{"snapshot", "event", "listing"} {
+	for _, kind := range []string{"snapshot", "event", "mark", "listing"} {
 		apart := c.Kinds[kind]
 		c.Write -= apart.Write
 		c.Read -= apart.Read

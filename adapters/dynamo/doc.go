@@ -4,7 +4,7 @@
 // item H, a record is the item of its name. Pointers have partitions of their
 // own, N#<tenant>#<name>. The tenant comes first, so that an IAM policy on
 // dynamodb:LeadingKeys can fence tenants. Threads that are due have an entry in
-// the sparse index "due", those whose run waits for a person in "waiting", and records
+// the sparse index "due", those whose run waits for a decision in "waiting", and records
 // that list threads and runs in "listed", with their payloads.
 //
 // What runs have used lies beside the threads, in partitions of its own: the record of a

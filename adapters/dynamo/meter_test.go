@@ -68,6 +68,9 @@ func TestMeterCountsWrites(t *testing.T) {
 			[]func(*Store) error{func(s *Store) error { _ = log(1, 2000)(s); return nil }}, map[string]dynamotest.Units{"log": {Write: 2, Calls: 1}}},
 		{"event chunks are a kind of their own", []reply{done, done}, []func(*Store) error{chunk(900), chunk(4000)},
 			map[string]dynamotest.Units{"event": {Write: 5, Calls: 2}}},
+		{"so are follow marks", []reply{done}, []func(*Store) error{func(s *Store) error {
+			return s.Put(ctx, key, store.Record{Name: store.FollowName, Fence: 1, Version: 1, Payload: noise(80), Expires: 4_102_444_800})
+		}}, map[string]dynamotest.Units{"mark": {Write: 1, Calls: 1}}},
 		{"throttled, broken and lost tries cost nothing", []reply{throttle, broken, done}, []func(*Store) error{log(1, 10)}, map[string]dynamotest.Units{"log": {Write: 1, Calls: 1}}},
 
 		{"a head that is not due", []reply{done, done}, []func(*Store) error{head(1, 0), head(2, 0)},
@@ -124,6 +127,8 @@ func TestMeterCountsReads(t *testing.T) {
 			_, err := s.Records(ctx, key, store.ChunkPrefix(core.ID{1}, 1, 1), "", 9)
 			return err
 		}, map[string]dynamotest.Units{"event": {Read: 0.5, Calls: 1}}},
+		{"a look for a follow mark", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Records(ctx, key, store.FollowName, "", 1); return err },
+			map[string]dynamotest.Units{"mark": {Read: 0.5, Calls: 1}}},
 		{"nothing is due", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, nil, 9); return err },
 			map[string]dynamotest.Units{"index": {Read: 0.5, Calls: 1}}},
 		{"nothing is due in any shard", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.NothingDue(ctx); return err },

@@ -105,7 +105,7 @@ func newOwned(t *testing.T) owned {
 
 // try sends the request of a route.
 func (o owned) try(r aRoute, header ...string) *httptest.ResponseRecorder {
-	fill := strings.NewReplacer("THREAD", "t1", "RUN", o.run.ID.String(), "CALL", o.run.Tickets[0].Call.ID, "INPUT", o.input, "ASKED", o.run.Dispatch.String())
+	fill := strings.NewReplacer("THREAD", "t1", "RUN", o.run.ID.String(), "CALL", o.run.Tickets[0].CallID, "INPUT", o.input, "ASKED", o.run.Dispatch.String())
 	return do(o.real, r.method, fill.Replace(r.path), fill.Replace(r.body), header...)
 }
 

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,23 +10,13 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// approval is the wire form of a call that waits for a person. What decides on it
+// approval is the wire form of a call that waits for a person or a client. What decides on it
 // is a decision on the run, by tool_call_id or suspension_id.
 type approval struct {
-	ThreadID       string          `json:"thread_id"`
-	RunID          core.ID         `json:"run_id"`
-	AgentID        string          `json:"agent_id"`
-	ToolCallID     string          `json:"tool_call_id"`
-	ToolName       string          `json:"tool_name"`
-	Arguments      json.RawMessage `json:"arguments"`
-	SuspensionID   string          `json:"suspension_id"`
-	Action         string          `json:"action"`
-	Message        string          `json:"message,omitempty"`
-	Parameters     json.RawMessage `json:"parameters,omitempty"`
-	ResumeMode     core.ResumeMode `json:"resume_mode"`
-	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
-	CreatedAt      int64           `json:"created_at"`           // unix milliseconds
-	ExpiresAt      int64           `json:"expires_at,omitempty"` // unix milliseconds; absent: never
+	ThreadID string  `json:"thread_id"`
+	RunID    core.ID `json:"run_id"`
+	AgentID  string  `json:"agent_id"`
+	core.Ticket
 }
 
 // approvals is the wire form of a page of them.
@@ -35,9 +24,10 @@ type approvals struct {
 	Approvals  []approval `json:"approvals"`
 	HasMore    bool       `json:"has_more"`
 	NextCursor *string    `json:"next_cursor"` // null: there is no more
+	Limit      int        `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
 }
 
-// getApprovals lists what waits for a person, longest waiting first.
+// getApprovals lists what waits for a person or a client, longest waiting first.
 func (a *api) getApprovals(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	limit, cursor, err := pageQuery(r.URL.RawQuery)
 	if err != nil {
@@ -53,15 +43,9 @@ func (a *api) getApprovals(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	page := approvals{Approvals: []approval{}, HasMore: got.Next != nil} // [] and not null, for clients that iterate
+	page := approvals{Approvals: []approval{}, HasMore: got.Next != nil, Limit: shown(limit)} // [] and not null, for clients that iterate
 	for _, waits := range got.Approvals {
-		t := waits.Ticket
-		page.Approvals = append(page.Approvals, approval{
-			ThreadID: waits.ThreadID, RunID: waits.RunID, AgentID: waits.AgentID,
-			ToolCallID: t.Call.ID, ToolName: t.Call.Name, Arguments: t.Call.Arguments,
-			SuspensionID: t.Suspension.ID, Action: t.Suspension.Action, Message: t.Suspension.Message, Parameters: t.Suspension.Parameters,
-			ResumeMode: t.Mode, ResponseSchema: t.Suspension.ResponseSchema, CreatedAt: t.At, ExpiresAt: t.Deadline,
-		})
+		page.Approvals = append(page.Approvals, approval{waits.ThreadID, waits.RunID, waits.AgentID, waits.Ticket})
 	}
 	if page.HasMore {
 		next := encodePlace(approvalsCursor, strconv.FormatInt(got.Next.Since, 10)+":"+got.Next.Thread)

@@ -7,20 +7,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
 func TestApprovals(t *testing.T) {
 	var asked []runtime.ApprovalQuery
-	waits := runtime.Approval{ThreadID: "t1", RunID: runID, AgentID: "demo", Ticket: mailbox.Asked{At: 5, Ticket: core.Ticket{
+	waits := runtime.Approval{ThreadID: "t1", RunID: runID, AgentID: "demo", Ticket: core.Ticket{CreatedAt: 5,
 		Suspension: core.Suspension{ID: "s1", Action: "tool:danger", Message: "Really?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`{"type":"string"}`)},
-		Call:       core.ToolCall{ID: "c1", Name: "danger", Arguments: json.RawMessage(`{"text":"x"}`)},
-		Mode:       core.ResumeReplay, Kind: core.TicketPerson, Deadline: 9,
-	}}}
-	bare := runtime.Approval{ThreadID: "t:2", RunID: runID, AgentID: "demo", Ticket: mailbox.Asked{At: 6, Ticket: core.Ticket{
-		Suspension: core.Suspension{ID: "s2", Action: "tool:ask"}, Call: core.ToolCall{ID: "c2", Name: "ask", Arguments: json.RawMessage(`{}`)}, Mode: core.ResumeAsResult,
-	}}}
+		CallID:     "c1", Tool: "danger", Arguments: json.RawMessage(`{"text":"x"}`),
+		Mode: core.ResumeReplay, Kind: core.TicketPerson, Deadline: 9,
+	}}
+	bare := runtime.Approval{ThreadID: "t:2", RunID: runID, AgentID: "demo", Ticket: core.Ticket{CreatedAt: 6, Kind: core.TicketClient,
+		Suspension: core.Suspension{ID: "s2", Action: "tool:ask"}, CallID: "c2", Tool: "ask", Arguments: json.RawMessage(`{}`), Mode: core.ResumeAsResult,
+	}}
 	f := &fake{approvals: func(id core.Identity, q runtime.ApprovalQuery) (runtime.ApprovalPage, error) {
 		if id != (core.Identity{Tenant: "acme", User: "ann"}) {
 			t.Errorf("read as %v", id)
@@ -34,10 +33,10 @@ func TestApprovals(t *testing.T) {
 	h := newServer(f)
 	const cursor = "YXBwcm92YWxzOjE3MDAwMDAwMDAwMDA6dDoy"
 	check(t, do(h, "GET", "/v1/approvals", ""), 200, `{"approvals":[`+
-		`{"thread_id":"t1","run_id":"`+runText+`","agent_id":"demo","tool_call_id":"c1","tool_name":"danger","arguments":{"text":"x"},"suspension_id":"s1","action":"tool:danger","message":"Really?","parameters":{"a":1},"resume_mode":"replay_tool_call","response_schema":{"type":"string"},"created_at":5,"expires_at":9},`+
-		`{"thread_id":"t:2","run_id":"`+runText+`","agent_id":"demo","tool_call_id":"c2","tool_name":"ask","arguments":{},"suspension_id":"s2","action":"tool:ask","resume_mode":"use_decision_as_tool_result","created_at":6}`+
-		`],"has_more":true,"next_cursor":"`+cursor+`"}`)
-	check(t, do(h, "GET", "/v1/approvals?limit=7&cursor="+cursor, ""), 200, `{"approvals":[],"has_more":false,"next_cursor":null}`)
+		`{"thread_id":"t1","run_id":"`+runText+`","agent_id":"demo","tool_call_id":"c1","tool_name":"danger","arguments":{"text":"x"},"suspension_id":"s1","action":"tool:danger","message":"Really?","parameters":{"a":1},"response_schema":{"type":"string"},"resume_mode":"replay_tool_call","kind":"person","created_at":5,"expires_at":9},`+
+		`{"thread_id":"t:2","run_id":"`+runText+`","agent_id":"demo","tool_call_id":"c2","tool_name":"ask","arguments":{},"suspension_id":"s2","action":"tool:ask","resume_mode":"use_decision_as_tool_result","kind":"client","created_at":6}`+
+		`],"has_more":true,"next_cursor":"`+cursor+`","limit":50}`)
+	check(t, do(h, "GET", "/v1/approvals?limit=7&cursor="+cursor, ""), 200, `{"approvals":[],"has_more":false,"next_cursor":null,"limit":7}`)
 	want := []runtime.ApprovalQuery{{}, {After: &runtime.ApprovalCursor{Since: 1_700_000_000_000, Thread: "t:2"}, Limit: 7}}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
@@ -47,7 +46,7 @@ func TestApprovals(t *testing.T) {
 func TestBadApprovalQueries(t *testing.T) {
 	const cursor = ` is not one that this route gave`
 	for query, want := range map[string]string{
-		"limit=201":                   `limit \"201\" is not a number from 1 to 200`,
+		"limit=1.5":                   `limit \"1.5\" is not a whole number`,
 		"user=bob":                    `query has the unknown parameter \"user\", allowed are limit, cursor`,
 		"cursor=7":                    `cursor \"7\"` + cursor,
 		"cursor=bWVzc2FnZXM6MQ":       `cursor \"bWVzc2FnZXM6MQ\"` + cursor, // another route's

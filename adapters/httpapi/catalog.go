@@ -59,6 +59,8 @@ type capabilities struct {
 	Models    []string    `json:"models"`
 	Providers []string    `json:"providers"`
 	Protocols []string    `json:"protocols"` // native, and where others are served
+	// MaxRequests are under way at a time; absent: the transport has no bound of its own.
+	MaxRequests int `json:"max_requests,omitempty"`
 }
 
 type namedTool struct {
@@ -113,7 +115,7 @@ func (a *api) getCapabilities(w http.ResponseWriter, r *http.Request, _ core.Ide
 	got := a.Runtime.Capabilities()
 	c := capabilities{
 		Agents: some(got.Agents), Default: got.Default, Tools: []namedTool{}, Plugins: some(got.Plugins), Models: some(got.Models), Providers: some(got.Providers),
-		Protocols: []string{"native"},
+		Protocols: []string{"native"}, MaxRequests: a.MaxRequests,
 	}
 	for _, t := range got.Tools {
 		c.Tools = append(c.Tools, namedOf(t))

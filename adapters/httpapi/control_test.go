@@ -143,13 +143,13 @@ func TestMailboxComesInPages(t *testing.T) {
 	}}
 	h := newServer(f)
 	check(t, do(h, "GET", mailboxPath, ""), 200, `{"epoch":3,"items":[{"dispatch_id":"`+dispatchText+`","run_id":"`+runText+
-		`","kind":"run","status":"queued","run_status":"created","priority":0,"available_at":7,"max_attempts":5,"created_at":5}],"has_more":true,"next_cursor":"bWFpbGJveDpSI3g"}`)
-	check(t, do(h, "GET", mailboxPath+"?limit=200&status=dead_letter&cursor=bWFpbGJveDpSI3g", ""), 200, `{"epoch":0,"items":[],"has_more":false,"next_cursor":null}`)
+		`","kind":"run","status":"queued","run_status":"created","priority":0,"available_at":7,"max_attempts":5,"created_at":5}],"has_more":true,"next_cursor":"bWFpbGJveDpSI3g","limit":50}`)
+	check(t, do(h, "GET", mailboxPath+"?limit=200&status=dead_letter&cursor=bWFpbGJveDpSI3g", ""), 200, `{"epoch":0,"items":[],"has_more":false,"next_cursor":null,"limit":200}`)
 	if diff := cmp.Diff([]mailbox.ListQuery{{}, {After: "R#x", Limit: 200, Status: core.DispatchDeadLetter}}, asked); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
 	}
 	for query, want := range map[string]string{
-		"limit=0":                 `limit \"0\" is not a number from 1 to 200`,
+		"limit=all":               `limit \"all\" is not a whole number`,
 		"state=queued":            `query has the unknown parameter \"state\", allowed are limit, cursor, status`,
 		"cursor=R":                `cursor \"R\" is not one that this route gave`,
 		"cursor=bWVzc2FnZXM6MQ":   `cursor \"bWVzc2FnZXM6MQ\" is not one that this route gave`, // of messages

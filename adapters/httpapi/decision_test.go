@@ -136,12 +136,12 @@ func TestRefusedDecisions(t *testing.T) {
 func ticket() core.Ticket {
 	return core.Ticket{
 		Suspension: core.Suspension{ID: "s1", Action: "tool:ask", Message: "Really?", Parameters: json.RawMessage(`{"n":1}`), ResponseSchema: json.RawMessage(`{"type":"object"}`)},
-		Call:       core.ToolCall{ID: "c1", Name: "ask", Arguments: json.RawMessage(`{}`)}, Mode: core.ResumeReplay, Kind: core.TicketPerson, Deadline: 7,
+		CallID:     "c1", Tool: "ask", Arguments: json.RawMessage(`{}`), Mode: core.ResumeReplay, Kind: core.TicketPerson, Deadline: 7,
 	}
 }
 
-const ticketText = `{"suspension":{"id":"s1","action":"tool:ask","message":"Really?","parameters":{"n":1},"response_schema":{"type":"object"}},` +
-	`"pending":{"id":"c1","name":"ask","arguments":{}},"resume_mode":"replay_tool_call","kind":"person","deadline":7}`
+const ticketText = `{"tool_call_id":"c1","tool_name":"ask","arguments":{},"suspension_id":"s1","action":"tool:ask","message":"Really?","parameters":{"n":1},` +
+	`"response_schema":{"type":"object"},"resume_mode":"replay_tool_call","kind":"person","expires_at":7}`
 
 func TestAWaitingRunHasItsTickets(t *testing.T) {
 	f := &fake{run: func(core.Identity) (core.Run, error) {

@@ -12,7 +12,7 @@ import (
 func TestDecisionIdIsAnIdempotencyKey(t *testing.T) {
 	r := newReal(t)
 	run := r.waits("call: confirm")
-	at, call, suspension := "/v1/runs/"+run.ID.String()+"/decision", run.Tickets[0].Call.ID, run.Tickets[0].Suspension.ID
+	at, call, suspension := "/v1/runs/"+run.ID.String()+"/decision", run.Tickets[0].CallID, run.Tickets[0].Suspension.ID
 	body := `{"tool_call_id":"` + call + `","action":"resume","payload":{"n":1},"decision_id":"d1"}`
 	response := func(duplicate string) string {
 		return `{"status":"decision_submitted","run_id":"` + run.ID.String() + `","thread_id":"t1","tool_call_id":"` + call +

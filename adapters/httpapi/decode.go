@@ -23,6 +23,7 @@ type object struct {
 	members []member
 	asked   [maxKeys]string // the keys that it may have, as far as somebody asked for them
 	asks    int             // how many those are
+	left    func() error    // of the body: why it needs no decoding any more; nil: nothing says so
 }
 
 // maxKeys is the most keys that an object is asked for: those of a submission.
@@ -40,7 +41,7 @@ func readObject(r *http.Request) (object, error) {
 	if len(body) == 0 {
 		return object{}, core.Errorf(core.CodeInvalid, "body is empty, a JSON object is required")
 	}
-	return parseObject(body)
+	return parseObject(body, r.Context().Err)
 }
 
 // readOptional is readObject for a request that may have no body.
@@ -49,7 +50,7 @@ func readOptional(r *http.Request) (object, error) {
 	if len(body) == 0 {
 		return object{at: "body"}, nil
 	}
-	return parseObject(body)
+	return parseObject(body, r.Context().Err)
 }
 
 // noBody refuses a body with anything in it.
@@ -69,7 +70,8 @@ func bodyOf(r *http.Request) []byte {
 	return nil
 }
 
-func parseObject(body []byte) (object, error) {
+// parseObject reads a body, unless its client has left.
+func parseObject(body []byte, left func() error) (object, error) {
 	if !json.Valid(body) {
 		var syntax *json.SyntaxError
 		err := json.Unmarshal(body, new(json.RawMessage)) // says what is wrong
@@ -78,30 +80,61 @@ func parseObject(body []byte) (object, error) {
 		}
 		return object{}, core.Errorf(core.CodeInvalid, "body is not JSON: %v", err)
 	}
-	return asObject("body", bytes.TrimSpace(body))
+	o := object{at: "body", left: left}
+	return o, o.split(bytes.TrimSpace(body))
 }
 
 // asObject splits valid JSON into the members of an object.
 func asObject(at string, raw json.RawMessage) (object, error) {
 	o := object{at: at}
+	return o, o.split(raw)
+}
+
+// few is up to how many keys an object may have to be searched without an index.
+const few = 16
+
+func (o *object) split(raw json.RawMessage) error {
 	if raw[0] != '{' {
-		return o, core.Errorf(core.CodeInvalid, "%s must be a JSON object", at)
+		return core.Errorf(core.CodeInvalid, "%s must be a JSON object", o.at)
 	}
 	o.members = make([]member, 0, 4)
+	var seen map[string]bool
 	for rest := inside(raw); len(rest) > 0; {
+		if err := o.leaving(len(o.members)); err != nil {
+			return err
+		}
 		var key, value json.RawMessage
 		key, rest = split(rest)
 		value, rest = split(rest)
 		name, err := unquote(key)
 		if err != nil {
-			return o, core.Errorf(core.CodeInvalid, "%s is not JSON", at)
+			return core.Errorf(core.CodeInvalid, "%s is not JSON", o.at)
 		}
-		if o.find(name) >= 0 {
-			return o, core.Errorf(core.CodeInvalid, "%s has the key %q twice", at, core.Excerpt(name))
+		if seen[name] || seen == nil && o.find(name) >= 0 {
+			return core.Errorf(core.CodeInvalid, "%s has the key %q twice", o.at, core.Excerpt(name))
 		}
 		o.members = append(o.members, member{name, value})
+		if len(o.members) == few {
+			seen = map[string]bool{}
+			for _, m := range o.members {
+				seen[m.key] = true
+			}
+		} else if seen != nil {
+			seen[name] = true
+		}
 	}
-	return o, nil
+	return nil
+}
+
+// leaving asks now and then, behind n parts of the body, whether its client has left.
+func (o *object) leaving(n int) error {
+	if o.left == nil || n%256 != 0 {
+		return nil
+	}
+	if err := o.left(); err != nil {
+		return fmt.Errorf("decode the body: %w", err)
+	}
+	return nil
 }
 
 // find returns the index of the member of a key that was not taken; -1: none.
@@ -231,6 +264,9 @@ func (o *object) messages() ([]core.Message, error) {
 	}
 	messages := make([]core.Message, 0, len(items))
 	for i, item := range items {
+		if err := o.leaving(i); err != nil {
+			return nil, err
+		}
 		m, err := message(fmt.Sprintf("%s[%d]", path, i), item)
 		if err != nil {
 			return nil, err

@@ -22,7 +22,10 @@
 // comes first. A client that has everything gets 204. A position beyond what the
 // run has is no error, since a client may have seen more of a run that was
 // cancelled than was stored: it gets run_finish alone, and 204 when it names one.
-// What is no position of this run is 400.
+// What is no position of this run is 400. Clients that cannot set the header name the
+// event in the query, as lastEventId; the header counts first. A POST /v1/runs that is
+// sent again with its Idempotency-Key and a Last-Event-ID streams the first request's run
+// from there, up to run_finish in any case; without the key it is 400.
 //
 // A decision is {"tool_call_id" or "suspension_id", "action": "resume" or
 // "cancel", "payload"?, "reason"?, "decision_id"?}. A person's payload
@@ -82,7 +85,8 @@
 // A deleted thread is 410 on every route, and so are its runs. What it had is erased
 // within minutes, and once more later, for what late workers have written.
 //
-// A page ends at its limit, or at 3 MB. The last page of a thread's messages ends
+// A page ends at its limit, or at 3 MB. A limit below 1 or over 200 is clamped, and each
+// page says in "limit" what it has. The last page of a thread's messages ends
 // with what the log does not have yet: results of a tool round that is still open,
 // and, with "pending": true, input that no step has read.
 //
@@ -92,10 +96,10 @@
 //
 // Every refusal has the body {"error": text, "code": code}. Bodies are decoded
 // strictly: an unknown, repeated or misplaced key is named, with those that are
-// allowed. A body must be
-// application/json (or application/*+json), else 415, which also keeps web
-// pages of other sites from posting to a local server; it may have 1 MB
-// (1,048,576 bytes, else 413) and be nested 64 deep. Threads and runs of
+// allowed. A body must be application/json (or application/*+json), else 415; it may
+// have 1 MB (1,048,576 bytes, else 413) and be nested 64 deep. A POST with the content
+// type of a form is 415 also without a body, which keeps web pages of other sites from
+// posting to a local server; without a content type it needs no body. Threads and runs of
 // another user or tenant are 404, like those that do not exist; so is a run id
 // that is no UUID. A thread id that is malformed, or "." or "..", is 400, and so
 // is a message whose content is blank.

@@ -63,6 +63,9 @@ func (e *encoder) Ended() bool { return e.ended }
 func (e *encoder) Encode(event core.Event) ([]protocol.Frame, error) {
 	e.buffer.Reset()
 	e.frames = e.frames[:0]
+	if err := e.from.fits(event); err != nil {
+		return nil, err
+	}
 	if !e.from.active { // the whole stream is new, so that nothing is cut
 		if err := e.add(event); err != nil {
 			return nil, err

@@ -138,7 +138,7 @@ func (e *exercise) succeed() {
 	e.send(200, "GET", "/v1/threads/s1/runs/active", "", "run_id")
 	e.send(200, "GET", "/v1/approvals", "", "")
 	e.send(200, "GET", "/v1/usage?from=2000-01-01&to=2000-01-02&by=day,user,agent,model", "", "")
-	call := regexp.MustCompile(`"pending":\{"id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+run, "", ""))[1]
+	call := regexp.MustCompile(`"tool_call_id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+run, "", ""))[1]
 	decide := `{"tool_call_id":"` + call + `","action":"resume","payload":{"approved":true},"decision_id":"d1"}`
 	e.send(202, "POST", "/v1/runs/"+run+"/decision", decide, "")
 	e.send(202, "POST", "/v1/threads/s1/decision", decide, "")
@@ -308,7 +308,7 @@ func (e *exercise) conflict() {
 	e.send(409, "POST", "/v1/runs", say("hi", reject, `,"threadId":"c2"`), "")
 	e.send(409, "POST", "/v1/runs/"+run+"/continue", "", "")
 	// Two decisions on one ticket, and two under one name.
-	call := regexp.MustCompile(`"pending":\{"id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+run, "", ""))[1]
+	call := regexp.MustCompile(`"tool_call_id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+run, "", ""))[1]
 	decide := func(action, id string) string {
 		return `{"tool_call_id":"` + call + `","action":"` + action + `","decision_id":"` + id + `"}`
 	}
@@ -318,6 +318,12 @@ func (e *exercise) conflict() {
 		e.send(409, "POST", path, decide("cancel", "d2"), "")
 	}
 	e.work()
+	parent := e.send(202, "POST", "/v1/threads/c3/messages", say("call: delegate {}"), "run_id")
+	e.work()
+	call = regexp.MustCompile(`"tool_call_id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+parent, "", ""))[1]
+	for _, path := range []string{"/v1/runs/" + parent + "/decision", "/v1/threads/c3/decision"} {
+		e.send(409, "POST", path, decide("cancel", "d3"), "")
+	}
 	e.send(409, "POST", "/v1/threads", `{"thread_id":"c2"}`, "")
 	e.child("c2", "c2.child")
 	e.send(409, "DELETE", "/v1/threads/c2?child_strategy=reject", "", "")
@@ -364,8 +370,10 @@ func (e *exercise) fill() {
 	e.dies()
 	e.work()
 	const later = `,"delay_ms":60000`
-	for range 8 {
-		e.send(202, "POST", "/v1/threads/t1/messages", say("hi", later), "")
+	for _, when := range []string{later, ""} {
+		for range 8 {
+			e.send(202, "POST", "/v1/threads/t1/messages", say("hi", when), "")
+		}
 	}
 	e.send(429, "POST", "/v1/threads/t1/messages", say("hi", later), "")
 	e.send(429, "POST", "/v1/threads/t1/mailbox", `{"payload":1`+later+`}`, "")

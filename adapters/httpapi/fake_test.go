@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -70,6 +71,10 @@ func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener runtim
 		return receipt, play(listener.Emit, hello())
 	}
 	return receipt, f.stream(ctx, listener.Emit)
+}
+
+func (f *fake) StreamAnswered(context.Context, core.Identity, []mailbox.Deciding, mailbox.Submission, runtime.Listener) (mailbox.Receipt, error) {
+	return mailbox.Receipt{}, errors.New("not faked")
 }
 
 func (f *fake) StreamDecisions(context.Context, core.Identity, string, []mailbox.Deciding, runtime.Listener) ([]mailbox.Decided, error) {

@@ -24,7 +24,7 @@ func FuzzParseObject(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		o, err := parseObject(body)
+		o, err := parseObject(body, nil)
 		if err == nil {
 			_, err = o.text("mode")
 		}
@@ -56,7 +56,7 @@ func FuzzSplit(f *testing.F) {
 		}
 		var want map[string]json.RawMessage
 		failed := json.Unmarshal(body, &want)
-		o, err := parseObject(body)
+		o, err := parseObject(body, nil)
 		if err != nil {
 			if failed == nil && want != nil && !strings.Contains(err.Error(), "twice") {
 				t.Fatalf("parseObject returns %v, encoding/json %q", err, want)

@@ -99,7 +99,7 @@ func (all *hosts) start(name string) *host {
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: teller{}}},
 			Tools:  []tool.Tool{echo},
-			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
+			Specs:  []agent.Spec{{ID: "demo", Model: "m", Events: agent.EventsLive}}, // the run is over before a host would look who follows
 		},
 	})
 	if err != nil {

@@ -28,6 +28,9 @@ type Options struct {
 	// UsageReaders are users who are shown what everybody of their tenant has used, and not
 	// their own alone; "*" is every user.
 	UsageReaders []string
+	// MaxRequests is how many requests the transport has under way at a time, which clients
+	// are told; 0: it has no bound of its own. The transport keeps it.
+	MaxRequests int
 	// Healthy returns why the process should be replaced, which /health tells
 	// everybody; nil: there is no reason, ever.
 	Healthy func() error
@@ -41,9 +44,11 @@ type api struct {
 	Options
 	mux       http.Handler
 	readiness readiness
+	readers   readers
 }
 
-// New returns the handler of all routes. It panics when two patterns conflict.
+// New returns the handler of all routes, within the bounds of [protocol.Bound]. It panics
+// when two patterns conflict.
 func New(o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -54,9 +59,9 @@ func New(o Options) http.Handler {
 	if ledger, ok := o.Runtime.(Ledger); ok && o.Usage == nil {
 		o.Usage = ledger
 	}
-	a := &api{Options: o}
+	a := &api{Options: o, readers: make(readers, mostReading)}
 	a.mux = a.route()
-	return a
+	return protocol.Bound(a)
 }
 
 // health says whether the process should be replaced, or cannot serve for now.

@@ -99,6 +99,7 @@ func TestBadInputNeverReachesTheRuntime(t *testing.T) {
 		{"content blank", with(`{"role":"user","content":"hi"},{"role":"user","content":" \t\n"}`), 400, invalid(`messages[1].content has no text and no file`)},
 		{"content of Unicode spaces", with(`{"role":"user","content":"\u00a0\u2003\u3000"}`), 400, invalid(`messages[0].content has no text and no file`)},
 		{"no blocks", with(`{"role":"user","content":[]}`), 400, invalid(`messages[0].content has no text and no file`)},
+		{"invisible text", with("{\"role\":\"user\",\"content\":\"\u200b\u2066\u3164\"}"), 400, invalid(`messages[0].content has no text and no file`)},
 		{"blank blocks", with(`{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":" "}]}`), 400, invalid(`messages[0].content has no text and no file`)},
 		{"content a number", with(`{"role":"user","content":7}`), 400, invalid(`messages[0].content must be a string or a list of text and file blocks`)},
 		{"block no object", with(`{"role":"user","content":["a"]}`), 400, invalid(`messages[0].content[0] must be a JSON object`)},

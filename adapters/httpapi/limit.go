@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -18,7 +19,7 @@ const (
 	maxDepth = 64      // of nested arrays and objects
 )
 
-// errMediaType is refused with 415, which no code of the table stands for.
+// errMediaType becomes a 415, as [protocol.ErrForm] does: no code of the table has it.
 var errMediaType = core.Errorf(core.CodeUnsupported, "content type of a body must be application/json")
 
 // errSlowBody becomes a 408, which no code of the table stands for: the
@@ -30,6 +31,9 @@ var errSlowBody = core.Errorf(core.CodeInvalid, "the body of the request did not
 // does: what is refused for its size, its bytes or its depth costs no parsing, and
 // a deep body no stack.
 func limit(w http.ResponseWriter, r *http.Request) error {
+	if protocol.Form(r) {
+		return protocol.ErrForm
+	}
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
@@ -65,8 +69,7 @@ type whole struct {
 // Close implements io.Closer.
 func (*whole) Close() error { return nil }
 
-// isJSON reports whether a media type is JSON. Anything else is refused, which makes a
-// browser ask before it lets another site's page post here.
+// isJSON reports whether a media type is JSON.
 func isJSON(contentType string) bool {
 	if contentType == "application/json" { // what nearly everybody sends costs nothing
 		return true

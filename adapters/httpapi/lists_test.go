@@ -60,7 +60,7 @@ func threadsAreListedByTheirLastActivity(t *testing.T) {
 	r.says("t1", "call: confirm {}")
 	r.want("threads", []string{"t1", "t3", "t2"}, names(r.get("/v1/threads"), "thread_id"))
 	r.want("the first page", `{"threads":[{"thread_id":"t1","owner":"ann","agent_id":"demo","active_run":{"run_id":"ID","status":"waiting"},`+
-		`"queued":0,"messages":4,"created_at":946684800001,"last_activity":946684800004}],"has_more":true,"next_cursor":"CURSOR"}`, settled(r.get("/v1/threads?limit=1")))
+		`"queued":0,"messages":4,"created_at":946684800001,"last_activity":946684800004}],"has_more":true,"next_cursor":"CURSOR","limit":1}`, settled(r.get("/v1/threads?limit=1")))
 	var pages []string
 	for path := "/v1/threads?limit=1"; path != ""; {
 		body := r.get(path)
@@ -73,7 +73,7 @@ func threadsAreListedByTheirLastActivity(t *testing.T) {
 	r.want("pages of one", []string{"t1", "t3", "t2"}, pages)
 	r.want("found in titles", []string{"t2"}, names(r.get("/v1/threads?q=ROME"), "thread_id"))
 	r.want("found in ids", []string{"t3"}, names(r.get("/v1/threads?q=T3"), "thread_id"))
-	r.want("nothing found", `{"threads":[],"has_more":false,"next_cursor":null}`, settled(r.get("/v1/threads?q=oslo")))
+	r.want("nothing found", `{"threads":[],"has_more":false,"next_cursor":null,"limit":50}`, settled(r.get("/v1/threads?q=oslo")))
 	r.want("of another agent", []string(nil), names(r.get("/v1/threads?agent=other"), "thread_id"))
 	r.ok("DELETE", "/v1/threads/t3", "")
 	r.want("without the deleted one", []string{"t1", "t2"}, names(r.get("/v1/threads"), "thread_id"))
@@ -87,11 +87,11 @@ func summariesSayWhatTheLastRunCameTo(t *testing.T) {
 	r := newReal(t)
 	r.ok("POST", "/v1/threads", `{"threadId":"t1","title":"Trip","metadata":{"z":1,"a":{"b":[1,2.50]}}}`)
 	r.want("a thread on which nothing was said", `{"threads":[{"thread_id":"t1","title":"Trip","active_run":null,"queued":0,"messages":0,"created_at":946684800000,"last_activity":946684800000,`+
-		`"metadata":{"a":{"b":[1,2.50]},"z":1},"last_run":null}],"has_more":false,"next_cursor":null}`, settled(r.get("/v1/threads/summaries")))
+		`"metadata":{"a":{"b":[1,2.50]},"z":1},"last_run":null}],"has_more":false,"next_cursor":null,"limit":50}`, settled(r.get("/v1/threads/summaries")))
 	r.says("t1", "hello")
 	r.want("behind its first run", `{"threads":[{"thread_id":"t1","title":"Trip","agent_id":"demo","active_run":null,"queued":0,"messages":2,"created_at":946684800000,"last_activity":946684800001,`+
 		`"metadata":{"a":{"b":[1,2.50]},"z":1},"asked":"hello","excerpt":"You said: hello","last_run":{"run_id":"ID","agent_id":"demo","status":"done","termination":{"type":"natural_end"},"steps":1,`+
-		`"usage":{"input":1,"output":3}}}],"has_more":false,"next_cursor":null}`, settled(r.get("/v1/threads/summaries")))
+		`"usage":{"input":1,"output":3}}}],"has_more":false,"next_cursor":null,"limit":50}`, settled(r.get("/v1/threads/summaries")))
 	r.says("t1", "fail")
 	r.want("behind one that failed", []string{"error"}, names(r.get("/v1/threads/summaries"), "type"))
 	r.says("t2", strings.Repeat(`word\nline `, 50))
@@ -205,6 +205,14 @@ func childThreadsAreListedApart(t *testing.T) {
 			t.Errorf("%s: status %d behind a cascade, want 410", thread, rec.Code)
 		}
 	}
+	r.says("t2", "hello")
+	r.child("t2", "c2")
+	r.ok("DELETE", "/v1/threads/t2", "")
+	for thread, want := range map[string]int{"t2": 410, "c2": 200} {
+		if rec := do(r, "GET", "/v1/threads/"+thread, ""); rec.Code != want {
+			t.Errorf("%s: status %d behind a DELETE that names no strategy, want %d", thread, rec.Code, want)
+		}
+	}
 	if rec := do(r, "DELETE", "/v1/threads/t1?child_strategy=", ""); rec.Code != 400 {
 		t.Errorf("an empty strategy: status %d, want 400", rec.Code)
 	}
@@ -220,7 +228,10 @@ func runsAreListedByWhenTheyWereSubmitted(t *testing.T) {
 	r.says("t2", "call: confirm {}")
 	r.says("t1", "fail")
 	time.Sleep(time.Millisecond)
-	r.ok("POST", "/v1/threads/t1/messages", say("later", `,"delay_ms":60000`))
+	var later struct {
+		Run string `json:"run_id"`
+	}
+	r.read(r.ok("POST", "/v1/threads/t1/messages", say("later", `,"delay_ms":60000`)), &later)
 	for path, want := range map[string][]string{
 		"/v1/runs":                                     {"created", "done", "waiting", "done"},
 		"/v1/runs?limit=2":                             {"created", "done"},
@@ -243,8 +254,11 @@ func runsAreListedByWhenTheyWereSubmitted(t *testing.T) {
 		r.want(path, want, names(r.get(path), "status"))
 	}
 	// One that is cancelled before a step has opened it is done, and stays.
-	r.ok("POST", "/v1/threads/t1/cancel", "")
-	r.want("cancelled in the queue", []string{"cancelled"}, names(r.get("/v1/runs?termination=cancelled"), "type"))
+	if rec := do(r, "POST", "/v1/threads/t1/cancel", ""); rec.Code != 404 {
+		t.Errorf("Stop beside a delayed run: status %d, %s; want 404", rec.Code, rec.Body)
+	}
+	r.ok("POST", "/v1/runs/"+later.Run+"/cancel", "")
+	r.want("cancelled before it opened", []string{"cancelled"}, names(r.get("/v1/runs?termination=cancelled"), "type"))
 	r.want("the latest", []string{"done"}, names(r.get("/v1/threads/t1/runs/latest"), "status"))
 	var pages []string
 	for path := "/v1/threads/t1/runs?limit=1"; path != ""; {
@@ -282,7 +296,7 @@ func TestBadListQueries(t *testing.T) {
 		check(t, do(h, "GET", path, ""), 400, `{"error":"`+want+`","code":"invalid"}`)
 	}
 	check(t, do(h, "DELETE", "/v1/threads/t1?child_strategy=all", ""), 400,
-		`{"error":"child_strategy \"all\" is unknown, allowed are cascade, detach, reject","code":"invalid"}`)
+		`{"error":"child_strategy \"all\" is unknown, allowed are detach, cascade, reject","code":"invalid"}`)
 }
 
 func TestAThreadIsMadeOnce(t *testing.T) { synctest.Test(t, aThreadIsMadeOnce) }

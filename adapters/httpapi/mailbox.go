@@ -14,6 +14,7 @@ type listing struct {
 	Items      []core.Dispatch `json:"items"`
 	HasMore    bool            `json:"has_more"`
 	NextCursor *string         `json:"next_cursor"` // null: there is no more
+	Limit      int             `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
 }
 
 func (a *api) getMailbox(w http.ResponseWriter, r *http.Request, id core.Identity) error {
@@ -36,7 +37,7 @@ func (a *api) getMailbox(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
-	l := listing{Epoch: got.Epoch, Items: got.Dispatches, HasMore: got.Next != ""}
+	l := listing{Epoch: got.Epoch, Items: got.Dispatches, HasMore: got.Next != "", Limit: shown(limit)}
 	if l.Items == nil { // [] and not null, for clients that iterate
 		l.Items = []core.Dispatch{}
 	}

@@ -21,7 +21,7 @@ func TestOnlyAPersonDeniesByAPayload(t *testing.T) {
 		t.Run(tt.tool, func(t *testing.T) {
 			r := newReal(t)
 			run := r.waits("call: " + tt.tool)
-			r.ok("POST", "/v1/runs/"+run.ID.String()+"/decision", `{"tool_call_id":"`+run.Tickets[0].Call.ID+`","action":"resume","payload":{"approved": false}}`)
+			r.ok("POST", "/v1/runs/"+run.ID.String()+"/decision", `{"tool_call_id":"`+run.Tickets[0].CallID+`","action":"resume","payload":{"approved": false}}`)
 			r.work()
 			if got := r.result(); got.Status != tt.status || string(got.Data) != tt.data {
 				t.Errorf("the call is %s, %s; want %s, %s", got.Status, got.Data, tt.status, tt.data)
@@ -33,7 +33,7 @@ func TestOnlyAPersonDeniesByAPayload(t *testing.T) {
 func TestTheOutputOfAClientToolIsDataOverTheAISDK(t *testing.T) {
 	r := newReal(t)
 	run := r.waits("call: where")
-	call := run.Tickets[0].Call.ID
+	call := run.Tickets[0].CallID
 	rec := r.ok("POST", "/v1/ai-sdk/chat", `{"id":"t1","messages":[{"id":"`+run.ID.String()+`","role":"assistant","parts":[`+
 		`{"type":"tool-where","toolCallId":"`+call+`","state":"output-available","input":{},"output":{"approved":false}}]}]}`)
 	if want := `data: {"type":"tool-output-available","toolCallId":"` + call + `","output":{"approved":false}}` + "\n"; !strings.Contains(rec.Body.String(), want) {

@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -39,9 +41,8 @@ func filteredQuery(raw string, filters ...string) (limit int, cursor *string, va
 		return 0, nil, nil, err
 	}
 	if values.Has("limit") {
-		text := values.Get("limit")
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > 200 {
-			return 0, nil, nil, core.Errorf(core.CodeInvalid, "limit %q is not a number from 1 to 200", core.Excerpt(text))
+		if limit, err = clamped(values.Get("limit")); err != nil {
+			return 0, nil, nil, err
 		}
 	}
 	if values.Has("cursor") {
@@ -51,6 +52,26 @@ func filteredQuery(raw string, filters ...string) (limit int, cursor *string, va
 	return limit, cursor, values, nil
 }
 
+// Bounds of a page's limit. A limit beyond them is clamped, and the page says to what: a
+// client that asks for 1,000 goes on by the cursor, as it would after 200.
+const (
+	leastLimit = 1
+	mostLimit  = 200
+	usualLimit = 50 // without a limit
+)
+
+// clamped reads a limit, which may be any whole number.
+func clamped(text string) (int, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // with which n is the nearest
+		return 0, core.Errorf(core.CodeInvalid, "limit %q is not a whole number", core.Excerpt(text))
+	}
+	return int(min(max(n, leastLimit), mostLimit)), nil
+}
+
+// shown is the limit that a page says that it has; 0: none was asked for.
+func shown(limit int) int { return cmp.Or(limit, usualLimit) }
+
 // query reads parameters strictly: one that is misspelt is not passed over.
 func query(raw string, allowed ...string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
@@ -59,13 +80,14 @@ func query(raw string, allowed ...string) (url.Values, error) {
 	}
 	for name, given := range values {
 		switch {
+		case strings.HasPrefix(name, "X-Amz-"): // a request that is signed in its query
 		case len(allowed) == 0:
 			return nil, core.Errorf(core.CodeInvalid, "query has the unknown parameter %q, none is allowed", core.Excerpt(name))
 		case !slices.Contains(allowed, name):
 			return nil, core.Errorf(core.CodeInvalid, "query has the unknown parameter %q, allowed are %s", core.Excerpt(name), strings.Join(allowed, ", "))
 		case len(given) > 1:
 			return nil, core.Errorf(core.CodeInvalid, "query has the parameter %q %d times", name, len(given))
-		case given[0] == "" && name != "limit" && name != "cursor": // it would filter nothing
+		case given[0] == "" && name != "limit" && name != "cursor" && name != lastEvent: // it would filter nothing
 			return nil, core.Errorf(core.CodeInvalid, "query has the parameter %q without a value", name)
 		}
 	}

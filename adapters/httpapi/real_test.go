@@ -102,6 +102,16 @@ func newReal(t *testing.T) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
+	delegate, err := tool.Typed(tool.Spec{Name: "delegate"}, func(ctx context.Context, call tool.Call, _ map[string]any) (tool.Result, error) {
+		if end, over := call.ChildEnd(); over {
+			return tool.Text(end.Response), nil
+		}
+		run, err := call.Start(ctx, tool.Child{Agent: "demo", Messages: []core.Message{core.UserMessage("", "call: confirm {}")}})
+		return tool.AwaitChild(run, core.ResumeReplay), err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	made := &real{t: t, queue: &mailboxtest.Queue{}, store: &refusing{Backend: memory.New()}}
 	meanwhile, err := tool.Typed(tool.Spec{Name: "meanwhile"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
 		made.during()
@@ -118,7 +128,7 @@ func newReal(t *testing.T) *real {
 		Prices:   func(string, string, core.Usage, time.Time) (core.USD, bool) { return core.Dollar, true },
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},
-			Tools:  []tool.Tool{where, confirm, meanwhile},
+			Tools:  []tool.Tool{where, confirm, delegate, meanwhile},
 			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
 		},
 	})

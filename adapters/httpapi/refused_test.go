@@ -16,7 +16,7 @@ func TestRefusalsSpeakToTheClient(t *testing.T) {
 	r := newReal(t)
 	run := r.waits("call: confirm")
 	decide := "/v1/runs/" + run.ID.String() + "/decision"
-	call := run.Tickets[0].Call.ID
+	call := run.Tickets[0].CallID
 	send := func(thread, text, mode string, header ...string) *httptest.ResponseRecorder {
 		body := fmt.Sprintf(`{"mode":%q,"messages":[{"role":"user","content":%q}]}`, mode, text)
 		return do(r, "POST", "/v1/threads/"+thread+"/messages", body, header...)
@@ -101,7 +101,7 @@ func TestRefusalsOfTheStoreStayInside(t *testing.T) {
 			const messages = `{"messages":[{"role":"user","content":"hi"}]}`
 			check(t, do(r, "POST", "/v1/threads/t1/messages", messages), tt.status, tt.ofInput)
 			check(t, do(r, "POST", "/v1/runs", `{"threadId":"t1","messages":[{"role":"user","content":"hi"}]}`), tt.status, tt.ofInput)
-			check(t, do(r, "POST", "/v1/runs/"+run.ID.String()+"/decision", `{"tool_call_id":"`+run.Tickets[0].Call.ID+`","action":"cancel"}`), tt.status, tt.ofDecision)
+			check(t, do(r, "POST", "/v1/runs/"+run.ID.String()+"/decision", `{"tool_call_id":"`+run.Tickets[0].CallID+`","action":"cancel"}`), tt.status, tt.ofDecision)
 			check(t, do(r, "POST", "/v1/ai-sdk/chat", `{"id":"t1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"hi"}]}]}`), tt.status, tt.ai)
 		})
 	}

@@ -18,6 +18,8 @@ type response struct {
 	sent   bool   // the header is out
 	status int    // of a refusal that is held back; 0: none
 	text   []byte // its body
+	// prepared is called before the first byte of a body leaves; nil: nobody waits for that.
+	prepared func()
 }
 
 // maxRefusal is how much of a held back body is kept: a sentence.
@@ -43,6 +45,9 @@ func (w *response) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	w.sent = true
+	if w.prepared != nil {
+		w.prepared()
+	}
 	return w.ResponseWriter.Write(b)
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	_ "embed"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
@@ -109,6 +110,20 @@ func apart(pattern string, routes []Route) bool {
 	return true
 }
 
+// parameters are the names that a route's query may have.
+func (r *Route) parameters() (names []string) {
+	for _, takes := range r.Takes {
+		t := reflect.TypeOf(takes)
+		for i := range t.NumField() {
+			if f := t.Field(i); f.Tag.Get("in") == "query" {
+				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // all returns the mux of the routes and the mounts.
 func (a *api) all() http.Handler {
 	mux := http.NewServeMux()
@@ -116,6 +131,11 @@ func (a *api) all() http.Handler {
 		handler := func(w http.ResponseWriter, request *http.Request) { r.plain(a, w, request) }
 		if r.plain == nil {
 			handler = a.Handle(func(w http.ResponseWriter, request *http.Request, id core.Identity) error {
+				if request.URL.RawQuery != "" {
+					if _, err := query(request.URL.RawQuery, r.parameters()...); err != nil {
+						return err
+					}
+				}
 				return r.serve(a, w, request, id)
 			})
 		}

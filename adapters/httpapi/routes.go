@@ -126,7 +126,7 @@ func threadRoutes() []Route {
 		},
 		{
 			Method: "DELETE", Path: "/v1/threads/{thread}", Name: "deleteThread", serve: (*api).deleteThread,
-			Text:  "deletes it for good: its id and those of its runs are 410, whoever works on it stops; what it had is erased by the sweep, at once and again 20 minutes later, for what a paused worker may still write",
+			Text:  "deletes it permanently: its id and those of its runs are 410, and its workers stop; child threads stay unless `child_strategy` is `cascade` (default `detach`; `reject`: 409 while there is one); the sweep erases its records, at once and again 20 minutes later, for what a paused worker may still write",
 			Takes: []any{ofThread{}, childStrategy{}}, Answers: []Answer{{Status: 204}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict}),
 		},
 		{
@@ -136,24 +136,24 @@ func threadRoutes() []Route {
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/messages", Name: "postMessages", serve: (*api).postMessages,
-			Text:  "queues input; mode `queue`, `interrupt`, `steer`, `reject`; `request` is any JSON up to 16 KB for the run's hooks and tools; of what is queued, priority 0 opens first, 255 last (128 without), and nothing before its `available_at` (unix milliseconds) or delay, at most a year ahead",
+			Text:  "queues input; mode `queue`, `interrupt`, `steer`, `reject`; `request` is any JSON up to 16 KB for the run's hooks and tools; of what is queued, priority 0 opens first, 255 last (128 without), and nothing before its `available_at` (unix milliseconds) or delay, at most a year ahead; see [runs for later](#runs-for-later)",
 			Takes: []any{ofThread{}, keyed{}}, Body: submission{}, Answers: queued, Refuses: slices.Concat(refused, limits),
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/cancel", Name: "cancelThread", serve: (*api).cancelThread,
-			Text:  "cancels its open run, or the first that is queued; 404 when nothing is",
+			Text:  "cancels its open run, or the first that is queued, never a delayed one; 404 when there is none",
 			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 202, Body: threadCancelled{}}}, Refuses: absent,
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/interrupt", Name: "interruptThread", serve: (*api).interruptThread,
-			Text:  "ends the open run and all that is queued, and puts the input, if there is any, in their place; 404 without input when there is nothing to end",
+			Text:  "ends the open run and all that is queued, and puts the input, if there is any, in their place; delayed runs stay; 404 without input when there is nothing to end",
 			Takes: []any{ofThread{}, keyed{}}, Body: interruption{}, Empty: true,
 			Answers: []Answer{{Status: 202, Body: interrupted{}}}, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeSuperseded}),
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/decision", Name: "decideThread", serve: (*api).decideThread,
 			Text:  "decides on a call of its open run that waits, also for the same decision again (`\"duplicate\":true`); 409 for another one, 400 for a payload that the ticket does not take",
-			Takes: []any{ofThread{}}, Body: decisionBody{}, Answers: []Answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided}),
+			Takes: []any{ofThread{}}, Body: decisionBody{}, Answers: []Answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided, core.CodeChild}),
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/fork", Name: "forkThread", serve: (*api).forkThread,
@@ -197,8 +197,8 @@ func runRoutes() []Route {
 	return []Route{
 		{
 			Method: "POST", Path: "/v1/runs", Name: "postRun", serve: (*api).postRun,
-			Text:  "starts a run, as for messages, and streams its events; behind a door that cannot stream it queues the run",
-			Takes: []any{keyed{}}, Body: newRun{}, Refuses: slices.Concat(refused, limits, []core.Code{core.CodeNotAcceptable}),
+			Text:  "starts a run, as for messages, and streams its events (sent again with its `Idempotency-Key` and a `Last-Event-ID`: those after that event, and `run_finish`); behind a door that cannot stream it queues the run",
+			Takes: []any{keyed{}, resuming{}}, Body: newRun{}, Refuses: slices.Concat(refused, limits, []core.Code{core.CodeNotAcceptable}),
 			Answers: []Answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 202, Text: "behind a door that cannot stream", Body: protocol.Accepted{}}},
 		},
 		{
@@ -208,7 +208,7 @@ func runRoutes() []Route {
 		},
 		{
 			Method: "GET", Path: "/v1/runs/{run}/events/stream", Name: "followRun", serve: (*api).followRun,
-			Text:  "its events, from the first or after `Last-Event-ID`, until it is done or waits (behind Lambda it ends with `run_yield` after 60 s that it only followed: connect again)",
+			Text:  "its events, from the first or after `Last-Event-ID` (also as the query parameter `lastEventId`), until it is done or waits (behind Lambda it ends with `run_yield` after 60 s that it only followed: connect again)",
 			Takes: []any{ofRun{}, following{}}, Refuses: slices.Concat(absent, []core.Code{core.CodeNotAcceptable}),
 			Answers: []Answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 204, Text: "there is nothing after it"}},
 		},
@@ -225,7 +225,7 @@ func runRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/runs/{run}/decision", Name: "decideRun", serve: (*api).decideRun,
 			Text:  "decides on a call of it that waits, as for the thread",
-			Takes: []any{ofRun{}}, Body: decisionBody{}, Answers: []Answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided}),
+			Takes: []any{ofRun{}}, Body: decisionBody{}, Answers: []Answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided, core.CodeChild}),
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/continue", Name: "continueRun", serve: (*api).continueRun,
@@ -246,7 +246,7 @@ func hostRoutes() []Route {
 	return []Route{
 		{
 			Method: "GET", Path: "/v1/approvals", Name: "getApprovals", serve: (*api).getApprovals,
-			Text:  "the calls that wait for a person, longest waiting first, in threads of the caller and of nobody; a page ends at its limit (50) or at 3 MB, and may have fewer or none while there are more",
+			Text:  "the calls that wait for a person, or for a tool that the client runs (`kind` is `client`), longest waiting first, in your threads and in threads without an owner; a page ends at its limit (50) or at 3 MB, and may have fewer or none while there are more",
 			Takes: []any{paged{}}, Answers: []Answer{{Status: 200, Body: approvals{}}}, Refuses: []core.Code{core.CodeThrottled},
 		},
 		{

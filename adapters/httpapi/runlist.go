@@ -13,6 +13,7 @@ type runList struct {
 	Runs       []core.Run `json:"runs"`
 	HasMore    bool       `json:"has_more"`
 	NextCursor *string    `json:"next_cursor"` // null: there is no more
+	Limit      int        `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
 }
 
 // getRuns lists runs of all threads that the caller may read, or of one of them.
@@ -28,7 +29,7 @@ func (a *api) getRuns(w http.ResponseWriter, r *http.Request, id core.Identity) 
 	if err != nil {
 		return err
 	}
-	answerRuns(w, got)
+	answerRuns(w, got, q.Limit)
 	return nil
 }
 
@@ -49,7 +50,7 @@ func (a *api) runsOf(w http.ResponseWriter, r *http.Request, id core.Identity, t
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
-	answerRuns(w, got)
+	answerRuns(w, got, q.Limit)
 	return nil
 }
 
@@ -73,8 +74,8 @@ func (a *api) latestRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	return nil
 }
 
-func answerRuns(w http.ResponseWriter, got runtime.RunPage) {
-	list := runList{Runs: got.Runs, HasMore: got.Next != nil, NextCursor: encodeListed(runsCursor, got.Next)}
+func answerRuns(w http.ResponseWriter, got runtime.RunPage, limit int) {
+	list := runList{Runs: got.Runs, HasMore: got.Next != nil, Limit: shown(limit), NextCursor: encodeListed(runsCursor, got.Next)}
 	if list.Runs == nil { // [] and not null, for clients that iterate
 		list.Runs = []core.Run{}
 	}

@@ -10,16 +10,22 @@ import (
 )
 
 // postRun starts a run and streams it. Behind a door that cannot stream it queues the
-// run, and says where its stream is.
+// run, and says where its stream is. Sent again with its Idempotency-Key and a
+// Last-Event-ID, as @microsoft/fetch-event-source does after a lost connection, it
+// streams the first request's run after that event.
 func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	s, err := a.submission(r, id)
+	if err != nil {
+		return err
+	}
+	from, last, err := resumeAgain(r)
 	if err != nil {
 		return err
 	}
 	if a.Buffered {
 		return unknown(a.Queue(w, r, s, eventsPath), s)
 	}
-	return a.Serve(w, r, newEncoder(resume{}, "", a.Env), func(l runtime.Listener) error {
+	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l runtime.Listener) error {
 		_, err := a.Runtime.Stream(r.Context(), s, l)
 		return unknown(err, s)
 	})
@@ -68,7 +74,10 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return err
 	}
-	last := r.Header.Get("Last-Event-ID")
+	last, err := lastOf(r)
+	if err != nil {
+		return err
+	}
 	from, err := resumeFrom(last, runID)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve is the order of the checks: who asks, before anything else is said about the
 // request; the path; the body; the route. So a stranger learns neither which routes
 // there are nor how large a body may be, and costs no memory for one.
-func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
+func (a *api) serve(w *response, r *http.Request) error {
 	if r.URL.Path != "/health" && r.URL.Path != "/health/live" {
 		id, err := a.authenticate(r)
 		if err != nil {
@@ -44,12 +44,24 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 		}
 		r = r.WithContext(core.WithIdentity(r.Context(), id))
 	}
+	if reads(r) {
+		leave, err := a.readers.enter(r.Context(), a.Env)
+		if err == errReading {
+			refuseReading(w)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w.prepared = leave
+		defer leave()
+	}
 	// Escaped, as ServeMux looks at it: an id of encoded dots reaches its route, which names it.
 	if at := r.URL.EscapedPath(); path.Clean(at) != at && path.Clean(at)+"/" != at {
 		return noRoute(r) // ServeMux would redirect
 	}
 	switch err := limit(w, r); {
-	case err == errMediaType:
+	case err == errMediaType, err == protocol.ErrForm:
 		protocol.JSON(w, http.StatusUnsupportedMediaType, protocol.Public(err))
 		return nil
 	case err == errSlowBody:

@@ -163,8 +163,8 @@ func TestBodiesAreLimited(t *testing.T) {
 		{"brackets in text", `{"messages":[{"role":"user","content":"\"` + strings.Repeat("[", 99) + `"}]}`, "application/json", 202, `{"status":"queued","thread_id":"t1",` + ids + `}`},
 		{"with a charset", body(99), "application/json; charset=utf-8", 202, `{"status":"queued","thread_id":"t1",` + ids + `}`},
 		{"a JSON dialect", body(99), "application/problem+json", 202, `{"status":"queued","thread_id":"t1",` + ids + `}`},
-		{"a form", body(99), "application/x-www-form-urlencoded", 415, `{"error":"content type of a body must be application/json","code":"unsupported"}`},
-		{"text", body(99), "text/plain", 415, `{"error":"content type of a body must be application/json","code":"unsupported"}`},
+		{"a form", body(99), "application/x-www-form-urlencoded", 415, `{"error":"content type of a POST must be application/json, or absent without a body: a form could come from a page of another site","code":"unsupported"}`},
+		{"text", body(99), "text/plain", 415, `{"error":"content type of a POST must be application/json, or absent without a body: a form could come from a page of another site","code":"unsupported"}`},
 		{"no type", body(99), "", 415, `{"error":"content type of a body must be application/json","code":"unsupported"}`},
 	}
 	for _, test := range tests {

@@ -44,8 +44,8 @@ type ofInput struct {
 }
 
 type paged struct {
-	Limit  int    `in:"query" json:"limit,omitempty" schema:"min=1,max=200"` // how many at most; 50 without
-	Cursor string `in:"query" json:"cursor,omitempty" schema:"minLength=1"`  // next_cursor of the page before
+	Limit  int    `in:"query" json:"limit,omitempty"`                       // how many at most, clamped to 1 to 200; 50 without. The page's limit says how many that are
+	Cursor string `in:"query" json:"cursor,omitempty" schema:"minLength=1"` // next_cursor of the page before
 }
 
 type ofUsage struct {
@@ -98,10 +98,10 @@ type behindEvent struct {
 }
 
 type childStrategy struct {
-	// What becomes of child threads, those that runs of the thread have started:
-	// deleted too (cascade, also without the parameter), or they stay (detach), or the
-	// thread is not deleted while there is one (reject).
-	Children mailbox.Children `in:"query" json:"child_strategy,omitempty" schema:"enum=cascade|detach|reject"`
+	// What happens to child threads, those that runs of the thread have started. detach
+	// keeps them and is the default; cascade deletes them too; reject refuses the request
+	// with 409 while there is one.
+	Children mailbox.Children `in:"query" json:"child_strategy,omitempty" schema:"enum=detach|cascade|reject"`
 }
 
 type keyed struct {
@@ -111,7 +111,13 @@ type keyed struct {
 }
 
 type following struct {
-	Last string `in:"header" json:"Last-Event-ID,omitempty"` // id of the last event that the client has
+	Last  string `in:"header" json:"Last-Event-ID,omitempty"` // id of the last event that the client has
+	Query string `in:"query" json:"lastEventId,omitempty"`    // the same, for clients that cannot set the header, which counts first
+}
+
+// resuming is what a POST that streams takes when it is sent again.
+type resuming struct {
+	Last string `in:"header" json:"Last-Event-ID,omitempty"` // id of the last event that the client has of the run; only with the Idempotency-Key of the first request
 }
 
 // inputMessage is what is said to an agent.
@@ -164,20 +170,20 @@ type queueing struct {
 // submission is input for a thread.
 type submission struct {
 	submitted
-	_ struct{} `schema:"{\"oneOf\":[{\"required\":[\"messages\"]},{\"required\":[\"regenerate_from\"]}],\"dependentRequired\":{\"replace_message\":[\"messages\"]}}"`
+	_ struct{} `schema:"{\"if\":{\"required\":[\"messages\"]},\"then\":{\"not\":{\"required\":[\"regenerate_from\"]}},\"else\":{\"required\":[\"regenerate_from\"]},\"dependentRequired\":{\"replace_message\":[\"messages\"]}}"`
 }
 
 // newRun is input for a thread that the body may name; without it is a new one.
 type newRun struct {
 	submitted
 	ThreadID OptionalName `json:"threadId,omitempty" schema:"also=thread_id"`
-	_        struct{}     `schema:"{\"oneOf\":[{\"required\":[\"messages\"]},{\"required\":[\"regenerate_from\",\"threadId\"]}],\"dependentRequired\":{\"replace_message\":[\"messages\",\"threadId\"]}}"`
+	_        struct{}     `schema:"{\"if\":{\"required\":[\"messages\"]},\"then\":{\"not\":{\"required\":[\"regenerate_from\"]}},\"else\":{\"required\":[\"regenerate_from\",\"threadId\"]},\"dependentRequired\":{\"replace_message\":[\"messages\",\"threadId\"]}}"`
 }
 
 // interruption is what takes the place of what is ended; an empty one ends it alone.
 type interruption struct {
 	submitted
-	_ struct{} `schema:"{\"oneOf\":[{\"required\":[\"messages\"]},{\"required\":[\"regenerate_from\"]},{\"maxProperties\":0}],\"dependentRequired\":{\"replace_message\":[\"messages\"]},\"properties\":{\"mode\":{\"enum\":[\"interrupt\"]}}}"`
+	_ struct{} `schema:"{\"if\":{\"required\":[\"messages\"]},\"then\":{\"not\":{\"required\":[\"regenerate_from\"]}},\"else\":{\"anyOf\":[{\"required\":[\"regenerate_from\"]},{\"maxProperties\":0}]},\"dependentRequired\":{\"replace_message\":[\"messages\"]},\"properties\":{\"mode\":{\"enum\":[\"interrupt\"]}}}"`
 }
 
 // furtherInput is input for a run.
@@ -215,7 +221,7 @@ type decisionBody struct {
 	DecisionID   OptionalName        `json:"decision_id,omitempty" schema:"also=decisionId"` // the same again does nothing; made of what the decision says without
 	Remember     core.Remember       `json:"remember,omitempty"`                             // for how long a person's answer to a request for permission holds
 	RememberAs   core.RememberAs     `json:"remember_as,omitempty" schema:"also=rememberAs"` // what it holds for; with remember run or thread alone
-	_            struct{}            `schema:"{\"oneOf\":[{\"required\":[\"tool_call_id\"]},{\"required\":[\"suspension_id\"]}],\"dependentSchemas\":{\"remember_as\":{\"required\":[\"remember\"],\"properties\":{\"remember\":{\"enum\":[\"run\",\"thread\"]}}}}}"`
+	_            struct{}            `schema:"{\"if\":{\"required\":[\"tool_call_id\"]},\"then\":{\"not\":{\"required\":[\"suspension_id\"]}},\"else\":{\"required\":[\"suspension_id\"]},\"dependentSchemas\":{\"remember_as\":{\"required\":[\"remember\"],\"properties\":{\"remember\":{\"enum\":[\"run\",\"thread\"]}}}}}"`
 }
 
 // making is a thread that nothing was said on yet.

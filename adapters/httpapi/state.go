@@ -36,6 +36,7 @@ type statePatches struct {
 	Patches    []statePatch `json:"patches"`
 	HasMore    bool         `json:"has_more"`
 	NextCursor *string      `json:"next_cursor"` // null: there is no more
+	Limit      int          `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
 }
 
 func (a *api) getState(w http.ResponseWriter, r *http.Request, id core.Identity) error {
@@ -95,7 +96,7 @@ func (a *api) getStatePatches(w http.ResponseWriter, r *http.Request, id core.Id
 		}
 		return protocol.Hide(err, "thread", thread)
 	}
-	page := statePatches{ThreadID: thread, Patches: []statePatch{}, HasMore: got.Next != nil}
+	page := statePatches{ThreadID: thread, Patches: []statePatch{}, HasMore: got.Next != nil, Limit: shown(limit)}
 	for _, c := range got.Changes {
 		page.Patches = append(page.Patches, statePatch{Revision: c.Revision, RunID: c.Run, Step: c.Step, At: c.At, NewRun: c.NewRun, Reverts: c.Reverts, Patch: c.Patch})
 	}

@@ -282,7 +282,7 @@ func TestBadLastEvents(t *testing.T) {
 		t.Run(last, func(t *testing.T) {
 			f := &fake{}
 			rec := do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "", "Last-Event-ID", last)
-			check(t, rec, 400, fmt.Sprintf(`{"error":"header Last-Event-ID %s is not a position of run %s","code":"invalid"}`, strings.ReplaceAll(fmt.Sprintf("%q", last), `"`, `\"`), runText))
+			check(t, rec, 400, fmt.Sprintf(`{"error":"Last-Event-ID %s is not a position of run %s","code":"invalid"}`, strings.ReplaceAll(fmt.Sprintf("%q", last), `"`, `\"`), runText))
 			silent(t, f)
 		})
 	}

@@ -21,6 +21,7 @@ type threadInfo struct {
 	AgentID      string          `json:"agent_id,omitempty"`         // of the last run that has ended or waits, or of the input that made the thread
 	ActiveRun    *activeRun      `json:"active_run"`                 // null: none
 	Queued       int             `json:"queued"`
+	Delayed      int             `json:"delayed,omitempty"` // runs that were submitted for later and have not opened
 	Messages     int             `json:"messages"`
 	CreatedAt    int64           `json:"created_at,omitempty"`    // unix milliseconds
 	LastActivity int64           `json:"last_activity,omitempty"` // unix milliseconds: it was made, or a run of it ended or began to wait
@@ -42,7 +43,7 @@ type activeRun struct {
 
 func infoOf(t runtime.ThreadInfo) threadInfo {
 	info := threadInfo{
-		ThreadID: t.ID, Title: t.Title, Owner: t.Owner, Parent: t.Parent, AgentID: t.AgentID, Queued: t.Queued, Messages: t.Messages,
+		ThreadID: t.ID, Title: t.Title, Owner: t.Owner, Parent: t.Parent, AgentID: t.AgentID, Queued: t.Queued, Delayed: t.Delayed, Messages: t.Messages,
 		CreatedAt: t.Created, LastActivity: t.Activity, Metadata: t.Metadata,
 	}
 	if !t.ActiveRun.IsZero() {
@@ -56,21 +57,23 @@ type threadList struct {
 	Threads    []threadInfo `json:"threads"`
 	HasMore    bool         `json:"has_more"`
 	NextCursor *string      `json:"next_cursor"` // null: there is no more
+	Limit      int          `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
 }
 
 type threadSummaries struct {
 	Threads    []threadSummary `json:"threads"`
 	HasMore    bool            `json:"has_more"`
 	NextCursor *string         `json:"next_cursor"` // null: there is no more
+	Limit      int             `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
 }
 
 // getThreads lists threads without what summaries have besides.
 func (a *api) getThreads(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	got, err := a.threads(r, id)
+	got, limit, err := a.threads(r, id)
 	if err != nil {
 		return err
 	}
-	list := threadList{Threads: []threadInfo{}, HasMore: got.Next != nil, NextCursor: encodeListed(threadsCursor, got.Next)}
+	list := threadList{Threads: []threadInfo{}, HasMore: got.Next != nil, Limit: limit, NextCursor: encodeListed(threadsCursor, got.Next)}
 	for _, t := range got.Threads {
 		info := infoOf(t)
 		info.Metadata = nil
@@ -81,11 +84,11 @@ func (a *api) getThreads(w http.ResponseWriter, r *http.Request, id core.Identit
 }
 
 func (a *api) getSummaries(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	got, err := a.threads(r, id)
+	got, limit, err := a.threads(r, id)
 	if err != nil {
 		return err
 	}
-	list := threadSummaries{Threads: []threadSummary{}, HasMore: got.Next != nil, NextCursor: encodeListed(threadsCursor, got.Next)}
+	list := threadSummaries{Threads: []threadSummary{}, HasMore: got.Next != nil, Limit: limit, NextCursor: encodeListed(threadsCursor, got.Next)}
 	for _, t := range got.Threads {
 		list.Threads = append(list.Threads, threadSummary{threadInfo: infoOf(t), Asked: t.Asked, Excerpt: t.Excerpt, LastRun: t.Last})
 	}
@@ -93,22 +96,23 @@ func (a *api) getSummaries(w http.ResponseWriter, r *http.Request, id core.Ident
 	return nil
 }
 
-func (a *api) threads(r *http.Request, id core.Identity) (page runtime.ThreadPage, err error) {
+// threads reads a page of threads, and the most that it may have.
+func (a *api) threads(r *http.Request, id core.Identity) (page runtime.ThreadPage, most int, err error) {
 	limit, cursor, values, err := filteredQuery(r.URL.RawQuery, "q", "agent", "parent")
 	if err != nil {
-		return page, err
+		return page, 0, err
 	}
 	q := runtime.ThreadQuery{Limit: limit, Text: values.Get("q"), Agent: values.Get("agent"), Parent: values.Get("parent")}
 	if values.Has("parent") {
 		if err := core.CheckName("parent", q.Parent); err != nil {
-			return page, err
+			return page, 0, err
 		}
 	}
 	if q.Before, err = decodeListed(threadsCursor, cursor); err != nil {
-		return page, err
+		return page, 0, err
 	}
 	page, err = a.Runtime.Threads(r.Context(), id, q)
-	return page, protocol.Hide(err, "thread", q.Parent)
+	return page, shown(limit), protocol.Hide(err, "thread", q.Parent)
 }
 
 func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {

@@ -25,6 +25,7 @@ type page struct {
 	Total      int            `json:"total"`
 	HasMore    bool           `json:"has_more"`
 	NextCursor *string        `json:"next_cursor"` // null: there is no more
+	Limit      int            `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
 }
 
 func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identity) error {
@@ -43,7 +44,7 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
-	p := page{Messages: got.Messages, Total: got.Total, HasMore: got.Next != 0}
+	p := page{Messages: got.Messages, Total: got.Total, HasMore: got.Next != 0, Limit: shown(q.Limit)}
 	if p.Messages == nil { // [] and not null, for clients that iterate
 		p.Messages = []core.Message{}
 	}

@@ -75,6 +75,7 @@ type runSteps struct {
 	Steps      []runStep `json:"steps"`
 	HasMore    bool      `json:"has_more"`
 	NextCursor *string   `json:"next_cursor"` // null: there is no more
+	Limit      int       `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
 }
 
 func (a *api) getSteps(w http.ResponseWriter, r *http.Request, id core.Identity) error {
@@ -97,7 +98,7 @@ func (a *api) getSteps(w http.ResponseWriter, r *http.Request, id core.Identity)
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())
 	}
-	page := runSteps{RunID: got.Run.ID, ThreadID: got.Run.ThreadID, Steps: []runStep{}, HasMore: got.Next != 0}
+	page := runSteps{RunID: got.Run.ID, ThreadID: got.Run.ThreadID, Steps: []runStep{}, HasMore: got.Next != 0, Limit: shown(limit)}
 	for _, s := range got.Steps {
 		page.Steps = append(page.Steps, stepOf(s))
 	}
@@ -146,6 +147,7 @@ type eventList struct {
 	Events     []placedEvent `json:"events"`
 	HasMore    bool          `json:"has_more"`    // more are committed now
 	NextCursor *string       `json:"next_cursor"` // null: there is no more now; a run that is not over goes on behind the last
+	Limit      int           `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
 }
 
 func (a *api) getEvents(w http.ResponseWriter, r *http.Request, id core.Identity) error {
@@ -180,7 +182,7 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())
 	}
-	page := eventList{Events: []placedEvent{}, HasMore: got.More}
+	page := eventList{Events: []placedEvent{}, HasMore: got.More, Limit: shown(limit)}
 	for _, e := range got.Events {
 		page.Events = append(page.Events, placedEvent{Position: e.Position, Event: e})
 		if got.More {

@@ -80,11 +80,11 @@ func TestStepsOfARunThatWaits(t *testing.T) { synctest.Test(t, stepsOfARunThatWa
 func stepsOfARunThatWaits(t *testing.T) {
 	r := newReal(t)
 	run := r.waits(`call: confirm {\"a\":1}`)
-	call := run.Tickets[0].Call.ID
+	call := run.Tickets[0].CallID
 	path := "/v1/runs/" + run.ID.String() + "/steps"
 	want := `{"run_id":"ID","thread_id":"t1","steps":[{"step":1,"message_id":"ID.1","began_at":946684800000,"said_at":946684800000,"open":true,"model":"m",` +
-		`"stop_reason":"tool_use","usage":{"input":3,"output":1},"shown":{"estimate":79,"tokens":3},"calls":[{"id":"CALL","name":"confirm","arguments":{"a":1},"status":"suspended"}],` +
-		`"totals":{"steps":1,"usage":{"input":3,"output":1}}}],"has_more":false,"next_cursor":null}`
+		`"stop_reason":"tool_use","usage":{"input":3,"output":1},"shown":{"estimate":102,"tokens":3},"calls":[{"id":"CALL","name":"confirm","arguments":{"a":1},"status":"suspended"}],` +
+		`"totals":{"steps":1,"usage":{"input":3,"output":1}}}],"has_more":false,"next_cursor":null,"limit":50}`
 	r.want("while it waits", want, strings.ReplaceAll(settled(r.get(path)), call, "CALL"))
 	time.Sleep(2 * time.Second)
 	r.ok("POST", "/v1/threads/t1/decision", `{"tool_call_id":"`+call+`","action":"resume","payload":{"ok":true},"decision_id":"d1"}`)
@@ -120,7 +120,7 @@ func eventsOfARun(t *testing.T) {
 	r.want("behind the third", want[3:], names(r.get(path+"?after="+positions[2]), "event_type"))
 	r.want("behind the last", []string(nil), names(r.get(path+"?after="+positions[5]), "event_type"))
 	r.want("the first", `{"events":[{"position":"ID.1.0.0-0-a","event_type":"run_start","time":"2000-01-01T00:00:00.001Z","run_id":"ID","step":1,"thread_id":"t1","agent_id":"demo"}],`+
-		`"has_more":true,"next_cursor":"CURSOR"}`, settled(r.get(path+"?limit=1")))
+		`"has_more":true,"next_cursor":"CURSOR","limit":1}`, settled(r.get(path+"?limit=1")))
 	check(t, do(r, "GET", path+"?after=x", ""), 400, `{"error":"after \"x\" is not the id of an event of run `+run+`","code":"invalid"}`)
 }
 
@@ -128,7 +128,7 @@ func TestStateOverHTTP(t *testing.T) {
 	r := newReal(t)
 	r.ok("POST", "/v1/threads", `{"threadId":"t1"}`)
 	r.want("of a new thread", `{"thread_id":"t1","revision":0,"state":{"thread":{},"run":{}}}`, settled(r.get("/v1/threads/t1/state")))
-	r.want("its changes", `{"thread_id":"t1","patches":[],"has_more":false,"next_cursor":null}`, settled(r.get("/v1/threads/t1/state/patches")))
+	r.want("its changes", `{"thread_id":"t1","patches":[],"has_more":false,"next_cursor":null,"limit":50}`, settled(r.get("/v1/threads/t1/state/patches")))
 	for path, want := range map[string]string{
 		"/v1/threads/t1/state?revision=-1":                   `revision \"-1\" is not a number from 0 to 9007199254740991`,
 		"/v1/threads/t1/state?revision=9007199254740992":     `revision \"9007199254740992\" is not a number from 0 to 9007199254740991`,
@@ -144,7 +144,7 @@ func TestStateOverHTTP(t *testing.T) {
 // What an agent is told stays the deployment's.
 func TestAgentsAndCapabilities(t *testing.T) {
 	r := newReal(t)
-	r.want("agents", `{"agents":[{"id":"demo","model":"m","plugins":[],"delegates":[],"tools":["confirm","meanwhile","where"]}]}`, strings.TrimSpace(r.get("/v1/agents")))
+	r.want("agents", `{"agents":[{"id":"demo","model":"m","plugins":[],"delegates":[],"tools":["confirm","delegate","meanwhile","where"]}]}`, strings.TrimSpace(r.get("/v1/agents")))
 	agent := r.get("/v1/agents/demo")
 	for _, part := range []string{`"tools":[{"name":"confirm","parameters":{"type":"object"`, `{"name":"where"`, `"client":true`, `"max_rounds":16,"execution_mode":"sequential"`} {
 		if !strings.Contains(agent, part) {
@@ -155,7 +155,7 @@ func TestAgentsAndCapabilities(t *testing.T) {
 		t.Errorf("the agent shows its prompt: %s", agent)
 	}
 	check(t, do(r, "GET", "/v1/agents/nobody", ""), 404, `{"error":"agent \"nobody\" not found","code":"not_found"}`)
-	r.want("capabilities", `{"agents":["demo"],"tools":[{"name":"confirm"},{"name":"meanwhile"},{"name":"where","client":true}],`+
+	r.want("capabilities", `{"agents":["demo"],"tools":[{"name":"confirm"},{"name":"delegate"},{"name":"meanwhile"},{"name":"where","client":true}],`+
 		`"plugins":[],"models":["m"],"providers":[],"protocols":["native","/v1/ai-sdk/"]}`, strings.TrimSpace(r.get("/v1/capabilities")))
 	check(t, do(r, "GET", "/v1/agents?limit=1", ""), 400, `{"error":"query has the unknown parameter \"limit\", none is allowed","code":"invalid"}`)
 }

@@ -133,6 +133,9 @@ func (h *handler) toolOf(e agent.Exposed) (*sdk.Tool, sdk.ToolHandler) {
 	if e.Parameters == nil {
 		t.InputSchema = json.RawMessage(agentArguments)
 	}
+	if e.ReadOnly {
+		t.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true}
+	}
 	return t, h.protect(func(c call) (*sdk.CallToolResult, error) {
 		s, err := h.submission(c, e)
 		if err != nil {

@@ -57,6 +57,9 @@ func TestEachAgentAndEachExposedToolIsATool(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = append(got, fmt.Sprintf("%s | %s | %s", tool.Name, tool.Description, schema))
+			if hint := tool.Annotations != nil && tool.Annotations.ReadOnlyHint; hint != (tool.Name == "echo" || tool.Name == "get_run") {
+				t.Errorf("tool %s has the hint of a read-only tool: %t", tool.Name, hint)
+			}
 		}
 		const argument = ` | {"additionalProperties":false,"properties":{"text":{"description":"what it is about","type":"string"}},"required":["text"],"type":"object"}`
 		want := []string{
@@ -145,7 +148,7 @@ func TestARunThatWaitsIsReportedDecidedAndAskedAgain(t *testing.T) {
 				ticket := waits.Content["tickets"].([]any)[0].(map[string]any)
 				path := "/v1/runs/" + waits.Run + "/decision"
 				want := map[string]any{
-					"suspension_id": ticket["suspension_id"], "kind": "person", "tool": "danger", "arguments": map[string]any{"text": "ship it"},
+					"suspension_id": ticket["suspension_id"], "tool_call_id": ticket["tool_call_id"], "kind": "person", "resume_mode": "replay_tool_call", "created_at": ticket["created_at"], "tool_name": "danger", "arguments": map[string]any{"text": "ship it"},
 					"action": "tool:PermissionConfirm", "message": ticket["message"], "parameters": ticket["parameters"], "response_schema": ticket["response_schema"],
 					"decide": map[string]any{"method": "POST", "path": path, "body": map[string]any{"suspension_id": ticket["suspension_id"], "action": "resume"}},
 				}
@@ -153,6 +156,9 @@ func TestARunThatWaitsIsReportedDecidedAndAskedAgain(t *testing.T) {
 					if value == nil {
 						delete(want, name)
 					}
+				}
+				if ticket["tool_call_id"] == nil || ticket["created_at"] == nil {
+					t.Errorf("the ticket lacks its call or its time: %v", ticket)
 				}
 				if diff := cmp.Diff(want, ticket); diff != "" {
 					t.Errorf("ticket (-want +got):\n%s", diff)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -16,6 +18,7 @@ const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
 	codeNoMethod       = -32601
+	codeInvalidParams  = -32602
 	codeInternal       = -32603
 )
 
@@ -31,6 +34,7 @@ type message struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Method  *string         `json:"method"`
+	Params  json.RawMessage `json:"params"`
 }
 
 // call reports whether the message wants an answer: it is no notification, and no
@@ -83,14 +87,46 @@ func (m *message) check(version string) *failure {
 	switch {
 	case m.JSONRPC != "2.0":
 		return &failure{http.StatusBadRequest, codeInvalidRequest, `jsonrpc must be "2.0"`}
-	case !m.call() || slices.Contains(methods, *m.Method):
+	case !m.call():
 		return nil
+	case slices.Contains(methods, *m.Method):
+		return m.checkParams(version)
 	}
 	status := http.StatusOK
 	if version >= stateless {
 		status = http.StatusNotFound
 	}
 	return &failure{status, codeNoMethod, "method " + core.Excerpt(*m.Method) + " is unknown"}
+}
+
+// checkParams refuses what the SDK could not decode, and would say in words of its own
+// types.
+func (m *message) checkParams(version string) *failure {
+	var params any
+	switch *m.Method {
+	case "initialize":
+		params = &sdk.InitializeParams{}
+	case "ping":
+		params = &sdk.PingParams{}
+	case "server/discover":
+		params = &sdk.DiscoverParams{}
+	case "tools/list":
+		params = &sdk.ListToolsParams{}
+	case "tools/call":
+		params = &sdk.CallToolParamsRaw{}
+	}
+	if len(m.Params) == 0 {
+		return nil
+	}
+	err := json.Unmarshal(m.Params, params)
+	if err == nil {
+		return nil
+	}
+	status := http.StatusOK
+	if version >= stateless {
+		status = http.StatusBadRequest
+	}
+	return &failure{status, codeInvalidParams, "params: " + core.DecodeError(err).Error()}
 }
 
 // write responds with the failure.

@@ -41,7 +41,7 @@ func progressOf(e core.Event) string {
 		return "calling " + e.Name
 	case core.EventToolCallSuspended:
 		if e.Ticket != nil {
-			return e.Ticket.Call.Name + " waits for a decision"
+			return e.Ticket.Tool + " waits for a decision"
 		}
 	case core.EventToolCallDone:
 		return e.Name + ": " + e.Status

@@ -27,15 +27,8 @@ type outcome struct {
 
 // ticket is a call that waits for a decision.
 type ticket struct {
-	SuspensionID   string          `json:"suspension_id"`
-	Kind           core.TicketKind `json:"kind"`
-	Tool           string          `json:"tool"`
-	Arguments      json.RawMessage `json:"arguments"`
-	Action         string          `json:"action"`
-	Message        string          `json:"message,omitempty"`
-	Parameters     json.RawMessage `json:"parameters,omitempty"`
-	ResponseSchema json.RawMessage `json:"response_schema,omitempty"` // of the decision's payload
-	Decide         *decide         `json:"decide,omitempty"`          // nil: another run's end decides
+	core.Ticket
+	Decide *decide `json:"decide,omitempty"` // nil: another run's end decides
 }
 
 // decide is the HTTP request that decides about a ticket. With the action cancel the
@@ -148,7 +141,7 @@ func waits(record core.Run, o outcome) *sdk.CallToolResult {
 	fmt.Fprintf(&text, "Run %s waits.", record.ID)
 	for _, t := range open(record.Tickets) {
 		o.Tickets = append(o.Tickets, ticketOf(record.ID, t))
-		fmt.Fprintf(&text, "\n- %s %s", t.Call.Name, t.Call.Arguments)
+		fmt.Fprintf(&text, "\n- %s %s", t.Tool, t.Arguments)
 		if t.Suspension.Message != "" {
 			text.WriteString(": " + t.Suspension.Message)
 		}
@@ -158,13 +151,9 @@ func waits(record core.Run, o outcome) *sdk.CallToolResult {
 }
 
 func ticketOf(run core.ID, t core.Ticket) ticket {
-	s := t.Suspension
-	out := ticket{
-		SuspensionID: s.ID, Kind: t.Kind, Tool: t.Call.Name, Arguments: t.Call.Arguments,
-		Action: s.Action, Message: s.Message, Parameters: s.Parameters, ResponseSchema: s.ResponseSchema,
-	}
+	out := ticket{Ticket: t}
 	if t.Kind != core.TicketChild {
-		out.Decide = &decide{Method: "POST", Path: decisionPath(run), Body: decideBody{s.ID, core.DecisionResume}}
+		out.Decide = &decide{Method: "POST", Path: decisionPath(run), Body: decideBody{t.Suspension.ID, core.DecisionResume}}
 	}
 	return out
 }

@@ -53,8 +53,11 @@ func (s *transcript) exchange(path, body string, header ...string) {
 	}
 }
 
-// named replaces ids by their names.
+var anyTime = regexp.MustCompile(`"created_at": \d+`)
+
+// named replaces ids by their names, and times.
 func (s *transcript) named(text string) string {
+	text = anyTime.ReplaceAllString(text, `"created_at": 1`)
 	return anyID.ReplaceAllStringFunc(text, func(id string) string {
 		for i, known := range s.ids {
 			if id == known {

@@ -57,7 +57,7 @@ func parts(e *env.Env, ran *atomic.Int64) agent.Parts {
 	return agent.Parts{
 		Models: map[string]agent.ModelBinding{"default": {Model: scripted.New(e)}},
 		Tools: []tool.Tool{
-			made(tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
+			made(tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back.", ReadOnly: true}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
 				return tool.JSON(a)
 			})),
 			made(tool.Typed(tool.Spec{Name: "danger", Description: "Does something risky."}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {

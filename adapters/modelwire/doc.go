@@ -27,6 +27,7 @@
 //
 // For requests: [BaseURL], [Source] and [CheckHeader] check options, [CallIDs] gives tool
 // calls their ids on the wire, [ArgumentObject] their arguments,
-// [AddOptions] adds the caller's own members, [Invalid] is the error of what has no form.
+// [AddOptions] adds the caller's own members, [Members] and [Object] take schemas apart
+// and put them together in their order, [Invalid] is the error of what has no form.
 // They serve adapters without HTTP as well.
 package modelwire

@@ -24,6 +24,14 @@
 // person says next. Arguments that were no JSON object go back within one, since servers
 // parse them.
 //
+// A response format that is strict is enforced by the provider, which knows no optional
+// properties: what the schema has as optional goes out as required and nullable, without
+// other properties, and agent.CheckAnswer reads such a null as left out. A schema that has
+// no such form goes out as it is, not strict: objects with properties that it does not
+// name, values of any type, a root that is no object, and keywords other than types,
+// enumerations, anyOf, definitions, items and bounds of numbers, lists and patterns. Tools
+// are never strict, so that their optional arguments stay optional.
+//
 // Of streams, all dialects expect all of it: tool calls are told apart by index, and by
 // id where a server leaves the index out or always says 0; arguments may come whole or in
 // pieces; calls that are there count even when the finish reason is "stop". Usage is

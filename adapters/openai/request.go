@@ -140,7 +140,8 @@ func encode(request model.Request, k kin) ([]byte, error) {
 func (c *chatRequest) say(request model.Request, k kin) error {
 	system := request.System
 	if f := request.ResponseFormat; f != nil {
-		c.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: &chatSchema{Name: f.Name, Schema: f.Schema, Strict: f.Strict}}
+		schema, strict := schemaOf(f)
+		c.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: &chatSchema{Name: f.Name, Schema: schema, Strict: strict}}
 		if k.unschooled {
 			c.ResponseFormat = &chatFormat{Type: "json_object"}
 			system = strings.TrimPrefix(system+"\n\n", "\n\n") + "Respond with one JSON object of this JSON Schema, and with nothing else:\n" + string(f.Schema)

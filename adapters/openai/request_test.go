@@ -27,14 +27,14 @@ var bodies = []struct {
 				core.UserMessage("1", "hi"),
 			},
 			Tools: []model.ToolDefinition{{Name: "now"}}, TopP: new(0.5), StopSequences: []string{"END"}, ReasoningEffort: model.EffortMax,
-			ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object"}`), Strict: true},
+			ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{}, "additionalProperties":false}`), Strict: true},
 			ToolChoice:     model.ToolChoice{Mode: model.ToolNamed, Name: "now"},
 		},
 		dialect: DialectOpenAI,
 		want: `{"model":"m","messages":[{"role":"system","content":"It is noon."},{"role":"user","content":"hi"}],` +
 			`"tools":[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
 			`"top_p":0.5,"stop":["END"],"reasoning_effort":"xhigh",` +
-			`"response_format":{"type":"json_schema","json_schema":{"name":"reply","schema":{"type":"object"},"strict":true}},` +
+			`"response_format":{"type":"json_schema","json_schema":{"name":"reply","schema":{"type":"object","properties":{},"additionalProperties":false},"strict":true}},` +
 			`"tool_choice":{"type":"function","function":{"name":"now"}},"stream":true,"stream_options":{"include_usage":true}}`,
 	},
 	{

@@ -178,7 +178,8 @@ func (r *responsesRequest) bound(request model.Request, groups []narrow) error {
 		}
 	}
 	if f := request.ResponseFormat; f != nil {
-		r.Text = &responsesText{responsesFormat{Type: "json_schema", Name: f.Name, Schema: f.Schema, Strict: f.Strict}}
+		schema, strict := schemaOf(f)
+		r.Text = &responsesText{responsesFormat{Type: "json_schema", Name: f.Name, Schema: schema, Strict: strict}}
 	}
 	for _, tool := range request.Tools {
 		function := encodeTool(tool).Function

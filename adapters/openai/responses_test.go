@@ -51,13 +51,13 @@ func TestResponsesBodies(t *testing.T) {
 			Model: "gpt-5", System: "Be <brief>.", Messages: []core.Message{core.UserMessage("1", "hi")}, MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9),
 			Tools:           []model.ToolDefinition{{Name: "add", Description: "Adds.", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "now"}},
 			ReasoningEffort: model.EffortMax, ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "now"},
-			ResponseFormat:  &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object"}`), Strict: true},
+			ResponseFormat:  &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{}, "additionalProperties":false}`), Strict: true},
 			ProviderOptions: json.RawMessage(`{"service_tier": "flex", "metadata": {"b": 1}}`),
 		}, `{"model":"gpt-5","instructions":"Be <brief>.","input":[{"type":"message","role":"user","content":"hi"}],` +
 			`"tools":[{"type":"function","name":"add","description":"Adds.","parameters":{"type":"object"},"strict":false},` +
 			`{"type":"function","name":"now","parameters":{"type":"object","properties":{}},"strict":false}],` +
 			`"max_output_tokens":100,"temperature":0.5,"top_p":0.9,"reasoning":{"effort":"high","summary":"auto"},` +
-			`"text":{"format":{"type":"json_schema","name":"reply","schema":{"type":"object"},"strict":true}},"tool_choice":{"type":"function","name":"now"}` +
+			`"text":{"format":{"type":"json_schema","name":"reply","schema":{"type":"object","properties":{},"additionalProperties":false},"strict":true}},"tool_choice":{"type":"function","name":"now"}` +
 			`,"store":false,"include":["reasoning.encrypted_content"],"stream":true,"metadata":{"b":1},"service_tier":"flex"}`},
 		{"a choice without tools, a summary without an effort", Options{ReasoningSummary: "concise"}, model.Request{
 			Model: "gpt-5", Messages: []core.Message{core.UserMessage("1", "hi")}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},

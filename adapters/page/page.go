@@ -19,6 +19,12 @@ const folder = "page/"
 //go:embed dist
 var dist embed.FS
 
+// notice are the licences of the code of others in the page and the binaries; scripts/notice
+// writes it.
+//
+//go:embed NOTICE
+var notice []byte
+
 // policy lets the page load its own files, talk to its own host, and nothing else. No
 // text can become markup: there is no policy that could make it trusted.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; " +
@@ -83,6 +89,7 @@ func load() map[string]file {
 		path := fmt.Sprintf("%s%s-%s.%s", folder, name.stem, f.tag, name.ending)
 		files[path], names[i] = f, path
 	}
+	files[folder+"NOTICE"] = newFile("text/plain", notice, "no-cache")
 	files[""] = newFile("text/html", fmt.Appendf(nil, document, names...), "no-cache")
 	return files
 }

@@ -55,6 +55,7 @@ func TestThePageIsServedBeforeTheRoutes(t *testing.T) {
 		{"document", "GET", "/", 200, "text/html; charset=utf-8", "no-cache"},
 		{"style sheet", "GET", files[0], 200, "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
 		{"script", "GET", files[1], 200, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"},
+		{"licences", "GET", "/page/NOTICE", 200, "text/plain; charset=utf-8", "no-cache"},
 		{"head", "HEAD", "/", 200, "text/html; charset=utf-8", "no-cache"},
 		{"a route", "GET", "/v1/threads", 418, "", ""},
 		{"a post", "POST", "/", 418, "", ""},

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // Problem is the body of every refusal. The code is for programs and never changes
@@ -43,6 +44,7 @@ var statuses = map[core.Code]int{
 	core.CodeConflict:      http.StatusConflict,
 	core.CodeBusy:          http.StatusConflict,
 	core.CodeDecided:       http.StatusConflict,
+	core.CodeChild:         http.StatusConflict,
 	core.CodeStale:         http.StatusConflict,
 	core.CodeSuperseded:    http.StatusConflict,
 	core.CodeClosing:       http.StatusConflict,
@@ -82,6 +84,9 @@ func Public(err error) Problem {
 	}
 	switch Status(code) {
 	case http.StatusServiceUnavailable:
+		if errors.Is(err, store.ErrUnwritable) { // whoever asks again at once gets the same
+			return Problem{Error: store.ErrUnwritable.Error(), Code: code}
+		}
 		return Problem{Error: "the service cannot answer now, try again", Code: code}
 	case http.StatusInternalServerError:
 		return Problem{Error: "internal error", Code: core.CodeInternal}

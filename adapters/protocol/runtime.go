@@ -26,7 +26,7 @@ type Reader interface {
 	Messages(ctx context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error)
 	// ReadRun reads a run, with the tickets that it waits for.
 	ReadRun(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
-	// Approvals lists the calls that wait for a person in the threads that the caller
+	// Approvals lists the calls that wait for a decision in the threads that the caller
 	// may read.
 	Approvals(ctx context.Context, id core.Identity, q runtime.ApprovalQuery) (runtime.ApprovalPage, error)
 	// Follow emits a run's events from its first until run_finish.
@@ -50,6 +50,9 @@ type Decider interface {
 	// error before the first event is that of the one behind them. It treats the
 	// context and the listener as Starter.Stream does.
 	StreamDecisions(ctx context.Context, id core.Identity, thread string, all []mailbox.Deciding, listener runtime.Listener) ([]mailbox.Decided, error)
+	// StreamAnswered takes decisions and then what was said beside them, for the run that
+	// they let go on, and streams as Starter.Stream does.
+	StreamAnswered(ctx context.Context, id core.Identity, all []mailbox.Deciding, s mailbox.Submission, listener runtime.Listener) (mailbox.Receipt, error)
 }
 
 // Retaker goes on from an earlier place of a thread.

@@ -120,7 +120,7 @@ func (s *stream) encode(e core.Event) (frames []Frame, err error) {
 		}
 		s.broken = err
 	}()
-	if frames, err = s.encoder.Encode(e); err != nil {
+	if frames, err = s.encoder.Encode(e); err != nil && core.CodeOf(err) == core.CodeInternal { // others are for the client
 		err = fmt.Errorf("encode %s: %w", e.Type, err)
 	}
 	return frames, err

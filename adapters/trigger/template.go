@@ -33,8 +33,11 @@ func parseText(name, source string) (*text, error) {
 	if len(source) > MaxTemplate {
 		return nil, fmt.Errorf("has %d bytes, at most %d are allowed", len(source), MaxTemplate)
 	}
-	t, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{"json": asJSON, "name": asName}).Parse(source)
+	t, err := template.New(name).Option("missingkey=error").Funcs((&budget{}).functions()).Parse(source)
 	if err != nil {
+		return nil, fmt.Errorf("is no template: %w", err)
+	}
+	if err := count(t); err != nil {
 		return nil, fmt.Errorf("is no template: %w", err)
 	}
 	return &text{name, t}, nil
@@ -43,11 +46,21 @@ func parseText(name, source string) (*text, error) {
 // errLong ends a template that writes too much.
 var errLong = errors.New("the text is too long")
 
-// render makes the text of an event's data, at most limit bytes.
+// render makes the text of an event's data, at most limit bytes, within [MaxSteps] and
+// [MaxMade].
 func (t *text) render(data object, limit int) (string, error) {
+	b := &budget{steps: MaxSteps, bytes: MaxMade, weight: 1 + longest(data)/16384}
+	counted, err := t.template.Clone() // the functions count for this event alone
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", t.name, err)
+	}
+	counted.Funcs(b.functions())
+	counted.Funcs(template.FuncMap{stepName: b.step})
 	var out strings.Builder
-	err := t.template.Execute(&limited{&out, limit}, data)
+	err = counted.Execute(&limited{&out, limit}, data)
 	switch {
+	case b.over != nil:
+		return "", core.Errorf(core.CodeTooLarge, "%s: %w", t.name, b.over)
 	case errors.Is(err, errLong):
 		return "", core.Errorf(core.CodeInvalid, "%s has more than %d bytes", t.name, limit)
 	case err != nil:
@@ -77,15 +90,16 @@ type (
 	list   []any
 )
 
-// String returns the object as JSON.
-func (o object) String() string { return printed(o) }
+// Format implements fmt.Formatter. A method String would be one that templates can call,
+// as often as they like.
+func (o object) Format(f fmt.State, _ rune) { printed(f, o) }
 
-// String returns the list as JSON.
-func (l list) String() string { return printed(l) }
+// Format implements fmt.Formatter.
+func (l list) Format(f fmt.State, _ rune) { printed(f, l) }
 
-func printed(v any) string {
+func printed(f fmt.State, v any) {
 	s, _ := asJSON(v) // of decoded JSON: it encodes again
-	return s
+	_, _ = io.WriteString(f, s)
 }
 
 // asJSON is the function json of templates.

@@ -36,7 +36,7 @@ var announcement = mailbox.Announcement{
 const body = `{"id":"01020304-0506-4708-890a-0b0c0d0e0f10.17.waiting","type":"run.waiting","timestamp":"2023-01-19T00:13:51.25Z",` +
 	`"data":{"tenant":"acme","user":"ann","thread_id":"t1","run_id":"01020304-0506-4708-890a-0b0c0d0e0f10","agent_id":"demo","steps":1,` +
 	`"usage":{"input":10,"output":5},` +
-	`"tickets":[{"suspension_id":"s1","tool_call_id":"c1","tool":"deploy","action":"tool:PermissionConfirm","kind":"person","deadline":1674090831250}],"missed":2}}`
+	`"tickets":[{"suspension_id":"s1","tool_call_id":"c1","tool_name":"deploy","action":"tool:PermissionConfirm","kind":"person","expires_at":1674090831250}],"missed":2}}`
 
 // at is a clock that stands.
 func at(unix int64) *env.Env {
@@ -73,7 +73,7 @@ func TestRequest(t *testing.T) {
 			"method": "POST", "url": "/in?token=abc", "Content-Type": "application/json",
 			"Webhook-Id":        "01020304-0506-4708-890a-0b0c0d0e0f10.17.waiting",
 			"Webhook-Timestamp": "1674087231",
-			"Webhook-Signature": "v1,xhi3pqtLwdVVxV9TnHg0ZkthmoSqWGNoFkFX3gkAUqc= v1,PSUtkZS+nB7YHdTes5kiUtfv+xZLPZ1AU08tZpAF7f8=",
+			"Webhook-Signature": "v1,2ygbaeui71gtOITAO+OnqT0FgF8jRTcJBJ7kIvCwwjI= v1,AD7BCzFmG21spfs+xi4Y/gdsXZl5aLXYanDTDTUDhDo=",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("request (-want +got):\n%s", diff)
@@ -135,7 +135,7 @@ func TestSecretThatIsReplaced(t *testing.T) {
 			t.Errorf("%q: %v, want %q", step.text, err, step.want)
 		}
 	}
-	want := []string{"v1,xhi3pqtLwdVVxV9TnHg0ZkthmoSqWGNoFkFX3gkAUqc=", "v1,PSUtkZS+nB7YHdTes5kiUtfv+xZLPZ1AU08tZpAF7f8="}
+	want := []string{"v1,2ygbaeui71gtOITAO+OnqT0FgF8jRTcJBJ7kIvCwwjI=", "v1,AD7BCzFmG21spfs+xi4Y/gdsXZl5aLXYanDTDTUDhDo="}
 	if diff := cmp.Diff(want, signatures); diff != "" {
 		t.Errorf("signatures (-want +got):\n%s", diff)
 	}

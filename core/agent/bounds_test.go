@@ -24,7 +24,7 @@ func TestSpecsAtTheirBoundsAreTaken(t *testing.T) {
 		`"max_continuations":0`, `"max_continuations":20`, `"max_repairs":0`, `"max_repairs":10`, `"max_tokens":0`, `"max_rounds":0`,
 		`"stop_sequences":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16"]`,
 		`"stop_sequences":["` + strings.Repeat("x", 256) + `"]`,
-		`"execution_mode":"sequential"`, `"execution_mode":"parallel_batch_approval"`, `"execution_mode":"parallel_streaming"`, `"events":"live"`, `"events":"committed"`,
+		`"execution_mode":"sequential"`, `"execution_mode":"parallel_batch_approval"`, `"execution_mode":"parallel_streaming"`, `"events":"live"`, `"events":"commits"`,
 		`"context":{"max_context_tokens":16384}`, `"context":{"autocompact_threshold":183616}`,
 	} {
 		if _, err := agent.DecodeSpec([]byte(`{"id":"a","model":"m",` + fields + `}`)); err != nil {

@@ -7,10 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/schema"
 )
 
 // FieldError is a field of a spec that is not as it has to be. It comes wrapped in
@@ -117,10 +116,10 @@ func (s *Spec) checkLimits() error {
 		return s.invalid("execution_mode", "is %q, allowed are %q, %q and %q", excerpt(s.ExecutionMode), Sequential, ParallelBatchApproval, ParallelStreaming)
 	}
 	switch s.Events {
-	case "", EventsLive, EventsCommitted:
+	case "", EventsLive, EventsCommits:
 		return nil
 	}
-	return s.invalid("events", "is %q, allowed are %q and %q", excerpt(s.Events), EventsLive, EventsCommitted)
+	return s.invalid("events", "is %q, allowed are %q and %q", excerpt(s.Events), EventsLive, EventsCommits)
 }
 
 // checkRequest looks at what an inference is asked for.
@@ -165,12 +164,7 @@ func checkFormat(f *model.ResponseFormat) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	var schema jsonschema.Schema
-	err := json.Unmarshal(f.Schema, &schema)
-	if err == nil {
-		_, err = schema.Resolve(nil)
-	}
-	if err != nil {
+	if _, err := schema.Read(f.Schema); err != nil {
 		return fmt.Errorf("response_format.schema cannot be used: %w", err)
 	}
 	return nil
@@ -192,13 +186,15 @@ func (s *Spec) checkNames() error {
 		{"delegates", s.Delegates},
 		{"exposed_tools", s.ExposedTools},
 	} {
-		for i, name := range list.names {
+		seen := make(map[string]bool, len(list.names))
+		for _, name := range list.names {
 			if name == "" {
 				return s.invalid(list.field, "has an empty name")
 			}
-			if slices.Contains(list.names[:i], name) {
+			if seen[name] {
 				return s.invalid(list.field, "names %q twice", core.Excerpt(name))
 			}
+			seen[name] = true
 		}
 	}
 	return nil

@@ -21,6 +21,7 @@ type Exposed struct {
 	// Parameters is the JSON Schema of a tool's arguments, which are the text of the
 	// run's input. nil: it is an agent, and takes any text.
 	Parameters json.RawMessage
+	ReadOnly   bool // of a tool: its spec's
 }
 
 // DirectID is the id of the agent that stands for an exposed tool: a run of it calls
@@ -87,7 +88,7 @@ func (r *Registry) direct(owner *Resolved, name string, from *source) (e Exposed
 		return e, err
 	}
 	r.resolved[id] = resolved
-	return Exposed{Name: name, Description: t.Spec().Description, Agent: id, Parameters: resolved.ModelTools[0].Parameters}, nil
+	return Exposed{Name: name, Description: t.Spec().Description, Agent: id, Parameters: resolved.ModelTools[0].Parameters, ReadOnly: t.Spec().ReadOnly}, nil
 }
 
 // direct stands where a model does in the run of a single tool. The provider's name of

@@ -66,7 +66,7 @@ func specFacts() map[string]fact {
 		"tool_choice.name":                       says("The tool of mode tool."),
 		"provider_options":                       says("Members of a provider's own request that are added as they are, to summaries' as well: an object for each id of a provider."),
 		"execution_mode":                         says("How the tool calls of one turn run.").or(`"sequential"`),
-		"events":                                 says("What readers in other processes are shown of a turn while it is said; absent: live where a request streams the run."),
+		"events":                                 says("What readers in other processes are shown of a turn while it is said: live stores it for them whether they are there or not, commits shows them the turn when it is committed; absent: what is said, once they follow the run."),
 		"context":                                says("How much of a conversation the model is shown, in tokens."),
 		"context.max_context_tokens":             from(0).says("Of request and turn together; 0 is 200000.").or("200000"),
 		"context.max_output_tokens":              from(0).says("Kept free for the turn; 0 is 16384.").or("16384"),

@@ -2,12 +2,14 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/schema"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -27,7 +29,7 @@ func (r *Resolved) CheckFrontend(f *core.Frontend) error {
 			return core.Errorf(core.CodeConflict, "frontend tool %q has the name of a tool that agent %q runs itself", core.Excerpt(t.Name), r.Spec.ID)
 		}
 		if _, err := frontendTool(t); err != nil {
-			return core.Errorf(core.CodeInvalid, "frontend.tools[%d]: %w", i, err)
+			return core.Errorf(refused(err), "frontend.tools[%d]: %w", i, err)
 		}
 	}
 	if f.Answer == nil {
@@ -38,9 +40,17 @@ func (r *Resolved) CheckFrontend(f *core.Frontend) error {
 	}
 	format := answerFormat(f.Answer)
 	if err := checkFormat(&format); err != nil {
-		return core.Errorf(core.CodeInvalid, "frontend.answer: %w", err)
+		return core.Errorf(refused(err), "frontend.answer: %w", err)
 	}
 	return nil
+}
+
+// refused is the code of what a frontend brings and an agent cannot be given.
+func refused(err error) core.Code {
+	if errors.Is(err, schema.ErrTooComplex) {
+		return core.CodeTooLarge
+	}
+	return core.CodeInvalid
 }
 
 // WithFrontend returns the agent with the tools of a run's frontend behind its own, and

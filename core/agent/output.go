@@ -6,6 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/schema"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -48,12 +49,26 @@ func (m *BoundModel) formats(r model.Request) bool {
 }
 
 // CheckAnswer returns an error with code invalid that says what is wrong with a text
-// that has to be JSON of the form.
+// that has to be JSON of the form, once [DropNulls] has read it.
 func CheckAnswer(f *model.ResponseFormat, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return core.Errorf(core.CodeInvalid, "answer is empty")
 	}
-	return tool.CheckJSON("answer", f.Schema, json.RawMessage(text))
+	return tool.CheckJSON("answer", f.Schema, json.RawMessage(DropNulls(f, text)))
+}
+
+// DropNulls returns an answer as its form means it: what is optional there and may not be
+// null was left out, where a model says null. It has to, where its provider enforces the
+// form.
+func DropNulls(f *model.ResponseFormat, text string) string {
+	if !strings.Contains(text, "null") {
+		return text
+	}
+	form, err := schema.Read(f.Schema)
+	if err != nil {
+		return text // whoever checks the answer says so
+	}
+	return string(form.DropNulls(json.RawMessage(text)))
 }
 
 // AnswerOf returns the text of a turn that is its answer: what the model said last, behind

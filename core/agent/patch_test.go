@@ -63,7 +63,7 @@ func TestEachFieldOfAPatchIsAbsentNullOrAValue(t *testing.T) {
 				s.ResponseFormat = &model.ResponseFormat{Name: "e", Schema: json.RawMessage("{}")}
 			}, func(s *agent.Spec) { s.ResponseFormat = nil }},
 		{"tool_choice", `{"mode":"none"}`, func(s *agent.Spec) { s.ToolChoice = model.ToolChoice{Mode: model.ToolNone} }, func(s *agent.Spec) { s.ToolChoice = model.ToolChoice{} }},
-		{"events", `"committed"`, func(s *agent.Spec) { s.Events = agent.EventsCommitted }, func(s *agent.Spec) { s.Events = "" }},
+		{"events", `"commits"`, func(s *agent.Spec) { s.Events = agent.EventsCommits }, func(s *agent.Spec) { s.Events = "" }},
 		{"execution_mode", `"sequential"`, func(s *agent.Spec) { s.ExecutionMode = agent.Sequential }, func(s *agent.Spec) { s.ExecutionMode = "" }},
 		{"context", `{"min_recent_messages":7}`,
 			func(s *agent.Spec) { s.Context = &agent.ContextWindowPolicy{MinRecentMessages: new(7)} }, func(s *agent.Spec) { s.Context = nil }},

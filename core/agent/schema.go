@@ -83,7 +83,7 @@ func schemaOf[S any](title string, facts map[string]fact) (*jsonschema.Schema, e
 		reflect.TypeFor[model.Effort]():    effortSchema(),
 		reflect.TypeFor[model.ToolMode]():  oneOf(model.ToolAuto, model.ToolNone, model.ToolRequired, model.ToolNamed),
 		reflect.TypeFor[ExecutionMode]():   oneOf(Sequential, ParallelBatchApproval, ParallelStreaming),
-		reflect.TypeFor[EventMode]():       oneOf(EventsLive, EventsCommitted),
+		reflect.TypeFor[EventMode]():       oneOf(EventsLive, EventsCommits),
 		reflect.TypeFor[Compaction]():      oneOf(CompactOff, CompactBackground, CompactInline),
 		reflect.TypeFor[CompactionMode]():  oneOf(KeepRecentRawSuffix, CompactToSafeFrontier),
 		reflect.TypeFor[MemberRole]():      oneOf(RoleMember, RoleFailoverOnly),

@@ -80,7 +80,7 @@ func TestSectionsThatAreWrong(t *testing.T) {
 		warning string
 	}{
 		{"an unknown member", false, "greeting", `{"txt":"x"}`, `resolving agent "a": registering plugin "greeter": section "greeting": json: unknown field "txt"`, ""},
-		{"a member of another type", false, "greeting", `{"times":"x"}`, `resolving agent "a": registering plugin "greeter": section "greeting": json: cannot unmarshal string into Go struct field greeting.times of type int`, ""},
+		{"a member of another type", false, "greeting", `{"times":"x"}`, `resolving agent "a": registering plugin "greeter": section "greeting": times is a JSON string, want a whole number that fits`, ""},
 		{"one that nobody reads", false, "farewell", `{}`, "<nil>", `agent "a": sections has "farewell", which no plugin of the agent reads; read are: greeting`},
 	}
 	for _, tt := range tests {

@@ -90,16 +90,17 @@ const (
 )
 
 // EventMode says what readers in other processes are shown of a turn while the model
-// says it. The process that says it shows its own readers every piece at once.
+// says it; empty: what is said, once they ask for it by following the run. The process
+// that says it shows its own readers every piece at once.
 type EventMode string
 
 // The event modes.
 const (
-	// EventsLive shows them what is said, about a second later. It costs a write for each
-	// half second of an inference.
+	// EventsLive stores what is said for them from the first word, whether they are there or
+	// not. It costs a write for each half second of an inference.
 	EventsLive EventMode = "live"
-	// EventsCommitted shows them the turn when it is committed.
-	EventsCommitted EventMode = "committed"
+	// EventsCommits shows other readers than the run's own stream a turn when it is committed.
+	EventsCommits EventMode = "commits"
 )
 
 // Retry bounds what a step does about a model that fails for a while. A nil field
@@ -161,12 +162,6 @@ func (s Spec) Mode() ExecutionMode {
 		return Sequential
 	}
 	return s.ExecutionMode
-}
-
-// Live reports whether what the model says is stored while it says it. streamed says
-// that the process which runs the step has a reader of its own.
-func (s Spec) Live(streamed bool) bool {
-	return s.Events == EventsLive || s.Events == "" && streamed
 }
 
 // SectionNames returns the names of the spec's sections, sorted.

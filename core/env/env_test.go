@@ -331,3 +331,18 @@ func TestWaitWaitsForWhatStartsLater(t *testing.T) {
 		}
 	})
 }
+
+// An error from outside ends a group's work as one of its functions does.
+func TestGroupFailsFromOutside(t *testing.T) {
+	group, ctx := env.System().Group(t.Context())
+	group.Go(func(ctx context.Context) error {
+		<-ctx.Done()
+		return errors.New("cancelled")
+	})
+	ended, second := errors.New("ended"), errors.New("second")
+	group.Fail(ended)
+	group.Fail(second)
+	if err := group.Wait(); err != ended || context.Cause(ctx) != ended {
+		t.Errorf("the group returns %v, its context ends with %v; want the first", err, context.Cause(ctx))
+	}
+}

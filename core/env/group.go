@@ -41,12 +41,18 @@ func (g *Group) Go(f func(ctx context.Context) error) {
 func (g *Group) run(f func(ctx context.Context) error) {
 	defer g.leave()
 	if err := Protect(func() error { return f(g.ctx) }); err != nil {
-		g.mu.Lock()
-		if g.err == nil {
-			g.err = err
-			g.cancel(err)
-		}
-		g.mu.Unlock()
+		g.Fail(err)
+	}
+}
+
+// Fail is an error that none of the functions has returned: the first one cancels their
+// context. It does not wait.
+func (g *Group) Fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err == nil {
+		g.err = err
+		g.cancel(err)
 	}
 }
 

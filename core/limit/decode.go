@@ -88,6 +88,7 @@ func members(at string, data []byte, allowed ...string) (all []member, err error
 	if at == "" {
 		at = "the value"
 	}
+	seen := map[string]bool{}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if first, err := d.Token(); err != nil || first != json.Delim('{') {
 		return nil, fmt.Errorf("%s must be an object", at)
@@ -105,9 +106,10 @@ func members(at string, data []byte, allowed ...string) (all []member, err error
 		switch {
 		case len(allowed) > 0 && !slices.Contains(allowed, key):
 			return nil, fmt.Errorf("%s has the unknown key %q, allowed are %s", at, core.Excerpt(key), strings.Join(allowed, ", "))
-		case slices.ContainsFunc(all, func(o member) bool { return o.key == key }):
+		case seen[key]:
 			return nil, fmt.Errorf("%s has the key %q twice", at, core.Excerpt(key))
 		}
+		seen[key] = true
 		all = append(all, m)
 	}
 	if _, err := d.Token(); err != nil {

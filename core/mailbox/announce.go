@@ -56,10 +56,10 @@ type Announcement struct {
 type AnnouncedTicket struct {
 	SuspensionID string          `json:"suspension_id"`
 	CallID       string          `json:"tool_call_id"`
-	Tool         string          `json:"tool"`
+	Tool         string          `json:"tool_name"`
 	Action       string          `json:"action"`
 	Kind         core.TicketKind `json:"kind"`
-	Deadline     int64           `json:"deadline,omitempty"` // unix milliseconds; absent: none
+	Deadline     int64           `json:"expires_at,omitempty"` // unix milliseconds; absent: never
 }
 
 // errUnheard: there is an announcement, and no publisher.
@@ -107,7 +107,7 @@ func (s *Service) announcedTickets(ctx context.Context, key core.ThreadKey, head
 			continue
 		}
 		list = append(list, AnnouncedTicket{
-			SuspensionID: t.Suspension.ID, CallID: t.Call.ID, Tool: t.Call.Name, Action: t.Suspension.Action, Kind: t.Kind, Deadline: t.Deadline,
+			SuspensionID: t.Suspension.ID, CallID: t.CallID, Tool: t.Tool, Action: t.Suspension.Action, Kind: t.Kind, Deadline: t.Deadline,
 		})
 	}
 	return list, err

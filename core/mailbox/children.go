@@ -16,18 +16,18 @@ type Children string
 
 // What becomes of child threads.
 const (
-	ChildrenCascade Children = "cascade" // they are deleted too, with theirs; the default
-	ChildrenDetach  Children = "detach"  // they stay
+	ChildrenDetach  Children = "detach"  // they stay; the default
+	ChildrenCascade Children = "cascade" // they are deleted too, with theirs
 	ChildrenReject  Children = "reject"  // core.CodeConflict when there is one
 )
 
 // Check refuses what is none of the three; empty is the default.
 func (c Children) Check() error {
 	switch c {
-	case "", ChildrenCascade, ChildrenDetach, ChildrenReject:
+	case "", ChildrenDetach, ChildrenCascade, ChildrenReject:
 		return nil
 	}
-	return core.Errorf(core.CodeInvalid, "child_strategy %q is unknown, allowed are cascade, detach, reject", core.Excerpt(string(c)))
+	return core.Errorf(core.CodeInvalid, "child_strategy %q is unknown, allowed are detach, cascade, reject", core.Excerpt(string(c)))
 }
 
 // childPage is how many child threads are listed at once.
@@ -41,7 +41,7 @@ func (s *Service) DeleteWith(ctx context.Context, key core.ThreadKey, user strin
 	if err := children.Check(); err != nil {
 		return err
 	}
-	if children == ChildrenDetach {
+	if children == "" || children == ChildrenDetach {
 		return s.Delete(ctx, key, user)
 	}
 	head, err := s.Head(ctx, key)

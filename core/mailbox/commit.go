@@ -64,8 +64,14 @@ type commit struct {
 	covers   uint16        // schema of a record that stands already and that the write makes visible; 0: none
 	read     bool          // the head that run is given was read, even if it does not exist
 
+	// over reports whether what the change is about, and the head has no more, has come to
+	// what the change was to bring about. It is asked where Apply finds nothing and an
+	// earlier try may have been applied; nil: nothing was, then.
+	over func(context.Context, thread.Head) (bool, error)
+
 	id     core.ID
 	open   bool // a try was sent that may be applied yet: nobody has said what it came to
+	doubt  bool // a try was sent of which nobody has said what it came to, whatever has come since
 	holder bool
 	where  points
 	plan   plan      // what was sent last
@@ -133,19 +139,19 @@ func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, t
 			}
 			head, fresh = stored, true
 		}
-		// Before anything is tried: what an earlier try wrote must not be done twice. A
-		// write of somebody else hides the commit id, but for a holder's, which is kept
-		// apart. For the others Apply says Unchanged where it would count twice.
-		if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {
-			return c.applied(ctx, head)
-		}
-		if !c.plan.made || c.plan.base != head.Version {
-			if err := c.apply(ctx, head); err != nil {
+		done, err := c.prepare(ctx, head)
+		if _, ok := errors.AsType[*lookError](err); ok {
+			if err := c.pause(ctx, &failures, err); err != nil {
 				return head, thread.Result{}, err
 			}
-			if c.plan.result.Unchanged {
-				return c.applied(ctx, head)
-			}
+			fresh = false
+			continue
+		}
+		if err != nil {
+			return head, thread.Result{}, err
+		}
+		if done {
+			return c.applied(ctx, head)
 		}
 		// A crash from here on leaves records without a head that covers them, or a head
 		// whose hint was not sent: the first are orphans that nobody believes, the second
@@ -175,13 +181,48 @@ func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, t
 				return head, thread.Result{}, core.Errorf(core.CodeThrottled, "write to %s: %w", c.key, refused)
 			}
 		default:
-			fresh, c.open = false, c.open || sent
+			fresh, c.open, c.doubt = false, c.open || sent, c.doubt || sent
 			if err := c.pause(ctx, &failures, fmt.Errorf("write head of %s: %w", c.key, err)); err != nil {
 				return head, thread.Result{}, err
 			}
 		}
 	}
 }
+
+// prepare makes the plan for a head, if it has none. done says that there is nothing to
+// write: the head has the change, or what it was to bring about has come about.
+//
+// It comes before anything is tried, since what an earlier try wrote must not be done
+// twice. Where others hide that it was applied, Apply says Unchanged, or finds nothing any
+// more.
+func (c *commit) prepare(ctx context.Context, head thread.Head) (done bool, err error) {
+	if c.mine(&head) {
+		return true, nil
+	}
+	if c.plan.made && c.plan.base == head.Version {
+		return false, nil
+	}
+	if err = c.apply(ctx, head); err == nil {
+		return c.plan.result.Unchanged, nil
+	}
+	if c.over == nil || !c.doubt || !errors.Is(err, thread.ErrNotFound) {
+		return false, err
+	}
+	over, failed := c.over(ctx, head)
+	switch {
+	case failed != nil:
+		return false, &lookError{failed}
+	case over:
+		return true, nil
+	}
+	return false, err
+}
+
+// lookError says that what became of a target could not be read.
+type lookError struct{ cause error }
+
+func (e *lookError) Error() string { return "look for what was changed: " + e.cause.Error() }
+func (e *lookError) Unwrap() error { return e.cause }
 
 // apply makes the plan for a head. The commit id is the same for every plan of
 // one commit: it says who wrote, not which try.
@@ -209,7 +250,7 @@ func (c *commit) apply(ctx context.Context, head thread.Head) error {
 		return nil
 	}
 	c.gone = nil
-	if c.limits != nil && len(head.Pending) > 0 && !c.limits.Of(c.key.Tenant).IsZero() {
+	if c.limits != nil && len(head.Pending)+len(head.Delayed) > 0 && !c.limits.Of(c.key.Tenant).IsZero() {
 		c.gone = dropped(&head, &next)
 	}
 	c.plan.batch.Pointers = c.pointers

@@ -29,7 +29,7 @@ func TestAnEnqueueThatWasRunBeforeItsResponseCameIsNotRepeated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if head.Busy() || head.Version != 3 {
+		if head.Busy(0) || head.Version != 3 {
 			t.Errorf("the run was enqueued again: version %d, pending %v", head.Version, head.Pending)
 		}
 		if !receipt.Duplicate {

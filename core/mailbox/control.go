@@ -10,27 +10,45 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Cancel ends a run of the thread: the open one, or a queued one. A zero run
-// means whatever is open, else what is queued first. It returns the run that it
-// ended; thread.ErrNotFound when there is none.
+// Cancel ends a run of the thread: the open one, or a queued or delayed one. A zero run
+// means whatever is open, else what is queued first, never a delayed one. It returns the
+// run that it ended; thread.ErrNotFound when there is none.
 func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (core.ID, error) {
-	// Which run is meant is chosen for the head that is written: the open one may end
-	// while this is on its way, and the next one must not be cancelled in its place
-	// when a run was named.
-	ended := run
+	// Whatever is open or first is chosen once: the next try may find that the run has
+	// ended, by this very request or otherwise, and the next one must not be cancelled in
+	// its place.
+	var dispatch core.ID
 	c := commit{Service: s, key: key, choose: func(head thread.Head) thread.Change {
-		if ended = run; run.IsZero() {
+		if run.IsZero() {
 			switch {
 			case head.Open():
-				ended = head.Run.ID
+				run = head.Run.ID
 			case len(head.Pending) > 0:
-				ended = head.Pending[0].Run
+				run = head.Pending[0].Run
 			}
 		}
-		return thread.Cancel{Run: ended}
+		if d := broughtBy(head, run); !d.IsZero() {
+			dispatch = d
+		}
+		return thread.Cancel{Run: run}
+	}, over: func(ctx context.Context, head thread.Head) (bool, error) {
+		return s.cancelled(ctx, key, head, run, dispatch)
 	}}
 	_, _, err := c.run(ctx, thread.Head{})
-	return ended, err
+	return run, err
+}
+
+// broughtBy is the dispatch that brings a run, if the head has it.
+func broughtBy(head thread.Head, run core.ID) core.ID {
+	if head.Open() && head.Run.ID == run {
+		return head.Run.Dispatch
+	}
+	for _, d := range head.Unopened() {
+		if d.Run == run {
+			return d.ID
+		}
+	}
+	return core.ID{}
 }
 
 // maxEdits is how many revisions an edit tries: each may be taken by what a
@@ -68,20 +86,36 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 		return err
 	}
 	in.Messages = messages
+	var record store.Record
 	for revision := first + 1; revision <= first+maxEdits; revision++ {
-		var result thread.Result
-		head, result, err = s.Commit(ctx, key, head, thread.Edit{ID: id, Revision: revision}, func(thread.Head, thread.Result) ([]store.Record, error) {
-			record, err := s.inputRecord(in, revision)
-			return []store.Record{record}, err
-		})
-		if result.Duplicate { // this revision may be another edit's, with another text
-			err = fmt.Errorf("revision %d of input %s: %w", revision, id, thread.ErrStale)
+		if record, err = s.inputRecord(in, revision); err != nil {
+			return err
 		}
-		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, thread.ErrStale) {
+		edit := thread.Edit{ID: id, Revision: revision}
+		c := commit{Service: s, key: key, change: edit,
+			build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil },
+			over: func(ctx context.Context, head thread.Head) (bool, error) {
+				return s.readAs(ctx, key, head, id, in.Run, edit, messages)
+			}}
+		var result thread.Result
+		head, result, err = c.run(ctx, head)
+		switch {
+		case err == nil && !result.Duplicate:
+			return nil
+		case c.doubt && errors.Is(err, thread.ErrStale): // a later edit stands, as if it had come behind this one
+			return nil
+		case err == nil:
+			if c.doubt {
+				if stands, err := s.stands(ctx, key, record); err != nil || stands {
+					return err
+				}
+			}
+			err = fmt.Errorf("revision %d of input %s: %w", revision, id, thread.ErrStale)
+		case !errors.Is(err, store.ErrConflict) && !errors.Is(err, thread.ErrStale):
 			return err
 		}
 	}
-	return err
+	return err // each revision is another edit's, with another text
 }
 
 // Retract takes back submitted input that no step has read, by the dispatch id of its
@@ -90,12 +124,14 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 // was such input. What a step has read is part of the log, and stays.
 func (s *Service) Retract(ctx context.Context, key core.ThreadKey, id core.ID) error {
 	c := commit{Service: s, key: key, choose: func(head thread.Head) thread.Change {
-		for _, d := range head.Pending {
+		for _, d := range head.Unopened() {
 			if d.ID == id {
 				return thread.Cancel{Run: d.Run}
 			}
 		}
 		return thread.Retract{ID: id}
+	}, over: func(ctx context.Context, head thread.Head) (bool, error) {
+		return s.retracted(ctx, key, head, id)
 	}}
 	_, _, err := c.run(ctx, thread.Head{})
 	return err

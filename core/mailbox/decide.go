@@ -83,6 +83,7 @@ type Decided struct {
 // request that names no run finds it so in the open run and in the one that wrote
 // to the log last; in an earlier one it is core.CodeNotFound.
 //
+// thread.ErrChild: the call waits for a child run.
 // core.CodeInvalid: the payload is not what the ticket asks for.
 // core.CodeTooLarge: it is larger than a tool may be given, or a result be.
 // core.CodeNotFound: no such call waits. thread.ErrDecided: another decision was
@@ -91,7 +92,7 @@ type Decided struct {
 // of the call, and which of the two it is meant for cannot be known.
 // thread.ErrForbidden: the thread is another user's.
 func (s *Service) Decide(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, error) {
-	decided, _, err := s.decide(ctx, key, d, 0)
+	decided, _, err := s.decide(ctx, key, d, 0, false)
 	return decided, err
 }
 
@@ -102,7 +103,7 @@ const inlineGrace = 5 * time.Second
 // comes after a lease, so that nobody takes the run from under the caller. The
 // head is the one after the write.
 func (s *Service) DecideInline(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, thread.Head, error) {
-	return s.decide(ctx, key, d, s.lease+inlineGrace)
+	return s.decide(ctx, key, d, s.lease+inlineGrace, false)
 }
 
 // noTicket is the key of no suspension, all of which are odd: of one that is not
@@ -123,12 +124,13 @@ type deciding struct {
 	byCall  bool   // the target is the call's id
 	known   bool   // it was found among the decisions that were taken, and says the same
 	other   bool   // among those was another one on the target
+	child   bool   // it is the end of a child run
 }
 
 // decide finds what the decision is about, checks it against that, and writes it. The
 // head that it looks at may be passed by others before the write: commit looks again at
 // what the decision depends on (the turn, the ticket), and Apply at the rest.
-func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, later time.Duration) (Decided, thread.Head, error) {
+func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, later time.Duration, child bool) (Decided, thread.Head, error) {
 	if err := d.check(); err != nil {
 		return Decided{}, thread.Head{}, err
 	}
@@ -144,12 +146,14 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	if err != nil {
 		return Decided{}, head, err
 	}
-	u := deciding{Service: s, key: key, asked: d}
+	u := deciding{Service: s, key: key, asked: d, child: child}
 	u.said, u.derived = d.settled()
 	ticket, found, err := u.find(ctx, head)
 	switch {
 	case err != nil:
 		return Decided{}, head, err
+	case found && ticket.Kind == core.TicketChild && !child: // before it is asked whether it would fit
+		return Decided{}, head, fmt.Errorf("tool call %s: %w", core.Excerpt(ticket.CallID), thread.ErrChild)
 	case found && s.fits != nil:
 		err = s.fits(ticket, u.said)
 	case found:
@@ -193,7 +197,7 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 	}
 	u.ticket, u.resumes = held.ID, ticket.Resumes(u.said)
 	u.receipt = Decided{
-		ThreadID: u.key.Thread, RunID: head.Run.ID, CallID: ticket.Call.ID, SuspensionID: ticket.Suspension.ID,
+		ThreadID: u.key.Thread, RunID: head.Run.ID, CallID: ticket.CallID, SuspensionID: ticket.Suspension.ID,
 		DecisionID: u.said.ID, Turn: head.Run.Base - 1, Index: int(held.Call),
 	}
 	if held.Decision == u.decisionKey() { // before anybody is woken for it
@@ -234,7 +238,7 @@ func (u *deciding) callsOf(ctx context.Context, turn uint64) ([]core.ToolCall, e
 func (u *deciding) commit(ctx context.Context, head thread.Head, later time.Duration) (thread.Head, error) {
 	change := thread.Decide{
 		Run: u.receipt.RunID, Call: uint8(u.receipt.Index), Ticket: u.ticket, Resume: u.resumes,
-		Decision: u.decisionKey(),
+		Decision: u.decisionKey(), Child: u.child,
 	}
 	if u.byCall {
 		change.Dedupe = thread.CallDecisionKey(u.receipt.RunID, u.asked.Target, u.said.ID)

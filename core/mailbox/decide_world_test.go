@@ -15,13 +15,18 @@ import (
 func asks(n int, change ...func(*core.Ticket)) core.Ticket {
 	t := core.Ticket{
 		Suspension: core.Suspension{ID: fmt.Sprint("s", n), Action: "tool:ask"},
-		Call:       core.ToolCall{ID: fmt.Sprint("c", n), Name: "ask", Arguments: json.RawMessage(`{}`)},
-		Mode:       core.ResumeReplay, Kind: core.TicketPerson,
+		CallID:     fmt.Sprint("c", n), Tool: "ask", Arguments: json.RawMessage(`{}`),
+		Mode: core.ResumeReplay, Kind: core.TicketPerson,
 	}
 	for _, c := range change {
 		c(&t)
 	}
 	return t
+}
+
+// callOf is the call of a ticket, as the turn has it.
+func callOf(t core.Ticket) core.ToolCall {
+	return core.ToolCall{ID: t.CallID, Name: t.Tool, Arguments: t.Arguments}
 }
 
 // encoded is the payload of a record.
@@ -40,7 +45,7 @@ func (w *world) waits(t *testing.T, head thread.Head, tickets ...core.Ticket) th
 	t.Helper()
 	turn := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "m", Role: core.RoleAssistant}}
 	for _, ticket := range tickets {
-		turn.Message.ToolCalls = append(turn.Message.ToolCalls, ticket.Call)
+		turn.Message.ToolCalls = append(turn.Message.ToolCalls, callOf(ticket))
 	}
 	seq := head.Seq + 1
 	head, _, err := w.Commit(t.Context(), key, thread.Head{}, thread.CommitTurn{
@@ -62,7 +67,8 @@ func (w *world) suspend(t *testing.T, head thread.Head, outcome thread.Outcome, 
 	var records []store.Record
 	for i, ticket := range tickets {
 		id := thread.TicketKey(head.Run.ID, ticket.Suspension.ID)
-		held = append(held, thread.Ticket{Call: uint8(i), ID: id})
+		kinds := map[core.TicketKind]thread.TicketKind{"": thread.TicketPerson, core.TicketPerson: thread.TicketPerson, core.TicketClient: thread.TicketClient, core.TicketChild: thread.TicketChild}
+		held = append(held, thread.Ticket{Call: uint8(i), Kind: kinds[ticket.Kind], ID: id})
 		records = append(records, store.Record{
 			Name: store.SuspensionName(head.Run.ID, head.Run.Base-1, uint8(i), id), Fence: head.Claim.Fence,
 			Version: head.Version + 1, Payload: encoded(t, thread.TicketRecord{Ticket: ticket}),

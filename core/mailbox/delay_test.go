@@ -71,8 +71,8 @@ func TestADelayedRunBeginsAtItsTime(t *testing.T) {
 					t.Fatalf("receipt %+v, %v", receipt, err)
 				}
 				head := w.head(t)
-				if len(head.Pending) != 1 || head.Pending[0].AvailableAt != began+3_600_000 || head.DueAt != began+3_600_000 {
-					t.Errorf("queued %+v, due at %d, want both at %d", head.Pending, head.DueAt, began+3_600_000)
+				if len(head.Delayed) != 1 || head.Delayed[0].AvailableAt != began+3_600_000 || head.DueAt != began+3_600_000 {
+					t.Errorf("delayed %+v, due at %d, want both at %d", head.Delayed, head.DueAt, began+3_600_000)
 				}
 				if diff := cmp.Diff([]string{"t1 1h0m0s"}, w.queue.Lines()); diff != "" {
 					t.Errorf("hints (-want +got):\n%s", diff)
@@ -110,8 +110,8 @@ func TestDelayedInputDoesNotAnswerAWaitingRun(t *testing.T) {
 	s.Delay = 24 * time.Hour
 	receipt := w.submit(t, s)
 	now := w.head(t)
-	if receipt.RunID == head.Run.ID || len(now.Tickets) != 1 || len(now.Pending) != 1 {
-		t.Errorf("receipt %+v, tickets %v, queue %v", receipt, now.Tickets, now.Pending)
+	if receipt.RunID == head.Run.ID || len(now.Tickets) != 1 || len(now.Delayed) != 1 {
+		t.Errorf("receipt %+v, tickets %v, delayed %v", receipt, now.Tickets, now.Delayed)
 	}
 }
 
@@ -133,6 +133,9 @@ func TestBadDelaysAreRefused(t *testing.T) {
 			{"both", func(s *mailbox.Submission) { s.AvailableAt, s.Delay = 1, 1 }, "both available_at and a delay are given, at most one is allowed"},
 			{"steered", func(s *mailbox.Submission) { s.Mode, s.Delay = mailbox.ModeSteer, 1 }, "input of mode steer cannot be delayed, only queue and reject can"},
 			{"an interrupt", func(s *mailbox.Submission) { s.Mode, s.AvailableAt = mailbox.ModeInterrupt, 1 }, "input of mode interrupt cannot be delayed, only queue and reject can"},
+			{"a child", func(s *mailbox.Submission) {
+				s.Delay, s.Parent = time.Hour, &mailbox.Parent{Thread: "t2", Run: core.ID{1}}
+			}, "a child run cannot be delayed: its parent waits for it"},
 			{"one that is refused when busy", func(s *mailbox.Submission) { s.Mode, s.Delay = mailbox.ModeReject, time.Hour }, ""},
 		} {
 			w, s, got := newWorld(t), input("later", ""), ""
@@ -156,10 +159,10 @@ func TestPriorityAndDelayArePartOfWhatAKeyStandsFor(t *testing.T) {
 		s := prior(7, keyed("later", ""))
 		s.Delay = time.Minute
 		first := w.submit(t, s)
-		at := w.head(t).Pending[0].AvailableAt
+		at := w.head(t).Delayed[0].AvailableAt
 		time.Sleep(time.Second)
-		if again := w.submit(t, s); !again.Duplicate || again.RunID != first.RunID || w.head(t).Pending[0].AvailableAt != at {
-			t.Errorf("again: %+v at %d, the first %+v at %d", again, w.head(t).Pending[0].AvailableAt, first, at)
+		if again := w.submit(t, s); !again.Duplicate || again.RunID != first.RunID || w.head(t).Delayed[0].AvailableAt != at {
+			t.Errorf("again: %+v at %d, the first %+v at %d", again, w.head(t).Delayed[0].AvailableAt, first, at)
 		}
 		for name, change := range map[string]func(s *mailbox.Submission){
 			"priority": func(s *mailbox.Submission) { *s = prior(8, *s) },

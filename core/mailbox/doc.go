@@ -13,9 +13,12 @@
 // unless head, run record or log confirm it.
 //
 // A write whose response is lost is settled by its commit id, which the head
-// keeps; a holder's is kept apart, so that nobody else's write hides it. Until
-// then the same bytes go out again, and it makes no difference which of the
-// tries was applied.
+// keeps; a holder's is kept apart, and so is the one that took the claim, so that no
+// other write hides them. Until then the same bytes go out again, and it makes no
+// difference which of the tries was applied. Other writes may be hidden: they choose
+// their target (a run, an entry, a call, an epoch) once for all tries, and one that the
+// head no longer has is looked up (lost.go). A cancelled run, and input that was read at
+// the edited revision, is done; anything else is not found.
 //
 // # A hint is only a hint
 //
@@ -53,7 +56,8 @@
 // # Where to look
 //
 //   - The loop that every write goes through, and what a refusal or a lost response
-//     means in it: commit.run, commit.seeThrough and commit.stand in commit.go.
+//     means in it: commit.run, commit.seeThrough and commit.stand in commit.go; what
+//     became of a target that a hidden write may have taken out: lost.go.
 //   - What input does to a thread as it stands: submission.change in submit.go.
 //   - Which input a message names that is to be said again, and which key makes that one
 //     request: retake.go. What is forked, and what goes on behind a failure: fork.go and

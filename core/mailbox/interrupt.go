@@ -23,7 +23,8 @@ type Interrupted struct {
 }
 
 // Interrupt ends everything that is open or queued on a thread, and puts nothing in
-// its place: a [Submission] with [ModeInterrupt] does both in one write. It raises
+// its place: a [Submission] with [ModeInterrupt] does both in one write. Delayed runs
+// stay. It raises
 // the epoch, so that whoever works under an older claim stops. When it returns
 // without error that is durable; the open run then still closes, with results for
 // its open calls.
@@ -37,10 +38,15 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 	if minted {
 		dedupe = s.env.NewID().String()
 	}
-	change := thread.Interrupt{Owner: user, Dedupe: interruptKey(dedupe)}
+	change, seen := thread.Interrupt{Owner: user, Dedupe: interruptKey(dedupe)}, false
 	var came Interrupted
+	known := false // the head remembers the key
 	c := commit{Service: s, key: key, choose: func(head thread.Head) thread.Change {
-		if slices.Contains(head.Recent, change.Dedupe) {
+		if !seen { // what comes behind another interrupt is none of this one's
+			change.Epoch, seen = head.Epoch, true
+		}
+		known = slices.Contains(head.Recent, change.Dedupe)
+		if known || head.Epoch != change.Epoch {
 			return change // what it came to was seen at the try before, if that was this call's
 		}
 		if came = (Interrupted{Superseded: len(head.Pending)}); head.Open() && head.Run.Status != thread.Closing {
@@ -52,7 +58,7 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 	switch {
 	case err != nil:
 		return Interrupted{}, err
-	case result.Duplicate && !minted: // nobody else has a key that was made here
+	case result.Duplicate && known && !minted: // nobody else has a key that was made here
 		return Interrupted{Duplicate: true}, nil
 	}
 	return came, nil

@@ -112,7 +112,7 @@ func (l *lister) live(ctx context.Context) error {
 		}
 	}
 	// In the order in which they would open if all were available: as thread.Head does.
-	pending := slices.Clone(l.head.Pending)
+	pending := slices.Concat(l.head.Delayed, l.head.Pending)
 	slices.SortStableFunc(pending, func(a, b thread.Dispatch) int {
 		first := func(d thread.Dispatch) int {
 			if d.Steered {

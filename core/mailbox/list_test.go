@@ -214,7 +214,7 @@ func TestTheOpenRunIsListedAsItStands(t *testing.T) {
 	}
 	waits, _ := waiting(t, asks(1))
 	d = waits.list(t, mailbox.ListQuery{}).Dispatches
-	if len(d) != 1 || d[0].Status != core.DispatchAcked || d[0].RunStatus != core.RunWaiting || len(d[0].Tickets) != 1 || d[0].Tickets[0].Call.ID != "c1" {
+	if len(d) != 1 || d[0].Status != core.DispatchAcked || d[0].RunStatus != core.RunWaiting || len(d[0].Tickets) != 1 || d[0].Tickets[0].CallID != "c1" {
 		t.Errorf("waiting: %+v", d)
 	}
 	if _, err := waits.Cancel(t.Context(), key, core.ID{}); err != nil {

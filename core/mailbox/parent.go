@@ -85,13 +85,13 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 	}
 	decision := core.Decision{ID: id, Action: core.DecisionResume, Payload: payload}
 	deciding := Deciding{Run: parent.Run.ID, Target: id, User: parent.Owner, Decision: decision}
-	_, err := s.Decide(ctx, key, deciding)
+	_, _, err := s.decide(ctx, key, deciding, 0, true)
 	if code := core.CodeOf(err); code == core.CodeInvalid || code == core.CodeTooLarge {
 		// What the ticket asks for is not what a child comes to: its call must not wait
 		// for ever.
 		s.log.WarnContext(ctx, "a child's end is not what the ticket asks for", "tenant", key.Tenant, "thread", key.Thread, "run", parent.Run.ID, "error", err)
 		deciding.Decision = core.Decision{ID: id, Action: core.DecisionCancel, Reason: "what the child run came to is not what the call waits for"}
-		_, err = s.Decide(ctx, key, deciding)
+		_, _, err = s.decide(ctx, key, deciding, 0, true)
 	}
 	if errors.Is(err, thread.ErrDecided) || errors.Is(err, thread.ErrDeleted) {
 		return nil

@@ -143,7 +143,7 @@ func (u *submission) unreadInput(ctx context.Context, head thread.Head) (*taken,
 			agent: in.AgentID, request: in.Request, frontend: in.Frontend.Stateless(), fresh: run != head.Run.ID || head.Run.Status == thread.Running, of: in.Retakes,
 		}, in, nil
 	}
-	for _, d := range slices.Backward(head.Pending) {
+	for _, d := range slices.Backward(head.Unopened()) {
 		t, in, err := look(d.Run, d.ID, d.Revision)
 		if err != nil || t != nil && in.Supersede != 0 {
 			return t, t != nil, err

@@ -134,7 +134,7 @@ func (s *Service) hint(ctx context.Context, key core.ThreadKey, head thread.Head
 	if hint.At != 0 {
 		delay = max(0, time.Duration(hint.At-s.env.Millis())*time.Millisecond)
 	}
-	s.wake(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: hint.Dispatch, Epoch: head.Epoch}, delay, at)
+	s.wake(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: hint.Dispatch, Epoch: head.Epoch, Followed: hint.Followed}, delay, at)
 }
 
 // Wake sends a hint, outliving the caller's cancellation: the head is written

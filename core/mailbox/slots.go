@@ -154,12 +154,12 @@ func (s *Service) sweepSlot(ctx context.Context, tenant string, run core.ID, slo
 
 // later reports whether a run is queued for a time to come, so that it takes nobody's place.
 func later(head *thread.Head, run core.ID, now int64) bool {
-	return slices.ContainsFunc(head.Pending, func(d thread.Dispatch) bool { return d.Run == run && d.AvailableAt > now })
+	return slices.ContainsFunc(head.Delayed, func(d thread.Dispatch) bool { return d.Run == run && d.AvailableAt > now })
 }
 
 // dropped are the runs that were queued and are neither queued nor open any more.
 func dropped(before, after *thread.Head) (runs []core.ID) {
-	for _, d := range before.Pending {
+	for _, d := range before.Unopened() {
 		if _, live := after.RunStatus(d.Run); !live {
 			runs = append(runs, d.Run)
 		}

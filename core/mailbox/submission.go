@@ -3,7 +3,6 @@ package mailbox
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -67,6 +66,10 @@ type Submission struct {
 	// its Frontend: another try may bring another one, and that of the first counts. It is for a key
 	// that a protocol makes of its messages, whose clients send other fields each time.
 	RequestBesideKey bool
+	// Answered says that decisions of the same request came before: the input is for the
+	// run that they let go on, as with [ModeSteer]. The Key does not stand for it, since
+	// the same request may find the calls decided.
+	Answered bool
 	// KeyAlone says that the Key stands for the submission by itself: whatever another
 	// try says, the first counts. It is for a key that names what the submission is made
 	// of, such as an event, when what is made of it may change between two deliveries.
@@ -78,7 +81,9 @@ type Submission struct {
 	// AvailableAt is when the run may begin at the earliest, unix milliseconds, and
 	// Delay how long after it was submitted; 0: at once. At most one of them is given,
 	// and at most [MaxDelay] ahead. Delayed input always opens a run of its own: it
-	// neither steers nor interrupts, nor does it answer a run that waits.
+	// neither steers nor interrupts, nor does it answer a run that waits. Until it opens it
+	// has one of thread.MaxDelayed places, beside those of the queue; the thread is not
+	// busy for it before it is due, and what ends the open run or the queue leaves it.
 	AvailableAt int64
 	Delay       time.Duration
 	// Into is the run that the input is meant for: with [ModeSteer], and where it
@@ -192,6 +197,8 @@ func (s Submission) checkDelay() error {
 		return core.Errorf(core.CodeInvalid, "both available_at and a delay are given, at most one is allowed")
 	case (s.AvailableAt != 0 || s.Delay != 0) && (s.Mode == ModeSteer || s.Mode == ModeInterrupt):
 		return core.Errorf(core.CodeInvalid, "input of mode %s cannot be delayed, only queue and reject can", s.Mode)
+	case (s.AvailableAt != 0 || s.Delay != 0) && s.Parent != nil:
+		return core.Errorf(core.CodeInvalid, "a child run cannot be delayed: its parent waits for it")
 	}
 	return nil
 }
@@ -248,7 +255,7 @@ func checkContent(at string, content []core.Block) error {
 	for i, b := range content {
 		switch b.Type {
 		case core.BlockText:
-			something = something || strings.TrimSpace(b.Text) != ""
+			something = something || !core.Blank(b.Text)
 		case core.BlockFile:
 			if err := b.CheckFile(fmt.Sprintf("%s[%d]", at, i)); err != nil {
 				return err

@@ -292,9 +292,9 @@ func (u *submission) change(head thread.Head) thread.Change {
 	// since it is the reply to what the run asked. What is internal is none: it queues.
 	// Neither is what takes the run back.
 	switch {
-	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
+	case u.Mode == ModeInterrupt && (head.Busy(u.env.Millis()) || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}
-	case u.Mode == ModeSteer && reads,
+	case (u.Mode == ModeSteer || u.Answered && u.Mode == "") && reads,
 		u.Mode != ModeReject && u.Retake == nil && u.Origin != core.OriginInternal && reads && head.Run.Status == thread.Waiting:
 		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
 	case u.inline:

@@ -248,7 +248,7 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 	}
 	w.end(t, now)
 	again("over", 0)
-	if now, err = w.Head(t.Context(), key); err != nil || now.Busy() {
+	if now, err = w.Head(t.Context(), key); err != nil || now.Busy(0) {
 		t.Errorf("head %+v, %v; want nothing queued", now, err)
 	}
 }

@@ -195,14 +195,11 @@ func TestWhenThereIsNobodyToTell(t *testing.T) {
 	}{
 		{"the parent's thread is deleted", func(t *testing.T, c child) { c.commit(t, thread.Delete{Owner: "ann"}) }, true},
 		{"the parent is cancelled", func(t *testing.T, c child) { c.commit(t, thread.Cancel{}) }, true},
-		{"a person has spoken", func(t *testing.T, c child) { c.submit(t, input("never mind", "")) }, true},
-		{"somebody has decided", func(t *testing.T, c child) {
-			if _, err := c.Decide(t.Context(), key, mailbox.Deciding{Target: "c0", User: "ann", Decision: core.Decision{Action: core.DecisionCancel}}); err != nil {
-				t.Fatal(err)
-			}
+		{"another has told it", func(t *testing.T, c child) {
+			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: true})
 		}, true},
 		{"the call is done", func(t *testing.T, c child) {
-			c.submit(t, input("never mind", ""))
+			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: true})
 			c.goesOn(t)
 		}, true},
 		{"the parent cannot be read", func(_ *testing.T, c child) {
@@ -258,7 +255,7 @@ func TestChildThatIsQuickerThanItsParent(t *testing.T) {
 		c := child{world: w, receipt: w.submit(t, s)}
 		c.ticket = asks(0, func(k *core.Ticket) { k.Suspension.ID, k.Kind = c.receipt.RunID.String(), core.TicketChild })
 		seq := head.Seq + 1
-		turn := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "m", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{c.ticket.Call}}}
+		turn := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "m", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{callOf(c.ticket)}}}
 		head, _, err := w.Commit(t.Context(), key, head, thread.CommitTurn{Fence: head.Claim.Fence, From: head.Seq, Seq: seq, Calls: 1, TurnFence: head.Claim.Fence},
 			func(thread.Head, thread.Result) ([]store.Record, error) {
 				return []store.Record{{Name: store.LogName(seq), Fence: head.Claim.Fence, Payload: encoded(t, turn)}}, nil

@@ -45,7 +45,7 @@ func CheckAbout(a thread.About) error {
 	if i := strings.IndexFunc(a.Title, unicode.IsControl); i >= 0 || !utf8.ValidString(a.Title) {
 		return core.Errorf(core.CodeInvalid, "title %q has a control character, text on one line is allowed", core.Excerpt(a.Title))
 	}
-	if a.Title != "" && strings.TrimSpace(a.Title) == "" {
+	if a.Title != "" && core.Blank(a.Title) {
 		return core.Errorf(core.CodeInvalid, "title is blank; null takes a title away")
 	}
 	if a.Metadata == nil {

@@ -39,7 +39,7 @@ func TestCreatedThreadIsListedAndTakesInput(t *testing.T) {
 	w := newWorld(t)
 	c := mailbox.Creating{Thread: key, User: "ann", About: thread.About{Title: "Rome", Metadata: json.RawMessage(`{"a":1}`)}}
 	head, err := w.Create(t.Context(), c)
-	if err != nil || head.Owner != "ann" || head.Busy() {
+	if err != nil || head.Owner != "ann" || head.Busy(0) {
 		t.Fatalf("Create returns %+v, %v", head, err)
 	}
 	about, err := w.About(t.Context(), key)
@@ -199,7 +199,7 @@ func TestWhatBecomesOfChildThreads(t *testing.T) {
 		want     []string
 		code     core.Code
 	}{
-		{"", []string{"t1", "c1", "c2", "c11"}, ""},
+		{"", []string{"t1"}, ""}, // as ChildrenDetach: nobody loses what they did not name
 		{mailbox.ChildrenCascade, []string{"t1", "c1", "c2", "c11"}, ""},
 		{mailbox.ChildrenDetach, []string{"t1"}, ""},
 		{mailbox.ChildrenReject, nil, core.CodeConflict},
@@ -237,14 +237,14 @@ func TestACascadeThatFailsIsFinishedByTheSameCall(t *testing.T) {
 		}
 		return w.store.Backend.Head(ctx, k)
 	}
-	if err := w.DeleteWith(t.Context(), key, "ann", ""); !errors.Is(err, store.ErrThrottled) {
+	if err := w.DeleteWith(t.Context(), key, "ann", mailbox.ChildrenCascade); !errors.Is(err, store.ErrThrottled) {
 		t.Errorf("DeleteWith returns %v, want the store's error", err)
 	}
 	w.store.OnHead = nil
 	if slices.Contains(w.deleted(t), "t1") {
 		t.Fatal("the parent is gone before its children")
 	}
-	if err := w.DeleteWith(t.Context(), key, "ann", ""); err != nil {
+	if err := w.DeleteWith(t.Context(), key, "ann", mailbox.ChildrenCascade); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.deleted(t); len(got) != 4 {
@@ -254,7 +254,7 @@ func TestACascadeThatFailsIsFinishedByTheSameCall(t *testing.T) {
 
 func TestOnlyTheOwnerDeletesAFamily(t *testing.T) {
 	w := family(t)
-	for _, children := range []mailbox.Children{"", mailbox.ChildrenReject, mailbox.ChildrenDetach} {
+	for _, children := range []mailbox.Children{"", mailbox.ChildrenCascade, mailbox.ChildrenReject, mailbox.ChildrenDetach} {
 		if err := w.DeleteWith(t.Context(), key, "bob", children); core.CodeOf(err) != core.CodeForbidden {
 			t.Errorf("DeleteWith %q by another user returns %v, want forbidden", children, err)
 		}

@@ -40,26 +40,20 @@ func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.H
 	return tickets, nil
 }
 
-// Asked is a ticket that a person may decide on, with when it was asked, in unix
-// milliseconds, by the clock of whoever asked.
-type Asked struct {
-	core.Ticket
-	At int64
-}
-
-// Asked reads the tickets of the open run that wait for a person, in call order.
-// One whose record is missing is store.ErrCorrupt.
-func (s *Service) Asked(ctx context.Context, key core.ThreadKey, head thread.Head) ([]Asked, error) {
-	var asked []Asked
+// Asked reads the tickets of the open run that a person or a client decides, in call
+// order, without those that are decided. One whose record is missing is
+// store.ErrCorrupt.
+func (s *Service) Asked(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
+	var asked []core.Ticket
 	for _, t := range slices.SortedFunc(slices.Values(head.Tickets), func(a, b thread.Ticket) int { return cmp.Compare(a.Call, b.Call) }) {
-		if t.Kind != thread.TicketPerson || t.Decision != 0 {
+		if t.Kind == thread.TicketChild || t.Decision != 0 {
 			continue
 		}
-		stored, err := s.ticketRecord(ctx, key, head, t)
+		ticket, err := s.readTicket(ctx, key, head, t)
 		if err != nil {
 			return nil, err
 		}
-		asked = append(asked, Asked{stored.Ticket, cmp.Or(stored.At, head.WaitsSince())})
+		asked = append(asked, ticket)
 	}
 	return asked, nil
 }

@@ -43,20 +43,14 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// Asked leaves out what was decided and what no person decides. A record of a program
-// that noted no time was asked when the run began to wait.
-func TestAskedIsWhatAPersonMayDecide(t *testing.T) {
+// Asked leaves out what was decided and what a child run decides.
+func TestAskedIsWhatAPersonOrAClientDecides(t *testing.T) {
 	w, _ := waiting(t, asks(0), asks(1), asks(2), asks(3))
 	w.decide(t, deciding("c0", "d"))
 	head := w.head(t)
-	head.Tickets[1].Kind = thread.TicketClient
-	w.put(t, store.Record{
-		Name: store.SuspensionName(head.Run.ID, 1, 3, thread.TicketKey(head.Run.ID, "s3")), Fence: 9,
-		Payload: encoded(t, thread.TicketRecord{Ticket: asks(3), At: 4242}),
-	})
+	head.Tickets[1].Kind, head.Tickets[2].Kind = thread.TicketChild, thread.TicketClient
 	got, err := w.Asked(t.Context(), key, head)
-	want := []mailbox.Asked{{Ticket: asks(2), At: head.WaitsSince()}, {Ticket: asks(3), At: 4242}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil || head.WaitsSince() == 0 {
+	if diff := cmp.Diff([]core.Ticket{asks(2), asks(3)}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if got, err := w.Asked(t.Context(), key, thread.Head{}); got != nil || err != nil {
@@ -93,7 +87,7 @@ func TestDecisionThatCannotBeWritten(t *testing.T) {
 // is decided there.
 func TestDecisionOnACallThatTheTurnDoesNotHave(t *testing.T) {
 	w, head := waiting(t, asks(0), asks(1))
-	turn := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "m", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{asks(0).Call}}}
+	turn := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "m", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{callOf(asks(0))}}}
 	if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: store.LogName(head.Run.Base - 1), Fence: 9, Payload: encoded(t, turn)}); err != nil {
 		t.Fatal(err)
 	}

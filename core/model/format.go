@@ -11,7 +11,7 @@ import (
 type ResponseFormat struct {
 	Name   string          `json:"name"`             // of the schema, for the provider: 1 to 64 of A-Z a-z 0-9 _ -
 	Schema json.RawMessage `json:"schema"`           // JSON Schema of an object
-	Strict bool            `json:"strict,omitempty"` // the provider enforces the schema, where it can
+	Strict bool            `json:"strict,omitempty"` // the provider enforces the schema, where it can; null may stand for what is optional then
 }
 
 // Check returns an error with code invalid for a name that providers refuse, or a

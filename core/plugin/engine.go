@@ -149,7 +149,7 @@ func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
 	for _, g := range e.gates {
 		v, err := e.ask(ctx, g, &m)
 		if err != nil {
-			return Verdict{}, fmt.Errorf("gate of plugin %q: %w", g.plugin, err)
+			return Verdict{}, &FailedError{Plugin: g.plugin, Part: "gate", Cause: err}
 		}
 		based = based || v.Command.Batch.Base != nil
 		v.Command.Batch.Base = nil // ask has kept to it
@@ -218,7 +218,7 @@ func (e *Engine) Refused(ctx context.Context, m Moment) (c state.Command, err er
 			_, _, err = e.registry.Commit(m.Snapshot, c.Batch)
 		}
 		if err != nil {
-			return state.Command{}, fmt.Errorf("refusal of plugin %q: %w", h.plugin, err)
+			return state.Command{}, &FailedError{Plugin: h.plugin, Part: "refusal", Cause: err}
 		}
 	}
 	return c, nil

@@ -198,7 +198,7 @@ func (p *phase) commit(c state.Command) error {
 }
 
 func (p *phase) fail(plugin string, err error) error {
-	return fmt.Errorf("plugin %q in phase %s: %w", plugin, p.moment.Phase, err)
+	return &FailedError{Plugin: plugin, Phase: p.moment.Phase, Cause: err}
 }
 
 // execute runs the actions that are due, round by round: what a round schedules

@@ -91,8 +91,8 @@ func TestASectionIsReadOverItsDefault(t *testing.T) {
 func TestASectionThatIsWrongNamesItself(t *testing.T) {
 	tests := []struct{ name, section, want string }{
 		{"an unknown member", `{"per_week":1}`, `json: unknown field "per_week"`},
-		{"another type", `{"per_day":"1"}`, "json: cannot unmarshal string into Go struct field quota.per_day of type int"},
-		{"no object", `[1]`, "json: cannot unmarshal array into Go value of type plugin_test.quota"},
+		{"another type", `{"per_day":"1"}`, "per_day is a JSON string, want a whole number that fits"},
+		{"no object", `[1]`, "the value is a JSON array, want an object"},
 		{"no JSON", `{"per_day":`, "unexpected EOF"},
 		{"two values", `{} {}`, "more than one JSON value"},
 		{"what its check refuses", `{"per_day":-1}`, "per_day is negative"},

@@ -30,6 +30,7 @@ func (d *draft) openRound(ctx context.Context) (*round, error) {
 	if err := r.adopt(ctx); err != nil {
 		return r, err
 	}
+	r.findThrough()
 	r.showResults()
 	return r, nil
 }

@@ -2,29 +2,58 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
 // A run that has to come to an answer of a form (the agent's response_format, or what
 // its input asked for) is not at its end when its model thinks so: the answer is
-// checked, and one that is not of the form goes back to the model with what is wrong,
+// checked, by the form and by the program that waits for it (Options.Accept), and one that
+// cannot be used goes back to the model with what is wrong,
 // as a message of the log. Totals count how often, so that no crash adds one.
 
-// codeInvalidOutput ends a run whose answer is not of its form.
-const codeInvalidOutput = "invalid_output"
+// CodeInvalidOutput ends a run whose answer is not of its form, or not accepted.
+const CodeInvalidOutput = "invalid_output"
 
-// mends returns what is wrong with a turn without calls that has to be the run's
-// answer, if the model is to mend it; nil if it is right or stays as it is.
-func (d *draft) mends(turn *core.Message) error {
-	if d.agent.Spec.ResponseFormat == nil || d.totals.Repairs >= d.agent.Spec.Repairs() || cutOrRefused(turn) != "" {
-		return nil
+// checkAnswer notes what is wrong with a turn without calls that has to be the run's
+// answer, and whether the model is to mend it.
+func (d *draft) checkAnswer(turn *core.Message) {
+	d.wrong, d.mends = nil, false
+	form := d.agent.Spec.ResponseFormat
+	if form == nil {
+		return
 	}
-	return agent.CheckAnswer(d.agent.Spec.ResponseFormat, agent.AnswerOf(turn))
+	if why := cutOrRefused(turn); why != "" {
+		d.wrong = errors.New(why)
+		return
+	}
+	d.wrong = d.accepts(form, turn)
+	d.mends = d.wrong != nil && d.totals.Repairs < d.agent.Spec.Repairs()
+}
+
+// accepts returns what is wrong with an answer by its form, and then by whoever reads it.
+func (d *draft) accepts(form *model.ResponseFormat, turn *core.Message) error {
+	text := agent.AnswerOf(turn)
+	if err := agent.CheckAnswer(form, text); err != nil || d.accept == nil {
+		return err
+	}
+	return env.Protect(func() error { return d.accept(d.id, turn.Step, agent.DropNulls(form, text)) })
+}
+
+// complaint is what the model, and whoever reads the run, is told of an answer that cannot
+// be used.
+func complaint(wrong error) string {
+	if _, panicked := errors.AsType[*env.PanicError](wrong); panicked {
+		return "its check panicked" // what it said is for the log alone
+	}
+	return strings.ToValidUTF8(core.Shorten(wrong.Error(), maxDetail), "\uFFFD")
 }
 
 // cutOrRefused says why an answer is none that another try would mend: the same request
@@ -49,20 +78,35 @@ func (m *machine) answered(ctx context.Context, turn *core.Message) *core.Termin
 	if form == nil {
 		return naturalEnd(*turn)
 	}
-	if m.wrong != nil {
+	switch {
+	case m.wrong == nil:
+		return naturalEnd(*turn)
+	case m.mends:
 		m.askToMend(turn, m.wrong, m.unsaid.asked.ResponseFormat != nil)
-		m.warn(ctx, "the answer is not of its form and goes back to the model", "repair", m.totals.Repairs, "error", m.wrong)
+		m.warn(ctx, "the answer cannot be used and goes back to the model", "repair", m.totals.Repairs, "error", m.wrong)
 		return nil
 	}
-	why := cutOrRefused(turn)
-	if why == "" {
-		err := agent.CheckAnswer(form, agent.AnswerOf(turn))
-		if err == nil {
-			return naturalEnd(*turn)
-		}
-		why = err.Error()
+	if m.failed != nil { // before the write that shows the end
+		m.failed(m.id, m.wrong)
 	}
-	return &core.Termination{Type: core.TerminationError, Code: codeInvalidOutput, Detail: core.Shorten(why, maxDetail)}
+	return &core.Termination{Type: core.TerminationError, Code: CodeInvalidOutput, Detail: complaint(m.wrong)}
+}
+
+// unusable begins the message that asks for another answer, and again begins what it asks.
+const (
+	unusable = "[The answer cannot be used: "
+	again    = "Answer again, "
+)
+
+// Complaint returns what a message of the runtime's that gives an answer back to its model
+// says is wrong with it; "" of any other message.
+func Complaint(m *core.Message) string {
+	text, ok := strings.CutPrefix(m.Text(), unusable)
+	end := strings.LastIndex(text, ". "+again)
+	if !m.Repair || !ok || end < 0 {
+		return ""
+	}
+	return text[:end]
 }
 
 // askToMend adds the message to the log, and counts it. native says that the model was
@@ -70,11 +114,11 @@ func (m *machine) answered(ctx context.Context, turn *core.Message) *core.Termin
 func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 	d.totals.Repairs++
 	totals := d.totals
-	how := "Answer again, with nothing but JSON that matches its schema."
+	how := again + "with nothing but JSON that matches its schema."
 	if !native {
-		how = "Answer again, by calling " + agent.FinalAnswer + "."
+		how = again + "by calling " + agent.FinalAnswer + "."
 	}
-	note := core.UserMessage(turn.ID+".repair", fmt.Sprintf("[The answer cannot be used: %s. %s]", wrong, how))
+	note := core.UserMessage(turn.ID+".repair", unusable+complaint(wrong)+". "+how+"]")
 	note.RunID, note.Step, note.CreatedAt, note.Repair = d.id, turn.Step, turn.CreatedAt, true
 	d.add(thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: &note, Totals: &totals})
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -48,6 +49,10 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 	if err := r.agent.Engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
+	if err := r.tries(t, result.Command); err != nil && result.Command.Batch.Base == nil {
+		r.warn(ctx, "a tool's change of the state does not apply", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(err)...)...)
+		result = tool.Failed("execution failed: its change of the state does not apply")
+	}
 	if base := result.Command.Batch.Base; base != nil {
 		if *base != t.snapshot.Revision() {
 			err := &state.RevisionError{Expected: *base, Actual: t.snapshot.Revision()}
@@ -56,7 +61,22 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 			result.Command.Batch.Base = new(t.began)
 		}
 	}
-	return r.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision, took: f.took})
+	err := r.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision, took: f.took})
+	if r.calls[t.index].fresh && r.proved != nil { // the last one of a round travels with its commit, which is progress
+		r.proved()
+	}
+	return err
+}
+
+// tries applies what a tool asks for to the snapshot that it was given, before its result
+// is stored: what does not apply there applies nowhere.
+func (r *round) tries(t *task, asked state.Command) error {
+	if len(asked.Batch.Mutations) == 0 {
+		return nil
+	}
+	asked.Effects, asked.Batch.Base = nil, nil
+	_, err := r.agent.Engine.Submit(t.snapshot, t.index, asked)
+	return err
 }
 
 // largeResult is the size in bytes from which even the last result of a round
@@ -177,6 +197,9 @@ func (r *round) storeResults(ctx context.Context) error {
 				err = r.storeResult(ctx, i)
 			}
 		}
+		if errors.Is(err, store.ErrTooLarge) { // it was to travel with a commit, which was refused for it
+			err = r.storeSmaller(ctx, i)
+		}
 		if stops(err) {
 			return err
 		}
@@ -188,13 +211,19 @@ func (r *round) storeResults(ctx context.Context) error {
 }
 
 // concludeOpen is for a round that is not to run at all: it gives every call
-// that has no result one that says why.
-func (r *round) concludeOpen(ctx context.Context, status core.ResultStatus, reason string) error {
+// that has no result one that says why. An earlier claim judged the turn alike and
+// started nothing, unless there is a result that says it did.
+func (r *round) concludeOpen(ctx context.Context, reason string) error {
+	ran := slices.ContainsFunc(r.calls, func(c *openCall) bool {
+		return c.entry != nil && c.entry.Message.ToolResult.Status != core.ResultNotExecuted
+	})
 	for i, c := range r.calls {
-		if c.entry == nil {
-			if err := r.conclude(ctx, i, conclusion{result: synthetic(status, reason)}); err != nil {
-				return err
-			}
+		if c.entry != nil {
+			continue
+		}
+		c.ran = c.ran || c.through && ran
+		if err := r.conclude(ctx, i, conclusion{result: r.notExecuted(i, reason)}); err != nil {
+			return err
 		}
 	}
 	return nil

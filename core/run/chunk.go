@@ -3,146 +3,96 @@ package run
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
-// What a model says is stored while it says it, as event chunks (E#), so that a reader
-// in another process need not wait for the commit. A chunk is a cache of a moment: no
-// step reads one, and one that is missing costs its readers time and nothing else.
+// What a model says is kept in memory until its commit, for readers of this process
+// (said.go), and stored meanwhile as event chunks (E#) as long as a reader in another
+// process asks for them by its mark (mark.go). A chunk is a cache of a moment: no step
+// reads one, and one that is missing costs its readers time and nothing else.
 //
 // An attempt is a step's inference under a fence, and its chunks are numbered from 0.
-// They hold every event of the attempt from step_start on, in order and without a gap:
+// They hold every event of the attempt from step_start on, in order and without a gap,
+// however late the first of them is written and however often writing stops and goes on:
 // the first chunks of an attempt are always a prefix of what the live stream shows of
 // it. Whoever reads them believes the head alone about which attempt that is (see
 // [AttemptOf]); what lies there of another fence is void. When a claim takes its next
 // fence within an inference, since something was dropped that had been shown, the
 // chunks begin anew under that, with what stands of the turn.
 
-// Attempt is an inference of a step under the fence of a claim.
-type Attempt struct {
-	Run   core.ID
-	Step  int
-	Fence uint64
-}
-
-// AttemptOf returns the attempt that a head's claim is about to make, or makes; ok is
-// false when none is: nobody has the claim, or the step's turn is in the log.
-func AttemptOf(head thread.Head) (a Attempt, ok bool) {
-	r := &head.Run
-	if !head.Open() || head.Claim.Fence == 0 || r.Status == thread.Closing || r.Cursor == thread.CursorTools {
-		return a, false
-	}
-	return Attempt{r.ID, int(r.Step) + 1, head.Claim.Fence}, true
-}
-
-// Prefix begins the names of the attempt's chunks.
-func (a Attempt) Prefix() string { return store.ChunkPrefix(a.Run, a.Step, a.Fence) }
-
-// Events reads a chunk of the attempt. The events have the positions that they have in
-// the live stream. One that is no chunk, or of another attempt, is core.CodeCorrupt; a
-// newer program's is thread.ErrSchema.
-func (a Attempt) Events(records thread.Records, chunk store.Record) ([]core.Event, error) {
-	var stored chunkRecord
-	if err := records.Decode("event chunk", chunk.Payload, &stored); err != nil {
-		return nil, err
-	}
-	events := make([]core.Event, len(stored.Events))
-	for i, s := range stored.Events {
-		e := s.Event
-		e.RunID, e.Step = a.Run, a.Step
-		if s.At != "" {
-			at, err := core.ParsePosition(a.before() + s.At)
-			if err != nil {
-				return nil, core.Errorf(core.CodeCorrupt, "event chunk %s: %w", chunk.Name, err)
-			}
-			e.Position = at.String()
-		}
-		events[i] = e
-	}
-	return events, nil
-}
-
-// before is what the positions of the attempt begin with.
-func (a Attempt) before() string {
-	text := core.Position{Run: a.Run, Step: a.Step, Attempt: a.Fence, Kind: core.PositionRunStart}.String()
-	return text[:len(text)-len("0-0-a")]
-}
-
-// chunkRecord is the payload of a chunk.
-type chunkRecord struct {
-	Events []chunkEvent `json:"events"`
-}
-
-// chunkEvent is an event without what the chunk's name says: run, step and the first
-// half of its position.
-type chunkEvent struct {
-	core.Event
-	At string `json:"at,omitempty"` // block-end-kind; empty: it has no position
-}
-
-// Bounds of chunks. A chunk is due when it is full or its first event is old enough;
-// while a write is slow the next one grows. What waits beyond the last bound is given
-// up, and with it the rest of the attempt.
+// Bounds of chunks, in bytes as JSON has them. A chunk is due when it is full or its
+// first event is old enough; what has waited for a reader, or for a slow write, is stored
+// in larger ones. What is said beyond the last bound is not kept any more.
 const (
 	chunkSize = 4 << 10
 	chunkTime = 500 * time.Millisecond
 	chunkMost = 16 << 10
-	chunkWait = 256 << 10
+	chunkKeep = 4 << 20
 	chunkLife = 24 * time.Hour
 
 	chunkFailures = 3 // of writes in a row, until the attempt's rest is given up
 )
 
-// waiting is an event that is not stored. Deltas of one block are one event.
-type waiting struct {
-	event core.Event // without its delta
-	at    core.Position
-	delta int // bytes of it, in texts
-	size  int // about, in bytes
-}
+// demand says when what is said is stored.
+type demand uint8
 
-// chunks stores the events of a step's inference. The step's goroutine adds events, and
-// never waits: one function beside it stores them. It is started by the step's own timer
-// (see watched), half a second after the step has begun, or when there is something to
-// store later than that: a short inference costs no write, no timer and no goroutine.
+const (
+	demandUnknown demand = iota // the agent is not loaded yet
+	demandMarked                // while a mark stands
+	demandAlways
+	demandNever // and it is not kept
+)
+
+// chunks keeps the events of a step's inference. The step's goroutine adds events, and
+// never waits: one function beside it stores them, which is started when there is
+// something to store. What nobody asks for costs no write, no timer and no goroutine.
 type chunks struct {
 	step  *step
 	group *env.Group // of the step's work
 
 	mu      sync.Mutex // guards what follows; not held over I/O
-	attempt Attempt
-	waiting []waiting // oldest first
-	texts   []byte    // their deltas
-	size    int       // of waiting, in bytes
-	since   time.Time // of the first that waits, step_start apart
-	next    int       // number of the next chunk
-	cut     store.Record
-	late    bool          // the step's timer has gone off, or it has none that early
+	attempt Attempt    // zero: it has not begun
+	pieces  []spoken   // all that was said, oldest first
+	texts   []byte     // their deltas
+	kept    int        // size of all of them
+	cut     int        // how many of the pieces chunks have
+	size    int        // of what no chunk has
+	since   time.Time  // when the first of that was said, step_start apart; zero: there is none
+	next    int        // number of the next chunk
+	writing store.Record
+	demand  demand
+	until   int64         // until when somebody follows, unix milliseconds
+	mark    Mark          // the last that was seen
+	looks   bool          // a look for one is under way
 	begun   bool          // the function beside the step runs
-	over    bool          // nothing is stored any more
+	over    bool          // nothing is kept or stored any more
 	cause   error         // why it was given up
 	changed chan struct{} // closed when there is something to look at; nil: nobody waits
 }
 
-// beginChunks makes the events of the step's inference be stored from here on, if
-// there may be readers of it: where a request streams the run, or its agent says so.
+// beginChunks makes the events of the step's inference be kept from here on, unless the
+// agent shows other readers its commits only.
 func (m *machine) beginChunks(number int) {
-	if !m.chunked || !m.agent.Spec.Live(m.events.sink != nil) {
-		return
-	}
 	c := &m.step.chunks
-	c.mu.Lock() // the timer may look
+	c.mu.Lock() // the watch may look
 	defer c.mu.Unlock()
-	c.step, c.attempt = m.step, Attempt{m.id, number, m.events.fence}
-	c.late = c.late || m.events.sink == nil
+	switch {
+	case !m.chunked, m.agent.Spec.Events == agent.EventsCommits:
+		c.demand, c.over = demandNever, true
+		return
+	case m.agent.Spec.Events == agent.EventsLive:
+		c.demand = demandAlways
+	default:
+		c.demand = demandMarked
+	}
+	c.attempt = Attempt{m.id, number, m.events.fence}
 	m.events.chunks = c
 }
 
@@ -154,70 +104,49 @@ func (c *chunks) add(event core.Event, at core.Position) {
 		core.EventToolCallReady, core.EventInferenceComplete, core.EventInferenceFailed:
 		return
 	}
+	if c.took(event, at) && c.step.said != nil {
+		c.step.said(c.step.Key)
+	}
+}
+
+// took is add under the lock. It reports whether there is something new to hear.
+func (c *chunks) took(event core.Event, at core.Position) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
-		return
+		return false
 	}
-	if c.put(event, at); c.size > chunkWait {
-		c.giveUp(core.Errorf(core.CodeTooLarge, "%d bytes wait, at most %d may", c.size, chunkWait))
-		return
+	if c.put(event, at); c.kept > chunkKeep {
+		c.giveUp(core.Errorf(core.CodeTooLarge, "%d bytes were said, at most %d are kept", c.kept, chunkKeep))
+		return false
 	}
 	switch event.Type {
 	case core.EventStepStart, core.EventPrefixChanged, core.EventContextCompacted, core.EventContextSkipped: // they go with what is said
-		return
+		return false
 	}
-	if c.since.IsZero() {
+	first := c.since.IsZero()
+	if first {
 		c.since = c.step.env.Now()
-		c.wake()
 	}
-	if c.late || c.size >= chunkSize {
+	if c.wanted() {
 		c.begin()
-	}
-	if c.size >= chunkSize {
-		c.wake()
-	}
-}
-
-// put appends an event, or the delta of one to the last; the caller holds mu.
-func (c *chunks) put(event core.Event, at core.Position) {
-	n := len(event.Delta)
-	c.texts = append(c.texts, event.Delta...)
-	event.Delta = ""
-	c.size += n
-	if last := len(c.waiting) - 1; last >= 0 && n > 0 {
-		w := &c.waiting[last]
-		if w.event.Type == event.Type && w.at.Block == at.Block && w.at.Kind == at.Kind && w.size+n <= chunkSize {
-			w.at, w.delta, w.size = at, w.delta+n, w.size+n
-			return
+		if first || c.size >= chunkSize {
+			c.wake()
 		}
 	}
-	if c.waiting == nil {
-		c.waiting = make([]waiting, 0, 4) // what most chunks have
-	}
-	size := len(event.EncryptedValue) + eventSize
-	c.waiting = append(c.waiting, waiting{event, at, n, n + size})
-	c.size += size
+	return true
 }
 
-// eventSize is about what an event has besides its texts, in bytes.
-const eventSize = 100
+// wanted reports whether what is said is to be stored now; the caller holds mu.
+func (c *chunks) wanted() bool {
+	return !c.over && (c.demand == demandAlways || c.demand == demandMarked && c.step.env.Millis() < c.until)
+}
 
 // begin starts the function beside the step, once; the caller holds mu.
 func (c *chunks) begin() {
-	if !c.begun && !c.over {
+	if !c.begun {
 		c.begun = true
 		c.group.Go(c.run)
-	}
-}
-
-// rung is called when the step's timer has gone off.
-func (c *chunks) rung() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.late = true
-	if !c.since.IsZero() {
-		c.begin()
 	}
 }
 
@@ -258,12 +187,6 @@ func (c *chunks) run(ctx context.Context) error {
 	return nil
 }
 
-// refused reports whether a write will never succeed.
-func refused(err error) bool {
-	_, taken := errors.AsType[*store.RefusedError](err)
-	return taken || errors.Is(err, store.ErrTooLarge)
-}
-
 // pause waits for news, or for as long as given; 0: for news alone.
 func (c *chunks) pause(ctx context.Context, d time.Duration, changed <-chan struct{}) {
 	if d > 0 {
@@ -280,13 +203,14 @@ func (c *chunks) pause(ctx context.Context, d time.Duration, changed <-chan stru
 func (c *chunks) due() (record store.Record, wait time.Duration, changed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over || c.cut.Name != "" {
-		return c.cut, 0, nil
+	if c.over || c.writing.Name != "" { // what was begun is ended, also when nobody follows any more
+		return c.writing, 0, nil
 	}
-	if !c.since.IsZero() {
+	asked := c.wanted() && !c.since.IsZero()
+	if asked {
 		wait = c.since.Add(chunkTime).Sub(c.step.env.Now())
 	}
-	if c.since.IsZero() || c.size < chunkSize && wait > 0 {
+	if !asked || c.size < chunkSize && wait > 0 {
 		if c.changed == nil {
 			c.changed = make(chan struct{})
 		}
@@ -295,50 +219,55 @@ func (c *chunks) due() (record store.Record, wait time.Duration, changed <-chan 
 	if err := c.cutNext(); err != nil {
 		c.giveUp(err)
 	}
-	return c.cut, 0, nil
+	return c.writing, 0, nil
 }
 
-// cutNext makes the next chunk of what waits; the caller holds mu.
+// cutNext makes the next chunk of what no chunk has; the caller holds mu.
 func (c *chunks) cutNext() error {
 	var stored chunkRecord
-	size, n, used := 0, 0, 0
-	for _, w := range c.waiting {
-		if size += w.size; n > 0 && size > chunkMost {
+	size := 0
+	for _, p := range c.pieces[c.cut:] {
+		if size+p.size > chunkMost && size > 0 {
 			break
 		}
-		n++
-		c.size -= w.size
-		e := chunkEvent{Event: w.event}
-		e.Delta, used = string(c.texts[used:used+w.delta]), used+w.delta
+		size += p.size
+		e := chunkEvent{Event: p.event}
+		e.Delta = string(c.texts[p.begin : p.begin+p.delta])
 		if !utf8.ValidString(e.Delta) { // JSON would make something else of it
 			return core.Errorf(core.CodeInvalid, "a piece of %s is no UTF-8", e.Type)
 		}
-		if w.at.Kind != 0 {
-			e.At = w.at.String()[len(c.attempt.before()):]
+		if p.at.Kind != 0 {
+			e.At = p.at.String()[len(c.attempt.before()):]
 		}
 		stored.Events = append(stored.Events, e)
-	}
-	c.waiting, c.texts = slices.Delete(c.waiting, 0, n), slices.Delete(c.texts, 0, used)
-	if len(c.waiting) == 0 {
-		c.since = time.Time{} // else the rest is as old, and due
 	}
 	payload, err := c.step.records.Encode("event chunk", &stored)
 	if err != nil {
 		return err
 	}
-	c.cut = store.Record{
+	c.cut, c.size = c.cut+len(stored.Events), c.size-size
+	if c.cut == len(c.pieces) {
+		c.since = time.Time{} // else the rest is as old, and due
+	}
+	c.writing = store.Record{
 		Name: store.ChunkName(c.attempt.Prefix(), c.next), Payload: payload,
 		Expires: c.step.env.Now().Add(chunkLife).Unix(),
 	}
 	return nil
 }
 
+// refused reports whether a write will never succeed.
+func refused(err error) bool {
+	_, taken := errors.AsType[*store.RefusedError](err)
+	return taken || errors.Is(err, store.ErrTooLarge)
+}
+
 // stored notes that a chunk is. It may be of an attempt that is void by now.
 func (c *chunks) stored(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cut.Name == name {
-		c.cut = store.Record{}
+	if c.writing.Name == name {
+		c.writing = store.Record{}
 		c.next++
 	}
 }
@@ -350,19 +279,20 @@ func (c *chunks) failed(err error) {
 	c.giveUp(err)
 }
 
-// giveUp stores nothing of the turn any more, which the log says when the step is over.
-// The caller holds mu.
+// giveUp keeps and stores nothing of the turn any more, which the log says when the step
+// is over. The caller holds mu.
 func (c *chunks) giveUp(err error) {
 	c.over, c.cause = true, err
 	c.clear()
 }
 
-// clear forgets what waits; the caller holds mu.
+// clear forgets what was said; the caller holds mu.
 func (c *chunks) clear() {
-	c.waiting, c.texts, c.size, c.since, c.cut = nil, nil, 0, time.Time{}, store.Record{}
+	c.pieces, c.texts, c.kept, c.size = nil, nil, 0, 0
+	c.cut, c.since, c.writing = 0, time.Time{}, store.Record{}
 }
 
-// restart begins the chunks of the next attempt, under another fence.
+// restart begins the next attempt, under another fence.
 func (c *chunks) restart(fence uint64) {
 	if c == nil {
 		return
@@ -373,8 +303,8 @@ func (c *chunks) restart(fence uint64) {
 	c.clear()
 }
 
-// end stores nothing any more: the turn is committed, or void. A write under way goes
-// on, until the step is over.
+// end keeps and stores nothing any more: the turn is committed, or void. A write under way
+// goes on, until the step is over.
 func (c *chunks) end() {
 	if c == nil {
 		return
@@ -389,6 +319,6 @@ func (c *chunks) end() {
 // report says in the log what was given up, when the step is over.
 func (c *chunks) report(ctx context.Context) {
 	if c != nil && c.cause != nil {
-		c.step.warn(ctx, "a part of what the model said was not stored before its commit, for which readers in other processes had to wait", "error", c.cause)
+		c.step.warn(ctx, "a part of what the model said was not shown before its commit to readers beside the run's own", "error", c.cause)
 	}
 }

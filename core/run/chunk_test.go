@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
@@ -82,6 +81,11 @@ func stored(t *testing.T, w *world) (lines []string) {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// asked is the work of a step whose words somebody in another process waits for.
+func asked(head thread.Head) run.Work {
+	return run.Work{Key: key, Head: head, Followed: time.Now().Add(time.Minute).UnixMilli()}
 }
 
 // puts notes when chunks are stored, as the times since it was called.
@@ -159,7 +163,7 @@ func TestWhatIsSaidIsStoredInChunks(t *testing.T) {
 				w := newWorld(t, options{model: tt.model, chunks: true})
 				w.submit(t, key, "hi", "")
 				times := puts(w)
-				if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, listener); err != nil {
+				if _, err := w.stepper.Step(t.Context(), asked(w.take(t, key)), listener); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(tt.want, stored(t, w)); diff != "" {
@@ -174,36 +178,6 @@ func TestWhatIsSaidIsStoredInChunks(t *testing.T) {
 	}
 }
 
-// Who has no reader stores nothing, unless the agent says so.
-func TestWhoseWordsAreStored(t *testing.T) {
-	tests := []struct {
-		events agent.EventMode
-		sink   run.Sink
-		off    bool // the program stores none
-		want   int  // chunks
-	}{
-		{"", listener, false, 2},
-		{"", nil, false, 0},
-		{agent.EventsLive, nil, false, 2},
-		{agent.EventsLive, listener, false, 2},
-		{agent.EventsCommitted, listener, false, 0},
-		{agent.EventsLive, listener, true, 0},
-	}
-	for _, tt := range tests {
-		synctest.Test(t, func(t *testing.T) {
-			m := pacing(300*time.Millisecond, say("a"), say("b"), say("c"), say("d"), stopped)
-			w := newWorld(t, options{chunks: !tt.off, agents: spec(t, m, agent.Spec{Events: tt.events})})
-			w.submit(t, key, "hi", "")
-			if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, tt.sink); err != nil {
-				t.Fatal(err)
-			}
-			if got := stored(t, w); len(got) != tt.want {
-				t.Errorf("events %q, listener %t: %q, want %d", tt.events, tt.sink != nil, got, tt.want)
-			}
-		})
-	}
-}
-
 // A claim that takes its next fence within an inference begins its chunks anew, with
 // what stands of the turn.
 func TestChunksBeginAnewUnderTheNextFence(t *testing.T) {
@@ -212,7 +186,7 @@ func TestChunksBeginAnewUnderTheNextFence(t *testing.T) {
 			say(" three"), say(" four"), say(" five"), stopped)
 		w := newWorld(t, options{env: drawing(0), model: m, chunks: true})
 		w.submit(t, key, "hi", "")
-		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, listener); err != nil {
+		if _, err := w.stepper.Step(t.Context(), asked(w.take(t, key)), listener); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{
@@ -248,7 +222,7 @@ func TestASlowWriteHoldsUpNoInference(t *testing.T) {
 			}
 			return w.store.Backend.Put(ctx, key, r)
 		}
-		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, listener); err != nil {
+		if _, err := w.stepper.Step(t.Context(), asked(head), listener); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took != 5330*time.Millisecond {
@@ -284,7 +258,7 @@ func TestAChunkIsBounded(t *testing.T) {
 			}
 			return w.store.Backend.Put(ctx, key, r)
 		}
-		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, listener); err != nil {
+		if _, err := w.stepper.Step(t.Context(), asked(head), listener); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]int{6, 15, 15, 15}, sizes); diff != "" {
@@ -363,7 +337,7 @@ func TestAChunkThatIsNotStoredEndsNoRun(t *testing.T) {
 					}
 					return err
 				}
-				if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, listener); err != nil {
+				if _, err := w.stepper.Step(t.Context(), asked(head), listener); err != nil {
 					t.Fatal(err)
 				}
 				if tt.puts > 0 && n != tt.puts {
@@ -402,7 +376,7 @@ func TestWhatIsNotStoredOfATurn(t *testing.T) {
 		want  []string
 		log   string
 	}{
-		{name: "256 KiB wait", piece: strings.Repeat("x", 8000), every: 10 * time.Millisecond, hangs: true, log: "267300 bytes wait, at most 262144 may"},
+		{name: "4 MiB are said", piece: strings.Repeat("x", 120000), every: 10 * time.Millisecond, hangs: true, log: "4243360 bytes were said, at most 4194304 are kept"},
 		{name: "half a letter", piece: "\xc3", every: 130 * time.Millisecond, log: "a piece of text_delta is no UTF-8"},
 	}
 	for _, tt := range tests {
@@ -423,7 +397,7 @@ func TestWhatIsNotStoredOfATurn(t *testing.T) {
 					}
 					return w.store.Backend.Put(ctx, key, r)
 				}
-				if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, listener); err != nil {
+				if _, err := w.stepper.Step(t.Context(), asked(head), listener); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(tt.want, stored(t, w)); diff != "" {

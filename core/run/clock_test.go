@@ -157,8 +157,8 @@ func TestClockOfARoundThatGoesOn(t *testing.T) {
 		s.taken()
 		var ticket thread.TicketRecord
 		name := store.SuspensionName(receipt.RunID, 2, 0, thread.TicketKey(receipt.RunID, "ask"))
-		if err := (thread.Records{}).Decode("ticket", w.record(t, name).Payload, &ticket); err != nil || seconds(clock(ticket.At)) != "4s" || ticket.Tool {
-			t.Errorf("the ticket was asked for at %d, by the tool %t, %v; want 4s and the gate", ticket.At, ticket.Tool, err)
+		if err := (thread.Records{}).Decode("ticket", w.record(t, name).Payload, &ticket); err != nil || seconds(clock(ticket.CreatedAt)) != "4s" || ticket.ByTool {
+			t.Errorf("the ticket was asked for at %d, by the tool %t, %v; want 4s and the gate", ticket.CreatedAt, ticket.ByTool, err)
 		}
 		time.Sleep(time.Hour)
 		w.mustDecide(t, 0, approve)
@@ -183,8 +183,8 @@ func TestTicketSaysWhetherTheToolAsked(t *testing.T) {
 		w.step(t, key)
 		var ticket thread.TicketRecord
 		name := store.SuspensionName(receipt.RunID, 2, 0, thread.TicketKey(receipt.RunID, "ask"))
-		if err := (thread.Records{}).Decode("ticket", w.record(t, name).Payload, &ticket); err != nil || !ticket.Tool {
-			t.Errorf("asked for by the tool: %t, %v", ticket.Tool, err)
+		if err := (thread.Records{}).Decode("ticket", w.record(t, name).Payload, &ticket); err != nil || !ticket.ByTool {
+			t.Errorf("asked for by the tool: %t, %v", ticket.ByTool, err)
 		}
 	})
 }

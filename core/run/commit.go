@@ -90,11 +90,15 @@ func (p *step) stamped(build builds) func(thread.Head, thread.Result) ([]store.R
 // refence takes the next fence, under which other bytes may go where this claim
 // has put some. The watch may read the head between the write and the moment
 // when the step knows its new fence, hence refencing: one fence more is no lost
-// claim then.
+// claim then. A lease that is over is renewed with it.
 func (p *step) refence(ctx context.Context, head thread.Head) error {
 	p.hold.refencing.Store(true)
 	defer p.hold.refencing.Store(false)
-	head, _, err := p.committer.Commit(ctx, p.Key, head, thread.Refence{Fence: p.fence()}, nil)
+	change := thread.Refence{Fence: p.fence()}
+	if head.Claim.Lease < p.env.Millis() {
+		change.Lease = p.lease.Milliseconds()
+	}
+	head, _, err := p.committer.Commit(ctx, p.Key, head, change, nil)
 	if err != nil {
 		return err
 	}
@@ -135,13 +139,20 @@ func (p *step) put(ctx context.Context, records ...store.Record) error {
 // putOne puts a record until the store takes it, refuses it for good, or has
 // failed often enough. The step's goroutine waits meanwhile: pauses add up to 3 s.
 func (p *step) putOne(ctx context.Context, record store.Record) error {
+	err := p.persist(ctx, func() error { return p.store.Put(ctx, p.Key, record) })
+	if err != nil {
+		return fmt.Errorf("put %s: %w", record.Name, err)
+	}
+	return nil
+}
+
+// persist repeats an access to the store that failed for a reason that may pass, with
+// pauses, up to putFailures times or until ctx ends. It returns the last error.
+func (p *step) persist(ctx context.Context, access func() error) error {
 	for failures := 0; ; failures++ {
-		err := p.store.Put(ctx, p.Key, record)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil || permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
-			return fmt.Errorf("put %s: %w", record.Name, err)
+		err := access()
+		if err == nil || ctx.Err() != nil || permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
+			return err
 		}
 	}
 }
@@ -155,5 +166,5 @@ func permanent(err error) bool {
 		return true
 	}
 	var refused *store.RefusedError
-	return errors.As(err, &refused)
+	return errors.As(err, &refused) || errors.Is(err, errOver)
 }

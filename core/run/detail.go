@@ -2,9 +2,11 @@ package run
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 )
 
 // details are what clients read of runs that end with an error, by code. The
@@ -27,19 +29,27 @@ func detail(code, where string, cause error) string {
 	var panicked *env.PanicError
 	var failed *model.Error
 	var gone *goneError
+	var plug *plugin.FailedError
 	general := details[code]
+	errors.As(cause, &panicked)
+	if code == "plugin" && errors.As(cause, &plug) {
+		general = fmt.Sprintf("plugin %q failed", plug.Plugin)
+		if panicked != nil {
+			general, panicked = fmt.Sprintf("plugin %q panicked", plug.Plugin), nil
+		}
+	}
 	switch {
 	case code == "model" && errors.As(cause, &gone):
 		return gone.public
 	case code == "model" && errors.As(cause, &failed) && failed.Public != "":
 		return failed.Public
-	case errors.As(cause, &panicked) && code == "stop_policy":
+	case panicked != nil && code == "stop_policy":
 		return where + " panicked"
-	case errors.As(cause, &panicked) && code == "model":
+	case panicked != nil && code == "model":
 		return "the model adapter panicked"
-	case errors.As(cause, &panicked) && where != "":
+	case panicked != nil && where != "":
 		return where + ": code of the agent panicked"
-	case errors.As(cause, &panicked):
+	case panicked != nil:
 		return "code of the agent panicked"
 	case where != "" && general != "":
 		return where + ": " + general

@@ -27,11 +27,11 @@ func TestAnEndQuotesNoCause(t *testing.T) {
 		end     string
 	}{
 		{"a hook", options{plugins: []plugin.Plugin{hooks(core.PhaseStepStart, hook)}},
-			`done 0 {"type":"error","code":"plugin","detail":"phase step_start: a plugin failed"} ""`},
+			`done 0 {"type":"error","code":"plugin","detail":"phase step_start: plugin \"hooks\" failed"} ""`},
 		{"a hook of a call", options{plugins: []plugin.Plugin{hooks(core.PhaseBeforeToolExecute, hook)}, model: replies(calls("echo", `{"text":"a"}`))},
-			`done 1 {"type":"error","code":"plugin","detail":"phase before_tool_execute of call call_0: a plugin failed"} ""`},
+			`done 1 {"type":"error","code":"plugin","detail":"phase before_tool_execute of call call_0: plugin \"hooks\" failed"} ""`},
 		{"a gate", options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) { return plugin.Verdict{}, secret })}, model: replies(calls("echo", `{"text":"a"}`))},
-			`done 1 {"type":"error","code":"plugin","detail":"gate of call call_0: a plugin failed"} ""`},
+			`done 1 {"type":"error","code":"plugin","detail":"gate of call call_0: plugin \"gates\" failed"} ""`},
 		{"a fatal tool", options{model: replies(calls("cuts", "{}")), tools: []tool.Tool{toolFunc{name: "cuts", run: func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.Result{}, tool.Fatal(secret)
 		}}}}, `done 1 {"type":"error","code":"tool","detail":"call call_0 of tool cuts: it ended the run with an error"} ""`},

@@ -73,9 +73,12 @@
 //
 // The log holds values: turn and step records carry the patch that their hooks
 // came to, results carry what their hooks and tools asked for until the round is merged.
-// Folding the log calls no code of any plugin. The intents of a round are
-// applied in call order, each on what those before it made of the state; one
-// that cannot be applied is dropped with a log line, and its result stands.
+// Folding the log calls no code of any plugin. What a tool changes is tried on the
+// snapshot that its call was given, before its result is stored: what does not apply
+// there is the call's error, without changes and effects. The intents of a round are
+// applied in call order, each on what those before it made of the state; one that
+// only siblings of a parallel round made inapplicable is dropped with a log line, and
+// its result stands.
 //
 // Effects run after the write that makes visible what they came with: commit A
 // for the phases before it; for a call the write that moves it to done,
@@ -142,11 +145,15 @@
 // place, and the whole without one: where a stream begins, and behind the step that has
 // changed it. Only what [Visible] says is shown. Nothing is announced before the commit
 // that makes it true, but the words of a turn that is being said: if its claim is lost,
-// step_restarted voids them. For readers in other processes those words are stored
-// meanwhile, a chunk for each half second or 4 KB (chunk.go): a cache that no step reads
-// and no head names.
+// step_restarted voids them. Those words are kept until their commit for readers
+// of this process (said.go). Readers in other processes leave a mark beside the head,
+// which the watch reads with it (mark.go); while that stands, they are stored, a chunk for
+// each half second or 4 KB (chunk.go): a cache that no step reads and no head names.
 //
 // # How a step goes wrong
+//
+// A claim whose response came after its lease is refenced before anything is asked: it
+// may be another's by then.
 //
 // Every error ends in one of four ways, which remedy and giveBack choose:
 //
@@ -165,7 +172,8 @@
 // failed.go, and judge.go for what policies are shown.
 //
 // All ends, the natural one included, come through one door: see the comment at
-// the head of end.go.
+// the head of end.go. An end that the store refuses as too large takes a smaller form
+// (thread.Form), down to one that every store has room for.
 //
 // # Three values
 //
@@ -188,8 +196,11 @@
 //     each head that it reads in news, for a round to which a decision may have
 //     come; heads that it writes differ from the step's own in version and lease
 //     only, which the committer's loop settles;
-//   - the function that stores event chunks, in a step whose words are stored: it is
-//     given events under a lock of its own (chunk.go), and neither waits for the other;
+//   - whoever else writes to the thread in this process: the committer passes each head
+//     to Stepper.Moved (told.go), which does with it at once what the watch would do at
+//     its next look;
+//   - the function that stores event chunks, in a step whose words somebody in another
+//     process waits for: it is given events under a lock of its own (chunk.go), and neither waits for the other;
 //   - the tools of a round. They are given a call by value. A sequential round waits
 //     for each of them; calls of any other leave what their tools come to in news,
 //     and all leave there what they show meanwhile. Its mutex is the only lock between
@@ -248,8 +259,9 @@
 //
 // What is a run's clock, and where is it read? history.go, and the field at of step.
 //
-// How do readers in other processes see a turn that is being said? chunk.go: emitted
-// events are stored as event chunks beside the inference; package runtime reads them
+// How do other readers see a turn that is being said? said.go keeps its events for those
+// of this process; for those of others, who ask by a mark (mark.go), chunk.go stores
+// them as event chunks beside the inference; package runtime reads them
 // (unsaid.go), as long as the head says that their claim infers.
 //
 // Where does a delta get its position, which is its SSE id? turn.go knows the block

@@ -35,7 +35,8 @@ type draft struct {
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
 	effects  []state.Effect     // to run after the commit
 	totals   thread.Totals
-	wrong    error         // of the turn, an answer that the model is to mend; nil: it is none, or right, or stays as it is
+	wrong    error         // of the turn, as the run's answer; nil: it is right, or none
+	mends    bool          // the model is to mend it
 	ended    *usage.Record // what the stretch used that the write under way ends; nil: it ends none
 	since    uint64        // version of the round record that it goes on from; 0: none
 }

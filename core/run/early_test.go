@@ -37,7 +37,7 @@ func TestReplayOfAnOpenRound(t *testing.T) {
 		func() error { return r.Early(0, result(0), false) },
 		func() error { return r.Early(2, result(2), true) },
 		func() error {
-			return r.Suspended(core.Ticket{Suspension: core.Suspension{ID: "s1", Action: "tool:echo"}, Call: core.ToolCall{ID: "c1", Name: "echo"}, Mode: core.ResumeReplay, Kind: core.TicketPerson})
+			return r.Suspended(core.Ticket{Suspension: core.Suspension{ID: "s1", Action: "tool:echo"}, CallID: "c1", Tool: "echo", Mode: core.ResumeReplay, Kind: core.TicketPerson})
 		},
 		func() error { r.Pass(result(0)); return nil },
 		func() error { return r.Add(result(1)) },
@@ -54,7 +54,7 @@ func TestReplayOfAnOpenRound(t *testing.T) {
 		`1.0.0-0-a {"event_type":"run_start","run_id":"RUN","step":1,"thread_id":"t1"}`,
 		`2.3.1-0-j ` + done + `0","id":"c","name":"echo","result":1,"outcome":"succeeded"}`,
 		` ` + done + `2","id":"c","name":"echo","result":1,"outcome":"succeeded"}`,
-		` {"event_type":"tool_call_suspended","step":2,"id":"c1","name":"echo","ticket":{"suspension":{"id":"s1","action":"tool:echo"},"pending":{"id":"c1","name":"echo","arguments":null},"resume_mode":"replay_tool_call","kind":"person"}}`,
+		` {"event_type":"tool_call_suspended","step":2,"id":"c1","name":"echo","ticket":{"tool_call_id":"c1","tool_name":"echo","arguments":null,"suspension_id":"s1","action":"tool:echo","resume_mode":"replay_tool_call","kind":"person"}}`,
 		`2.3.2-0-j ` + done + `1","id":"c","name":"echo","result":1,"outcome":"succeeded"}`,
 		`2.3.3-0-j ` + done + `2","id":"c","name":"echo","result":1,"outcome":"succeeded"}`,
 		`2.3.9999-0-k {"event_type":"step_end","step":2}`,

@@ -41,7 +41,7 @@ func TestEffectFailures(t *testing.T) {
 		{"of the run's end", "run_end", []string{"fail"}, 1, nil, []string{"run_end"},
 			[]string{"user: hi", "assistant: [asks {}]", `tool: "ok"`, "assistant: ok", "state"}, `done 2 {"type":"natural_end"} "ok"`},
 		{"a hook's that nobody handles", "step_start", []string{"a", "unknown"}, 0, nil, nil,
-			[]string{"user: hi"}, ended + `phase step_start: a plugin failed"} ""`},
+			[]string{"user: hi"}, ended + `phase step_start: plugin \"acts\" failed"} ""`},
 		{"a tool's that nobody handles", "tool", []string{"a", "unknown"}, 0, nil, nil,
 			[]string{"user: hi", "assistant: [asks {}]", `tool: execution failed: no handler for effect "nobody"`, "assistant: ok"}, `done 2 {"type":"natural_end"} "ok"`},
 	}

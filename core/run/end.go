@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -53,8 +52,8 @@ import (
 //
 //   - M#<base+i>, the result of each call of the open turn. A result that is
 //     stored already is adopted under this claim's fence. Else it is made here
-//     (see settle): unknown when the tool was marked or begun, error when it ended
-//     the run itself, else not_executed with the end's code or type. The tool does
+//     (see settle): unknown when the tool was marked or begun, or may have been let
+//     through by an earlier claim, error when it ended the run itself, else not_executed with the end's code or type. The tool does
 //     not run, nor does AfterToolExecute.
 //   - M#, the run's own input, when the run never began; before it the record that
 //     takes back what the input supersedes. A person finds what they said.
@@ -72,6 +71,10 @@ import (
 // An end that is final with the first write has written the same: no call is open,
 // the turn or the input is in that commit, and R# says done instead of how it will
 // end. RunEnd has nobody to hear it.
+//
+// Where the store refuses what the end adds as too large, it takes a smaller form
+// ([thread.Form], forms.go), under the next fence; R#'s ending says which, and a claim that
+// takes over takes none larger.
 //
 // A run that nobody can read any more ends all the same: its calls have no names
 // then, and its hooks are not asked.
@@ -92,8 +95,9 @@ import (
 //
 // How it can be repeated: a crash before CommitClose repeats 2. Results are
 // adopted, messages have the ids of their places, and R# is rewritten, so that
-// nobody sees the repetition but RunEnd, which can run once for the step that came
-// to the end and twice for claims after it. An end that the step came to stands in
+// nothing shows the repetition but RunEnd, which can run once for the step that came
+// to the end and twice for claims after it. A claim that is given back behind RunEnd
+// stores what that changed, and the next one does not run it again. An end that the step came to stands in
 // R# as ending{closing version, termination} with the first write, and counts if
 // the head has that closing version: R# of a refused write names another.
 // thread.CommitStep, thread.CommitClose and Head.beginClosing are the head's side of it.
@@ -139,60 +143,88 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	if err := m.identify(ctx); err != nil {
 		return Stepped{}, err
 	}
+	if m.failed != nil && t.Type == core.TerminationError { // before the write that shows the end
+		m.failed(m.id, cause)
+	}
+	failed, err := m.commitFailure(ctx, t)
+	for again := true; err != nil && again; {
+		if again, err = m.shrinks(ctx, err, thread.FormLeast); again {
+			failed, err = m.commitFailure(ctx, t)
+		}
+	}
+	if err != nil {
+		return Stepped{}, err
+	}
+	m.record, m.recorded = failed.record, true
+	m.tellUsage()
+	if failed.outcome == thread.Close {
+		m.wasted, m.unsaid = m.allWasted(failed.unlogged), nil
+		return m.closeRun(ctx)
+	}
+	m.leave(ctx, m.totals)
+	m.announceEnd()
+	m.report(ctx, m.record.Run)
+	return Stepped{Outcome: failed.outcome, Head: m.head}, nil
+}
+
+// failedRun is what a write by which a run fails has come to.
+type failedRun struct {
+	outcome  thread.Outcome
+	record   thread.RunRecord
+	unlogged *turnBuilder
+}
+
+// commitFailure is the first write of [machine.fail], in the form that the end has.
+func (m *machine) commitFailure(ctx context.Context, t core.Termination) (failed failedRun, err error) {
 	m.reset()
 	d, r, from := m.draft, m.round, m.head.Seq
 	seq := from
 	switch {
 	case len(m.head.Run.Calls) == 0:
 		if m.head.Run.Cursor == thread.CursorStart && m.input != nil {
-			if err := m.sayOwnAtEnd(ctx, m.input); err != nil {
-				return Stepped{}, err
+			if err := m.sayOwnAtEnd(ctx, m.input, m.form); err != nil {
+				return failed, err
 			}
 		}
+		m.cutMessages()
 		seq = d.seq()
 	case !m.head.Run.OpenCalls():
 		m.round.meterResults()
 		seq = m.head.Run.Base + uint64(len(m.head.Run.Calls)) - 1
 	}
 	if err := m.chargeUnlogged(ctx, from); err != nil {
-		return Stepped{}, err
+		return failed, err
 	}
 	m.hold.ending.Store(true)
 	inRound, unlogged := len(m.head.Run.Calls) > 0, m.unlogged(from)
+	failed.unlogged = unlogged
+	through := r.letThrough(m.head)
 	summary, schema := d.newlySummed()
-	var record thread.RunRecord
 	result, err := m.save(ctx, r, func() thread.Change {
-		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted())}
+		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted()), Through: through}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(0)
 		if err != nil {
 			return nil, err
 		}
-		record = m.recordFor(next, result, &t)
-		record.InRound = inRound
-		if records, err = m.addUsage(records, next, result, &record, unlogged); err != nil {
+		failed.record = m.recordFor(next, result, &t)
+		failed.record.InRound = inRound
+		if records, err = m.addUsage(records, next, result, &failed.record, unlogged); err != nil {
 			return nil, err
 		}
+		records = m.leastUsage(ctx, records)
 		if result.Outcome == thread.Close {
 			if records, err = m.addWasted(records, next, unlogged); err != nil {
 				return nil, err
 			}
 		}
-		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)
+		return m.addRun(records, next, result.Outcome, m.stored(&failed.record, next.Closing, &t), failed.record.FinishedAt)
 	})
 	if err != nil {
-		return Stepped{}, err
+		return failed, err
 	}
-	m.record, m.recorded = record, true
-	m.tellUsage()
-	if result.Outcome == thread.Close {
-		m.wasted, m.unsaid = m.allWasted(unlogged), nil
-		return m.closeRun(ctx)
-	}
-	m.leave(ctx, m.totals)
-	m.announceEnd()
-	m.report(ctx, m.record.Run)
-	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
+	failed.outcome = result.Outcome
+	return failed, nil
 }
 
 // closeRun writes what a closing run still owes, and makes its end final. The head
@@ -224,41 +256,80 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	if t.Type == core.TerminationError && head.Run.Reason != thread.ReasonOwn { // no step said so
 		m.warn(ctx, "run ends with an error", "code", t.Code, "detail", t.Detail)
 	}
-	results, err := m.settle(ctx, t)
-	if err != nil {
+	m.form = max(m.form, formOf(&m.record, &head))
+	if err := m.settle(ctx, t); err != nil {
 		return Stepped{}, err
 	}
+	settled := *m.draft
 	if err := m.lastWords(ctx, t); err != nil {
 		return Stepped{}, err
 	}
-	m.at = m.endedAt() // what RunEnd is shown, and the run's record says
 	skipped, err := m.runEnd(ctx, t)
 	if err != nil {
 		return Stepped{}, err
 	}
-	return m.commitClose(ctx, t, results, skipped)
+	for {
+		if err := m.fit(ctx, t, settled); err != nil {
+			return Stepped{}, err
+		}
+		stepped, err := m.commitClose(ctx, t, skipped)
+		if err == nil {
+			return stepped, nil
+		}
+		if again, err := m.shrinks(ctx, err, thread.FormLeast); !again {
+			return Stepped{}, err
+		}
+	}
+}
+
+// fit takes from the draft what the form of the end has no room for. settled is the draft
+// as it was when the calls had their results.
+func (m *machine) fit(ctx context.Context, t *core.Termination, settled draft) error {
+	if m.form < thread.FormStateless {
+		return nil
+	}
+	// RunEnd has run, and is not asked again for less; its effects stand.
+	settled.effects = m.effects
+	*m.draft = settled
+	m.patches = nil
+	if c := m.conversation; c != nil {
+		if m.snapshot = c.snapshot; c.run != m.id {
+			m.snapshot = c.snapshot.BeginRun()
+		}
+	}
+	if err := m.lastWords(ctx, t); err != nil {
+		return err
+	}
+	m.cutMessages()
+	if m.form < thread.FormLeast || m.round == nil {
+		return nil
+	}
+	return m.round.cutResults()
 }
 
 // settle gives every open call of the committed turn its one result: the stored
-// one, under our fence, or one that says why there is none. They are returned,
-// and taken into the draft in call order.
-func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Record, error) {
+// one, under our fence, or one that says why there is none. They are taken into the draft
+// in call order; those that are not stored yet travel with the close.
+func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 	n := len(m.head.Run.Calls)
 	if n == 0 {
-		return nil, nil
+		return nil
 	}
 	turn, err := m.openTurn(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := m.newRound(turn, m.head.Run.Base)
-	r.takeOver(m.round)
+	r.found = r.takeOver(m.round)
 	m.round = r
 	if err := r.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
-		return nil, err
+		return err
 	}
 	if err := r.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
-		return nil, err
+		return err
+	}
+	if !r.found {
+		r.findThrough()
 	}
 	how := string(t.Type) // what the model reads: cancelled, expired
 	if t.Code != "" {
@@ -273,12 +344,12 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 		switch {
 		case c.fatal:
 			result = synthetic(core.ResultError, "execution failed: the tool ended the run")
-		case m.head.Run.Calls[i] == thread.CallRunning || c.begun:
+		case m.head.Run.Calls[i] == thread.CallRunning || c.begun || c.through:
 			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
 		entry := r.resultEntry(i, conclusion{result: result})
 		if c.payload, err = m.records.EncodeEntry(&entry); err != nil {
-			return nil, err
+			return err
 		}
 		c.entry = &entry
 	}
@@ -292,7 +363,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 	}
 	m.totals.EndStep(r.failed()) // as a fold over the results does
 	r.takeResults()
-	return r.addUnstored(nil), nil
+	return nil
 }
 
 // lastWords takes into the draft what was said and not committed: the input of
@@ -303,7 +374,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 		input, err := m.queued(ctx, m.head.Run.Dispatch, m.head.Run.Revision)
 		switch {
 		case err == nil:
-			if err := m.sayOwnAtEnd(ctx, &input); err != nil {
+			if err := m.sayOwnAtEnd(ctx, &input, m.form); err != nil {
 				return err
 			}
 		case core.CodeOf(err) != core.CodeCorrupt:
@@ -329,37 +400,9 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	return nil
 }
 
-// runEnd runs the phase RunEnd. The claims of a closing run are few: after
-// those that were lost, it may be a hook that takes the process down, and no run
-// stays open for its hooks. One that fails is logged, and what the phase changed
-// is dropped as a whole. Nothing can cancel a run that closes, so a hook that
-// hangs costs its claim after the time of a lease, and no more than those few.
-func (d *draft) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
-	if !d.listens() {
-		return false, nil
-	}
-	if d.head.Run.Attempts >= thread.SkipRunEnd {
-		d.complain(ctx, "RunEnd is skipped: too many claims of the closing run were lost", "attempts", d.head.Run.Attempts)
-		return true, nil
-	}
-	// The draft is a value: a phase that failed half-way is undone by putting the one
-	// before it back.
-	before := *d
-	within, cancel := d.env.WithTimeout(ctx, d.lease)
-	defer cancel()
-	if err := d.phase(within, core.PhaseRunEnd, plugin.Moment{Termination: t}); err != nil {
-		if within.Err() != nil {
-			return false, fmt.Errorf("run end: %w", context.Cause(within))
-		}
-		d.complain(ctx, "RunEnd failed; the run ends all the same", failure(err)...)
-		*d = before
-	}
-	return false, nil
-}
-
 // commitClose makes the end final: results first, then what was said and what
 // RunEnd changed, in one commit with the run's record.
-func (m *machine) commitClose(ctx context.Context, t *core.Termination, results []store.Record, skipped bool) (Stepped, error) {
+func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped bool) (Stepped, error) {
 	d, r, from, calls := m.draft, m.round, m.head.Seq, len(m.head.Run.Calls)
 	summary, schema := d.newlySummed()
 	if err := m.chargeUnlogged(ctx, from); err != nil {
@@ -380,7 +423,10 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 		if err != nil {
 			return nil, err
 		}
-		return m.addRun(append(records, results...), next, thread.Done, &record, record.FinishedAt)
+		if records = m.leastUsage(ctx, records); calls > 0 {
+			records = r.addUnstored(records)
+		}
+		return m.addRun(records, next, thread.Done, m.stored(&record, next.Closing, t), record.FinishedAt)
 	})
 	if err != nil {
 		return Stepped{}, err

@@ -211,13 +211,13 @@ func TestRunEnds(t *testing.T) {
 			name: "a gate that panics", text: "echo: a",
 			options: options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) { panic("boom") })}},
 			log:     []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, "tool: no result: the run was ended first (plugin)"},
-			end:     `done 1 {"type":"error","code":"plugin","detail":"gate of call call_0: code of the agent panicked"} ""`,
+			end:     `done 1 {"type":"error","code":"plugin","detail":"gate of call call_0: plugin \"gates\" panicked"} ""`,
 		},
 		{
 			name: "a hook that panics", text: "hi",
 			options: options{plugins: []plugin.Plugin{hooks(core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) { panic("boom") })}},
 			log:     []string{"user: hi"},
-			end:     `done 0 {"type":"error","code":"plugin","detail":"phase step_end: code of the agent panicked"} ""`,
+			end:     `done 0 {"type":"error","code":"plugin","detail":"phase step_end: plugin \"hooks\" panicked"} ""`,
 		},
 		{
 			name: "an agent that is not there", text: "hi",
@@ -243,7 +243,7 @@ func TestRunEnds(t *testing.T) {
 				if got.first != core.EventRunStart || got.finishes != 1 || got.last != core.EventRunFinish || got.finished != receipt.RunID {
 					t.Errorf("the stream begins with %s and ends with %s, and has %d run_finish, of run %s", got.first, got.last, got.finishes, got.finished)
 				}
-				if head := w.head(t, key); head.Busy() || head.Claim.Fence != 0 {
+				if head := w.head(t, key); head.Busy(0) || head.Claim.Fence != 0 {
 					t.Errorf("the head is left as %+v", head)
 				}
 			})

@@ -143,7 +143,7 @@ func (e *emitter) resultUnplaced(entry *thread.Entry) {
 func (e *emitter) resumed(t *core.Ticket) {
 	if e.sink != nil && t.Decision != nil {
 		e.emitUnplaced(core.Event{
-			Type: core.EventToolCallResumed, CallID: t.Call.ID, Name: t.Call.Name, DecisionID: t.Decision.ID, Action: t.Decision.Action,
+			Type: core.EventToolCallResumed, CallID: t.CallID, Name: t.Tool, DecisionID: t.Decision.ID, Action: t.Decision.Action,
 		})
 	}
 }

@@ -51,7 +51,7 @@ func resultEvent(entry *thread.Entry) core.Event {
 
 // suspendedEvent announces a ticket.
 func suspendedEvent(t core.Ticket) core.Event {
-	return core.Event{Type: core.EventToolCallSuspended, CallID: t.Call.ID, Name: t.Call.Name, Ticket: &t}
+	return core.Event{Type: core.EventToolCallSuspended, CallID: t.CallID, Name: t.Tool, Ticket: &t}
 }
 
 // errorEvent says what a run ends with. A termination's detail is for clients already.

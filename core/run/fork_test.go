@@ -52,7 +52,7 @@ func TestAForkHasWholeRounds(t *testing.T) {
 				if diff := cmp.Diff(tt.want, w.log(t, fork)); diff != "" {
 					t.Errorf("log of the fork (-want +got):\n%s", diff)
 				}
-				if head := w.head(t, fork); head.Fence != 1 || head.DueAt != 0 || head.Busy() {
+				if head := w.head(t, fork); head.Fence != 1 || head.DueAt != 0 || head.Busy(0) {
 					t.Errorf("head of the fork: %+v", head)
 				}
 			})

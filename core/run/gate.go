@@ -111,6 +111,9 @@ func (r *round) gate(ctx context.Context, t *task) error {
 		if end.result.Status != core.ResultDenied {
 			end.result.Status = core.ResultSet
 		}
+		if end.result.Status == core.ResultDenied { // the gates of a call that is denied change nothing
+			end.hooks = state.Command{}
+		}
 		if err := tool.CheckResult(*verdict.Result); err != nil { // the call's loss, as if its tool had returned it
 			end.result = synthetic(core.ResultError, "a gate has set a result that cannot be stored: "+err.Error())
 		}

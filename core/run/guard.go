@@ -30,11 +30,7 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		m.last = deadline.Add(afterDeadline)
 	}
-	work := m.advance
-	if m.head.Run.Status == thread.Closing {
-		work = m.closeRun
-	}
-	stepped, err := m.watched(ctx, work)
+	stepped, err := m.watched(ctx, m.work)
 	// A remedy may fail in its turn, and need another: fail meets a cancel, a close
 	// finds that its claim is lost. The claim is given back when none is left.
 	for remedies := 0; err != nil; remedies++ {
@@ -46,7 +42,30 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 		stepped, err = m.watched(free, remedy)
 		cancel()
 	}
+	if stepped.Outcome == thread.Continue { // what was told since the commit is the next step's
+		m.hearHead()
+		stepped.Head = m.head
+	}
 	return stepped, nil
+}
+
+// work is what there is to do under the claim as it was found, if it still stands: one
+// of which the process has heard when its lease was over is another's, perhaps. Nothing
+// is asked of anybody before that is known, no model above all.
+func (m *machine) work(ctx context.Context) (Stepped, error) {
+	if m.history == nil && m.head.Claim.Lease < m.env.Millis() {
+		if err := m.refence(ctx, m.head); err != nil {
+			return Stepped{}, err
+		}
+		m.hold.ending.Store(m.head.Run.Status == thread.Closing)
+		if m.head.Run.Cursor != thread.CursorTools {
+			m.events.fence = m.fence()
+		}
+	}
+	if m.head.Run.Status == thread.Closing {
+		return m.closeRun(ctx)
+	}
+	return m.advance(ctx)
 }
 
 // remedy is what to do about an error but giving the claim back; nil: nothing.
@@ -128,6 +147,19 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 		level = slog.LevelInfo
 	}
 	m.log.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
+	err := m.nack(ctx, kind, at)
+	if m.form < thread.FormStateless && errors.Is(err, store.ErrTooLarge) { // what RunEnd has changed
+		m.form = thread.FormStateless
+		err = m.nack(ctx, kind, at)
+	}
+	if err != nil {
+		return Stepped{}, gone(err, cause)
+	}
+	return Stepped{Outcome: thread.Yield, Head: m.head, Retry: true}, nil
+}
+
+// nack is the write by which the step gives its claim back.
+func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	var calls []thread.CallStatus
 	progress := false
 	if m.round != nil {
@@ -135,16 +167,18 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	}
 	_, err := m.save(ctx, m.round, func() thread.Change {
 		return thread.Nack{
-			Fence: m.fence(), Kind: kind, AvailableAt: at, Closing: m.head.Run.Status == thread.Closing,
-			Calls: calls, Progress: progress, Schema: m.round.adopted(), ModelFailed: m.unsaid.failures(),
+			Fence: m.fence(), Kind: kind, AvailableAt: at, Closing: m.head.Run.Status == thread.Closing, Followed: m.chunks.followed(),
+			Calls: calls, Progress: progress, Schema: m.round.adopted(), ModelFailed: m.unsaid.failures(), RunEnd: m.runEnded != nil,
+			Through: m.round.letThrough(m.head),
 		}
 	}, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-		return m.addWasted(nil, next, m.unlogged(next.Seq))
+		records, err := m.addWasted(nil, next, m.unlogged(next.Seq))
+		if err != nil {
+			return nil, err
+		}
+		return m.addRunEnd(records, next)
 	})
-	if err != nil {
-		return Stepped{}, gone(err, cause)
-	}
-	return Stepped{Outcome: thread.Yield, Head: m.head, Retry: true}, nil
+	return err
 }
 
 // gone joins what kept a step from giving its claim back with why it gave it back. Of a

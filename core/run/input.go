@@ -105,10 +105,11 @@ func (d *draft) sayOwn(ctx context.Context, input *thread.Queued) error {
 // sayOwnAtEnd is sayOwn for a run that ends before its first commit. Its end does not
 // wait for what cannot be read any more, nor for what may be what takes the
 // process down, once claims of the closing run were lost: then the input is
-// stored, and supersedes nothing.
-func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued) error {
+// stored, and supersedes nothing. Nor does it in an end without state changes: the way
+// back to the state before is one.
+func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thread.Form) error {
 	lost := d.head.Run.Status == thread.Closing && d.head.Run.Attempts >= thread.SkipRunEnd
-	if input.Supersede == 0 || d.conversation != nil && !lost {
+	if input.Supersede == 0 || d.conversation != nil && !lost && form < thread.FormStateless {
 		err := d.sayOwn(ctx, input)
 		if err == nil || core.CodeOf(err) != core.CodeCorrupt {
 			return err

@@ -92,7 +92,7 @@ func TestWhatNoBuildHasIsWaitedForTenMinutes(t *testing.T) {
 		result   string
 	}{
 		{"a tool", func(*testing.T) options { return lacksTool("fresh") }, 0, 10 * time.Minute, `done 2 {"type":"natural_end"} "ok"`, `tool: tool "fresh" not found`},
-		{"the agent", func(*testing.T) options { return options{agents: gone{}} }, 0, 10 * time.Minute, resolution, "tool: no result: the run was ended first (resolution)"},
+		{"the agent", func(*testing.T) options { return options{agents: gone{}} }, 0, 10 * time.Minute, resolution, "tool: outcome unknown: the run was ended while the tool may have run"},
 		{"a tool that the spec names", func(t *testing.T) options {
 			return options{agents: without{newRegistry(t, lacksTool("fresh").complete(t), "demo"), "fresh"}}
 		}, 0, 10 * time.Minute, `done 2 {"type":"natural_end"} "ok"`, `tool: tool "fresh" not found`},

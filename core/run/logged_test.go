@@ -31,7 +31,7 @@ func TestThePlaceOfAPanicIsLogged(t *testing.T) {
 	}{
 		{"of a model", options{model: modelFunc(func(context.Context, model.Request) iter.Seq2[model.Delta, error] { panic("boom") })}, `msg="run ends with an error"`},
 		{"of a hook", at(core.PhaseStepEnd), `msg="run ends with an error"`},
-		{"of a hook at the end", at(core.PhaseRunEnd), `msg="RunEnd failed; the run ends all the same"`},
+		{"of a hook at the end", at(core.PhaseRunEnd), `msg="RunEnd failed; the run ends anyway"`},
 		{"of a tool", options{
 			model: replies(calls("panics", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "panics", run: func(context.Context, tool.Call) (tool.Result, error) { panic("boom") }}},

@@ -17,6 +17,9 @@ type machine struct {
 	*draft
 	unsaid *turnBuilder // the turn that a model has begun, until it is committed
 	round  *round       // the open tool round, once it is known
+	form   thread.Form  // of the run's end, as far as the store has refused larger ones
+
+	runEnded *thread.EndRecord // what RunEnd has changed; nil: it has not run
 }
 
 // newMachine returns a machine that knows of the run what the claim says. The
@@ -30,11 +33,17 @@ func (s *Stepper) newMachine(w Work, sink Sink) *machine {
 		step
 	}{step: step{
 		Stepper: s, Key: w.Key, id: w.Head.Run.ID, head: w.Head,
-		found: w.Head.Run.Cursor, keep: w.Keep, whole: w.Whole,
+		found: w.Head.Run.Cursor, keep: w.Keep, whole: w.Whole, proved: w.Proved,
 		events: emitter{sink: sink, run: w.Head.Run.ID, fence: fence},
 	}}
 	p, m := &values.step, &values.machine
 	p.hold.fence.Store(fence)
+	p.told.from = w.Head.Version
+	p.chunks.step = p
+	p.chunks.over = w.Head.Run.Cursor == thread.CursorTools || w.Head.Run.Status == thread.Closing
+	if w.Followed > 0 {
+		p.chunks.follow(w.Followed)
+	}
 	if s.profiles != nil {
 		p.profiles = s.profiles(w.Key.Tenant)
 	}
@@ -122,7 +131,7 @@ func (m *machine) startRun(ctx context.Context) error {
 // endOfTurn ends the step of a turn without calls: nothing can happen between the two
 // that a crash should not repeat, so that both are one commit.
 func (m *machine) endOfTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
-	m.wrong = m.mends(turn)
+	m.checkAnswer(turn)
 	end, err := m.judge(*turn, nil, m.messages.first(m.messages.len()-1).slice())
 	if err != nil {
 		return Stepped{}, err
@@ -167,7 +176,8 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	m.announceChanges()
 	m.committed(ctx)
 	m.round = m.newRound(*turn, m.head.Run.Base)
-	if !m.claims() { // the commit stands, and another worker runs its calls
+	m.round.found = true // no claim came to its calls before
+	if !m.claims() {     // the commit stands, and another worker runs its calls
 		return Stepped{}, thread.ErrFenced
 	}
 	return m.runRound(ctx)
@@ -199,7 +209,7 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	if end != nil {
-		err = r.concludeOpen(ctx, core.ResultNotExecuted, "not executed: "+end.Code)
+		err = r.concludeOpen(ctx, "not executed: "+end.Code)
 	} else {
 		err = r.schedule(ctx)
 	}
@@ -281,32 +291,44 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	// build may be called for several heads, the last of which counts: what it makes
 	// is kept aside until the commit has come back.
 	var record thread.RunRecord
-	result, err := m.save(ctx, r, func() thread.Change {
-		return thread.CommitStep{
-			Fence: m.fence(), From: from, Outcome: asked, Natural: end.natural, Listens: m.listens(),
-			Seq: d.seq(), Calls: m.allDone(), Consumed: d.consumed, Cut: d.cut,
-			Summary: summary, Schema: max(schema, r.adopted()), Lacks: m.lacks, Lease: m.lease.Milliseconds(), Keep: m.keep,
+	commit := func() (thread.Result, error) {
+		return m.save(ctx, r, func() thread.Change {
+			return thread.CommitStep{
+				Fence: m.fence(), From: from, Outcome: asked, Natural: end.natural, Listens: m.listens(),
+				Seq: d.seq(), Calls: m.allDone(), Consumed: d.consumed, Cut: d.cut,
+				Summary: summary, Schema: max(schema, r.adopted()), Lacks: m.lacks, Lease: m.lease.Milliseconds(), Keep: m.keep,
+				Followed: m.chunks.followed(),
+			}
+		}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
+			records, err := d.logRecords(results)
+			if err != nil {
+				return nil, err
+			}
+			if r != nil {
+				records = r.addUnstored(records)
+			}
+			// R# is written at start, wait and end alone: its steps and usage between them
+			// follow from the turns, which carry the totals.
+			record = m.recordFor(next, result, end.termination)
+			if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
+				return records, nil
+			}
+			if records, err = m.addUsage(records, next, result, &record, nil); err != nil {
+				return nil, err
+			}
+			return m.addRun(records, next, result.Outcome, m.stored(&record, next.Closing, end.termination), record.FinishedAt)
+		})
+	}
+	result, err := commit()
+	// What the step has come to stands whole or not at all: where it is not its record of
+	// the run that is too large, the run fails instead.
+	for again := end.termination != nil; err != nil && again; {
+		if again, err = m.shrinks(ctx, err, thread.FormCut); again {
+			result, err = commit()
 		}
-	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
-		records, err := d.logRecords(results)
-		if err != nil {
-			return nil, err
-		}
-		if r != nil {
-			records = r.addUnstored(records)
-		}
-		// R# is written at start, wait and end alone: its steps and usage between them
-		// follow from the turns, which carry the totals.
-		record = m.recordFor(next, result, end.termination)
-		if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
-			return records, nil
-		}
-		if records, err = m.addUsage(records, next, result, &record, nil); err != nil {
-			return nil, err
-		}
-		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)
-	})
+	}
 	if err != nil {
+		m.form = thread.FormWhole // of another end, which says less
 		return Stepped{}, err
 	}
 	m.record = record

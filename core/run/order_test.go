@@ -105,7 +105,7 @@ func TestErrorOfTheFirstCallCounts(t *testing.T) {
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		got := w.end(t, key, receipt)
-		if !strings.Contains(got, `"code":"plugin"`) || !strings.Contains(got, "_1_1: a plugin failed") {
+		if !strings.Contains(got, `"code":"plugin"`) || !strings.Contains(got, `_1_1: plugin \"fails\" failed`) {
 			t.Errorf("the run is %s, want the error of call 1", got)
 		}
 	})

@@ -109,7 +109,9 @@ func (s *parts) create(ctx context.Context, name string, value json.RawMessage) 
 	if err != nil {
 		return nil, err
 	}
-	err = s.step.store.Put(ctx, s.step.Key, store.Record{Name: s.name(name), Payload: payload})
+	err = s.persist(ctx, func() error {
+		return s.step.store.Put(ctx, s.step.Key, store.Record{Name: s.name(name), Payload: payload})
+	})
 	switch {
 	case err == nil:
 		return s.decode(payload) // a part has the same bytes whenever it is asked for
@@ -126,7 +128,12 @@ func (s *parts) create(ctx context.Context, name string, value json.RawMessage) 
 // read returns a part, false when none is stored. Reads are strong: a part of a
 // claim before this one is seen.
 func (s *parts) read(ctx context.Context, name string) (json.RawMessage, bool, error) {
-	record, ok, err := s.step.store.Get(ctx, s.step.Key, s.name(name))
+	var record store.Record
+	var ok bool
+	err := s.persist(ctx, func() (err error) {
+		record, ok, err = s.step.store.Get(ctx, s.step.Key, s.name(name))
+		return err
+	})
 	if err != nil || !ok {
 		if err != nil {
 			err = fmt.Errorf("read part %q: %w", name, err)
@@ -135,6 +142,17 @@ func (s *parts) read(ctx context.Context, name string) (json.RawMessage, bool, e
 	}
 	value, err := s.decode(record.Payload)
 	return value, err == nil, err
+}
+
+// persist accesses the store as stubbornly as a result is put, unless the tool is left
+// behind between two tries: nothing of it is stored then.
+func (s *parts) persist(ctx context.Context, access func() error) error {
+	return s.step.persist(ctx, func() error {
+		if s.over.Load() {
+			return errOver
+		}
+		return access()
+	})
 }
 
 func (s *parts) decode(payload []byte) (json.RawMessage, error) {

@@ -145,7 +145,7 @@ func TestStoreThatFailsAPart(t *testing.T) {
 		result  string
 		log     int
 	}{
-		{"throttled while it is kept", store.ErrThrottled, nil, 2, `tool: "{\"number\":2}{\"number\":1}"`, 4},
+		{"throttled while it is kept", store.ErrThrottled, nil, 1, `tool: "{\"number\":1}{\"number\":1}"`, 4},
 		{"throttled while it is looked for", nil, store.ErrThrottled, 1, `tool: "{\"number\":1}{\"number\":1}"`, 4},
 		{"too large", store.ErrTooLarge, nil, 1, `tool: execution failed: flight: keep part "flight": record is over the size limit`, 4},
 	}
@@ -173,6 +173,53 @@ func TestStoreThatFailsAPart(t *testing.T) {
 				w.finish(t, key, nil)
 				if got := w.log(t, key); len(got) != tt.log || got[2] != tt.result || p.flights != tt.flights {
 					t.Errorf("%q after %d flights, want %s after %d", got, p.flights, tt.result, tt.flights)
+				}
+			})
+		})
+	}
+}
+
+// A part gets the tries of a result: only a store that fails them all makes a finished
+// part act again, since its value is known to nobody then.
+func TestThrottledPartIsNotRepeated(t *testing.T) {
+	tests := []struct {
+		name       string
+		puts, gets int // so many are throttled
+		flights    int
+	}{
+		{"each try but the last one of a put", 6, 0, 1},
+		{"each try of a put", 7, 0, 2},
+		{"each try but the last one of a read", 0, 6, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var p trip
+				w := newWorld(t, options{model: replies(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				part := store.PartName(receipt.RunID, 2, 0, "flight")
+				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+					if r.Name == part && tt.puts > 0 {
+						tt.puts--
+						return store.ErrThrottled
+					}
+					return w.store.Backend.Put(ctx, key, r)
+				}
+				w.store.OnGet = func(ctx context.Context, key core.ThreadKey, n string) (store.Record, bool, error) {
+					if n == part && tt.gets > 0 {
+						tt.gets--
+						return store.Record{}, false, store.ErrThrottled
+					}
+					return w.store.Backend.Get(ctx, key, n)
+				}
+				head := w.take(t, key)
+				stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+				if err != nil || stepped.Retry != (tt.flights == 2) {
+					t.Errorf("the step came to %+v, %v", stepped.Outcome, err)
+				}
+				w.finish(t, key, nil)
+				if p.flights != tt.flights || p.hotels != 1 {
+					t.Errorf("the parts ran %d and %d times, want %d and 1", p.flights, p.hotels, tt.flights)
 				}
 			})
 		})

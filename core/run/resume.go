@@ -36,7 +36,7 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	t.answers = answers(ticket, decision.Decision)
 	if !ticket.Resumes(decision.Decision) {
 		// Nothing looks at the arguments any more, and AfterToolExecute does not run.
-		hooks, err := r.askRefusal(ctx, t, ticket)
+		hooks, err := r.askRefusal(ctx, t)
 		if err != nil {
 			return false, err
 		}
@@ -61,20 +61,19 @@ func answers(t thread.TicketRecord, d core.Decision) []core.Resume {
 	return append(slices.Clone(t.Answers), core.Resume{Suspension: t.Suspension.ID, Decision: kept})
 }
 
-// askRefusal returns what counts with a refusal: what was asked for before the call
-// came to wait and, where the decision is to be remembered, what remembers it.
-func (r *round) askRefusal(ctx context.Context, t *task, ticket thread.TicketRecord) (state.Command, error) {
-	hooks := asked(ticket)
+// askRefusal returns what counts with a refusal: where the decision is to be remembered,
+// what remembers it. The gates of a call that is denied change nothing.
+func (r *round) askRefusal(ctx context.Context, t *task) (state.Command, error) {
 	if !t.resume.Decision.Lasts() {
-		return hooks, nil
+		return state.Command{}, nil
 	}
 	m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
 	m.Snapshot, m.Now = t.snapshot, clock(t.at)
 	more, err := r.agent.Engine.Refused(ctx, m)
 	if err != nil {
-		return hooks, r.phaseError(ctx, "refusal", t.call, err)
+		return state.Command{}, r.phaseError(ctx, "refusal", t.call, err)
 	}
-	return state.Combine(hooks, more), nil
+	return more, nil
 }
 
 // decision reads what the head's ticket names: the decision, and what was decided

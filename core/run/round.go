@@ -26,6 +26,7 @@ type round struct {
 	calls  []*openCall
 	merged []int       // calls that the draft's state contains, in the order in which they came
 	other  state.Batch // what merged calls changed since the snapshot was frozen, but for values of one call alone
+	found  bool        // what earlier claims may have let through is known
 	schema uint16      // the highest of the results that were met in the log: another program may have written them
 }
 
@@ -44,6 +45,8 @@ type openCall struct {
 	// asked again when there is one.
 	crowded bool
 	begun   bool // its tool was started, and has neither a result nor a ticket: whether it acted is not known
+	through bool // an earlier claim may have started its tool: without a result its outcome is not known
+	ran     bool // likewise, and no gate that is asked again says that it has not
 	fatal   bool // its tool has ended the run
 
 	entry   *thread.Entry  // its result; nil while it has none
@@ -69,13 +72,17 @@ func (d *draft) newRound(turn core.Message, base uint64) *round {
 // takeOver keeps what a round of the same step knew of the turn's calls that the
 // store cannot tell: what was announced, and whose tools were cut short. A close
 // makes the round anew from the store, since what counts lies there.
-func (r *round) takeOver(before *round) {
+//
+// It reports whether that round knew what earlier claims may have let through.
+func (r *round) takeOver(before *round) (known bool) {
 	if before == nil || before.base != r.base {
-		return
+		return false
 	}
 	for i, c := range before.calls {
-		r.calls[i].told, r.calls[i].begun, r.calls[i].fatal = c.told, c.begun, c.fatal
+		mine := r.calls[i]
+		mine.told, mine.begun, mine.through, mine.ran, mine.fatal = c.told, c.begun, c.through, c.ran, c.fatal
 	}
+	return before.found
 }
 
 // open reports whether a call has no result yet. A round that is open when nothing

@@ -62,9 +62,12 @@ type Options struct {
 	Window    int
 	CacheSize int // bytes of conversations that are kept in memory; 0: 64 MiB
 	Snapshot  int // turns of a thread until its state is stored again, besides at a run's start; 0: 16
-	// Chunks says that what models say is stored while they say it (see
-	// agent.Spec.Live), for readers in other processes.
+	// Chunks says that what models say is kept until its commit, for readers of this
+	// process ([Stepper.Hear]) and, when they ask for it, of others: see agent.EventMode.
 	Chunks bool
+	// Said is called when there is something new for [Stepper.Hear], in the step's
+	// goroutine: it must not block. nil: nobody waits for that.
+	Said func(core.ThreadKey)
 	// Profiles returns the values outside of threads that hooks and tools of a tenant's
 	// runs are given; nil: none.
 	Profiles func(tenant string) state.Profiles
@@ -83,6 +86,14 @@ type Options struct {
 	// thread, and sees to it that [Stepper.Compact] is. nil: nobody does, and a step
 	// makes each summary itself.
 	Compact func(context.Context, core.ThreadKey)
+	// Failed is told of each run that this process ends with an error: what the error
+	// was, which may quote anything and is no client's to read. nil: nothing is told.
+	Failed func(run core.ID, cause error)
+	// Accept is asked about each answer that is of the form which the run has to come to:
+	// an error goes back to the model as one of the form does, and ends the run like one.
+	// The text of the error is stored, for all who may read the thread. It returns at once,
+	// and says of the same answer the same. nil: every answer of the form is right.
+	Accept func(run core.ID, step int, answer string) error
 	// Limits holds the runs of a tenant to its limits; nil: nothing is limited.
 	Limits *limit.Gate
 }
@@ -104,13 +115,17 @@ type Stepper struct {
 	most      int           // Options.Window
 	oldWindow window.Newest // of turns of which no record says what they were shown
 	cache     *cache
+	under     under
 	profiles  func(tenant string) state.Profiles
 	children  tool.Children
 	history   History
 	metering  *Metering
 	chunked   bool // Options.Chunks
+	said      func(core.ThreadKey)
 	leaveFor  time.Duration
 	limits    *limit.Gate
+	failed    func(core.ID, error)                  // Options.Failed
+	accept    func(core.ID, int, string) error      // Options.Accept
 	breakers  model.Breakers                        // of the models that this process calls
 	hint      func(context.Context, core.ThreadKey) // Options.Compact
 
@@ -130,7 +145,7 @@ func New(o Options) (*Stepper, error) {
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
 		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, oldWindow: window.Newest(o.Window), profiles: o.Profiles, children: o.Children, history: o.History, metering: o.Metering,
-		chunked: o.Chunks, leaveFor: o.LeaveFor, limits: o.Limits, hint: o.Compact,
+		chunked: o.Chunks, said: o.Said, leaveFor: o.LeaveFor, limits: o.Limits, failed: o.Failed, accept: o.Accept, hint: o.Compact,
 	}
 	if s.leaveFor == 0 {
 		s.leaveFor = leaveFor
@@ -182,6 +197,13 @@ type Work struct {
 	// brings neither a commit nor a result, the run ends with an error instead of
 	// being tried again.
 	Whole bool
+	// Proved is called, by the step's goroutine, each time that the step has stored a
+	// result which a tool gave under this claim: what ran has not taken the process down.
+	// A result that was adopted, or that no tool gave, proves nothing. nil: nobody asks.
+	Proved func()
+	// Followed is until when somebody in another process is known to follow the run, unix
+	// milliseconds; 0: nobody is.
+	Followed int64
 }
 
 // Stepped is how a step ended.
@@ -189,6 +211,8 @@ type Stepped struct {
 	Outcome thread.Outcome // Continue, Yield, Wait or Done
 	Head    thread.Head    // after the commit; the next Work's of a Continue
 	Retry   bool           // the claim was given back: the step will be tried again
+	// Followed is the next Work's of a Continue.
+	Followed int64
 }
 
 // Step takes one step of the claimed run and commits it, emitting events as
@@ -200,6 +224,8 @@ type Stepped struct {
 func (s *Stepper) Step(ctx context.Context, w Work, sink Sink) (Stepped, error) {
 	ctx = core.WithIdentity(ctx, core.Identity{Tenant: w.Key.Tenant, User: w.Head.Owner})
 	m := s.newMachine(w, sink)
+	s.under.enter(m.step)
+	defer s.under.leave(m.step)
 	m.began()
 	stepped, err := m.run(ctx)
 	if err != nil {

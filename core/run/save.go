@@ -83,14 +83,14 @@ func (d *draft) finalize(r *thread.RunRecord, t *core.Termination, at int64) {
 }
 
 // response is the text of the run's last turn. Of one that came to an answer of a form it
-// is that alone: what stands before it in the turn is not of the form.
+// is that alone, as the form means it: what stands before it in the turn is not of the form.
 func (d *draft) response(t *core.Termination) string {
 	turn := lastTurnOf(d.messages.items, d.id)
 	switch {
 	case turn == nil:
 		return ""
 	case t.Type == core.TerminationNatural && d.agent != nil && d.agent.Spec.ResponseFormat != nil:
-		return agent.AnswerOf(turn)
+		return agent.DropNulls(d.agent.Spec.ResponseFormat, agent.AnswerOf(turn))
 	}
 	return turn.Text()
 }

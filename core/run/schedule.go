@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/thread"
@@ -168,7 +167,8 @@ func (s *scheduler) parallel(ctx context.Context) {
 // on, so it is asked until it finds nothing.
 //
 // In batch mode decided calls are held back while a ticket of the head is open,
-// however long siblings run: whoever decides the last one decides about all.
+// however long siblings run: whoever decides the last one decides about all. Calls that
+// were superseded are not.
 func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 	hold := s.round.mode == agent.ParallelBatchApproval && slices.ContainsFunc(s.head.Tickets, undecided)
 	var ready []*task
@@ -202,8 +202,10 @@ func (s *scheduler) ready(i int, hold bool) bool {
 	switch s.head.Run.Calls[i] {
 	case thread.CallSuspended:
 		return false
-	case thread.CallResuming, thread.CallCancelling:
+	case thread.CallResuming:
 		return !hold
+	case thread.CallCancelling: // without a ticket it was superseded, and nobody will decide about it
+		return !hold || !slices.ContainsFunc(s.head.Tickets, func(t thread.Ticket) bool { return int(t.Call) == i })
 	}
 	// New, or running under a claim that is gone: admit tells them apart.
 	// A crowded call was asked for nothing: it is asked again when a ticket has gone,
@@ -234,7 +236,7 @@ func (s *scheduler) skip(ctx context.Context, i int) error {
 	if i < s.round.blocked() {
 		reason = "not executed: the run was blocked"
 	}
-	return s.conclude(ctx, i, conclusion{result: synthetic(core.ResultNotExecuted, reason)})
+	return s.conclude(ctx, i, conclusion{result: s.notExecuted(i, reason)})
 }
 
 // launch starts calls that were let through. Their BeforeToolExecute runs first,

@@ -145,9 +145,9 @@ func TestChangedTypeIsThatKeysErrorAlone(t *testing.T) {
 	})
 }
 
-// Two parallel calls whose updates cannot both be applied: the later one's is
-// dropped with a log line. Its result stands, and this run and later ones go on.
-func TestUpdatesThatPanicOnlyTogetherEndNoRun(t *testing.T) {
+// Two calls whose updates cannot both be applied: the later one's is its call's error,
+// which model and hooks read, without its effects. This run and later ones go on.
+func TestChangeThatDoesNotApplyIsItsCallsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := inThread
 		full.Apply = func(v, n int) int {
@@ -158,15 +158,25 @@ func TestUpdatesThatPanicOnlyTogetherEndNoRun(t *testing.T) {
 		}
 		var log strings.Builder
 		var values []int
+		var effects, heard []string
+		noted := plugin.Effect[string]{Name: "noted"}
 		o := options{
 			model: replies(calls("add", "{}", "add", "{}"), text("one"), text("two")),
 			tools: []tool.Tool{toolFunc{name: "add", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
 				result := tool.Text("added")
-				result.Command = full.Update(1)
+				result.Command = state.Combine(full.Update(1), noted.Emit(fmt.Sprint(c.Index)))
 				return result, nil
 			}}},
 			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 				r.Key(full)
+				noted.Handle(r, func(_ context.Context, _ plugin.HandlerContext, text string) error {
+					effects = append(effects, text)
+					return nil
+				})
+				r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
+					heard = append(heard, string(c.Result.Status))
+					return state.Command{}, nil
+				})
 				r.Hook(core.PhaseBeforeInference, func(_ context.Context, c plugin.Context) (state.Command, error) {
 					n, err := full.Read(c.Snapshot)
 					values = append(values, n)
@@ -182,7 +192,7 @@ func TestUpdatesThatPanicOnlyTogetherEndNoRun(t *testing.T) {
 		second := w.submit(t, key, "again", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		want := []string{
-			"user: hi", "assistant: [add {}][add {}]", `tool: "added"`, `tool: "added"`, "state", "assistant: one",
+			"user: hi", "assistant: [add {}][add {}]", `tool: "added"`, "tool: execution failed: its change of the state does not apply", "state", "assistant: one",
 			"user: again", "assistant: two",
 		}
 		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
@@ -196,7 +206,10 @@ func TestUpdatesThatPanicOnlyTogetherEndNoRun(t *testing.T) {
 		if diff := cmp.Diff([]int{0, 1, 1}, values); diff != "" {
 			t.Errorf("values at each inference (-want +got):\n%s", diff)
 		}
-		if n := strings.Count(log.String(), "what a call asked for could not be applied"); n != 1 {
+		if diff := cmp.Diff([][]string{{"0"}, {"ok", "error"}}, [][]string{effects, heard}); diff != "" {
+			t.Errorf("effects, and what hooks heard (-want +got):\n%s", diff)
+		}
+		if n := strings.Count(log.String(), "a tool's change of the state does not apply"); n != 1 {
 			t.Errorf("%d log lines about the call, want 1:\n%s", n, &log)
 		}
 	})

@@ -23,8 +23,8 @@ import (
 // a draft, and machine leads all of them through the step and to its end.
 
 // step is where a claimed run stands and how the step talks. It belongs to one
-// goroutine, but for two fields that say so: hold is the watch's, too, and news
-// has its own lock.
+// goroutine, but for the fields that say so: hold is the watch's, too, and others have
+// locks.
 type step struct {
 	*Stepper
 	Key    core.ThreadKey
@@ -33,11 +33,14 @@ type step struct {
 	found  thread.Cursor // where the run stood when the step was called
 	keep   bool          // see Work.Keep
 	whole  bool          // see Work.Whole
+	proved func()        // see Work.Proved
 	last   time.Time     // until when there is time to hand back the work; zero: no end
 	events emitter
 	hold   hold      // shared with the watch; it has the fence of the claim
 	news   news      // what reaches a round from beside the step's goroutine
-	chunks chunks    // of the step's inference, if events has them; it has its own lock
+	told   told      // by others of its process; it has its own lock
+	behind *step     // see under, whose lock it has
+	chunks chunks    // what was said of the step's inference; it has its own lock
 	moved  bool      // the step made a commit: it is progress, however the step goes on
 	lacks  bool      // this build has not all that the agent names, and goes on without
 	taken  time.Time // since when this process is at the step; zero: nobody is told
@@ -70,7 +73,7 @@ func (p *step) handedOn(outcome thread.Outcome) Stepped {
 	if outcome == thread.Continue && !p.claims() {
 		outcome = thread.Yield
 	}
-	return Stepped{Outcome: outcome, Head: p.head}
+	return Stepped{Outcome: outcome, Head: p.head, Followed: p.chunks.followed()}
 }
 
 // allDone are the statuses of a round that is over; nil without one.

@@ -63,7 +63,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
 	k.Call, k.record.Suspended, k.record.Answers = uint8(t.index), t.suspended, t.answers
-	k.record.At, k.record.Tool, k.record.After = t.at, byTool, t.decision
+	k.record.CreatedAt, k.record.ByTool, k.record.After = t.at, byTool, t.decision
 	if !t.hooks.IsZero() {
 		k.record.Hooks = &t.hooks
 	}
@@ -100,7 +100,7 @@ func (r *round) asked(id uint64, i int) bool {
 // newTicket is the ticket of a suspension, with its defaults filled in.
 func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 	k := &ticket{}
-	k.record.Ticket = core.Ticket{Suspension: s.Suspension, Call: call, Mode: s.Mode, Kind: s.Kind}
+	k.record.Ticket = core.Ticket{Suspension: s.Suspension, CallID: call.ID, Tool: call.Name, Arguments: call.Arguments, Mode: s.Mode, Kind: s.Kind}
 	if k.record.Mode == "" {
 		k.record.Mode = core.ResumeReplay
 	}

@@ -112,10 +112,10 @@ func TestRunThatWaits(t *testing.T) {
 		id := receipt.RunID.String() + ".1.0.gates"
 		want := core.Ticket{
 			Suspension: core.Suspension{ID: id, Action: "tool:Permission", Message: "May it?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`true`)},
-			Call:       core.ToolCall{ID: "call-1", Name: "echo", Arguments: json.RawMessage(`{"text":"a"}`)},
-			Mode:       core.ResumeReplay, Kind: core.TicketClient, Deadline: now + 3600_000,
+			CallID:     "call-1", Tool: "echo", Arguments: json.RawMessage(`{"text":"a"}`),
+			Mode: core.ResumeReplay, Kind: core.TicketClient, CreatedAt: 946684800000, Deadline: now + 3600_000,
 		}
-		want.Call.ID = seen.CallID
+		want.CallID = seen.CallID
 		if seen.Ticket == nil || seen.Position != "" {
 			t.Fatalf("the event is %+v, want a ticket without a position", seen)
 		}

@@ -54,7 +54,7 @@ func (r *round) commitSuspend(ctx context.Context, marks []int) error {
 	calls := r.leave(marks)
 	tickets, records := r.waiting()
 	_, err := r.save(ctx, r, func() thread.Change {
-		return thread.Suspend{Fence: r.fence(), Calls: calls, Tickets: tickets, Schema: r.adopted()}
+		return thread.Suspend{Fence: r.fence(), Calls: calls, Tickets: tickets, Schema: r.adopted(), Through: r.letThrough(r.head)}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) { return slices.Clone(records), nil })
 	if err != nil {
 		return err
@@ -96,8 +96,8 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	record := m.record // m.record is that of the last write that counts: build is called for heads that come to nothing
 	result, err := m.save(ctx, r, func() thread.Change {
 		return thread.CommitStep{
-			Fence: m.fence(), From: from, Seq: from, Outcome: thread.Wait, Calls: calls, Tickets: tickets, Round: true,
-			Schema: r.adopted(), Lacks: r.lacks, Lease: m.lease.Milliseconds(), Keep: m.keep,
+			Fence: m.fence(), From: from, Seq: from, Outcome: thread.Wait, Calls: calls, Tickets: tickets, Round: true, Through: r.letThrough(r.head),
+			Schema: r.adopted(), Lacks: r.lacks, Lease: m.lease.Milliseconds(), Keep: m.keep, Followed: m.chunks.followed(),
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		open, failure := r.roundRecord(next)

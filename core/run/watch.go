@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -45,6 +44,22 @@ func (h *hold) look(fence uint64) look {
 	return lookOwn
 }
 
+// judge says whether a head ends the step's work: thread.ErrFenced when the claim is lost,
+// ErrSuperseded or ErrClosing when the run was ended and the step does not know yet. The
+// head was written before judge is called, see hold.
+func (h *hold) judge(head *thread.Head) error {
+	ending := h.ending.Load()
+	switch {
+	case h.look(head.Claim.Fence) == lookLost:
+		return thread.ErrFenced
+	case !ending && head.Claim.Epoch != head.Epoch:
+		return thread.ErrSuperseded
+	case !ending && head.Run.Status == thread.Closing:
+		return thread.ErrClosing
+	}
+	return nil
+}
+
 // watched does the work beside the watch. When the watch stops the work, its
 // error is the reason and the work's own, some cancelled call, says nothing. The
 // watch is waited for before the next piece of work begins, so that there is
@@ -55,11 +70,8 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 	p.hold.ending.Store(p.head.Run.Status == thread.Closing)
 	group, shared := p.env.Group(ctx)
 	p.chunks.group = group
-	first := p.poll
-	if p.chunked && p.events.sink != nil { // its first words may be old enough by then
-		first = min(p.poll, chunkTime)
-	}
-	group.Later(first, func(ctx context.Context) error { return p.beside(ctx, p.poll-first) }) // most steps are over before
+	p.told.watches(&p.hold, group)
+	group.Later(p.poll, p.watch) // most steps are over before
 	err = env.Protect(func() (err error) {
 		stepped, err = work(shared)
 		return err
@@ -69,23 +81,14 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 			err = cause // what the watch saw
 		}
 	}
+	p.told.watches(&p.hold, nil)
 	group.Cancel()
 	_ = group.Wait()
 	return stepped, err
 }
 
-// beside is the watch, which begins a little later. Before that it has stored what the
-// model says.
-func (p *step) beside(ctx context.Context, later time.Duration) error {
-	p.chunks.rung()
-	if later > 0 && p.env.Sleep(ctx, later) != nil {
-		return nil
-	}
-	return p.watch(ctx)
-}
-
 // watch looks at the head while the step runs, at once and then after every
-// pause: it renews the lease, and its error stops the step when the run was ended
+// pause, for what other processes write (for its own see told.go): it renews the lease, and its error stops the step when the run was ended
 // or the claim lost. It reads the head for itself: the step's own copy is the
 // step's alone.
 //
@@ -98,21 +101,16 @@ func (p *step) watch(ctx context.Context) error {
 		if err != nil {
 			continue // liveness only: the commit will tell
 		}
-		ending := p.hold.ending.Load() // after the head was read, see hold
-		switch {
-		case p.hold.look(head.Claim.Fence) == lookLost:
-			return thread.ErrFenced
-		case !ending && head.Claim.Epoch != head.Epoch:
-			return thread.ErrSuperseded
-		case !ending && head.Run.Status == thread.Closing:
-			return thread.ErrClosing
+		if err := p.hold.judge(&head); err != nil {
+			return err
 		}
 		// The claim is the step's own, so that a round may go on from this head.
 		p.news.offer(head)
+		p.chunks.look()
 		if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {
 			continue
 		}
-		extend := thread.ExtendLease{Fence: head.Claim.Fence, Lease: p.lease.Milliseconds(), Closing: ending}
+		extend := thread.ExtendLease{Fence: head.Claim.Fence, Lease: p.lease.Milliseconds(), Closing: p.hold.ending.Load()}
 		// The step does not hear of the new version. Its next commit meets a newer head,
 		// which differs in the lease alone, and the committer tries it on that.
 		_, _, err = p.committer.Commit(ctx, p.Key, head, extend, nil)

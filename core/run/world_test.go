@@ -42,6 +42,7 @@ type backend struct {
 	takes   time.Duration           // how long each of them takes
 	spoiled []string                // names of records that cannot be read any more
 	dead    atomic.Bool             // the process has died: nothing of it reaches the store any more
+	died    func()                  // is called by a tool just before its process dies
 }
 
 var errDead = fmt.Errorf("the process is gone: %w", context.Canceled)
@@ -218,6 +219,8 @@ type options struct {
 	context  *agent.ContextWindowPolicy
 	compact  func(context.Context, core.ThreadKey)
 	limits   limit.Limits // of everybody; a token costs a cent
+	limit    int          // of the store's records, in bytes; 0: there is none
+	refuse   int          // so many writes that would end a run the store does not take
 }
 
 // resolver is a registry, or what stands for one.
@@ -251,6 +254,12 @@ func newWorld(tb testing.TB, o options) *world {
 		tb.Fatal(err)
 	}
 	w.stepper = newStepper(tb, w, o)
+	if o.limit > 0 {
+		w.limit(o.limit)
+	}
+	if o.refuse > 0 {
+		w.refuseClose(o.refuse, store.ErrThrottled)
+	}
 	return w
 }
 

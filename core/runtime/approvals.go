@@ -17,7 +17,7 @@ const (
 	approvalsAtOnce = 10
 )
 
-// Approvals lists the calls of a tenant's threads that wait for a person, longest
+// Approvals lists the calls of a tenant's threads that wait for a decision, longest
 // waiting first: in the threads that the caller may read, which are the caller's
 // own and those that belong to no user. Each is as its head says when the page is
 // read, so that what was decided is not shown any more, however late the index is;
@@ -87,7 +87,7 @@ func (r *Runtime) askedIn(ctx context.Context, id core.Identity, tenant string, 
 			key := core.ThreadKey{Tenant: tenant, Thread: w.Thread}
 			found[i], err = r.asked(ctx, id, key, w.Since)
 			if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
-				r.log.WarnContext(ctx, "a thread that waits for a person cannot be read", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+				r.log.WarnContext(ctx, "a thread that waits for a decision cannot be read", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 				err = nil
 			}
 			return err
@@ -125,7 +125,7 @@ func sizeOf(all []Approval) int {
 	const around = 256 // names, ids and times
 	size := 0
 	for _, a := range all {
-		ticket, _ := json.Marshal(a.Ticket.Ticket) // was read as JSON
+		ticket, _ := json.Marshal(a.Ticket) // was read as JSON
 		size += around + len(ticket)
 	}
 	return size

@@ -89,16 +89,16 @@ func TestApprovalsAreWhatThePersonMayReadAndDecide(t *testing.T) {
 	first := ask(t, p, "acme", "a", "", fmt.Sprintf(confirmed, "one"))
 	ask(t, p, "acme", "b", "ann", fmt.Sprintf(confirmed, "two"))
 	ask(t, p, "acme", "c", "bob", fmt.Sprintf(confirmed, "three"))
-	ask(t, p, "acme", "d", "", `where {}`) // its client's to answer
+	ask(t, p, "acme", "d", "", `where {}`) // a tool of its client
 	ask(t, p, "acme", "e", "", `echo {"text":"done"}`)
 	ask(t, p, "other", "f", "", fmt.Sprintf(confirmed, "theirs"))
 	tests := []struct {
 		tenant, user string
 		want         []string
 	}{
-		{"acme", "", []string{"a: one"}},
-		{"acme", "ann", []string{"a: one", "b: two"}},
-		{"acme", "bob", []string{"a: one", "c: three"}},
+		{"acme", "", []string{"a: one", "d: "}},
+		{"acme", "ann", []string{"a: one", "b: two", "d: "}},
+		{"acme", "bob", []string{"a: one", "c: three", "d: "}},
 		{"other", "ann", []string{"f: theirs"}},
 		{"nobody", "", []string{}},
 	}
@@ -108,7 +108,7 @@ func TestApprovalsAreWhatThePersonMayReadAndDecide(t *testing.T) {
 		}
 	}
 	got := approvals(t, p, "acme", "", runtime.ApprovalQuery{}).Approvals[0]
-	if got.RunID != first.RunID || got.AgentID != "demo" || got.Ticket.Call.Name != "confirm" || string(got.Ticket.Call.Arguments) != `{"text":"one"}` || got.Ticket.At == 0 {
+	if got.RunID != first.RunID || got.AgentID != "demo" || got.Ticket.Tool != "confirm" || string(got.Ticket.Arguments) != `{"text":"one"}` || got.Ticket.CreatedAt == 0 {
 		t.Errorf("the approval is %+v", got)
 	}
 
@@ -118,7 +118,7 @@ func TestApprovalsAreWhatThePersonMayReadAndDecide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"b: two"}, messages(approvals(t, p, "acme", "ann", runtime.ApprovalQuery{}))); diff != "" {
+	if diff := cmp.Diff([]string{"b: two", "d: "}, messages(approvals(t, p, "acme", "ann", runtime.ApprovalQuery{}))); diff != "" {
 		t.Errorf("after the decision on one (-want +got):\n%s", diff)
 	}
 	if _, err := p.Approvals(t.Context(), core.Identity{Tenant: "a#b"}, runtime.ApprovalQuery{}); core.CodeOf(err) != core.CodeInvalid {
@@ -254,7 +254,7 @@ func TestAnUnreadableThreadIsLeftOutOfApprovals(t *testing.T) {
 	if diff := cmp.Diff([]string{"a: x", "c: x"}, messages(approvals(t, p, "acme", "", runtime.ApprovalQuery{}))); diff != "" {
 		t.Errorf("beside a thread that is damaged (-want +got):\n%s", diff)
 	}
-	if got := log.String(); !strings.Contains(got, `level=WARN msg="a thread that waits for a person cannot be read" tenant=acme thread=b`) {
+	if got := log.String(); !strings.Contains(got, `level=WARN msg="a thread that waits for a decision cannot be read" tenant=acme thread=b`) {
 		t.Errorf("the log says nothing of it:\n%s", got)
 	}
 }

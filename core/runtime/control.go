@@ -82,8 +82,8 @@ func (r *Runtime) RetractInput(ctx context.Context, id core.Identity, threadID s
 
 // InterruptThread ends everything that is open or queued on a thread, and puts nothing
 // in its place: see mailbox.Service.Interrupt. key makes it idempotent; empty: every
-// call is a new one. It returns when the interrupt is durable; whoever works on the
-// open run stops within Config.Poll.
+// call is a new one. It returns when the interrupt is durable. A step of this process
+// stops at once, one of another within Config.Poll.
 func (r *Runtime) InterruptThread(ctx context.Context, id core.Identity, threadID, key string) (mailbox.Interrupted, error) {
 	at, _, err := r.visible(ctx, id, threadID)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *Runtime) RetryRun(ctx context.Context, id core.Identity, runID core.ID)
 
 // DeleteThread makes a thread a tombstone, whose id and run ids are core.CodeDeleted
 // from then on, for good; what it had is erased by the sweep. What becomes of its child
-// threads is said: see mailbox.Service.DeleteWith.
+// threads is said, empty means mailbox.ChildrenDetach: see mailbox.Service.DeleteWith.
 func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID string, children mailbox.Children) error {
 	if err := children.Check(); err != nil {
 		return err

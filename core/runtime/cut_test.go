@@ -62,7 +62,8 @@ func TestAStreamThatItsModelCuts(t *testing.T) {
 			name: "a long pause", failed: model.Error{Kind: model.KindRateLimited, Message: "later", RetryAfter: 4 * time.Second},
 			want: []string{
 				"run_start", "step_start", "text_delta w1", "text_delta  w2", "inference_retry", "step_restarted",
-				"step_start", "text_delta w1 w2 w3 w4 w5", "inference_complete", "step_end", `run_finish {"type":"natural_end"}`,
+				"step_start", "text_delta w1", "step_restarted",
+				"step_start", "text_delta w1", "text_delta  w2", "text_delta  w3", "text_delta  w4", "text_delta  w5", "inference_complete", "step_end", `run_finish {"type":"natural_end"}`,
 			},
 		},
 	}

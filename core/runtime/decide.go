@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -92,6 +93,28 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	return a.decided, f.follow(ctx)
 }
 
+// StreamAnswered takes decisions, as StreamDecisions does, and then streams what was said
+// beside them as [Runtime.Stream] does: the run that the decisions let go on reads their
+// results and the input in one step. A submission that is refused leaves the decisions as
+// they are.
+func (r *Runtime) StreamAnswered(ctx context.Context, id core.Identity, all []mailbox.Deciding, s mailbox.Submission, listener Listener) (mailbox.Receipt, error) {
+	s.Answered = true
+	if err := errors.Join(r.known(s), s.Check()); err != nil {
+		return mailbox.Receipt{}, err
+	}
+	work, cancel := r.detach(ctx)
+	defer cancel()
+	a, err := r.decideAll(work, id, s.Thread, all)
+	if err != nil {
+		return mailbox.Receipt{}, err
+	}
+	receipt, err := r.Stream(ctx, s, listener)
+	if err != nil {
+		r.wakeNow(work, s.Thread, a.head)
+	}
+	return receipt, err
+}
+
 // overtaken shows what somebody else has made visible of the run between the head that
 // the stream has shown and the one that it has claimed: records, and results of a round
 // that is open. A step announces what comes behind these alone, and its reader must have
@@ -180,10 +203,11 @@ func (r *Runtime) claimInline(ctx context.Context, key core.ThreadKey, head thre
 		return head, nil // somebody has it, or it waits: for other decisions, or for a model that was asked too often
 	}
 	n := &turn{turns: r.turns} // it does not wait
-	if head.Suspect() || !r.timeLeft(ctx) || !r.turns.try(n, false, head.Run.Lost > 0) {
+	if head.Suspect() || !r.timeLeft(ctx) || !r.turns.try(n, false, unlucky(head)) {
 		r.wakeNow(ctx, key, head)
 		return head, nil
 	}
+	n.attend(r.stepper, key)
 	claimed, ok, err := r.mailbox.ClaimFrom(ctx, head, hintOf(key, head), false)
 	if err != nil {
 		r.log.WarnContext(ctx, "claim failed, the run is left to the queue", "tenant", key.Tenant, "thread", key.Thread, "run", runID, "error", err)

@@ -55,8 +55,9 @@
 //   - Where it is decided that a stream ends: follower.follow in follow.go. It ends
 //     with the run, with its time, or when nobody listens, which only the audience
 //     in listener.go knows.
-//   - How a follower shows what a model in another process is saying: unsaid.go, which
-//     reads the event chunks that core/run/chunk.go writes.
+//   - How a follower shows what a model is saying: unsaid.go. In this process the steps
+//     tell it (core/run/said.go); in another one it leaves a mark, mark.go, and reads the
+//     event chunks that core/run/chunk.go writes.
 //   - What a stream shows of the state, and where it is read: state.go. What it shows of
 //     earlier messages: earlier.go.
 //   - What Run returns: follower.end and read in result.go.

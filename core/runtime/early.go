@@ -137,7 +137,7 @@ func unread(head thread.Head) (all []waiting) {
 		}
 		rest(head.Inbox, run)
 	}
-	for _, d := range head.Pending {
+	for _, d := range head.Unopened() {
 		all = append(all, waiting{d.ID, d.Revision, d.Run})
 		rest(d.Rest, d.Run)
 	}

@@ -43,7 +43,7 @@ func (r *Runtime) EventsOf(ctx context.Context, s mailbox.Submission) iter.Seq2[
 		group.Go(func(context.Context) (err error) {
 			defer func() { feed.end(err) }()
 			return env.Protect(func() error {
-				_, err := r.play(shared, s, ListenerFunc(feed.emit))
+				_, err := r.play(shared, s, ListenerFunc(feed.emit), nil)
 				if _, failed := errors.AsType[*RunError](err); failed { // its events have said so
 					return nil
 				}

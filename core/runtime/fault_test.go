@@ -176,7 +176,7 @@ func checkParallel(t *testing.T, r *rig, receipt mailbox.Receipt, k int) {
 		t.Errorf("operation %d: transcript (-want +got):\n%s", k, diff)
 	}
 	head, err := r.store.Head(t.Context(), core.ThreadKey{Tenant: "local", Thread: "t1"})
-	if err != nil || head.Busy() || head.Claim.Fence != 0 || head.DueAt != 0 {
+	if err != nil || head.Busy(0) || head.Claim.Fence != 0 || head.DueAt != 0 {
 		t.Errorf("operation %d: head %+v, %v", k, head, err)
 	}
 	record, err := reader.ReadRun(t.Context(), local, receipt.RunID)

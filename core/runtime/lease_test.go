@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Cancelling a run stops what it does within 5 s.
+// Cancelling a run through another process stops what it does within 5 s.
 func TestCancelStopsALongInference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -29,7 +29,7 @@ func TestCancelStopsALongInference(t *testing.T) {
 			done <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(7 * time.Second)
-		if err := process.CancelRun(t.Context(), local, receipt.RunID); err != nil {
+		if err := r.process("another", r.store).CancelRun(t.Context(), local, receipt.RunID); err != nil {
 			t.Fatal(err)
 		}
 		cancelled := time.Now()

@@ -188,9 +188,9 @@ func (r *Runtime) listedRun(ctx context.Context, key core.ThreadKey, head thread
 	return &run, around + len(run.Response), nil
 }
 
-// dispatchOf is the dispatch of a run that is queued; zero: it is not.
+// dispatchOf is the dispatch of a run that is queued or delayed; zero: it is neither.
 func dispatchOf(head thread.Head, run core.ID) core.ID {
-	for _, d := range head.Pending {
+	for _, d := range head.Unopened() {
 		if d.Run == run {
 			return d.ID
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -45,7 +44,8 @@ type ThreadInfo struct {
 	Owner     string
 	ActiveRun core.ID        // zero: none
 	Status    core.RunStatus // of ActiveRun
-	Queued    int            // runs behind it
+	Queued    int            // runs that open after it
+	Delayed   int            // runs that were accepted for later and have not opened
 	Messages  int            // as MessagePage.Total
 	Created   int64          // unix milliseconds; 0: not known, of a thread from before that was kept
 
@@ -108,29 +108,29 @@ type RunPage struct {
 	Next *store.Place // Before of the next page; nil: there is none
 }
 
-// ApprovalQuery selects a page of the calls that wait for a person.
+// ApprovalQuery selects a page of the calls that wait for a decision.
 type ApprovalQuery struct {
 	After *ApprovalCursor // a page's Next; nil: from the start
 	Limit int             // 1 to 200; 0: 50. More when one thread alone has more
 	Bytes int             // JSON of the page's tickets, 1 to 3,000,000; 0: 3,000,000. Those of one thread are always given
 }
 
-// ApprovalCursor is a place in the order of the threads that wait for a person:
+// ApprovalCursor is a place in the order of the threads that wait for a decision:
 // those that have waited longest come first.
 type ApprovalCursor struct {
 	Since  int64 // unix milliseconds
 	Thread string
 }
 
-// Approval is a call that waits for a person.
+// Approval is a call that waits for a person or a client.
 type Approval struct {
 	ThreadID string
 	RunID    core.ID
 	AgentID  string
-	Ticket   mailbox.Asked
+	Ticket   core.Ticket
 }
 
-// ApprovalPage is a page of the calls that wait for a person. It may have fewer
+// ApprovalPage is a page of the calls that wait for a decision. It may have fewer
 // than its limit, and none, and still not be the last.
 type ApprovalPage struct {
 	Approvals []Approval      // of one thread together, in call order

@@ -97,8 +97,8 @@ func (r *Runtime) ReadRun(ctx context.Context, id core.Identity, runID core.ID) 
 
 // CancelRun ends an open or queued run; core.CodeNotFound when it is neither. It
 // returns when the cancel is durable in the head, which nothing can take back. The
-// process that works on the run reads it there within its Poll, and closes the run;
-// where nobody works on it, the hint that the write sends brings somebody to close
+// step that works on the run stops at once where it is this process's, else within its
+// Poll, and closes the run; where nobody works on it, the hint that the write sends brings somebody to close
 // it. A queued run ends with the write itself.
 func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID) error {
 	key, _, _, err := r.locate(ctx, id, runID)

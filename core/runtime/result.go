@@ -52,6 +52,22 @@ type RunError struct {
 	Agent       string
 	Run         core.ID
 	Termination core.Termination // of the type error
+
+	cause error // nil: it is not known here
+}
+
+// Unwrap returns the error that ended the run, where this process ended it while the call
+// waited: a hook's, a tool's or a provider's own. Else nil. It may quote anything: it is
+// for the program, and for no client to read.
+func (e *RunError) Unwrap() error { return e.cause }
+
+// As makes the code of the termination that of the error: see [core.CodeOf].
+func (e *RunError) As(target any) bool {
+	if coded, ok := target.(**core.Error); ok {
+		*coded = &core.Error{Code: core.Code(e.Termination.Code), Message: e.Error()}
+		return true
+	}
+	return false
 }
 
 // Error implements error. It says the agent, the termination's code and its detail.
@@ -97,7 +113,7 @@ func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error)
 // A tool may run another agent so, on a thread of its own. On the thread of its own
 // call it would wait for itself, until its context ends.
 func (r *Runtime) RunInput(ctx context.Context, s mailbox.Submission) (Result, error) {
-	return r.play(ctx, s, ListenerFunc(discard))
+	return r.play(ctx, s, ListenerFunc(discard), nil)
 }
 
 // Resume decides about tickets of a run that waits, and goes on with it: what it
@@ -157,8 +173,9 @@ func (r *Runtime) question(agentID, text string) (mailbox.Submission, error) {
 // play submits, steps inline where that is possible, and follows to the end.
 //
 // Unlike [Runtime.Stream] it has one context for everything: whoever calls a function
-// and cancels its context wants it to stop.
-func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Listener) (Result, error) {
+// and cancels its context wants it to stop. answers, if not nil, is asked about the answers
+// that the run comes to in this process.
+func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Listener, answers check) (Result, error) {
 	if s.AgentID == "" {
 		s.AgentID = r.DefaultAgent()
 	}
@@ -183,6 +200,7 @@ func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Liste
 	}
 	f := r.follower(s.Thread, receipt.RunID, listener)
 	f.dispatch = receipt.DispatchID
+	defer r.checks.wait(receipt.RunID, answers)()
 	if turn != nil {
 		f.inline(ctx, head, turn)
 	}
@@ -191,11 +209,13 @@ func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Liste
 
 // follower returns one that has shown nothing.
 func (r *Runtime) follower(key core.ThreadKey, run core.ID, listener Listener) *follower {
+	r.causes.wait(run)
 	return &follower{Runtime: r, key: key, run: run, audience: r.newAudience(listener)}
 }
 
 // end follows the run to its end and reads what it came to.
 func (f *follower) end(ctx context.Context, identity core.Identity) (Result, error) {
+	defer f.causes.leave(f.run)
 	result := Result{Thread: f.key.Thread, Run: core.Run{ID: f.run, ThreadID: f.key.Thread}, identity: identity}
 	failed := f.follow(ctx)
 	reading := ctx
@@ -213,7 +233,7 @@ func (f *follower) end(ctx context.Context, identity core.Identity) (Result, err
 		return result, errors.Join(failed, err)
 	}
 	if failed == nil && result.Termination.Type == core.TerminationError {
-		failed = &RunError{Agent: result.Run.AgentID, Run: f.run, Termination: result.Termination}
+		failed = &RunError{Agent: result.Run.AgentID, Run: f.run, Termination: result.Termination, cause: f.causes.of(f.run)}
 	}
 	return result, failed
 }

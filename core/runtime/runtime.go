@@ -104,7 +104,10 @@ type Runtime struct {
 	patience time.Duration // Config.FollowFor
 	// chunkEvery is how often a follower looks for what a model says in another process.
 	chunkEvery time.Duration
+	worker     string // Config.Worker
 	limits     *limit.Gate
+	causes     *causes
+	checks     *checks
 	solo       *solo // of New: whoever waits does the work; nil: workers do
 }
 
@@ -127,9 +130,9 @@ func Build(c Config) (*Runtime, error) {
 	if len(agents.IDs()) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, "build runtime: no agent is registered")
 	}
-	r := &Runtime{
+	r := &Runtime{causes: newCauses(), checks: newChecks(),
 		env: c.Env, store: c.Store, agents: agents, records: c.Records, turns: newTurns(c.Env),
-		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, patience: c.FollowFor,
+		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, patience: c.FollowFor, worker: c.Worker,
 	}
 	if r.log == nil {
 		r.log = slog.Default()
@@ -172,7 +175,7 @@ func Build(c Config) (*Runtime, error) {
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering.run(), Limits: r.limits, Compact: compact,
+		Children: children{r}, Chunks: r.solo == nil, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: r.causes.note, Accept: r.checks.accept,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
@@ -180,8 +183,10 @@ func Build(c Config) (*Runtime, error) {
 	return r, nil
 }
 
-// moved tells those who wait for a thread of a head that this process has written.
+// moved tells the steps that work on a thread, and those who wait for it, of a head that
+// this process has written.
 func (r *Runtime) moved(key core.ThreadKey, head thread.Head) {
+	r.stepper.Moved(key, head)
 	r.watches.moved(key, head)
 	if r.solo != nil {
 		r.solo.moved(key)

@@ -254,6 +254,7 @@ func (f *follower) takeUp(ctx context.Context, head thread.Head) error {
 		return err
 	}
 	hint := hintOf(f.key, head)
+	turn.attend(f.stepper, f.key)
 	claimed, ok, err := f.mailbox.ClaimFrom(ctx, head, hint, turn.alone)
 	switch {
 	case err != nil || !ok:

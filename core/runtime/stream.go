@@ -65,6 +65,7 @@ func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (recei
 		receipt, err = r.mailbox.Submit(ctx, s)
 		return receipt, head, nil, err
 	}
+	n.attend(r.stepper, s.Thread)
 	receipt, head, claimed, err := r.mailbox.SubmitAndClaim(ctx, s)
 	if err != nil || !claimed {
 		n.leave()
@@ -90,9 +91,10 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 	ctx, leave := f.metered(ctx, f.key)
 	defer leave()
 	sink := f.audience.emit // one function value for all steps
+	var followed int64
 	for {
 		f.goOn(head) // before the step: should it fail, the follower begins where it began
-		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, sink)
+		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx), Proved: turn.proved, Followed: followed}, sink)
 		whole := err == nil && !stepped.Retry
 		if whole || head.Run.Cursor == thread.CursorTools { // what it has shown of a committed turn's round is stored
 			f.audience.stored()
@@ -114,7 +116,8 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 			}
 			return
 		}
-		head = stepped.Head
+		head, followed = stepped.Head, stepped.Followed
+		turn.proved()
 	}
 }
 

@@ -63,7 +63,7 @@ func (r *Runtime) Threads(ctx context.Context, id core.Identity, q ThreadQuery) 
 // listing.
 func describe(threadID string, head thread.Head, about thread.About, l thread.Listing) ThreadInfo {
 	info := ThreadInfo{
-		ID: threadID, Owner: head.Owner, Queued: len(head.Pending), Messages: int(head.Seq), Created: head.Created(),
+		ID: threadID, Owner: head.Owner, Queued: len(head.Pending), Delayed: len(head.Delayed), Messages: int(head.Seq), Created: head.Created(),
 		Title: about.Title, Metadata: about.Metadata,
 		Activity: l.At, AgentID: l.AgentID, Parent: l.Parent, Last: l.Last, Excerpt: l.Excerpt, Asked: l.Asked,
 	}

@@ -6,7 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -14,8 +16,10 @@ import (
 // takes its process down does not take others along again and again:
 //
 //   - a suspect starts when nothing else runs, never two at once;
-//   - beside a suspect nothing else is claimed until it has made progress; once
-//     it has run for 10 s, runs that never lost a claim may be;
+//   - beside a suspect nothing else is claimed until it has made progress, which a
+//     result is, too, that its claim has made and stored; once it has run for 10 s,
+//     runs that lost one claim at most may be (thread.Run.Lost, which progress does
+//     not reset: one lost claim may be anybody's fault);
 //   - once a suspect has waited 10 s, nothing new is claimed before it.
 //
 // It only counts; whoever waits looks again when something has changed.
@@ -52,6 +56,15 @@ type turn struct {
 	// waited: it was not given at once, so that time of its invocation is gone, and
 	// a step that does not come to an end in the rest proves nothing against its run.
 	waited bool
+	// attends: the stepper keeps what it is told of the thread. nil: it does not yet.
+	attends *run.Stepper
+	key     core.ThreadKey
+}
+
+// attend comes before the claim of a thread, in its turn: see [run.Stepper.Attend].
+func (n *turn) attend(s *run.Stepper, key core.ThreadKey) {
+	n.attends, n.key = s, key
+	s.Attend(key)
 }
 
 // enter waits for the turn of a thread. known is its head, if the caller has
@@ -77,7 +90,7 @@ func (t *turns) enter(ctx context.Context, known *thread.Head, look func() (thre
 			head = &read
 		}
 		changed := t.next() // before the look that it is to correct
-		if t.try(n, head.Suspect() && !head.Live(t.env.Millis()), head.Run.Lost > 0) {
+		if t.try(n, head.Suspect() && !head.Live(t.env.Millis()), unlucky(*head)) {
 			return n, nil
 		}
 		n.waited = true
@@ -134,8 +147,11 @@ func (t *turns) give(n *turn, alone bool) {
 	}
 }
 
+// unlucky reports whether a run has lost more claims than chance explains.
+func unlucky(head thread.Head) bool { return head.Run.Lost > 1 }
+
 // try gives the turn if its thread may be claimed now.
-func (t *turns) try(n *turn, suspect, lost bool) bool {
+func (t *turns) try(n *turn, suspect, unlucky bool) bool {
 	now := t.env.Millis()
 	patient := func(since int64) bool { return now-since >= turnPatience.Milliseconds() }
 	t.mu.Lock()
@@ -154,7 +170,7 @@ func (t *turns) try(n *turn, suspect, lost bool) bool {
 	if len(t.waiting) > 0 && patient(t.waiting[0].since) {
 		return false
 	}
-	if t.suspect != nil && (lost || !patient(t.suspect.began)) {
+	if t.suspect != nil && (unlucky || !patient(t.suspect.began)) {
 		return false
 	}
 	t.give(n, false)
@@ -175,8 +191,10 @@ func (t *turns) forget(n *turn) {
 	t.waiting = slices.DeleteFunc(t.waiting, func(w *turn) bool { return w == n })
 }
 
-// settle says what the claim has shown: whether the run is a suspect, or, after
-// a commit, that it is none any more. The turn of an idle process counts as a
+// proved says that the run has made progress: it is no suspect any more.
+func (n *turn) proved() { n.settle(false) }
+
+// settle says what the claim has shown: whether the run is a suspect. The turn of an idle process counts as a
 // suspect's until then, and the others are let in here.
 func (n *turn) settle(suspect bool) {
 	n.turns.mu.Lock()
@@ -191,6 +209,9 @@ func (n *turn) settle(suspect bool) {
 // whose step failed: nobody must wait for a suspect that is not there. Between the
 // two locks another may be given a turn beside this one, which holds nothing then.
 func (n *turn) leave() {
+	if n.attends != nil {
+		n.attends.Forget(n.key)
+	}
 	n.settle(false)
 	n.turns.mu.Lock()
 	defer n.turns.mu.Unlock()

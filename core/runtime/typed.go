@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run"
 )
 
 // AnswerFormat returns the form of answers that decode into a T, a struct: the schema
@@ -34,6 +38,11 @@ func AnswerFormat[T any]() (core.AnswerFormat, error) {
 	return core.AnswerFormat{Name: "answer", Schema: text}, nil
 }
 
+// ErrNoAnswer is returned by [RunTyped] for a run that has not come to an answer and has not
+// failed either: it waits for a decision, or a stop policy, a gate, a cancel or an
+// interrupt ended it. The Result says which.
+var ErrNoAnswer = core.Errorf(core.CodeNotFound, "the run has no answer")
+
 // RunTyped is [Runtime.RunInput] for an answer that a program reads: the run ends when
 // its model has given a T, a struct, and not before. The form is stored with the run, so
 // that whichever process takes its steps asks for the same. An answer that is not of it
@@ -41,11 +50,24 @@ func AnswerFormat[T any]() (core.AnswerFormat, error) {
 // then, and when the model refuses or is cut off, the run ends with a [*RunError] whose
 // code is invalid_output.
 //
-// A run that waits, and one that something else than its model ends, has no answer: the
-// error is nil, T zero, and Result.Termination says why, as for RunInput. Where the
-// submission's Frontend has an Answer already, that one counts.
+// Where T or *T has a method Check() error, it is called on each answer of the form, and its
+// error goes back to the model in the same way, as that of an answer which does not decode
+// does: the text of the error is stored in the thread. A panic of Check is an error, too,
+// whose text only the log has. The RunError unwraps to what Check returned last. Check returns at once and looks at
+// nothing but the answer. It is code of this program, and called where this process takes
+// the step that answers, while RunTyped waits, as it does in a runtime of [New], and in a
+// host unless the run has to queue. An answer that another process took is checked when the
+// run has ended: if it fails, RunTyped returns an error with code invalid_output that wraps
+// Check's, and the run stays as it is.
+//
+// What T has as optional (omitempty, omitzero) is required and may be null where a provider
+// enforces the form; such a null is read as left out.
+//
+// A nil error means a T. A run that waits, and one that something else than its model ends,
+// is [ErrNoAnswer], and Result.Termination says why. Where the submission's Frontend has an
+// Answer already, that one counts.
 func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, Result, error) {
-	var answer T
+	var none T
 	frontend := core.Frontend{}
 	if s.Frontend != nil {
 		frontend = *s.Frontend
@@ -53,19 +75,60 @@ func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, 
 	if frontend.Answer == nil {
 		format, err := AnswerFormat[T]()
 		if err != nil {
-			return answer, Result{}, err
+			return none, Result{}, err
 		}
 		frontend.Answer = &format
 	}
 	s.Frontend = &frontend
-	result, err := r.RunInput(ctx, s)
-	if err != nil || result.Termination.Type != core.TerminationNatural {
-		return answer, result, err
+	var read reading[T]
+	result, err := r.play(ctx, s, ListenerFunc(discard), read.check)
+	if err != nil {
+		return none, result, err
 	}
-	if err := json.Unmarshal([]byte(answerOf(result)), &answer); err != nil {
-		return answer, result, core.Errorf(core.CodeInvalid, "decode the answer of run %s: %w", result.Run.ID, err)
+	if end := result.Termination; end.Type != core.TerminationNatural {
+		return none, result, fmt.Errorf("run %s ends as %s: %w", result.Run.ID, end.Type, ErrNoAnswer)
+	}
+	answer, err := read.of(agent.DropNulls(&model.ResponseFormat{Schema: frontend.Answer.Schema}, answerOf(result)))
+	if err != nil {
+		return none, result, core.Errorf(run.CodeInvalidOutput, "the answer of run %s, which this process did not take, cannot be used: %w", result.Run.ID, err)
 	}
 	return answer, result, nil
+}
+
+// reading keeps the last answer that was read, so that each is checked once.
+type reading[T any] struct {
+	mu     sync.Mutex
+	known  bool
+	text   string
+	answer T
+	err    error
+}
+
+// check implements check: a step may ask from another goroutine.
+func (r *reading[T]) check(text string) error {
+	_, err := r.of(text)
+	return err
+}
+
+// of decodes an answer and calls its Check.
+func (r *reading[T]) of(text string) (T, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known && r.text == text {
+		return r.answer, r.err
+	}
+	var answer T
+	err := env.Protect(func() error {
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			return err
+		}
+		if checked, ok := any(&answer).(interface{ Check() error }); ok {
+			return checked.Check()
+		}
+		return nil
+	})
+	r.known, r.text, r.answer, r.err = true, text, answer, err
+	return answer, err
 }
 
 // answerOf is the text of the run's last turn that is its answer.

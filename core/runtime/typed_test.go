@@ -16,7 +16,9 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -236,7 +238,7 @@ func TestAMendedAnswerIsToWhatAPersonSaid(t *testing.T) {
 func TestAStopComesBeforeTheForm(t *testing.T) {
 	m := &lines{native: true, turns: [][]model.Delta{says("hm")}}
 	_, result, err := runtime.RunTyped[forecast](t.Context(), answering(t, m, func(s *agent.Spec) { s.MaxRounds = new(1) }), question("go"))
-	if err != nil || result.Termination.Type != core.TerminationStopped || result.Termination.Code != "max_rounds" {
+	if !errors.Is(err, runtime.ErrNoAnswer) || result.Termination.Type != core.TerminationStopped || result.Termination.Code != "max_rounds" {
 		t.Errorf("%+v, %v", result.Termination, err)
 	}
 }
@@ -445,3 +447,53 @@ func mendAt(t *testing.T, fault fault, k int, format *core.AnswerFormat) (asked 
 }
 
 const mendNote = "[The answer cannot be used: answer is not JSON: invalid character 'h' looking for beginning of value. Answer again, with nothing but JSON that matches its schema.]"
+
+// A program that gets no error has an answer: what waits for a person has none yet.
+func TestARunThatWaitsHasNoAnswer(t *testing.T) {
+	asks := tool.New("ask", "Asks a person.", func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+		return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:ask"}}), nil
+	})
+	m := &lines{native: true, turns: [][]model.Delta{callsTool("", "ask", "{}"), says(`{"city":"Oslo","high":7}`)}}
+	r, err := runtime.New(agent.Parts{Models: map[string]agent.ModelBinding{"m": {Model: m}}, Specs: []agent.Spec{{ID: "demo", Model: "m"}}, Tools: []tool.Tool{asks}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, result, err := runtime.RunTyped[forecast](t.Context(), r, question("How warm?"))
+	if !errors.Is(err, runtime.ErrNoAnswer) || core.CodeOf(err) != core.CodeNotFound || len(result.Tickets) != 1 || got != (forecast{}) {
+		t.Errorf("%+v with %d tickets, %v; want ErrNoAnswer with the ticket", got, len(result.Tickets), err)
+	}
+}
+
+// broken is a plugin whose hook returns an error.
+type broken struct{ err error }
+
+func (broken) ID() string { return "ledger" }
+
+func (f broken) Register(r *plugin.Registrar) error {
+	r.OnStepStart(func(context.Context, plugin.StepStart) (state.Command, error) { return state.Command{}, f.err })
+	return nil
+}
+
+// What ended the run is there for the program that waited, and only for it.
+func TestARunErrorHasItsCodeAndItsCause(t *testing.T) {
+	cause := errors.New("dial db.internal: refused")
+	m := &lines{native: true, turns: [][]model.Delta{says("hi")}}
+	r, err := runtime.New(agent.Parts{
+		Models: map[string]agent.ModelBinding{"m": {Model: m}}, Plugins: []plugin.Plugin{broken{cause}},
+		Specs: []agent.Spec{{ID: "demo", Model: "m", Plugins: []string{"ledger"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.RunInput(t.Context(), question("go"))
+	if !errors.Is(err, cause) || core.CodeOf(err) != "plugin" {
+		t.Errorf("%v with code %s, want the hook's error behind it and code plugin", err, core.CodeOf(err))
+	}
+	failed, ok := errors.AsType[*plugin.FailedError](err)
+	if !ok || failed.Plugin != "ledger" || failed.Phase != core.PhaseStepStart {
+		t.Errorf("%+v, want the plugin and the phase", failed)
+	}
+	if want := `agent "demo" failed: plugin: phase step_start: plugin "ledger" failed`; err.Error() != want {
+		t.Errorf("%s, want %s", err, want)
+	}
+}

@@ -9,10 +9,11 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// What a follower shows of a turn before its commit. Another process infers it and
-// stores what the model says as event chunks (see core/run/chunk.go). Each follower
-// lists what is new of them on an interval, as long as the head says that its run is
-// inferred, and only those of the claim that the head has.
+// What a follower shows of a turn before its commit. Where a step of this process infers
+// it, the follower is told of each word. Where another process does, the follower asks it
+// by a mark (mark.go) to store what the model says as event chunks (see
+// core/run/chunk.go), and lists what is new of them on an interval, as long as the head
+// says that its run is inferred, and only those of the claim that the head has.
 //
 // The log tells the turn again. What the reader has of it then is left out or cut, by
 // the positions; where the log, or another claim's chunks, have another attempt, the
@@ -21,6 +22,8 @@ import (
 
 // unsaid is what a follower has shown of turns that the log did not have.
 type unsaid struct {
+	hearing run.Hearing // of an attempt that this process makes
+	marked  int64       // until when the run is marked, as far as is known, unix milliseconds
 	attempt run.Attempt // whose chunks are read
 	next    int         // number of the next chunk
 	deaf    bool        // they cannot be read
@@ -106,15 +109,20 @@ func (f *follower) showChunk(ctx context.Context, chunk store.Record) error {
 	if err := f.ready(ctx); err != nil {
 		return err
 	}
+	u.next++
+	return f.showSaid(events)
+}
+
+// showSaid shows events of an attempt that is not committed.
+func (f *follower) showSaid(events []core.Event) error {
 	for _, e := range events {
 		if err := f.emit(e); err != nil {
 			return err
 		}
 		if at, err := core.ParsePosition(e.Position); err == nil {
-			u.last = at
+			f.unsaid.last = at
 		}
 	}
-	u.next++
 	return nil
 }
 
@@ -126,15 +134,53 @@ func (f *follower) afterUnsaid(ctx context.Context, watch *watch, seen thread.He
 		if !ok || attempt.Run != f.run {
 			return watch.after(ctx, seen)
 		}
-		if err := f.showUnsaid(ctx, attempt); err != nil {
+		spoken := watch.spoken() // before it is heard: what is said meanwhile ends the wait
+		here, err := f.hear(ctx, attempt)
+		if err != nil {
 			return seen, err
 		}
-		within, cancel := f.env.WithTimeout(ctx, f.chunkEvery)
-		head, err := watch.after(within, seen)
-		over := within.Err() != nil
-		cancel()
-		if err == nil || !over || ctx.Err() != nil {
+		var head thread.Head
+		if here {
+			head, err = watch.afterWords(ctx, seen, spoken)
+		} else {
+			head, err = f.afterChunks(ctx, watch, seen, spoken, attempt)
+		}
+		if err != nil || head.Version != seen.Version || head.Incarnation != seen.Incarnation {
 			return head, err
 		}
 	}
+}
+
+// hear shows what a step of this process says; here is false when none makes the attempt.
+func (f *follower) hear(ctx context.Context, attempt run.Attempt) (here bool, err error) {
+	if f.unsaid.hearing.Attempt != attempt {
+		f.unsaid.hearing = run.Hearing{Attempt: attempt}
+	}
+	events, here := f.stepper.Hear(f.key, &f.unsaid.hearing)
+	if len(events) == 0 {
+		return here, nil
+	}
+	if err := f.ready(ctx); err != nil {
+		return here, err
+	}
+	return here, f.showSaid(events)
+}
+
+// afterChunks shows what another process has stored, and returns the head that the watch
+// knows a little later.
+func (f *follower) afterChunks(ctx context.Context, watch *watch, seen thread.Head, spoken uint64, attempt run.Attempt) (thread.Head, error) {
+	late := f.unsaid.attempt == attempt
+	if err := f.showUnsaid(ctx, attempt); err != nil {
+		return seen, err
+	}
+	if late || seen.Claim.Worker != f.worker { // else a step of this process is about to begin
+		f.ask(ctx, seen)
+	}
+	within, cancel := f.env.WithTimeout(ctx, f.chunkEvery)
+	defer cancel()
+	head, err := watch.afterWords(within, seen, spoken) // or until a step of this process says the first of it
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return seen, nil
+	}
+	return head, err
 }

@@ -73,7 +73,7 @@ func TestAReaderInAnotherProcessHearsWhatIsSaid(t *testing.T) {
 		},
 		{
 			name:   "an agent whose events are those of its commits",
-			events: agent.EventsCommitted,
+			events: agent.EventsCommits,
 			want:   []string{"2.05s text_delta abcdefghijkl", "2.05s run_finish"},
 		},
 		{
@@ -115,9 +115,13 @@ func TestAReaderInAnotherProcessHearsWhatIsSaid(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
+				events := agent.EventsLive
+				if tt.events != "" {
+					events = tt.events
+				}
 				speaks := func(c *runtime.Config) {
 					c.Agents.Models["m"] = binding(speaker{})
-					c.Agents.Specs = []agent.Spec{{ID: "demo", Model: "m", Events: tt.events}}
+					c.Agents.Specs = []agent.Spec{{ID: "demo", Model: "m", Events: events}}
 				}
 				a := r.process("a", r.store, speaks)
 				began := time.Now()
@@ -161,7 +165,10 @@ func TestAReaderInAnotherProcessHearsWhatIsSaid(t *testing.T) {
 func TestAReaderOfACancelledRunHasItsLastWordsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		speaks := func(c *runtime.Config) { c.Agents.Models["m"] = binding(speaker{}) }
+		speaks := func(c *runtime.Config) {
+			c.Agents.Models["m"] = binding(speaker{})
+			c.Agents.Specs[0].Events = agent.EventsLive
+		}
 		a, b := r.process("a", r.store, speaks), r.process("b", r.store, speaks)
 		run := make(chan core.ID, 1)
 		done := make(chan error)
@@ -245,7 +252,10 @@ func TestWhoComesLateIsShownAllThatWasSaid(t *testing.T) {
 		for i := range 42 { // the last at no time at which somebody looks
 			words = append(words, fmt.Sprint(i, " "))
 		}
-		speaks := func(c *runtime.Config) { c.Agents.Models["m"] = binding(drawl(words)) }
+		speaks := func(c *runtime.Config) {
+			c.Agents.Models["m"] = binding(drawl(words))
+			c.Agents.Specs[0].Events = agent.EventsLive
+		}
 		a, b := r.process("a", r.store, speaks), r.process("b", r.store, speaks)
 		run := make(chan core.ID, 1)
 		done := make(chan error)

@@ -44,6 +44,7 @@ type watch struct {
 
 	head    thread.Head
 	offers  uint64        // how often it has changed, so that a read knows whether one came beside it
+	words   uint64        // how often something was said of its run in this process
 	failed  error         // the head cannot be read, for good
 	changed chan struct{} // closed with the next news; nil: nobody waits
 }
@@ -105,6 +106,23 @@ func (w *watches) moved(key core.ThreadKey, head thread.Head) {
 	}
 }
 
+// spoke is run.Options.Said.
+func (w *watches) spoke(key core.ThreadKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if at := w.threads[key]; at != nil {
+		at.words++
+		at.tell()
+	}
+}
+
+// spoken counts what was said in this process.
+func (a *watch) spoken() uint64 {
+	a.watches.mu.Lock()
+	defer a.watches.mu.Unlock()
+	return a.words
+}
+
 // learn takes a head that was written or read by someone who may be late: an older
 // one says nothing. The caller holds mu.
 func (a *watch) learn(head thread.Head) {
@@ -154,6 +172,22 @@ func (a *watch) after(ctx context.Context, seen thread.Head) (thread.Head, error
 		case ctx.Err() != nil: // also when there is always something new
 			return seen, context.Cause(ctx)
 		case err != nil || changed == nil:
+			return head, err
+		}
+		if err := a.watches.env.Wait(ctx, changed); err != nil {
+			return seen, err
+		}
+	}
+}
+
+// afterWords is after, but for words as well: more was said than spoken had counted.
+func (a *watch) afterWords(ctx context.Context, seen thread.Head, spoken uint64) (thread.Head, error) {
+	for {
+		head, changed, err := a.look(ctx, seen)
+		switch {
+		case ctx.Err() != nil:
+			return seen, context.Cause(ctx)
+		case err != nil || changed == nil || a.spoken() != spoken:
 			return head, err
 		}
 		if err := a.watches.env.Wait(ctx, changed); err != nil {

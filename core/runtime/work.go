@@ -130,6 +130,7 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 // and the version from which on the head's announcements are its own.
 func (r *Runtime) workIn(ctx context.Context, hint core.WakeUp, known thread.Head, turn *turn) (head thread.Head, own uint64, err error) {
 	defer turn.leave()
+	turn.attend(r.stepper, hint.Key())
 	head, claimed, err := r.mailbox.ClaimFrom(ctx, known, hint, turn.alone)
 	if err != nil || !claimed {
 		return head, mailbox.Own, err
@@ -152,11 +153,16 @@ func (r *Runtime) tell(ctx context.Context, key core.ThreadKey, head thread.Head
 // it knows.
 func (r *Runtime) stepOn(ctx context.Context, hint core.WakeUp, head thread.Head, turn *turn) (thread.Head, error) {
 	turn.settle(head.Run.Attempts > thread.SuspectAt) // this claim included
+	var followed int64
+	if hint.Dispatch == head.Run.Dispatch {
+		followed = hint.Followed
+	}
 	for n := 1; ; n++ {
 		// Whole: the step had all the time that an invocation has. When even that was
 		// not enough, no other try will be.
 		stepped, err := r.stepper.Step(ctx, run.Work{
 			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1 && !turn.waited,
+			Proved: turn.proved, Followed: followed,
 		}, nil)
 		if left(err) {
 			return head, r.handOn(ctx, hint, err)
@@ -164,11 +170,11 @@ func (r *Runtime) stepOn(ctx context.Context, hint core.WakeUp, head thread.Head
 		if err != nil {
 			return head, fmt.Errorf("step: %w", err)
 		}
-		head = stepped.Head
+		head, followed = stepped.Head, stepped.Followed
 		if stepped.Outcome != thread.Continue {
 			return head, nil
 		}
-		turn.settle(false) // it made progress
+		turn.proved()
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -70,6 +72,8 @@ func read(request model.Request) script {
 // calls none.
 func (s script) calls(w *World) int {
 	switch {
+	case s.crowdedOut(w):
+		return crowdedCalls
 	case s.step > int(trait(s.name, 1, 2)):
 		return 0
 	case s.crowded(w):
@@ -80,6 +84,14 @@ func (s script) calls(w *World) int {
 		return 12
 	}
 	return int(trait(fmt.Sprintf("%s.%d", s.name, s.step), 3, 4))
+}
+
+// loud is which part of the turns says much in a tight world: of those that end a run more.
+func (s script) loud(w *World) uint64 {
+	if s.calls(w) == 0 {
+		return 3
+	}
+	return 9
 }
 
 // Stream implements model.Model.
@@ -111,12 +123,15 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			say(piece)
 			return yield(model.Delta{Type: model.DeltaText, Text: piece}, nil)
 		}
-		defer h.atWork(th)()
+		defer h.atWork(ctx, th)()
 		th.checkShown(h, before, s)
 		th.checkWithin(h, s)
 		w.poison(h, th, s.name, 'm')
 		began := w.now
 		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
+		if s.crowdedOut(w) {
+			wait += besideAfter
+		}
 		if err := h.work(ctx, SiteModel, wait/2); err != nil {
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
 			return
@@ -141,6 +156,9 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			if !text(fmt.Sprintf(" %d", i)) {
 				return
 			}
+		}
+		if bulk := w.bulk(fmt.Sprintf("%s.%d", s.name, s.step), 60, s.loud(w)); bulk != "" && !text(bulk) {
+			return
 		}
 		th.checkHolds(h, began)
 		if m.finish(s, nonce, yield, func() bool { return use(last) }) {
@@ -243,7 +261,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	h := w.current().host
 	key := callKey(string(call.Arguments))
 	th := w.partition(call.Thread).state
-	idle := h.atWork(th)
+	idle := h.atWork(ctx, th)
 	defer func() { idle() }()
 	th.execute(h, key, call, t.spec)
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
@@ -270,9 +288,13 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	show()
 	if left, ok, err := th.leave(ctx, t.spec.Name, call, key); ok || err != nil {
+		th.acts[key] = th.acts[key] && left.Suspend == nil
 		return left, err
 	}
 	if suspended, ok, err := th.ask(ctx, t.spec.Name, key, call); ok || err != nil {
+		if err == nil {
+			th.acts[key] = false // it has only asked
+		}
 		return suspended, err
 	}
 	switch t.spec.Name {
@@ -280,16 +302,21 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Failed("failed " + key), nil
 	case "big":
 		if trait(key, 5, 20) == 0 {
-			return tool.Text(strings.Repeat("x", maxRecord)), nil
+			return tool.Text(strings.Repeat("x", w.mostBytes(store.Record{}))), nil
 		}
 	}
 	th.complete(ctx, h, call)
 	th.checkHolds(h, began)
-	result := tool.Text(key)
+	result := tool.Text(key + w.bulk(key, 61, 12))
+	in := th.byText[th.textOf(th.p.head.Run.Dispatch)]
+	keeping := in != nil && keeps(in.agent)
 	if name := t.spec.Name; name == "note" || name == "mail" || call.Resume != nil {
-		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && keeps(in.agent) {
+		if keeping {
 			result.Command = leaveTrail("tool." + key)
 		}
+	}
+	if keeping {
+		result.Command = state.Combine(result.Command, w.grows(key, 62, w.grown()))
 	}
 	return result, nil
 }

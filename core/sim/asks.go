@@ -92,7 +92,7 @@ func gated(name string) bool {
 }
 
 // guard is the plugin of the gate.
-type guard struct{ w *World }
+type guard struct{ of, w *World } // w: that it looks at
 
 // ID implements plugin.Plugin.
 func (guard) ID() string { return "guard" }
@@ -117,28 +117,28 @@ func (p guard) gate(_ context.Context, c plugin.GateCall) (plugin.Verdict, error
 		if trait(key, 23, 2) == 0 {
 			id = fmt.Sprintf("s%d", c.CallIndex) // the same in the next turn
 		}
-		return waitFor(id, key, core.ResumeReplay), nil
+		return p.waitFor(id, key, core.ResumeReplay), nil
 	case "pair":
 		if c.Resume != nil { // of the first, or of the second, which then counts as allowed
-			return waitFor("second."+key, key, core.ResumeReplay), nil
+			return p.waitFor("second."+key, key, core.ResumeReplay), nil
 		}
-		return waitFor("first."+key, key, core.ResumeReplay), nil
+		return p.waitFor("first."+key, key, core.ResumeReplay), nil
 	case "bar":
 		if c.Resume != nil || trait(key, 25, 2) == 0 {
 			return plugin.Block("barred"), nil
 		}
-		return waitFor("", key, core.ResumeReplay), nil
+		return p.waitFor("", key, core.ResumeReplay), nil
 	}
 	return plugin.Allow, nil
 }
 
-func waitFor(id, key string, mode core.ResumeMode) plugin.Verdict {
-	return plugin.Suspend(*suspension(id, key, mode))
+func (p guard) waitFor(id, key string, mode core.ResumeMode) plugin.Verdict {
+	return plugin.Suspend(*p.of.suspension(id, key, mode))
 }
 
 // suspension is what a call waits for; some have a deadline.
-func suspension(id, key string, mode core.ResumeMode) *core.TicketRequest {
-	s := &core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "ask"}, Mode: mode}
+func (w *World) suspension(id, key string, mode core.ResumeMode) *core.TicketRequest {
+	s := &core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "ask", Message: w.bulk(key, 65, 3)}, Mode: mode}
 	if trait(key, 22, 8) == 0 {
 		s.Timeout = 40 * time.Second
 	}
@@ -151,19 +151,19 @@ func (th *threadState) ask(ctx context.Context, name, key string, call tool.Call
 	switch name {
 	case "ask", "askonce":
 		if call.Resume == nil {
-			r.Suspend = suspension("", key, modes[trait(key, 21, 3)])
+			r.Suspend = th.w.suspension("", key, modes[trait(key, 21, 3)])
 		}
 	case "twice":
 		switch {
 		case call.Resume == nil:
-			r.Suspend = suspension("one."+key, key, core.ResumeReplay)
+			r.Suspend = th.w.suspension("one."+key, key, core.ResumeReplay)
 		case call.Resume.Suspension == "one."+key:
-			r.Suspend = suspension("two."+key, key, modes[trait(key, 21, 3)])
+			r.Suspend = th.w.suspension("two."+key, key, modes[trait(key, 21, 3)])
 		}
 	case "parts":
 		err := th.part(ctx, call, key, "a")
 		if err == nil && call.Resume == nil && trait(key, 24, 2) == 0 {
-			r.Suspend = suspension("", key, core.ResumeReplay)
+			r.Suspend = th.w.suspension("", key, core.ResumeReplay)
 			return r, true, nil
 		}
 		if err == nil {

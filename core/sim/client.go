@@ -63,7 +63,7 @@ func (w *World) responseLost() bool { return w.now < w.stop && w.Faults > 0 && w
 // not try again.
 func refused(err error) bool {
 	switch core.CodeOf(err) {
-	case core.CodeBusy, core.CodeFull, core.CodeNotFound, core.CodeStale, core.CodeInvalid, core.CodeSuperseded, core.CodeDeleted:
+	case core.CodeBusy, core.CodeFull, core.CodeNotFound, core.CodeStale, core.CodeInvalid, core.CodeSuperseded, core.CodeDeleted, core.CodeTooLarge:
 		return true
 	}
 	return false
@@ -83,6 +83,7 @@ func (th *threadState) inputName(n int) string { return fmt.Sprintf("m%d.%d-%d",
 // submission is the request for it; its Key makes each try the same. An event is told
 // in other words at each try, of which the first count.
 func (th *threadState) submission(in *input) mailbox.Submission {
+	w := th.w
 	s := mailbox.Submission{
 		Thread: th.p.key, User: th.client().User, AgentID: in.agent, Mode: mailbox.Mode(in.mode), Key: in.name,
 		Messages: []core.Message{core.UserMessage(in.name, in.text)}, Supersede: in.supersede,
@@ -94,6 +95,9 @@ func (th *threadState) submission(in *input) mailbox.Submission {
 		s.Priority = new(in.priority)
 	}
 	s.Delay = in.delay
+	if bulk := w.bulk(in.name, 66, 2); bulk != "" && len(in.text) < 100 && mailbox.Mode(in.mode) != mailbox.ModeSteer {
+		s.Request = json.RawMessage(strconv.Quote(bulk[:len(bulk)*3/4]))
+	}
 	if in.event {
 		in.tries++
 		s.Origin, s.KeyAlone = core.OriginInternal, true
@@ -135,6 +139,7 @@ func (w *World) newcomer(th *threadState, k int) {
 		mode = mailbox.ModeReject
 	}
 	in := th.newInput(mode, w.anyAgent())
+	in.text += w.bulkInput(in)
 	if mode == mailbox.ModeQueue && !w.innocent() && w.random.chance(0.3) {
 		if in.supersede = th.taken(); in.supersede > 0 && w.Seed%2 == 0 { // by its message, in every other world
 			in.retakes = th.entries[in.supersede-1].Message.ID
@@ -159,6 +164,12 @@ func (w *World) newcomer(th *threadState, k int) {
 	}
 	if w.Calm {
 		return
+	}
+	if w.Hidden {
+		w.meddle(th)
+	}
+	if w.Own {
+		w.stops(th)
 	}
 	for range w.random.below(2) {
 		w.at(w.random.between(500*time.Millisecond, 90*time.Second), func() { w.steer(th) })
@@ -186,6 +197,7 @@ func (in *input) place(th *threadState, k int) {
 	case 4:
 		in.delay = 20 * time.Second
 		th.w.Stats.Delayed++
+		th.w.did(DelayedInput)
 	}
 }
 
@@ -249,6 +261,7 @@ func (th *threadState) accept(in *input, r mailbox.Receipt) {
 func (w *World) steer(th *threadState) {
 	w.Stats.Steers++
 	in := th.newInput(mailbox.ModeSteer, w.anyAgent())
+	in.text += w.bulkInput(in)
 	w.submit(th, in, false)
 	if w.random.chance(0.4) {
 		w.at(w.random.between(0, 8*time.Second), func() { w.edit(th, in) })
@@ -265,7 +278,10 @@ func (w *World) edit(th *threadState, in *input) {
 		if in.id.IsZero() {
 			return true
 		}
+		d := w.begin(HiddenEdit)
 		err := h.engine.EditInput(ctx, th.client(), th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
+		th.checkDeed(d, err)
+		th.checkEdited(in, text, d, err)
 		if err == nil {
 			w.Stats.Edits++
 		}
@@ -285,7 +301,9 @@ func (w *World) cancelRun(th *threadState, run func() core.ID) {
 		if id.IsZero() {
 			return true
 		}
+		d := w.begin(HiddenStop)
 		err := h.engine.CancelRun(ctx, th.client(), id)
+		th.checkDeed(d, err)
 		if err == nil {
 			w.Stats.Cancels++
 		}

@@ -33,7 +33,7 @@ type budget struct {
 // are not known to anybody; all others are counted, over all deliveries.
 func (th *threadState) modelFails(h *host, s script) {
 	b, key := &th.budget, modelStep{s.run, s.step}
-	if head := &th.p.head; head.Claim.Worker != h.name || head.Run.ID != s.run {
+	if head := &th.p.head; !th.holds() || head.Run.ID != s.run {
 		return // its claim is lost, and it does not know yet
 	}
 	b.here[key]++
@@ -126,7 +126,7 @@ type completion struct {
 
 // complete notes a tool's return.
 func (th *threadState) complete(ctx context.Context, h *host, call tool.Call) {
-	if run, seq, ok := placeOf(call); ok && ctx.Err() == nil && th.p.head.Claim.Worker == h.name {
+	if run, seq, ok := placeOf(call); ok && ctx.Err() == nil && th.holds() {
 		th.completed = append(th.completed, completion{run, seq, h, th.w.now})
 	}
 }
@@ -227,9 +227,13 @@ func (th *threadState) checkAlone(b thread.Head) {
 
 // atWork notes that a model or a tool of the thread is called, until the function
 // that it returns is.
-func (h *host) atWork(th *threadState) (over func()) {
+func (h *host) atWork(ctx context.Context, th *threadState) (over func()) {
 	h.working[th]++
-	return func() { h.working[th]-- }
+	called := h.calling(ctx, th)
+	return func() {
+		h.working[th]--
+		called()
+	}
 }
 
 // checkAcknowledged: whoever is done with a hint leaves nothing that could

@@ -26,7 +26,7 @@ func (w *World) delete(th *threadState) {
 // its own, and nothing that anybody could go on with; it stays. When it says that the
 // thread is erased, nothing of it is left.
 func (th *threadState) checkDeleted(a, b *thread.Head) {
-	if b.Open() || b.Claim.Fence != 0 || len(b.Pending) > 0 || len(b.Tickets) > 0 || len(b.Inbox) > 0 {
+	if b.Open() || b.Claim.Fence != 0 || len(b.Unopened()) > 0 || len(b.Tickets) > 0 || len(b.Inbox) > 0 {
 		th.fail("a deleted thread has work: %+v", *b)
 	}
 	if !a.Deleted {

@@ -15,6 +15,9 @@ import (
 func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Spec) {
 	th.w.Stats.Executions++
 	th.starts[key]++
+	if th.holds() { // of a claim that is lost already the head cannot know
+		th.acts[key] = true
+	}
 	if th.w.Trace != nil {
 		th.w.Trace("%s: tool %s runs %s", h.name, spec.Name, key)
 	}
@@ -22,7 +25,7 @@ func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Sp
 		th.fail("at-most-once call %s runs %d times, %d are allowed", key, th.starts[key], most)
 	}
 	th.checkAllowed(h, key, call, spec.Name)
-	if th.p.head.Claim.Worker == h.name && th.stored(call) {
+	if th.holds() && th.stored(call) {
 		th.fail("call %s runs, its result was stored before the claim", key)
 	}
 }
@@ -68,6 +71,13 @@ func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
 	th.results[key] = text
 	if th.starts[key] == 0 && !r.IsError && r.Status != core.ResultSet {
 		th.fail("call %s never ran, its result is %q", key, text)
+	}
+	switch {
+	case !th.acts[key]:
+	case r.Status == core.ResultNotExecuted:
+		th.fail("call %s ran, its result is %q", key, text)
+	case r.Status == core.ResultUnknown && r.Name != "once":
+		th.w.did(CutOffTool)
 	}
 	if r.Status == core.ResultInvalid {
 		th.fail("call %s is not run: %q", key, text)

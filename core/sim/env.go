@@ -56,11 +56,11 @@ func (w *World) sleep(ctx context.Context, d time.Duration) error {
 
 // after is env.Env.After.
 func (w *World) after(d time.Duration, f func()) (stop func() bool) {
-	h, over := w.current().host, false
+	from, over := w.current(), false
 	w.at(d, func() {
-		if !over && !h.dead {
+		if h := from.host; !over && !h.dead {
 			over = true
-			h.spawn(f)
+			h.spawn(f).from = from
 		}
 	})
 	return func() bool {

@@ -21,7 +21,7 @@ func (w *World) moving() string {
 			return "deliveries" // the head is at rest already, effects may follow
 		case h.DueAt != 0:
 			return "what is due"
-		case h.Claim.Fence != 0, h.Ready(), !h.Open() && len(h.Pending) > 0:
+		case h.Claim.Fence != 0, h.Ready(), !h.Open() && len(h.Unopened()) > 0:
 			return "work"
 		}
 	}

@@ -108,7 +108,7 @@ func (th *threadState) expectResult(e thread.Entry) {
 // committed state.
 func (th *threadState) checkSeen(h *host, s state.Snapshot) {
 	f := &th.folded
-	if th.p.head.Claim.Worker != h.name || th.twice {
+	if !th.holds() {
 		return // its claim is lost, and it does not know yet: to another process, or to its own
 	}
 	names, err := trailKey.Read(s)

@@ -16,9 +16,9 @@ const unswept = 15 * time.Minute
 // does so sends a hint, whatever else is still on its way.
 func (h *host) owe(key core.ThreadKey, a, b *thread.Head) {
 	same := a.Exists() && a.Claim.Fence == b.Claim.Fence && a.Run.ID == b.Run.ID && a.Run.Status == b.Run.Status &&
-		len(a.Inbox) >= len(b.Inbox) && slices.EqualFunc(a.Pending, b.Pending, func(x, y thread.Dispatch) bool { return x.ID == y.ID })
+		len(a.Inbox) >= len(b.Inbox) && slices.EqualFunc(a.Unopened(), b.Unopened(), func(x, y thread.Dispatch) bool { return x.ID == y.ID })
 	h.tended(key)
-	if b.Claim.Fence == 0 && !same && (b.Ready() || !b.Open() && len(b.Pending) > 0) {
+	if b.Claim.Fence == 0 && !same && (b.Ready() || !b.Open() && len(b.Unopened()) > 0) {
 		h.owes[key] = b.Version
 	}
 }
@@ -122,7 +122,7 @@ func (h *host) checkTended(key core.ThreadKey) {
 	}
 	then := epoch.Add(max(s.at, h.sight.looked) - time.Second).UnixMilli() // clocks differ
 	idle := s.head.Open() && s.head.Run.Status != thread.Waiting && s.head.Run.AvailableAt <= then
-	queued := !s.head.Open() && slices.ContainsFunc(s.head.Pending, func(d thread.Dispatch) bool { return d.AvailableAt <= then })
+	queued := !s.head.Open() && slices.ContainsFunc(s.head.Unopened(), func(d thread.Dispatch) bool { return d.AvailableAt <= then })
 	if !s.head.Live(then) && (idle || queued) {
 		w.fail(w.partition(key), "%s is done with a hint of work that it neither took nor sent on: %+v", h.name, s.head)
 	}

@@ -81,6 +81,10 @@ type request struct {
 	name string // for the trace
 	do   func()
 	sure bool // it has a response, or the process dies
+	// claims: the write takes a claim. holder: it is of one that stands. person: it is a person's, where most responses to
+	// those are lost. unheard is called when the process hears that the response is lost.
+	claims, holder, person bool
+	unheard                func()
 }
 
 // ask makes requests side by side and waits for all their responses. When ctx
@@ -142,7 +146,7 @@ func (w *World) send(h *host, r request, done func(error)) {
 	if fault != FaultNone && r.site == SiteLogPut {
 		h.unstored = w.now
 	}
-	if fault != FaultNone {
+	if fault != FaultNone && !w.throttledPart(r, fault) {
 		h.hindered = max(h.hindered, w.now+pause)
 		if r.site == SiteCommit {
 			h.slow = max(h.slow, w.now+pause)
@@ -159,10 +163,7 @@ func (w *World) send(h *host, r request, done func(error)) {
 	case FaultLost:
 		w.at(soon, alive(func() {
 			do()
-			if w.Ambiguous && r.site == SiteCommit && w.random.chance(0.3) {
-				w.touchAll()
-			}
-			reply(errReset)
+			w.lose(h, r, func() { reply(errReset) })
 		}))
 	case FaultThrottled:
 		w.at(soon, func() { reply(store.ErrThrottled) })
@@ -217,8 +218,14 @@ func (w *World) draw(r request) Fault {
 		}
 	case w.Unswept && w.Batch && p == SiteHead && w.random.chance(0.04):
 		fault = FaultPausedAfter // claims are taken over while a batch is looked at
+	case w.Tardy && r.claims && w.random.chance(0.1):
+		fault = FaultPausedAfter
+	case w.Hidden && r.person && w.random.chance(0.6):
+		fault = FaultLost
 	case w.Ambiguous && p == SiteCommit && w.random.chance(0.2):
 		fault = FaultLost
+	case w.Throttled && p == SiteCreate && w.throttle(r.name):
+		fault = FaultThrottled
 	case w.Late && (p == SiteLogPut || p == SiteRewrite || p == SiteCreate) && w.random.chance(0.1):
 		fault = []Fault{FaultPausedBefore, FaultLate}[w.random.below(2)]
 	}

@@ -95,14 +95,32 @@ func (c *Config) mix(n, turn int) {
 	case 0, 1, 2, 9, 12, 15, 17, 21:
 		c.Pooled = turn%3 == 0
 	}
+	c.Throttled = n%Kinds == 16 || n%Kinds == 17 && turn%2 == 0
 	// Where people interfere, one of them deletes a thread now and then.
 	c.Deletes = turn%4 == 1 && !c.Calm && !c.Children && !c.Unswept && !c.Old
 	c.compacts(n%Kinds, turn)
+	c.crowds(n%Kinds, turn)
+	c.tightens(n%Kinds, turn)
+	c.loses(n%Kinds, turn)
 	switch n % Kinds {
 	case 0, 7, 9, 12, 17, 19, 21, 22:
 		if c.Limited = turn%3 == 1 && !c.Unswept; c.Limited {
 			c.Replayed = false // a limit is no part of a record
 		}
+	}
+}
+
+// tightens gives some worlds a store that takes no large records: most often where calls
+// wait, which is rarer than the rest.
+func (c *Config) tightens(kind, turn int) {
+	switch {
+	case c.Compacts != "", c.Throttled, kind == 5: // where nothing goes wrong, nothing is too large
+	case kind >= 18:
+		c.Tight = turn%4 != 0
+	case kind == 17:
+		c.Tight = true
+	default:
+		c.Tight = turn%4 == 3
 	}
 }
 

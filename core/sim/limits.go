@@ -163,7 +163,7 @@ const clocks = 500 * time.Millisecond
 func (th *threadState) checkWithin(h *host, s script) {
 	w := th.w
 	o := w.admissions.over[tenantDay{th.p.key.Tenant, store.DayOf(w.millis())}]
-	if o == nil || th.p.head.Claim.Worker != h.name || th.p.head.Run.ID != s.run || w.now == o.since {
+	if o == nil || !th.holds() || th.p.head.Run.ID != s.run || w.now == o.since {
 		return
 	}
 	b, known := o.began[s.run]
@@ -263,7 +263,7 @@ func (w *World) mostOf(tenant string) (m most) {
 			continue
 		}
 		h := &th.p.head
-		m.slots += len(h.Pending)
+		m.slots += len(h.Unopened())
 		if h.Open() && h.Run.Status != thread.Waiting || w.now-th.p.changed < reconciles {
 			m.slots++
 		}
@@ -310,7 +310,7 @@ func (th *threadState) admits(a, b *thread.Head) {
 	steered := func(run core.ID) bool {
 		return slices.ContainsFunc(a.Pending, func(d thread.Dispatch) bool { return d.Run == run && d.Steered })
 	}
-	for _, d := range b.Pending {
+	for _, d := range b.Unopened() {
 		if !d.Steered {
 			th.enqueued(d.Run)
 		}

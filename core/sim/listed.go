@@ -25,7 +25,7 @@ func (th *threadState) checkListed(a, b *thread.Head) {
 			th.fail("input %s of schema %d is listed by a head of schema %d (%v)", id, schema, b.Schema, err)
 		}
 	}
-	for _, d := range b.Pending {
+	for _, d := range b.Unopened() {
 		check(d.ID, d.Revision)
 		for _, e := range d.Rest {
 			check(e.ID, e.Revision)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core/store"
@@ -15,12 +16,19 @@ import (
 func (th *threadState) part(ctx context.Context, call tool.Call, key, name string) error {
 	w := th.w
 	_, stored := th.storedPart(call, name)
+	h, at := w.current().host, store.PartName(call.Run, placed(call).turn, uint8(placed(call).index), name)
 	said, err := call.Once(ctx, name, func(ctx context.Context) (json.RawMessage, error) {
 		if stored {
 			th.fail("part %s of call %s acts again, its result was stored", name, key)
 		}
+		if f, ok := th.asks.finished[at]; ok && !f.host.dead && !f.host.ending && f.host.hindered < f.at {
+			th.fail("part %s of call %s acts again, it was finished at %s by %s, which is well", name, key, f.at, f.host.name)
+		}
 		if err := w.sleep(ctx, w.random.between(10*time.Millisecond, 500*time.Millisecond)); err != nil {
 			return nil, err
+		}
+		if ctx.Err() == nil {
+			th.asks.finished[at] = finishedPart{h, w.now}
 		}
 		return json.RawMessage(fmt.Sprintf(`{"k":"%s","part":"%s","n":%d}`, key, name, w.id())), nil
 	})
@@ -35,6 +43,31 @@ func (th *threadState) part(ctx context.Context, call tool.Call, key, name strin
 		th.fail("part %s of call %s is another call's: %s", name, key, said)
 	}
 	return nil
+}
+
+// finishedPart is a part that has acted while its process was well, and is yet to be put.
+type finishedPart struct {
+	host *host
+	at   time.Duration
+}
+
+// maxThrottled is how often a put of one part is throttled: a worker tries once more.
+const maxThrottled = 6
+
+// throttle reports whether the put of a record is throttled: of a part, most are.
+func (w *World) throttle(name string) bool {
+	if !strings.Contains(name, "#once#") || w.throttled[name] == maxThrottled || !w.random.chance(0.7) {
+		return false
+	}
+	w.throttled[name]++
+	w.did(ThrottledPart)
+	return true
+}
+
+// throttledPart reports whether a fault is one that hinders nobody: what it strikes is
+// tried again.
+func (w *World) throttledPart(r request, f Fault) bool {
+	return w.Throttled && f == FaultThrottled && strings.Contains(r.name, "#once#")
 }
 
 // storedPart is what is stored of a call's part.

@@ -77,7 +77,7 @@ func (w *World) decision(k *asked) deciding {
 	d := deciding{byCall: w.random.chance(0.3)}
 	id := fmt.Sprintf("d%d", n)
 	payload := func(approved bool) json.RawMessage {
-		return json.RawMessage(fmt.Sprintf(`{"k":"%s", "by":"%s", "approved":%v}`, callKey(string(k.ticket.Call.Arguments)), id, approved))
+		return json.RawMessage(fmt.Sprintf(`{"k":"%s", "by":"%s", "approved":%v}`, callKey(string(k.ticket.Arguments)), id, approved))
 	}
 	d.said.Action = core.DecisionResume
 	switch w.random.below(7) {
@@ -99,7 +99,7 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 	w.Stats.Decides++
 	asking := mailbox.Deciding{Target: k.ticket.Suspension.ID, Decision: d.said}
 	if d.byCall {
-		asking.Target = k.ticket.Call.ID
+		asking.Target = k.ticket.CallID
 	}
 	inline, limit := !w.Local && w.random.chance(0.25), requestTimeout
 	if inline {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,7 +67,7 @@ func (w *World) partsWith(seen *World) agent.Parts {
 	parts := agent.Parts{
 		Models:  w.models(),
 		Tools:   w.tools(),
-		Plugins: []plugin.Plugin{ledger{w}, trail{seen}, farewell{seen}, guard{seen}},
+		Plugins: []plugin.Plugin{ledger{w}, trail{w, seen}, farewell{w, seen}, guard{w, seen}},
 		Specs: []agent.Spec{
 			{ID: agentBare, Model: agentBare, Plugins: []string{"guard"}},
 			{ID: agentShort, Model: agentShort, ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Events: agent.EventsLive, Plugins: []string{"ledger", "guard"}},
@@ -96,12 +97,13 @@ func (p ledger) Register(r *plugin.Registrar) error {
 	r.Key(countKey)
 	r.Key(lastKey)
 	r.Key(callsKey)
+	r.Key(bulkKey)
 	mail.Handle(r, p.w.deliverMail)
 	return nil
 }
 
 // trail is the plugin of every phase but RunEnd.
-type trail struct{ w *World }
+type trail struct{ of, w *World } // w: that it looks at
 
 // ID implements plugin.Plugin.
 func (trail) ID() string { return "trail" }
@@ -146,9 +148,9 @@ func (p trail) afterTool(_ context.Context, c plugin.AfterTool) (state.Command, 
 	return leaveTrail(hookName(c.Phase, c.Step, &c.Call)), nil
 }
 
-func (trail) stepEnd(_ context.Context, c plugin.StepEnd) (state.Command, error) {
+func (p trail) stepEnd(_ context.Context, c plugin.StepEnd) (state.Command, error) {
 	name := hookName(c.Phase, c.Step, nil)
-	return state.Combine(leaveTrail(name), lastKey.Update(name)), nil
+	return state.Combine(leaveTrail(name), lastKey.Update(name), p.of.grows(fmt.Sprintf("%s.%d", c.Run, c.Step), 63, 15)), nil
 }
 
 func (trail) second(_ context.Context, c plugin.StepEnd) (state.Command, error) {
@@ -170,7 +172,7 @@ func leaveTrail(name string) state.Command {
 }
 
 // farewell is the plugin with a RunEnd hook.
-type farewell struct{ w *World }
+type farewell struct{ of, w *World }
 
 // ID implements plugin.Plugin.
 func (farewell) ID() string { return "farewell" }
@@ -183,12 +185,16 @@ func (p farewell) Register(r *plugin.Registrar) error {
 
 func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, error) {
 	w := p.w
+	command := state.Combine(leaveTrail(hookName(c.Phase, 0, nil)), p.of.grows(c.Run.String(), 64, 2))
 	if w == nil {
-		return leaveTrail(hookName(c.Phase, 0, nil)), nil
+		return command, nil
 	}
 	h, th := w.current().host, w.partition(c.Thread).state
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 'e')
 	if err := h.work(ctx, SiteTool, 100*time.Millisecond); err != nil {
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // it had the time of a lease
+			th.hung[c.Run] = true
+		}
 		return state.Command{}, err
 	}
 	if c.Termination.Type == "" {
@@ -196,7 +202,7 @@ func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, err
 		return state.Command{}, nil
 	}
 	th.seen[c.Run] = append(th.seen[c.Run], c.Termination)
-	return leaveTrail(hookName(c.Phase, 0, nil)), nil
+	return command, nil
 }
 
 // deliverMail is the effect.

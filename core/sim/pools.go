@@ -129,7 +129,7 @@ func (th *threadState) inquire(h *host, s script, name string) func(context.Cont
 func (th *threadState) member(h *host, s script, name string) *inquiry {
 	w := th.w
 	head, in := &th.p.head, th.byText[s.name]
-	if !w.Pooled || in == nil || head.Claim.Worker != h.name || head.Run.ID != s.run {
+	if !w.Pooled || in == nil || !th.holds() || head.Run.ID != s.run {
 		return nil
 	}
 	key := modelStep{s.run, int(head.Run.Step)} // not that of the script: a step may have no turn

@@ -39,6 +39,7 @@ type host struct {
 	owes     map[core.ThreadKey]uint64 // hints since the invocation began, by the version of the head that asks for one
 	sight    sight
 	working  map[*threadState]int // models and tools that are called
+	calls    []*called            // the same
 	circuits map[string]*circuit  // by the provider's name of the model
 	slow     time.Duration        // until when a claim of it may be on its way
 	onDeath  []func()
@@ -177,7 +178,7 @@ func (h *host) terminate() {
 		if h.dead {
 			return
 		}
-		if w.Faults == 0 && !w.Late {
+		if w.Faults == 0 && !w.Late && len(h.tasks) > 0 {
 			w.violate("%s was told to stop and still runs %d tasks after %s", h.name, len(h.tasks), killAfter)
 		}
 		h.kill()

@@ -63,10 +63,11 @@ type inference struct {
 
 // serve opens the books for a call.
 func (p *provider) serve(h *host, th *threadState, run core.ID, model string) *inference {
+	th.checkHeard(h)
 	s := &inference{
 		th: th, run: run, model: model, host: h, fence: th.p.head.Claim.Fence, began: th.w.now,
 	}
-	if th.p.head.Claim.Worker != h.name || th.p.head.Run.ID != run {
+	if !th.holds() || th.p.head.Run.ID != run {
 		s.fence = 0 // its claim is lost, and it does not know yet: nothing that it writes counts
 	}
 	p.served = append(p.served, s)

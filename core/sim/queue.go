@@ -200,6 +200,8 @@ func (w *World) handLocally(hint core.WakeUp) {
 	if h == nil || h.dead || h.ending {
 		return
 	}
+	th := w.partition(hint.Key()).state
+	th.handed++
 	h.spawn(func() {
 		w.working++
 		if err := h.engine.WorkLocal(h.ctx, hint); err != nil {

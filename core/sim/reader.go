@@ -82,7 +82,7 @@ func (r *reading) takeText(e core.Event) {
 		r.th.fail("run %s shows %q to byte %d, the client has %q", e.RunID, e.Delta, at.End, w.text)
 	}
 	for _, s := range r.th.said[e.RunID] {
-		if strings.HasPrefix(s.text, w.text) {
+		if short, cut := strings.CutSuffix(w.text, "..."); strings.HasPrefix(s.text, w.text) || cut && r.th.w.Tight && strings.HasPrefix(s.text, short) { // last words, in the last form of an end
 			if _, ok := r.th.turnOf(e.RunID, at.Step); !ok && r.follows {
 				r.th.w.Stats.Unsaid++
 			}

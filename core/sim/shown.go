@@ -58,13 +58,14 @@ func (th *threadState) takeShown(e thread.Entry, seq uint64) {
 }
 
 // checkOpening: what a run's input supersedes is superseded before it, also by a
-// run that ends at once; but not at the last claims of a run that closes.
+// run that ends at once; but not at the last claims of a run that closes, nor in an end
+// that has no room for it.
 func (th *threadState) checkOpening(a thread.Head, e thread.Entry, seq uint64) {
 	in := th.byText[e.Message.ID]
 	if in == nil || in.supersede == 0 || e.Input != a.Run.Dispatch || seq > a.Seq+1 {
 		return
 	}
-	if a.Run.Status != thread.Closing || a.Run.Attempts < thread.SkipRunEnd {
+	if (a.Run.Status != thread.Closing || a.Run.Attempts < thread.SkipRunEnd) && th.w.formOf(th.p, a.Run.ID) < thread.FormStateless {
 		th.fail("the input at %d of run %s is to supersede from %d on, and does not", seq, e.Run, in.supersede)
 	}
 }
@@ -87,7 +88,7 @@ func (th *threadState) checkRanges(superseded []thread.Range, record uint64) {
 // checkShown: a model is shown what the log says, and then what the step adds.
 func (th *threadState) checkShown(h *host, messages []core.Message, s script) {
 	head := &th.p.head
-	if head.Claim.Worker != h.name || head.Run.ID != s.run || th.w.Local || th.w.Batch {
+	if !th.holds() || head.Run.ID != s.run || th.w.Local || th.w.Batch {
 		return // its claim is lost, and it does not know yet
 	}
 	visible := th.visible

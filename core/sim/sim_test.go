@@ -6,13 +6,11 @@ import (
 )
 
 func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
-	var total Stats
+	total, violations := simulated()
 	for n := range worlds {
-		w := New(Kind(n))
-		if violation := w.Run(); violation != "" {
+		if violation := violations[n]; violation != "" {
 			t.Errorf("world %d (%s): %s\n\tgo run ./scripts/sim -world %d", n, KindName(n), violation, n)
 		}
-		total.Add(&w.Stats)
 	}
 	if total.Worlds != worlds || total.Faults < 5*worlds || total.Takeovers < worlds || total.Effects < 10*worlds {
 		t.Errorf("%d worlds with %d faults, %d takeovers and %d effects are tamer than they should be",
@@ -35,7 +33,12 @@ func TestTameWorldsAreTold(t *testing.T) {
 	}
 	s := Stats{Worlds: 20 * Kinds, Children: 92, Deletes: 12, Delayed: 46, Retakes: 23, Events: 91, Unsaid: 230, Switches: 91}
 	s.With.Suspension, s.With.Decision, s.With.Deny, s.With.Expired, s.With.LeftBehind = 69, 69, 46, 10, 4
-	want := []string{"4 of 460 worlds have a tool that was left behind, want 1 % of them", "91 events in 460 worlds, want one in 5", "91 switches to another model in 460 worlds, want one in 5"}
+	for b := range behaviours {
+		s.WorldsThatDid[b] = 14
+	}
+	s.WorldsThatDid[DelayedInput] = 13
+	want := []string{"4 of 460 worlds have a tool that was left behind, want 1 % of them", "91 events in 460 worlds, want one in 5", "91 switches to another model in 460 worlds, want one in 5",
+		"13 of 460 worlds have a delayed run, want 3 % of them"}
 	if got := s.Tame(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

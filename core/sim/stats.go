@@ -35,6 +35,9 @@ type Stats struct {
 	Unsaid                             int // pieces of turns that readers had before another process had committed them
 	States, Blind                      int // shown whole in streams; patches on a state that could not be read
 
+	Did           [behaviours]int // how often each behaviour happened
+	WorldsThatDid [behaviours]int // worlds in which it happened at least once
+
 	// Worlds in which it happened at least once.
 	With struct {
 		Takeover, Steer, Interrupt, Cancel, Stop, Unswept int
@@ -70,11 +73,13 @@ func (s *Stats) Add(o *Stats) {
 			s.Struck[p][f] += o.Struck[p][f]
 		}
 	}
+	s.addBehaviours(o)
 }
 
 // countWorld notes what happened at all.
 func (s *Stats) countWorld() {
 	s.Worlds = 1
+	s.countBehaviours()
 	for _, n := range []struct {
 		with *int
 		of   int
@@ -113,6 +118,7 @@ func (s *Stats) Print(out io.Writer) {
 		share(s.With.Takeover), share(s.With.Steer), share(s.With.Interrupt), share(s.With.Cancel), share(s.With.Stop), share(s.With.Unswept))
 	fmt.Fprintf(out, "worlds with: suspension %.1f%%, decision %.1f%%, deny %.1f%%, deadline passed %.1f%%, tool left behind %.1f%%\n",
 		share(s.With.Suspension), share(s.With.Decision), share(s.With.Deny), share(s.With.Expired), share(s.With.LeftBehind))
+	fmt.Fprintln(out, s.behaved())
 	fmt.Fprintf(out, "tickets %d, decisions asked for %d, accepted %d, of which refusals %d; tickets that nobody decides %d, runs expired %d, tools left behind %d, outputs heard %d\n",
 		s.Suspensions, s.Decides, s.Decisions, s.Denies, s.Undecided, s.Expired, s.LeftBehind, s.Reports)
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
@@ -162,7 +168,7 @@ func (s *Stats) Tame() (complaints []string) {
 			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))
 		}
 	}
-	return complaints
+	return append(complaints, s.rare()...)
 }
 
 // printDays writes what was billed, where anything was.

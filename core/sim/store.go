@@ -96,8 +96,8 @@ func decodeHead(encoded []byte) (thread.Head, error) {
 func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	w := b.host.world
 	for _, r := range c.Records {
-		if len(r.Payload) > maxRecord {
-			return store.Outcome{}, tooLarge(r)
+		if len(r.Payload) > w.mostBytes(r) {
+			return store.Outcome{}, w.tooLarge(r)
 		}
 	}
 	taken, err := b.putPointers(ctx, key.Tenant, c.Pointers)
@@ -115,14 +115,25 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	}
 	encoded := c.Head.AppendBinary(nil)
 	var refused []byte
-	written := false
+	written, t := false, w.current()
+	th := w.partition(key).state
+	claims := c.Head.Claim.Fence > w.partition(key).head.Claim.Fence && c.Head.HolderCommitID != c.Head.CommitID
+	var was thread.Head
 	err = b.host.ask(ctx, request{
-		site: SiteCommit, name: key.Thread,
+		site: SiteCommit, name: key.Thread, claims: claims, holder: c.Head.HolderCommitID == c.Head.CommitID, person: t.deed != nil,
+		unheard: func() {
+			if written {
+				w.unheard(t, th.p, &was, &c.Head)
+			}
+		},
 		// A claim whose response is lost stands when its hint has come again: then the thread is the sweep's.
 		sure: w.Unswept && c.Head.Claim.Fence > w.partition(key).head.Claim.Fence,
 		do: func() {
-			was := w.partition(key).head
+			was = w.partition(key).head
 			if refused, written = w.setHead(key, c.Head.Version, encoded); written {
+				t.take(th, &was, &c.Head)
+				t.deed.note(&was, &c.Head)
+				b.host.endsOwn(th, &was, &c.Head)
 				b.host.owe(key, &was, &c.Head)
 				b.host.dieAtTheEnd(&was, &c.Head)
 			}
@@ -132,6 +143,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 		return store.Outcome{}, err
 	}
 	if written {
+		b.host.heard(t, th, &c.Head, claims)
 		return store.Outcome{Written: true}, nil
 	}
 	stored, err := decodeHead(refused)
@@ -193,13 +205,14 @@ func (b backend) putting(key core.ThreadKey, r store.Record, refusal *error) req
 
 // Put implements [store.Threads].
 func (b backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
-	if len(r.Payload) > maxRecord {
-		return tooLarge(r)
+	if len(r.Payload) > b.host.world.mostBytes(r) {
+		return b.host.world.tooLarge(r)
 	}
 	return b.putRecords(ctx, key, []store.Record{r})
 }
 
-func tooLarge(r store.Record) error {
+func (w *World) tooLarge(r store.Record) error {
+	w.noteTooLarge(r)
 	return fmt.Errorf("record %s of %d bytes: %w", r.Name, len(r.Payload), store.ErrTooLarge)
 }
 

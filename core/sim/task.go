@@ -17,7 +17,10 @@ type task struct {
 
 	waits  uint64 // a wake-up for an earlier wait is stale
 	parked bool
-	called bool // the world is about to resume it
+	called bool                      // the world is about to resume it
+	from   *task                     // the one that has started it; nil: the world has
+	claims map[*threadState]*holding // those that it has taken
+	deed   *deed                     // of the person whose request it is; nil: nobody looks at it
 	done   <-chan struct{}
 	gone   <-chan struct{}
 	over   bool
@@ -66,6 +69,9 @@ func newCoroutine() *coroutine {
 func (h *host) spawn(f func()) *task {
 	w := h.world
 	t := &task{host: h, coroutine: newCoroutine()}
+	if w.task != nil && w.task.host == h {
+		t.from = w.task
+	}
 	t.coroutine.free = false
 	t.coroutine.f = func() {
 		defer func() {

@@ -23,23 +23,26 @@ type threadState struct {
 	call    int // the next of them
 	turnSeq uint64
 
-	inputs     map[core.ID]*input // accepted, by the id of their dispatch
-	byText     map[string]*input  // every one that a client made, by its message's id
-	reads      map[string]int     // committed messages, by the id
-	readBy     map[string]core.ID // and the run that has read them
-	cut        map[core.ID]bool   // stood before an interrupt
-	interrupts uint64             // that clients have asked for, each as often as it took
-	ended      map[core.ID]final
-	seen       map[core.ID][]core.Termination
-	killed     map[core.ID]int // claims that a run's own poison took
-	effects    map[string]int
-	starts     map[string]int // executions of a call, by its key
-	results    map[string]string
-	folded     folded
-	streak     streak
-	stretch    *stretch         // of the open run; nil: none is
-	began      map[core.ID]bool // runs that were claimed
-	admitted   map[core.ID]bool // runs that were queued or begun
+	inputs      map[core.ID]*input // accepted, by the id of their dispatch
+	byText      map[string]*input  // every one that a client made, by its message's id
+	reads       map[string]int     // committed messages, by the id
+	readBy      map[string]core.ID // and the run that has read them
+	cut         map[core.ID]bool   // stood before an interrupt
+	interrupts  uint64             // that clients have asked for, each as often as it took
+	ended       map[core.ID]final
+	seen        map[core.ID][]core.Termination
+	hung        map[core.ID]bool // whose RunEnd took too long
+	lostClosing map[core.ID]int  // claims that were lost of a run that closes
+	killed      map[core.ID]int  // claims that a run's own poison took
+	effects     map[string]int
+	starts      map[string]int  // executions of a call, by its key
+	acts        map[string]bool // calls whose tool ran last without suspending them
+	results     map[string]string
+	folded      folded
+	streak      streak
+	stretch     *stretch         // of the open run; nil: none is
+	began       map[core.ID]bool // runs that were claimed
+	admitted    map[core.ID]bool // runs that were queued or begun
 
 	visible   []shown          // what the log shows
 	states    []state.Snapshot // after each sequence
@@ -57,7 +60,7 @@ type threadState struct {
 	claimed     time.Duration // when the newest claim was taken
 	closed      time.Duration // when a run began to close
 	fence       uint64        // its first one
-	twice       bool          // it took over from a claim of the same process, which may still work
+	alone       alone
 }
 
 // final is the record of a run that is over.
@@ -93,14 +96,14 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 	th := &threadState{
 		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
 		reads: map[string]int{}, readBy: map[string]core.ID{}, cut: map[core.ID]bool{}, ended: map[core.ID]final{},
-		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
-		starts: map[string]int{}, results: map[string]string{}, lost: map[string]time.Duration{},
+		seen: map[core.ID][]core.Termination{}, lostClosing: map[core.ID]int{}, hung: map[core.ID]bool{}, killed: map[core.ID]int{}, effects: map[string]int{},
+		acts: map[string]bool{}, starts: map[string]int{}, results: map[string]string{}, lost: map[string]time.Duration{},
 	}
 	th.began, th.admitted = map[core.ID]bool{}, map[core.ID]bool{}
 	th.said = map[core.ID][]*said{}
 	th.asking = map[modelStep]*inquiry{}
 	th.budget = budget{known: map[modelStep]int{}, here: map[modelStep]int{}}
-	th.asks = asks{by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}}
+	th.asks = asks{by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}, finished: map[string]finishedPart{}}
 	th.folded.fold, th.folded.committed = state.NewFold(state.Snapshot{}), map[string]bool{}
 	return th
 }

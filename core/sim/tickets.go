@@ -24,6 +24,8 @@ type asks struct {
 	round   openRound
 	crowded map[place]int // how often the call found no place, and is asked again
 	wakes   int           // claims of the round since somebody decided or said something
+
+	finished map[string]finishedPart // by the name of its record
 }
 
 // ticketID names a ticket: a suspension id may come again in another turn.
@@ -241,7 +243,7 @@ func (th *threadState) resumed(call tool.Call) (n int) {
 // checkAllowed looks at a tool that begins: it is allowed to.
 func (th *threadState) checkAllowed(h *host, key string, call tool.Call, name string) {
 	at := placed(call)
-	held := th.p.head.Claim.Worker == h.name && th.p.head.Run.ID == call.Run && th.p.head.Run.Base == at.turn+1
+	held := th.holds() && th.p.head.Run.ID == call.Run && th.p.head.Run.Base == at.turn+1
 	if call.Resume == nil {
 		if gated(name) {
 			th.fail("call %s of %s runs, and nobody has allowed it", key, name)
@@ -278,7 +280,7 @@ func argumentsOf(k *asked) json.RawMessage {
 	if k.ticket.Mode == core.ResumeAsArguments {
 		return k.decision.Payload
 	}
-	return k.ticket.Call.Arguments
+	return k.ticket.Arguments
 }
 
 // checkOrder: a sequential round runs its calls in order, and none behind one
@@ -324,7 +326,7 @@ func modeOf(name string) agent.ExecutionMode {
 // result was there before, or that waits.
 func (th *threadState) checkGate(h *host, c plugin.GateCall) {
 	head := &th.p.head
-	if head.Claim.Worker != h.name || head.Run.ID != c.Run || head.Run.Cursor != thread.CursorTools || c.CallIndex >= len(head.Run.Calls) {
+	if !th.holds() || head.Run.ID != c.Run || head.Run.Cursor != thread.CursorTools || c.CallIndex >= len(head.Run.Calls) {
 		return // its claim is lost, and it does not know yet
 	}
 	if c.Agent.ID == agentHooked { // whose hooks collide: gates are asked again for what they change
@@ -363,7 +365,9 @@ func (th *threadState) checkDecided(e thread.Entry, at place) {
 	refused := r.Status == core.ResultDenied || r.Status == core.ResultCancelled
 	switch d := last.decision; {
 	case last.instead:
-		if r.Status != core.ResultCancelled || e.Decision != "" {
+		// What a lost claim has put beside the tickets is a result, whoever waits: it is not thrown away.
+		put, _ := th.result(e.Run, at.turn+1+uint64(at.index))
+		if (r.Status != core.ResultCancelled || e.Decision != "") && put >= th.claimed {
 			th.fail("call %d of turn %d is %s, a person went on without deciding", at.index, at.turn, r.Status)
 		}
 	case d == nil:

@@ -30,12 +30,16 @@ type Config struct {
 	Batch     bool             // hints are taken ten at a time
 	Local     bool             // one process does everything; a crash starts the next one
 	Poison    int              // kind of the first thread's first run; -1: some runs, by their input
+	Crowded   bool             // with Local: the first run loses claims and has a long round then, beside many others
 	Calm      bool             // nobody steers, cancels, interrupts, edits or stops a host
 	Long      bool             // some rounds have many slow calls
 	Slow      time.Duration    // of an inference, at least
 	Restarts  bool             // most hosts are told to stop while they work
 	Late      bool             // many puts come late
 	Ambiguous bool             // many responses to head writes are lost
+	Hidden    bool             // with Ambiguous: others write before the process looks, people take back what they said
+	Tardy     bool             // many claims are heard of when their leases are over
+	Own       bool             // with Local: people end runs while the process works on them
 	Unswept   bool             // nobody sweeps: what is lost is what a delivery or a client repeats
 	Talkative bool             // people speak when a run is about to end, and processes die when it has begun to
 	Asks      bool             // calls wait for people, who decide
@@ -46,7 +50,9 @@ type Config struct {
 	Limited   bool             // the tenant has limits
 	Compacts  agent.Compaction // how agents compact; "": not at all
 	Pooled    bool             // agents have pools of models, some of which often refuse
+	Tight     bool             // the store takes no large records, and much is large
 	Replayed  bool             // when all is over every run is repeated from its record
+	Throttled bool             // with Asks: most puts of tools' parts are throttled, none of them as often as it is tried
 
 	// Trace is told what happens; nil: nobody is.
 	Trace func(format string, args ...any)
@@ -92,6 +98,7 @@ type World struct {
 	working    int              // hints that the local host works on
 	planned    int              // decisions that people are about to take
 	family     children
+	throttled  map[string]int // how often the put of a part was
 	admissions admissions
 }
 
@@ -110,7 +117,8 @@ const (
 func New(c Config) *World {
 	w := &World{
 		Config: c, random: random{mix(c.Seed)}, stop: faultsLast,
-		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New(),
+		throttled: map[string]int{},
+		byKey:     map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New(),
 		profiles: map[string]*state.MemoryProfiles{}, tallies: map[string]*store.Tally{}, configs: map[string][]byte{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
@@ -165,6 +173,9 @@ func (w *World) openThreads() {
 			within := submitWithin
 			if w.Batch || w.Local {
 				within = 150 * time.Millisecond
+			}
+			if w.Crowded && th.i > 0 {
+				within = crowdedWithin
 			}
 			w.at(w.random.between(0, within), func() { w.newcomer(th, k) })
 		}

@@ -3,7 +3,6 @@ package state
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -37,8 +36,10 @@ func (b Batch) On(s Snapshot) Batch {
 // order in which they are first changed.
 func (b Batch) Touched() []string {
 	var keys []string
+	seen := make(map[string]bool, len(b.Mutations))
 	for _, m := range b.Mutations {
-		if !slices.Contains(keys, m.Key) {
+		if !seen[m.Key] {
+			seen[m.Key] = true
 			keys = append(keys, m.Key)
 		}
 	}

@@ -79,9 +79,11 @@ func (p Patch) size() int {
 // which they are first touched. Operations whose path is none are left out.
 func (p Patch) Keys() []KeyPath {
 	var keys []KeyPath
+	seen := make(map[KeyPath]bool, len(p))
 	for _, o := range p {
 		key, _, err := parsePointer(o.Path)
-		if err == nil && !slices.Contains(keys, key) {
+		if err == nil && !seen[key] {
+			seen[key] = true
 			keys = append(keys, key)
 		}
 	}

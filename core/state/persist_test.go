@@ -65,7 +65,7 @@ func TestImportIsStrict(t *testing.T) {
 		{"a value of another type", `{"revision":7,"extensions":{"total":"x"}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding the value of state key "total": json: cannot unmarshal string into Go value of type int`, core.CodeCorrupt},
 		{"another member", `{"revision":7,"extensions":{},"x":1}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: json: unknown field "x"`, core.CodeInvalid},
 		{"no revision", `{"extensions":{}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: it has no revision`, core.CodeInvalid},
-		{"a negative revision", `{"revision":-1,"extensions":{}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: json: cannot unmarshal number -1 into Go struct field persisted.revision of type uint64`, core.CodeInvalid},
+		{"a negative revision", `{"revision":-1,"extensions":{}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: revision is a JSON number -1, want a whole number that fits`, core.CodeInvalid},
 		{"no extensions", `{"revision":7}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: it has no extensions`, core.CodeInvalid},
 		{"a key that is given twice", `{"revision":7,"extensions":{"total":1,"total":2}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: key "total" is given twice`, core.CodeInvalid},
 		{"a list of extensions", `{"revision":7,"extensions":[]}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: the extensions are no object`, core.CodeInvalid},

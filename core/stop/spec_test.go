@@ -55,7 +55,7 @@ func TestSpecsThatAreRefused(t *testing.T) {
 		{"no type", `{"seconds":3}`, `stop policy type "" is unknown, allowed are max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match, loop_detection`},
 		{"unknown field", `{"type":"timeout","second":3}`, `stop policy: json: unknown field "second"`},
 		{"field of another type", `{"type":"timeout","seconds":3,"rounds":2}`, `stop policy "timeout": it takes seconds, and not rounds`},
-		{"wrong JSON type", `{"type":"timeout","seconds":"3"}`, `stop policy: json: cannot unmarshal string into Go struct field Spec.seconds of type int`},
+		{"wrong JSON type", `{"type":"timeout","seconds":"3"}`, `stop policy: seconds is a JSON string, want a whole number that fits`},
 		{"rounds missing", `{"type":"max_rounds"}`, `stop policy "max_rounds": rounds is 0, allowed are 1 to 2147483647`},
 		{"negative seconds", `{"type":"timeout","seconds":-1}`, `stop policy "timeout": seconds is -1, allowed are 1 to 2147483647`},
 		{"too many seconds", `{"type":"timeout","seconds":2147483648}`, `stop policy "timeout": seconds is 2147483648, allowed are 1 to 2147483647`},

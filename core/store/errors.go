@@ -15,7 +15,8 @@ var (
 	ErrFenced = thread.ErrFenced
 	// ErrConflict: the record exists with other content, from as late a write.
 	ErrConflict = core.Errorf(core.CodeConflict, "record exists with other content")
-	// ErrTooLarge: the record is over the backend's limit; nothing was sent.
+	// ErrTooLarge: the record is over the backend's limit; nothing was sent. The limit is
+	// [thread.MinPayload] or more.
 	ErrTooLarge = core.Errorf(core.CodeTooLarge, "record is over the size limit")
 	// ErrThrottled: the backend refused for now; nothing was written.
 	ErrThrottled = core.Errorf(core.CodeThrottled, "store is throttling")
@@ -24,6 +25,10 @@ var (
 	// no store.
 	ErrCorrupt = core.Errorf(core.CodeCorrupt, "stored data is corrupt")
 )
+
+// ErrUnwritable is wrapped by the error of a write that the disk did not take, as a full one
+// does not. Whether the write is there is not known. What is stored can be read.
+var ErrUnwritable = core.Errorf(core.CodeUnavailable, "the disk takes no writes, it may be full; what is stored can be read")
 
 // RefusedError is a record that was not stored because of what stands in its
 // place. Cause is ErrFenced or ErrConflict.

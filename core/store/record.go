@@ -116,6 +116,10 @@ func SnapshotValueName(path string) string { return SnapshotName + path }
 // of the head that puts it in force.
 func RoundName(run core.ID, version uint64) string { return fmt.Sprintf("C#%s#round#%d", run, version) }
 
+// EndName names the record of what RunEnd has changed in a closing run whose claim was
+// given back behind it, by the version of the head that puts it in force.
+func EndName(run core.ID, version uint64) string { return fmt.Sprintf("C#%s#end#%d", run, version) }
+
 // SuspensionName names what a suspended call waits with, by the hash of the
 // suspension's id that the head holds.
 func SuspensionName(run core.ID, turn uint64, call uint8, ticket uint64) string {
@@ -137,6 +141,11 @@ func ChunkPrefix(run core.ID, step int, fence uint64) string {
 // in the order of their numbers.
 func ChunkName(prefix string, n int) string { return fmt.Sprintf("%s%06d", prefix, n) }
 
+// FollowName names the follow mark: until when somebody in another process than the
+// holder's follows the open run. It is read as lists are, which may lag, and nothing but
+// a delay may depend on it.
+const FollowName = "F#"
+
 // Kind derives the condition from the record's name; an unknown name is 0.
 func (r Record) Kind() Kind {
 	prefix, rest, _ := strings.Cut(r.Name, "#")
@@ -145,7 +154,7 @@ func (r Record) Kind() Kind {
 		return KindLog
 	case "Q", "D", "Z", "E":
 		return KindCreate
-	case "R", "S", "A", "T":
+	case "R", "S", "A", "T", "F":
 		return KindRewrite
 	case "L":
 		return KindLatest

@@ -116,7 +116,7 @@ type QuietDue interface {
 	NothingDue(ctx context.Context) (bool, error)
 }
 
-// Waiting is a thread whose open run waits for a person.
+// Waiting is a thread whose open run waits for a decision.
 type Waiting struct {
 	Thread string
 	Since  int64 // its head's WaitsSince, unix milliseconds

@@ -104,6 +104,9 @@ type Result struct {
 type Hint struct {
 	Dispatch core.ID
 	At       int64 // 0: at once
+	// Followed is until when somebody in another process follows the run, unix
+	// milliseconds; 0: nobody is known to.
+	Followed int64
 }
 
 // Audit says what became of a dispatch or inbox entry: a step read it, at Read,
@@ -178,6 +181,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 		result.Stretch = n.meter(&h, t)
 	}
 	n.noteWaits(t.Now)
+	n.noteTaken(h.Claim.Fence, t, result.Claimed)
 	n.DueAt = n.due(h.DueAt, t)
 	if n.bound() > MaxSize {
 		if size := n.Size(); size > MaxSize {

@@ -14,7 +14,8 @@ type Suspend struct {
 	Fence   uint64
 	Calls   []CallStatus // as the step leaves them; nil: unchanged
 	Tickets []Ticket
-	Schema  uint16 // highest schema of an adopted result; 0: none was
+	Schema  uint16  // highest schema of an adopted result; 0: none was
+	Through *uint32 // as in Nack
 }
 
 func (c Suspend) apply(h *Head, t Transition) (Result, error) {
@@ -24,6 +25,7 @@ func (c Suspend) apply(h *Head, t Transition) (Result, error) {
 	if err := h.settle(c.Calls, c.Tickets); err != nil {
 		return Result{}, err
 	}
+	h.keepThrough(c.Through)
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
@@ -117,17 +119,32 @@ func (h *Head) suspend(tickets []Ticket) error {
 }
 
 // supersede cancels the suspended calls, since a person said something instead
-// of deciding.
-func (h *Head) supersede() {
-	for i, s := range h.Run.Calls {
-		if s == CallSuspended {
-			h.Run.Calls[i] = CallCancelling
+// of deciding. A call that waits for a child run goes on waiting: nobody was asked. It
+// reports whether there was one to cancel.
+func (h *Head) supersede() (any bool) {
+	h.Tickets = slices.DeleteFunc(h.Tickets, func(t Ticket) bool {
+		if t.Decision != 0 || t.Kind == TicketChild {
+			return false
 		}
-	}
-	h.Tickets = slices.DeleteFunc(h.Tickets, func(t Ticket) bool { return t.Decision == 0 })
+		h.Run.Calls[t.Call] = CallCancelling
+		any = true
+		return true
+	})
 	if len(h.Tickets) == 0 {
 		h.Tickets = nil
 	}
+	return any
+}
+
+// superseded reports whether a suspended call was cancelled without a decision, and has
+// no result yet.
+func (h *Head) superseded() bool {
+	for i, s := range h.Run.Calls {
+		if s == CallCancelling && !slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return int(t.Call) == i }) {
+			return true
+		}
+	}
+	return false
 }
 
 // asks reports whether a ticket waits for somebody outside: a person or a client.
@@ -136,13 +153,19 @@ func (h *Head) asks() bool {
 }
 
 // goesOn reports whether a round that waits has something to do: no ticket is
-// undecided, or one is decided and the round does not wait for all of them.
+// undecided, or one is decided and the round does not wait for all of them, or a call was
+// superseded, which waits for none.
 func (h *Head) goesOn() bool {
-	undecided, decided := false, slices.Contains(h.Run.Calls, CallCancelling)
+	undecided, decided := false, false
 	for _, t := range h.Tickets {
 		undecided, decided = undecided || t.Decision == 0, decided || t.Decision != 0
 	}
-	return !undecided || decided && !h.Run.Batch
+	return !undecided || decided && !h.Run.Batch || h.superseded()
+}
+
+// spoken reports whether a person's input waits for the run's next step.
+func (h *Head) spoken() bool {
+	return slices.ContainsFunc(h.Inbox, func(e InboxEntry) bool { return e.Kind == InboxPerson })
 }
 
 // outcome says what the asked outcome comes to. It never lets a run wait that
@@ -153,15 +176,14 @@ func (h *Head) outcome(c CommitStep) (Outcome, error) {
 		return Yield, nil
 	case Wait:
 		switch {
-		case slices.ContainsFunc(h.Inbox, func(e InboxEntry) bool { return e.Kind == InboxPerson }):
-			h.supersede()
+		case h.spoken() && h.supersede():
 			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallRunning):
 			return 0, invalid("commit step: wait while a call still runs")
 		case h.Run.OpenCalls() && h.goesOn(), len(h.Inbox) > 0 && !h.Run.OpenCalls():
 			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallSuspended):
-			return Wait, nil // internal input waits along: no step could read it before the calls have results
+			return Wait, nil // what is in the inbox waits along: no step could read it before the calls have results
 		}
 		return 0, invalid("commit step: nothing to wait for")
 	case Done:

@@ -39,11 +39,11 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 		h.takeBack(true)
 	}
 	if !h.Open() {
-		i := h.best(t.Now)
-		if i < 0 {
+		list, i := h.best(t.Now)
+		if list == nil {
 			return h.early(t), nil
 		}
-		h.openRun(i)
+		h.openRun(list, i)
 	}
 	var before []Audit
 	switch {
@@ -73,10 +73,10 @@ func (h *Head) early(t Transition) Result {
 	return Result{Unchanged: !late, Hint: h.wake(t.Now)}
 }
 
-// openRun takes the run of pending dispatch i out of the queue.
-func (h *Head) openRun(i int) {
-	d := h.Pending[i]
-	h.Pending = without(h.Pending, i)
+// openRun takes the run of dispatch i out of the queue, or of the delayed ones.
+func (h *Head) openRun(list *[]Dispatch, i int) {
+	d := (*list)[i]
+	*list = without(*list, i)
 	h.Run = Run{ID: d.Run, Dispatch: d.ID, Revision: d.Revision, Parent: d.Parent}
 	h.Inbox = d.Rest
 }
@@ -117,6 +117,9 @@ func oneMore(n uint8) uint8 {
 func (h *Head) takeBack(lost bool) {
 	if lost {
 		h.Run.Lost = oneMore(h.Run.Lost)
+		if h.Run.Status != Closing { // of a closing run the write that ended it has said so
+			h.loseRound()
+		}
 		if h.Run.Cursor != CursorTools && h.Run.Status != Closing {
 			h.Run.ModelLost = oneMore(h.Run.ModelLost)
 		}
@@ -152,15 +155,22 @@ func (Reclaim) apply(h *Head, t Transition) (Result, error) {
 // Refence gives the holder the next fence. It may then put other bytes at a
 // name that it has used, which under the old fence would be a conflict: after a
 // refused commit the records of the next try can differ. The attempt is not
-// counted again.
-type Refence struct{ Fence uint64 }
+// counted again. It also tells a worker whose lease is over whether its claim still
+// stands, and renews it then.
+type Refence struct {
+	Fence uint64
+	Lease int64 // milliseconds from now; 0: as it is
+}
 
-func (c Refence) apply(h *Head, _ Transition) (Result, error) {
+func (c Refence) apply(h *Head, t Transition) (Result, error) {
 	if err := h.held(c.Fence); err != nil {
 		return Result{}, err
 	}
 	h.Fence++
 	h.Claim.Fence = h.Fence
+	if c.Lease > 0 {
+		h.Claim.Lease = max(h.Claim.Lease, t.Now+c.Lease)
+	}
 	return Result{}, nil
 }
 
@@ -221,6 +231,9 @@ type Nack struct {
 	Progress    bool         // results were stored that Calls does not say are done yet
 	Schema      uint16       // highest schema of a stored result that was met, read or not; 0: none was
 	ModelFailed uint8        // model calls of the run that failed since the last progress, lost ones included
+	RunEnd      bool         // of a closing run: RunEnd has run, and its [EndRecord] goes with this write
+	Through     *uint32      // the calls of the open round that were let through and have no result, see Head.Through; nil: unchanged
+	Followed    int64        // as in CommitStep
 }
 
 func (c Nack) apply(h *Head, t Transition) (Result, error) {
@@ -241,6 +254,11 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 			h.raise(t)
 		}
 	}
+	if c.RunEnd && h.Run.Status == Closing {
+		h.keepRunEnd()
+		h.raise(t)
+	}
+	h.keepThrough(c.Through)
 	h.Schema = max(h.Schema, c.Schema) // also over what this program cannot read: it leaves the thread to one that can
 	if c.Kind != NackFailed {
 		h.uncount()
@@ -257,7 +275,7 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 		before = h.beginClosing(ReasonDeadLetter)
 		h.announce(t, NotifyDeadLettered, h.Run.ID)
 	}
-	return Result{Before: before, Hint: h.wake(t.Now)}, nil
+	return Result{Before: before, Hint: h.wakeFollowed(t.Now, c.Followed)}, nil
 }
 
 // held checks that fence is the current claim's.
@@ -284,6 +302,9 @@ func (h *Head) working(fence uint64) error {
 // person ended the run; otherwise it is kept for the dispatch that removeRun makes
 // of it.
 func (h *Head) beginClosing(reason Reason) []Audit {
+	if h.Claim.Fence != 0 && reason != ReasonOwn { // its holder may die before it says so itself
+		h.loseRound()
+	}
 	h.Run.Status, h.Run.Reason, h.Closing = Closing, reason, h.next()
 	h.Run.AvailableAt = 0
 	h.progress() // closing counts its own attempts

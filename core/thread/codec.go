@@ -87,7 +87,7 @@ func (h *Head) bound() int {
 		return notify + len(p.Thread)
 	}
 	entries := len(h.Inbox)
-	n := fixed + len(h.Owner) + len(h.Claim.Worker) + len(h.Run.Calls) + parent(h.Run.Parent)
+	n := fixed + dispatch*len(h.Delayed) + len(h.Owner) + len(h.Claim.Worker) + len(h.Run.Calls) + parent(h.Run.Parent)
 	for i := range h.Pending {
 		n += dispatch + parent(h.Pending[i].Parent)
 		entries += len(h.Pending[i].Rest)
@@ -157,20 +157,12 @@ func (w *writer) parent(p *Parent) {
 }
 
 func (w *writer) tables(h *Head) {
-	w.uint(uint64(len(h.Pending)))
-	for _, d := range h.Pending {
-		w.id(d.ID)
-		w.id(d.Run)
-		w.uint(uint64(d.Revision))
-		w.byte(d.Priority)
-		w.time(d.AvailableAt)
-		w.flags(d.Parent != nil, d.Steered)
-		if d.Parent != nil {
-			w.parent(d.Parent)
-		}
-		if d.Steered {
-			w.inbox(d.Rest)
-		}
+	w.uint(uint64(len(h.Pending) + len(h.Delayed)))
+	for i := range h.Pending {
+		w.dispatch(&h.Pending[i], false)
+	}
+	for i := range h.Delayed {
+		w.dispatch(&h.Delayed[i], true)
 	}
 	w.uint(uint64(len(h.Tickets)))
 	for _, t := range h.Tickets {
@@ -181,6 +173,23 @@ func (w *writer) tables(h *Head) {
 		w.time(t.Deadline)
 	}
 	w.inbox(h.Inbox)
+}
+
+func (w *writer) dispatch(d *Dispatch, delayed bool) {
+	w.id(d.ID)
+	w.id(d.Run)
+	w.uint(uint64(d.Revision))
+	w.byte(d.Priority)
+	w.flags(d.Parent != nil, d.Steered, delayed)
+	if d.Parent != nil {
+		w.parent(d.Parent)
+	}
+	if d.Steered {
+		w.inbox(d.Rest)
+	}
+	if delayed {
+		w.time(d.AvailableAt)
+	}
 }
 
 func (w *writer) inbox(entries []InboxEntry) {

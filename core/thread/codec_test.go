@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -31,7 +32,17 @@ var encodedHeads = []struct {
 			Pending: []thread.Dispatch{{ID: id("d"), Run: id("r"), Priority: 128}},
 		},
 		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x01" +
-			"\x01" + "d" + z + "r" + z + "\x00\x80\x00\x00" + "\x00" + "\x00" + "\x00" + "\x00",
+			"\x01" + "d" + z + "r" + z + "\x00\x80\x00" + "\x00" + "\x00" + "\x00" + "\x00",
+	},
+	{
+		"a queued and a delayed dispatch",
+		thread.Head{
+			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Incarnation: 7, DueAt: 1,
+			Pending: []thread.Dispatch{{ID: id("d"), Run: id("r"), Priority: 128}},
+			Delayed: []thread.Dispatch{{ID: id("e"), Run: id("s"), Revision: 2, Priority: 5, AvailableAt: 300}},
+		},
+		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x01" +
+			"\x02" + "d" + z + "r" + z + "\x00\x80\x00" + "e" + z + "s" + z + "\x02\x05\x04\xac\x02" + "\x00" + "\x00" + "\x00" + "\x00",
 	},
 	{
 		"an open round under a claim",
@@ -68,15 +79,15 @@ var encodedHeads = []struct {
 		thread.Head{
 			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, DueAt: 1,
 			Pending: []thread.Dispatch{
-				{ID: id("e"), Run: id("s"), Priority: 5, AvailableAt: 8, Parent: &thread.Parent{Thread: "p", Run: id("q"), Call: 2}},
+				{ID: id("e"), Run: id("s"), Priority: 5, Parent: &thread.Parent{Thread: "p", Run: id("q"), Call: 2}},
 				{ID: id("i"), Run: id("i"), Revision: 3, Priority: 128, Steered: true, Rest: []thread.InboxEntry{{ID: id("j"), Revision: 1}}},
 			},
 			Notify: &thread.Notify{Child: id("k"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 14},
 			Later:  []thread.Notify{{Child: id("l"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 15}},
 		},
 		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x40" + "\x00\x03\x04\x00\x09\x01" +
-			"\x02" + "e" + z + "s" + z + "\x00\x05\x08\x01" + "\x01p" + "q" + z + "\x02" +
-			"i" + z + "i" + z + "\x03\x80\x00\x02" + "\x01" + "j" + z + "\x01\x00" +
+			"\x02" + "e" + z + "s" + z + "\x00\x05\x01" + "\x01p" + "q" + z + "\x02" +
+			"i" + z + "i" + z + "\x03\x80\x02" + "\x01" + "j" + z + "\x01\x00" +
 			"\x00" + "\x00" + "k" + z + "\x01p" + "q" + z + "\x00\x0e" + "\x01" + "l" + z + "\x01p" + "q" + z + "\x00\x0f" + "\x00" + "\x00",
 	},
 	{
@@ -113,6 +124,7 @@ func TestEncodedHeadIsFixedForGood(t *testing.T) {
 // that this one reads past it, and writes it back as it was.
 func TestAnotherProgramsFieldIsCarriedThroughTheCodec(t *testing.T) {
 	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
+	h.Extensions = nil
 	plain := string(h.AppendBinary(nil))
 	foreign := "r" + z + "\x88\x27" + "\x05\x00\xff\x00\xff\x00" + "r" + z + "\x02" + "\x00"
 	stored := strings.TrimSuffix(plain, "\x00") + string(rune(len(foreign))) + foreign
@@ -132,6 +144,7 @@ func TestAnotherProgramsFieldIsCarriedThroughTheCodec(t *testing.T) {
 
 func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
+	h.Extensions = nil // that of the claim
 	good := h.AppendBinary(nil)
 	edit := func(at int, b ...byte) []byte { return append(append(bytes.Clone(good[:at]), b...), good[at+1:]...) }
 	// Layout 0, schema 1, version 2, commit ids 3..34, the incarnation from 35 on, behind it
@@ -155,7 +168,7 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 		{"one byte more", append(bytes.Clone(good), 0)},
 		{"one byte less", good[:len(good)-1]},
 		{"more tickets than any memory holds", edit(end+1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)},
-		{"ten dispatches", edit(end, 10)},
+		{"eighteen dispatches", edit(end, 18)},
 		{"nine tickets", edit(end+1, 9)},
 		{"nine inbox entries", edit(end+2, 9)},
 		{"seventeen keys", edit(end+3, 17)},
@@ -173,6 +186,12 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 			}
 		})
 	}
+	// A delayed one comes behind the queue.
+	b := encodedHeads[1].want
+	queued, later := "d"+z+"r"+z+"\x00\x80\x00", "e"+z+"s"+z+"\x02\x05\x04\xac\x02"
+	if _, err := thread.Decode([]byte(strings.Replace(b, queued+later, later+queued, 1))); core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("a delayed dispatch before a queued one is %v, want corrupt", err)
+	}
 	if _, err := thread.Decode(edit(0, 2)); !errors.Is(err, thread.ErrSchema) {
 		t.Errorf("a newer layout is %v, want ErrSchema", err)
 	}
@@ -182,11 +201,17 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 // leaves in a head, nor one more of a table than there can be.
 func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
 	parent := thread.Parent{Thread: "p", Run: id("q")}
+	delayed := func(n int) (list []thread.Dispatch) {
+		for range n {
+			list = append(list, thread.Dispatch{AvailableAt: math.MaxInt64})
+		}
+		return list
+	}
 	base := func() thread.Head {
 		return thread.Head{
 			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Run: thread.Run{ID: id("r"), Calls: make([]thread.CallStatus, 32)},
 			Claim: thread.Claim{Fence: 1}, Tickets: make([]thread.Ticket, 8), Inbox: make([]thread.InboxEntry, 8),
-			Pending: make([]thread.Dispatch, 9), Recent: make([]uint64, 16), Notify: &thread.Notify{Parent: parent}, Later: make([]thread.Notify, 10),
+			Pending: make([]thread.Dispatch, 9), Delayed: delayed(8), Recent: make([]uint64, 16), Notify: &thread.Notify{Parent: parent}, Later: make([]thread.Notify, 10),
 		}
 	}
 	tests := []struct {
@@ -204,6 +229,12 @@ func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
 		{"tickets", func(*thread.Head) {}, func(h *thread.Head) { h.Tickets = make([]thread.Ticket, 9) }},
 		{"inbox entries", func(*thread.Head) {}, func(h *thread.Head) { h.Inbox = make([]thread.InboxEntry, 9) }},
 		{"dispatches", func(*thread.Head) {}, func(h *thread.Head) { h.Pending = make([]thread.Dispatch, 10) }},
+		{"dispatches, of fewer that are delayed", func(h *thread.Head) { h.Delayed = nil }, func(h *thread.Head) { h.Pending = make([]thread.Dispatch, 10) }},
+		{"delayed dispatches", func(*thread.Head) {}, func(h *thread.Head) { h.Delayed = delayed(9) }},
+		{"delayed dispatches, of fewer that are queued", func(h *thread.Head) { h.Pending = nil }, func(h *thread.Head) { h.Delayed = delayed(9) }},
+		{"a delayed dispatch's time", func(h *thread.Head) { h.Delayed[7].AvailableAt = 1 }, func(h *thread.Head) { h.Delayed[7].AvailableAt = 0 }},
+		{"a delayed dispatch's parent", func(*thread.Head) {}, func(h *thread.Head) { h.Delayed[7].Parent = &parent }},
+		{"a delayed dispatch that is steered", func(*thread.Head) {}, func(h *thread.Head) { h.Delayed[7].Steered = true }},
 		{"notifies", func(*thread.Head) {}, func(h *thread.Head) { h.Later = make([]thread.Notify, 11) }},
 		{"keys", func(*thread.Head) {}, func(h *thread.Head) { h.Recent = make([]uint64, 17) }},
 	}

@@ -54,6 +54,7 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	h.Run.Step++
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
+	h.putThrough(Through{})
 	h.progress()
 	h.lacks(c.Lacks)
 	if err := h.adopt(t, c.Schema); err != nil {
@@ -73,7 +74,8 @@ func (h *Head) applied(from uint64) error {
 // CommitStep is commit B: it moves the head over the step's records and hands
 // the run on. What it returns in Result.Outcome counts, not what was asked:
 //   - Wait becomes Yield when a ticket is decided (with Run.Batch: when all
-//     are), or when a person's input has come meanwhile;
+//     are), or when a person's input has come meanwhile and supersedes one: it
+//     supersedes none of a child run;
 //   - a natural Done becomes Yield when the inbox is not empty;
 //   - Done becomes Close when RunEnd is to run or a call is open;
 //   - Yield becomes Continue with Keep, unless the head covers records that the
@@ -92,7 +94,8 @@ type CommitStep struct {
 	Seq      uint64  // of the last record that becomes visible
 	Calls    []CallStatus
 	Tickets  []Ticket
-	Round    bool // an open round's record goes with this write, if the round stays open
+	Through  *uint32 // as in Nack
+	Round    bool    // an open round's record goes with this write, if the round stays open
 	Consumed []InboxRef
 	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
 	Cut      uint64 // as in CommitTurn
@@ -101,6 +104,8 @@ type CommitStep struct {
 	Lacks    bool   // as in CommitTurn
 	// Keep makes Continue of what would come to Yield: the holder goes on itself.
 	Keep bool
+	// Followed is until when somebody follows the run, for the hint; 0: nobody does.
+	Followed int64
 }
 
 func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
@@ -124,6 +129,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if err := h.advance(c.Seq); err != nil {
 		return Result{}, err
 	}
+	h.keepThrough(c.Through)
 	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
 		return Result{}, err
 	}
@@ -162,7 +168,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 		}
 		r.Opened = h.removeRun(t)
 	}
-	r.Hint = h.wake(t.Now)
+	r.Hint = h.wakeFollowed(t.Now, c.Followed)
 	return r, nil
 }
 

@@ -2,14 +2,13 @@ package thread
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 )
 
 // Cancel ends a run: an open one closes, a queued one leaves the queue with the
-// input that waits for it. A zero Run means the open run, or the first queued
-// one when none is open.
+// input that waits for it, and so does a delayed one. A zero Run means the open run, or
+// the first queued one when none is open; never a delayed one, due or not.
 type Cancel struct{ Run core.ID }
 
 func (c Cancel) apply(h *Head, t Transition) (Result, error) {
@@ -19,20 +18,28 @@ func (c Cancel) apply(h *Head, t Transition) (Result, error) {
 		}
 		return Result{Before: h.beginClosing(ReasonCancelled), Hint: h.wake(t.Now)}, nil
 	}
-	i := slices.IndexFunc(h.Pending, func(d Dispatch) bool { return c.Run.IsZero() || d.Run == c.Run })
-	if i < 0 {
+	list, i := &h.Pending, 0
+	if !c.Run.IsZero() {
+		list, i = h.find(c.Run)
+	}
+	if list == nil || len(*list) == 0 {
 		return Result{}, fmt.Errorf("open or queued run: %w", ErrNotFound)
 	}
-	return Result{Before: h.drop(i, core.DispatchCancelled, t), Hint: h.tellBy(t, h.wake(t.Now))}, nil
+	return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.tellBy(t, h.wake(t.Now))}, nil
 }
 
 // Interrupt supersedes everything that is queued or open, and may enqueue what
-// comes instead in the same write. Only the enqueue can be refused for want of
-// place, when parents of many earlier runs are still to be told.
+// comes instead in the same write. Delayed runs stay, due or not. Only the enqueue can be
+// refused for want of place, when parents of many earlier runs are still to be told.
 type Interrupt struct {
 	Owner   string
 	Enqueue *Enqueue // its RejectBusy does not count
-	Dedupe  uint64   // hash of the caller's key of an interrupt without Enqueue, not 0
+	// Of an interrupt without Enqueue: the hash of the caller's key, not 0, and the epoch
+	// that the caller saw. Where the head has a later epoch an interrupt has ended what the
+	// caller saw, its own whose response was lost or another's: it is a duplicate, and what
+	// has come since is left alone.
+	Dedupe uint64
+	Epoch  uint64
 }
 
 func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
@@ -42,16 +49,16 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 	if c.Enqueue == nil && c.Dedupe == 0 {
 		return Result{}, invalid("interrupt: without input it must have a dedupe key")
 	}
-	if c.Enqueue != nil && h.knows(*c.Enqueue) || c.Enqueue == nil && h.seen(c.Dedupe) {
+	if c.Enqueue != nil && h.knows(*c.Enqueue) || c.Enqueue == nil && (h.seen(c.Dedupe) || h.Epoch > c.Epoch) {
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
-	if !h.Busy() && c.Enqueue == nil {
+	if !h.Open() && len(h.Pending) == 0 && c.Enqueue == nil {
 		return Result{}, fmt.Errorf("open or queued run: %w", ErrNotFound)
 	}
 	h.Epoch++
 	var before []Audit
 	for len(h.Pending) > 0 {
-		before = append(before, h.drop(0, core.DispatchSuperseded, t)...)
+		before = append(before, h.drop(&h.Pending, 0, core.DispatchSuperseded, t)...)
 	}
 	switch {
 	case h.Open() && h.Run.Status != Closing:
@@ -71,11 +78,11 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 	return Result{Before: before, Hint: h.wake(t.Now)}, nil
 }
 
-// drop takes pending dispatch i out of the queue, and ends the input that waits
-// for its run.
-func (h *Head) drop(i int, status core.DispatchStatus, t Transition) []Audit {
-	d := h.Pending[i]
-	h.Pending = without(h.Pending, i)
+// drop takes dispatch i out of the queue, or of the delayed ones, and ends the input
+// that waits for its run.
+func (h *Head) drop(list *[]Dispatch, i int, status core.DispatchStatus, t Transition) []Audit {
+	d := (*list)[i]
+	*list = without(*list, i)
 	h.tell(t, d.Parent, d.Run)
 	return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, cancelled(d.Rest, d.Run)...)
 }
@@ -108,7 +115,7 @@ func (c Delete) apply(h *Head, t Transition) (Result, error) {
 	if h.Deleted {
 		return Result{Unchanged: true, Duplicate: true}, nil
 	}
-	for _, d := range h.Pending {
+	for _, d := range h.Unopened() {
 		h.tell(t, d.Parent, d.Run)
 	}
 	h.tell(t, h.Run.Parent, h.Run.ID)

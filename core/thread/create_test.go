@@ -15,7 +15,7 @@ func TestCreatedThreadHasNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.Version != 1 || h.Owner != "ann" || h.Seq != 0 || h.Busy() || h.DueAt != 0 || result.Hint != nil {
+	if h.Version != 1 || h.Owner != "ann" || h.Seq != 0 || h.Busy(5) || h.DueAt != 0 || result.Hint != nil {
 		t.Errorf("the head is %+v with the hint %v, want version 1 of ann's and nothing else", h, result.Hint)
 	}
 	if got := h.Created(); got != 1_700_000_000_000 {

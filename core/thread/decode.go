@@ -3,6 +3,7 @@ package thread
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -90,20 +91,7 @@ func (r *reader) claim() Claim {
 }
 
 func (r *reader) tables(h *Head) {
-	if n := r.count(maxQueued); n > 0 {
-		h.Pending = make([]Dispatch, n)
-		for i := range h.Pending {
-			d := Dispatch{ID: r.id(), Run: r.id(), Revision: r.uint32(), Priority: r.byte(), AvailableAt: r.time()}
-			flags := r.below(1 << 2)
-			if flags&1 != 0 {
-				d.Parent = r.parent()
-			}
-			if d.Steered = flags&2 != 0; d.Steered {
-				d.Rest = r.inbox()
-			}
-			h.Pending[i] = d
-		}
-	}
+	r.dispatches(h)
 	if n := r.count(MaxTickets); n > 0 {
 		h.Tickets = make([]Ticket, n)
 		for i := range h.Tickets {
@@ -111,6 +99,40 @@ func (r *reader) tables(h *Head) {
 		}
 	}
 	h.Inbox = r.inbox()
+}
+
+// dispatches reads those of the queue, and behind them the delayed ones.
+func (r *reader) dispatches(h *Head) {
+	n := r.count(maxQueued + MaxDelayed)
+	for range n {
+		d, delayed := r.dispatch()
+		if delayed {
+			h.Delayed = append(h.Delayed, d)
+			continue
+		}
+		r.must(len(h.Delayed) == 0)
+		if h.Pending == nil {
+			h.Pending = make([]Dispatch, 0, n)
+		}
+		h.Pending = append(h.Pending, d)
+	}
+	r.must(len(h.Pending) <= maxQueued && len(h.Delayed) <= MaxDelayed)
+}
+
+func (r *reader) dispatch() (d Dispatch, delayed bool) {
+	d = Dispatch{ID: r.id(), Run: r.id(), Revision: r.uint32(), Priority: r.byte()}
+	flags := r.below(1 << 3)
+	if flags&1 != 0 {
+		d.Parent = r.parent()
+	}
+	if d.Steered = flags&2 != 0; d.Steered {
+		d.Rest = r.inbox()
+	}
+	if delayed = flags&4 != 0; delayed {
+		d.AvailableAt = r.time()
+		r.must(d.AvailableAt != 0 && d.Parent == nil && !d.Steered)
+	}
+	return d, delayed
 }
 
 func (r *reader) inbox() []InboxEntry {
@@ -129,7 +151,7 @@ func (r *reader) inbox() []InboxEntry {
 func (r *reader) extensions() (all []Extension) {
 	inner := reader{b: r.take(r.uint())}
 	for len(inner.b) > 0 && !inner.bad {
-		all = append(all, Extension{Run: inner.id(), Tag: inner.uint(), Value: []byte(inner.text())})
+		all = append(all, Extension{Run: inner.id(), Tag: inner.uint(), Value: slices.Clone(inner.take(inner.uint()))})
 	}
 	r.bad = r.bad || inner.bad
 	return all

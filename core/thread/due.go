@@ -41,8 +41,11 @@ func (h *Head) earliest() (at int64, ok bool) {
 	case h.Claim.Fence != 0:
 		note(h.Claim.Lease + 1)
 	case !h.Open():
-		for _, d := range h.Pending {
-			note(d.AvailableAt)
+		if len(h.Pending) > 0 {
+			note(0)
+		}
+		for i := range h.Delayed {
+			note(h.Delayed[i].AvailableAt)
 		}
 	case h.Ready():
 		note(h.Run.AvailableAt)
@@ -79,11 +82,11 @@ func (h *Head) wake(now int64) *Hint {
 		}
 		return nil
 	}
-	if i := h.best(now); i >= 0 {
-		return later(h.Pending[i].ID, 0)
+	if list, i := h.best(now); list != nil {
+		return later((*list)[i].ID, 0)
 	}
 	var next *Hint
-	for _, d := range h.Pending {
+	for _, d := range h.Delayed {
 		if next == nil || d.AvailableAt < next.At {
 			next = &Hint{Dispatch: d.ID, At: d.AvailableAt}
 		}
@@ -91,19 +94,44 @@ func (h *Head) wake(now int64) *Hint {
 	return next
 }
 
-// best is the index of the pending dispatch to open next: what was steered to a
-// run that ended, else the lowest priority number, then in the order of the
-// queue, so that none starves behind later ones of its priority; -1 when none
-// is available.
-func (h *Head) best(now int64) int {
-	best := -1
-	for i, d := range h.Pending {
+// wakeFollowed is wake for who has worked on the open run: its hint says until when
+// somebody follows it.
+func (h *Head) wakeFollowed(now, followed int64) *Hint {
+	hint := h.wake(now)
+	if hint != nil && h.Open() {
+		hint.Followed = followed
+	}
+	return hint
+}
+
+// best finds the dispatch to open next: what was steered to a run that ended, else the
+// lowest priority number; among equal ones a delayed one that is due, the longest due
+// first, and then in the order of the queue, so that none starves behind later ones of
+// its priority. nil when none is available.
+func (h *Head) best(now int64) (list *[]Dispatch, i int) {
+	var best *Dispatch
+	for k := range h.Pending {
+		d := &h.Pending[k]
 		if d.Steered {
-			return i
+			return &h.Pending, k
 		}
-		if d.AvailableAt <= now && (best < 0 || d.Priority < h.Pending[best].Priority) {
-			best = i
+		if best == nil || d.Priority < best.Priority {
+			best, list, i = d, &h.Pending, k
 		}
 	}
-	return best
+	for k := range h.Delayed {
+		d := &h.Delayed[k]
+		if d.AvailableAt <= now && (best == nil || d.before(best)) {
+			best, list, i = d, &h.Delayed, k
+		}
+	}
+	return list, i
+}
+
+// before reports whether a delayed dispatch that is due opens before another one.
+func (d *Dispatch) before(other *Dispatch) bool {
+	if d.Priority != other.Priority {
+		return d.Priority < other.Priority
+	}
+	return d.AvailableAt < other.AvailableAt || other.AvailableAt == 0 // a queued one has none
 }

@@ -11,16 +11,19 @@ import (
 // take the run from under its stream.
 const watchdog = 5_000
 
-// Enqueue adds a run to the thread's queue. The first one makes the thread.
+// Enqueue adds a run to the thread's queue. The first one makes the thread. A run that
+// may not open yet when it is accepted is delayed: it is not part of the queue and has a
+// place of its own, of [MaxDelayed], until it opens. Nothing waits for it before it is
+// due, and what ends the open run or the queue leaves it, unless it is named.
 type Enqueue struct {
 	Dispatch    core.ID
 	Run         core.ID
 	Priority    uint8
-	AvailableAt int64  // 0: at once
-	Dedupe      uint64 // hash of the caller's key; 0: none
-	Owner       string // user on whose behalf it happens
-	RejectBusy  bool   // ErrBusy instead of queueing
-	Parent      *Parent
+	AvailableAt int64   // unix milliseconds; 0 and what has passed: at once
+	Dedupe      uint64  // hash of the caller's key; 0: none
+	Owner       string  // user on whose behalf it happens
+	RejectBusy  bool    // ErrBusy instead of queueing
+	Parent      *Parent // not of a delayed one
 }
 
 func (c Enqueue) apply(h *Head, t Transition) (Result, error) {
@@ -33,25 +36,46 @@ func (c Enqueue) apply(h *Head, t Transition) (Result, error) {
 	if h.knows(c) {
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
-	if c.RejectBusy && h.Busy() {
+	if c.RejectBusy && h.Busy(t.Now) {
 		return Result{}, ErrBusy
+	}
+	if err := h.place(c, t.Now); err != nil {
+		return Result{}, err
+	}
+	if !h.Exists() {
+		h.Owner = c.Owner
+	}
+	h.remember(c.Dedupe)
+	h.raise(t)
+	return Result{Hint: h.wake(t.Now)}, nil
+}
+
+// place puts a run into the queue, or keeps it for later.
+func (h *Head) place(c Enqueue, now int64) error {
+	if c.AvailableAt > now {
+		return h.delay(c)
 	}
 	places := len(h.Pending) + max(h.parents()-1, 0) // those whose parent is still to be told count as queued
 	if slices.ContainsFunc(h.Pending, func(d Dispatch) bool { return d.Steered }) {
 		places-- // it came in outside the limit
 	}
 	if places >= MaxPending {
-		return Result{}, fmt.Errorf("%d runs are queued, at most %d are allowed: %w", places, MaxPending, ErrFull)
+		return fmt.Errorf("%d runs are queued, at most %d are allowed: %w", places, MaxPending, ErrFull)
 	}
-	if !h.Exists() {
-		h.Owner = c.Owner
+	h.Pending = append(h.Pending, Dispatch{ID: c.Dispatch, Run: c.Run, Priority: c.Priority, Parent: c.Parent.clone()})
+	return nil
+}
+
+// delay keeps a run for later.
+func (h *Head) delay(c Enqueue) error {
+	switch {
+	case c.Parent != nil: // the place of its notify is kept in the queue
+		return invalid("enqueue: a delayed run has no parent")
+	case len(h.Delayed) >= MaxDelayed:
+		return fmt.Errorf("%d runs are delayed, at most %d are allowed: %w", len(h.Delayed), MaxDelayed, ErrFull)
 	}
-	h.Pending = append(h.Pending, Dispatch{
-		ID: c.Dispatch, Run: c.Run, Priority: c.Priority, AvailableAt: max(c.AvailableAt, 0), Parent: c.Parent.clone(),
-	})
-	h.remember(c.Dedupe)
-	h.raise(t)
-	return Result{Hint: h.wake(t.Now)}, nil
+	h.Delayed = append(h.Delayed, Dispatch{ID: c.Dispatch, Run: c.Run, Priority: c.Priority, AvailableAt: c.AvailableAt})
+	return nil
 }
 
 // check bounds what comes from outside, so that no head outgrows MaxSize.
@@ -78,8 +102,8 @@ func (h *Head) knows(c Enqueue) bool { return h.seen(c.Dedupe) || h.has(c.Dispat
 // sends an Enqueue or Input again meets it in either place.
 func (h *Head) has(id core.ID) bool { return h.Run.Dispatch == id || h.queued(id) != nil }
 
-// EnqueueAndClaim enqueues and, if nothing else is open or queued, claims in
-// the same write: an inline run. Otherwise, or when the program does not
+// EnqueueAndClaim enqueues and, if nothing else is open, queued or delayed and due,
+// claims in the same write: an inline run. Otherwise, or when the program does not
 // understand the thread's records, it only enqueues and Claimed is false. The
 // hint of a claimed run comes after its lease.
 type EnqueueAndClaim struct {
@@ -89,12 +113,12 @@ type EnqueueAndClaim struct {
 }
 
 func (c EnqueueAndClaim) apply(h *Head, t Transition) (Result, error) {
-	free := !h.Busy()
+	free := !h.Busy(t.Now)
 	result, err := c.Enqueue.apply(h, t)
 	if err != nil || result.Unchanged || !free || c.AvailableAt > t.Now || h.Schema > t.Schemas.Reads {
 		return result, err
 	}
-	h.openRun(0)
+	h.openRun(&h.Pending, 0)
 	if err := h.hold(c.Worker, c.Lease, t); err != nil {
 		return Result{}, err
 	}

@@ -30,6 +30,8 @@ var (
 	ErrStale = core.Errorf(core.CodeStale, "the input was changed or read meanwhile")
 	// ErrDecided: another decision was taken for the ticket.
 	ErrDecided = core.Errorf(core.CodeDecided, "the call was already decided otherwise")
+	// ErrChild: the ticket waits for a child run, whose end alone decides it.
+	ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, and nobody else decides it")
 	// ErrTooLarge: the head would be over MaxSize.
 	ErrTooLarge = core.Errorf(core.CodeTooLarge, "its open and queued work is too large")
 	// ErrSchema: a newer program wrote the head or a record that it covers; this

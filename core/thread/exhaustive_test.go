@@ -80,7 +80,8 @@ func smallWorld(h thread.Head) []thread.Change {
 		thread.Reclaim{},
 		thread.Cancel{},
 		thread.Cancel{Run: id("r2")},
-		thread.Interrupt{Dedupe: 9},
+		thread.Interrupt{Dedupe: 9, Epoch: h.Epoch},
+		thread.Interrupt{Dedupe: 10},
 		thread.Interrupt{Enqueue: &first},
 		thread.Input{ID: id("i1")},
 		thread.Retract{ID: id("i1")},
@@ -101,6 +102,7 @@ func smallWorld(h thread.Head) []thread.Change {
 	}
 	changes = append(changes,
 		thread.Refence{Fence: fence},
+		thread.Refence{Fence: fence, Lease: 1_000},
 		thread.ExtendLease{Fence: fence, Lease: 1_000},
 		thread.Nack{Fence: fence},
 		thread.Nack{Fence: fence, Kind: thread.NackGiven},
@@ -165,7 +167,9 @@ func inbox(h thread.Head) (refs []thread.InboxRef) {
 
 // canonical forgets what only counts.
 func canonical(h thread.Head) thread.Head {
+	h.Extensions = slices.DeleteFunc(slices.Clone(h.Extensions), func(e thread.Extension) bool { return e.Tag == 8 }) // no change depends on it
 	h.Version, h.Closing, h.Incarnation, h.Recent, h.Summary, h.Supersedes = 100, min(h.Closing, 1), 0, nil, 0, 0
+	h.Extensions = slices.DeleteFunc(slices.Clone(h.Extensions), func(e thread.Extension) bool { return e.Tag == 4 }) // as an older program's claim
 	h.CommitID, h.HolderCommitID = id("c"), id("")
 	h.Seq, h.Run.Step, h.Run.Round = 10, 0, min(h.Run.Round, 1)
 	if h.Run.Cursor == thread.CursorTools {

@@ -10,6 +10,7 @@ import (
 // the size.
 const (
 	MaxPending  = 8               // queued dispatches, with the undelivered notifies of earlier ones
+	MaxDelayed  = 8               // delayed dispatches
 	MaxTickets  = 8               // open tickets
 	MaxInbox    = 8               // inbox entries
 	MaxCalls    = 32              // tool calls of one turn
@@ -47,6 +48,7 @@ type Head struct {
 	Run            Run    // the open run; zero ID: none
 	Claim          Claim  // the live or expired claim; zero Fence: none
 	Pending        []Dispatch
+	Delayed        []Dispatch // those that were accepted for later, until they open
 	Tickets        []Ticket
 	Inbox          []InboxEntry
 	Notify         *Notify  // to be told, the oldest
@@ -170,8 +172,8 @@ type Dispatch struct {
 	Run         core.ID
 	Revision    uint32 // of its queued input
 	Priority    uint8
-	AvailableAt int64 // 0: at once
-	Parent      *Parent
+	AvailableAt int64   // of a delayed one: when it may open; else 0
+	Parent      *Parent // never of a delayed one
 	// Steered: it was given to a run that ended before a step read it. It opens
 	// next whatever its priority, and Rest becomes its run's inbox.
 	Steered bool
@@ -226,8 +228,11 @@ func (h *Head) next() uint64 { return h.Version + 1 }
 // Open reports whether a run is open.
 func (h *Head) Open() bool { return !h.Run.ID.IsZero() }
 
-// Busy reports whether new input would have to wait.
-func (h *Head) Busy() bool { return h.Open() || len(h.Pending) > 0 }
+// Busy reports whether new input would have to wait at the time now: a run is open or
+// queued, or a delayed one is due.
+func (h *Head) Busy(now int64) bool {
+	return h.Open() || len(h.Pending) > 0 || slices.ContainsFunc(h.Delayed, func(d Dispatch) bool { return d.AvailableAt <= now })
+}
 
 // Ready reports whether the open run can go on, at AvailableAt, and nobody
 // holds it.
@@ -253,10 +258,8 @@ func (h *Head) RunStatus(run core.ID) (status core.RunStatus, ok bool) {
 		}
 		return core.RunRunning, true
 	}
-	for _, d := range h.Pending {
-		if d.Run == run {
-			return core.RunCreated, true
-		}
+	if list, _ := h.find(run); list != nil {
+		return core.RunCreated, true
 	}
 	return "", false
 }
@@ -309,7 +312,34 @@ func (h *Head) queued(id core.ID) (revision *uint32) {
 			return r
 		}
 	}
+	for i := range h.Delayed {
+		if h.Delayed[i].ID == id {
+			return &h.Delayed[i].Revision
+		}
+	}
 	return nil
+}
+
+// find returns the list of unopened runs that has one, and its place in it; nil: none
+// has it.
+func (h *Head) find(run core.ID) (list *[]Dispatch, i int) {
+	is := func(d Dispatch) bool { return d.Run == run }
+	if i := slices.IndexFunc(h.Pending, is); i >= 0 {
+		return &h.Pending, i
+	}
+	if i := slices.IndexFunc(h.Delayed, is); i >= 0 {
+		return &h.Delayed, i
+	}
+	return nil, -1
+}
+
+// Unopened are the dispatches that no worker has opened: the queue, then the delayed
+// ones. The list is not to be changed.
+func (h *Head) Unopened() []Dispatch {
+	if len(h.Delayed) == 0 {
+		return h.Pending
+	}
+	return slices.Concat(h.Pending, h.Delayed)
 }
 
 // Queues reports whether the head holds input of the id that no step has read,
@@ -344,11 +374,12 @@ func (h *Head) clone() Head {
 	for i, d := range n.Pending {
 		n.Pending[i].Parent, n.Pending[i].Rest = d.Parent.clone(), slices.Clone(d.Rest)
 	}
+	n.Delayed = slices.Clone(h.Delayed)
 	n.Tickets = slices.Clone(h.Tickets)
 	n.Inbox = slices.Clone(h.Inbox)
 	n.Later = slices.Clone(h.Later)
 	n.Recent = slices.Clone(h.Recent)
-	n.Extensions = slices.Clone(h.Extensions) // values are never changed
+	n.Extensions = slices.Clip(h.Extensions) // they are shared, and never changed in place: see setExtension
 	if h.Notify != nil {
 		notify := *h.Notify
 		n.Notify = &notify

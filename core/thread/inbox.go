@@ -8,8 +8,9 @@ import (
 )
 
 // Input gives the open run something to read at its next step. A person's
-// input on a waiting run supersedes its tickets and continues the run; internal
-// input waits along. Without an open run it is ErrNotFound: enqueue instead.
+// input on a waiting run supersedes its tickets, but those of child runs, and continues
+// the run. Where it waits for child runs alone, the input waits along, as internal input
+// does. Without an open run it is ErrNotFound: enqueue instead.
 type Input struct {
 	ID     core.ID
 	Kind   InboxKind
@@ -36,8 +37,7 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 	h.Inbox = append(h.Inbox, InboxEntry{ID: c.ID, Kind: c.Kind})
 	h.remember(c.Dedupe)
 	h.raise(t)
-	if h.Run.Status == Waiting && c.Kind == InboxPerson {
-		h.supersede()
+	if h.Run.Status == Waiting && c.Kind == InboxPerson && h.supersede() {
 		h.resume()
 	}
 	return Result{Hint: h.wake(t.Now)}, nil
@@ -104,9 +104,10 @@ func (h *Head) inboxes() []inbox {
 	return all
 }
 
-// Decide takes a person's decision on a ticket. The same decision again is a
-// duplicate, also after its call went on; another one is ErrDecided; no ticket
-// is ErrNotFound.
+// Decide takes a decision on a ticket: a person's or client's, or what the end of a child
+// run says on the ticket that waits for it, on which anybody else's is ErrChild. The same
+// decision again is a duplicate, also after its call went on; another one is ErrDecided;
+// no ticket is ErrNotFound.
 type Decide struct {
 	Run      core.ID
 	Call     uint8
@@ -114,6 +115,7 @@ type Decide struct {
 	Decision uint64 // see [DecisionKey]; not 0
 	Dedupe   uint64 // another form of the decision's id that is remembered with it; 0: none
 	Resume   bool   // false: cancel the call
+	Child    bool   // it is the end of a child run
 }
 
 func (c Decide) apply(h *Head, t Transition) (Result, error) {
@@ -129,12 +131,22 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 	if h.Run.ID != c.Run || i < 0 {
 		return Result{}, fmt.Errorf("ticket of call %d of run %s: %w", c.Call, c.Run, ErrNotFound)
 	}
+	switch child := h.Tickets[i].Kind == TicketChild; {
+	case child && !c.Child:
+		return Result{}, ErrChild
+	case !child && c.Child:
+		return Result{}, fmt.Errorf("ticket of call %d of run %s that waits for a child run: %w", c.Call, c.Run, ErrNotFound)
+	}
 	switch h.Tickets[i].Decision {
 	case 0:
 	case c.Decision:
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	default:
 		return Result{}, ErrDecided
+	}
+	if h.Claim.Fence != 0 && h.Run.Status != Closing { // what runs beside the decision does not depend on it
+		through, running := h.Through(), h.startable()
+		h.putThrough(Through{through.May | running, through.Ran | running})
 	}
 	h.Tickets[i].Decision = c.Decision
 	h.remember(c.Decision)

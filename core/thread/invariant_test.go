@@ -43,6 +43,8 @@ func transition(h thread.Head, t thread.Transition) (next thread.Head, result th
 	}
 	checkOrder(check, h, next, t, result)
 	checkEnd(check, h, next, result)
+	checkDelayed(check, h, next, t)
+	checkChildren(check, h, next, t)
 	checkParts(check, next)
 	checkTickets(check, next)
 	checkDue(check, next, t)
@@ -75,6 +77,9 @@ func withoutEmpty(h thread.Head) thread.Head {
 	if len(h.Pending) == 0 {
 		h.Pending = nil
 	}
+	if len(h.Delayed) == 0 {
+		h.Delayed = nil
+	}
 	h.Pending = slices.Clone(h.Pending)
 	for i := range h.Pending {
 		if len(h.Pending[i].Rest) == 0 {
@@ -103,9 +108,9 @@ type checker func(ok bool, format string, args ...any)
 
 // checkOrder is what holds between a head and the next.
 func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.Result) {
-	person := n.Open() && slices.ContainsFunc(n.Tickets, func(k thread.Ticket) bool { return k.Kind == thread.TicketPerson && k.Decision == 0 })
-	check(person == (n.WaitsSince() != 0), "it waits for a person since %d", n.WaitsSince())
-	if was := h.WaitsSince(); was != 0 && person && h.Run.ID == n.Run.ID {
+	asks := n.Open() && slices.ContainsFunc(n.Tickets, func(k thread.Ticket) bool { return k.Kind != thread.TicketChild && k.Decision == 0 })
+	check(asks == (n.WaitsSince() != 0), "it waits for a decision since %d", n.WaitsSince())
+	if was := h.WaitsSince(); was != 0 && asks && h.Run.ID == n.Run.ID {
 		check(n.WaitsSince() == was, "it waits since %d, and not since %d any more", n.WaitsSince(), was)
 	}
 	check(n.Version == h.Version+1 && n.CommitID == t.CommitID, "version %d after %d", n.Version, h.Version)
@@ -168,12 +173,13 @@ func checkClaim(check checker, h, n thread.Head, t thread.Transition, r thread.R
 		check(!h.Live(t.Now), "claimed while another claim was live")
 		check(n.Fence == h.Fence+1 && n.Claim.Fence == n.Fence, "a claim under fence %d after %d", n.Claim.Fence, h.Fence)
 		check(n.Run.Attempts >= 1, "a claim that does not count")
+		check(n.TakenBy(t.CommitID), "a claim that does not know what took it")
 		check(n.Run.Attempts <= thread.MaxAttempts || n.Run.Status == thread.Closing, "attempt %d of a run that was not dead-lettered", n.Run.Attempts)
 		check(n.Schema <= max(t.Schemas.Reads, 1), "a program that reads %d claimed a head of schema %d", t.Schemas.Reads, n.Schema)
 		take, asks := t.Change.(thread.TakeClaim)
 		check(!asks || take.Alone || n.Run.Attempts <= thread.SuspectAt, "a suspect was claimed beside others")
 		if inline, ok := t.Change.(thread.EnqueueAndClaim); ok {
-			check(n.Run.Dispatch == inline.Dispatch && len(h.Pending) == 0, "an inline run went before another")
+			check(n.Run.Dispatch == inline.Dispatch && !h.Busy(t.Now), "an inline run went before another")
 		}
 	case refence:
 		check(n.Fence == h.Fence+1 && n.Claim.Fence == n.Fence && n.Run.Attempts == h.Run.Attempts, "refenced to %d after %d", n.Fence, h.Fence)
@@ -181,6 +187,16 @@ func checkClaim(check checker, h, n thread.Head, t thread.Transition, r thread.R
 		check(n.Fence == h.Fence, "fence %d without a claim", n.Fence)
 		check(n.Run.Attempts <= h.Run.Attempts, "an attempt was counted outside a claim")
 	}
+	taken := func(h thread.Head) string {
+		for _, e := range h.Extensions {
+			if e.Tag == 4 {
+				return string(e.Value)
+			}
+		}
+		return ""
+	}
+	check(n.Claim.Fence != 0 || taken(n) == "", "what took a claim outlives it")
+	check(n.Claim.Fence != h.Claim.Fence || h.Claim.Fence == 0 || taken(n) == taken(h), "%T changes what took the claim", t.Change)
 	if n.Open() && n.Run.ID == h.Run.ID {
 		check(n.Run.Lost >= h.Run.Lost, "a lost claim was forgotten")
 	}
@@ -210,6 +226,68 @@ func checkEnd(check checker, h, n thread.Head, r thread.Result) {
 	if !r.Opened.IsZero() {
 		d := n.Pending[i]
 		check(d.ID == r.Opened && d.Run == r.Opened, "the run of a steered input is %s, its pointer %s", d.Run, r.Opened)
+	}
+}
+
+// checkDelayed is that a delayed run goes only where it opens, is due then and comes
+// before the queued ones of its priority, or where it is named or the thread is deleted.
+func checkDelayed(check checker, h, n thread.Head, t thread.Transition) {
+	for _, d := range h.Delayed {
+		if slices.ContainsFunc(n.Delayed, func(o thread.Dispatch) bool { return o.ID == d.ID }) {
+			continue
+		}
+		switch c := t.Change.(type) {
+		case thread.Delete:
+		case thread.TakeClaim:
+			check(n.Run.ID == d.Run && d.AvailableAt <= t.Now, "delayed run %s is gone with a claim of %s", d.Run, n.Run.ID)
+		case thread.Cancel:
+			check(c.Run == d.Run, "delayed run %s is gone, and %s was cancelled", d.Run, c.Run)
+		default:
+			check(false, "delayed run %s is gone with %T", d.Run, c)
+		}
+	}
+	opened := slices.IndexFunc(h.Pending, func(d thread.Dispatch) bool { return d.Run == n.Run.ID })
+	if opened < 0 || h.Pending[opened].Steered {
+		return
+	}
+	for _, d := range h.Delayed {
+		_, takes := t.Change.(thread.TakeClaim)
+		check(!takes || d.AvailableAt > t.Now || d.Priority > h.Pending[opened].Priority, "queued run %s opens before delayed run %s", n.Run.ID, d.Run)
+	}
+}
+
+// suspensions are the tickets that a change brings.
+func suspensions(c thread.Change) []thread.Ticket {
+	switch c := c.(type) {
+	case thread.CommitStep:
+		return c.Tickets
+	case thread.Suspend:
+		return c.Tickets
+	}
+	return nil
+}
+
+// checkChildren is that a call that waits for a child run goes on with the end of that, or
+// ends with its run: nothing that people do comes between.
+func checkChildren(check checker, h, n thread.Head, t thread.Transition) {
+	if !n.Open() || n.Run.ID != h.Run.ID || n.Run.Status == thread.Closing {
+		return
+	}
+	for _, old := range h.Tickets {
+		again := func(k thread.Ticket) bool { return k.Call == old.Call && k.ID != old.ID } // it suspends again, as no worker does
+		if old.Kind != thread.TicketChild || old.Decision != 0 || slices.ContainsFunc(suspensions(t.Change), again) {
+			continue
+		}
+		stands := slices.ContainsFunc(n.Tickets, func(k thread.Ticket) bool { return k.ID == old.ID && k.Call == old.Call && k.Decision == 0 })
+		decide, decides := t.Change.(thread.Decide)
+		switch t.Change.(type) {
+		case thread.Input:
+			check(stands, "a person spoke, and call %d waits for its child no more", old.Call)
+		case thread.CommitStep, thread.Suspend, thread.Nack: // it may know the call's result
+			check(stands || n.Run.Base != h.Run.Base || n.Run.Calls[old.Call] != thread.CallCancelling, "call %d was cancelled while its child runs", old.Call)
+		default:
+			check(stands || decides && decide.Child, "%T took the ticket of call %d, which waits for its child", t.Change, old.Call)
+		}
 	}
 }
 
@@ -259,7 +337,12 @@ func checkParts(check checker, h thread.Head) {
 		steered += count(d.Steered)
 		check(d.Steered || len(d.Rest) == 0, "an inbox waits behind dispatch %s", d.ID)
 		check(len(d.Rest) < 8, "an inbox of %d waits behind dispatch %s", len(d.Rest), d.ID)
+		check(d.AvailableAt == 0, "dispatch %s is queued and may not open before %d", d.ID, d.AvailableAt)
 	}
+	for _, d := range h.Delayed {
+		check(d.AvailableAt > 0 && d.Parent == nil && !d.Steered && len(d.Rest) == 0, "%+v is delayed", d)
+	}
+	check(len(h.Delayed) <= 8, "%d dispatches are delayed", len(h.Delayed))
 	check(steered <= 1 && len(h.Pending) <= 8+steered, "%d dispatches are queued, %d of them steered", len(h.Pending), steered)
 	check(len(h.Tickets) <= 8 && len(h.Inbox) <= 8 && len(h.Later) <= 10 && len(h.Recent) <= 16 && len(r.Calls) <= 32, "a table is over its limit")
 	check(h.Notify != nil || len(h.Later) == 0, "a notify waits behind none")
@@ -292,7 +375,12 @@ func checkTickets(check checker, h thread.Head) {
 		check(slices.Contains(h.Run.Calls, thread.CallSuspended), "the run waits for nobody")
 		decided := slices.Contains(h.Run.Calls, thread.CallResuming) || slices.Contains(h.Run.Calls, thread.CallCancelling)
 		check(!decided || h.Run.Batch, "the run waits though it was decided")
-		check(!slices.ContainsFunc(h.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson }), "the run waits though a person spoke")
+		for i, s := range h.Run.Calls {
+			check(s != thread.CallCancelling || open[uint8(i)] == 1, "the run waits though call %d was superseded", i)
+		}
+		spoken := slices.ContainsFunc(h.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson })
+		asks := slices.ContainsFunc(h.Tickets, func(t thread.Ticket) bool { return t.Kind != thread.TicketChild && t.Decision == 0 })
+		check(!spoken || !asks, "the run waits for people though one spoke")
 	}
 }
 
@@ -318,7 +406,7 @@ func checkDue(check checker, h thread.Head, t thread.Transition) {
 			}
 		}
 	default:
-		for _, d := range h.Pending {
+		for _, d := range h.Unopened() {
 			times = append(times, d.AvailableAt)
 		}
 	}
@@ -343,6 +431,7 @@ func scribble(h *thread.Head) {
 		clear(h.Pending[i].Rest)
 		h.Pending[i] = thread.Dispatch{}
 	}
+	clear(h.Delayed)
 	for _, p := range parents {
 		if p != nil {
 			*p = thread.Parent{}

@@ -22,6 +22,6 @@ func (h *Head) leave(now int64) {
 // without, because it was waited for long enough, leaves it: nobody waits again.
 func (h *Head) lacks(something bool) {
 	if i := h.extension(tagLacks); i >= 0 && !something {
-		h.Extensions = without(h.Extensions, i)
+		h.dropExtension(i)
 	}
 }

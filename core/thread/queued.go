@@ -81,6 +81,9 @@ func (r *RunRecord) Base(stretch Stretch) (used *Metered, ok bool) {
 type Ending struct {
 	Version     uint64           `json:"version"` // of the head that began to close the run
 	Termination core.Termination `json:"termination"`
+	// Form is how much of the end is stored. Of an end that no step came to by itself the
+	// record has an ending only where that is not everything.
+	Form Form `json:"form,omitempty"`
 }
 
 // End returns how the open run ends: by the head's reason, or by the ending of

@@ -87,6 +87,28 @@ func storedForms() []form {
 				`"ending":{"version":7,"termination":{"type":"stopped","code":"max_rounds"}},"run_end_skipped":true}`,
 		},
 		{
+			"a run record whose end is stored in a smaller form",
+			func() ([]byte, error) {
+				return records.EncodeRun(&thread.RunRecord{
+					Run:    core.Run{ID: core.ID{1}, ThreadID: "t", AgentID: "demo", Status: core.RunRunning},
+					Ending: &thread.Ending{Version: 7, Termination: core.Termination{Type: core.TerminationNatural}, Form: thread.FormLeast},
+				})
+			},
+			`{"schema":1,"run_id":"` + one + `","thread_id":"t","agent_id":"demo","status":"running","steps":0,"created_at":0,"ending":{"version":7,"termination":{"type":"natural_end"},"form":4}}`,
+		},
+		{
+			"what RunEnd has changed",
+			func() ([]byte, error) {
+				return records.Encode("end", &thread.EndRecord{At: 9, Patch: patch, Revision: 4, Command: &state.Command{Effects: []state.Effect{{Key: "mail"}}}})
+			},
+			`{"schema":1,"at":9,"patch":[{"op":"add","path":"/thread/mood","value":"calm"}],"revision":4,"command":{"effects":[{"key":"mail"}]}}`,
+		},
+		{
+			"that RunEnd has changed nothing",
+			func() ([]byte, error) { return records.Encode("end", &thread.EndRecord{At: 9}) },
+			`{"schema":1,"at":9}`,
+		},
+		{
 			"a summary",
 			func() ([]byte, error) {
 				return records.EncodeSummary(9, &thread.Summary{

@@ -59,12 +59,15 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 	case "decide":
 		return thread.Decide{
 			Run: id(w.word(0)), Call: uint8(w.number(w.word(1))), Ticket: hash(w.value("ticket")),
-			Decision: hash(w.value("id")), Resume: w.has("resume"),
+			Decision: hash(w.value("id")), Resume: w.has("resume"), Child: w.has("child"),
 		}
 	case "cancel":
 		return thread.Cancel{Run: id(w.word(0))}
 	case "interrupt":
-		c := thread.Interrupt{Owner: w.value("owner"), Dedupe: hash(w.value("dedupe"))}
+		c := thread.Interrupt{Owner: w.value("owner"), Dedupe: hash(w.value("dedupe")), Epoch: h.Epoch}
+		if saw := w.value("epoch"); saw != "" {
+			c.Epoch = uint64(w.number(saw))
+		}
 		if d := w.value("enqueue"); d != "" {
 			e := w.enqueue(d, now)
 			c.Enqueue, c.Dedupe = &e, 0
@@ -95,12 +98,12 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 			Consumed: w.consumed(), Summary: summary, Cut: cut, Schema: schema, Lacks: w.has("lacks"),
 		}
 	case "suspend":
-		return thread.Suspend{Fence: fence, Calls: w.calls(), Tickets: w.tickets(now), Schema: schema}
+		return thread.Suspend{Fence: fence, Calls: w.calls(), Tickets: w.tickets(now), Schema: schema, Through: w.through()}
 	case "commit-step":
 		return thread.CommitStep{
 			Fence: fence, From: from, Outcome: w.outcome(), Natural: !w.has("stopped"), Listens: w.has("listens"), Seq: w.seq(),
 			Calls: w.calls(), Tickets: w.tickets(now), Round: w.has("round"), Consumed: w.consumed(),
-			Summary: summary, Cut: cut, Schema: schema, Lease: w.lease(), Keep: w.has("keep"), Lacks: w.has("lacks"),
+			Summary: summary, Cut: cut, Schema: schema, Lease: w.lease(), Keep: w.has("keep"), Lacks: w.has("lacks"), Through: w.through(),
 		}
 	case "commit-close":
 		return thread.CommitClose{Fence: fence, From: from, Seq: w.seq(), Summary: summary, Cut: cut, Schema: schema}
@@ -113,14 +116,29 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 		} else if w.has("lacks") {
 			kind = thread.NackLacks
 		}
-		return thread.Nack{Fence: fence, Kind: kind, AvailableAt: w.at("at", now), Closing: w.has("closing"), Calls: w.calls(), Progress: w.has("progress"), Schema: schema, ModelFailed: uint8(w.number(w.value("failed")))}
+		return thread.Nack{Fence: fence, Kind: kind, AvailableAt: w.at("at", now), Closing: w.has("closing"), Calls: w.calls(), Progress: w.has("progress"), Schema: schema, ModelFailed: uint8(w.number(w.value("failed"))), RunEnd: w.has("run-end"), Through: w.through()}
 	case "refence":
-		return thread.Refence{Fence: fence}
+		return thread.Refence{Fence: fence, Lease: w.lease()}
 	case "extend-lease":
 		return thread.ExtendLease{Fence: fence, Lease: w.lease(), Closing: w.has("closing")}
 	}
 	w.t.Fatalf("unknown change: %s", w.line)
 	return nil
+}
+
+// through is a holder's word of which calls it has let through: their indexes, or none.
+func (w words) through() *uint32 {
+	said := w.value("through")
+	if said == "" {
+		return nil
+	}
+	calls := uint32(0)
+	for call := range strings.SplitSeq(strings.TrimPrefix(said, "none"), ",") {
+		if call != "" {
+			calls |= 1 << w.number(call)
+		}
+	}
+	return &calls
 }
 
 func (w words) enqueue(dispatch string, now int64) thread.Enqueue {

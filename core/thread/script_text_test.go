@@ -89,8 +89,12 @@ func describeHead(h thread.Head) string {
 		write(c.Epoch != 0, ", epoch %d", c.Epoch)
 		b.WriteString("\n")
 	}
-	for _, d := range h.Pending {
-		fmt.Fprintf(&b, "  queued %s of %s", trim(d.ID[:]), trim(d.Run[:]))
+	for i, d := range h.Unopened() {
+		where := "queued"
+		if i >= len(h.Pending) {
+			where = "delayed"
+		}
+		fmt.Fprintf(&b, "  %s %s of %s", where, trim(d.ID[:]), trim(d.Run[:]))
 		write(d.Revision != 0, " revision=%d", d.Revision)
 		write(d.Priority != core.DefaultPriority, " priority=%d", d.Priority)
 		write(d.AvailableAt != 0, " at=%s", clock(d.AvailableAt))
@@ -163,12 +167,27 @@ func describeTables(b *strings.Builder, h thread.Head) {
 	if since := h.WaitsSince(); since != 0 {
 		fmt.Fprintf(b, "  waits for a person since %s\n", clock(since))
 	}
+	if calls := h.Through(); calls.May != 0 {
+		fmt.Fprintf(b, "  calls that may have run:")
+		for i := range h.Run.Calls {
+			switch {
+			case calls.Ran&(1<<i) != 0:
+				fmt.Fprintf(b, " %d", i)
+			case calls.May&(1<<i) != 0:
+				fmt.Fprintf(b, " %d?", i)
+			}
+		}
+		fmt.Fprintln(b)
+	}
 	if since := h.LacksSince(); since != 0 {
 		fmt.Fprintf(b, "  left to another build since %s\n", clock(since))
 	}
+	if at := h.RunEndAt(); at != 0 {
+		fmt.Fprintf(b, "  RunEnd has run, by v%d\n", at)
+	}
 	for _, e := range h.Extensions {
-		if e.Tag == 1 && h.WaitsSince() != 0 || e.Tag == 3 && h.LacksSince() != 0 {
-			continue // that is what these read
+		if e.Tag == 1 && h.WaitsSince() != 0 || e.Tag == 3 && h.LacksSince() != 0 || e.Tag == 4 || e.Tag == 8 && h.Through().May != 0 || e.Tag == 12 && h.RunEndAt() != 0 {
+			continue // that is what these read; and what took the claim, which taken_test.go is about
 		}
 		fmt.Fprintf(b, "  extension %d of %s: %s\n", e.Tag, trim(e.Run[:]), e.Value)
 	}

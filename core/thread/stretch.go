@@ -120,10 +120,5 @@ func (h *Head) putStretch(s Stretch) {
 	}
 	b = binary.AppendUvarint(b, s.Behind)
 	b = binary.AppendUvarint(b, s.Wasted)
-	e := Extension{Run: h.Run.ID, Tag: tagStretch, Value: b}
-	if i := h.extension(tagStretch); i >= 0 {
-		h.Extensions[i] = e
-	} else {
-		h.Extensions = append(h.Extensions, e)
-	}
+	h.setExtension(tagStretch, b)
 }

@@ -21,8 +21,8 @@ type TicketRecord struct {
 	// Hooks is what the call's gates and BeforeToolExecute asked for until then. It
 	// counts with a result that comes without asking them again.
 	Hooks *state.Command `json:"hooks,omitempty"`
-	At    int64          `json:"at,omitempty"`   // the clock that whoever asked was shown; see [Entry.At]
-	Tool  bool           `json:"tool,omitempty"` // the call's tool asked, and no gate
+	// ByTool is set when the call's tool asked, and no gate.
+	ByTool bool `json:"by_tool,omitempty"`
 	// After is the id of the decision that the call had gone on after; empty: it was
 	// not suspended before.
 	After string `json:"after,omitempty"`

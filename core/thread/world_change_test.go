@@ -50,12 +50,12 @@ func (w *world) rare() thread.Change {
 		id, _ := w.unread()
 		return thread.Retract{ID: id}
 	case 4:
-		if n := len(w.head.Pending); n > 0 && w.rand.IntN(2) == 0 {
-			return thread.Cancel{Run: w.head.Pending[w.rand.IntN(n)].Run}
+		if all := w.head.Unopened(); len(all) > 0 && w.rand.IntN(2) == 0 {
+			return thread.Cancel{Run: all[w.rand.IntN(len(all))].Run}
 		}
 		return thread.Cancel{}
 	case 5:
-		c := thread.Interrupt{Owner: longest, Dedupe: w.key()}
+		c := thread.Interrupt{Owner: longest, Dedupe: w.key(), Epoch: w.head.Epoch}
 		if w.rand.IntN(2) == 0 {
 			e := w.enqueue()
 			c.Enqueue = &e
@@ -88,7 +88,7 @@ func (w *world) holders() thread.Change {
 		}
 		return c
 	case 6:
-		c := thread.Nack{Fence: w.fence(), Kind: thread.NackKind(w.rand.IntN(4)), AvailableAt: w.later(), ModelFailed: uint8(w.rand.IntN(3))}
+		c := thread.Nack{Fence: w.fence(), Kind: thread.NackKind(w.rand.IntN(4)), AvailableAt: w.later(), ModelFailed: uint8(w.rand.IntN(3)), RunEnd: w.rand.IntN(3) == 0}
 		if w.rand.IntN(2) == 0 {
 			c.Calls = w.calls(nil)
 		}
@@ -106,11 +106,11 @@ func (w *world) enqueue() thread.Enqueue {
 		Dispatch: w.fresh(), Run: w.fresh(), Priority: uint8(w.rand.IntN(3)), AvailableAt: w.later(),
 		Dedupe: w.key(), Owner: longest, RejectBusy: w.rand.IntN(8) == 0,
 	}
-	if w.rand.IntN(3) == 0 {
+	if e.AvailableAt <= w.now && w.rand.IntN(3) == 0 {
 		e.Parent = &thread.Parent{Thread: longest, Run: core.ID{0xbb}, Call: 31}
 	}
-	if len(w.head.Pending) > 0 && w.rand.IntN(6) == 0 {
-		d := w.head.Pending[0]
+	if all := w.head.Unopened(); len(all) > 0 && w.rand.IntN(6) == 0 {
+		d := all[w.rand.IntN(len(all))]
 		e.Dispatch, e.Run, e.Parent = d.ID, d.Run, nil
 	}
 	return e
@@ -195,7 +195,8 @@ func (w *world) decide() thread.Change {
 	h := &w.head
 	c := thread.Decide{Run: h.Run.ID, Decision: w.key(), Resume: w.rand.IntN(2) == 0}
 	if len(h.Tickets) > 0 {
-		c.Call = h.Tickets[w.rand.IntN(len(h.Tickets))].Call
+		ticket := h.Tickets[w.rand.IntN(len(h.Tickets))]
+		c.Call, c.Child = ticket.Call, ticket.Kind == thread.TicketChild != (w.rand.IntN(4) == 0)
 	}
 	if len(w.decided) > 0 && w.rand.IntN(4) == 0 {
 		c.Decision = w.decided[len(w.decided)-1]
@@ -206,7 +207,7 @@ func (w *world) decide() thread.Change {
 // unread picks input that no step has read, wherever it waits.
 func (w *world) unread() (core.ID, uint32) {
 	all := slices.Clone(w.head.Inbox)
-	for _, d := range w.head.Pending {
+	for _, d := range w.head.Unopened() {
 		all = append(append(all, thread.InboxEntry{ID: d.ID, Revision: d.Revision}), d.Rest...)
 	}
 	if len(all) == 0 {

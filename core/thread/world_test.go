@@ -114,7 +114,7 @@ func (w *world) promise(h thread.Head, c thread.Change) {
 		w.accept(c.Enqueue)
 	case thread.Interrupt:
 		for id := range w.accepted {
-			w.cut[id] = true
+			w.cut[id] = !slices.ContainsFunc(h.Delayed, func(d thread.Dispatch) bool { return d.ID == id })
 		}
 		if c.Enqueue != nil {
 			w.accept(*c.Enqueue)
@@ -162,7 +162,7 @@ func (w *world) audit() {
 	if h.Run.Parent != nil {
 		owed[h.Run.ID] = true
 	}
-	for _, d := range h.Pending {
+	for _, d := range h.Unopened() {
 		in[d.ID] = true
 		for _, e := range d.Rest {
 			in[e.ID] = true
@@ -269,7 +269,7 @@ func spoil(c thread.Change) {
 func (w *world) rest() {
 	h := w.head
 	waits := h.Run.Status == thread.Waiting && slices.ContainsFunc(h.Tickets, func(t thread.Ticket) bool { return t.Decision == 0 })
-	if h.Claim.Fence != 0 || h.Notify != nil || h.Open() && !waits || !h.Open() && len(h.Pending) > 0 {
+	if h.Claim.Fence != 0 || h.Notify != nil || h.Open() && !waits || !h.Open() && len(h.Unopened()) > 0 {
 		w.broken = append(w.broken, "the thread rests unfinished")
 	}
 	for id := range w.accepted {

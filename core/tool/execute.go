@@ -13,6 +13,10 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
+// maxComplaint bounds, in bytes, an error that may quote the arguments; what it names
+// stands first.
+const maxComplaint = 500
+
 // Execute checks and runs a call, and fills in the result's CallID, Name and
 // Status: ok, error, or invalid for arguments that did not pass Check. Whatever
 // fails becomes an error result, whose Err says more for the log, a panic's stack

@@ -3,9 +3,8 @@ package tool
 import (
 	"encoding/json"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/schema"
 )
 
 // CheckDecision checks what a decision brings against what its ticket asks for.
@@ -23,7 +22,7 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 	if size := len(d.Payload) + len(d.Reason); size > limit {
 		return core.Errorf(core.CodeTooLarge, "payload and reason of the decision have %d bytes, at most %d are allowed", size, limit)
 	}
-	schema, payload := t.Suspension.ResponseSchema, d.Payload
+	form, payload := t.Suspension.ResponseSchema, d.Payload
 	replays := t.Mode == core.ResumeReplay || t.Mode == ""
 	if d.Lasts() && !(replays && t.ByPerson()) {
 		return core.Errorf(core.CodeInvalid, "remember is of answers to a request for permission, and the call waits for something else")
@@ -31,7 +30,7 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 	if !t.Resumes(d) || replays && len(payload) == 0 {
 		return nil
 	}
-	if len(schema) == 0 {
+	if len(form) == 0 {
 		if replays && t.ByPerson() {
 			return checkApproval(payload)
 		}
@@ -40,7 +39,7 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 	if len(payload) == 0 {
 		payload = json.RawMessage("null")
 	}
-	return CheckJSON("payload", schema, payload)
+	return CheckJSON("payload", form, payload)
 }
 
 // checkApproval refuses an approval that says neither yes nor no: whoever sends
@@ -61,13 +60,10 @@ func checkApproval(payload json.RawMessage) error {
 // CheckJSON checks a value that no model made, such as the payload of a
 // decision, against a JSON Schema; name is what errors call the value. A value
 // that does not match is an error with code invalid that names the place, a
-// schema that cannot be used one with code internal.
-func CheckJSON(name string, schema, value json.RawMessage) error {
-	s := &jsonschema.Schema{}
-	if err := json.Unmarshal(schema, s); err != nil {
-		return core.Errorf(core.CodeInternal, "schema of %s: %w", name, err)
-	}
-	resolved, err := s.Resolve(nil)
+// schema that cannot be used one with code internal, a check that would take too long
+// [schema.ErrTooComplex].
+func CheckJSON(name string, text, value json.RawMessage) error {
+	form, err := schema.Read(text)
 	if err != nil {
 		return core.Errorf(core.CodeInternal, "schema of %s: %w", name, err)
 	}
@@ -75,12 +71,5 @@ func CheckJSON(name string, schema, value json.RawMessage) error {
 	if err := json.Unmarshal(value, &v); err != nil {
 		return core.Errorf(core.CodeInvalid, "%s is not JSON: %w", name, err)
 	}
-	if resolved.Validate(v) == nil {
-		return nil
-	}
-	text := explainer{s}.find(s, v, name)
-	if text == "" {
-		text = name + " does not match its schema"
-	}
-	return core.Errorf(core.CodeInvalid, "%s", core.Shorten(text, maxComplaint))
+	return form.Check(name, v)
 }

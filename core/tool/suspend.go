@@ -1,15 +1,8 @@
 package tool
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/schema"
 )
 
 // Suspended returns what makes a call wait for a decision. When one resumes it,
@@ -49,27 +42,8 @@ func CheckTicketRequest(s core.TicketRequest) error {
 	if s.ResponseSchema == nil {
 		return nil
 	}
-	if err := checkSchema(s.ResponseSchema); err != nil {
-		return core.Errorf(core.CodeInvalid, "the suspension's response schema: %w", err)
+	if _, err := schema.Read(s.ResponseSchema); err != nil {
+		return core.Errorf(core.CodeOf(err), "the suspension's response schema: %w", err)
 	}
 	return nil
-}
-
-func checkSchema(text json.RawMessage) error {
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		return notSchema(err)
-	}
-	_, err := schema.Resolve(nil)
-	return err
-}
-
-// notSchema is the error of a text that does not decode as a schema. The decoder's own
-// would say the Go type that it decodes into, which is long and tells nobody anything.
-func notSchema(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
-		return fmt.Errorf("not a JSON Schema: %s is of type %s", cmp.Or(field, "it"), wrong.Value)
-	}
-	return fmt.Errorf("not a JSON Schema: %w", err)
 }

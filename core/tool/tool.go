@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/schema"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -51,7 +52,7 @@ type Spec struct {
 	Delivery    Delivery        `json:"delivery,omitempty"`
 	// ReadOnly says that the tool changes nothing outside of its run: that it may run
 	// again is of no consequence. Tests that look for tools which do their work twice
-	// leave it alone; nobody else asks.
+	// skip it, and clients of an exposed tool receive it as a hint.
 	ReadOnly bool `json:"read_only,omitempty"`
 
 	// Timeout ends the call's context; 0: the step's time is the limit. A tool
@@ -164,17 +165,15 @@ func (s Spec) Check() error {
 	if s.Parameters == nil {
 		return nil
 	}
-	var schema struct {
-		Type string `json:"type"`
-	}
 	if text := string(s.Parameters); text == "true" || text == "false" { // the schemas of any and of nothing
 		return fmt.Errorf(`parameters of tool %q: the schema is %s, want one whose type is "object"`, s.Name, text)
 	}
-	if err := json.Unmarshal(s.Parameters, &schema); err != nil {
-		return fmt.Errorf("parameters of tool %q: %w", s.Name, notSchema(err))
+	kind, err := schema.Type(s.Parameters)
+	if err != nil {
+		return fmt.Errorf("parameters of tool %q: %w", s.Name, err)
 	}
-	if schema.Type != "object" {
-		return fmt.Errorf(`parameters of tool %q: the schema's type is %q, want "object"`, s.Name, schema.Type)
+	if kind != "object" {
+		return fmt.Errorf(`parameters of tool %q: the schema's type is %q, want "object"`, s.Name, kind)
 	}
 	return nil
 }

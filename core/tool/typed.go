@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/schema"
 )
 
 // Typed makes a tool of a function. With no Parameters in the spec their schema
@@ -38,34 +36,27 @@ func newTyped[Args any](spec Spec, run func(ctx context.Context, call Call, args
 	if run == nil {
 		return t, fmt.Errorf("tool %q has no function", spec.Name)
 	}
-	var schema *jsonschema.Schema
-	var plain bool
+	var form *schema.Schema
 	var err error
 	t.inferred = spec.Parameters == nil
 	if t.inferred {
-		if schema, spec.Parameters, plain, err = infer[Args](); err != nil {
+		if form, spec.Parameters, err = infer[Args](); err != nil {
 			return t, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
 		}
-	} else if schema, plain, err = readSchema(spec.Parameters); err != nil {
+	} else if form, err = schema.Read(spec.Parameters); err != nil {
 		return t, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
 	}
 	if err := spec.Check(); err != nil {
 		return t, err
 	}
-	resolve := sync.OnceValues(func() (*jsonschema.Resolved, error) { return schema.Resolve(nil) })
-	if !plain {
-		if _, err := resolve(); err != nil {
-			return t, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
-		}
-	}
-	t.spec, t.schema = spec, resolve
+	t.spec, t.schema = spec, form
 	return t, nil
 }
 
 type typed[Args any] struct {
 	spec     Spec
-	schema   func() (*jsonschema.Resolved, error) // no error, of a tool that was made
-	inferred bool                                 // the schema is that of Args: it allows no field that Args has not
+	schema   *schema.Schema
+	inferred bool // the schema is that of Args: it allows no field that Args has not
 	run      func(ctx context.Context, call Call, args Args) (Result, error)
 }
 
@@ -90,12 +81,8 @@ func (t *typed[Args]) args(arguments json.RawMessage) (args Args, err error) {
 	if err := json.Unmarshal(orEmpty(arguments), &value); err != nil {
 		return args, core.Errorf(core.CodeInvalid, "not JSON: %w", err)
 	}
-	schema, err := t.schema()
-	if err != nil {
-		return args, errUnsound(err)
-	}
-	if err := schema.Validate(value); err != nil {
-		return args, core.Errorf(core.CodeInvalid, "%s", explain(schema.Schema(), value))
+	if err := t.schema.Check("", value); err != nil {
+		return args, err
 	}
 	// One JSON value, then, and fit for the schema: what is left is what Args cannot
 	// hold, and fields that only the schema knows.
@@ -154,9 +141,16 @@ func (p *prepared[Args]) Run(ctx context.Context, call Call) (Result, error) {
 // model reads it: it names the argument, and no struct of ours.
 func undecodable(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return core.Errorf(core.CodeInvalid, "%s: got %s, want %s", place(wrong.Field), wrong.Value, wrong.Type.Kind())
+		return core.Errorf(core.CodeInvalid, "%s: got %s, want %s", argument(wrong.Field), wrong.Value, wrong.Type.Kind())
 	}
 	return core.Errorf(core.CodeInvalid, "%w", err)
+}
+
+func argument(name string) string {
+	if name == "" {
+		return "the arguments"
+	}
+	return fmt.Sprintf("property %q", name)
 }
 
 // orEmpty reads absent arguments as an object without properties: models leave
@@ -168,44 +162,20 @@ func orEmpty(arguments json.RawMessage) json.RawMessage {
 	return arguments
 }
 
-// maxComplaint bounds, in bytes, an error that may quote the arguments; what it names
-// stands first.
-const maxComplaint = 500
-
-// infer returns the schema of Args, its JSON form for the model, and whether it is
-// plain. Of a pointer it is that of what it points to: arguments are an object, and
-// never null.
-func infer[Args any]() (schema *jsonschema.Schema, text json.RawMessage, plain bool, err error) {
+// infer returns the schema of Args and its JSON form for the model. Of a pointer it is
+// that of what it points to: arguments are an object, and never null.
+func infer[Args any]() (*schema.Schema, json.RawMessage, error) {
 	of := reflect.TypeFor[Args]()
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
-	schema, err = jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not an array of bytes
-	}})
+	inferred, err := schema.Infer(of)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, nil, err
 	}
-	if schema.Type == "object" && len(schema.Properties) == 0 && of.Kind() == reflect.Struct {
-		return schema, json.RawMessage(NoParameters), true, nil
+	if inferred.Type == "object" && len(inferred.Properties) == 0 && of.Kind() == reflect.Struct {
+		form, _, err := schema.Of(inferred)
+		return form, json.RawMessage(NoParameters), err
 	}
-	dropNullArrays(schema)
-	text, plain, err = writeSchema(schema)
-	return schema, text, plain, err
-}
-
-// dropNullArrays takes back the null that inference allows for a nil slice:
-// arguments come from a model, and several providers refuse a list of types.
-func dropNullArrays(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if len(s.Types) == 2 && s.Types[0] == "null" && s.Types[1] == "array" {
-		s.Type, s.Types = "array", nil
-	}
-	for _, property := range s.Properties {
-		dropNullArrays(property)
-	}
-	dropNullArrays(s.Items)
-	dropNullArrays(s.AdditionalProperties)
+	return schema.Of(inferred)
 }

@@ -31,6 +31,7 @@ func TestMoreCrashes(t *testing.T) {
 	simtest.Run(t, parts,
 		simtest.Scenario{Name: "text", Person: []simtest.Act{simtest.Say("hello"), simtest.Say("slow: 3")}},
 		simtest.Scenario{Name: "tools", Person: []simtest.Act{simtest.Say("parallel: a, b"), simtest.Say(`call: nothing {"x":1}`)}},
+		simtest.Scenario{Name: "state", Person: []simtest.Act{simtest.Say(`state: {"a":1}`), simtest.Say(`state: {"b":[2]}`)}},
 		simtest.Scenario{Name: "failure", Person: []simtest.Act{simtest.Say("fail")}},
 		simtest.Scenario{Name: "denied", Person: []simtest.Act{simtest.Say("approve: drop it"), simtest.Deny("no")}},
 		simtest.Scenario{Name: "taken back", Person: []simtest.Act{simtest.Say("approve: drop it"), simtest.Say("hello")}},

@@ -8,9 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Danger returns the tool danger, which stands for what nobody may do without
-// being asked: the demo's rules say so. It counts how often it ran with each text in this
-// process, so that a second execution shows; outside of it nothing happens.
+// Danger returns the tool danger, which waits for approval: the demo's rules say so. It
+// counts how often it ran with each text in this process, so that a second execution
+// shows; outside of the process nothing happens. A call that runs again after a crash is
+// recognised by its key and not counted again.
 func Danger() (tool.Tool, error) {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to do"`
@@ -20,13 +21,18 @@ func Danger() (tool.Tool, error) {
 		Executions int    `json:"executions"`
 	}
 	var mu sync.Mutex
-	executions := map[string]int{}
-	return tool.Typed(tool.Spec{Name: "danger", Description: "Does something that a person must approve first.", ReadOnly: true},
-		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
+	executions, done := map[string]int{}, map[string]reply{} // by text, and by the key of the call
+	return tool.Typed(tool.Spec{Name: "danger", Description: "Does something that a person must approve first."},
+		func(_ context.Context, call tool.Call, a arguments) (tool.Result, error) {
 			mu.Lock()
 			defer mu.Unlock()
+			before, again := done[call.Key()]
+			if again {
+				return tool.JSON(before)
+			}
 			executions[a.Text]++
-			return tool.JSON(reply{a.Text, executions[a.Text]})
+			done[call.Key()] = reply{a.Text, executions[a.Text]}
+			return tool.JSON(done[call.Key()])
 		})
 }
 

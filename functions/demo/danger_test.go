@@ -18,12 +18,16 @@ func TestDangerCountsItsExecutionsByText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range []struct{ arguments, want string }{
-		{`{"text":"ship it"}`, `{"text":"ship it","executions":1}`},
-		{`{"text":"ship it"}`, `{"text":"ship it","executions":2}`},
-		{`{"text":"drop it"}`, `{"text":"drop it","executions":1}`},
+	if spec := danger.Spec(); spec.ReadOnly {
+		t.Error("danger calls itself read-only")
+	}
+	for _, call := range []struct{ key, arguments, want string }{
+		{"run/2/0", `{"text":"ship it"}`, `{"text":"ship it","executions":1}`},
+		{"run/4/0", `{"text":"ship it"}`, `{"text":"ship it","executions":2}`},
+		{"run/2/0", `{"text":"ship it"}`, `{"text":"ship it","executions":1}`}, // again, after a crash
+		{"run/6/0", `{"text":"drop it"}`, `{"text":"drop it","executions":1}`},
 	} {
-		got, err := tool.Execute(t.Context(), danger, tool.Call{ID: "c", Name: "danger", Arguments: []byte(call.arguments)})
+		got, err := tool.Execute(t.Context(), danger, tool.Call{ID: "c", Name: "danger", Idempotency: call.key, Arguments: []byte(call.arguments)})
 		if err != nil || string(got.Data) != call.want {
 			t.Errorf("%s: %s, %v; want %s", call.arguments, got.Data, err, call.want)
 		}
@@ -54,7 +58,7 @@ func TestDangerWaitsForAPersonAndNothingElseDoes(t *testing.T) {
 		}
 		return v
 	}
-	for _, name := range []string{"echo", "ask_user"} {
+	for _, name := range []string{"echo", "ask_user", "set_state"} {
 		if got := verdict(name, nil); got.Kind != plugin.VerdictAllow {
 			t.Errorf("%s: verdict %d, want allow", name, got.Kind)
 		}

@@ -24,7 +24,7 @@ const Model = "default"
 // other tool runs.
 const permissions = `{"default_behavior": "allow", "rules": [{"tool": "danger", "behavior": "ask"}]}`
 
-// Parts returns the demo agent, its tools echo, danger and ask_user, and the
+// Parts returns the demo agent, its tools echo, danger, ask_user and set_state, and the
 // plugin that lets danger wait for a person. Requests that name no agent are the
 // demo's.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
@@ -40,18 +40,25 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	if err != nil {
 		return agent.Parts{}, fmt.Errorf("tool ask_user: %w", err)
 	}
+	set, err := SetState()
+	if err != nil {
+		return agent.Parts{}, fmt.Errorf("tool set_state: %w", err)
+	}
 	return agent.Parts{
 		Models:  models,
-		Tools:   []tool.Tool{echo, danger, ask},
+		Tools:   []tool.Tool{echo, danger, ask, set},
 		Plugins: []plugin.Plugin{permission.Plugin{}},
 		Specs: []agent.Spec{{
 			ID:          ID,
-			Description: "Shows what the runtime does: echo: X, parallel: A, B, think: X, slow: N, approve: X, ask: X, call: TOOL {...}, fail.",
+			Description: "Shows what the runtime does: echo: X, parallel: A, B, think: X, slow: N, approve: X, ask: X, state: {...}, call: TOOL {...}, fail, help.",
 			SystemPrompt: "You are a friendly demo assistant. Use the tool echo when you are asked to echo something, " +
-				"danger when you are asked to do something risky, and ask_user when you need to know something from the user.",
-			Model:    Model,
-			Plugins:  []string{permission.ID},
-			Sections: map[string]json.RawMessage{permission.Section.Name: []byte(permissions)},
+				"danger when you are asked to do something risky, ask_user when you need to know something from the user, " +
+				"and set_state to change the state that you share with the user's application.",
+			Model:   Model,
+			Plugins: []string{permission.ID},
+			// MCP clients can call it without a model.
+			ExposedTools: []string{"echo"},
+			Sections:     map[string]json.RawMessage{permission.Section.Name: []byte(permissions)},
 		}},
 		Default: ID,
 	}, nil

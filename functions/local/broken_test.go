@@ -26,7 +26,7 @@ func TestABrokenDeploymentEndsTheStart(t *testing.T) {
 		{"a plugin that is not there", func(p *agent.Parts) { p.Specs[0].Plugins = []string{"permision"} },
 			`build runtime: resolving agent "demo": plugin "permision" not found, known are: permission`},
 		{"a tool that is not there", func(p *agent.Parts) { p.Specs[0].ExcludedTools = []string{"dagner"} },
-			`build runtime: resolving agent "demo": tool "dagner" not found, known are: ask_user, danger, echo, read_result`},
+			`build runtime: resolving agent "demo": tool "dagner" not found, known are: ask_user, danger, echo, read_result, set_state`},
 		{"a plugin without a handler", func(p *agent.Parts) { p.Plugins, p.Specs[0].Plugins = []plugin.Plugin{idle{}}, []string{"idle"} },
 			`build runtime: resolving agent "demo": registering plugin "idle": effect "mail" has no key or no handler`},
 	}

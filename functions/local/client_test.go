@@ -107,7 +107,23 @@ func decided(client string) map[string]string {
 	unanswered := `{"type":"tool-ask_user","state":"output-error","input":{"question":"unanswered?"},"errorText":"cancelled: nobody is there"}`
 	again := `[{"type":"step-start"},{"type":"tool-danger","state":"output-available","input":{"text":"remembered ` + client + `"},"output":{"text":"remembered ` + client + `","executions":2}},` +
 		`{"type":"step-start"},{"type":"text","state":"done","text":"Done: remembered ` + client + `"}]`
+	// What the client settled stays its own, and the new message has a response behind it.
+	settled := func(title, part, kept string) string {
+		messages := func(part string) string {
+			return `[{"role":"user","parts":[{"type":"text","text":"ask: ` + title + `?"}]},{"role":"assistant","parts":[{"type":"step-start"},` + part + `]},` +
+				`{"role":"user","parts":[{"type":"text","text":"echo: ` + title + ` ` + client + `"}]},` +
+				`{"role":"assistant","parts":[{"type":"step-start"},{"type":"tool-echo","state":"output-available","input":{"text":"` + title + ` ` + client + `"},"output":{"text":"` + title + ` ` + client + `"}},` +
+				`{"type":"step-start"},{"type":"text","state":"done","text":"Echo: ` + title + ` ` + client + `"}]}]`
+		}
+		return `{"sameMessage":false,"sameIds":true,"chat":` + messages(part) + `,"stored":` + messages(kept) + `}`
+	}
+	output := `{"type":"tool-ask_user","state":"output-available","input":{"question":"settled?"},"output":{"name":"Ann"}}`
+	left := func(text string) string {
+		return `{"type":"tool-ask_user","state":"output-error","input":{"question":"givenUp?"},"errorText":"` + text + `"}`
+	}
 	return map[string]string{
+		"settled":    settled("settled", output, output),
+		"givenUp":    settled("givenUp", left("left"), left("cancelled: left")),
 		"remembered": `{"finishReason":"stop","count":4,"parts":` + again + `,"stored":` + again + `}`,
 		"superseded": ran(4, "instead"),
 		"approved":   ran(2, "approved"),

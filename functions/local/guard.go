@@ -1,7 +1,6 @@
 package local
 
 import (
-	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -23,8 +22,8 @@ import (
 //   - A page of another site can send requests whose responses it may not read. What
 //     changes something must therefore come from the host's own pages, from
 //     configured origins, or from a program, which says nothing of a site.
-//   - A browser that says nothing of a site either is old; it still asks first
-//     (a preflight) before a foreign page may send JSON, so nothing else passes.
+//   - A browser that sends neither header is old. All that one of its pages can send here
+//     without a preflight is a form, which is refused on every endpoint ([protocol.Form]).
 type guard struct {
 	hosts   []string // in lower case, IPv6 addresses in brackets
 	origins []string
@@ -60,11 +59,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			})
 			return
 		}
-		if !isJSON(r.Header.Values("Content-Type")) {
-			protocol.JSON(w, http.StatusUnsupportedMediaType, protocol.Problem{
-				Error: "content type of a request that changes something must be application/json, also without a body",
-				Code:  core.CodeUnsupported,
-			})
+		if protocol.Form(r) {
+			protocol.JSON(w, http.StatusUnsupportedMediaType, protocol.Public(protocol.ErrForm))
 			return
 		}
 	}
@@ -95,18 +91,6 @@ func (g *guard) own(r *http.Request) bool {
 		return false
 	}
 	return origin[0] == "http://"+r.Host || origin[0] == "https://"+r.Host || slices.Contains(g.origins, origin[0])
-}
-
-// isJSON accepts no list of types: browsers and programs read those differently.
-func isJSON(types []string) bool {
-	if len(types) != 1 {
-		return false
-	}
-	if types[0] == "application/json" { // what nearly everybody sends costs nothing
-		return true
-	}
-	kind, _, err := mime.ParseMediaType(types[0])
-	return err == nil && (kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))
 }
 
 // hostOf returns the name or address of host:port or host in lower case, without

@@ -133,7 +133,7 @@ func TestForeignPagesCannotWrite(t *testing.T) {
 	const (
 		in      = "200 in"
 		foreign = `403 {"error":"the request comes from a page of another site; REVEILLE_ORIGINS names those that may send","code":"forbidden"}`
-		media   = `415 {"error":"content type of a request that changes something must be application/json, also without a body","code":"unsupported"}`
+		media   = `415 {"error":"content type of a POST must be application/json, or absent without a body: a form could come from a page of another site","code":"unsupported"}`
 		json    = "Content-Type: application/json\n"
 	)
 	address := listen(t, guarded(t, "REVEILLE_ORIGINS=http://localhost:5173,https://app.example"))
@@ -165,8 +165,12 @@ func TestForeignPagesCannotWrite(t *testing.T) {
 		{"a form of another site", "POST", "Content-Type: application/x-www-form-urlencoded\nSec-Fetch-Site: cross-site\nOrigin: https://evil.example\n", foreign},
 		{"a form, from an old browser without headers", "POST", "Content-Type: text/plain\n", media},
 		{"a form with files", "POST", "Content-Type: multipart/form-data; boundary=x\n", media},
-		{"no content type", "POST", "", media},
-		{"a program that deletes without content type", "DELETE", "", media},
+		{"a program that posts nothing", "POST", "", in},
+		{"a program that deletes without content type", "DELETE", "", in},
+		{"a program that deletes with any content type", "DELETE", "Content-Type: text/plain\n", in},
+		{"a script of another site that posts nothing", "POST", "Sec-Fetch-Site: cross-site\nOrigin: https://evil.example\n", foreign},
+		{"a script of another site that posts nothing, in an old browser", "POST", "Origin: https://evil.example\n", foreign},
+		{"a script of another site that deletes", "DELETE", "Sec-Fetch-Site: cross-site\nOrigin: https://evil.example\n", foreign},
 		{"two content types", "POST", json + "Content-Type: text/plain\n", media},
 		{"a page that hides its type in a list", "POST", "Content-Type: text/plain, application/json\n", media},
 		{"another site that reads", "GET", "Sec-Fetch-Site: cross-site\nOrigin: https://evil.example\n", in},
@@ -204,9 +208,16 @@ func TestAnEmptyPostOfAnotherSiteCancelsNothing(t *testing.T) {
 	_, run, _ := strings.Cut(body, `"run_id":"`)
 	run, _, _ = strings.Cut(run, `"`)
 	get(t, url+"/v1/runs/"+run+"/events/stream") // until it waits
-	got := exchange(t, address, "POST /v1/runs/"+run+"/cancel HTTP/1.1\nHost: "+address+"\nContent-Length: 0\nConnection: close\n\n")
-	if !strings.HasPrefix(got, "415 ") {
-		t.Errorf("an empty POST without content type: %s, want 415", got)
+	for _, test := range []struct{ name, header, want string }{
+		{"a form of an old browser", "Content-Type: application/x-www-form-urlencoded\n", "415 "},
+		{"a form", "Content-Type: application/x-www-form-urlencoded\nOrigin: https://evil.example\nSec-Fetch-Site: cross-site\n", "403 "},
+		{"a script without a body", "Origin: https://evil.example\nSec-Fetch-Site: cross-site\n", "403 "},
+		{"a script of an old browser", "Origin: https://evil.example\n", "403 "},
+	} {
+		got := exchange(t, address, "POST /v1/runs/"+run+"/cancel HTTP/1.1\nHost: "+address+"\n"+test.header+"Content-Length: 0\nConnection: close\n\n")
+		if !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
 	}
 	if _, body := get(t, url+"/v1/runs/"+run); !strings.Contains(body, `"status":"waiting"`) {
 		t.Errorf("the run is %s, want it to wait still", body)

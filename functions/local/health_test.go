@@ -136,3 +136,48 @@ func TestHealthWritesNothing(t *testing.T) {
 		t.Errorf("ten requests took the store from %+v to %+v", before, after)
 	}
 }
+
+// A host was killed and the disk is full since: it starts, says what was said, tells of
+// its state, and refuses what is new with the reason.
+func TestAHostStartsAndReadsWithAFullDisk(t *testing.T) {
+	folder := t.TempDir()
+	data, left := filepath.Join(folder, "data.db"), filepath.Join(folder, "left.db")
+	url, h := quietHost(t, data)
+	post(t, url+"/v1/ai-sdk/chat", chat)
+	for seq := range uint64(8) { // so much that a commit does not fit where the journal is
+		record := store.Record{Name: store.LogName(seq + 1), Payload: make([]byte, 64<<10)}
+		if err := h.file.Put(t.Context(), core.ThreadKey{Tenant: localTenant, Thread: "other"}, record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := os.ReadFile(data) // as a kill leaves it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(left, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.rest()
+
+	lift := limitFiles(t, 1200<<10)
+	url, full := quietHost(t, left)
+	if full.file.Failing() == nil {
+		t.Fatal("the disk is not full")
+	}
+	if got := said(t, url, "t1"); len(got) != 4 {
+		t.Errorf("the thread says %q, want 4 messages", got)
+	}
+	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)
+	status, body := post(t, url+"/v1/threads/t2/messages", `{"messages":[{"role":"user","content":"`+strings.Repeat("x", 900<<10)+`"}]}`)
+	if want := `{"error":"the disk takes no writes, it may be full; what is stored can be read","code":"unavailable"}`; status != http.StatusServiceUnavailable || strings.TrimSpace(body) != want {
+		t.Errorf("a write: %d %s, want 503 %s", status, body, want)
+	}
+
+	lift()
+	if err := full.repair(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if status, body := post(t, url+"/v1/threads/t2/messages", `{"messages":[{"role":"user","content":"hello"}]}`); status != http.StatusAccepted {
+		t.Errorf("with room again: %d %s", status, body)
+	}
+}

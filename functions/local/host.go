@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/metrics"
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
@@ -38,6 +39,7 @@ type host struct {
 	runtime  *runtime.Runtime
 	handler  http.Handler // nil: the host has no address
 	open     atomic.Int64 // requests under way, streams among them
+	linger   time.Duration
 	queue    *queue
 	metrics  *metrics.Metrics
 	stop     context.CancelFunc
@@ -53,7 +55,7 @@ type host struct {
 // newHost opens the store, takes back the claims of the process before, wakes
 // what is due and starts the queue's workers.
 func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Logger, d wiring.Deployment) (*host, error) {
-	h := &host{queue: newQueue(e, log), broken: make(chan error, 1), log: log}
+	h := &host{queue: newQueue(e, log), linger: lingerTime, broken: make(chan error, 1), log: log}
 	backend, claimed, err := h.openStore(ctx, s)
 	if err != nil {
 		return nil, err
@@ -63,15 +65,18 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		return nil, err
 	}
 	if h.handler != nil {
-		h.handler = newGuard(s, h.metrics.Count(h.showMetrics(h.watchFile(h.count(h.handler)))))
+		h.handler = newGuard(s, h.metrics.Count(h.showMetrics(h.watchFile(h.admit(s.Requests, h.handler)))))
 	}
 	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
 		h.shutDown()
 		return nil, err
 	}
 	if err := h.repair(ctx); err != nil {
-		h.shutDown()
-		return nil, err
+		if !h.readable() {
+			h.shutDown()
+			return nil, err
+		}
+		log.Error("the disk takes no writes, it may be full: the host only reads until there is room", "error", err)
 	}
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	step := awslambda.StepHandler(awslambda.StepOptions{Worker: h.runtime, Env: e, Logger: log})
@@ -108,29 +113,8 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	if err != nil {
 		return err
 	}
-	hook, err := announcing.Webhook(s, e, true)
+	config, err := h.configure(e, s, backend, parts)
 	if err != nil {
-		return err
-	}
-	if s.EventBus != "" {
-		return fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
-	}
-	metering, err := wiring.Metering(s)
-	if err != nil {
-		return err
-	}
-	if s.Metrics {
-		return fmt.Errorf("environment variable REVEILLE_METRICS has no meaning on the local host, which shows its metrics at /metrics")
-	}
-	h.metrics = h.newMetrics(backend, tenant(s))
-	config := runtime.Config{
-		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: log,
-		LeaveFor: -1, // it holds the file: no other build has what this one lacks
-		Worker:   "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
-		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
-		Metering: metering,
-	}
-	if err := wiring.Limit(&config, s); err != nil {
 		return err
 	}
 	if h.runtime, err = runtime.Build(config); err != nil {
@@ -139,7 +123,7 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	h.kinds = kinds(parts)
 	if d.Web != nil {
 		h.handler = inject.Handler(e, httpapi.CORS(s.Origins, d.Web(wiring.WebOptions{
-			Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.Page != settings.PageOff, Logger: log,
+			Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.Page != settings.PageOff, MaxRequests: s.Requests, Logger: log,
 		})))
 	}
 	if err := h.openTriggers(e, s, log); err != nil {
@@ -149,13 +133,33 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	return nil
 }
 
-// count counts the requests that are open.
-func (h *host) count(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.open.Add(1)
-		defer h.open.Add(-1)
-		next.ServeHTTP(w, r)
-	})
+// configure is what the host gives its runtime. Its test holds each promise of the
+// documents that is a line here.
+func (h *host) configure(e *env.Env, s settings.Settings, backend store.Backend, parts agent.Parts) (runtime.Config, error) {
+	hook, err := announcing.Webhook(s, e, true)
+	if err != nil {
+		return runtime.Config{}, err
+	}
+	if s.EventBus != "" {
+		return runtime.Config{}, fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
+	}
+	metering, err := wiring.Metering(s)
+	if err != nil {
+		return runtime.Config{}, err
+	}
+	if s.Metrics {
+		return runtime.Config{}, fmt.Errorf("environment variable REVEILLE_METRICS has no meaning on the local host, which shows its metrics at /metrics")
+	}
+	h.metrics = h.newMetrics(backend, tenant(s))
+	config := runtime.Config{
+		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: h.log,
+		LeaveFor: -1, // it holds the file: no other build has what this one lacks
+		Worker:   "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
+		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
+		Metering: metering,
+	}
+	err = wiring.Limit(&config, s)
+	return config, err
 }
 
 // purgeLimit bounds how many expired records one sweep erases.
@@ -182,6 +186,11 @@ func (h *host) repair(ctx context.Context) error {
 	err = errors.Join(err, h.sumUsage(ctx))
 	_, purgeErr := h.file.Purge(ctx, purgeLimit)
 	return errors.Join(probeErr, err, purgeErr)
+}
+
+// readable reports whether all that ails the file is that the disk takes no writes.
+func (h *host) readable() bool {
+	return h.file != nil && h.file.Check() == nil && h.file.Failing() != nil
 }
 
 func (h *host) sumUsage(ctx context.Context) error {

@@ -83,7 +83,7 @@ func (l *process) undecided(t *testing.T, run string) (call string, ok bool) {
 	if i < 0 {
 		return "", true
 	}
-	return got.Tickets[i].Call.ID, true
+	return got.Tickets[i].CallID, true
 }
 
 // approve sends the decision on a call; the same each time.

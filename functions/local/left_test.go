@@ -29,6 +29,7 @@ func TestAStoppingHostGivesRunsBackWhoseClientsHaveLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.linger = 0
 	left := make(chan struct{})
 	handler := h.handler
 	h.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -130,7 +130,7 @@ const (
 func serve(ctx context.Context, listener net.Listener, h *host, grace time.Duration) error {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	server := newServer(runtime.ForHost(requests), h.handler, h.log)
+	server := newServer(runtime.ForHost(requests), h.handler, h.linger, h.log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {

@@ -91,13 +91,13 @@ func (v *visitor) decides(t *testing.T, decision string) string {
 	_, body := get(t, v.url+"/v1/runs/"+v.run)
 	var run struct {
 		Tickets []struct {
-			Suspension struct{ ID string }
+			Suspension string `json:"suspension_id"`
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &run); err != nil || len(run.Tickets) != 1 {
 		t.Fatalf("%v in %s, want a run with one ticket", err, body)
 	}
-	body = strings.Replace(decision, "{", fmt.Sprintf(`{"suspension_id":%q,`, run.Tickets[0].Suspension.ID), 1)
+	body = strings.Replace(decision, "{", fmt.Sprintf(`{"suspension_id":%q,`, run.Tickets[0].Suspension), 1)
 	if status, response := post(t, v.url+"/v1/runs/"+v.run+"/decision", body); status != 202 {
 		t.Fatalf("status %d: %s", status, response)
 	}
@@ -116,7 +116,7 @@ func (v *visitor) shown(events string) string {
 			Status      string
 			Termination struct{ Type, Detail string }
 			Ticket      *struct {
-				Suspension struct{ Parameters json.RawMessage }
+				Parameters json.RawMessage
 				Decision   any
 			}
 		}
@@ -125,7 +125,7 @@ func (v *visitor) shown(events string) string {
 		}
 		switch {
 		case e.Ticket != nil && e.Ticket.Decision == nil:
-			all = append(all, "asks "+string(e.Ticket.Suspension.Parameters))
+			all = append(all, "asks "+string(e.Ticket.Parameters))
 		case e.Type == "tool_call_done":
 			all = append(all, strings.TrimSpace(e.Status+" "+string(e.Result)))
 		case e.Type == "run_finish":

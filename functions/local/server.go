@@ -11,15 +11,18 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"github.com/reveille-run/reveille/adapters/protocol"
 )
 
 // What a connection may take. A client on this machine needs little of it; one that
-// stopped in the middle must not hold its connection for ever. Streams have no
-// limit here: the writer of their frames bounds each frame.
+// stopped in the middle must not hold its connection for ever. Responses are bounded by
+// protocol.Bound, streams by the writer of their frames.
 const (
 	headerTime = 10 * time.Second // for a request's line and headers
 	bodyTime   = 30 * time.Second // for its body
 	idleTime   = 2 * time.Minute  // between two requests
+	lingerTime = 10 * time.Second // for the response to a client that has closed its side, see outlast
 	maxHeader  = 64 << 10         // bytes of a request's line and headers; net/http adds 4 KB
 )
 
@@ -50,10 +53,11 @@ func reachable(addr string, bound net.Addr) string {
 	return net.JoinHostPort(name, port)
 }
 
-// newServer returns the server of a handler. Requests have the context base.
-func newServer(base context.Context, handler http.Handler, log *slog.Logger) *http.Server {
+// newServer returns the server of a handler. Requests have the context base, and go on for
+// linger when their clients have closed their side.
+func newServer(base context.Context, handler http.Handler, linger time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: boundBodies(handler, bodyTime), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: protocol.Bound(outlast(base, boundBodies(handler, bodyTime), linger)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
@@ -86,4 +90,30 @@ func (b *boundBody) Read(p []byte) (int, error) {
 		_ = http.NewResponseController(b.response).SetReadDeadline(time.Time{})
 	}
 	return n, err
+}
+
+// outlast lets requests go on for a while when their client has closed its side of the
+// connection: it may have said all that it has to say and wait for the response, which
+// net/http cannot tell from one that has gone. Who has gone is noticed when that time is
+// over, or when what is written cannot be delivered. A host that stops, whose context is
+// base, ends them at once.
+func outlast(base context.Context, next http.Handler, linger time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := r.Context()
+		ctx, end := context.WithCancelCause(context.WithoutCancel(asked))
+		defer end(nil)
+		stop := context.AfterFunc(asked, func() {
+			timer := time.NewTimer(linger)
+			defer timer.Stop()
+			select {
+			case <-ctx.Done(): // the response is there
+			case <-base.Done():
+				end(context.Cause(base))
+			case <-timer.C:
+				end(context.Cause(asked))
+			}
+		})
+		defer stop()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
 }

@@ -49,19 +49,19 @@ func TestAClientThatLeavesIsNoErrorOfTheHost(t *testing.T) {
 	address := strings.TrimPrefix(running.url, "http://")
 	const body = `{"messages":[{"role":"user","content":"hello"}]}`
 	head := "Host: localhost\nContent-Type: application/json\n"
-	for n := range 20 { // which of the client's end and the store is first is chance
+	for n := range 100 { // which of the client's end and the store is first is chance
 		path := fmt.Sprintf("/v1/threads/t%d", n)
 		line := leave(t, address, fmt.Sprintf("POST %s/messages HTTP/1.1\n%sContent-Length: %d\n\n%s", path, head, len(body), body))
-		if line != "HTTP/1.1 202 Accepted" && line != "HTTP/1.1 503 Service Unavailable" {
-			t.Errorf("a whole request, half closed: %q, want 202 or 503", line)
+		if line != "HTTP/1.1 202 Accepted" {
+			t.Errorf("a whole request, half closed: %q, want 202", line)
 		}
 		line = leave(t, address, fmt.Sprintf("POST %s/messages HTTP/1.1\n%sContent-Length: 100\n\n%s", path, head, body))
 		if line != "HTTP/1.1 400 Bad Request" {
 			t.Errorf("half a request: %q, want 400", line)
 		}
 		line = leave(t, address, fmt.Sprintf("GET %s/messages HTTP/1.1\n%s\n", path, head))
-		if strings.Contains(line, " 500 ") {
-			t.Errorf("a read, half closed: %q", line)
+		if line != "HTTP/1.1 200 OK" {
+			t.Errorf("a read, half closed: %q, want 200", line)
 		}
 	}
 	running.stop()
@@ -103,7 +103,7 @@ func TestTheBodysDeadlineEndsNoStream(t *testing.T) {
 }
 
 func TestTheServerBoundsItsConnections(t *testing.T) {
-	server := newServer(t.Context(), http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	server := newServer(t.Context(), http.NotFoundHandler(), lingerTime, slog.New(slog.DiscardHandler))
 	if server.ReadHeaderTimeout != 10*time.Second || server.IdleTimeout != 2*time.Minute || server.WriteTimeout != 0 || server.ReadTimeout != 0 {
 		t.Errorf("timeouts: header %s, idle %s, read %s, write %s", server.ReadHeaderTimeout, server.IdleTimeout, server.ReadTimeout, server.WriteTimeout)
 	}

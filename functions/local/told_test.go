@@ -42,7 +42,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Termination struct{ Type string }
 			Tickets     []struct {
 				CallID string `json:"tool_call_id"`
-				Tool   string
+				Tool   string `json:"tool_name"`
 			}
 		}
 	}
@@ -112,12 +112,14 @@ func TestTheEndOfARunIsPosted(t *testing.T) {
 	}
 	_, body = get(t, server.URL+"/v1/runs/"+receipt["run_id"])
 	var run struct {
-		Tickets []struct{ Suspension struct{ ID string } }
+		Tickets []struct {
+			Suspension string `json:"suspension_id"`
+		}
 	}
 	if err := json.Unmarshal([]byte(body), &run); err != nil || len(run.Tickets) != 1 {
 		t.Fatalf("%v: %s", err, body)
 	}
-	status, body = post(t, server.URL+"/v1/runs/"+receipt["run_id"]+"/decision", fmt.Sprintf(`{"suspension_id":%q,"action":"resume"}`, run.Tickets[0].Suspension.ID))
+	status, body = post(t, server.URL+"/v1/runs/"+receipt["run_id"]+"/decision", fmt.Sprintf(`{"suspension_id":%q,"action":"resume"}`, run.Tickets[0].Suspension))
 	if status != http.StatusAccepted {
 		t.Fatalf("status %d: %s", status, body)
 	}

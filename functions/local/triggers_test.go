@@ -149,7 +149,7 @@ func TestAnEventLeavesARunThatWaitsAlone(t *testing.T) {
 	var waiting struct {
 		Status  string
 		Tickets []struct {
-			Pending struct{ ID string }
+			Call string `json:"tool_call_id"`
 		}
 	}
 	_, text := get(t, url+"/v1/runs/"+runs[0])
@@ -159,7 +159,7 @@ func TestAnEventLeavesARunThatWaitsAlone(t *testing.T) {
 	if _, text := get(t, url+"/v1/runs/"+runs[1]); !strings.Contains(text, `"status":"created"`) {
 		t.Errorf("the second run does not wait behind the first: %s", text)
 	}
-	status, text := post(t, url+"/v1/runs/"+runs[0]+"/decision", fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, waiting.Tickets[0].Pending.ID))
+	status, text := post(t, url+"/v1/runs/"+runs[0]+"/decision", fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, waiting.Tickets[0].Call))
 	if status != http.StatusAccepted {
 		t.Fatalf("decision: status %d: %s", status, text)
 	}
@@ -203,7 +203,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 		{"a page of another site", "orders", event, http.Header{"Content-Type": {"application/json"}, "Origin": {"https://evil.example"}}, 403,
 			`{"error":"the request comes from a page of another site; REVEILLE_ORIGINS names those that may send","code":"forbidden"}`},
 		{"what a page may send without asking", "orders", event, http.Header{"Content-Type": {"text/plain"}}, 415,
-			`{"error":"content type of a request that changes something must be application/json, also without a body","code":"unsupported"}`},
+			`{"error":"content type of a POST must be application/json, or absent without a body: a form could come from a page of another site","code":"unsupported"}`},
 		{"too large", "orders", bytes.Repeat([]byte(" "), 1<<20+1), plain, 413, `{"error":"request body is larger than 1048576 bytes","code":"too_large"}`},
 	}
 	for _, tt := range tests {

@@ -14,6 +14,7 @@ package serve
 import (
 	"log"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
@@ -75,20 +76,34 @@ func StartWith(agents func(*cloud.Function) (agent.Parts, error), publisher func
 
 // build makes the runtime that the function serves.
 func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*runtime.Runtime, error) {
-	metering, err := metering(c)
+	config, err := configure(c, agents, to)
 	if err != nil {
 		return nil, err
+	}
+	return runtime.Build(config)
+}
+
+// followFor is how long a stream that only follows goes on. Lambda does not show that a
+// client has gone, so that a stream nobody reads would be paid for until its invocation
+// ends; a client that is there connects again.
+const followFor = 60 * time.Second
+
+// configure is what a function gives its runtime. Its test holds each promise of the
+// documents that is a line here.
+func configure(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (runtime.Config, error) {
+	metering, err := metering(c)
+	if err != nil {
+		return runtime.Config{}, err
 	}
 	config := runtime.Config{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
 		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
+		FollowFor: followFor,
 		Publisher: to, Announce: c.Settings.Announces(),
 		Metering: metering,
 	}
-	if err := wiring.Limit(&config, c.Settings); err != nil {
-		return nil, err
-	}
-	return runtime.Build(config)
+	err = wiring.Limit(&config, c.Settings)
+	return config, err
 }
 
 // metering is what the settings say of recording what runs use. The units of the store,

@@ -33,6 +33,7 @@ type Settings struct {
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
 	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
 	Sweep     time.Duration // REVEILLE_SWEEP_INTERVAL: of the local host
+	Requests  int           // REVEILLE_MAX_REQUESTS: how many requests the local host has under way at most, streams among them
 	LogLevel  slog.Level    // REVEILLE_LOG_LEVEL
 	Table     string        // REVEILLE_TABLE: the DynamoDB table of threads
 	Config    string        // REVEILLE_CONFIG_TABLE: the DynamoDB table of profiles and configuration snapshots
@@ -118,6 +119,12 @@ func ours() []variable {
 		}},
 		{"REVEILLE_LEASE", "30s", "a duration from 1s to 15m", duration(func(s *Settings) *time.Duration { return &s.Lease }, time.Second, 15*time.Minute)},
 		{"REVEILLE_SWEEP_INTERVAL", "5s", "a duration from 10ms to 10m", duration(func(s *Settings) *time.Duration { return &s.Sweep }, 10*time.Millisecond, 10*time.Minute)},
+		{"REVEILLE_MAX_REQUESTS", "4096", "1 to 1000000", func(s *Settings, v string) (err error) {
+			if s.Requests, err = strconv.Atoi(v); err == nil && (s.Requests < 1 || s.Requests > 1_000_000) {
+				err = strconv.ErrRange
+			}
+			return err
+		}},
 		{"REVEILLE_LOG_LEVEL", "info", "debug, info, warn, error", func(s *Settings, v string) error { return s.LogLevel.UnmarshalText([]byte(v)) }},
 		{"REVEILLE_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Table })},
 		{"REVEILLE_CONFIG_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Config })},

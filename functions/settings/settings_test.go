@@ -19,7 +19,7 @@ func TestReadDefaults(t *testing.T) {
 	}
 	want := Settings{
 		Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db", Steps: 1,
-		Lease: 30 * time.Second, Sweep: 5 * time.Second, LogLevel: slog.LevelInfo, CacheSize: 67108864, Identity: Identity{TokenUse: "id"},
+		Lease: 30 * time.Second, Sweep: 5 * time.Second, Requests: 4096, LogLevel: slog.LevelInfo, CacheSize: 67108864, Identity: Identity{TokenUse: "id"},
 		UsageKeep: 396 * 24 * time.Hour, Memory: 256,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(secret.String{})); diff != "" {
@@ -33,7 +33,7 @@ func TestReadDefaults(t *testing.T) {
 func TestReadValues(t *testing.T) {
 	got, err := Read([]string{
 		"REVEILLE_ADDR=:8080", "REVEILLE_PAGE=on", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_TRIGGERS=t.json", "REVEILLE_LIMITS={}", "REVEILLE_STEPS_PER_INVOCATION=100",
-		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_CONFIG_TABLE=c", "REVEILLE_QUEUE_URL=https://q/1", "REVEILLE_DEAD_LETTER_QUEUE_URL=https://q/2",
+		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_MAX_REQUESTS=1000000", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_CONFIG_TABLE=c", "REVEILLE_QUEUE_URL=https://q/1", "REVEILLE_DEAD_LETTER_QUEUE_URL=https://q/2",
 		"REVEILLE_TENANT=t-1", "REVEILLE_TENANT_CLAIM=custom:tenant", "REVEILLE_USER_CLAIM=principalId", "REVEILLE_ISSUER=https://i.example/pool",
 		"REVEILLE_KEYS_URL=https://i.example/keys", "REVEILLE_CLIENTS=a, https://api.example/", "REVEILLE_TOKEN_USE=access",
 		"REVEILLE_TENANTS=us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211=pool, AIDA1=user,AROA1=role,111122223333=account",
@@ -48,7 +48,7 @@ func TestReadValues(t *testing.T) {
 	}
 	want := Settings{
 		Addr: ":8080", Page: "on", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Limits: "{}", Catalog: "p.json", Steps: 100,
-		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
+		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, Requests: 1_000_000, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, ModelKeySecret: "prod/key", ModelBaseURL: "https://m/v1",
 		UsageKeep: 720 * time.Hour, UsageReaders: []string{"accounting", "AROA1"}, Metrics: true, Memory: 1024,
@@ -80,7 +80,7 @@ func TestReadRefuses(t *testing.T) {
 	tests := []struct{ name, pair, want string }{
 		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_HOSTS, REVEILLE_ORIGINS, REVEILLE_PAGE, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
 			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_MODEL_KEY_SECRET, REVEILLE_MODEL_BASE_URL, REVEILLE_TRIGGERS, REVEILLE_MODEL_CATALOG, REVEILLE_LIMITS, " +
-			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_DEAD_LETTER_QUEUE_URL, REVEILLE_PAYLOAD_BUCKET, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_WEBHOOK_SECRET_NAME, REVEILLE_EVENT_BUS, REVEILLE_USAGE_DAYS, REVEILLE_USAGE_READERS, REVEILLE_METRICS"},
+			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_MAX_REQUESTS, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_DEAD_LETTER_QUEUE_URL, REVEILLE_PAYLOAD_BUCKET, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_WEBHOOK_SECRET_NAME, REVEILLE_EVENT_BUS, REVEILLE_USAGE_DAYS, REVEILLE_USAGE_READERS, REVEILLE_METRICS"},
 		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host http too, for addresses of this machine`},
 		{"an event bus that is none", "REVEILLE_EVENT_BUS=a bus", `environment variable REVEILLE_EVENT_BUS is "a bus", allowed: the name or ARN of an event bus`},
 		{"neither on nor off", "REVEILLE_PAGE=yes", `environment variable REVEILLE_PAGE is "yes", allowed: on, off`},
@@ -93,6 +93,8 @@ func TestReadRefuses(t *testing.T) {
 		{"a lease too short", "REVEILLE_LEASE=999ms", `environment variable REVEILLE_LEASE is "999ms", allowed: a duration from 1s to 15m`},
 		{"a lease without unit", "REVEILLE_LEASE=30", `environment variable REVEILLE_LEASE is "30", allowed: a duration from 1s to 15m`},
 		{"a lease too long", "REVEILLE_LEASE=901s", `environment variable REVEILLE_LEASE is "901s", allowed: a duration from 1s to 15m`},
+		{"no request", "REVEILLE_MAX_REQUESTS=0", `environment variable REVEILLE_MAX_REQUESTS is "0", allowed: 1 to 1000000`},
+		{"a request too many", "REVEILLE_MAX_REQUESTS=1000001", `environment variable REVEILLE_MAX_REQUESTS is "1000001", allowed: 1 to 1000000`},
 		{"an unknown level", "REVEILLE_LOG_LEVEL=loud", `environment variable REVEILLE_LOG_LEVEL is "loud", allowed: debug, info, warn, error`},
 		{"an address without scheme", "OPENAI_BASE_URL=localhost:11434/v1", `environment variable OPENAI_BASE_URL is "localhost:11434/v1", ` + address},
 		{"an address that is a path", "OPENAI_BASE_URL=/v1", `environment variable OPENAI_BASE_URL is "/v1", ` + address},

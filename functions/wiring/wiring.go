@@ -55,6 +55,7 @@ type WebOptions struct {
 	Buffered     bool         // the transport cannot stream
 	StreamURL    string       // base address of the function that can; empty: a path alone
 	Page         bool         // the page is shown at /
+	MaxRequests  int          // that the transport has under way at a time, for /v1/capabilities; 0: it does not say
 	UsageReaders []string     // users who see what their whole tenant has used; "*": all
 	Logger       *slog.Logger // nil: slog.Default
 }

@@ -64,7 +64,7 @@ func endADeafTool(t *testing.T) time.Duration {
 	if !strings.Contains(whole, `"type":"abort"`) || !strings.HasSuffix(whole, "data: [DONE]\n\n") {
 		t.Errorf("the stream has no end:\n%s", whole)
 	}
-	if h := w.head(t, "t1"); h.Open() || h.Busy() || h.DueAt != 0 {
+	if h := w.head(t, "t1"); h.Open() || h.Busy(0) || h.DueAt != 0 {
 		t.Errorf("the run is still open: %+v", h)
 	}
 	if diff := cmp.Diff([]string{"user: call: deaf", "assistant: ", "tool: "}, unspoken(w.messages(t, "t1"))); diff != "" {
@@ -106,7 +106,7 @@ func endADeafStep(t *testing.T) time.Duration {
 	begun(t, keys)
 	cancel(t, api)
 	cancelled := time.Now()
-	for h := w.head(t, "t1"); h.Busy(); h = w.head(t, "t1") {
+	for h := w.head(t, "t1"); h.Busy(0); h = w.head(t, "t1") {
 		if time.Since(cancelled) > 20*time.Second {
 			t.Fatal("the run does not end")
 		}

@@ -23,7 +23,11 @@ import (
 // still infers.
 func TestADroppedStreamGoesOnInAnotherProcess(t *testing.T) {
 	const offsets, atOnce = 20, 4
-	const words = "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20 w21 w22 w23 w24 w25"
+	var all []string // of 7 s: a process looks every 2 s whether somebody follows
+	for i := range 70 {
+		all = append(all, fmt.Sprint("w", i+1))
+	}
+	words := strings.Join(all, " ")
 	w := newWorld(t)
 	w.run(t, w.function("stream", build(t, "functions/stream", ""), time.Minute))
 	url := w.front(t, host.Front{Function: "stream"})
@@ -118,7 +122,7 @@ type native struct{ url string }
 func (native) name() string { return "native" }
 
 func (n native) ask(t *testing.T, thread string, limit int) string {
-	body := fmt.Sprintf(`{"threadId":%q,"messages":[{"role":"user","content":"slow: 25"}]}`, thread)
+	body := fmt.Sprintf(`{"threadId":%q,"messages":[{"role":"user","content":"slow: 70"}]}`, thread)
 	return read(t, request(t, "POST", n.url+"/v1/runs", body, "Idempotency-Key", thread), limit)
 }
 
@@ -163,7 +167,7 @@ type aiSDK struct{ url string }
 func (aiSDK) name() string { return "ai-sdk" }
 
 func (a aiSDK) ask(t *testing.T, thread string, limit int) string {
-	body := fmt.Sprintf(`{"id":%q,"messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"slow: 25"}]}]}`, thread)
+	body := fmt.Sprintf(`{"id":%q,"messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"slow: 70"}]}]}`, thread)
 	return read(t, request(t, "POST", a.url+"/v1/ai-sdk/chat", body), limit)
 }
 

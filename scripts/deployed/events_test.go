@@ -204,7 +204,7 @@ func (w *world) checkOver(t *testing.T, k kind, api string, run core.ID) {
 	if diff := cmp.Diff(said, w.messages(t, k.thread)); diff != "" {
 		t.Errorf("%s:\n%s", k.thread, diff)
 	}
-	if h := w.head(t, k.thread); h.Busy() || h.DueAt != 0 {
+	if h := w.head(t, k.thread); h.Busy(0) || h.DueAt != 0 {
 		t.Errorf("%s: something is open, queued or due at the end: %+v", k.thread, h)
 	}
 	records, err := w.store.Records(t.Context(), key(k.thread), "R#", "", 10)

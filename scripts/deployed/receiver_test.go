@@ -33,7 +33,8 @@ type announced struct {
 		Termination struct{ Type, Code string }
 		Tickets     []struct {
 			Suspension string `json:"suspension_id"`
-			Tool, Kind string
+			Tool       string `json:"tool_name"`
+			Kind       string
 		}
 		Missed int
 	}

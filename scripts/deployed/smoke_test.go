@@ -46,7 +46,7 @@ func send(tb testing.TB, method, address, body string) (int, string) {
 func (d *deployment) ends(tb testing.TB, id string) {
 	tb.Helper()
 	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(100 * time.Millisecond) {
-		if h := d.head(tb, id); h.Version > 0 && !h.Busy() && h.Claim.Fence == 0 {
+		if h := d.head(tb, id); h.Version > 0 && !h.Busy(0) && h.Claim.Fence == 0 {
 			return
 		}
 	}

@@ -183,7 +183,7 @@ func (w *world) finishWith(tb testing.TB, function, id string) {
 		if _, err := p.Poll(tb.Context()); err != nil {
 			tb.Fatal(err)
 		}
-		if h := w.head(tb, id); !h.Busy() && h.Claim.Fence == 0 {
+		if h := w.head(tb, id); !h.Busy(0) && h.Claim.Fence == 0 {
 			return
 		}
 	}

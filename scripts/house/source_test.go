@@ -147,3 +147,19 @@ func TestNamesOfRooms(t *testing.T) {
 		}
 	}
 }
+
+// A schema may come from a stranger: only core/schema, which bounds it first, compiles one.
+func TestSchemasAreCompiledInOnePackage(t *testing.T) {
+	sources(t, "./...", func(room, name string, fset *token.FileSet, file *ast.File, _ []byte) {
+		if room == "core/schema" || !slices.ContainsFunc(file.Imports, func(s *ast.ImportSpec) bool { return strings.Contains(s.Path.Value, "/jsonschema-go/") }) {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			called, ok := n.(*ast.SelectorExpr)
+			if ok && slices.Contains([]string{"Resolve", "Resolved", "Validate", "ApplyDefaults"}, called.Sel.Name) {
+				t.Errorf("%s: %s.%s: use package core/schema", fset.Position(n.Pos()), room, called.Sel.Name)
+			}
+			return true
+		})
+	})
+}

@@ -36,7 +36,7 @@ func written(t reflect.Type) *jsonschema.Schema {
 	case reflect.TypeFor[core.Millis]():
 		return &jsonschema.Schema{Type: "string", Format: "date-time"}
 	case reflect.TypeFor[json.RawMessage]():
-		return &jsonschema.Schema{}
+		return anything()
 	case reflect.TypeFor[[]byte]():
 		return &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
 	}
@@ -46,7 +46,7 @@ func written(t reflect.Type) *jsonschema.Schema {
 	case "OptionalName":
 		return &jsonschema.Schema{Type: "string", Pattern: strings.Replace(namePattern, "{1,", "{0,", 1), Not: &jsonschema.Schema{Enum: []any{".", ".."}}}
 	case "Any":
-		return &jsonschema.Schema{}
+		return anything()
 	case "Title":
 		return &jsonschema.Schema{Types: []string{"string", "null"}, MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(200)}
 	case "Metadata":
@@ -94,6 +94,10 @@ func (s *schemas) content(t reflect.Type) (*jsonschema.Schema, error) {
 	}}
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{said, {Type: "array", Items: block, Contains: something}}}, nil
 }
+
+// anything is the schema of any JSON. An empty one would be written as true, which
+// generators of clients do not read.
+func anything() *jsonschema.Schema { return &jsonschema.Schema{Description: "any JSON"} }
 
 func never() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
 
@@ -274,7 +278,9 @@ func (s *schemas) body(t reflect.Type) (*jsonschema.Schema, error) {
 	if err := json.Unmarshal([]byte(blank.Tag.Get("schema")), &rules); err != nil {
 		return nil, fmt.Errorf("%s: the tag of its blank field: %w", t, err)
 	}
-	made.OneOf, made.DependentRequired, made.DependentSchemas = rules.OneOf, rules.DependentRequired, rules.DependentSchemas
+	// Not oneOf, of which generators of clients make a union of types that have no keys.
+	made.If, made.Then, made.Else = rules.If, rules.Then, rules.Else
+	made.DependentRequired, made.DependentSchemas = rules.DependentRequired, rules.DependentSchemas
 	made.Required = append(made.Required, rules.Required...)
 	for name, other := range rules.Properties {
 		made.Properties[name].Enum = other.Enum

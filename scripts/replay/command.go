@@ -35,8 +35,9 @@ func run(ctx context.Context, code wiring.Deployment, args, environ []string, ou
 		a, err = read(args, s, failures)
 	}
 	var reports []replay.Report
+	unread := 0
 	if err == nil {
-		reports, err = replayed(ctx, code, a, s)
+		reports, unread, err = replayed(ctx, code, a, s, failures)
 	}
 	differ, skipped := 0, 0
 	for _, r := range reports {
@@ -55,7 +56,10 @@ func run(ctx context.Context, code wiring.Deployment, args, environ []string, ou
 		return false
 	}
 	fmt.Fprintf(out, "%d runs, %d differ, %d not replayed\n", len(reports), differ, skipped)
-	return differ == 0
+	if unread > 0 {
+		fmt.Fprintf(out, "%d threads cannot be replayed\n", unread)
+	}
+	return differ == 0 && unread == 0
 }
 
 // read reads the command line.
@@ -95,41 +99,49 @@ func read(args []string, s settings.Settings, usage io.Writer) (asked, error) {
 	return a, nil
 }
 
-// replayed replays what was asked for.
-func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.Settings) (reports []replay.Report, err error) {
+// replayed replays what was asked for. With -all a thread that cannot be read is counted
+// and its error printed to failures, and the others are replayed.
+func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.Settings, failures io.Writer) (reports []replay.Report, unread int, err error) {
 	parts, err := code.Agents(env.System(), s)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	registry, err := agent.NewRegistry(parts)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if _, err := os.Stat(a.data); err != nil { // bolt would make the file
-		return nil, err
+		return nil, 0, err
 	}
 	file, err := bolt.Open(a.data, bolt.Options{})
 	if errors.Is(err, bolt.ErrLocked) {
-		return nil, fmt.Errorf("%s: %w: stop the local host first", a.data, err)
+		return nil, 0, fmt.Errorf("%s: %w: stop the local host first", a.data, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	keys := []core.ThreadKey{{Tenant: a.tenant, Thread: a.thread}}
 	if a.all {
 		if keys, err = file.Threads(ctx, a.tenant); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	var failed []error
 	for _, key := range keys {
-		of, err := replay.Options{Agents: registry}.Thread(ctx, file, key, a.run)
+		var of []replay.Report
+		err := env.Protect(func() (err error) { // whatever a thread holds, the others are replayed
+			of, err = replay.Options{Agents: registry}.Thread(ctx, file, key, a.run)
+			return err
+		})
 		reports = append(reports, of...)
-		if core.CodeOf(err) == core.CodeNotFound && a.all { // deleted
-			continue
+		switch {
+		case err == nil, core.CodeOf(err) == core.CodeNotFound && a.all: // deleted
+		case !a.all || ctx.Err() != nil:
+			return reports, unread, err
+		default:
+			unread++
+			fmt.Fprintln(failures, "replay:", err)
 		}
-		failed = append(failed, err)
 	}
-	return reports, errors.Join(failed...)
+	return reports, unread, nil
 }

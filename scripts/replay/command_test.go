@@ -20,6 +20,8 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/functions/demo"
 	"github.com/reveille-run/reveille/functions/demo/models"
 	"github.com/reveille-run/reveille/functions/settings"
@@ -38,11 +40,9 @@ func (h *hints) Wake(_ context.Context, hint core.WakeUp, _ time.Duration) error
 	return nil
 }
 
-// record runs the texts, each on a thread of its own, t0, t1, ..., and approves what
-// they ask for. It returns the file.
-func record(t *testing.T, texts ...string) (data string) {
+// host is a recorded host: its file is closed when f returns.
+func host(t *testing.T, data string, f func(file *bolt.Store, r *runtime.Runtime, work func())) {
 	t.Helper()
-	data = filepath.Join(t.TempDir(), "reveille.db")
 	file, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func record(t *testing.T, texts ...string) (data string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	work := func() {
+	f(file, r, func() {
 		for len(h.waiting) > 0 {
 			hint := h.waiting[0]
 			h.waiting = h.waiting[1:]
@@ -69,7 +69,55 @@ func record(t *testing.T, texts ...string) (data string) {
 				t.Fatal(errs)
 			}
 		}
-	}
+	})
+}
+
+// record runs the texts, each on a thread of its own, t0, t1, ..., and approves what
+// they ask for. It returns the file.
+func record(t *testing.T, texts ...string) (data string) {
+	t.Helper()
+	data = filepath.Join(t.TempDir(), "reveille.db")
+	host(t, data, func(_ *bolt.Store, r *runtime.Runtime, work func()) { recordOn(t, r, work, texts) })
+	return data
+}
+
+// forked makes a thread of the first message of another, and says a text there.
+func forked(t *testing.T, data, from, to, text string) {
+	t.Helper()
+	host(t, data, func(file *bolt.Store, r *runtime.Runtime, work func()) {
+		key := core.ThreadKey{Tenant: "local", Thread: from}
+		head, err := file.Head(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := store.ReadLog(t.Context(), file, thread.Records{}, key, head.Seq, head.Seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Fork(t.Context(), core.Identity{Tenant: "local"}, from, entries[0].Message.ID, to); err != nil {
+			t.Fatal(err)
+		}
+		key.Thread = to
+		if _, err := r.Submit(t.Context(), mailbox.Submission{Thread: key, AgentID: demo.ID, Messages: []core.Message{core.UserMessage("", text)}}); err != nil {
+			t.Fatal(err)
+		}
+		work()
+	})
+}
+
+// spoil makes a thread's first message unreadable.
+func spoil(t *testing.T, data, name string) {
+	t.Helper()
+	host(t, data, func(file *bolt.Store, _ *runtime.Runtime, _ func()) {
+		key := core.ThreadKey{Tenant: "local", Thread: name}
+		if err := file.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 99, Payload: []byte("{")}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func recordOn(t *testing.T, r *runtime.Runtime, work func(), texts []string) {
+	t.Helper()
 	for i, text := range texts {
 		key := core.ThreadKey{Tenant: "local", Thread: "t" + string(rune('0'+i))}
 		receipt, err := r.Submit(t.Context(), mailbox.Submission{Thread: key, AgentID: demo.ID, Messages: []core.Message{core.UserMessage("", text)}})
@@ -89,7 +137,6 @@ func record(t *testing.T, texts ...string) (data string) {
 			work()
 		}
 	}
-	return data
 }
 
 // replays is what the command prints and says: RUN stands for ids of runs, HASH for
@@ -201,5 +248,34 @@ func TestFileOfARunningHostIsRefused(t *testing.T) {
 	defer func() { _ = file.Close() }()
 	if got := replays(t, shown, data, "t0"); !strings.Contains(got, "another process has the file open") || !strings.Contains(got, "stop the local host first") {
 		t.Errorf("%s", got)
+	}
+}
+
+// A fork has the messages of its first part from another thread, and no record of the runs
+// that said them: the runs since the fork are replayed on them.
+func TestForkedThreadIsReplayedFromTheForkOn(t *testing.T) {
+	data := record(t, "echo: hi")
+	forked(t, data, "t0", "t1", "echo: again")
+	got := replays(t, shown, data, "t1")
+	want := `thread t1 run RUN (agent , 2 steps, 4 records): not replayed: it is of the thread that this one was forked from, or its record is lost
+thread t1 run RUN (agent demo, 2 steps, 4 records): the same
+2 runs, 0 differ, 1 not replayed
+ok`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// One thread that cannot be read keeps no other from its replay.
+func TestAllGoesOnAfterAThreadThatCannotBeRead(t *testing.T) {
+	data := record(t, "hello", "hello", "hello")
+	spoil(t, data, "t1")
+	want := `thread t0 run RUN (agent demo, 1 steps, 2 records): the same
+thread t2 run RUN (agent demo, 1 steps, 2 records): the same
+2 runs, 0 differ, 0 not replayed
+1 threads cannot be replayed
+replay: replay thread local/t1: `
+	if got := replays(t, shown, data, "-all"); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "not ok") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

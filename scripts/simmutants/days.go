@@ -28,8 +28,8 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "a call that failed is not billed when its run is given back",
 		File: "core/run/guard.go",
-		Old:  "return m.addWasted(nil, next, m.unlogged(next.Seq))",
-		New:  "return nil, nil",
+		Old:  "records, err := m.addWasted(nil, next, m.unlogged(next.Seq))",
+		New:  "records, err := []store.Record(nil), error(nil)",
 	},
 	{
 		Day:  true,

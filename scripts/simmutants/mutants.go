@@ -1,7 +1,13 @@
 package main
 
 // mutants are the errors that must be found, by what they leave undone.
-var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants, unsaidMutants, lackingMutants, poolMutants, limitMutants, summaryMutants, dayMutants)
+var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants, unsaidMutants, lackingMutants, poolMutants, limitMutants, summaryMutants, dayMutants,
+	parallelMutants,
+	suspectMutants,
+	closingMutants,
+
+	lostMutants,
+)
 
 func concat(lists ...[]mutant) (all []mutant) {
 	for _, list := range lists {
@@ -30,15 +36,15 @@ var storeMutants = []mutant{
 var mailboxMutants = []mutant{
 	{
 		Name: "the commit id of a lost response is not looked at",
-		File: "core/mailbox/commit.go",
-		Old:  "		if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {",
-		New:  "		if c.holder && head.HolderCommitID == c.id {",
+		File: "core/mailbox/lost.go",
+		Old:  "	return head.CommitID == c.id || c.holder",
+		New:  "	return c.holder",
 	},
 	{
 		Name: "a holder's commit id is forgotten when another write hides it",
-		File: "core/mailbox/commit.go",
-		Old:  "		if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {",
-		New:  "		if head.CommitID == c.id {",
+		File: "core/mailbox/lost.go",
+		Old:  " || c.holder && head.HolderCommitID == c.id ||",
+		New:  " ||",
 	},
 	{
 		Name: "an orphan A#ended is believed",
@@ -266,14 +272,14 @@ var headMutants = []mutant{
 		Old:  "AvailableAt: u.at, Dedupe",
 		New:  "AvailableAt: 0, Dedupe",
 	},
-	hintMutant("a commit of a step", "core/thread/commit.go", "	r.Hint = h.wake(t.Now)\n", ""),
+	hintMutant("a commit of a step", "core/thread/commit.go", "	r.Hint = h.wakeFollowed(t.Now, c.Followed)\n", ""),
 	hintMutant("a close", "core/thread/commit.go", "Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}", "Outcome: Done, Opened: opened}"),
-	hintMutant("a nack", "core/thread/claim.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n", "	return Result{Before: before}, nil\n"),
+	hintMutant("a nack", "core/thread/claim.go", "	return Result{Before: before, Hint: h.wakeFollowed(t.Now, c.Followed)}, nil\n", "	return Result{Before: before}, nil\n"),
 	hintMutant("a claim that came too early", "core/thread/claim.go", "return Result{Unchanged: !late, Hint: h.wake(t.Now)}", "return Result{Unchanged: !late}"),
 	hintMutant("an enqueue", "core/thread/enqueue.go", "	h.raise(t)\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	h.raise(t)\n	return Result{}, nil\n"),
 	hintMutant("an inline run", "core/thread/enqueue.go", "return Result{Claimed: true, Hint: &Hint{Dispatch: c.Dispatch, At: h.Claim.Lease + watchdog}}, nil", "return Result{Claimed: true}, nil"),
 	hintMutant("a cancel of the open run", "core/thread/control.go", "return Result{Before: h.beginClosing(ReasonCancelled), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.beginClosing(ReasonCancelled)}, nil"),
-	hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(i, core.DispatchCancelled, t), Hint: h.tellBy(t, h.wake(t.Now))}, nil", "return Result{Before: h.drop(i, core.DispatchCancelled, t)}, nil"),
+	hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.tellBy(t, h.wake(t.Now))}, nil", "return Result{Before: h.drop(list, i, core.DispatchCancelled, t)}, nil"),
 	hintMutant("an interrupt", "core/thread/control.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n}\n\n// drop", "	return Result{Before: before}, nil\n}\n\n// drop"),
 }
 
@@ -329,20 +335,20 @@ var stepMutants = []mutant{
 	{
 		Name: "what the input of a run supersedes is forgotten when it ends at once",
 		File: "core/run/input.go",
-		Old:  "if input.Supersede == 0 || d.conversation != nil && !lost {",
+		Old:  "if input.Supersede == 0 || d.conversation != nil && !lost && form < thread.FormStateless {",
 		New:  "if input.Supersede == 0 && !lost {",
 	},
 	{
 		Name: "RunEnd is skipped",
-		File: "core/run/end.go",
-		Old:  "	if !d.listens() {\n		return false, nil",
+		File: "core/run/runend.go",
+		Old:  "	if !m.listens() {\n		return false, nil",
 		New:  "	if true {\n		return false, nil",
 	},
 	{
 		Name: "RunEnd runs twice",
-		File: "core/run/end.go",
-		Old:  "	before := *d\n	within, cancel",
-		New:  "	before := *d\n	_ = d.phase(ctx, core.PhaseRunEnd, plugin.Moment{Termination: t})\n	*d = before\n	within, cancel",
+		File: "core/run/runend.go",
+		Old:  "	before := *m.draft\n	within, cancel",
+		New:  "	before := *m.draft\n	_ = m.phase(ctx, core.PhaseRunEnd, plugin.Moment{Termination: t})\n	*m.draft = before\n	within, cancel",
 	},
 	{
 		Name: "the record of a closing run is believed as it is cached",

@@ -7,7 +7,7 @@ var summaryMutants = []mutant{
 		File: "core/run/end.go",
 		Old:  "Seq: seq, Summary: summary, Cut: d.cut,",
 		New:  "Seq: seq, Cut: d.cut,",
-		Also: []change{{"core/run/end.go", "	summary, schema := d.newlySummed()\n	var record", "	_, schema := d.newlySummed()\n	var record"}},
+		Also: []change{{"core/run/end.go", "	summary, schema := d.newlySummed()\n	result, err := m.save(ctx, r, func() thread.Change {\n		return thread.CommitStep", "	_, schema := d.newlySummed()\n	result, err := m.save(ctx, r, func() thread.Change {\n		return thread.CommitStep"}},
 	},
 	{
 		Name: "a stale summary comes in force",

@@ -5,7 +5,7 @@ package main
 var unsaidMutants = []mutant{
 	{
 		Name: "the chunks of another claim are believed",
-		File: "core/run/chunk.go",
+		File: "core/run/attempt.go",
 		Old:  "return store.ChunkPrefix(a.Run, a.Step, a.Fence)",
 		New:  "return store.ChunkPrefix(a.Run, a.Step, 0)",
 	},
@@ -37,7 +37,7 @@ var unsaidMutants = []mutant{
 		Name: "a chunk that was not stored is left out",
 		File: "core/run/chunk.go",
 		Old:  "			_ = c.step.env.Sleep(ctx, chunkTime) // which ends early with ctx",
-		New:  "			c.mu.Lock()\n			c.cut = store.Record{}\n			c.mu.Unlock()",
+		New:  "			c.mu.Lock()\n			c.writing = store.Record{}\n			c.mu.Unlock()",
 	},
 	{
 		Name: "a reader of a new attempt goes on behind the chunks of the last",

@@ -129,7 +129,7 @@ func (s *smoke) checkApproval(ctx context.Context, thread string) error {
 	if len(record.Tickets) != 1 {
 		return fmt.Errorf("the run has %d tickets, want 1", len(record.Tickets))
 	}
-	decision := map[string]string{"tool_call_id": record.Tickets[0].Call.ID, "action": "resume", "decision_id": thread}
+	decision := map[string]string{"tool_call_id": record.Tickets[0].CallID, "action": "resume", "decision_id": thread}
 	if err := s.call(ctx, http.MethodPost, path+"/decision", decision, http.StatusAccepted, nil); err != nil {
 		return err
 	}

@@ -68,11 +68,9 @@ func (s *session) decideAll(ctx context.Context, r *rand.Rand) (busy bool) {
 	}
 	var waiting struct {
 		Tickets []struct {
-			Pending struct {
-				ID        string
-				Arguments json.RawMessage
-			}
-			Decision *struct{}
+			Call      string `json:"tool_call_id"`
+			Arguments json.RawMessage
+			Decision  *struct{}
 		}
 	}
 	if err := json.Unmarshal(a.body, &waiting); err != nil {
@@ -81,7 +79,7 @@ func (s *session) decideAll(ctx context.Context, r *rand.Rand) (busy bool) {
 	}
 	for _, ticket := range waiting.Tickets {
 		if ticket.Decision == nil {
-			s.decide(ctx, r, t.Active.Run, ticket.Pending.ID, echoed(ticket.Pending.Arguments))
+			s.decide(ctx, r, t.Active.Run, ticket.Call, echoed(ticket.Arguments))
 		}
 	}
 	return true

@@ -311,6 +311,6 @@ func kindOf(pk, sk string) string {
 var kinds = map[string]string{
 	"H": "head", "N": "pointer",
 	"M": "log", "Z": "summary", "Q": "input", "D": "decision", "A": "audit",
-	"B": "admission", "R": "run", "L": "listing", "T": "about", "S": "snapshot", "C": "suspension", "E": "event",
+	"B": "admission", "R": "run", "L": "listing", "T": "about", "S": "snapshot", "C": "suspension", "E": "event", "F": "mark",
 	"K": "profile", "G": "config",
 }

@@ -11,6 +11,7 @@ export interface ThreadInfo {
   title?: string;
   agent_id?: string;
   queued: number;
+  delayed?: number;
   messages: number;
   active_run: { run_id: string; status: string } | null;
 }
@@ -120,7 +121,9 @@ export class Conversation {
     if (this.active.value?.complete === false) await follow(this.active.value);
     if (grown) await this.refresh();
     if (taken === this.runs.taken && !this.closed) this.watchNewest();
-    if (info.queued) setTimeout(() => void this.quietly(() => this.sync()), 500); // it opens in a moment
+    // What is queued opens in a moment, what is delayed at some time.
+    const again = info.queued ? 500 : info.delayed ? 30_000 : 0;
+    if (again) setTimeout(() => void this.quietly(() => this.sync()), again);
   }
 
   // readLatest reads how the newest run ended, of which the messages say nothing.
@@ -163,7 +166,7 @@ export class Conversation {
 
   // decided follows a run that has an answer, until it has read it.
   async decided(record: RunRecord, suspension: string): Promise<void> {
-    const waits = () => record.tickets.some((t) => t.ticket.suspension.id === suspension);
+    const waits = () => record.tickets.some((t) => t.ticket.suspension_id === suspension);
     for (let wait = 100; waits() && wait < 20_000 && !this.closed; wait *= 2) {
       this.watch(record);
       await follow(record);

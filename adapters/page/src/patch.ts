@@ -10,6 +10,10 @@ export interface Operation {
 
 type Container = { [key: string]: JSONValue } | JSONValue[];
 
+// shared are the names by which an object reaches what it shares with others. The page
+// shows no value under them.
+const shared = ['__proto__', 'constructor', 'prototype'];
+
 const clone = (v: JSONValue): JSONValue => (v === undefined ? null : structuredClone(v));
 const isContainer = (v: JSONValue): v is Container => typeof v === 'object' && v !== null;
 
@@ -40,20 +44,24 @@ export function apply(value: JSONValue, patch: Operation[]): JSONValue {
   return root.root;
 }
 
+// place finds the container of a path, and the name in it. A path goes only through what
+// the value itself has: __proto__ and constructor are names of every object, and would
+// lead to what all objects of the page share.
 function place(root: { [key: string]: JSONValue }, path: string): [Container, string] | undefined {
   const parts = ['root', ...pointer(path)];
   const last = parts.pop()!;
   let at: JSONValue = root;
   for (const p of parts) {
-    if (!isContainer(at)) return undefined;
+    if (!isContainer(at) || !Object.hasOwn(at, p)) return undefined;
     at = (at as { [key: string]: JSONValue })[p];
   }
+  if (shared.includes(last)) return undefined;
   return isContainer(at) ? [at, last] : undefined;
 }
 
 function read(root: { [key: string]: JSONValue }, path: string): JSONValue {
   const at = place(root, path);
-  return at ? (at[0] as { [key: string]: JSONValue })[at[1]] : null;
+  return at && Object.hasOwn(at[0], at[1]) ? (at[0] as { [key: string]: JSONValue })[at[1]] : null;
 }
 
 function put(root: { [key: string]: JSONValue }, path: string, value: JSONValue, insert: boolean): void {
@@ -70,6 +78,7 @@ function take(root: { [key: string]: JSONValue }, path: string): JSONValue {
   if (!at) return null;
   const [container, key] = at;
   if (Array.isArray(container)) return container.splice(Number(key), 1)[0] ?? null;
+  if (!Object.hasOwn(container, key)) return null;
   const value = container[key];
   delete container[key];
   return value ?? null;

@@ -24,8 +24,8 @@ export interface Waiting {
 }
 
 export const ofTicket = (run: string, t: Ticket): Waiting => ({
-  run, suspension: t.suspension.id, tool: t.pending.name, arguments: t.pending.arguments, action: t.suspension.action, message: t.suspension.message,
-  mode: t.resume_mode, schema: t.suspension.response_schema, client: t.kind === 'client', deadline: t.deadline, decided: t.decision?.action,
+  run, suspension: t.suspension_id, tool: t.tool_name, arguments: t.arguments, action: t.action, message: t.message,
+  mode: t.resume_mode, schema: t.response_schema, client: t.kind === 'client', deadline: t.expires_at, decided: t.decision?.action,
 });
 
 // TicketCard asks for the answer. onDecided is told once the host has it.

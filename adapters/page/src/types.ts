@@ -51,20 +51,19 @@ export interface Message {
   repair?: boolean; // of role user: the runtime says so to the model
 }
 
-export interface Suspension {
-  id: string;
+export interface Ticket {
+  suspension_id: string;
+  tool_call_id: string;
+  tool_name: string;
+  arguments: JSONValue;
   action: string;
   message?: string;
   parameters?: JSONValue;
   response_schema?: Schema;
-}
-
-export interface Ticket {
-  suspension: Suspension;
-  pending: Call;
   resume_mode: 'replay_tool_call' | 'use_decision_as_tool_result' | 'pass_decision_to_tool';
   kind: 'person' | 'client' | 'child';
-  deadline?: number;
+  created_at?: number;
+  expires_at?: number;
   decision?: { decision_id: string; action: string; reason?: string };
 }
 
@@ -128,21 +127,11 @@ export interface RunEvent {
   code?: string;
 }
 
-export interface Approval {
+export interface Approval extends Ticket {
   thread_id: string;
   run_id: string;
   agent_id: string;
-  tool_call_id: string;
-  tool_name: string;
-  arguments: JSONValue;
-  suspension_id: string;
-  action: string;
-  message?: string;
-  parameters?: JSONValue;
-  resume_mode: Ticket['resume_mode'];
-  response_schema?: Schema;
   created_at: number;
-  expires_at?: number;
 }
 
 // The part of JSON Schema that a form is made of; the rest is edited as JSON.

@@ -1,9 +1,9 @@
-// Everything that waits for a person, longest first.
+// Everything that waits for a decision, longest first.
 import { ago, moment, short } from './format';
 import { approvals } from './lists';
 import { Problem } from './problem';
 import { address } from './route';
-import { TicketCard } from './ticket';
+import { TicketCard, ofTicket } from './ticket';
 
 export function WaitingView() {
   const items = approvals.items.value;
@@ -19,13 +19,7 @@ export function WaitingView() {
               <a href={address({ thread: a.thread_id, run: a.run_id })}>Thread {short(a.thread_id)}</a> · {a.agent_id} ·{' '}
               <time dateTime={new Date(a.created_at).toISOString()} title={moment(a.created_at)}>waits since {ago(a.created_at, Date.now())}</time>
             </p>
-            <TicketCard
-              waiting={{
-                run: a.run_id, suspension: a.suspension_id, tool: a.tool_name, arguments: a.arguments, action: a.action, message: a.message,
-                mode: a.resume_mode, schema: a.response_schema, deadline: a.expires_at,
-              }}
-              onDecided={() => setTimeout(() => void approvals.read(), 400)}
-            />
+            <TicketCard waiting={ofTicket(a.run_id, a)} onDecided={() => setTimeout(() => void approvals.read(), 400)} />
           </div>
         ))}
         {approvals.more.value && <button type="button" onClick={() => void approvals.readMore()}>More</button>}

@@ -19,6 +19,13 @@ import (
 // Failure is the error text of the rule fail.
 const Failure = "scripted model failure"
 
+// Help is the response to help.
+const Help = `I follow rules, without a network. "echo: X" calls a tool that says X back, "parallel: A, B" calls it once for each item. ` +
+	`"think: X" reasons before it speaks, "slow: 20" says twenty words, ten a second, and "fail" fails. ` +
+	`"approve: X" calls a tool that a person must approve, "ask: X" asks you a question. ` +
+	`"state: {...}" sets keys of the shared state, and "call: TOOL {...}" calls any tool of the agent, yours too, with these arguments. ` +
+	`I repeat everything else.`
+
 // wordInterval is the pause before each word of slow.
 const wordInterval = 100 * time.Millisecond
 
@@ -110,6 +117,9 @@ func (s *script) play() error {
 	if s.user == "fail" {
 		return &model.Error{Kind: model.KindInvalid, Message: Failure, Public: Failure}
 	}
+	if strings.EqualFold(s.user, "help") || strings.EqualFold(s.user, "Tell me what you can do") {
+		return s.say(Help)
+	}
 	if why, invalid := s.invalid(); invalid {
 		return s.say("Nothing came of it: " + why)
 	}
@@ -159,6 +169,9 @@ func (s *script) callOnce() (ok bool, err error) {
 	}
 	if x, ok := s.rest("ask"); ok {
 		return true, s.callThenSay("ask_user", question{x}, func(r core.ToolResult) string { return "The answer is: " + output(r) })
+	}
+	if x, ok := s.rest("state"); ok {
+		return true, s.callThenSay("set_state", written(`{"state":`+cmp.Or(x, "{}")+`}`), func(core.ToolResult) string { return "The state is set." })
 	}
 	if x, ok := s.rest("call"); ok {
 		name, arguments, _ := strings.Cut(x, " ")

@@ -107,6 +107,10 @@ func TestRules(t *testing.T) {
 			`text The answer is: `, `text {"name":"Ann"}`, "usage 4 4", "stop end_turn"}},
 		{"ask, answered with nothing", []core.Message{user("ask: your name?"), called, ended(core.ResultSet, `null`, "")}, []string{
 			`text The answer`, `text  is: null`, "usage 4 4", "stop end_turn"}},
+		{"state", []core.Message{user(`state: {"a": 1}`)}, []string{
+			"call 0 set_state", `arguments 0 {"state":`, `arguments 0 {"a": 1}}`, "usage 3 1", "stop tool_use"}},
+		{"state, with its result", []core.Message{user(`state: {"a": 1}`), called, ended(core.ResultOK, `{"keys":["a"]}`, "")}, []string{
+			"text The state", "text  is set.", "usage 4 4", "stop end_turn"}},
 		{"call", []core.Message{user(`call: weather  {"city": "Bern"}`)}, []string{
 			"call 0 weather", `arguments 0 {"city":`, `arguments 0  "Bern"}`, "usage 4 1", "stop tool_use"}},
 		{"call without arguments", []core.Message{user(`call: weather`)}, []string{

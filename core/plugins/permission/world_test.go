@@ -153,7 +153,7 @@ func (w *world) came(r runtime.Result, err error) string {
 		parts = append(parts, r.Termination.Detail)
 	}
 	for _, k := range r.Tickets {
-		parts = append(parts, fmt.Sprintf("asks %s %s", k.Call.Name, k.Call.Arguments))
+		parts = append(parts, fmt.Sprintf("asks %s %s", k.Tool, k.Arguments))
 	}
 	slices.Sort(w.did) // calls may have run side by side
 	for _, did := range w.did {

@@ -37,6 +37,7 @@ func (o Options) Decisions(t *testing.T) {
 	t.Run("by run and by thread", o.plainDecisions)
 	t.Run("refused", o.refusedDecisions)
 	t.Run("nobody listens", o.unheardDecision)
+	t.Run("with input beside them", o.answeredInput)
 }
 
 // resume decides to resume calls.
@@ -252,7 +253,7 @@ func (o Options) failedStep(t *testing.T) {
 	if err := wait(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(replayed("tool_call_done c1"), got.lines); diff != "" || *failures != 1 {
+	if diff := cmp.Diff(replayed("tool_call_done c1"), inOnePiece(got.lines)); diff != "" || *failures != 1 {
 		t.Errorf("%d failures; events (-want +got):\n%s", *failures, diff)
 	}
 }
@@ -350,7 +351,7 @@ func (o Options) overtakenRound(t *testing.T) {
 			if err := wait(); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got.lines); diff != "" {
+			if diff := cmp.Diff(inOnePiece(tt.want), inOnePiece(got.lines)); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})

@@ -130,7 +130,7 @@ func (w *world) play(p phase, between func()) {
 // idle reports whether nothing is left to do.
 func (w *world) idle() bool {
 	head := w.head()
-	return head.Exists() && !head.Busy()
+	return head.Exists() && !head.Open() && len(head.Unopened()) == 0
 }
 
 // wantEnds looks at what is stored when all is done.

@@ -209,7 +209,7 @@ func (s *stage) suspended(calls ...int) (tickets []thread.Ticket, records []stor
 		key := thread.TicketKey(s.receipt.RunID, id)
 		tickets = append(tickets, thread.Ticket{Call: uint8(i), ID: key})
 		records = append(records, s.record(store.SuspensionName(s.receipt.RunID, s.head.Run.Base-1, uint8(i), key), thread.TicketRecord{Ticket: core.Ticket{
-			Suspension: core.Suspension{ID: id, Action: "tool:echo"}, Call: s.calls[i], Mode: core.ResumeReplay, Kind: core.TicketPerson,
+			Suspension: core.Suspension{ID: id, Action: "tool:echo"}, CallID: s.calls[i].ID, Tool: s.calls[i].Name, Arguments: s.calls[i].Arguments, Mode: core.ResumeReplay, Kind: core.TicketPerson,
 		}}))
 	}
 	return tickets, records
@@ -334,4 +334,19 @@ func (e *events) sink(event core.Event) error {
 		e.seen <- line
 	}
 	return nil
+}
+
+// inOnePiece joins the deltas of one text. Who follows another's step is shown it as it
+// is said, or whole if its commit came first.
+func inOnePiece(lines []string) []string {
+	const delta = "text_delta "
+	var all []string
+	for _, line := range lines {
+		if last := len(all) - 1; last >= 0 && strings.HasPrefix(line, delta) && strings.HasPrefix(all[last], delta) {
+			all[last] += strings.TrimPrefix(line, delta)
+			continue
+		}
+		all = append(all, line)
+	}
+	return all
 }

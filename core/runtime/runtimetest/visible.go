@@ -191,7 +191,7 @@ func (o Options) tickets(t *testing.T) {
 	s.wait([]int{0}, 1)
 	run, err := s.program.ReadRun(t.Context(), ann, s.receipt.RunID)
 	want := []core.Ticket{{
-		Suspension: core.Suspension{ID: "s1", Action: "tool:echo"}, Call: s.calls[1], Mode: core.ResumeReplay, Kind: core.TicketPerson,
+		Suspension: core.Suspension{ID: "s1", Action: "tool:echo"}, CallID: s.calls[1].ID, Tool: s.calls[1].Name, Arguments: s.calls[1].Arguments, Mode: core.ResumeReplay, Kind: core.TicketPerson,
 	}}
 	if diff := cmp.Diff(want, run.Tickets); diff != "" || err != nil || run.Status != core.RunWaiting {
 		t.Errorf("%s, %v; tickets (-want +got):\n%s", run.Status, err, diff)

@@ -161,7 +161,7 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 	if call.Resume != nil {
 		decided = 1 + slices.IndexFunc(s.asked[i], func(t thread.TicketRecord) bool { return t.Suspension.ID == call.Resume.Suspension })
 	}
-	if decided < len(s.asked[i]) && s.asked[i][decided].Tool {
+	if decided < len(s.asked[i]) && s.asked[i][decided].ByTool {
 		asked := s.asked[i][decided]
 		return tool.Suspended(core.TicketRequest{Suspension: asked.Suspension, Mode: asked.Mode, Kind: asked.Kind}), nil
 	}

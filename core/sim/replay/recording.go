@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -25,6 +27,10 @@ type recording struct {
 	takeBack uint64         // first sequence of what its input supersedes; 0: nothing
 	steps    map[int]*recordedStep
 	last     int // the last step that has a turn
+
+	// inherited: the log has it from the thread that this one was forked from, and of what
+	// lies around the log there is nothing here. It is laid out for the runs after it.
+	inherited bool
 }
 
 // recordedStep is what is stored of a step.
@@ -33,6 +39,7 @@ type recordedStep struct {
 	turn    *thread.Entry // nil: the step came to none
 	words   *thread.Entry // the last words of a run that a person ended
 	failed  *thread.Entry // the inference failed, and the run went on
+	wrong   string        // with the turn as the run's answer; "": nothing, or the run ended there
 	seq     uint64        // of the turn
 	results []*thread.Entry
 	asked   map[int][]thread.TicketRecord   // by call, oldest first
@@ -87,10 +94,12 @@ func (o Options) readThread(ctx context.Context, from store.Backend, key core.Th
 		}
 		runs[len(runs)-1].add(entry)
 	}
+	own := false // a fork begins with runs of another thread alone
 	for _, r := range runs {
-		if err := o.readRun(ctx, from, r, head); err != nil {
+		if err := o.readRun(ctx, from, r, head, own); err != nil {
 			return nil, err
 		}
+		own = own || !r.inherited
 	}
 	return runs, nil
 }
@@ -109,6 +118,9 @@ func (r *recording) add(e store.LogEntry) {
 			s.closed, s.round = true, entry.Round
 		}
 	case m.Repair:
+		if s := r.steps[m.Step]; s != nil {
+			s.wrong = run.Complaint(m)
+		}
 	case m.Role == core.RoleUser:
 		r.hear(*m, entry.Input)
 	case m.Role == core.RoleTool:
@@ -141,10 +153,13 @@ func (r *recording) hear(m core.Message, from core.ID) {
 	s.inputs = append(s.inputs, input{from, []core.Message{m}})
 }
 
-// readRun reads what lies around the log.
-func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, head thread.Head) error {
+// readRun reads what lies around the log. own says that a run before it is of this thread.
+func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, head thread.Head, own bool) error {
 	id := r.record.ID
 	stored, ok, err := from.Get(ctx, r.key, store.RunName(id))
+	if r.inherited = err == nil && !ok && !own && head.Run.ID != id; r.inherited {
+		return nil
+	}
 	if err == nil && !ok {
 		err = fmt.Errorf("run record is missing: %w", store.ErrCorrupt)
 	}
@@ -359,6 +374,18 @@ func (r *recording) Turn(_ core.ID, step int) (began, said int64) {
 	return 0, 0
 }
 
+// accept is run.Options.Accept: the program that waited for an answer of its form has
+// accepted it, or said what the record says.
+func (r *recording) accept(_ core.ID, step int, _ string) error {
+	if s := r.steps[step]; s != nil && s.wrong != "" {
+		return errors.New(s.wrong)
+	}
+	if t := r.record.Termination; step == r.last && t != nil && t.Code == run.CodeInvalidOutput {
+		return errors.New(t.Detail)
+	}
+	return nil
+}
+
 // Member implements run.History.
 func (r *recording) Member(_ core.ID, step int) *thread.Member {
 	switch s := r.steps[step]; {
@@ -385,7 +412,7 @@ func (r *recording) Counted(_ core.ID, step int) int {
 // Asked implements run.History.
 func (r *recording) Asked(run core.ID, step, call, decided int) int64 {
 	if s := r.steps[step]; s != nil && decided < len(s.asked[call]) {
-		return s.asked[call][decided].At
+		return s.asked[call][decided].CreatedAt
 	}
 	began, _ := r.Result(run, step, call)
 	return began

@@ -88,6 +88,10 @@ type player struct {
 // replay replays a run.
 func (p *player) replay(ctx context.Context, r *recording) Report {
 	report := Report{Thread: r.key, Run: r.record.ID, Agent: r.record.AgentID, Steps: r.last, Records: len(r.entries)}
+	if r.inherited {
+		report.Skipped, p.on = "it is of the thread that this one was forked from, or its record is lost", nil
+		return report
+	}
 	if report.Skipped = p.resolve(ctx, r); report.Skipped != "" {
 		p.on = nil
 		return report
@@ -135,6 +139,8 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 		return fmt.Sprintf("it ran under another agent %q than the present one: its hash is %s, the present one's %s", id, pin, r.agent.Hash())
 	case r.record.Spend != 0 || r.record.Termination != nil && r.record.Termination.Code == string(core.CodeTenantLimit):
 		return "its tenant had limits, which are in no record"
+	case r.record.Ending != nil && r.record.Ending.Form != thread.FormWhole:
+		return fmt.Sprintf("its end was too large to be stored whole: it is %s", r.record.Ending.Form)
 	case len(r.own) == 0:
 		return "its input is not in the log"
 	case r.lostAtItsStart():

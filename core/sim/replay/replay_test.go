@@ -260,6 +260,46 @@ func TestReplayFindsWhatTheCodeDoesOtherwise(t *testing.T) {
 	}
 }
 
+// What a program said about its answer is in the record, and its replay needs no program.
+func TestReplayOfAnAnswerThatItsProgramRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := code{turns: func(n int, yield func(model.Delta, error) bool, _ model.Request) {
+			says(`{"n":`+strconv.Itoa(n)+`}`, yield)
+		}}
+		r := newRecorder(t, c)
+		submission := mailbox.Submission{Thread: key, User: "ann", AgentID: "a", Messages: []core.Message{core.UserMessage("", "go")}}
+		got, result, err := runtime.RunTyped[second](t.Context(), r.Runtime, submission)
+		if err != nil || got.N != 1 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		_, failed, err := runtime.RunTyped[never](t.Context(), r.Runtime, submission)
+		if core.CodeOf(err) != "invalid_output" {
+			t.Fatal(err)
+		}
+		want := "thread t1 run RUN1 (agent a, 2 steps, 7 records): the same\nthread t1 run RUN2 (agent a, 3 steps, 10 records): the same"
+		if diff := cmp.Diff(want, r.replayed(t, c, core.ID{}, mailbox.Receipt{RunID: result.Run.ID}, mailbox.Receipt{RunID: failed.Run.ID})); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// second is the second answer of a model, and never is none.
+type (
+	second struct {
+		N int `json:"n"`
+	}
+	never second
+)
+
+func (s second) Check() error {
+	if s.N != 1 {
+		return errors.New("it is not the second. Answer again, please")
+	}
+	return nil
+}
+
+func (never) Check() error { return errors.New("no") }
+
 // A stop policy is code, and counts as it is now. What a spec says of them is part of
 // the agent, and counts as it was when the run began.
 func TestReplayUnderAnotherStopPolicy(t *testing.T) {

@@ -263,7 +263,7 @@ func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread
 		decision, ok := s.decision(call, n)
 		if !ok {
 			result := s.result(call)
-			cancelled := n+1 == len(s.asked[call]) && s.superseded(result)
+			cancelled := n+1 == len(s.asked[call]) && s.superseded(result) && t.Kind != thread.TicketChild
 			// Of a round that was closed it was the close that cancelled, unless the round
 			// went on.
 			goesOn := !d.closesIn(s) || slices.ContainsFunc(d.next(s), func(w wait) bool { return slices.Contains(w.Merged, call) })
@@ -301,7 +301,7 @@ func (s *recordedStep) superseded(result *thread.Entry) bool {
 // decide takes a recorded decision on a ticket.
 func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket, ticket core.Ticket, decision thread.DecisionRecord) error {
 	key := thread.DecisionKey(d.record.ID, decision.Suspension, decision.ID)
-	change := thread.Decide{Run: d.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision)}
+	change := thread.Decide{Run: d.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision), Child: t.Kind == thread.TicketChild}
 	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
 		payload, err := d.o.Records.Encode("decision", decision)
 		return []store.Record{{Name: store.DecisionName(d.record.ID, s.seq, t.Call, key), Payload: payload}}, err
@@ -363,6 +363,23 @@ func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedSte
 	d.closes = true
 	if err := d.putResults(ctx, head, s, func(*thread.Entry, int) bool { return true }); err != nil {
 		return err
+	}
+	return d.rouse(ctx, s, head)
+}
+
+// rouse ends every wait of a round whose run was ended from outside: the children's as if
+// they were over.
+func (d *director) rouse(ctx context.Context, s *recordedStep, head thread.Head) error {
+	for _, t := range undecided(head.Tickets) {
+		n := d.ticket(s, t)
+		if t.Kind != thread.TicketChild || n < 0 {
+			continue
+		}
+		ticket := s.asked[int(t.Call)][n].Ticket
+		over := thread.DecisionRecord{Decision: core.Decision{ID: "over", Action: core.DecisionCancel}, Suspension: ticket.Suspension.ID}
+		if err := d.decide(ctx, s, t, ticket, over); err != nil {
+			return err
+		}
 	}
 	return d.interject(ctx)
 }

@@ -29,7 +29,7 @@ func dueHead(version uint64, at int64) thread.Head {
 	return h
 }
 
-// fullHead has every field set and every table full: about 3 KB of the 4 KB
+// fullHead has every field set and every table full: more than 3 KB of the 4 KB
 // that a head may have.
 func fullHead(version uint64) thread.Head {
 	longest := strings.Repeat("n", core.MaxNameLength)
@@ -53,7 +53,10 @@ func fullHead(version uint64) thread.Head {
 	}
 	for i := range byte(8) {
 		h.Pending = append(h.Pending, thread.Dispatch{
-			ID: core.ID{0xdd, 3, i}, Run: core.ID{0xaa, 3, i}, Revision: uint32(i), Priority: 255 - i, AvailableAt: int64(i), Parent: &parent,
+			ID: core.ID{0xdd, 3, i}, Run: core.ID{0xaa, 3, i}, Revision: uint32(i), Priority: 255 - i, Parent: &parent,
+		})
+		h.Delayed = append(h.Delayed, thread.Dispatch{
+			ID: core.ID{0xdd, 4, i}, Run: core.ID{0xaa, 4, i}, Revision: uint32(i), Priority: 255 - i, AvailableAt: 1<<63 - 1 - int64(i),
 		})
 		h.Tickets = append(h.Tickets, thread.Ticket{Call: i, Kind: thread.TicketKind(i % 3), ID: 1<<64 - 1, Decision: uint64(i), Deadline: int64(i)})
 		h.Inbox = append(h.Inbox, thread.InboxEntry{ID: core.ID{0xee, i}, Revision: uint32(i), Kind: thread.InboxKind(i % 2)})

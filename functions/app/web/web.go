@@ -28,7 +28,7 @@ func Handler(o Options) http.Handler {
 		Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger,
 	}
 	return httpapi.New(httpapi.Options{
-		Options: shared, Authenticate: o.Authenticate, Healthy: o.Runtime.Healthy, Ready: o.Runtime.Ready, UsageReaders: o.UsageReaders,
+		Options: shared, Authenticate: o.Authenticate, Healthy: o.Runtime.Healthy, Ready: o.Runtime.Ready, UsageReaders: o.UsageReaders, MaxRequests: o.MaxRequests,
 		Mounts: map[string]http.Handler{
 			"/v1/ai-sdk/": aisdk.New(shared),
 			"/v1/ag-ui/":  agui.New(agui.Options{Options: shared, Aliases: o.Runtime}),

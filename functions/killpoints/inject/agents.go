@@ -34,6 +34,7 @@ func addAgents(parts *agent.Parts) error {
 	for _, mode := range modes {
 		spec := parts.Specs[0]
 		spec.ID, spec.ExecutionMode = string(mode), mode
+		spec.ExposedTools = nil // one agent exposes a tool
 		spec.Plugins = append(append([]string(nil), spec.Plugins...), asking{}.ID())
 		parts.Specs = append(parts.Specs, spec)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/serve"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 	"github.com/reveille-run/reveille/functions/serve/identity"
@@ -31,11 +32,29 @@ func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	c, rt := serve.Start(func(c *cloud.Function) (agent.Parts, error) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
 	})
-	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{
-		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.Page == settings.PageOn,
-	}))
-	stream := awslambda.Stream(keys.Request(&secrets, handler), awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
+	handler := identity.AllowOrigins(c.Settings, web(streamed(c, rt, authenticator(c))))
+	stream := awslambda.Stream(keys.Request(&secrets, handler), streaming(c))
 	lambda.Start(awslambda.AfterResponse(stream, serve.EndAbandoned(rt, c.Logger)))
+}
+
+// streaming is how the transport of [Stream] works.
+func streaming(c *cloud.Function) awslambda.HTTPOptions {
+	return awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve}
+}
+
+// streamed is what the protocols of [Stream] are mounted with.
+func streamed(c *cloud.Function, rt *runtime.Runtime, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
+	return wiring.WebOptions{
+		Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.Page == settings.PageOn,
+	}
+}
+
+// buffered is what the protocols of [API] are mounted with: no page, which shows streams.
+func buffered(c *cloud.Function, rt *runtime.Runtime, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
+	return wiring.WebOptions{
+		Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders,
+		Buffered: true, StreamURL: c.Settings.StreamURL,
+	}
 }
 
 // API serves every route buffered, behind API Gateway: a route that starts a run
@@ -43,10 +62,7 @@ func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 // steps and needs no models.
 func API(parts wiring.Parts, web wiring.Web) {
 	c, rt := serve.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() })
-	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{
-		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger, UsageReaders: c.Settings.UsageReaders,
-		Buffered: true, StreamURL: c.Settings.StreamURL, // and no page, which shows streams
-	}))
+	handler := identity.AllowOrigins(c.Settings, web(buffered(c, rt, authenticator(c))))
 	lambda.Start(awslambda.Buffered(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger}))
 }
 

@@ -142,7 +142,31 @@ async function superseded(title) {
   return outcome({ ...w, finishReason }, { asked: part.state, first, after: 3 });
 }
 
+/** The client settles its call, sends nothing, and the person then says something new. */
+async function settled(title, answer) {
+  const id = `${title}-${randomUUID()}`;
+  const finished = [];
+  const chat = new ai.Chat({ id, transport, onError: error => fail(`${id}: ${error.message}`), onFinish: event => finished.push(event) });
+  await chat.sendMessage({ text: `ask: ${title}?` });
+  const before = chat.lastMessage.id;
+  await chat.addToolOutput({ tool: 'ask_user', toolCallId: openCall(chat).toolCallId, ...answer });
+  await chat.sendMessage({ text: `echo: ${title} ${name}` });
+  if (finished.length !== 2) {
+    fail(`${id}: ${finished.length} responses`);
+  }
+  const messages = await stored(base, id, ai.validateUIMessages);
+  const shown = all => all.map(m => ({ role: m.role, parts: m.parts.map(plain) }));
+  return {
+    sameMessage: chat.lastMessage.id === before,
+    sameIds: JSON.stringify(messages.map(m => m.id)) === JSON.stringify(chat.messages.map(m => m.id)),
+    chat: shown(chat.messages),
+    stored: shown(messages),
+  };
+}
+
 console.log(JSON.stringify({
+  settled: await settled('settled', { output: { name: 'Ann' } }),
+  givenUp: await settled('givenUp', { state: 'output-error', errorText: 'left' }),
   approved: await approval('approved', { approved: true }),
   denied: await approval('denied', { approved: false, reason: 'not today' }),
   reloaded: await reloaded('reloaded'),

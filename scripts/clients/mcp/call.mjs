@@ -65,7 +65,7 @@ console.log(JSON.stringify({
   tools: tools.map(tool => tool.name),
   progress,
   echoed: seen(echoed),
-  waiting: { ...seen(waiting), text: undefined, tool: ticket.tool, arguments: ticket.arguments },
+  waiting: { ...seen(waiting), text: undefined, tool: ticket.tool_name, arguments: ticket.arguments },
   decided: decided.status,
   later: seen(later),
   failed: seen(failed),

@@ -23,6 +23,20 @@ const patches = [
   [{ a: 1 }, [{ op: 'test', path: '/a', value: 1 }], { a: 1 }],
 ];
 
+// What no path leads to: what all objects share.
+const strange = [
+  [{ op: 'add', path: '/__proto__/polluted', value: 'yes' }],
+  [{ op: 'add', path: '/constructor/prototype/polluted', value: 'yes' }],
+  [{ op: 'replace', path: '/a/__proto__/polluted', value: 'yes' }],
+  [{ op: 'add', path: '/__proto__', value: { polluted: 'yes' } }],
+  [{ op: 'add', path: '/constructor', value: 1 }],
+  [{ op: 'copy', from: '/a', path: '/__proto__/polluted' }],
+  [{ op: 'move', from: '/a', path: '/a/constructor/polluted' }, { op: 'add', path: '/a', value: { b: 1 } }],
+  [{ op: 'remove', path: '/__proto__/hasOwnProperty' }],
+  [{ op: 'remove', path: '/list/__proto__/push' }],
+  [{ op: 'remove', path: '/toString' }],
+];
+
 const diff = (a, b) => lines(a, b).map((l) => l.sign + l.text);
 
 await report({
@@ -32,6 +46,17 @@ await report({
       assert.deepEqual(apply(before, patch), after);
       assert.deepEqual(before, kept, 'what was before is changed');
     }
+  },
+  'no path leads to what objects share': async () => {
+    const before = { a: { b: 1 }, list: [1] };
+    for (const patch of strange) {
+      const after = apply(before, patch);
+      assert.deepEqual(after, before, JSON.stringify(patch));
+      assert.equal(Object.getPrototypeOf(after), Object.prototype);
+      assert.equal({}.polluted, undefined);
+      assert.equal(Object.polluted, undefined);
+    }
+    assert.deepEqual(apply({}, [{ op: 'copy', from: '/toString', path: '/a' }]), { a: null });
   },
   'values are compared': async () => {
     assert.deepEqual(diff({ a: 1, b: 2, c: 3 }, { a: 1, b: 5, c: 3 }), [' {', '   "a": 1,', '-  "b": 2,', '+  "b": 5,', '   "c": 3', ' }']);

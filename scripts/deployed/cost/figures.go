@@ -12,9 +12,11 @@ type Figures struct {
 	Day      string          `json:"day"`       // on which it was, YYYY-MM-DD
 	MemoryMB int             `json:"memory_mb"` // of each function
 	Work     map[string]Work `json:"work"`      // by the names below
-	// Live is how many write units a second of inference costs a run that a request
-	// streams.
+	// Live is how many write units a second of inference costs while a client follows the
+	// run in another process.
 	Live float64 `json:"live_write_units_per_second"`
+	// Mark is how many read units a second of inference costs to see whether one does.
+	Mark float64 `json:"mark_read_units_per_second"`
 	// Look is how many read units a second of a stream costs whose run waits.
 	Look float64 `json:"look_read_units_per_second"`
 	// Cold is a step in a process that has just started: the first of its run.

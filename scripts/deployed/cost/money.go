@@ -41,12 +41,15 @@ func (a Account) seconds(s float64) float64 {
 	return s * float64(a.MemoryMB) / 1024 * a.Prices.Million.GBSeconds / 1e6
 }
 
+// inferences is how many the pieces of work have, in which a mark is looked for.
+var inferences = map[string]float64{Calls: 1, Answer: 1, Chat: 2}
+
 // one is what a piece of work costs whose handler waits, besides its own time, for so
 // many seconds.
 func (a Account) one(name string, waits float64) Bill {
 	w, p := a.Work[name], a.Prices.Million
 	return Bill{
-		Table:    (w.Write*p.WriteUnits + w.Read*p.ReadUnits) / 1e6,
+		Table:    (w.Write*p.WriteUnits + (w.Read+a.Mark*ModelSeconds*inferences[name])*p.ReadUnits) / 1e6,
 		Queue:    float64(w.Queue) * p.QueueRequests / 1e6,
 		Requests: float64(w.Invocations) * p.Invocations / 1e6,
 		Duration: a.seconds(w.Handler/1000 + waits),
@@ -75,7 +78,13 @@ func (a Account) submission() Bill {
 
 // chat is a run of two steps that a request streams at the function URL, which is free.
 func (a Account) chat() Bill {
-	b := a.one(Chat, 2*ModelSeconds+ToolSeconds)
+	return a.one(Chat, 2*ModelSeconds+ToolSeconds)
+}
+
+// heard is the chat while another client follows it from its beginning, whose own stream is
+// apart.
+func (a Account) heard() Bill {
+	b := a.chat()
 	b.Table += a.Live * 2 * ModelSeconds * a.Prices.Million.WriteUnits / 1e6
 	return b
 }

@@ -1,8 +1,9 @@
-package tool
+package schema
 
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func FuzzReadSchema(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		want := &jsonschema.Schema{}
 		wantErr := json.Unmarshal(text, want)
-		got, plain, err := readSchema(text)
+		got, plain, err := read(text)
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("error %v, want %v", err, wantErr)
 		}
@@ -64,7 +65,7 @@ func FuzzReadSchema(f *testing.F) {
 			t.Errorf("a plain schema does not resolve: %v", err)
 		}
 		wantText, wantErr := json.Marshal(want)
-		gotText, _, err := writeSchema(got)
+		gotText, _, err := write(got)
 		if string(gotText) != string(wantText) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("written as %s, %v\nwant       %s, %v", gotText, err, wantText, wantErr)
 		}
@@ -91,7 +92,11 @@ func TestInferredSchemasAreWrittenHere(t *testing.T) {
 		Nested  inner           `json:"nested"`
 		Pointer *inner          `json:"pointer"`
 	}
-	schema, text, plain, err := infer[everything]()
+	schema, err := Infer(reflect.TypeFor[everything]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, plain, err := write(schema)
 	if err != nil || !plain {
 		t.Fatalf("plain is %v, error %v", plain, err)
 	}
@@ -115,7 +120,7 @@ func TestInferredSchemasAreWrittenHere(t *testing.T) {
 			t.Errorf("%+v is written as %s", other, text)
 		}
 		want, wantErr := json.Marshal(other)
-		if text, _, err := writeSchema(other); string(text) != string(want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+		if text, _, err := write(other); string(text) != string(want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("%s, %v; want %s, %v", text, err, want, wantErr)
 		}
 	}

@@ -1,4 +1,4 @@
-package tool
+package schema
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 // A plain schema has no pattern and refers to nothing, so nothing in it can be wrong that
 // only its resolution finds: that waits for the first value that is to be validated.
 
-// readSchema reads a schema from JSON, and reports whether it is plain.
-func readSchema(text json.RawMessage) (s *jsonschema.Schema, plain bool, err error) {
+// read reads a schema from JSON, and reports whether it is plain.
+func read(text json.RawMessage) (s *jsonschema.Schema, plain bool, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	v, err := uniqueValue(d)
 	if _, end := d.Token(); err == nil && errors.Is(end, io.EOF) {
@@ -32,8 +32,8 @@ func readSchema(text json.RawMessage) (s *jsonschema.Schema, plain bool, err err
 	return s, false, json.Unmarshal(text, s)
 }
 
-// writeSchema returns the JSON of a schema, and reports whether it is plain.
-func writeSchema(s *jsonschema.Schema) (text json.RawMessage, plain bool, err error) {
+// write returns the JSON of a schema, and reports whether it is plain.
+func write(s *jsonschema.Schema) (text json.RawMessage, plain bool, err error) {
 	if text, ok := appendSchema(nil, s); ok {
 		return text, true, nil
 	}

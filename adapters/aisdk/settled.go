@@ -1,0 +1,85 @@
+package aisdk
+
+import (
+	"net/http"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// settled are the decisions that come before new input: a client may settle a call that
+// waits, and send nothing until its person says something new. Shown is what the messages
+// before the response show of the run. What nothing waits for is the history's own.
+func (h *handler) settled(r *http.Request, id core.Identity, thread string, req request) (all []answer, shown Shown, err error) {
+	m, ok := req.before()
+	if !ok {
+		return nil, shown, nil
+	}
+	said, err := readAnswers(m, req.approval)
+	if err != nil || len(said) == 0 {
+		return nil, shown, err
+	}
+	record, err := h.waiting(r, id, thread, m)
+	if err != nil {
+		return nil, shown, unlessNotFound(err)
+	}
+	for _, a := range said {
+		waits := false
+		for _, t := range record.Tickets {
+			if a.gives(t) {
+				waits = true
+			}
+		}
+		if !waits {
+			if waits, err = a.find(record.Tickets); err != nil {
+				return nil, shown, err
+			}
+		}
+		if waits {
+			a.Run = record.ID
+			all = append(all, a)
+		}
+	}
+	return all, Shown{Run: record.ID, Steps: record.Steps}, nil
+}
+
+// gives reports whether a client gave up a call that waits for an approval: it denies the
+// call then.
+func (a answer) gives(t core.Ticket) bool {
+	return t.Decision == nil && t.CallID == a.Target && !a.approval && a.Decision.Action == core.DecisionCancel && t.Kind != core.TicketChild
+}
+
+// before returns the assistant message before the new messages of the person.
+func (r request) before() (uiMessage, bool) {
+	i := len(r.Messages) - 1
+	for i >= 0 && r.Messages[i].Role == string(core.RoleUser) {
+		i--
+	}
+	if i < 0 || r.Messages[i].Role != string(core.RoleAssistant) {
+		return uiMessage{}, false
+	}
+	return r.Messages[i], true
+}
+
+// startAnswered takes decisions and then the input beside them. The response is a message
+// of its own, since the client has the person's behind the one that it has settled.
+func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.Identity, settled []answer, shown Shown, s mailbox.Submission) error {
+	all := make([]mailbox.Deciding, len(settled))
+	for i, a := range settled {
+		all[i] = a.Deciding
+	}
+	if h.Buffered {
+		for i, d := range all {
+			if _, err := h.Runtime.DecideThread(r.Context(), id, s.Thread.Thread, d); err != nil {
+				return hide(settled[i].explain(err))
+			}
+		}
+		s.Answered = true
+		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
+	}
+	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {
+		_, err := h.Runtime.StreamAnswered(r.Context(), id, all, s, l)
+		return hide(err)
+	})
+}

@@ -1,0 +1,143 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// A store may refuse what the end of a run is to store as too large: the response beside
+// the request, the state that several results make together, what RunEnd adds. The end
+// then takes the next smaller form ([thread.Form]), under the next fence, since an earlier
+// attempt may have left other bytes. The last form fits into every store, so that no run
+// keeps closing for its size.
+
+// shrinks reports whether a write that was to end the run, and has failed, is to be made
+// again in a smaller form, the smallest of which is last. If not, it returns the failure.
+func (m *machine) shrinks(ctx context.Context, failure error, last thread.Form) (again bool, err error) {
+	if !errors.Is(failure, store.ErrTooLarge) || m.form >= last { // the head has a limit of its own
+		return false, failure
+	}
+	m.form++
+	m.complain(ctx, "the end of the run is too large for the store and takes a smaller form", "form", m.form, "error", failure)
+	if err := m.refence(ctx, m.head); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// formOf is the form that a claim before this one came to for the end that the head says;
+// FormWhole if none did.
+func formOf(record *thread.RunRecord, head *thread.Head) thread.Form {
+	if e := record.Ending; e != nil && e.Version == head.Closing {
+		return e.Form
+	}
+	return thread.FormWhole
+}
+
+// stored is the run's record as the form of the end has it. What the form leaves out stays
+// known to this process: RunEnd and the run's last event have all of it.
+func (m *machine) stored(whole *thread.RunRecord, closing uint64, t *core.Termination) *thread.RunRecord {
+	if m.form == thread.FormWhole {
+		return whole
+	}
+	record := *whole
+	record.Ending = &thread.Ending{Version: closing, Termination: *t, Form: m.form}
+	record.Request, record.Frontend = nil, nil
+	if m.form >= thread.FormCut {
+		record.Response = cutText(record.Response)
+	}
+	if m.form >= thread.FormLeast {
+		record.Bases, record.Unknown = nil, nil
+		record.Ending.Termination.Detail = cutText(t.Detail)
+		if record.Termination != nil {
+			end := record.Ending.Termination
+			record.Termination = &end
+		}
+	}
+	return &record
+}
+
+// cutText cuts a text to MaxLeast bytes as it is encoded, and marks that it goes on.
+func cutText(text string) string {
+	const most = thread.MaxLeast - len(`"..."`)
+	for cut := text; ; {
+		encoded, err := json.Marshal(cut)
+		if err != nil || len(encoded) <= most+len(`""`) {
+			if len(cut) == len(text) {
+				return text
+			}
+			return cut + "..."
+		}
+		cut = strings.ToValidUTF8(cut[:len(cut)*most/len(encoded)], "")
+	}
+}
+
+// cutMessages cuts what the end adds to the log so that each of its records has at most
+// MinPayload bytes: messages keep the beginning of their text, results their call.
+func (m *machine) cutMessages() {
+	if m.form < thread.FormLeast {
+		return
+	}
+	for i := range m.entries {
+		e := &m.entries[i]
+		if payload, err := m.records.EncodeEntry(e); err != nil || len(payload) <= thread.MinPayload || e.Message == nil || e.Message.ToolResult != nil {
+			continue
+		}
+		e.Window = nil
+		e.Message = &core.Message{
+			ID: e.Message.ID, Role: e.Message.Role, Content: []core.Block{{Type: core.BlockText, Text: cutText(e.Message.Text())}},
+			RunID: e.Message.RunID, Step: e.Message.Step, StopReason: e.Message.StopReason, CreatedAt: e.Message.CreatedAt, Repair: e.Message.Repair,
+		}
+	}
+}
+
+// leastUsage leaves out a record of usage that is larger than every store takes.
+func (m *machine) leastUsage(ctx context.Context, records []store.Record) []store.Record {
+	if last := len(records) - 1; m.form >= thread.FormLeast && last >= 0 && records[last].IsUsage() && len(records[last].Payload) > thread.MinPayload {
+		m.complain(ctx, "the record of what the run has used is too large for the store", "bytes", len(records[last].Payload))
+		return records[:last]
+	}
+	return records
+}
+
+// storeSmaller stores the result of call i that the store refuses as too large, as an error
+// that says so: what the call changed and its effects are left out.
+func (r *round) storeSmaller(ctx context.Context, i int) error {
+	was := r.calls[i].entry
+	small := tool.Failed("result cannot be stored: it is too large")
+	entry := r.resultEntry(i, conclusion{result: small, decision: was.Decision, blocked: was.Blocked})
+	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
+	payload, err := r.records.EncodeEntry(&entry)
+	if err != nil {
+		return endWith("encoding", err)
+	}
+	r.warn(context.WithoutCancel(ctx), "a result cannot be stored", "call", i, "bytes", len(r.calls[i].payload))
+	r.calls[i].entry, r.calls[i].payload = &entry, payload
+	return r.storeResult(ctx, i)
+}
+
+// cutResults makes the results small that the end gives to open calls and that are not
+// stored yet: a tool's name may be as long as its turn.
+func (r *round) cutResults() error {
+	for _, c := range r.calls {
+		if c.stored || len(c.payload) <= thread.MinPayload {
+			continue
+		}
+		entry, message, result := *c.entry, *c.entry.Message, *c.entry.Message.ToolResult
+		result.Name, result.Message = cutText(result.Name), cutText(result.Message)
+		message.ToolResult, entry.Message = &result, &message
+		payload, err := r.records.EncodeEntry(&entry)
+		if err != nil {
+			return err
+		}
+		c.entry, c.payload = &entry, payload
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// runEnd runs the phase RunEnd: once, unless a claim of the closing run is lost. The
+// claims of a closing run are few: after those that were lost, it may be a hook that takes
+// the process down, and no run stays open for its hooks. One that fails, or takes longer
+// than a lease, is logged, and what the phase changed is dropped as a whole. Nothing can
+// cancel a run that closes.
+//
+// From here on the end has its time, which RunEnd is shown, and the run's record says.
+func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
+	m.at = m.endedAt()
+	if m.head.RunEndAt() != 0 {
+		return false, m.recallRunEnd(ctx)
+	}
+	if !m.listens() {
+		return false, nil
+	}
+	if m.head.Run.Attempts >= thread.SkipRunEnd {
+		m.complain(ctx, "RunEnd is skipped: too many claims of the closing run were lost", "attempts", m.head.Run.Attempts)
+		return true, nil
+	}
+	// The draft is a value: a phase that failed half-way is undone by putting the one
+	// before it back.
+	before := *m.draft
+	within, cancel := m.env.WithTimeout(ctx, m.lease)
+	defer cancel()
+	if err := m.phase(within, core.PhaseRunEnd, plugin.Moment{Termination: t}); err != nil {
+		if ctx.Err() != nil {
+			return false, fmt.Errorf("run end: %w", context.Cause(ctx))
+		}
+		m.complain(ctx, "RunEnd failed; the run ends anyway", failure(err)...)
+		*m.draft = before
+	}
+	m.runEnded = &thread.EndRecord{At: m.at, Patch: state.Join(m.patches[len(before.patches):]...), Revision: m.snapshot.Revision()}
+	if added := m.effects[len(before.effects):]; len(added) > 0 {
+		m.runEnded.Command = &state.Command{Effects: added}
+	}
+	return false, nil
+}
+
+// recallRunEnd takes what RunEnd came to under a claim that was given back behind it.
+func (m *machine) recallRunEnd(ctx context.Context) error {
+	end := new(thread.EndRecord)
+	err := m.readRecord(ctx, "end", store.EndName(m.id, m.head.RunEndAt()), end)
+	if err == nil && len(end.Patch) > 0 && m.conversation != nil {
+		fold := state.NewFold(m.snapshot)
+		if err = fold.Apply(end.Patch, end.Revision); err == nil {
+			m.snapshot, m.patches = fold.Snapshot(), append(m.patches, end.Patch)
+		}
+	}
+	switch {
+	case err == nil:
+		if end.Command != nil {
+			m.effects = append(m.effects, end.Command.Effects...)
+		}
+		m.at, m.runEnded = end.At, end
+	case core.CodeOf(err) == core.CodeCorrupt:
+		m.complain(ctx, "what RunEnd changed is lost", "error", err)
+	default:
+		return err
+	}
+	return nil
+}
+
+// addRunEnd adds the record of what RunEnd has changed to those of a nack behind it.
+func (m *machine) addRunEnd(records []store.Record, next thread.Head) ([]store.Record, error) {
+	if m.runEnded == nil {
+		return records, nil
+	}
+	end := *m.runEnded
+	if m.form >= thread.FormStateless {
+		end.Patch, end.Revision = nil, 0
+	}
+	payload, err := m.records.Encode("end", &end)
+	return append(records, store.Record{Name: store.EndName(m.id, next.Version), Payload: payload}), err
+}

@@ -1,0 +1,178 @@
+package run
+
+import (
+	"sync"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// What a step's own process writes to its head need not wait for the watch to look: the
+// committer tells the stepper of each head that it has written, and the stepper those
+// steps that work on the thread. So a cancel, an interrupt or a decision that comes
+// through the same process takes effect at once; what other processes write is the
+// watch's.
+
+// under are the threads that this process works on.
+type under struct {
+	mu      sync.Mutex // not held over I/O
+	threads map[core.ThreadKey]*attended
+	spare   *attended // for the next thread; nil: none is
+}
+
+// attended is a thread that is worked on, or is about to be.
+type attended struct {
+	count int         // of those who attend to it, steps among them
+	first *step       // and behind it the others of the thread, of which all but one have lost their claims
+	head  thread.Head // the newest that was told and that no holder wrote
+}
+
+// attend counts one who attends to a thread; the caller holds mu.
+func (u *under) attend(key core.ThreadKey) *attended {
+	at := u.threads[key]
+	if at == nil {
+		if u.threads == nil {
+			u.threads = map[core.ThreadKey]*attended{}
+		}
+		if at = u.spare; at == nil {
+			at = &attended{}
+		}
+		u.threads[key], u.spare = at, nil
+	}
+	at.count++
+	return at
+}
+
+// forget is the end of an attend; the caller holds mu.
+func (u *under) forget(key core.ThreadKey) {
+	if at := u.threads[key]; at != nil {
+		if at.count--; at.count == 0 {
+			delete(u.threads, key)
+			*at = attended{}
+			u.spare = at
+		}
+	}
+}
+
+// enter makes a step one that is told, until leave.
+func (u *under) enter(p *step) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	at := u.attend(p.Key)
+	p.behind, at.first = at.first, p
+	if at.count > 1 { // else nobody has listened before
+		p.told.hear(&p.hold, &p.news, &at.head)
+	}
+}
+
+func (u *under) leave(p *step) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for at := &u.threads[p.Key].first; *at != nil; at = &(*at).behind {
+		if *at == p {
+			*at = p.behind
+			break
+		}
+	}
+	u.forget(p.Key)
+}
+
+// Attend makes the stepper keep what it is told of a thread, until Forget. It comes before
+// the claim, so that what is written between the claim and its step is not missed, nor
+// what is between two steps of one claim.
+func (s *Stepper) Attend(key core.ThreadKey) {
+	s.under.mu.Lock()
+	defer s.under.mu.Unlock()
+	s.under.attend(key)
+}
+
+// Forget is the end of one Attend.
+func (s *Stepper) Forget(key core.ThreadKey) {
+	s.under.mu.Lock()
+	defer s.under.mu.Unlock()
+	s.under.forget(key)
+}
+
+// holder returns the step of a thread that has a claim's fence; nil: none here has.
+func (u *under) holder(key core.ThreadKey, fence uint64) *step {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	at := u.threads[key]
+	if at == nil {
+		return nil
+	}
+	p := at.first
+	for p != nil && p.fence() != fence {
+		p = p.behind
+	}
+	return p
+}
+
+// Moved tells the steps of this process of a head that the process has written. It does
+// not block. Heads of one thread may come out of order.
+func (s *Stepper) Moved(key core.ThreadKey, head thread.Head) {
+	s.under.mu.Lock()
+	defer s.under.mu.Unlock()
+	at := s.under.threads[key]
+	if at == nil {
+		return
+	}
+	if head.CommitID != head.HolderCommitID && head.Version > at.head.Version {
+		at.head = head
+	}
+	for p := at.first; p != nil; p = p.behind {
+		p.told.hear(&p.hold, &p.news, &head)
+	}
+}
+
+// told is what a step is told of heads of its own thread. Its lock is the only one that
+// those who tell and the step share, beside that of news.
+type told struct {
+	from uint64 // version of the head that the step began with: older ones say nothing
+
+	mu       sync.Mutex   // guards what follows
+	group    *env.Group   // of the work that is watched; nil: none is
+	unsaid   *thread.Head // stops the next work: it came while none was watched
+	released bool         // the step has given up its claim
+}
+
+// watches says which work an end from outside stops; nil: none.
+func (t *told) watches(h *hold, group *env.Group) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.group = group; group == nil || t.unsaid == nil {
+		return
+	}
+	if err := h.judge(t.unsaid); err != nil {
+		group.Fail(err)
+	}
+	t.unsaid = nil
+}
+
+// hear takes a head that this process has written. What holders write is the step's own,
+// or follows the claim that took over, which is told as well: a write of the step itself
+// must not stop it, although the claim is gone with it.
+func (t *told) hear(h *hold, n *news, head *thread.Head) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case head.Version <= t.from || t.released:
+		return
+	case head.CommitID == head.HolderCommitID:
+		t.released = head.Claim.Fence == 0
+		return
+	}
+	err := h.judge(head)
+	if err == nil || h.look(head.Claim.Fence) == lookOwn {
+		n.offer(*head)
+	}
+	switch {
+	case err == nil:
+	case t.group != nil:
+		t.group.Fail(err)
+	case t.unsaid == nil || t.unsaid.Version < head.Version:
+		unsaid := *head
+		t.unsaid = &unsaid
+	}
+}

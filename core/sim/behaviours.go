@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Behaviour is something that happens in some worlds of most kinds. A world counts it
+// when it has happened, not when it could have: see [Stats.Did].
+type Behaviour uint8
+
+// The behaviours, by what they are about.
+const (
+	// Delayed runs.
+	DelayedInput Behaviour = iota // a run that is to open later was accepted
+
+	// Tool rounds.
+	ThrottledPart // the put of a tool's part was throttled
+	CutOffTool    // a run was ended while a tool ran, or had run in a process that was gone
+
+	// Suspects.
+	BesideProved  // a run was claimed beside a suspect that had stored a result
+	BesidePatient // or that had run for ten seconds without one
+
+	// Records over the store's limit.
+	TooLargeTurn       // a turn with calls
+	TooLargeResult     // a result of a call
+	TooLargeSuspension // what a call waits with
+	TooLargeRound      // the open round of a run that waits
+	TooLargeStep       // a step record
+	TooLargeRun        // a run's record, at its start, when it waits or at its end
+	TooLargeSnapshot   // a value of a stored state
+	TooLargeInput      // input as the log would have it
+	TooLargeSubmission // input as a client sends it
+	SmallerEnd         // the end of a run in a smaller form
+
+	// Lost responses, hidden by another write before the process looks.
+	HiddenStop    // to a cancel, of a run or by thread
+	HiddenRetract // to a retraction
+	HiddenEdit    // to an edit
+	HiddenClaim   // to a claim
+
+	// Claims and ends.
+	LateClaim // a claim was heard of when its lease was over
+	OwnEnd    // a process has ended a run that it works on
+
+	behaviours // how many there are
+)
+
+var behaviourNames = [behaviours]string{
+	DelayedInput: "a delayed run",
+
+	ThrottledPart: "a throttled part of a tool",
+	CutOffTool:    "a tool whose outcome nobody knows",
+
+	BesideProved:  "a run beside a suspect that has stored a result",
+	BesidePatient: "a run beside a suspect after ten seconds",
+
+	TooLargeTurn: "a turn that is too large", TooLargeResult: "a result that is too large", TooLargeSuspension: "a suspension that is too large",
+	TooLargeRound: "an open round that is too large", TooLargeStep: "a step record that is too large", TooLargeRun: "a run's record that is too large",
+	TooLargeSnapshot: "a stored state that is too large", TooLargeInput: "an input too large for the log", TooLargeSubmission: "a submission that is too large",
+	SmallerEnd: "an end in a smaller form",
+
+	HiddenStop:    "a cancel whose lost response is hidden",
+	HiddenRetract: "a retraction whose lost response is hidden",
+	HiddenEdit:    "an edit whose lost response is hidden",
+	HiddenClaim:   "a claim whose lost response is hidden",
+
+	LateClaim: "a claim that is heard of late",
+	OwnEnd:    "a run that the process at work on it ends",
+}
+
+// String returns what happens.
+func (b Behaviour) String() string { return behaviourNames[b] }
+
+// leastShare is the part of the worlds, in percent, that each behaviour is to happen in.
+const leastShare = 3
+
+// did notes that a behaviour happened.
+func (w *World) did(b Behaviour) { w.Stats.Did[b]++ }
+
+// addBehaviours takes another world's in.
+func (s *Stats) addBehaviours(o *Stats) {
+	for b := range behaviours {
+		s.Did[b] += o.Did[b]
+		s.WorldsThatDid[b] += o.WorldsThatDid[b]
+	}
+}
+
+// countBehaviours notes what happened at all.
+func (s *Stats) countBehaviours() {
+	for b := range behaviours {
+		s.WorldsThatDid[b] = min(s.Did[b], 1)
+	}
+}
+
+// behaved is one line with the share of worlds of each behaviour.
+func (s *Stats) behaved() string {
+	var parts []string
+	for b := range behaviours {
+		share := 100 * float64(s.WorldsThatDid[b]) / float64(max(s.Worlds, 1))
+		parts = append(parts, fmt.Sprintf("%s %.1f%%", b, share))
+	}
+	return "worlds with: " + strings.Join(parts, ", ")
+}
+
+// rare says which behaviours too few of the worlds had.
+func (s *Stats) rare() (complaints []string) {
+	for b := range behaviours {
+		if got := s.WorldsThatDid[b]; got*100 < leastShare*s.Worlds {
+			complaints = append(complaints, fmt.Sprintf("%d of %d worlds have %s, want %d %% of them", got, s.Worlds, b, leastShare))
+		}
+	}
+	return complaints
+}

@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"sync"
+	"testing"
+)
+
+// simulated is what happened in the worlds that this package's tests go through, and
+// what was violated there.
+var simulated = sync.OnceValues(func() (total Stats, violations map[int]string) {
+	violations = map[int]string{}
+	for n := range worlds {
+		w := New(Kind(n))
+		if violation := w.Run(); violation != "" {
+			violations[n] = violation
+		}
+		total.Add(&w.Stats)
+	}
+	return total, violations
+})
+
+// TestEachBehaviourHappensInAShareOfTheWorlds: what is rare proves little. A row is a
+// behaviour and the percentage of worlds that have it at least.
+func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
+	total, _ := simulated()
+	if total.Worlds < 20*Kinds {
+		t.Skipf("%d worlds are too few to say so", total.Worlds)
+	}
+	rows := []struct {
+		behaviour Behaviour
+		percent   int
+	}{
+		// Delayed runs.
+		{DelayedInput, 10},
+
+		// Tool rounds.
+		{ThrottledPart, 3},
+		{CutOffTool, 3},
+
+		// Suspects.
+		{BesideProved, 3},
+		{BesidePatient, 3},
+
+		// Records over the store's limit.
+		{TooLargeTurn, 4}, {TooLargeResult, 10}, {TooLargeSuspension, 3}, {TooLargeRound, 3}, {TooLargeStep, 8},
+		{TooLargeRun, 3}, {TooLargeSnapshot, 3}, {TooLargeInput, 8}, {TooLargeSubmission, 6}, {SmallerEnd, 10},
+
+		// Lost responses, claims and ends.
+		{HiddenStop, 3},
+		{HiddenRetract, 3},
+		{HiddenEdit, 3},
+		{HiddenClaim, 3},
+		{LateClaim, 4},
+		{OwnEnd, 4},
+	}
+	asserted := map[Behaviour]bool{}
+	for _, row := range rows {
+		asserted[row.behaviour] = true
+		if got := total.WorldsThatDid[row.behaviour]; got*100 < row.percent*total.Worlds {
+			t.Errorf("%d of %d worlds have %s, want %d %% of them", got, total.Worlds, row.behaviour, row.percent)
+		}
+	}
+	for b := range behaviours {
+		if !asserted[b] {
+			t.Errorf("%s has no row", b)
+		}
+	}
+}

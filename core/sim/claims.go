@@ -1,0 +1,60 @@
+package sim
+
+import "github.com/reveille-run/reveille/core/thread"
+
+// holding is a claim that a task has taken. The head names the process of a claim alone;
+// which of its deliveries works under it is known here, so that claims of one process are
+// told apart.
+type holding struct {
+	fence uint64
+	late  bool // the process heard of it when its lease was over, and has not refenced it since
+}
+
+// take notes a write of the task that takes a claim, or gives it another fence.
+func (t *task) take(th *threadState, a, b *thread.Head) {
+	if b.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence {
+		return
+	}
+	if t.claims == nil {
+		t.claims = map[*threadState]*holding{}
+	}
+	t.claims[th] = &holding{fence: b.Claim.Fence}
+}
+
+// holding is the newest claim of a thread that the task works under: its own, or that of
+// the one that has started it. nil: none.
+func (t *task) holding(th *threadState) *holding {
+	for ; t != nil; t = t.from {
+		if c := t.claims[th]; c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// holds reports whether the claim that stands is the one that the current task works
+// under. One that has lost its claim may not know it yet; what it does counts no more.
+func (th *threadState) holds() bool {
+	c := th.w.current().holding(th)
+	return c != nil && th.p.head.Claim.Fence == c.fence
+}
+
+// heard notes that a process hears of a write. A claim whose lease is over by its clock is
+// another's, perhaps: the process writes the head again before it asks anybody.
+func (h *host) heard(t *task, th *threadState, next *thread.Head, claims bool) {
+	c := t.holding(th)
+	if c == nil || c.fence != next.Claim.Fence {
+		return
+	}
+	if c.late = claims && next.Claim.Lease < h.clock().UnixMilli(); c.late {
+		h.world.did(LateClaim)
+	}
+}
+
+// checkHeard: no model is asked under a claim that was heard of late, before the head says
+// that it still stands.
+func (th *threadState) checkHeard(h *host) {
+	if c := th.w.current().holding(th); c != nil && c.late {
+		th.fail("%s asks a model under fence %d, of which it has heard when the lease was over", h.name, c.fence)
+	}
+}

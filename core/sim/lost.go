@@ -1,0 +1,253 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// loses chooses the worlds in which lost responses are hidden, claims are heard of late,
+// and people end runs through the process that works on them.
+func (c *Config) loses(kind, turn int) {
+	switch kind {
+	case 12, 19, 22:
+		c.Hidden = c.Ambiguous && !c.Calm
+	case 0, 1, 9, 17, 21:
+		c.Tardy = turn%4 == 3 && !c.Unswept
+	case 4:
+		c.Own = turn%3 != 1
+	case 20:
+		c.Own = turn%2 == 1
+	}
+	if c.Own {
+		c.Local, c.Calm = true, false
+	}
+	if c.Hidden { // a replay does not know of input that kept a run from its end and was taken back unread
+		c.Replayed = false
+	}
+}
+
+// hiddenWithin is how long at most a response is missed until its process looks: others
+// write meanwhile, workers close a run and begin the next one.
+const hiddenWithin = 8 * time.Second
+
+// lose keeps the response to a request that was carried out from its process, which hears
+// later that there is none.
+func (w *World) lose(h *host, r request, tell func()) {
+	heard := func() {
+		if r.unheard != nil && !h.dead {
+			r.unheard()
+		}
+		tell()
+	}
+	if after := w.hide(r); after > 0 {
+		w.at(after, heard)
+		return
+	}
+	heard()
+}
+
+// hide lets others write on top of a write whose response is lost, and returns how long
+// after that the process hears that it is.
+func (w *World) hide(r request) time.Duration {
+	if r.site != SiteCommit || !w.Ambiguous {
+		return 0
+	}
+	if !w.Hidden {
+		if w.random.chance(0.3) {
+			w.touchAll()
+		}
+		return 0
+	}
+	if w.random.chance(0.4) {
+		w.touchAll()
+	}
+	if !r.holder && w.random.chance(0.5) { // a holder's own is hidden by the next holder alone, whom it must not wait for
+		return w.random.between(0, hiddenWithin)
+	}
+	return 0
+}
+
+// unheard notes that a process hears of a write that its response is lost, where another
+// write hides by then that it was applied.
+func (w *World) unheard(t *task, p *partition, a, b *thread.Head) {
+	if p.head.CommitID == b.CommitID {
+		return
+	}
+	if b.Claim.Fence != 0 && b.Claim.Fence != a.Claim.Fence && b.HolderCommitID != b.CommitID {
+		w.did(HiddenClaim)
+	}
+	if t.deed != nil {
+		w.did(t.deed.hidden)
+	}
+}
+
+// meddle has people stop, take back and change what is open or queued, in a world where
+// most of the responses to that are lost.
+func (w *World) meddle(th *threadState) {
+	for range 5 {
+		w.at(w.random.between(500*time.Millisecond, 90*time.Second), func() {
+			edit := func() {
+				if in := th.unread(); in != nil {
+					w.edit(th, in)
+				}
+			}
+			switch soon := w.random.between(100*time.Millisecond, 2*time.Second); w.random.below(8) {
+			case 0, 1:
+				w.stopThread(th)
+			case 2, 7:
+				w.steer(th)
+				w.at(soon, func() { w.retract(th) })
+			case 3:
+				w.retract(th)
+			case 4, 5:
+				w.steer(th)
+				w.at(soon, edit)
+			default:
+				edit()
+			}
+		})
+	}
+}
+
+// unread draws input that no step has read; nil: there is none.
+func (th *threadState) unread() *input {
+	var ids []core.ID
+	for _, d := range th.p.head.Pending {
+		ids = append(ids, d.ID)
+	}
+	for _, e := range th.p.head.Inbox {
+		ids = append(ids, e.ID, e.ID) // rather one of these: there are fewer
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return th.inputs[ids[th.w.random.below(len(ids))]]
+}
+
+// stopThread ends whatever is open or first on a thread.
+func (w *World) stopThread(th *threadState) {
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		d := w.begin(HiddenStop)
+		run, err := h.engine.CancelThread(ctx, th.client(), th.p.key.Thread)
+		th.checkDeed(d, err)
+		if err == nil && len(d.runs) > 0 && d.runs[0] != run {
+			th.fail("a client is told that it has stopped run %s, it was %s", run, d.runs[0])
+		}
+		if err == nil {
+			w.Stats.Cancels++
+		}
+		return err == nil || refused(err)
+	})
+}
+
+// retract takes input back that no step has read.
+func (w *World) retract(th *threadState) {
+	in := th.unread()
+	if in == nil {
+		return
+	}
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		d := w.begin(HiddenRetract)
+		err := h.engine.RetractInput(ctx, th.client(), th.p.key.Thread, in.id)
+		th.checkDeed(d, err)
+		return err == nil || refused(err)
+	})
+}
+
+// deed is what one request of a person has brought about, as the heads show it: what its
+// process is told of that is another matter.
+type deed struct {
+	hidden  Behaviour // that the response to its write was lost and hidden
+	runs    []core.ID // that it has cancelled
+	entries []core.ID // that it has taken out of an inbox
+	edits   int
+}
+
+// begin makes the current task's writes a person's deed.
+func (w *World) begin(hidden Behaviour) *deed {
+	d := &deed{hidden: hidden}
+	w.current().deed = d
+	return d
+}
+
+// note takes a write in.
+func (d *deed) note(a, b *thread.Head) {
+	if d == nil {
+		return
+	}
+	same := a.Open() && b.Run.ID == a.Run.ID
+	closes := same && a.Run.Status != thread.Closing && b.Run.Status == thread.Closing
+	if closes {
+		d.runs = append(d.runs, a.Run.ID)
+	}
+	for _, q := range a.Pending {
+		if !slices.ContainsFunc(b.Pending, func(o thread.Dispatch) bool { return o.ID == q.ID }) && b.Run.ID != q.Run {
+			d.runs = append(d.runs, q.Run)
+		}
+	}
+	left, right := inboxes(a), inboxes(b)
+	for id, revision := range left {
+		now, ok := right[id]
+		switch {
+		case ok && now != revision:
+			d.edits++
+		case !ok && len(a.Pending) == len(b.Pending) && !closes:
+			d.entries = append(d.entries, id)
+		}
+	}
+}
+
+// inboxes are the revisions of all that no step has read.
+func inboxes(h *thread.Head) map[core.ID]uint32 {
+	all := map[core.ID]uint32{}
+	for _, d := range h.Pending {
+		all[d.ID] = d.Revision
+		for _, e := range d.Rest {
+			all[e.ID] = e.Revision
+		}
+	}
+	for _, e := range h.Inbox {
+		all[e.ID] = e.Revision
+	}
+	return all
+}
+
+// checkDeed: one request ends one thing, and whoever has ended it is not told that it was
+// not found.
+func (th *threadState) checkDeed(d *deed, err error) {
+	if len(d.runs)+len(d.entries) > 1 || d.edits > 1 {
+		th.fail("one request of a person has ended runs %v and entries %v, and made %d edits", d.runs, d.entries, d.edits)
+	}
+	if core.CodeOf(err) == core.CodeNotFound && len(d.runs)+len(d.entries) > 0 {
+		th.fail("a client is told %v, its request has ended runs %v and entries %v", err, d.runs, d.entries)
+	}
+}
+
+// checkEdited: whoever has changed input that was read so is not told that it was not
+// found.
+func (th *threadState) checkEdited(in *input, text string, d *deed, err error) {
+	if core.CodeOf(err) != core.CodeNotFound || d.edits == 0 {
+		return
+	}
+	for _, e := range th.entries {
+		if e.Message != nil && e.Message.ID == in.name && e.Message.Text() == text {
+			th.fail("a client is told %v of its edit of %s, which was read", err, in.name)
+		}
+	}
+}
+
+// checkKnown: where nothing but responses is lost, no claim runs out: who has taken one
+// knows it, whatever hides that.
+func (th *threadState) checkKnown(a *thread.Head) {
+	w := th.w
+	if h := w.hosts[a.Claim.Worker]; h == nil || h.ending || h.dead { // it stops while a response is missing
+		return
+	}
+	if w.Hidden && w.Faults == 0 && w.Poison == 0 && !w.Restarts && !w.Late {
+		th.fail("the claim of %s under fence %d runs out, and nothing but responses is lost", a.Claim.Worker, a.Claim.Fence)
+	}
+}

@@ -1,0 +1,62 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// called is a model or a tool at work.
+type called struct {
+	th    *threadState
+	fence uint64 // of the claim that it works under
+	ctx   context.Context
+	over  bool
+}
+
+// calling notes that a model or a tool is called, until the function that it returns is.
+func (h *host) calling(ctx context.Context, th *threadState) (over func()) {
+	c := &called{th: th, ctx: ctx}
+	if held := h.world.current().holding(th); held != nil {
+		c.fence = held.fence
+	}
+	h.calls = append(h.calls, c)
+	return func() {
+		c.over = true
+		h.calls = slices.DeleteFunc(h.calls, func(o *called) bool { return o == c })
+	}
+}
+
+// atOnce is how soon a process stops what it does on a run that it has ended itself.
+const atOnce = 100 * time.Millisecond
+
+// endsOwn is run when a process writes a head: where that ends what the process works on,
+// it stops at once.
+func (h *host) endsOwn(th *threadState, a, b *thread.Head) {
+	w := h.world
+	ended := a.Open() && b.Run.ID == a.Run.ID && a.Run.Status != thread.Closing && b.Run.Status == thread.Closing
+	byPerson := ended && (b.Run.Reason == thread.ReasonCancelled || b.Run.Reason == thread.ReasonSuperseded)
+	if !byPerson && !b.Deleted || w.Faults > 0 || w.Ambiguous || w.Late {
+		return
+	}
+	for _, c := range h.calls {
+		if c.th != th || c.fence != a.Claim.Fence || c.ctx.Err() != nil {
+			continue
+		}
+		w.did(OwnEnd)
+		w.at(atOnce, func() {
+			if !c.over && !h.dead && c.ctx.Err() == nil {
+				th.fail("%s has ended run %s, and %s later what it works on there goes on", h.name, a.Run.ID, atOnce)
+			}
+		})
+	}
+}
+
+// stops has people end what is open or first on a thread, one after the other.
+func (w *World) stops(th *threadState) {
+	for range 2 {
+		w.at(w.random.between(time.Second, 40*time.Second), func() { w.stopThread(th) })
+	}
+}

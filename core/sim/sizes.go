@@ -1,0 +1,142 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// In a tight world the store takes no record of more than thread.MinPayload, and some of
+// what models, tools, hooks and clients say comes close to that, or passes it: at every
+// kind of record, alone and together. What is too large ends its run, or is an error of
+// its call; nothing stays closing for it.
+
+// bulkKey is a value that grows.
+var bulkKey = state.Appending(state.Key[[]string, string]{Name: "bulk", Scope: state.ScopeThread, Merge: state.Commutative})
+
+// largerInput is how much more a tight store takes of queued input than of other records,
+// in bytes, so that the log may have no room for what was accepted.
+const largerInput = 200
+
+// mostBytes is the store's limit of a record's payload, in bytes.
+func (w *World) mostBytes(r store.Record) int {
+	switch {
+	case !w.Tight:
+		return maxRecord
+	case strings.HasPrefix(r.Name, "Q#"):
+		return thread.MinPayload + largerInput
+	case strings.Contains(r.Name, "#round#"): // no part of an end: rare enough without
+		return thread.MinPayload / 4
+	}
+	return thread.MinPayload
+}
+
+// bulk is a text that what has the name says in a tight world, one in so many: more than
+// the store takes, about as much, or half of it. Empty: nothing, as in every other world.
+func (w *World) bulk(name string, which, of uint64) string {
+	if !w.Tight || trait(name, which, of) != 0 {
+		return ""
+	}
+	return strings.Repeat("z", bulkSize(name, which))
+}
+
+func bulkSize(name string, which uint64) int {
+	switch trait(name, which+100, 4) {
+	case 0:
+		return thread.MinPayload + 100
+	case 1:
+		return thread.MinPayload - 300 - int(trait(name, which+200, 300))
+	}
+	return thread.MinPayload * 5 / 8
+}
+
+// bulkInput is what some input says besides in a tight world: most of it as much as a
+// client's request has just room for, and the log hardly.
+func (w *World) bulkInput(in *input) string {
+	switch {
+	case !w.Tight || trait(in.name, 67, 6) != 0:
+		return ""
+	case trait(in.name, 68, 4) == 0:
+		return strings.Repeat("z", 2*thread.MinPayload)
+	}
+	payload, err := w.checks.EncodeQueued(&thread.Queued{
+		Run: core.ID{1}, Dispatch: core.ID{1}, AgentID: in.agent, Messages: []core.Message{core.UserMessage(in.name, in.text)}, CreatedAt: w.millis(),
+	})
+	if err != nil {
+		w.violate("encode input %s: %v", in.name, err)
+	}
+	return strings.Repeat("z", thread.MinPayload+largerInput-len(payload)-int(trait(in.name, 69, 100)))
+}
+
+// grows is a command that adds to the value.
+func (w *World) grows(name string, which, of uint64) state.Command {
+	if text := w.bulk(name, which, of); text != "" {
+		return bulkKey.Update(text)
+	}
+	return state.Command{}
+}
+
+// noteTooLarge counts a record that the store has refused for its size.
+func (w *World) noteTooLarge(r store.Record) {
+	switch {
+	case r.Kind() == store.KindLog:
+		entry, err := w.checks.DecodeEntry(r.Payload)
+		switch {
+		case err != nil:
+			w.violate("record %s is unreadable: %v", r.Name, err)
+		case entry.Message == nil:
+			w.did(TooLargeStep)
+		case len(entry.Message.ToolCalls) > 0:
+			w.did(TooLargeTurn)
+		case entry.Message.ToolResult != nil:
+			w.did(TooLargeResult)
+		case entry.Message.IsInput():
+			w.did(TooLargeInput)
+		}
+	case strings.HasPrefix(r.Name, "Q#"):
+		w.did(TooLargeSubmission)
+	case strings.HasPrefix(r.Name, "R#"):
+		w.did(TooLargeRun)
+	case strings.HasPrefix(r.Name, store.SnapshotName):
+		w.did(TooLargeSnapshot)
+	case strings.Contains(r.Name, "#round#"):
+		w.did(TooLargeRound)
+	case strings.HasPrefix(r.Name, "C#"):
+		w.did(TooLargeSuspension)
+	}
+}
+
+// formOf is how much of a run's end is stored, as its record says.
+func (w *World) formOf(p *partition, run core.ID) thread.Form {
+	r, ok := p.record(store.RunName(run))
+	if !ok {
+		return thread.FormWhole
+	}
+	record, err := w.checks.DecodeRun(r.Payload)
+	if err != nil || record.Ending == nil {
+		return thread.FormWhole
+	}
+	return record.Ending.Form
+}
+
+// countForm counts the end of a run by how much of it is stored.
+func (w *World) countForm(record *thread.RunRecord) {
+	if e := record.Ending; e != nil && e.Form > thread.FormWhole {
+		if !w.Tight {
+			w.violate("the end of run %s takes the form %s where nothing is too large", record.ID, e.Form)
+		}
+		w.did(SmallerEnd)
+	}
+}
+
+// grown is which part of the calls adds to the value in a tight world: where calls wait
+// all of them, so that a round that waits has some.
+func (w *World) grown() uint64 {
+	if w.Asks {
+		return 1
+	}
+	return 3
+}

@@ -1,0 +1,147 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// crowds makes some worlds one process, whose first run loses claims and has a long round
+// of calls then, beside many others that are innocent.
+func (c *Config) crowds(kind, turn int) {
+	switch kind {
+	case 2, 4, 5:
+		c.Crowded = turn%3 == 1
+	case 6:
+		c.Crowded = c.Poison == crowding
+	}
+	if c.Crowded {
+		c.Local, c.Calm, c.Long, c.Deletes, c.Pooled = true, true, false, false, false
+		c.Threads, c.Runs, c.Faults, c.Poison = 6, 1, 0, crowding
+	}
+}
+
+// crowding is the poison of the first run of a crowded world: it dies twice at each step,
+// and comes to an end when it is alone.
+const crowding = 2
+
+// crowdedCalls are those of its first turn. They come to 90 seconds, one after the other.
+const crowdedCalls = 9
+
+// crowdedWithin is when the others come: some when the first run is a suspect already.
+const crowdedWithin = 45 * time.Second
+
+// crowdedOut reports whether a run is the one with the long round.
+func (s script) crowdedOut(w *World) bool {
+	return w.Crowded && s.step == 0 && w.poisonOf(w.threads[0], s.name) == crowding
+}
+
+// alone is what the world knows of the claim of a suspect: whether a result of its own
+// lies in the store, which says that what ran takes no process down.
+type alone struct {
+	fence  uint64 // of the claim; 0: it is of no suspect
+	proved bool
+}
+
+// beginAlone notes a claim.
+func (th *threadState) beginAlone(b *thread.Head) {
+	th.alone = alone{}
+	if b.Run.Attempts > thread.SuspectAt {
+		th.alone.fence = b.Claim.Fence
+	}
+}
+
+// harmless reports whether others may be claimed beside the thread's claim: it is of no
+// suspect, or of one that has made progress.
+func (th *threadState) harmless() bool {
+	head := &th.p.head
+	return th.alone.fence == 0 || th.alone.proved || head.Claim.Fence != th.alone.fence || head.Run.Attempts <= thread.SuspectAt
+}
+
+// besideAfter is how long a suspect has its process for itself though it makes no
+// progress; runs that have lost more claims than one wait on.
+const besideAfter = 10 * time.Second
+
+// checkBeside: what is claimed beside a suspect is claimed after its progress, or after
+// ten seconds if chance explains what it has lost itself.
+func (th *threadState) checkBeside(b *thread.Head) {
+	w := th.w
+	h := w.hosts[b.Claim.Worker]
+	if h == nil || h.slow > w.now {
+		return
+	}
+	for _, other := range w.threads {
+		if other == th || other.p.head.Claim.Worker != h.name || other.alone.fence == 0 || other.p.head.Claim.Fence != other.alone.fence {
+			continue
+		}
+		took := w.now - other.claimed
+		switch {
+		case other.harmless():
+			w.did(BesideProved)
+		case took < besideAfter-time.Second: // the lock is asked for before the claim is written
+			th.fail("%s claims it beside suspect %s, which has run for %s and proved nothing", h.name, other.p.head.Run.ID, took)
+		case b.Run.Lost > 1:
+			th.fail("%s claims it, which has lost %d claims, beside suspect %s", h.name, b.Run.Lost, other.p.head.Run.ID)
+		default:
+			w.did(BesidePatient)
+		}
+	}
+}
+
+// startsWithin is how long it may take until a run is claimed that nothing keeps from it.
+const startsWithin = 3 * time.Second
+
+// checkProof is run at every put. A result that a tool has given is the first proof of a
+// suspect's claim; soon after it the others that are due are claimed.
+func (th *threadState) checkProof(r store.Record) {
+	w, head := th.w, &th.p.head
+	seq, ok := store.LogSeq(r.Name)
+	if !ok || th.harmless() || r.Fence != head.Claim.Fence || seq < head.Run.Base || seq >= head.Run.Base+uint64(len(head.Run.Calls)) {
+		return
+	}
+	entry, err := w.checks.DecodeEntry(r.Payload)
+	if err != nil || entry.Message == nil || entry.Message.ToolResult == nil || entry.Run != head.Run.ID {
+		return
+	}
+	if status := entry.Message.ToolResult.Status; status != core.ResultOK && status != core.ResultError {
+		return // no tool gave it
+	}
+	th.alone.proved = true
+	h := w.hosts[head.Claim.Worker]
+	if !w.Local || w.Faults > 0 || h == nil || w.suspectWaits() {
+		return
+	}
+	var held []uint64 // the versions of those that wait
+	for _, p := range w.partitions {
+		held = append(held, p.head.Version)
+	}
+	w.at(startsWithin, func() { th.checkStarted(h, held) })
+}
+
+// checkStarted: whatever has been due since the proof was claimed since then. A suspect
+// waits until nothing else runs, and others for it once it has waited for long.
+func (th *threadState) checkStarted(h *host, held []uint64) {
+	w := th.w
+	if h.dead || h.ending {
+		return
+	}
+	for i, version := range held {
+		p := w.partitions[i]
+		if head := &p.head; p != th.p && head.Version == version && head.DueAt != 0 && head.Claim.Fence == 0 && head.DueAt <= w.millis()-startsWithin.Milliseconds() &&
+			w.now-p.changed >= startsWithin && p.state.handed > 0 {
+			w.fail(p, "it is due and left aside for %s after a suspect of its process has stored a result: %+v", startsWithin, *head)
+		}
+	}
+}
+
+// suspectWaits reports whether a suspect is due that nobody has claimed.
+func (w *World) suspectWaits() bool {
+	for _, p := range w.partitions {
+		if p.head.Suspect() && p.head.Claim.Fence == 0 && p.head.DueAt != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,28 @@
+package local
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/core"
+)
+
+// admit counts the requests that are under way, and refuses those that would be more than
+// most. Whoever asks for the health of the host is always told.
+func (h *host) admit(most int, next http.Handler) http.Handler {
+	full := protocol.Problem{
+		Error: fmt.Sprintf("%d requests are under way, no more are taken: try again (REVEILLE_MAX_REQUESTS)", most),
+		Code:  core.CodeThrottled,
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := h.open.Add(1)
+		defer h.open.Add(-1)
+		if n > int64(most) && r.URL.Path != "/health" && r.URL.Path != "/health/live" {
+			w.Header().Set("Retry-After", "1")
+			protocol.JSON(w, http.StatusServiceUnavailable, full)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,42 @@
+package main
+
+// closingMutants are errors of how a run ends whose store refuses what its end would store,
+// for its size or for a while.
+var closingMutants = []mutant{
+	{
+		Name: "an end that is too large takes no smaller form",
+		File: "core/run/forms.go",
+		Old:  "if !errors.Is(failure, store.ErrTooLarge) || m.form >= last {",
+		New:  "if !errors.Is(failure, store.ErrTooLarge) || m.form >= 0 {",
+	},
+	{
+		Name: "an end in a smaller form keeps its state changes",
+		File: "core/run/end.go",
+		Old:  "	settled.effects = m.effects\n	*m.draft = settled\n	m.patches = nil\n",
+		New:  "	settled.effects, settled.patches = m.effects, m.patches\n	*m.draft = settled\n",
+	},
+	{
+		Name: "a nack behind RunEnd does not say so",
+		File: "core/run/guard.go",
+		Old:  "RunEnd: m.runEnded != nil,",
+		New:  "",
+	},
+	{
+		Name: "what RunEnd has changed is not kept for the next claim",
+		File: "core/run/runend.go",
+		Old:  "	if m.head.RunEndAt() != 0 {\n		return false, m.recallRunEnd(ctx)\n	}\n",
+		New:  "",
+	},
+	{
+		Name: "a result that a commit could not take is not made smaller",
+		File: "core/run/call.go",
+		Old:  "if errors.Is(err, store.ErrTooLarge) { // it was to travel",
+		New:  "if false { // it was to travel",
+	},
+	{
+		Name: "the last form of an end cuts no messages",
+		File: "core/run/forms.go",
+		Old:  "	if m.form < thread.FormLeast {\n		return\n	}\n	for i := range m.entries {",
+		New:  "	if true {\n		return\n	}\n	for i := range m.entries {",
+	},
+}

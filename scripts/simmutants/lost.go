@@ -1,0 +1,60 @@
+package main
+
+// lostMutants are errors of what a lost response leaves open, where another write hides
+// what became of it, of claims that are heard of late and of ends through the process that
+// works on the run.
+var lostMutants = []mutant{
+	{
+		Name: "a stop chooses another run at each try",
+		File: "core/mailbox/control.go",
+		Old:  "	var dispatch core.ID\n",
+		New:  "	var dispatch core.ID\n	whatever := run.IsZero()\n",
+		Also: []change{{
+			"core/mailbox/control.go",
+			"		if run.IsZero() {\n",
+			"		if whatever {\n",
+		}},
+	},
+	{
+		Name: "a cancel that was applied is not found when others hide it",
+		File: "core/mailbox/lost.go",
+		Old:  "	return r.Termination.Type == core.TerminationCancelled, nil",
+		New:  "	return false, nil",
+	},
+	{
+		Name: "a retraction that was applied is not found when others hide it",
+		File: "core/mailbox/lost.go",
+		Old:  "	return ok && ended.Status == core.DispatchCancelled, err",
+		New:  "	return ok && ended.Status == \"\", err",
+	},
+	{
+		Name: "an edit of input that was read as it says is not found",
+		File: "core/mailbox/control.go",
+		Old:  "				return s.readAs(ctx, key, head, id, in.Run, edit, messages)\n",
+		New:  "				return false, nil\n",
+	},
+	{
+		Name: "a claim does not know itself when others hide it",
+		File: "core/mailbox/lost.go",
+		Old:  " || c.plan.result.Claimed && head.TakenBy(c.id)",
+		New:  "",
+	},
+	{
+		Name: "a claim knows itself by its process",
+		File: "core/mailbox/lost.go",
+		Old:  "c.plan.result.Claimed && head.TakenBy(c.id)",
+		New:  "c.plan.result.Claimed && head.Claim.Worker == c.worker",
+	},
+	{
+		Name: "a model is asked under a claim that is heard of late",
+		File: "core/run/guard.go",
+		Old:  "	if m.history == nil && m.head.Claim.Lease < m.env.Millis() {",
+		New:  "	if false {",
+	},
+	{
+		Name: "a process does not tell its steps what it writes",
+		File: "core/runtime/runtime.go",
+		Old:  "	r.stepper.Moved(key, head)\n",
+		New:  "",
+	},
+}

@@ -1,0 +1,35 @@
+package main
+
+// suspectMutants are errors of what may run beside a run that may take its process down.
+var suspectMutants = []mutant{
+	{
+		Name: "a stored result settles no suspect",
+		File: "core/run/call.go",
+		Old:  "	if r.calls[t.index].fresh && r.proved != nil {",
+		New:  "	if false {",
+	},
+	{
+		Name: "a tool that has not returned settles a suspect",
+		File: "core/run/schedule.go",
+		Old:  "	s.round.calls[t.index].begun = true\n",
+		New:  "	s.round.calls[t.index].begun = true\n	if s.round.proved != nil {\n		s.round.proved()\n	}\n",
+	},
+	{
+		Name: "beside a suspect nothing is kept waiting",
+		File: "core/runtime/turns.go",
+		Old:  "	if t.suspect != nil && (unlucky || !patient(t.suspect.began)) {",
+		New:  "	if t.suspect != nil && unlucky {",
+	},
+	{
+		Name: "runs that have lost many claims start beside a suspect",
+		File: "core/runtime/turns.go",
+		Old:  "	if t.suspect != nil && (unlucky || !patient(t.suspect.began)) {",
+		New:  "	if t.suspect != nil && !patient(t.suspect.began) {",
+	},
+	{
+		Name: "an adopted result settles a suspect",
+		File: "core/run/adopt.go",
+		Old:  "	for _, i := range adopted {\n		r.tell(i)\n",
+		New:  "	for _, i := range adopted {\n		if r.proved != nil {\n			r.proved()\n		}\n		r.tell(i)\n",
+	},
+}
