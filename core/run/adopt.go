@@ -27,7 +27,8 @@ func (d *draft) openRound(ctx context.Context) (*round, error) {
 	if err := r.recallRound(ctx); err != nil {
 		return r, err
 	}
-	if err := r.adopt(ctx); err != nil {
+	r.mode = r.chooseMode()
+	if err := r.adopt(ctx, true); err != nil {
 		return r, err
 	}
 	r.findThrough()
@@ -62,7 +63,7 @@ func (r *round) recallRound(ctx context.Context) error {
 		d.snapshot, d.patches = fold.Snapshot(), []state.Patch{open.Patch}
 	}
 	d.totals, d.since = open.Totals, version
-	r.merged = open.Merged
+	r.merged, r.waited = open.Merged, open.Fence
 	for _, i := range open.Merged {
 		r.calls[i].merged = true
 	}
@@ -80,12 +81,14 @@ func (r *round) recallRound(ctx context.Context) error {
 // A worker of a lower fence may still put a result while this reads, at a sequence
 // that was found empty: that call runs again, and its new result takes the place of
 // the late one. Where the own put stands, a lower fence is refused.
-func (r *round) adopt(ctx context.Context) error {
+//
+// Results that stand in no line are tried before, and may come to an error: see line.go.
+// ask says whether hooks can be asked.
+func (r *round) adopt(ctx context.Context, ask bool) error {
 	r, base := r, r.head.Run.Base
 	last := base + uint64(len(r.calls)) - 1
 	// Read in one go, from the log itself: what is behind the head's sequence is
 	// invisible to everybody but a holder.
-	var again []store.Record
 	var adopted []int
 	for record, err := range r.store.Log(ctx, r.Key, base, last) {
 		if err != nil {
@@ -104,14 +107,23 @@ func (r *round) adopt(ctx context.Context) error {
 		}
 		r.calls[i].entry, r.calls[i].payload = &entry, record.Payload
 		r.calls[i].told = r.calls[i].told || done
-		if !done {
-			again = append(again, store.Record{Name: record.Name, Fence: r.fence(), Payload: record.Payload})
-		}
 		adopted = append(adopted, i)
+	}
+	if err := r.lineUp(ctx, ask); err != nil {
+		return err
 	}
 	for i, status := range r.head.Run.Calls {
 		if status == thread.CallDone && r.calls[i].entry == nil {
 			return fmt.Errorf("the result of call %d, which is done, is missing: %w", i, store.ErrCorrupt)
+		}
+	}
+	adopted = slices.DeleteFunc(adopted, func(i int) bool { return r.calls[i].entry == nil }) // it is held back
+	var again []store.Record
+	for _, i := range adopted {
+		if r.head.Run.Calls[i] != thread.CallDone {
+			record := r.logRecord(i)
+			record.Fence = r.fence()
+			again = append(again, record)
 		}
 	}
 	if err := r.put(ctx, again...); err != nil {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -22,6 +23,7 @@ type conclusion struct {
 	decision string        // id of the decision that it follows
 	blocked  string        // why a gate ended the run over it
 	took     time.Duration // by its tool; 0: none ran
+	place    int           // in the line; 0: none
 }
 
 // synthetic is a result that no tool gave. The status says what happened; the
@@ -57,7 +59,7 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 		if *base != t.snapshot.Revision() {
 			err := &state.RevisionError{Expected: *base, Actual: t.snapshot.Revision()}
 			result = tool.Failed("execution failed: " + err.Error())
-		} else { // what its own hooks changed is not in its way: see mergeResult
+		} else { // what its own hooks changed is not in its way
 			result.Command.Batch.Base = new(t.began)
 		}
 	}
@@ -92,10 +94,20 @@ const largeResult = 64 << 10
 // A result that the store or the encoder will never take becomes an error result
 // here, once: the model reads why, and the tool does not run again.
 func (r *round) conclude(ctx context.Context, i int, end conclusion) error {
-	err := r.keep(ctx, i, end)
-	if err == nil {
+	if r.hold(i, end) {
 		return nil
 	}
+	err := r.settleOn(ctx, i, end)
+	return cmp.Or(err, r.release(ctx, false))
+}
+
+// settleOn is conclude for a result whose turn it is.
+func (r *round) settleOn(ctx context.Context, i int, end conclusion) error {
+	// A result whose hooks fail when they are asked again is stored without a place: whoever
+	// goes on tries it then, and its tool does not run again.
+	was := r.line
+	failed := r.takePlace(ctx, i, &end, true)
+	err := r.keep(ctx, i, end)
 	if cannotBeStored(err) {
 		large := errors.Is(err, store.ErrTooLarge)
 		r.log.WarnContext(ctx, "a result cannot be stored", append(r.attrs(), "call", i, "error", err)...)
@@ -106,12 +118,16 @@ func (r *round) conclude(ctx context.Context, i int, end conclusion) error {
 		// What gates and hooks asked for counts with this result as with any; unless it is
 		// that which cannot be stored.
 		instead := conclusion{result: tool.Failed("result cannot be stored: " + what), hooks: end.hooks, decision: end.decision, took: end.took}
+		r.line = was
+		if failed == nil {
+			failed = r.takePlace(ctx, i, &instead, false)
+		}
 		if err = r.keep(ctx, i, instead); cannotBeStored(err) {
-			instead.hooks = state.Command{}
+			r.line, instead.hooks, instead.place = was, state.Command{}, 0
 			err = r.keep(ctx, i, instead)
 		}
 	}
-	return err
+	return cmp.Or(err, failed)
 }
 
 // cannotBeStored reports whether a put failed for what was to be stored.
@@ -135,6 +151,9 @@ func (r *round) keep(ctx context.Context, i int, end conclusion) error {
 	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.agent.Engine.Listens(core.PhaseStepEnd) {
 		return nil
 	}
+	if !r.mayStore(i) { // the round has failed, and puts them in order before it is left
+		return nil
+	}
 	return r.storeResult(ctx, i)
 }
 
@@ -154,6 +173,9 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 		ID: resultID(r.id, r.events.step, i), Role: core.RoleTool, ToolResult: &result,
 		RunID: r.id, Step: r.events.step, CreatedAt: ended,
 	}}
+	if entry.Place = end.place; end.place > 0 {
+		entry.Attempt = r.fence()
+	}
 	if !end.hooks.IsZero() {
 		entry.Hooks = &end.hooks
 	}
@@ -187,8 +209,8 @@ func (r *round) storeResults(ctx context.Context) error {
 		return nil
 	}
 	var failure error
-	for i, c := range r.calls {
-		if c.entry == nil || c.stored {
+	for _, i := range r.inLine() {
+		if c := r.calls[i]; c.entry == nil || c.stored || !r.mayStore(i) {
 			continue
 		}
 		err := r.storeResult(ctx, i)

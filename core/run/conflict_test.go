@@ -23,7 +23,7 @@ import (
 
 // A change that is for one revision only is for the state that its call began with.
 // When a sibling has changed that meanwhile, whatever key it was, gates and
-// BeforeToolExecute are asked again; a tool is not, and its change is dropped. What
+// BeforeToolExecute are asked again; a tool is not, and its call comes to an error. What
 // its own hooks changed before it stands in no tool's way; a change that was made for
 // a state before theirs is the call's error.
 func TestABatchForOneRevisionInARound(t *testing.T) {
@@ -71,6 +71,7 @@ func TestABatchForOneRevisionInARound(t *testing.T) {
 					return command
 				}
 				adds := toolFunc{name: "adds", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+					afterSiblings(c)
 					result := tool.Text("ok")
 					result.Command = change("tool", int(c.Key()[len(c.Key())-1]-'0'), c.Snapshot)
 					return result, nil
@@ -134,6 +135,7 @@ func TestExclusiveConflictsWithASiblingsTool(t *testing.T) {
 					hooked, ran := 0, 0
 					var last []string
 					writes := toolFunc{name: "writes", run: func(_ context.Context, c tool.Call) (result tool.Result, err error) {
+						afterSiblings(c)
 						mu.Lock()
 						defer mu.Unlock()
 						ran++

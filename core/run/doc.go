@@ -64,8 +64,8 @@
 //
 // How the calls of a round run is the agent's mode. Side by side each sees the
 // state as it was when the round began, or went on; hooks that changed the same
-// exclusive key, or whose change was for one revision only, are asked again when their
-// calls are merged. Actions that waited for BeforeToolExecute are run by the first
+// exclusive key as a sibling, or whose change was for one revision only, are asked again
+// before their call's result is stored. Actions that waited for BeforeToolExecute are run by the first
 // call that comes to it. One after the other, each call is merged before the next
 // one's gate is asked.
 //
@@ -75,10 +75,17 @@
 // came to, results carry what their hooks and tools asked for until the round is merged.
 // Folding the log calls no code of any plugin. What a tool changes is tried on the
 // snapshot that its call was given, before its result is stored: what does not apply
-// there is the call's error, without changes and effects. The intents of a round are
-// applied in call order, each on what those before it made of the state; one that
-// only siblings of a parallel round made inapplicable is dropped with a log line, and
-// its result stands.
+// there is the call's error, without changes and effects. In a parallel round it is tried
+// once more, on what the results that were stored before it came to (line.go): what does
+// not apply there, or was for one revision only, is the call's error too. So updates count
+// in the order in which their results were stored, and of two of one exclusive key the
+// later. The result says its place in that order, which the merge, a takeover and a replay
+// follow; those that change state are put one after the other. A result that the put of
+// a lost claim brings late is tried again behind the others, and its tool does not run
+// again. AfterToolExecute runs behind all of them, in call order.
+//
+// What a close merges of a sequential round has lacked AfterToolExecute of the calls before
+// it: what does not apply without that is dropped with a log line.
 //
 // Effects run after the write that makes visible what they came with: commit A
 // for the phases before it; for a call the write that moves it to done,
@@ -216,8 +223,8 @@
 //
 // All of it goes through env.Env, so that the simulator runs one function at a
 // time in an order of its own choosing. What a step writes does not depend on
-// that order: ids derive from run, step and call index, results are merged in call
-// order, and of several errors the first in call order counts. Results are
+// that order, but for the places of a parallel round's results: ids derive from run, step and
+// call index, and of several errors the first in call order counts. Results are
 // announced as they are stored; one that overtakes an earlier call has no position.
 //
 // # Memory

@@ -325,7 +325,10 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 	if err := r.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return err
 	}
-	if err := r.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+	if r.agent != nil {
+		r.mode = r.chooseMode()
+	}
+	if err := r.adopt(ctx, false); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return err
 	}
 	if !r.found {
@@ -353,11 +356,14 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 		}
 		c.entry = &entry
 	}
-	// Merged in call order, as at a round's end: a cancel must not lose what a tool
-	// has changed, whose result stands in the log.
+	// Merged as at a round's end: a cancel must not lose what a tool has changed, whose
+	// result stands in the log.
+	if r.lined() {
+		r.mergeLine()
+	}
 	for i, c := range r.calls {
 		if !c.merged { // its AfterToolExecute does not run any more
-			r.mergeResult(ctx, i, c.entry.Hooks)
+			r.mergeResult(ctx, i)
 			r.noteMerged(i)
 		}
 	}

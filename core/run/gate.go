@@ -157,7 +157,7 @@ func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err 
 		return 0, nil
 	}
 	for _, t := range ready {
-		r.share(t)
+		r.share(t, false)
 	}
 	errs := make([]error, len(ready))
 	group, shared := r.env.Group(ctx)
@@ -182,15 +182,20 @@ func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err 
 // share decides whether the actions that wait for BeforeToolExecute are this call's to
 // run. Calls that begin on the same snapshot all see them there; they are the first
 // one's, and those of any other as soon as that has been merged. Whose they were is
-// told by the result that another claim has stored, too.
-func (r *round) share(t *task) {
+// told by the result that another claim has stored, too. behind says that the call is
+// asked behind the line, where those of the calls in it are gone.
+func (r *round) share(t *task, behind bool) {
 	t.takes, t.taken = false, 0
-	last := r.agent.Engine.Waiting(r.draft.snapshot, core.PhaseBeforeToolExecute)
+	from := r.draft.snapshot
+	if behind {
+		from = t.snapshot
+	}
+	last := r.agent.Engine.Waiting(from, core.PhaseBeforeToolExecute)
 	if last == 0 {
 		return
 	}
 	for i, c := range r.calls {
-		if i == t.index || c.merged {
+		if i == t.index || c.merged || behind && c.entry != nil && c.entry.Place > 0 {
 			continue
 		}
 		if c.task != nil && c.task.takes || c.entry != nil && r.agent.Engine.Took(c.entry.Hooks, last) {

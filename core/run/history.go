@@ -26,6 +26,10 @@ type History interface {
 	// Asked returns when the round began in which a call was asked about, behind so
 	// many suspensions that were decided.
 	Asked(run core.ID, step, call, decided int) int64
+	// Place returns the place of a call's result in the order in which those of a parallel
+	// round are merged, see [thread.Entry]; 0: it has none. A result is held back until
+	// those before it have come.
+	Place(run core.ID, step, call int) int
 	// Result returns when the round began that came to a call's result, and when that
 	// was.
 	Result(run core.ID, step, call int) (began, ended int64)

@@ -5,21 +5,22 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// mergeRound applies what the calls ask for that have their result, in call order,
-// each on what those before it made of the state, with the hooks after it. It works
-// from the results alone: a takeover comes to the same state, whoever ran which
-// tool. Of a round that waits it merges what there is; the rest follows when its
-// calls have been decided.
+// mergeRound takes into the draft what the calls ask for that have their result, with the
+// hooks after it. It works from the results alone: a takeover comes to the same state,
+// whoever ran which tool. Of a round that waits it merges what there is; the rest
+// follows when its calls have been decided.
 //
 // It runs when nothing of the round runs any more: the draft and what hooks see are
 // this goroutine's alone, and so is the order in which hooks are asked.
 func (r *round) mergeRound(ctx context.Context) error {
+	if r.lined() {
+		r.mergeLine()
+	}
 	for i, c := range r.calls {
 		if c.entry == nil || c.merged {
 			continue
@@ -32,24 +33,13 @@ func (r *round) mergeRound(ctx context.Context) error {
 }
 
 // mergeCall takes one call into the draft: what its gates and BeforeToolExecute
-// asked for, what its tool did, and what AfterToolExecute makes of the result.
+// asked for, what its tool did, and what AfterToolExecute makes of the result. In a
+// parallel round the line has the first two.
 func (r *round) mergeCall(ctx context.Context, i int) error {
-	c := r.calls[i]
-	if c.merged {
+	if r.calls[i].merged {
 		return nil
 	}
-	// The stored command was made on the snapshot that the call started from. A key
-	// that merges takes it as it is; of one that does not, the later value would undo
-	// the sibling's, so that it is made anew on what there is now.
-	hooks := c.entry.Hooks
-	if r.collides(hooks) && asksAgain(c.entry) {
-		again, err := r.hookAgain(ctx, i)
-		if err != nil {
-			return err
-		}
-		hooks = &again
-	}
-	r.mergeResult(ctx, i, hooks)
+	r.mergeResult(ctx, i)
 	if err := r.afterTool(ctx, i); err != nil {
 		return err
 	}
@@ -57,37 +47,41 @@ func (r *round) mergeCall(ctx context.Context, i int) error {
 	return nil
 }
 
-// mergeResult takes what a call asked for into the draft. What cannot be applied
-// is that call's failure, and nobody else's: its result stands.
-func (r *round) mergeResult(ctx context.Context, i int, hooks *state.Command) {
-	entry, call := r.calls[i].entry, r.turn.ToolCalls[i]
+// mergeResult takes what a call came to into the draft, and in a sequential round what it
+// asked for, in the order in which it was: the tool knew what its hooks had changed, and
+// may have changed it on. It was tried on this very state, but for a close, where
+// AfterToolExecute of the calls before it has not run: what does not apply then is left out.
+func (r *round) mergeResult(ctx context.Context, i int) {
+	entry := r.calls[i].entry
 	if entry.Message.ToolResult.IsError {
 		r.draft.totals.Failures++
 	}
 	r.draft.totals.MeterResult(entry)
-	if r.agent == nil { // a close by a program without the agent: what the keys mean is not known here
+	if r.agent == nil || r.lined() { // a close by a program without the agent: what the keys mean is not known here
 		return
 	}
-	// In the order in which they were asked for: the tool knew what its hooks had
-	// changed, and may have changed it on. A base of either is the revision that the
-	// call went on from. Hooks were asked again where that is gone; a tool is not, and
-	// what it asked for is refused.
 	now := r.draft.snapshot.Revision()
-	for _, command := range []*state.Command{hooks, entry.Intents} {
+	for _, command := range []*state.Command{entry.Hooks, entry.Intents} {
 		if command == nil {
 			continue
 		}
 		asked := *command
-		if base := asked.Batch.Base; base != nil && (command == hooks || *base == now) {
-			asked.Batch.Base = nil
+		if base := asked.Batch.Base; base != nil && (command == entry.Hooks || *base == now) {
+			asked.Batch.Base = nil // what its own hooks changed is in no tool's way
 		}
 		applied, err := r.agent.Engine.Submit(r.draft.snapshot, i, asked)
 		if err != nil {
-			r.complain(ctx, "what a call asked for could not be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)
+			r.complainOf(ctx, i, err)
 			continue
 		}
 		r.apply(applied)
 	}
+}
+
+// complainOf says that what a stored result asks for could not be applied.
+func (r *round) complainOf(ctx context.Context, i int, err error) {
+	call := r.turn.ToolCalls[i]
+	r.complain(ctx, "what a call asked for could not be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)
 }
 
 // apply takes what came to a call into the draft. Effects are left out: they run
@@ -95,12 +89,6 @@ func (r *round) mergeResult(ctx context.Context, i int, hooks *state.Command) {
 func (r *round) apply(came plugin.PhaseResult) {
 	came.Command.Effects = nil
 	r.draft.merge(came)
-	// What a call changes of its own values cannot collide with a sibling's.
-	for _, m := range came.Command.Batch.Mutations {
-		if scope, _ := r.agent.Engine.Registry().Scope(m.Key); scope != state.ScopeCall {
-			r.other.Mutations = append(r.other.Mutations, m)
-		}
-	}
 }
 
 // noteMerged notes that the draft has all of call i, and shows its result to the hooks
@@ -125,66 +113,6 @@ func (r *round) showResults() {
 		}
 	}
 	r.draft.messages = messages
-}
-
-// collides reports whether hooks of a call changed what another call of the round
-// has changed since, and what does not merge: one of the two would be lost. What was
-// for one revision only collides with whatever was merged since. A sequential round
-// chains its snapshots, so nothing can collide there. What was merged before a wait is
-// not among the others: a call that went on since was asked on a snapshot that has it,
-// and the command of one that did not is applied as it is.
-func (r *round) collides(hooks *state.Command) bool {
-	if hooks == nil || r.mode == agent.Sequential {
-		return false
-	}
-	if base := hooks.Batch.Base; base != nil && *base != r.draft.snapshot.Revision() {
-		return true
-	}
-	_, conflict := r.agent.Engine.Registry().Conflict(hooks.Batch, r.other)
-	return conflict
-}
-
-// asksAgain reports whether the hooks of a call can be asked again. Of a call that
-// came to wait, and got its result from the decision, nobody can tell any more
-// whether a gate or its tool had asked, and so whether BeforeToolExecute had run: its
-// stored command is applied as it is, over what siblings made of the same key.
-func asksAgain(entry *thread.Entry) bool {
-	switch entry.Message.ToolResult.Status {
-	case core.ResultDenied, core.ResultCancelled:
-		return false
-	case core.ResultSet:
-		return entry.Decision == ""
-	}
-	return true
-}
-
-// hookAgain asks the gates and BeforeToolExecute of a call on what its siblings
-// made of the state, for what they change alone: the verdict stands, and so do the
-// effects that they asked for first. The tool does not run again, whatever merge its
-// keys have: its updates are applied to what is there.
-//
-// A claim that finds the result of an earlier one does not know the decision that
-// the call went on after; the gates are asked without it, and their verdict does not
-// count anyway.
-func (r *round) hookAgain(ctx context.Context, i int) (state.Command, error) {
-	t := r.calls[i].task
-	if t == nil { // an earlier claim's, or a gate gave the result
-		t = &task{index: i, call: r.turn.ToolCalls[i]}
-	}
-	t.at = r.calls[i].entry.At // which an earlier claim may have stored
-	t.snapshot, t.began, t.hooks = r.draft.snapshot, r.draft.snapshot.Revision(), state.Command{}
-	r.share(t)
-	if _, err := r.askGates(ctx, t); err != nil {
-		return state.Command{}, err
-	}
-	switch r.calls[i].entry.Message.ToolResult.Status {
-	case core.ResultBlocked, core.ResultSet: // the gates ended it
-	default:
-		if err := r.beforeTool(ctx, t); err != nil {
-			return state.Command{}, err
-		}
-	}
-	return t.hooks, nil // mergeResult leaves effects out
 }
 
 // afterTool runs AfterToolExecute on a result that the tool, a gate or a decision

@@ -74,7 +74,8 @@ func (h *chronicle) plugin() plugin.Plugin {
 }
 
 func (h *chronicle) tool(name string) tool.Tool {
-	return toolFunc{name: name, run: func(context.Context, tool.Call) (tool.Result, error) {
+	return toolFunc{name: name, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+		afterSiblings(c)
 		result := tool.Text(name)
 		result.Command = h.tells("tool " + name)
 		return result, nil
@@ -116,6 +117,8 @@ func TestOpenRoundGoesOnFromItsRecord(t *testing.T) {
 		}
 		return all
 	}
+	// Side by side AfterToolExecute runs behind all that the calls ask for.
+	beside := join(first[:3], third[:3], first[3:], third[3:], second)
 	tests := []struct {
 		mode  agent.ExecutionMode
 		state []string
@@ -127,11 +130,11 @@ func TestOpenRoundGoesOnFromItsRecord(t *testing.T) {
 			[]string{"gate done", "before done", "after done", "gate ask", "after ask", "gate last", "before last", "after last"},
 		},
 		{
-			agent.ParallelBatchApproval, join(first, third, second), join(first, third, second),
+			agent.ParallelBatchApproval, beside, join(first, third, second),
 			[]string{"gate done", "gate ask", "gate last", "before done", "before last", "after done", "after last", "after ask"},
 		},
 		{
-			agent.ParallelStreaming, join(first, third, second), join(first, third, second),
+			agent.ParallelStreaming, beside, join(first, third, second),
 			[]string{"gate done", "gate ask", "gate last", "before done", "before last", "after done", "after last", "after ask"},
 		},
 	}

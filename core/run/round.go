@@ -24,10 +24,11 @@ type round struct {
 	before list[core.Message] // the conversation up to the turn: results are shown behind it, in order
 	shown  int                // so many of them stand there already
 	calls  []*openCall
-	merged []int       // calls that the draft's state contains, in the order in which they came
-	other  state.Batch // what merged calls changed since the snapshot was frozen, but for values of one call alone
-	found  bool        // what earlier claims may have let through is known
-	schema uint16      // the highest of the results that were met in the log: another program may have written them
+	merged []int  // calls that the draft's state contains, in the order in which they came
+	line   line   // what the results that are not merged have come to, in a parallel round
+	waited uint64 // fence of the claim with which the round waited last; 0: it did not
+	found  bool   // what earlier claims may have let through is known
+	schema uint16 // the highest of the results that were met in the log: another program may have written them
 }
 
 // openCall is one call of the round on its way to its result:
@@ -56,6 +57,7 @@ type openCall struct {
 	told    bool           // its result was announced, by this claim or by one before it
 	merged  bool           // the draft has what it changed, AfterToolExecute included
 	effects []state.Effect // what AfterToolExecute asked for
+	held    *conclusion    // its result, which is not its turn yet: see hold
 }
 
 // newRound is the round of a committed turn, of which nothing is known yet. Calls
@@ -165,7 +167,7 @@ func (r *round) statuses(calls []thread.CallStatus) (left []thread.CallStatus, p
 	for i, c := range r.calls {
 		switch {
 		case !c.stored:
-		case hooks && !c.merged:
+		case hooks && !c.merged || r.untried(i):
 			progress = progress || c.fresh && left[i] != thread.CallDone
 		default:
 			left[i] = thread.CallDone

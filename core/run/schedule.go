@@ -155,6 +155,8 @@ func (s *scheduler) parallel(ctx context.Context) {
 		case s.goesOn(ctx) && s.startAll(ctx):
 		case s.running > 0:
 			s.await(ctx)
+		case s.goesOn(ctx) && s.round.holding():
+			s.failed(0, s.round.release(ctx, true))
 		default:
 			return
 		}
@@ -175,7 +177,7 @@ func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 	for i, c := range s.round.calls {
 		// task: it runs. ticket: the next write asks for it, and until then the head's
 		// status is of before.
-		if c.entry != nil || c.task != nil || c.ticket != nil || !s.ready(i, hold) {
+		if c.entry != nil || c.task != nil || c.ticket != nil || c.held != nil || !s.ready(i, hold) {
 			continue
 		}
 		acted = true
@@ -223,7 +225,7 @@ func (s *scheduler) skipAll(ctx context.Context) {
 	blocked := s.round.blocked()
 	for i, c := range s.round.calls {
 		waits := c.ticket != nil || c.crowded || s.head.Run.Calls[i] == thread.CallSuspended
-		if c.entry == nil && c.task == nil && (i > blocked || waits) {
+		if c.entry == nil && c.task == nil && c.held == nil && (i > blocked || waits) {
 			c.ticket = nil
 			s.failed(i, s.skip(ctx, i))
 		}
@@ -253,7 +255,7 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 	}
 	once := func(t *task) bool { return t.tool.Spec().Delivery == tool.AtMostOnce }
 	asks := slices.ContainsFunc(s.round.calls, func(c *openCall) bool { return c.ticket != nil })
-	if slices.ContainsFunc(ready, once) || asks && s.running+len(ready) > 0 {
+	if slices.ContainsFunc(ready, once) || asks && (s.running+len(ready) > 0 || s.round.holding()) {
 		var marks []int
 		for _, t := range ready {
 			if once(t) {

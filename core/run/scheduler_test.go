@@ -165,7 +165,7 @@ func TestWhatACallSeesOfTheCallBefore(t *testing.T) {
 		want []string
 	}{
 		{agent.Sequential, []string{"gate: []", "tool: []", "after: [tool0]", "gate: [tool0]", "tool: [tool0]", "after: [tool0 tool1]"}},
-		{agent.ParallelStreaming, []string{"gate: []", "gate: []", "tool: []", "tool: []", "after: [tool0]", "after: [tool0 tool1]"}},
+		{agent.ParallelStreaming, []string{"gate: []", "gate: []", "tool: []", "tool: []", "after: [tool0 tool1]", "after: [tool0 tool1]"}},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.mode), func(t *testing.T) {

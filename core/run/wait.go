@@ -136,7 +136,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 // its open tickets where the wait was.
 func (r *round) roundRecord(next thread.Head) (store.Record, error) {
 	record := thread.RoundRecord{
-		Turn: r.base - 1, Patch: state.Join(r.patches...), Revision: r.snapshot.Revision(), Merged: r.merged, Totals: r.totals, After: r.since,
+		Turn: r.base - 1, Patch: state.Join(r.patches...), Revision: r.snapshot.Revision(), Merged: r.merged, Totals: r.totals, After: r.since, Fence: r.fence(),
 	}
 	for _, t := range next.Tickets {
 		if undecided(t) {

@@ -339,13 +339,17 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	return s
 }
 
+// afterSiblings lets the tools of a parallel round end in call order.
+func afterSiblings(c tool.Call) { time.Sleep(time.Duration(c.Index) * time.Millisecond) }
+
 func echoTool(tb testing.TB) tool.Tool {
 	tb.Helper()
 	type arguments struct {
 		Text string `json:"text"`
 	}
 	echo, err := tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
-		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
+		func(_ context.Context, c tool.Call, a arguments) (tool.Result, error) {
+			afterSiblings(c)
 			return tool.JSON(map[string]string{"text": a.Text})
 		})
 	if err != nil {

@@ -317,6 +317,9 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	if keeping {
 		result.Command = state.Combine(result.Command, w.grows(key, 62, w.grown()))
+		if w.Seats && trait(key, 66, 2) == 0 {
+			result.Command = state.Combine(result.Command, seatKey.Update(call.Step))
+		}
 	}
 	return result, nil
 }

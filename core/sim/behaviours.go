@@ -18,6 +18,9 @@ const (
 	ThrottledPart // the put of a tool's part was throttled
 	CutOffTool    // a run was ended while a tool ran, or had run in a process that was gone
 
+	LineOutOfOrder // results of a parallel round stand in another order than their calls
+	RefusedInLine  // a change did not apply behind a sibling's
+
 	// Suspects.
 	BesideProved  // a run was claimed beside a suspect that had stored a result
 	BesidePatient // or that had run for ten seconds without one
@@ -52,6 +55,8 @@ var behaviourNames = [behaviours]string{
 
 	ThrottledPart: "a throttled part of a tool",
 	CutOffTool:    "a tool whose outcome nobody knows",
+
+	LineOutOfOrder: "results that are merged in another order than their calls", RefusedInLine: "a change that does not apply behind a sibling's",
 
 	BesideProved:  "a run beside a suspect that has stored a result",
 	BesidePatient: "a run beside a suspect after ten seconds",

@@ -36,6 +36,8 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		// Tool rounds.
 		{ThrottledPart, 3},
 		{CutOffTool, 3},
+		{LineOutOfOrder, 20},
+		{RefusedInLine, 3},
 
 		// Suspects.
 		{BesideProved, 3},

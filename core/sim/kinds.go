@@ -98,6 +98,7 @@ func (c *Config) mix(n, turn int) {
 	c.Throttled = n%Kinds == 16 || n%Kinds == 17 && turn%2 == 0
 	// Where people interfere, one of them deletes a thread now and then.
 	c.Deletes = turn%4 == 1 && !c.Calm && !c.Children && !c.Unswept && !c.Old
+	c.Seats = turn%2 == 1 && !c.Old
 	c.compacts(n%Kinds, turn)
 	c.crowds(n%Kinds, turn)
 	c.tightens(n%Kinds, turn)

@@ -22,6 +22,13 @@ var (
 		Apply: func(v, add int) int { return v + add }}
 	lastKey = state.Key[string, string]{Name: "last", Scope: state.ScopeRun, Merge: state.Exclusive,
 		Apply: func(_, set string) string { return set }}
+	// seatKey is for one call of each step: the change of another does not apply.
+	seatKey = state.Key[int, int]{Name: "seat", Scope: state.ScopeRun, Merge: state.Exclusive, Apply: func(had, step int) int {
+		if had == step {
+			panic("the seat is taken")
+		}
+		return step
+	}}
 	callsKey = state.Key[string, string]{Name: "call", Scope: state.ScopeCall, Merge: state.Exclusive,
 		Apply: func(_, set string) string { return set }}
 	mail = plugin.Effect[string]{Name: "mail"}
@@ -97,6 +104,7 @@ func (p ledger) Register(r *plugin.Registrar) error {
 	r.Key(countKey)
 	r.Key(lastKey)
 	r.Key(callsKey)
+	r.Key(seatKey)
 	r.Key(bulkKey)
 	mail.Handle(r, p.w.deliverMail)
 	return nil

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -46,8 +48,8 @@ func (th *threadState) checkRound(a, b *thread.Head) {
 	was.merged = round.Merged
 }
 
-// checkOrderOf: what the tools of a round asked for was applied as they were
-// merged: those before each wait in call order, and then the others.
+// checkOrderOf: what the tools of a round asked for was applied in the order that their
+// results say, which is call order where the calls ran one after the other.
 func (th *threadState) checkOrderOf(trail []string) {
 	if th.turnSeq == 0 {
 		return
@@ -66,16 +68,45 @@ func (th *threadState) checkOrderOf(trail []string) {
 		}
 	}
 	var want []int
-	if th.asks.round.base == th.turnSeq+1 {
-		want = slices.Clone(th.asks.round.merged)
-	}
 	for i := range calls {
-		if !slices.Contains(want, i) {
-			want = append(want, i)
-		}
+		want = append(want, i)
 	}
+	place := func(i int) int { return th.entries[th.turnSeq+uint64(i)].Place }
+	slices.SortStableFunc(want, func(a, b int) int { return cmp.Compare(place(a), place(b)) })
+	th.checkLine(place)
 	want = slices.DeleteFunc(want, func(i int) bool { return !slices.Contains(got, i) })
 	if !slices.Equal(got, want) {
-		th.fail("the calls of the turn at %d were applied in the order %v, they were merged as %v", th.turnSeq, got, want)
+		th.fail("the calls of the turn at %d were applied in the order %v, their results say %v", th.turnSeq, got, want)
+	}
+}
+
+// checkLine looks at the results of the round that was closed last: each place is one
+// result's, and what could not be applied behind a sibling's is no change of its call.
+func (th *threadState) checkLine(place func(call int) int) {
+	given, seats, lined, refused := map[int]bool{}, 0, false, false
+	calls := th.entries[th.turnSeq-1].Message.ToolCalls
+	for i := range calls {
+		e := th.entries[th.turnSeq+uint64(i)]
+		if p := place(i); p > 0 {
+			if given[p] {
+				th.fail("two results of the turn at %d stand at place %d", th.turnSeq, p)
+			}
+			for j := range i {
+				if place(j) > p {
+					th.w.did(LineOutOfOrder)
+				}
+			}
+			given[p], lined = true, true
+		}
+		if e.Intents != nil && slices.ContainsFunc(e.Intents.Batch.Mutations, func(m state.Mutation) bool { return m.Key == seatKey.Name }) {
+			seats++
+		}
+		refused = refused || e.Message != nil && e.Message.ToolResult != nil && strings.HasSuffix(e.Message.ToolResult.Text(), "its change of the state does not apply")
+	}
+	if seats > 1 {
+		th.fail("%d calls of the turn at %d have taken the seat", seats, th.turnSeq)
+	}
+	if lined && refused {
+		th.w.did(RefusedInLine)
 	}
 }

@@ -53,6 +53,7 @@ type Config struct {
 	Tight     bool             // the store takes no large records, and much is large
 	Replayed  bool             // when all is over every run is repeated from its record
 	Throttled bool             // with Asks: most puts of tools' parts are throttled, none of them as often as it is tried
+	Seats     bool             // some tools change what one call of a step can change: the others come to an error
 
 	// Trace is told what happens; nil: nobody is.
 	Trace func(format string, args ...any)

@@ -38,7 +38,8 @@ type Entry struct {
 	Revision uint64       `json:"revision,omitempty"` // of the state after Patch; 0: there is none
 	Totals   *Totals      `json:"totals,omitempty"`   // of turn and step records: the run's so far
 	Round    uint64       `json:"round,omitempty"`    // of the step record that closes a round which waited: version of the [RoundRecord] that it went on from
-	Attempt  uint64       `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events
+	Attempt  uint64       `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events; of a result with a place: that of the claim that gave it
+	Place    int          `json:"place,omitempty"`    // of a result of a parallel round that changes state: where it stands in the order in which they are merged, from 1; 0 of any other, and of one that was not tried on what siblings changed
 	Retried  uint8        `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
 	Window   *core.Window `json:"window,omitempty"`   // of a turn: what its model was shown of the thread; nil: of one that no model was asked for, or an older program's; of a failed inference: what its step came to about summaries, nil: nothing
 	Toolless []int        `json:"toolless,omitempty"` // of a turn: indexes of the calls that name no tool which the agent had in the build that called its model
@@ -51,8 +52,7 @@ type Entry struct {
 	Failed *Failure `json:"failed,omitempty"`
 
 	// Of a result: what the call asks for. Hooks is the gates' and
-	// BeforeToolExecute's part, which runs again where it conflicts with what
-	// siblings changed; Intents is the tool's.
+	// BeforeToolExecute's part, Intents is the tool's.
 	Hooks    *state.Command `json:"hooks,omitempty"`
 	Intents  *state.Command `json:"intents,omitempty"`
 	Decision string         `json:"decision,omitempty"` // id of the decision that the result follows

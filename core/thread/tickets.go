@@ -44,6 +44,7 @@ type RoundRecord struct {
 	Merged   []int       `json:"merged,omitempty"` // calls whose results and hooks are in Patch, in the order in which they came
 	Waits    []uint64    `json:"waits,omitempty"`  // keys of the tickets that nobody had decided then
 	Totals   Totals      `json:"totals,omitzero"`
+	Fence    uint64      `json:"fence,omitempty"` // of the claim that had come to it
 	// After is the version of the record that the round had gone on from; 0: it waits
 	// for the first time. What counted of a round is what its last record leads back
 	// to: others are left from writes that were refused.

@@ -3,6 +3,7 @@ package main
 // mutants are the errors that must be found, by what they leave undone.
 var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants, unsaidMutants, lackingMutants, poolMutants, limitMutants, summaryMutants, dayMutants,
 	parallelMutants,
+	lineMutants,
 	suspectMutants,
 	closingMutants,
 
@@ -311,8 +312,8 @@ var stepMutants = []mutant{
 	{
 		Name: "a stored result is adopted without being put again",
 		File: "core/run/adopt.go",
-		Old:  "		if !done {\n			again = append(",
-		New:  "		if done && false {\n			again = append(",
+		Old:  "		if r.head.Run.Calls[i] != thread.CallDone {\n			record",
+		New:  "		if r.head.Run.Calls[i] != thread.CallDone && i < 0 {\n			record",
 	},
 	{
 		Name: "stored results are not adopted",
@@ -365,8 +366,8 @@ var stepMutants = []mutant{
 	{
 		Name: "the intents of a call are applied twice",
 		File: "core/run/merge.go",
-		Old:  "[]*state.Command{hooks, entry.Intents} {",
-		New:  "[]*state.Command{hooks, entry.Intents, entry.Intents} {",
+		Old:  "[]*state.Command{entry.Hooks, entry.Intents} {",
+		New:  "[]*state.Command{entry.Hooks, entry.Intents, entry.Intents} {",
 	},
 	{
 		Name: "the last result is lost with a refused commit",

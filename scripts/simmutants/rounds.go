@@ -58,7 +58,7 @@ var roundMutants = []mutant{
 	{
 		Name: "a stored call is gated again",
 		File: "core/run/schedule.go",
-		Old:  "if c.entry != nil || c.task != nil || c.ticket != nil || !s.ready(i, hold) {",
+		Old:  "if c.entry != nil || c.task != nil || c.ticket != nil || c.held != nil || !s.ready(i, hold) {",
 		New:  "if c.task != nil || c.ticket != nil || !s.ready(i, hold) {",
 	},
 	{

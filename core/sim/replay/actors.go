@@ -183,6 +183,9 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 	returned := tool.Result{ToolResult: *result.Message.ToolResult}
 	if result.Intents != nil {
 		returned.Command = *result.Intents
+		if returned.Command.Batch.Base != nil { // the record has the revision that the call as a whole began with
+			returned.Command.Batch.Base = new(call.Snapshot.Revision())
+		}
 	}
 	return returned, nil
 }

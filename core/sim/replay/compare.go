@@ -190,7 +190,7 @@ func (d *director) nameOwner(x *Difference) {
 // compareRounds compares what a round had come to when it began to wait.
 func (d *director) compareRounds(s *recordedStep, recorded, present thread.RoundRecord) *Difference {
 	recorded.Waits, present.Waits = nil, nil // which were decided by then is not known
-	recorded.After, present.After = 0, 0
+	recorded.After, present.After, recorded.Fence, present.Fence = 0, 0, 0, 0
 	recorded.Totals, present.Totals = unmetered(recorded.Totals), unmetered(present.Totals)
 	x := diff(recorded, present)
 	if x == nil {

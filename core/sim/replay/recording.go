@@ -418,6 +418,14 @@ func (r *recording) Asked(run core.ID, step, call, decided int) int64 {
 	return began
 }
 
+// Place implements run.History.
+func (r *recording) Place(_ core.ID, step, call int) int {
+	if result := r.steps[step].result(call); result != nil {
+		return result.Place
+	}
+	return 0
+}
+
 // Result implements run.History.
 func (r *recording) Result(_ core.ID, step, call int) (began, ended int64) {
 	if result := r.steps[step].result(call); result != nil {

@@ -45,6 +45,10 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 		return head, result, err
 	}
 	switch change.(type) {
+	case thread.Suspend:
+		if head, err = d.decideInLine(ctx, head); err != nil {
+			return head, result, err
+		}
 	case thread.CommitTurn:
 		return head, result, d.giveBack(ctx)
 	case thread.CommitStep:
@@ -53,6 +57,35 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 		}
 	}
 	return head, result, nil
+}
+
+// decideInLine decides about calls that wait while results are held back which stand behind
+// theirs in the line: those were decided while siblings still ran. It returns the head
+// then.
+func (d *director) decideInLine(ctx context.Context, head thread.Head) (thread.Head, error) {
+	s := d.steps[int(head.Run.Step)]
+	if s == nil {
+		return head, nil
+	}
+	now := slices.DeleteFunc(undecided(head.Tickets), func(t thread.Ticket) bool {
+		mine := s.result(int(t.Call))
+		if mine == nil || mine.Place == 0 || !d.due(s, int(t.Call)) {
+			return true
+		}
+		for i := range head.Run.Calls {
+			if e := s.result(i); e != nil && e.Place > mine.Place && head.Run.Calls[i] != thread.CallDone && d.due(s, i) {
+				return false
+			}
+		}
+		return true
+	})
+	if len(now) == 0 {
+		return head, nil
+	}
+	if _, _, err := d.settle(ctx, s, now); err != nil {
+		return head, err
+	}
+	return d.box.Head(ctx, d.key)
 }
 
 // steer gives the run the first so many inputs that it read before a step: each once.
