@@ -202,6 +202,7 @@ func TestSettledPartsAreDecidedBeforeTheNewMessage(t *testing.T) {
 		{"an approval", approval("a", "true"), asked, []mailbox.Deciding{says("a", core.DecisionResume, `{"approved":true}`, "why")}},
 		{"an approval that the client gave up", gaveUp, asked, []mailbox.Deciding{says("c1", core.DecisionCancel, "", "left")}},
 		{"what is decided", gaveUp, decided, nil},
+		{"what waits for a child run, whose end alone decides it", failed, core.Ticket{CallID: "c1", Kind: core.TicketChild, Suspension: core.Suspension{ID: "s1"}}, nil},
 	} {
 		steps := func(run core.ID) (core.Run, error) {
 			return core.Run{ID: run, ThreadID: "t1", Steps: 1, Tickets: []core.Ticket{test.ticket}}, nil

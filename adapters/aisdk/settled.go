@@ -32,7 +32,8 @@ func (h *handler) settled(r *http.Request, id core.Identity, thread string, req 
 			}
 		}
 		if !waits {
-			if waits, err = a.find(record.Tickets); err != nil {
+			waits, err = a.find(record.Tickets)
+			if err != nil && core.CodeOf(err) != core.CodeChild { // the person has not said that: the client has, to go on
 				return nil, shown, err
 			}
 		}

@@ -152,7 +152,7 @@ func threadRoutes() []Route {
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/decision", Name: "decideThread", serve: (*api).decideThread,
-			Text:  "decides on a call of its open run that waits, also for the same decision again (`\"duplicate\":true`); 409 for another one, 400 for a payload that the ticket does not take",
+			Text:  "decides on a call of its open run that waits, also for the same decision again (`\"duplicate\":true`); 409 for another one, 409 `child` where the call waits for a child run, 400 for a payload that the ticket does not take",
 			Takes: []any{ofThread{}}, Body: decisionBody{}, Answers: []Answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided, core.CodeChild}),
 		},
 		{
@@ -219,7 +219,7 @@ func runRoutes() []Route {
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/inputs", Name: "postInputs", serve: (*api).postInputs,
-			Text:  "gives it more to read, as for messages: at its next step, also when it waits (its tickets are void then); of a run that is not open it becomes a run of its own, which `run_id` names",
+			Text:  "gives it more to read, as for messages: at its next step, also when it waits (its tickets are void then, but those of child runs: where only such stand, the input waits for them); of a run that is not open it becomes a run of its own, which `run_id` names",
 			Takes: []any{ofRun{}, keyed{}}, Body: furtherInput{}, Answers: queued, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeFull}),
 		},
 		{

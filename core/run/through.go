@@ -49,9 +49,12 @@ func (r *round) letThrough(head thread.Head) *uint32 {
 
 // notExecuted is the result of a call that is not to run, or not again, since a gate or a
 // policy says so now: it said the same to an earlier claim, unless that came to the call
-// before.
+// before, or the gate says so behind a decision: while that was awaited, calls beside its
+// own may have been let through.
 func (r *round) notExecuted(i int, reason string) tool.Result {
-	if r.calls[i].begun || r.calls[i].ran {
+	c, status, blocked := r.calls[i], r.head.Run.Calls, r.blocked()
+	late := blocked >= 0 && status[blocked] == thread.CallResuming
+	if c.begun || c.ran || status[i] == thread.CallRunning || late && c.through {
 		return synthetic(core.ResultUnknown, "outcome unknown: the tool may have run before it was stopped ("+reason+")")
 	}
 	return synthetic(core.ResultNotExecuted, reason)

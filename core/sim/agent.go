@@ -78,6 +78,8 @@ func (s script) calls(w *World) int {
 		return 0
 	case s.crowded(w):
 		return 12
+	case w.mixed() && s.step == 0:
+		return 4
 	case s.endless(w):
 		return 25
 	case w.Long && !w.Asks && s.step == 0 && trait(s.name, 2, 3) == 0:

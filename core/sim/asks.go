@@ -30,14 +30,21 @@ var askNames = []string{
 var crowdNames = []string{"guard", "guard", "guardonce", "ask", "ask", "askonce", "pair", "twice"}
 
 // The sorts of rounds of an asking world.
-func (s script) crowded(w *World) bool { return w.Asks && s.step == 0 && trait(s.name, 2, 9) == 0 }
-func (s script) endless(w *World) bool { return w.Asks && s.step == 0 && trait(s.name, 2, 9) == 1 }
+func (s script) crowded(w *World) bool {
+	return w.Asks && !w.Children && s.step == 0 && trait(s.name, 2, 9) == 0
+}
+func (s script) endless(w *World) bool {
+	return w.Asks && !w.Children && s.step == 0 && trait(s.name, 2, 9) == 1
+}
 
 // toolFor is the tool of the call that has the name.
 func (w *World) toolFor(s script, name string) string {
 	of := func(names []string) string { return names[trait(name, 4, uint64(len(names)))] }
 	switch {
 	case w.Children && !w.threadOf(s.name).child:
+		if w.Asks {
+			return of(mixedNames)
+		}
 		return of(childNames)
 	case !w.Asks:
 		return of(toolNames)

@@ -12,7 +12,17 @@ type Behaviour uint8
 // The behaviours, by what they are about.
 const (
 	// Delayed runs.
-	DelayedInput Behaviour = iota // a run that is to open later was accepted
+	DelayedInput     Behaviour = iota // a run that is to open later was accepted
+	DelayedInline                     // a run was claimed with its submission beside one that was not due
+	DelayedStop                       // Stop named the thread of one
+	DelayedInterrupt                  // an interrupt, with input or without, came beside one
+	DelayedFull                       // the ninth was refused
+	DelayedFirst                      // a due one opened before queued ones of its priority
+
+	// Calls that wait for child runs.
+	ChildRefused      // a person's decision on one was refused
+	SpokenBesideChild // a person spoke to a run that waits for such calls alone
+	SpokenInMixedWait // or for people, too
 
 	// Tool rounds.
 	ThrottledPart // the put of a tool's part was throttled
@@ -51,7 +61,10 @@ const (
 )
 
 var behaviourNames = [behaviours]string{
-	DelayedInput: "a delayed run",
+	DelayedInput: "a delayed run", DelayedInline: "a run inline beside a delayed one", DelayedStop: "Stop beside a delayed run",
+	DelayedInterrupt: "an interrupt beside a delayed run", DelayedFull: "a ninth delayed run", DelayedFirst: "a due run before queued ones",
+
+	ChildRefused: "a person's decision on a child's ticket", SpokenBesideChild: "input beside children", SpokenInMixedWait: "input in a mixed wait",
 
 	ThrottledPart: "a throttled part of a tool",
 	CutOffTool:    "a tool whose outcome nobody knows",

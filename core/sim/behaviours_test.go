@@ -31,7 +31,10 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		percent   int
 	}{
 		// Delayed runs.
-		{DelayedInput, 10},
+		{DelayedInput, 10}, {DelayedInline, 6}, {DelayedStop, 10}, {DelayedInterrupt, 10}, {DelayedFull, 6}, {DelayedFirst, 3},
+
+		// Calls that wait for child runs.
+		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 3},
 
 		// Tool rounds.
 		{ThrottledPart, 3},

@@ -61,6 +61,8 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	}
 	th.checkSummary(&a, &b)
 	th.checkOpened(&a, &b)
+	th.checkDelayed(&a, &b)
+	th.checkSpoken(&a, &b)
 	th.checkListed(&a, &b)
 	th.look()
 	w.callOff(th, &a, &b)

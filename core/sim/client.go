@@ -211,13 +211,15 @@ func (in *input) usual() uint8 {
 
 // submit insists on an input.
 func (w *World) submit(th *threadState, in *input, inline bool) {
-	in.sent = w.now
+	in.sent, in.inline = w.now, inline
 	limit := requestTimeout
 	if inline {
 		limit = inlineTimeout
 	}
 	w.insist(limit, func(ctx context.Context, h *host) bool {
+		before := th.p.head
 		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline, th.heard())
+		th.checkPlaces(in, &before, err)
 		if accepted {
 			th.accept(in, r)
 		}
@@ -302,6 +304,7 @@ func (w *World) cancelRun(th *threadState, run func() core.ID) {
 			return true
 		}
 		d := w.begin(HiddenStop)
+		th.named[id] = true
 		err := h.engine.CancelRun(ctx, th.client(), id)
 		th.checkDeed(d, err)
 		if err == nil {

@@ -99,6 +99,12 @@ func (c *Config) mix(n, turn int) {
 	// Where people interfere, one of them deletes a thread now and then.
 	c.Deletes = turn%4 == 1 && !c.Calm && !c.Children && !c.Unswept && !c.Old
 	c.Seats = turn%2 == 1 && !c.Old
+	// Some wait for people besides.
+	c.Asks = c.Asks || c.Children && turn%3 != 0
+	switch n % Kinds {
+	case 0, 1, 4, 8, 9, 12, 13, 17:
+		c.Delays = turn%2 == 1
+	}
 	c.compacts(n%Kinds, turn)
 	c.crowds(n%Kinds, turn)
 	c.tightens(n%Kinds, turn)

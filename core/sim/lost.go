@@ -116,7 +116,7 @@ func (w *World) meddle(th *threadState) {
 // unread draws input that no step has read; nil: there is none.
 func (th *threadState) unread() *input {
 	var ids []core.ID
-	for _, d := range th.p.head.Pending {
+	for _, d := range th.p.head.Unopened() {
 		ids = append(ids, d.ID)
 	}
 	for _, e := range th.p.head.Inbox {
@@ -151,6 +151,7 @@ func (w *World) retract(th *threadState) {
 		return
 	}
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		th.named[in.run] = true // which it cancels, if no worker has opened it
 		d := w.begin(HiddenRetract)
 		err := h.engine.RetractInput(ctx, th.client(), th.p.key.Thread, in.id)
 		th.checkDeed(d, err)
@@ -184,8 +185,8 @@ func (d *deed) note(a, b *thread.Head) {
 	if closes {
 		d.runs = append(d.runs, a.Run.ID)
 	}
-	for _, q := range a.Pending {
-		if !slices.ContainsFunc(b.Pending, func(o thread.Dispatch) bool { return o.ID == q.ID }) && b.Run.ID != q.Run {
+	for _, q := range a.Unopened() {
+		if !slices.ContainsFunc(b.Unopened(), func(o thread.Dispatch) bool { return o.ID == q.ID }) && b.Run.ID != q.Run {
 			d.runs = append(d.runs, q.Run)
 		}
 	}
@@ -195,7 +196,7 @@ func (d *deed) note(a, b *thread.Head) {
 		switch {
 		case ok && now != revision:
 			d.edits++
-		case !ok && len(a.Pending) == len(b.Pending) && !closes:
+		case !ok && len(a.Unopened()) == len(b.Unopened()) && !closes:
 			d.entries = append(d.entries, id)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 // instead, or nothing at all.
 func (w *World) consider(th *threadState, k *asked) {
 	if k.ticket.Kind == core.TicketChild { // nobody's but the child's
+		w.interfere(th, k)
 		return
 	}
 	if k.ticket.Deadline != 0 && w.random.chance(0.4) || w.Forgetful && w.random.chance(0.1) {
@@ -117,6 +118,10 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 		}
 		if errors.Is(err, store.ErrConflict) { // a client would try again, over what should not be there
 			th.checkRefused(k, d.said, run, &before, err)
+			return true
+		}
+		if k.ticket.Kind == core.TicketChild && (err == nil || refused(err) || core.CodeOf(err) == core.CodeChild) {
+			th.checkMeddled(k, &before, err)
 			return true
 		}
 		switch core.CodeOf(err) {

@@ -63,5 +63,8 @@ func (w *World) anyAgent() string {
 	if w.Talkative && w.random.chance(0.5) {
 		return agentEnding
 	}
+	if w.mixed() && w.random.chance(0.7) { // whose calls wait beside each other
+		return []string{agentShort, agentHooked}[w.random.below(2)]
+	}
 	return agents[w.random.below(len(agents))]
 }

@@ -28,6 +28,7 @@ type threadState struct {
 	reads       map[string]int     // committed messages, by the id
 	readBy      map[string]core.ID // and the run that has read them
 	cut         map[core.ID]bool   // stood before an interrupt
+	named       map[core.ID]bool   // runs that somebody has named to end them
 	interrupts  uint64             // that clients have asked for, each as often as it took
 	ended       map[core.ID]final
 	seen        map[core.ID][]core.Termination
@@ -95,7 +96,7 @@ type input struct {
 func newThreadState(w *World, i int, p *partition) *threadState {
 	th := &threadState{
 		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
-		reads: map[string]int{}, readBy: map[string]core.ID{}, cut: map[core.ID]bool{}, ended: map[core.ID]final{},
+		reads: map[string]int{}, readBy: map[string]core.ID{}, cut: map[core.ID]bool{}, named: map[core.ID]bool{}, ended: map[core.ID]final{},
 		seen: map[core.ID][]core.Termination{}, lostClosing: map[core.ID]int{}, hung: map[core.ID]bool{}, killed: map[core.ID]int{}, effects: map[string]int{},
 		acts: map[string]bool{}, starts: map[string]int{}, results: map[string]string{}, lost: map[string]time.Duration{},
 	}

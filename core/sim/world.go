@@ -46,6 +46,7 @@ type Config struct {
 	Forgetful bool             // with Asks: some tickets are never decided
 	Children  bool             // some calls wait for runs of other threads, and what happens to runs is published
 	Deletes   bool             // somebody deletes the first thread
+	Delays    bool             // runs are submitted for later, and people come between
 	Metered   bool             // what runs use is recorded and summed
 	Limited   bool             // the tenant has limits
 	Compacts  agent.Compaction // how agents compact; "": not at all
@@ -179,6 +180,9 @@ func (w *World) openThreads() {
 				within = crowdedWithin
 			}
 			w.at(w.random.between(0, within), func() { w.newcomer(th, k) })
+		}
+		if w.Delays {
+			w.delays(th)
 		}
 	}
 }

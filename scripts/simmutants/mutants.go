@@ -4,7 +4,7 @@ package main
 var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants, unsaidMutants, lackingMutants, poolMutants, limitMutants, summaryMutants, dayMutants,
 	parallelMutants,
 	lineMutants,
-	suspectMutants,
+	suspectMutants, delayedMutants,
 	closingMutants,
 
 	lostMutants,

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// In a world with Delays people submit runs for later, on one thread more than there are
+// places for. Beside them they speak, stop, interrupt and say something again, none of
+// which is to change them.
+
+// skew is how far two clocks of a world lie apart, in milliseconds, and some more.
+const skew = 1_000
+
+// delays is what people do on a thread of such a world.
+func (w *World) delays(th *threadState) {
+	n := 2
+	if th.i == int(w.Seed/Kinds)%w.Threads {
+		n = thread.MaxDelayed + 1
+	}
+	began := w.random.between(0, 200*time.Second)
+	for range n {
+		w.at(began+w.random.between(0, time.Second), func() { w.forLater(th) })
+	}
+	soon := func() time.Duration { return began + w.random.between(2*time.Second, 40*time.Second) }
+	for range 2 {
+		w.at(soon(), func() { w.submit(th, th.newInput(mailbox.ModeQueue, w.anyAgent()), !w.Local) })
+		w.at(soon(), func() { w.stopBeside(th) })
+	}
+	w.at(soon(), func() { w.submit(th, th.newInput(mailbox.ModeReject, w.anyAgent()), false) })
+	w.at(soon(), func() { w.sayAgain(th) })
+	w.at(soon(), func() { w.interrupt(th) })
+	if w.random.chance(0.5) {
+		w.at(soon(), func() { w.cancelLater(th) })
+	}
+}
+
+// forLater submits a run that is to open in a while.
+func (w *World) forLater(th *threadState) {
+	in := th.newInput(mailbox.ModeQueue, w.anyAgent())
+	in.delay = w.random.between(45*time.Second, 150*time.Second)
+	w.Stats.Delayed++
+	w.did(DelayedInput)
+	w.submit(th, in, false)
+}
+
+// cancelLater ends a delayed run by its name.
+func (w *World) cancelLater(th *threadState) {
+	if delayed := th.p.head.Delayed; len(delayed) > 0 {
+		run := delayed[w.random.below(len(delayed))].Run
+		w.cancelRun(th, func() core.ID { return run })
+	}
+}
+
+// stopBeside ends whatever is open on a thread, or first in its queue.
+func (w *World) stopBeside(th *threadState) {
+	if len(th.p.head.Delayed) > 0 {
+		w.did(DelayedStop)
+	}
+	w.stopThread(th)
+}
+
+// sayAgain says other words in place of an earlier input, and interrupts with them.
+func (w *World) sayAgain(th *threadState) {
+	at := th.taken()
+	if at == 0 {
+		return
+	}
+	w.Stats.Interrupts++
+	w.Stats.Retakes++
+	th.interrupts++
+	in := th.newInput(mailbox.ModeInterrupt, w.anyAgent())
+	in.supersede, in.retakes = at, th.entries[at-1].Message.ID
+	w.submit(th, in, false)
+}
+
+// checkDelayed: a delayed run goes where it opens, when it is due, or where somebody named
+// it; and before queued ones of its priority. Nothing is behind one that is not due.
+func (th *threadState) checkDelayed(a, b *thread.Head) {
+	w, opens := th.w, b.Open() && b.Run.ID != a.Run.ID
+	due := func(d thread.Dispatch) bool { return d.AvailableAt <= w.millis()+skew }
+	for _, d := range a.Delayed {
+		switch {
+		case slices.ContainsFunc(b.Delayed, func(o thread.Dispatch) bool { return o.ID == d.ID }):
+			if opens && th.overtakes(a, b.Run.ID, d) {
+				th.fail("queued run %s opens before run %s, which was delayed to %d: %+v", b.Run.ID, d.Run, d.AvailableAt, *a)
+			}
+		case opens && b.Run.ID == d.Run:
+			if !due(d) {
+				th.fail("run %s was delayed to %d, and opens at %d", d.Run, d.AvailableAt, w.millis())
+			}
+			if slices.ContainsFunc(a.Pending, func(o thread.Dispatch) bool { return o.Priority == d.Priority }) {
+				w.did(DelayedFirst)
+			}
+		case !th.named[d.Run]:
+			th.fail("delayed run %s is gone, which nobody has named: %+v after %+v", d.Run, *b, *a)
+		}
+	}
+	if len(a.Delayed) == 0 {
+		return
+	}
+	if b.Epoch > a.Epoch {
+		w.did(DelayedInterrupt)
+	}
+	if a.Open() || len(a.Pending) > 0 || slices.ContainsFunc(a.Delayed, due) {
+		return
+	}
+	if opens {
+		w.did(DelayedInline)
+	} else if len(b.Pending) == 1 && !w.Mixed && b.Epoch == a.Epoch {
+		if in := th.byText[th.textOf(b.Pending[0].ID)]; in != nil && in.inline {
+			th.fail("%s is queued behind runs that are to open later: %+v", in.name, *b)
+		}
+	}
+}
+
+// overtakes reports whether a queued run opens before a delayed one that has been due for
+// a while and is not to come behind it.
+func (th *threadState) overtakes(a *thread.Head, run core.ID, d thread.Dispatch) bool {
+	i := slices.IndexFunc(a.Pending, func(o thread.Dispatch) bool { return o.Run == run })
+	return i >= 0 && !a.Pending[i].Steered && d.Priority <= a.Pending[i].Priority && d.AvailableAt < th.w.millis()-skew
+}
+
+// checkPlaces: nothing is refused for a delayed run, but the ninth one, and what has no
+// place beside other work.
+func (th *threadState) checkPlaces(in *input, before *thread.Head, err error) {
+	h := &th.p.head
+	if err == nil || before.Version != h.Version {
+		return
+	}
+	switch full := len(h.Delayed) >= thread.MaxDelayed; core.CodeOf(err) {
+	case core.CodeFull:
+		switch {
+		case in.delay > 0 && full:
+			th.w.did(DelayedFull)
+		case in.delay > 0, len(h.Pending)+len(h.Notifies()) < thread.MaxPending && len(h.Inbox) < thread.MaxInbox:
+			th.fail("%s is refused for want of a place (%v): %+v", in.name, err, *h)
+		}
+	case core.CodeBusy:
+		if !h.Open() && len(h.Pending) == 0 && !slices.ContainsFunc(h.Delayed, func(d thread.Dispatch) bool { return d.AvailableAt <= th.w.millis()+skew }) {
+			th.fail("%s is refused, and nothing is open, queued or due: %+v", in.name, *h)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// interfere has people decide what the end of a child run decides, and speak while it works.
+func (w *World) interfere(th *threadState, k *asked) {
+	if w.random.chance(0.5) {
+		d := w.decision(k)
+		w.plan(w.random.between(0, 20*time.Second), func() { w.decide(th, k, d) })
+	}
+	chance := 0.4
+	if w.mixed() {
+		chance = 0.8
+	}
+	if !w.Calm && w.random.chance(chance) {
+		w.plan(w.random.between(0, 15*time.Second), func() { w.steer(th) })
+	}
+}
+
+// checkMeddled: nobody but its child decides on a call that waits for one, and who tries
+// is told why.
+func (th *threadState) checkMeddled(k *asked, before *thread.Head, err error) {
+	stands := func(h *thread.Head) bool {
+		return h.Run.ID == k.run && slices.ContainsFunc(h.Tickets, func(t thread.Ticket) bool { return t.ID == k.key && t.Decision == 0 })
+	}
+	switch code := core.CodeOf(err); {
+	case code == core.CodeChild:
+		th.w.did(ChildRefused)
+	case stands(before) && stands(&th.p.head):
+		th.fail("a decision on call %s, which waits for a child, comes to %v", k.ticket.CallID, err)
+	}
+}
+
+// checkSpoken looks at what a person says to a run that waits: it supersedes what people
+// and clients were asked, and changes nothing where it waits for child runs alone.
+func (th *threadState) checkSpoken(a, b *thread.Head) {
+	if a.Run.ID != b.Run.ID || a.Run.Status != thread.Waiting || len(b.Inbox) != len(a.Inbox)+1 || b.Inbox[len(a.Inbox)].Kind != thread.InboxPerson {
+		return
+	}
+	child := func(t thread.Ticket) bool { return t.Kind == thread.TicketChild && t.Decision == 0 }
+	asks := func(t thread.Ticket) bool { return t.Kind != thread.TicketChild && t.Decision == 0 }
+	if !slices.ContainsFunc(a.Tickets, child) {
+		return
+	}
+	for _, t := range a.Tickets {
+		if child(t) && (!slices.Contains(b.Tickets, t) || b.Run.Calls[t.Call] != thread.CallSuspended) {
+			th.fail("a person spoke, and call %d waits for its child no more: %+v", t.Call, *b)
+		}
+	}
+	if slices.ContainsFunc(a.Tickets, asks) {
+		th.w.did(SpokenInMixedWait)
+		if b.Run.Status != thread.Running || slices.ContainsFunc(b.Tickets, asks) {
+			th.fail("a person spoke, and what people were asked stands: %+v", *b)
+		}
+		return
+	}
+	th.w.did(SpokenBesideChild)
+	if b.Run.Status != thread.Waiting || !slices.Equal(a.Run.Calls, b.Run.Calls) || !slices.Equal(a.Tickets, b.Tickets) {
+		th.fail("a person spoke to a run that waits for child runs alone, and it went from %+v to %+v", *a, *b)
+	}
+}
+
+// mixed reports whether calls wait for people and for child runs.
+func (w *World) mixed() bool { return w.Children && w.Asks }
+
+// mixedNames are what a model calls in a world with Children and Asks, on a thread that is
+// no child's.
+var mixedNames = []string{"child", "childresult", "child", "ask", "guard", "ask", "guard", "echo", "note"}

@@ -1,0 +1,67 @@
+package main
+
+// delayedMutants are errors of runs that were accepted for later, and of calls that wait
+// for child runs.
+var delayedMutants = []mutant{
+	{
+		Name: "a thread is busy for a run that is not due",
+		File: "core/thread/head.go",
+		Old:  "func(d Dispatch) bool { return d.AvailableAt <= now })",
+		New:  "func(d Dispatch) bool { return d.AvailableAt > 0 })",
+	},
+	{
+		Name: "an interrupt supersedes delayed runs",
+		File: "core/thread/control.go",
+		Old:  "	for len(h.Pending) > 0 {\n",
+		New:  "	for len(h.Delayed) > 0 {\n		before = append(before, h.drop(&h.Delayed, 0, core.DispatchSuperseded, t)...)\n	}\n	for len(h.Pending) > 0 {\n",
+	},
+	{
+		Name: "Stop ends a delayed run",
+		File: "core/mailbox/control.go",
+		Old:  "				run = head.Pending[0].Run\n			}",
+		New:  "				run = head.Pending[0].Run\n			case len(head.Delayed) > 0:\n				run = head.Delayed[0].Run\n			}",
+	},
+	{
+		Name: "delayed runs take places of the queue",
+		File: "core/thread/enqueue.go",
+		Old:  "	if places >= MaxPending {",
+		New:  "	if places += len(h.Delayed); places >= MaxPending {",
+	},
+	{
+		Name: "a due run opens behind queued ones",
+		File: "core/thread/due.go",
+		Old:  "d.AvailableAt < other.AvailableAt || other.AvailableAt == 0",
+		New:  "d.AvailableAt < other.AvailableAt",
+	},
+	{
+		Name: "a delayed run opens when the thread is free",
+		File: "core/thread/due.go",
+		Old:  "d.AvailableAt <= now && (best == nil || d.before(best))",
+		New:  "(best == nil || d.before(best))",
+	},
+	{
+		Name: "a person decides what waits for a child",
+		File: "core/thread/inbox.go",
+		Old:  "	case child && !c.Child:",
+		New:  "	case false:",
+		Also: []change{{"core/mailbox/decide.go", "	case found && ticket.Kind == core.TicketChild && !child:", "	case false:"}},
+	},
+	{
+		Name: "input supersedes calls that wait for children",
+		File: "core/thread/calls.go",
+		Old:  "		if t.Decision != 0 || t.Kind == TicketChild {",
+		New:  "		if t.Decision != 0 {",
+	},
+	{
+		Name: "input wakes a run that waits for children alone",
+		File: "core/thread/inbox.go",
+		Old:  "c.Kind == InboxPerson && h.supersede() {",
+		New:  "c.Kind == InboxPerson {\n		h.supersede()",
+	},
+	{
+		Name: "a batch holds back what a person has superseded",
+		File: "core/run/schedule.go",
+		Old:  "		return !hold || !slices.ContainsFunc(s.head.Tickets, func(t thread.Ticket) bool { return int(t.Call) == i })",
+		New:  "		return !hold",
+	},
+}
