@@ -57,6 +57,12 @@ const (
 	LateClaim // a claim was heard of when its lease was over
 	OwnEnd    // a process has ended a run that it works on
 
+	// Clients that follow.
+	HeardBackground // words of a run in the background were heard in another process before their commit
+	HeardStream     // or of one that a request streams
+	HeardInside     // or in the process that works on the run
+	WrongMark       // a mark was left that is stale, of a clock that goes wrong, of another run or none at all
+
 	behaviours // how many there are
 )
 
@@ -83,6 +89,11 @@ var behaviourNames = [behaviours]string{
 	HiddenRetract: "a retraction whose lost response is hidden",
 	HiddenEdit:    "an edit whose lost response is hidden",
 	HiddenClaim:   "a claim whose lost response is hidden",
+
+	HeardBackground: "words of a background run heard in another process",
+	HeardStream:     "words of a streamed run heard in another process",
+	HeardInside:     "words heard in the process that works on the run",
+	WrongMark:       "a follow mark that is wrong",
 
 	LateClaim: "a claim that is heard of late",
 	OwnEnd:    "a run that the process at work on it ends",

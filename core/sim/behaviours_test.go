@@ -42,6 +42,9 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{LineOutOfOrder, 20},
 		{RefusedInLine, 3},
 
+		// Clients that follow.
+		{HeardBackground, 5}, {HeardStream, 3}, {HeardInside, 3}, {WrongMark, 10},
+
 		// Suspects.
 		{BesideProved, 3},
 		{BesidePatient, 3},

@@ -162,6 +162,12 @@ func (w *World) newcomer(th *threadState, k int) {
 	if inline || in.agent == agentShort {
 		w.at(w.random.between(0, 5*time.Second), func() { w.readers(th, in) })
 	}
+	if w.Followed {
+		w.follow(th, in)
+		if k == 0 {
+			w.wrongMarks(th)
+		}
+	}
 	if w.Calm {
 		return
 	}
@@ -218,7 +224,7 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 	}
 	w.insist(limit, func(ctx context.Context, h *host) bool {
 		before := th.p.head
-		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline, th.heard())
+		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline, in.tells(th.heard()))
 		th.checkPlaces(in, &before, err)
 		if accepted {
 			th.accept(in, r)

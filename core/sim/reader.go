@@ -84,7 +84,7 @@ func (r *reading) takeText(e core.Event) {
 	for _, s := range r.th.said[e.RunID] {
 		if short, cut := strings.CutSuffix(w.text, "..."); strings.HasPrefix(s.text, w.text) || cut && r.th.w.Tight && strings.HasPrefix(s.text, short) { // last words, in the last form of an end
 			if _, ok := r.th.turnOf(e.RunID, at.Step); !ok && r.follows {
-				r.th.w.Stats.Unsaid++
+				r.th.heardBefore(e.RunID)
 			}
 			return
 		}
@@ -147,14 +147,24 @@ func (w *World) readers(th *threadState, in *input) {
 const maxReads = 6
 
 func (w *World) reader(th *threadState, in *input, tries int) {
-	if in.run.IsZero() || tries == maxReads {
+	id := in.run
+	if id.IsZero() && w.Followed {
+		id = in.told
+	}
+	if id.IsZero() || tries == maxReads {
 		return
 	}
-	h, over := w.sandbox(roleAPI), false
+	h, over := w.local, false
+	if !w.Local {
+		h = w.sandbox(roleAPI)
+	} else if h == nil || h.ending {
+		w.at(w.random.between(time.Second, 5*time.Second), func() { w.reader(th, in, tries+1) })
+		return
+	}
 	w.clients++
 	h.invoke(inlineTimeout, func(ctx context.Context) {
 		heard := th.heardBy(&reading{th: th, steps: map[int]*words{}, follows: true})
-		_ = h.engine.Follow(ctx, th.client(), in.run, runtime.ListenerFunc(func(e core.Event) error {
+		_ = h.engine.Follow(ctx, th.client(), id, runtime.ListenerFunc(func(e core.Event) error {
 			over = over || e.Type == core.EventRunFinish
 			heard(e)
 			return nil

@@ -353,8 +353,13 @@ func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 	return b.host.world.lagging(found[:min(len(found), limit)]), err
 }
 
-// lagging leaves an event chunk out of a list at times, as a list may that lags.
+// lagging leaves an event chunk or a follow mark out of a list at times, as a list may that
+// lags.
 func (w *World) lagging(found []store.Record) []store.Record {
+	if w.Followed && len(found) == 1 && found[0].Name == store.FollowName && w.Faults > 0 && w.now < w.stop && w.random.chance(0.2) {
+		w.strike(SiteGet, FaultStale)
+		return nil
+	}
 	if len(found) == 0 || !strings.HasPrefix(found[0].Name, "E#") || w.Faults == 0 || w.now >= w.stop || !w.random.chance(0.1) {
 		return found
 	}
@@ -435,6 +440,7 @@ func (w *World) put(key core.ThreadKey, r store.Record) error {
 	if err != nil || !write {
 		return err
 	}
+	w.checkAsked(r)
 	if was != nil && r.Kind() == store.KindLog && bytes.Equal(was.Payload, r.Payload) {
 		w.Stats.Adopted++
 	}

@@ -85,6 +85,7 @@ type input struct {
 	event    bool          // it is internal, and told in other words at each try
 	tries    int           // of an event
 	run      core.ID
+	told     core.ID // the run of which its stream told, before the request was over
 	id       core.ID
 	// supersede is the sequence from which the run takes the log back; 0: none.
 	supersede uint64

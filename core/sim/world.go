@@ -53,6 +53,7 @@ type Config struct {
 	Pooled    bool             // agents have pools of models, some of which often refuse
 	Tight     bool             // the store takes no large records, and much is large
 	Replayed  bool             // when all is over every run is repeated from its record
+	Followed  bool             // clients follow every run, marks go wrong; with Local: in the one process
 	Throttled bool             // with Asks: most puts of tools' parts are throttled, none of them as often as it is tried
 	Seats     bool             // some tools change what one call of a step can change: the others come to an error
 
@@ -81,6 +82,7 @@ type World struct {
 	threads    []*threadState
 	byKey      map[core.ThreadKey]*partition
 	byInput    map[string]*threadState // by the id of a message
+	asked      map[core.ID]bool        // runs that a mark was left for
 	provider   provider
 	stretches  []*stretch
 	pointers   map[string][]byte
@@ -120,7 +122,7 @@ func New(c Config) *World {
 	w := &World{
 		Config: c, random: random{mix(c.Seed)}, stop: faultsLast,
 		throttled: map[string]int{},
-		byKey:     map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New(),
+		byKey:     map[core.ThreadKey]*partition{}, asked: map[core.ID]bool{}, pointers: map[string][]byte{}, usage: memory.New(),
 		profiles: map[string]*state.MemoryProfiles{}, tallies: map[string]*store.Tally{}, configs: map[string][]byte{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},

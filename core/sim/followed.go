@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// follow lets clients follow a run, in worlds where they do: from other processes than the
+// one that works on it, and in a world of one process from that.
+func (w *World) follow(th *threadState, in *input) {
+	n, within := 2, 8*time.Second
+	if in.inline { // its stream is soon over
+		n, within = 4, 4*time.Second
+	}
+	for range n {
+		w.at(w.random.between(0, within), func() { w.reader(th, in, 0) })
+	}
+}
+
+// tells returns the listener of a client that streams a run: so others hear of it before the
+// stream ends.
+func (in *input) tells(heard func(core.Event)) func(core.Event) {
+	return func(e core.Event) {
+		if e.Type == core.EventRunStart {
+			in.told = e.RunID
+		}
+		heard(e)
+	}
+}
+
+// saidTo returns what is known of what clients have said to a run.
+func (th *threadState) saidTo(id core.ID) (known, inline, live bool) {
+	for _, in := range th.inputs {
+		if in.run == id || in.told == id {
+			known, inline, live = true, inline || in.inline, live || in.agent == agentShort
+		}
+	}
+	return known, inline, live
+}
+
+// heardBefore notes that a client of a follower has words of a turn that is not committed.
+func (th *threadState) heardBefore(id core.ID) {
+	th.w.Stats.Unsaid++
+	known, inline, live := th.saidTo(id)
+	switch {
+	case th.w.Local:
+		th.w.did(HeardInside)
+	case known && !live && inline:
+		th.w.did(HeardStream)
+	case known && !live:
+		th.w.did(HeardBackground)
+	}
+}
+
+// checkAsked: what a model says is stored for somebody. A mark is noted, whoever it is of.
+func (w *World) checkAsked(r store.Record) {
+	switch {
+	case r.Name == store.FollowName:
+		var mark run.Mark
+		if w.checks.Decode("follow mark", r.Payload, &mark) == nil {
+			w.asked[mark.Run] = true
+		}
+	case strings.HasPrefix(r.Name, "E#"):
+		id, err := core.ParseID(strings.Split(r.Name, "#")[1])
+		if err != nil || w.asked[id] {
+			return
+		}
+		for _, th := range w.threads {
+			head := &th.p.head
+			if in := th.inputs[head.Run.Dispatch]; in != nil && head.Run.ID == id && in.agent != agentShort {
+				th.fail("%s is stored, nobody has asked for it", r.Name)
+			}
+		}
+	}
+}
+
+// wrongMarks are left beside the head of a thread now and then, as followers leave them that
+// are long gone, or whose clocks go wrong, and as nobody leaves them.
+func (w *World) wrongMarks(th *threadState) {
+	for range 3 {
+		w.at(w.random.between(0, time.Minute), func() { w.wrongMark(th) })
+	}
+}
+
+func (w *World) wrongMark(th *threadState) {
+	head := &th.p.head
+	if !head.Open() || head.Claim.Fence == 0 {
+		return
+	}
+	now := epoch.Add(w.now)
+	mark := run.Mark{Run: head.Run.ID, Until: now.UnixMilli()}
+	switch w.random.below(4) {
+	case 0:
+		mark.Until -= (10 * time.Minute).Milliseconds()
+	case 1:
+		mark.Until += time.Hour.Milliseconds()
+	case 2:
+		mark.Run = core.ID{1}
+		mark.Until += run.MarkLife.Milliseconds()
+	}
+	record, err := mark.Record(w.checks, *head)
+	if w.random.chance(0.25) {
+		record.Payload = []byte("{}")
+	}
+	if err == nil && w.put(th.p.key, record) == nil {
+		w.did(WrongMark)
+	}
+}
