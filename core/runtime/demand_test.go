@@ -15,8 +15,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // drawls gives the demo agent a model that says so many words, one every 700 ms.
@@ -323,5 +325,54 @@ func (m talks) Stream(_ context.Context, request model.Request) iter.Seq2[model.
 				yield(model.Delta{Type: model.DeltaToolArgument, Text: `{"text":"a"}`}, nil)
 		}
 		yield(end, nil)
+	}
+}
+
+// A mark of a clock that is an hour fast counts for a minute: who follows leaves one that is
+// right.
+func TestAMarkOfAFastClockKeepsNobodyFromAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		words := drawls(200, "") // 140 s
+		a, b := r.process("a", r.store, words), r.process("b", r.store, words)
+		began, done := time.Now(), make(chan struct{})
+		id := r.starts(a, false, done)
+		time.Sleep(time.Second)
+		key := core.ThreadKey{Tenant: "local", Thread: "t1"}
+		wrong, err := run.Mark{Run: id, Until: began.Add(time.Hour).UnixMilli()}.Record(thread.Records{}, r.head(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.store.Put(t.Context(), key, wrong); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(89 * time.Second)
+		got := timed{began: began}
+		if err := b.Follow(t.Context(), local, id, runtime.ListenerFunc(got.sink)); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+		if n := len(got.lines); n < 100 {
+			t.Errorf("who comes at 90s is shown %d pieces of 200 words", n)
+		}
+	})
+}
+
+// Where the agent says what is stored, a mark would change nothing, and none is left.
+func TestNoMarkIsLeftWhereTheAgentSaysWhatIsStored(t *testing.T) {
+	for _, events := range []agent.EventMode{agent.EventsLive, agent.EventsCommits} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			a, b := r.process("a", r.store, drawls(20, events)), r.process("b", r.store, drawls(20, events))
+			marks, done := r.marking(), make(chan struct{})
+			id := r.starts(a, false, done)
+			if err := b.Follow(t.Context(), local, id, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
+				t.Fatal(err)
+			}
+			<-done
+			if got := marks(); len(got) > 0 {
+				t.Errorf("events %s: marks are left at %q", events, got)
+			}
+		})
 	}
 }
