@@ -38,19 +38,14 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 	if ctx.Err() != nil {
 		return thread.Result{}, context.Cause(ctx)
 	}
-	// Not the step's context: it ends with the time for work, and with the watch.
-	until := p.env.Now().Add(commitTime)
-	if !p.last.IsZero() && p.last.Before(until) {
-		until = p.last
-	}
-	within, cancel := p.env.WithDeadline(context.WithoutCancel(ctx), until)
+	within, cancel := p.seeThrough(ctx)
 	defer cancel()
 	for try := 0; ; try++ {
 		head, result, err := p.committer.Commit(within, p.Key, p.head, change(), p.stamped(build))
 		// The committer has tried the same bytes until it knew: other bytes of this
 		// claim stand there for good, and only a higher fence goes over them.
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
-			if err := p.refence(within, head); err != nil {
+			if err := p.takeFence(within, head); err != nil {
 				return result, err
 			}
 			continue
@@ -64,6 +59,16 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 		p.head, p.moved = head, true
 		return result, nil
 	}
+}
+
+// seeThrough makes the context of a write that has begun. It is not the step's, which ends
+// with the time for work, and with the watch.
+func (p *step) seeThrough(ctx context.Context) (context.Context, context.CancelFunc) {
+	until := p.env.Now().Add(commitTime)
+	if !p.last.IsZero() && p.last.Before(until) {
+		until = p.last
+	}
+	return p.env.WithDeadline(context.WithoutCancel(ctx), until)
 }
 
 // stamped adds fence and version to what build makes. build is called for every
@@ -87,11 +92,23 @@ func (p *step) stamped(build builds) func(thread.Head, thread.Result) ([]store.R
 	}
 }
 
-// refence takes the next fence, under which other bytes may go where this claim
+// refence takes the next fence outside of a commit. It is seen through like one: a fence
+// that the step takes and does not hear of would leave the run to nobody until its lease
+// is over.
+func (p *step) refence(ctx context.Context, head thread.Head) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	within, cancel := p.seeThrough(ctx)
+	defer cancel()
+	return p.takeFence(within, head)
+}
+
+// takeFence takes the next fence, under which other bytes may go where this claim
 // has put some. The watch may read the head between the write and the moment
 // when the step knows its new fence, hence refencing: one fence more is no lost
 // claim then. A lease that is over is renewed with it.
-func (p *step) refence(ctx context.Context, head thread.Head) error {
+func (p *step) takeFence(ctx context.Context, head thread.Head) error {
 	p.hold.refencing.Store(true)
 	defer p.hold.refencing.Store(false)
 	change := thread.Refence{Fence: p.fence()}
