@@ -417,7 +417,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	d.addClose()
 	record := m.record
 	record.Steps, record.Usage, record.Spend, record.Skipped = d.totals.Steps, d.totals.Usage, d.totals.Spend, skipped
-	record.InRound = record.InRound || calls > 0
+	record.InRound = calls > 0 || record.InRound && m.head.Ending(&record) != nil
 	m.finalize(&record, t, m.at)
 	result, err := m.save(ctx, r, func() thread.Change {
 		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted())}

@@ -35,7 +35,7 @@ func (m *machine) shrinks(ctx context.Context, failure error, last thread.Form) 
 // formOf is the form that a claim before this one came to for the end that the head says;
 // FormWhole if none did.
 func formOf(record *thread.RunRecord, head *thread.Head) thread.Form {
-	if e := record.Ending; e != nil && e.Version == head.Closing {
+	if e := head.Ending(record); e != nil {
 		return e.Form
 	}
 	return thread.FormWhole

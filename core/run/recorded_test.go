@@ -73,6 +73,41 @@ func TestRecordSaysWhetherARoundWasOpen(t *testing.T) {
 	}
 }
 
+// What an end that was refused has left in the record of a run says nothing of the end
+// that the run comes to.
+func TestRefusedEndLeavesNoRoundOpen(t *testing.T) {
+	for _, cancelled := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			o := options{model: replies(calls("ask", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "ask"}}, plugins: []plugin.Plugin{asking("ask")}}
+			w := newWorld(t, o)
+			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.step(t, key)
+			r, head := w.runRecord(t, receipt.RunID), w.head(t, key)
+			r.InRound, r.Ending = true, &thread.Ending{Version: head.Version + 1, Termination: core.Termination{Type: core.TerminationError}}
+			payload, err := thread.Records{}.EncodeRun(&r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.store.Put(t.Context(), key, store.Record{Name: store.RunName(receipt.RunID), Fence: head.Fence, Version: head.Version + 1, Payload: payload}); err != nil {
+				t.Fatal(err)
+			}
+			w.mustDecide(t, 0, cancels)
+			w.stepper = w.other(t, o)
+			w.step(t, key) // the round closes
+			if cancelled {
+				if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+					t.Fatal(err)
+				}
+				w.stepper = w.other(t, o)
+			}
+			w.finish(t, key, nil)
+			if r := w.runRecord(t, receipt.RunID); r.InRound || r.Status != core.RunDone {
+				t.Errorf("cancelled %t: the record is %+v", cancelled, r)
+			}
+		})
+	}
+}
+
 // What hooks asked for a call counts with the result that says that the tool's own
 // cannot be stored.
 func TestHooksCountWithAResultThatCannotBeStored(t *testing.T) {

@@ -60,7 +60,7 @@ func (d *draft) runRecord(r *thread.RunRecord) (store.Record, error) {
 func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termination) thread.RunRecord {
 	r := d.record
 	r.Steps, r.Usage, r.Spend = d.totals.Steps, d.totals.Usage, d.totals.Spend
-	r.Status = core.RunRunning
+	r.Status, r.InRound = core.RunRunning, false // what a refused end has left behind
 	switch result.Outcome {
 	case thread.Wait:
 		r.Status = core.RunWaiting

@@ -96,11 +96,21 @@ func (h *Head) End(record *RunRecord) *core.Termination {
 	if h.Run.Reason != ReasonOwn {
 		return h.Run.Reason.Termination()
 	}
+	ending := h.Ending(record)
+	if ending == nil {
+		return nil
+	}
+	termination := ending.Termination
+	return &termination
+}
+
+// Ending returns what the record says of the end that the head began to close the run
+// for; nil: nothing, or of an end that was refused.
+func (h *Head) Ending(record *RunRecord) *Ending {
 	if record == nil || record.Ending == nil || record.Ending.Version != h.Closing {
 		return nil
 	}
-	termination := record.Ending.Termination
-	return &termination
+	return record.Ending
 }
 
 // AuditRecord is the payload of A#<id>#read and A#<id>#ended.
