@@ -277,10 +277,14 @@ func (d *director) close(ctx context.Context, head thread.Head) (thread.Head, er
 
 // cancel ends the run from outside while its model speaks. The error is the model's.
 func (d *director) cancel(ctx context.Context, how core.TerminationType) error {
+	head, err := d.box.Head(ctx, d.key)
+	if err != nil {
+		return err
+	}
 	var change thread.Change = thread.Cancel{Run: d.record.ID}
 	if how == core.TerminationSuperseded {
-		change = thread.Interrupt{Owner: d.owner, Dedupe: 2*d.first + 1}
+		change = thread.Interrupt{Owner: d.owner, Dedupe: 2*d.first + 1, Epoch: head.Epoch}
 	}
-	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, change, nil)
+	_, _, err = d.box.Commit(ctx, d.key, head, change, nil)
 	return errors.Join(thread.ErrClosing, err)
 }
