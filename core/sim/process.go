@@ -38,7 +38,6 @@ type host struct {
 	unstored time.Duration             // when a fault last struck a log record that it put
 	owes     map[core.ThreadKey]uint64 // hints since the invocation began, by the version of the head that asks for one
 	sight    sight
-	under    int                  // invocations under way
 	working  map[*threadState]int // models and tools that are called
 	calls    []*called            // the same
 	circuits map[string]*circuit  // by the provider's name of the model
@@ -108,7 +107,6 @@ func (w *World) program(r role) thread.Schemas {
 func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after func(ok bool)) {
 	w := h.world
 	over := false
-	h.under++
 	h.spawn(func() {
 		ctx := h.ctx
 		if limit > 0 {
@@ -121,13 +119,12 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 		if over = true; h.dead {
 			return
 		}
-		h.under--
 		h.checkHinted()
 		switch {
-		case h.ending && h.under == 0:
+		case h.role == roleLocal: // it has other work besides
+		case h.ending:
 			h.kill()
-		case h.ending: // it sees through what it does
-		case h.role != roleLocal:
+		default:
 			w.idle[h.role] = append(w.idle[h.role], h)
 		}
 		after(true)
