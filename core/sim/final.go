@@ -128,8 +128,8 @@ func (w *World) lookForStranded() {
 		if w.Unswept {
 			within = unswept
 		}
-		if w.Local && p.head.Suspect() && w.anySuspectRuns() {
-			continue // two never run at a time in a process, and a step takes as long as its tools
+		if w.Local && p.head.Suspect() && w.keepsWaiting(since) {
+			continue // it starts alone, and a step takes as long as its tools
 		}
 		if late := w.millis() - since; p.head.DueAt != 0 && late > within.Milliseconds() {
 			w.fail(p, "it has been due for %d s and nobody has claimed it: %+v", late/1000, p.head)
@@ -137,7 +137,12 @@ func (w *World) lookForStranded() {
 	}
 }
 
-// anySuspectRuns reports whether a run that may take its process down is claimed.
-func (w *World) anySuspectRuns() bool {
-	return slices.ContainsFunc(w.partitions, func(p *partition) bool { return p.head.Claim.Fence != 0 && p.head.Suspect() })
+// keepsWaiting reports whether a suspect that is due since a time waits for a run of its
+// process: for another suspect, or for one that was claimed before it had waited for ten
+// seconds.
+func (w *World) keepsWaiting(since int64) bool {
+	return slices.ContainsFunc(w.partitions, func(p *partition) bool {
+		claimed := epoch.Add(p.state.claimed).UnixMilli()
+		return p.head.Claim.Fence != 0 && (p.head.Suspect() || claimed <= since+(11*time.Second).Milliseconds())
+	})
 }
