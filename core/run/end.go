@@ -376,6 +376,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 // a run that never began, and, when a person ended the run, what its model had
 // said of its last turn.
 func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
+	stays := false // what the input supersedes
 	if m.head.Run.Cursor == thread.CursorStart {
 		input, err := m.queued(ctx, m.head.Run.Dispatch, m.head.Run.Revision)
 		switch {
@@ -383,6 +384,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 			if err := m.sayOwnAtEnd(ctx, &input, m.form); err != nil {
 				return err
 			}
+			stays = input.Supersede != 0 && m.cut == 0
 		case core.CodeOf(err) != core.CodeCorrupt:
 			return err
 		}
@@ -399,7 +401,9 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	entry := thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.fence}
 	if m.agent != nil {
 		last.Model, last.Provider = m.unsaid.asked.Model, m.unsaid.member.Provider
-		entry.Member = m.unsaid.pool.stands(m.unsaid.member)
+		if !stays { // else the model was chosen for a thread without that
+			entry.Member = m.unsaid.pool.stands(m.unsaid.member)
+		}
 	}
 	entry.Window = m.turnWindow()
 	m.add(entry)
