@@ -56,18 +56,21 @@ const maxThrottled = 6
 
 // throttle reports whether the put of a record is throttled: of a part, most are.
 func (w *World) throttle(name string) bool {
-	if !strings.Contains(name, "#once#") || w.throttled[name] == maxThrottled || !w.random.chance(0.7) {
+	if !strings.Contains(name, "#once#") || w.throttled[name] >= maxThrottled || !w.random.chance(0.7) {
 		return false
 	}
-	w.throttled[name]++
 	w.did(ThrottledPart)
 	return true
 }
 
 // throttledPart reports whether a fault is one that hinders nobody: what it strikes is
-// tried again.
+// tried again, more often than that.
 func (w *World) throttledPart(r request, f Fault) bool {
-	return w.Throttled && f == FaultThrottled && strings.Contains(r.name, "#once#")
+	if !w.Throttled || f != FaultThrottled || !strings.Contains(r.name, "#once#") {
+		return false
+	}
+	w.throttled[r.name]++
+	return w.throttled[r.name] <= maxThrottled
 }
 
 // storedPart is what is stored of a call's part.
