@@ -56,6 +56,12 @@ func storedForms() []form {
 			`{"schema":1,"run":"` + one + `","step":2,"message":{"id":"m3","role":"tool","tool_result":{"call_id":"c1","name":"sum","data":3}},"intents":{"effects":[{"key":"mail"}]}}`,
 		},
 		{
+			"a result that stands in the line of a parallel round",
+			entry(thread.Entry{Run: core.ID{1}, Step: 2, Message: &result, Attempt: 5, Place: 2, Intents: &state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "mood", Update: json.RawMessage(`"calm"`)}}}}}),
+			`{"schema":1,"run":"` + one + `","step":2,"message":{"id":"m3","role":"tool","tool_result":{"call_id":"c1","name":"sum","data":3}},` +
+				`"attempt":5,"place":2,"intents":{"batch":{"mutations":[{"key":"mood","update":"calm"}]}}}`,
+		},
+		{
 			"a step record", entry(thread.Entry{Run: core.ID{1}, Step: 2, Patch: patch, Revision: 5, Totals: &thread.Totals{Steps: 2}}),
 			`{"schema":1,"run":"` + one + `","step":2,"patch":[{"op":"add","path":"/thread/mood","value":"calm"}],"revision":5,"totals":{"steps":2}}`,
 		},
@@ -107,6 +113,18 @@ func storedForms() []form {
 			"that RunEnd has changed nothing",
 			func() ([]byte, error) { return records.Encode("end", &thread.EndRecord{At: 9}) },
 			`{"schema":1,"at":9}`,
+		},
+		{
+			"what a round that waits has come to",
+			func() ([]byte, error) {
+				return records.Encode("round", &thread.RoundRecord{Turn: 4, Patch: patch, Revision: 5, Merged: []int{1, 0}, Waits: []uint64{7}, Fence: 3, After: 9})
+			},
+			`{"schema":1,"turn":4,"patch":[{"op":"add","path":"/thread/mood","value":"calm"}],"revision":5,"merged":[1,0],"waits":[7],"fence":3,"after":9}`,
+		},
+		{
+			"a round that waits and has come to nothing",
+			func() ([]byte, error) { return records.Encode("round", &thread.RoundRecord{Turn: 4}) },
+			`{"schema":1,"turn":4}`,
 		},
 		{
 			"a summary",
