@@ -252,7 +252,7 @@ func (r *round) lineUpAgain(ctx context.Context, i int, ask bool) error {
 	}
 	entry := r.resultEntry(i, end)
 	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
-	payload, err := r.records.EncodeEntry(&entry)
+	payload, err := r.records.EncodeEntryAgain(&entry, c.payload)
 	if err != nil {
 		return endWith("encoding", err)
 	}

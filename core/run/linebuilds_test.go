@@ -113,6 +113,31 @@ func TestTwoBuildsShareARoundThatTheOlderOneHasAllButClosed(t *testing.T) {
 	})
 }
 
+// A result that is given another place keeps the fields that only a newer program knows.
+func TestAPlacedResultKeepsTheFieldsOfANewerProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSiblings(t, [2]time.Duration{8 * time.Second, time.Second}, setsList)
+		_, _ = s.cut(t, 4*time.Second, false)
+		head := s.take(t, key)
+		s.putResult(t, 0, s.entry(t, head.Run.Base+1), func(e *thread.Entry) { e.Place = 3 })
+		late := s.record(t, store.LogName(head.Run.Base))
+		late.Payload = append(late.Payload[:len(late.Payload)-1:len(late.Payload)-1], `,"mood":{"of":"tomorrow"}}`...)
+		s.reclaim(t)
+		late.Fence = s.take(t, key).Fence
+		if err := s.store.Backend.Put(t.Context(), key, late); err != nil {
+			t.Fatal(err)
+		}
+		s.reclaim(t)
+		s.finish(t, key, nil)
+		if e := s.entry(t, head.Run.Base); e.Place != 2 {
+			t.Errorf("the result stands at %d, want 2", e.Place)
+		}
+		if payload := string(s.record(t, store.LogName(head.Run.Base)).Payload); !strings.HasSuffix(payload, `,"mood":{"of":"tomorrow"}}`) {
+			t.Errorf("the result is %s", payload)
+		}
+	})
+}
+
 // waitingRound is a round of which call 0 waits for a person, and which its first claim
 // had begun without asking: a result of that claim may still come. Call 1 is merged.
 type waitingRound struct {

@@ -98,6 +98,23 @@ func (r Records) Schema(payload []byte) (uint16, error) { return r.schema("recor
 // bytes.
 func (r Records) EncodeEntry(e *Entry) ([]byte, error) { return r.encode("log entry", e) }
 
+// EncodeEntryAgain is EncodeEntry for an entry that was read from a payload and takes its
+// place: it keeps the fields of a newer program that the payload has.
+func (r Records) EncodeEntryAgain(e *Entry, payload []byte) ([]byte, error) {
+	b, err := r.EncodeEntry(e)
+	if err != nil {
+		return nil, err
+	}
+	unknown, err := core.UnknownIn(payload, *e, "schema", extraField)
+	if err != nil {
+		return nil, core.Errorf(core.CodeCorrupt, "decode log entry: %w", err)
+	}
+	if len(unknown) == 0 {
+		return b, nil
+	}
+	return unknown.AppendTo(b), nil
+}
+
 // DecodeEntry reads a stored entry; what no program wrote is core.CodeCorrupt,
 // what a newer one wrote is ErrSchema.
 func (r Records) DecodeEntry(b []byte) (Entry, error) { return decode[Entry](r, "log entry", b) }

@@ -279,6 +279,14 @@ func TestFieldsOfANewerProgramAreKeptWhereTheRecordIsRewritten(t *testing.T) {
 	if diff := cmp.Diff(thread.Entry{Run: core.ID{1}, Step: 1}, entry); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
+	entry.Place = 2
+	again, err := records.EncodeEntryAgain(&entry, []byte(`{"schema":1,"run":"`+one+`","step":1,"place":1,"mood":"calm"}`))
+	if want := `{"schema":1,"run":"` + one + `","step":1,"place":2,"mood":"calm"}`; err != nil || string(again) != want {
+		t.Errorf("the entry is %s, %v; want %s", again, err, want)
+	}
+	if b, err := records.EncodeEntryAgain(&entry, []byte(`{"schema":1`)); core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("instead of what is no entry: %s, %v; want corrupt", b, err)
+	}
 	run, err := records.DecodeRun([]byte(`{"schema":1,"run_id":"` + one + `","thread_id":"t","agent_id":"a","status":"running","steps":1,"created_at":3,"zeal":[1, 2],"cost":{"usd":1}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -295,8 +303,8 @@ func TestFieldsOfANewerProgramAreKeptWhereTheRecordIsRewritten(t *testing.T) {
 	// What the record's own program adds is no field of another's.
 	next := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "x"}
 	b, _ = next.EncodeRun(&run)
-	again, err := next.DecodeRun(b)
-	if diff := cmp.Diff(run, again); diff != "" || err != nil {
+	kept, err := next.DecodeRun(b)
+	if diff := cmp.Diff(run, kept); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
 }
