@@ -147,8 +147,9 @@ func (t *turns) give(n *turn, alone bool) {
 	}
 }
 
-// unlucky reports whether a run has lost more claims than chance explains.
-func unlucky(head thread.Head) bool { return head.Run.Lost > 1 }
+// unlucky reports whether a run has lost more claims than chance explains, or may have:
+// the head could not be read.
+func unlucky(head thread.Head) bool { return head.Run.Lost > 1 || !head.Exists() }
 
 // try gives the turn if its thread may be claimed now.
 func (t *turns) try(n *turn, suspect, unlucky bool) bool {

@@ -17,11 +17,12 @@ import (
 
 // What a thread's head shows of its run.
 var (
-	plain   = thread.Head{Run: thread.Run{ID: core.ID{1}, Attempts: 1}}
-	lost    = thread.Head{Run: thread.Run{ID: core.ID{1}, Lost: 1}}
-	twice   = thread.Head{Run: thread.Run{ID: core.ID{1}, Attempts: 1, Lost: 2}} // it made progress in between
-	suspect = thread.Head{Run: thread.Run{ID: core.ID{1}, Attempts: 2, Lost: 2}}
-	held    = thread.Head{Run: thread.Run{ID: core.ID{1}, Attempts: 2, Lost: 2}, Claim: thread.Claim{Fence: 3, Lease: 1 << 60}}
+	plain   = thread.Head{Version: 1, Run: thread.Run{ID: core.ID{1}, Attempts: 1}}
+	lost    = thread.Head{Version: 1, Run: thread.Run{ID: core.ID{1}, Lost: 1}}
+	twice   = thread.Head{Version: 1, Run: thread.Run{ID: core.ID{1}, Attempts: 1, Lost: 2}} // it made progress in between
+	suspect = thread.Head{Version: 1, Run: thread.Run{ID: core.ID{1}, Attempts: 2, Lost: 2}}
+	unread  = thread.Head{} // the store does not respond
+	held    = thread.Head{Version: 1, Run: thread.Run{ID: core.ID{1}, Attempts: 2, Lost: 2}, Claim: thread.Claim{Fence: 3, Lease: 1 << 60}}
 )
 
 // work is a thread that a process is to work on; times are seconds.
@@ -99,8 +100,8 @@ func TestTurns(t *testing.T) {
 		},
 		{
 			"beside a suspect that has run for 10 s only runs that lost at most one claim",
-			[]work{{"s", 0, suspect, 0, 30}, {"a", 1, plain, 0, 1}, {"b", 1, lost, 0, 1}, {"c", 15, plain, 0, 1}, {"d", 1, twice, 0, 1}},
-			map[string]int{"s": 0, "a": 10, "b": 10, "c": 15, "d": 30},
+			[]work{{"s", 0, suspect, 0, 30}, {"a", 1, plain, 0, 1}, {"b", 1, lost, 0, 1}, {"c", 15, plain, 0, 1}, {"d", 1, twice, 0, 1}, {"e", 1, unread, 0, 1}},
+			map[string]int{"s": 0, "a": 10, "b": 10, "c": 15, "d": 30, "e": 30},
 		},
 		{
 			"before a suspect that has waited for less than 10 s others may start",
