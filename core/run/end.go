@@ -131,8 +131,8 @@ func (r *round) end() *core.Termination {
 // fail ends the run with an error: its own input stays, everything else that
 // this step said is void. What was steered to the run is not read either, it
 // becomes the next run. Results that tools came to are stored first, whatever
-// the failure was. The head advances over the round only when it is whole; with
-// an open call this becomes a close.
+// the failure was. The head does not advance over a round: it is the close that takes
+// what its calls have changed.
 func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (Stepped, error) {
 	if t.Type == core.TerminationError {
 		m.warn(ctx, "run ends with an error", append([]any{"code", t.Code, "detail", t.Detail}, failure(cause)...)...)
@@ -179,8 +179,8 @@ func (m *machine) commitFailure(ctx context.Context, t core.Termination) (failed
 	m.reset()
 	d, r, from := m.draft, m.round, m.head.Seq
 	seq := from
-	switch {
-	case len(m.head.Run.Calls) == 0:
+	inRound := len(m.head.Run.Calls) > 0
+	if !inRound {
 		if m.head.Run.Cursor == thread.CursorStart && m.input != nil {
 			if err := m.sayOwnAtEnd(ctx, m.input, m.form); err != nil {
 				return failed, err
@@ -188,20 +188,17 @@ func (m *machine) commitFailure(ctx context.Context, t core.Termination) (failed
 		}
 		m.cutMessages()
 		seq = d.seq()
-	case !m.head.Run.OpenCalls():
-		m.round.meterResults()
-		seq = m.head.Run.Base + uint64(len(m.head.Run.Calls)) - 1
 	}
 	if err := m.chargeUnlogged(ctx, from); err != nil {
 		return failed, err
 	}
 	m.hold.ending.Store(true)
-	inRound, unlogged := len(m.head.Run.Calls) > 0, m.unlogged(from)
+	unlogged := m.unlogged(from)
 	failed.unlogged = unlogged
 	through := r.letThrough(m.head)
 	summary, schema := d.newlySummed()
 	result, err := m.save(ctx, r, func() thread.Change {
-		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted()), Through: through}
+		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: inRound || m.listens(), Seq: seq, Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted()), Through: through}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(0)
 		if err != nil {

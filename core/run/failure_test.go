@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,33 +220,64 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 	})
 }
 
-// A thread that cannot be read any more when its run closes is shown to no hook:
-// what the step knew of it before is not what RunEnd is about.
+// A thread that cannot be read any more when its run closes is shown to no hook.
 func TestRunEndDoesNotRunOnAThreadThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ends, claims := 0, 0
-		w := &world{}
-		*w = *newWorld(t, options{plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+		ends := 0
+		o := options{plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 			r.Hook(core.PhaseStepEnd, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
-				if claims++; claims == 1 {
-					<-ctx.Done()
-					return state.Command{}, ctx.Err()
-				}
-				w.spoil(t, store.LogName(3))
-				return state.Command{}, errors.New("not this way")
+				<-ctx.Done()
+				return state.Command{}, ctx.Err()
 			})
 			r.Hook(core.PhaseRunEnd, func(context.Context, plugin.Context) (state.Command, error) {
 				ends++
 				return state.Command{}, nil
 			})
-		}}}})
+		}}}}
+		w := newWorld(t, o)
 		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
 		w.cut(t, time.Second, false) // the call is done then
+		if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+			t.Fatal(err)
+		}
+		w.spoil(t, store.LogName(1))
+		w.stepper = w.other(t, o)
 		if stepped := w.step(t, key); stepped.Outcome != thread.Done || ends != 0 {
 			t.Errorf("the step is %s, and RunEnd ran %d times; want done without it", stepped.Outcome, ends)
 		}
-		if got := w.end(t, key, receipt); got != `done 0 {"type":"error","code":"plugin","detail":"phase step_end: plugin \"p\" failed"} ""` {
+		if got := w.end(t, key, receipt); got != `done 0 {"type":"cancelled"} ""` {
 			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// What the calls of a whole round have changed counts when the step fails behind it, also
+// where a claim before had done them.
+func TestAFailedStepKeepsWhatItsRoundHasChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		claims := 0
+		counts := state.Key[int, int]{Name: "n", Scope: state.ScopeThread, Apply: func(v, u int) int { return v + u }}
+		o := options{plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+			r.Key(counts)
+			r.OnBeforeTool(func(context.Context, plugin.BeforeTool) (state.Command, error) { return counts.Update(1), nil })
+			r.Hook(core.PhaseStepEnd, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
+				if claims++; claims == 1 {
+					<-ctx.Done()
+					return state.Command{}, ctx.Err()
+				}
+				return state.Command{}, errors.New("not this way")
+			})
+		}}}}
+		w := newWorld(t, o)
+		w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.cut(t, time.Second, false) // the call is done then
+		w.finish(t, key, nil)
+		want := []string{"user: echo: a", "assistant: [echo {\"text\":\"a\"}]", `tool: {"text":"a"}`, "state"}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		if e := w.entry(t, 4); !slices.ContainsFunc(e.Patch, func(op state.Operation) bool { return op.Path == "/thread/n" }) {
+			t.Errorf("the end changes %s, want the count of BeforeToolExecute", e.Patch)
 		}
 	})
 }

@@ -104,19 +104,6 @@ func (d *draft) meterTurn(t *turnBuilder) {
 	}
 }
 
-// meterResults counts the tool calls of a round that is not merged any more: the draft
-// stands at its turn. nil is no round.
-func (r *round) meterResults() {
-	if r == nil {
-		return
-	}
-	for _, c := range r.calls {
-		if c.entry != nil {
-			r.draft.totals.MeterResult(c.entry)
-		}
-	}
-}
-
 // addUsage adds the record of the stretch to those of the write that ends it. What was
 // asked of the model for a turn that came to nothing, unlogged, counts as well; nil is none.
 // The run's record notes where the next stretch begins.

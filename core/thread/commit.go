@@ -77,7 +77,8 @@ func (h *Head) applied(from uint64) error {
 //     are), or when a person's input has come meanwhile and supersedes one: it
 //     supersedes none of a child run;
 //   - a natural Done becomes Yield when the inbox is not empty;
-//   - Done becomes Close when RunEnd is to run or a call is open;
+//   - Done becomes Close when RunEnd is to run or a call is open; with a Seq that
+//     stays where it is, the close takes a round whose calls are all done;
 //   - Yield becomes Continue with Keep, unless the head covers records that the
 //     program does not understand.
 //
@@ -90,7 +91,7 @@ type CommitStep struct {
 	From     uint64  // as in CommitTurn
 	Outcome  Outcome // Yield, Wait or Done
 	Natural  bool    // Done: the model came to an end by itself
-	Listens  bool    // Done: RunEnd is to run
+	Listens  bool    // Done: RunEnd is to run, or a round is to be closed
 	Seq      uint64  // of the last record that becomes visible
 	Calls    []CallStatus
 	Tickets  []Ticket
@@ -126,8 +127,10 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if err := h.suspend(c.Tickets); err != nil {
 		return Result{}, err
 	}
-	if err := h.advance(c.Seq); err != nil {
-		return Result{}, err
+	if leaves := c.Outcome == Done && c.Listens && c.Seq == h.Seq && h.Run.Cursor == CursorTools; !leaves {
+		if err := h.advance(c.Seq); err != nil {
+			return Result{}, err
+		}
 	}
 	h.keepThrough(c.Through)
 	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
