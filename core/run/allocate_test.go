@@ -18,7 +18,7 @@ func TestRunOfTwoStepsAllocatesLittle(t *testing.T) {
 		options options
 		most    float64 // objects a run
 	}{
-		{"without plugins", options{}, 320},
+		{"without plugins", options{}, 310},
 		{"with three idle plugins", options{plugins: idlePlugins()}, 370},
 	}
 	for _, tt := range tests {

@@ -41,9 +41,6 @@ func (r repository) commit(text string, files map[string]string) {
 // What a merge has dropped is listed; what was dropped later, came again, moved to another
 // file or says nothing is not.
 func TestLinesThatAMergeHasLostAreListed(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
 	r := repository{t, t.TempDir()}
 	r.git("init", "-q", "-b", "main")
 	r.commit("base", map[string]string{"a.go": "first line of all\n"})
