@@ -154,6 +154,17 @@ func TestTheBoundsOfASchema(t *testing.T) {
 		return `{"description":"` + strings.Repeat("a", bytes-len(`{"description":""}`)) + `"}`
 	}
 	pattern := func(n int) string { return `{"pattern":"` + strings.Repeat("a", n) + `"}` }
+	patterns := func(n int) string { // one instruction for each letter, and one for each pattern
+		return `{"allOf":[` + strings.Repeat(pattern(3999)+",", 24) + pattern(n) + `]}`
+	}
+	// 4,194,218 bytes: the place /$defs/aa...a, and within it the places /$defs/00 to /$defs/99.
+	var names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprintf(`"%02d":true`, i))
+	}
+	places := `{"$defs":{"` + strings.Repeat("a", 41_511) + `":{"$defs":{` + strings.Join(names, ",") + `}}`
+	place := func(n int) string { return places + `,"` + strings.Repeat("b", n-len("/$defs/")) + `":true}}` }
+	ids := func(n int) string { return places + `},"$id":"https://a.example/` + strings.Repeat("b", n) + `"}` }
 	for _, tt := range []struct {
 		name, within, beyond, want string
 	}{
@@ -161,6 +172,9 @@ func TestTheBoundsOfASchema(t *testing.T) {
 		{"depth", nest(64), nest(65), "its JSON is nested more than 64 deep"},
 		{"unrolled", flat(4095), flat(4096), "more than 4096 schemas apply to one value when the references are followed"},
 		{"pattern", pattern(4096), pattern(4097), "a pattern has 4097 bytes, at most 4096 are allowed"},
+		{"patterns", patterns(3999), patterns(4000), "its patterns have more than 100000 instructions together"},
+		{"places", place(86), place(87), "the places of its schemas have more than 4194304 bytes together"},
+		{"ids", ids(68), ids(69), "the places of its schemas have more than 4194304 bytes together"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := Read(json.RawMessage(tt.within)); err != nil {
@@ -190,6 +204,15 @@ func TestTheBoundsOfACheck(t *testing.T) {
 	}
 	if err := s.Check("", list(888_896)); !errors.Is(err, ErrTooComplex) {
 		t.Errorf("1,000,009 steps: %v", err)
+	}
+	anything, err := Read(json.RawMessage(`{}`)) // its error has 130 bytes and the text, and is held twice
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bytes, fits := range map[int]bool{33_554_302: true, 33_554_303: false} {
+		if err := anything.Check("", strings.Repeat("a", bytes)); (err == nil) != fits {
+			t.Errorf("a text of %d bytes: %v", bytes, err)
+		}
 	}
 	for links, fits := range map[int]bool{498: true, 499: false} { // the root and the last are open, too
 		s, err := Read(json.RawMessage(chain(links)))

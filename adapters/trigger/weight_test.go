@@ -1,0 +1,58 @@
+package trigger
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Each row is one part of what a template costs. So many rounds of its loop are the most
+// that there may be; without the part there might be more.
+func TestEachPartOfATemplateCosts(t *testing.T) {
+	texts := func(n int) string { return `"` + strings.Repeat("x", n) + `"` }
+	for _, tt := range []struct {
+		name, body, event string
+		most              int
+	}{
+		// A list costs one step, and one more for each eight bytes: the outer one five.
+		{"a round", ``, `{}`, 999_995},
+		{"a round's bytes", strings.Repeat("{{$x := 1}}", 8), `{}`, 83_332},
+		{"a text of 16 KB", ``, `{"text":` + texts(16<<10) + `}`, 499_995},
+		{"one that is shorter by a byte", ``, `{"text":` + texts(16<<10-1) + `}`, 999_995},
+		{"a text of 16 KB in an object", ``, `{"o":{"text":` + texts(16<<10) + `}}`, 499_995},
+		{"a text of 16 KB in a list", ``, `{"l":[` + texts(16<<10) + `]}`, 499_995},
+		{"a text of 64 KB beside another", ``, `{"a":"b","text":` + texts(64<<10) + `,"z":"z"}`, 199_995},
+		{"JSON of a text", `{{$x := json $.text}}`, `{"text":` + texts(1022) + `}`, 4096},
+		{"JSON of a list", `{{$x := json $.l}}`, `{"l":[` + texts(1020) + `]}`, 4096},
+		{"a name of a text", `{{$x := name $.text}}`, `{"text":` + texts(992) + `}`, 4096},
+		{"a name of a list", `{{$x := name $.l}}`, `{"l":[` + texts(992) + `]}`, 2072},
+		{"a text printed", `{{$x := print $.text}}`, `{"text":` + texts(992) + `}`, 682},
+		{"a text on a line", `{{$x := println $.text}}`, `{"text":` + texts(992) + `}`, 682},
+		{"a text in HTML", `{{$x := html $.text}}`, `{"text":` + texts(992) + `}`, 682},
+		{"a text in JavaScript", `{{$x := js $.text}}`, `{"text":` + texts(992) + `}`, 682},
+		{"a text in a query", `{{$x := urlquery $.text}}`, `{"text":` + texts(992) + `}`, 682},
+		{"two texts printed", `{{$x := print $.text $.text}}`, `{"text":` + texts(992) + `}`, 341},
+		{"an object printed", `{{$x := print $.o}}`, `{"o":{"text":` + texts(981) + `}}`, 587},
+		{"a long number printed", `{{$x := print $.n}}`, `{"n":` + strings.Repeat("1", 992) + `}`, 682},
+		{"small values printed", `{{$x := print 1 2 3 4}}`, `{}`, 5461},
+		{"a format's verbs", `{{$x := printf "%d%d%d" 1 2 3}}`, `{}`, 1396},
+		{"a format's bytes", `{{$x := printf $.format}}`, `{"format":` + texts(1024) + `}`, 4096},
+		{"a format's longest value", `{{$x := printf "%s" "a" $.text "b"}}`, `{"text":` + texts(992) + `}`, 603},
+		{"a format's list", `{{$x := printf "%s" $.l}}`, `{"l":[` + texts(992) + `]}`, 526},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			over := func(rounds int) error {
+				_, err := rendered(t, fmt.Sprintf(`{{range %d}}%s{{end}}`, rounds, tt.body), tt.event)
+				return err
+			}
+			if err := over(tt.most); err != nil {
+				t.Errorf("%d rounds: %v", tt.most, err)
+			}
+			if err := over(tt.most + 1); core.CodeOf(err) != core.CodeTooLarge {
+				t.Errorf("%d rounds: %v, want too_large", tt.most+1, err)
+			}
+		})
+	}
+}
