@@ -91,7 +91,7 @@ unit: ## All tests but the kill tests
 # times as long and more.
 LONE := ABitFlip|PowerLoss$$|ADamagedFrame|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
 # Those that leave themselves out under the race detector, or a part of themselves.
-NORACE := SameSeed|ADayIs|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
+NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
 NORACEIN := ./core/sim ./core/sim/simtest ./core/usage ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/bolt ./adapters/httpapi ./adapters/page ./functions/local
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
