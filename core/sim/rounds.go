@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -101,7 +102,7 @@ func (th *threadState) checkLine(place func(call int) int) {
 		if e.Intents != nil && slices.ContainsFunc(e.Intents.Batch.Mutations, func(m state.Mutation) bool { return m.Key == seatKey.Name }) {
 			seats++
 		}
-		refused = refused || e.Message != nil && e.Message.ToolResult != nil && strings.HasSuffix(e.Message.ToolResult.Text(), "its change of the state does not apply")
+		refused = refused || e.Message != nil && e.Message.ToolResult != nil && refusedInLine(e.Message.ToolResult)
 	}
 	if seats > 1 {
 		th.fail("%d calls of the turn at %d have taken the seat", seats, th.turnSeq)
@@ -109,4 +110,9 @@ func (th *threadState) checkLine(place func(call int) int) {
 	if lined && refused {
 		th.w.did(RefusedInLine)
 	}
+}
+
+// refusedInLine reports whether a result says that its call's change did not apply.
+func refusedInLine(r *core.ToolResult) bool {
+	return r.Status == core.ResultError && strings.HasSuffix(r.Text(), "its change of the state does not apply")
 }
