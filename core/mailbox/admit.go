@@ -150,7 +150,10 @@ func (u *submission) enqueue(ctx context.Context, head thread.Head, pointers []s
 // settle gives the slot back of a run that was not enqueued: another reads the input, or
 // it was refused. Where nobody knows, and of what another try has taken, the sweep looks.
 func (u *submission) settle(ctx context.Context, reads core.ID, err error) {
-	if u.admitted.IsZero() || u.admitted == reads && err == nil || u.found || err != nil && !refusal(err) {
+	if u.admitted.IsZero() || u.admitted == reads && err == nil || u.found {
+		return
+	}
+	if err != nil && (ctx.Err() != nil || !refusal(err)) { // the cause of a context that ended says nothing of the write
 		return
 	}
 	run, slot := u.admitted, u.slot
