@@ -266,6 +266,23 @@ func TestARefusedEnqueueGivesTheSlotBack(t *testing.T) {
 	})
 }
 
+// Who is cut off while the write is on its way does not know whether the run is queued.
+func TestWhoIsCutOffAtTheEnqueueKeepsTheSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cut := &storetest.Faulty{Backend: r.store, OnCommit: func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+			cancel(thread.ErrSuperseded) // as a parent's step is
+			return store.Outcome{}, context.Cause(ctx)
+		}}
+		process := r.process("w", cut, limited(limit.Limits{ConcurrentRuns: 5, RunsADay: 10}))
+		if _, err := process.Submit(ctx, submission("t1", "echo: hello")); !errors.Is(err, thread.ErrSuperseded) {
+			t.Fatalf("Submit returns %v", err)
+		}
+		r.wantCounters(process, "cut off", "1 runs, 0 tokens, 0 USD, 1 slots")
+	})
+}
+
 func TestARetryIsAdmittedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
