@@ -203,7 +203,8 @@ func (r *round) storeResult(ctx context.Context, i int) error {
 // again. It is asked before everything that leaves the round behind: a nack, a
 // failure, a close. The refused commit may have stored the result under this very
 // fence; equal bytes are a success then, and other bytes (of a commit before it)
-// want the next fence. One that cannot be stored keeps none of the others back.
+// want the next fence. One that cannot be stored keeps back those alone that stand behind
+// it in the line.
 func (r *round) storeResults(ctx context.Context) error {
 	if r == nil {
 		return nil

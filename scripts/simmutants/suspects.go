@@ -32,4 +32,10 @@ var suspectMutants = []mutant{
 		Old:  "	for _, i := range adopted {\n		r.tell(i)\n",
 		New:  "	for _, i := range adopted {\n		if r.proved != nil {\n			r.proved()\n		}\n		r.tell(i)\n",
 	},
+	{
+		Name: "a run whose head could not be read is claimed beside a suspect",
+		File: "core/runtime/turns.go",
+		Old:  "head.Run.Lost > 1 || !head.Exists()",
+		New:  "head.Run.Lost > 1",
+	},
 }
