@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -84,4 +85,38 @@ func TestAClaimThatIsHeardOfLateIsRefencedFirst(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A person's Stop that is heard while the step takes the next fence does not keep the step
+// from hearing that it has it: else the run were nobody's until the lease ends.
+func TestAFenceThatIsTakenIsSeenThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: replies(text("ok"))})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		time.Sleep(31 * time.Second) // the lease is over: the step takes the next fence first
+		stops := true
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if !stops {
+				return w.store.Backend.Commit(ctx, key, c)
+			}
+			stops = false
+			outcome, err := w.store.Backend.Commit(context.WithoutCancel(ctx), key, c)
+			if _, stopped := w.box.Cancel(t.Context(), key, receipt.RunID); stopped != nil {
+				t.Error(stopped)
+			}
+			time.Sleep(10 * time.Second) // the watch has looked
+			if ctx.Err() != nil {
+				return store.Outcome{}, context.Cause(ctx)
+			}
+			return outcome, err
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || stepped.Outcome != thread.Done {
+			t.Fatalf("the step is %+v, %v; want the run closed by the claim that it has", stepped, err)
+		}
+		if end := w.runRecord(t, receipt.RunID).Termination; end == nil || end.Type != core.TerminationCancelled {
+			t.Errorf("the run ends in %+v", end)
+		}
+	})
 }

@@ -10,12 +10,15 @@ import (
 	"time"
 )
 
-// maxZip is the largest deployment package that a function may be, in bytes.
-const maxZip = 6_000_000
+// maxZip is the largest deployment package that a function may be, in bytes. Stream has
+// 6.1 MB since what strangers send is weighed, and the licences of bundled code are in it.
+const maxZip = 6_200_000
 
 func TestDeploymentPackagesStaySmall(t *testing.T) {
 	for _, name := range functions {
-		if n := zipped(t, deployed(t, source(name))); n > maxZip {
+		n := zipped(t, deployed(t, source(name)))
+		t.Logf("%s: %d bytes", name, n)
+		if n > maxZip {
 			t.Errorf("%s: the deployment package has %d bytes, at most %d", name, n, maxZip)
 		}
 	}

@@ -64,10 +64,4 @@ var delayedMutants = []mutant{
 		Old:  "		return !hold || !slices.ContainsFunc(s.head.Tickets, func(t thread.Ticket) bool { return int(t.Call) == i })",
 		New:  "		return !hold",
 	},
-	{
-		Name: "a step does not hear of the fence that it took when a person stopped it",
-		File: "core/run/commit.go",
-		Old:  "	return p.takeFence(within, head)\n",
-		New:  "	_ = within\n	return p.takeFence(ctx, head)\n",
-	},
 }
