@@ -223,6 +223,9 @@ func (v *view) checkOrder() {
 	name := map[string]string{}
 	for _, in := range v.inputs {
 		line := "queue"
+		if v.movedOn(in) {
+			continue
+		}
 		if v.steered(in) {
 			if len(in.Runs) != 1 {
 				continue // it moved: its place follows from the run that took it
@@ -240,6 +243,21 @@ func (v *view) checkOrder() {
 			last[line], name[line] = places[0], m.ID
 		}
 	}
+}
+
+// movedOn reports whether a waiting run took the input in place of a decision, and failed
+// over it: it is the next run's then, before all that is queued. Whose client heard of that
+// run alone does not know it; the log does.
+func (v *view) movedOn(in *input) bool {
+	at := v.places()
+	return slices.ContainsFunc(in.Messages, func(m said) bool {
+		places := at[m.ID]
+		if len(places) == 0 || places[0] == 0 {
+			return false
+		}
+		message, before := v.Messages[places[0]], v.Messages[places[0]-1]
+		return before.Role == "tool" && before.Run != message.Run && strings.Contains(before.result(), "the user went on without deciding")
+	})
 }
 
 // checkBlocks wants each message once and the messages of each run in one piece.

@@ -73,6 +73,26 @@ func (v *view) lives(lives ...int) {
 	}
 }
 
+// failsOver makes the second run end with a call that was cancelled for a reason, and the
+// third input stand behind it, though another was queued before that.
+func (v *view) failsOver(t *testing.T, reason string) {
+	t.Helper()
+	v.Messages = slices.Concat(v.Messages[:4], logOf(t, `[
+		{"id":"m2","role":"user","run_id":"r2","content":[{"type":"text","text":"echo: y"}]},
+		{"id":"b1","role":"assistant","run_id":"r2","step":1,"tool_calls":[{"id":"d","arguments":{"text":"y"}}]},
+		{"id":"b1.0","role":"tool","run_id":"r2","step":1,"tool_result":{"call_id":"d","status":"cancelled","is_error":true,"message":"`+reason+`"}},
+		{"id":"m3","role":"user","run_id":"r3","content":[{"type":"text","text":"fail"}]},
+		{"id":"m4","role":"user","run_id":"r4","content":[{"type":"text","text":"hello"}]},
+		{"id":"c1","role":"assistant","run_id":"r4","step":1,"content":[{"type":"text","text":"You said: hello"}]}
+	]`))
+	v.end("r2", "error", "model")
+	v.Runs["r4"] = v.Runs["r1"]
+	v.inputs[1].Messages[0].Text = "echo: y"
+	v.inputs = slices.Insert(v.inputs, 2, &input{
+		Key: "m4", Door: doorMessages, Mode: modeQueue, Messages: []said{{"m4", "hello"}}, Sent: time.UnixMilli(900), Acked: true, Runs: []string{"r4"},
+	})
+}
+
 func TestEachViolationIsFound(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -105,6 +125,8 @@ func TestEachViolationIsFound(t *testing.T) {
 			v.inputs[0], v.inputs[1] = v.inputs[1], v.inputs[0]
 			v.inputs[0].Mode = modeSteer
 		}, nil},
+		{"input that a waiting run failed over stands before what is queued", func(v *view) { v.failsOver(t, "cancelled: the user went on without deciding") }, nil},
+		{"input that stands before what is queued", func(v *view) { v.failsOver(t, "cancelled: no") }, []kind{kindEnded, kindOrder}},
 		{"a run in two pieces", func(v *view) { v.Messages[3].Run, v.Messages[5].Run = "r2", "r1" }, []kind{kindDoubled, kindLost, kindStream}},
 		{"a turn twice", func(v *view) { v.Messages = slices.Insert(v.Messages, 6, v.Messages[5]) }, []kind{kindDoubled}},
 		{"a response to something else", func(v *view) { v.Messages[5].Content[0].Text = "You said: x" }, []kind{kindDoubled}},

@@ -246,6 +246,6 @@ func (v *view) checkStream(s *shown) {
 // read it: it goes on as the next run.
 func (v *view) steeredFailing(before time.Time) bool {
 	return slices.ContainsFunc(v.inputs, func(in *input) bool {
-		return v.steered(in) && slices.ContainsFunc(in.Messages, func(m said) bool { return m.Text == failing }) && in.Sent.Before(before.Add(time.Second))
+		return (v.steered(in) || v.movedOn(in)) && slices.ContainsFunc(in.Messages, func(m said) bool { return m.Text == failing }) && in.Sent.Before(before.Add(time.Second))
 	})
 }
