@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -40,7 +41,7 @@ func TestEveryMistakeIsNotLinearizable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCareless()
 			tt.mistake(c)
-			made, err := storetest.Histories(t.Context(), c, 1, most)
+			made, _, err := storetest.Histories(t.Context(), c, 1, most, storetest.CheckTime)
 			if err == nil {
 				t.Fatalf("%d histories of it are accepted", made)
 			}
@@ -54,8 +55,20 @@ func TestEveryMistakeIsNotLinearizable(t *testing.T) {
 
 // What finds the mistakes finds none where there are none.
 func TestWithoutAMistakeEveryHistoryIsLinearizable(t *testing.T) {
-	if made, err := storetest.Histories(t.Context(), newCareless(), 1, 100); err != nil {
+	if made, _, err := storetest.Histories(t.Context(), newCareless(), 1, 100, storetest.CheckTime); err != nil {
 		t.Errorf("history %d: %v", made, err)
+	}
+}
+
+// One history may be undecided, as long as there are few: more of them are no check.
+func TestHistoriesThatTakeTooLongAreUndecided(t *testing.T) {
+	const atOnce = time.Nanosecond
+	if made, undecided, err := storetest.Histories(t.Context(), memory.New(), 1, 1, atOnce); made != 1 || undecided != 1 || err != nil {
+		t.Errorf("of one history %d are made and %d undecided: %v", made, undecided, err)
+	}
+	_, undecided, err := storetest.Histories(t.Context(), memory.New(), 1, 10, atOnce)
+	if undecided < 2 || err == nil || !strings.HasPrefix(err.Error(), "undecided: no order that explains the operations on t") {
+		t.Errorf("%d undecided histories are accepted: %v", undecided, err)
 	}
 }
 
@@ -256,7 +269,7 @@ func TestHistoriesMeetEveryAnswer(t *testing.T) {
 			return err
 		},
 	}
-	if n, err := storetest.Histories(t.Context(), f, 1, made); err != nil {
+	if n, _, err := storetest.Histories(t.Context(), f, 1, made, storetest.CheckTime); err != nil {
 		t.Fatalf("history %d: %v", n, err)
 	}
 	t.Log(met)
