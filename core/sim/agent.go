@@ -125,7 +125,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			say(piece)
 			return yield(model.Delta{Type: model.DeltaText, Text: piece}, nil)
 		}
-		defer h.atWork(ctx, th)()
+		defer h.calling(ctx, th)()
 		th.checkShown(h, before, s)
 		th.checkWithin(h, s)
 		w.poison(h, th, s.name, 'm')
@@ -263,14 +263,11 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	h := w.current().host
 	key := callKey(string(call.Arguments))
 	th := w.partition(call.Thread).state
-	idle := h.atWork(ctx, th)
-	defer func() { idle() }()
+	defer h.calling(ctx, th)()
 	th.execute(h, key, call, t.spec)
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
 	began := w.now
 	if deaf(t.spec.Name) {
-		idle()
-		idle = func() {}
 		return th.ignore(ctx, h, call, key)
 	}
 	d := w.random.between(50*time.Millisecond, 3*time.Second)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -219,20 +220,10 @@ func (th *threadState) checkAlone(b thread.Head) {
 		return
 	}
 	for _, other := range th.w.threads {
-		if other != th && h.working[other] > 0 {
+		// What was left behind is no work of this process any more.
+		if other != th && slices.ContainsFunc(h.calls, func(c *called) bool { return c.th == other && c.ctx.Err() == nil }) {
 			th.fail("suspect %s is claimed by %s, which works on thread %s", b.Run.ID, h.name, other.p.key.Thread)
 		}
-	}
-}
-
-// atWork notes that a model or a tool of the thread is called, until the function
-// that it returns is.
-func (h *host) atWork(ctx context.Context, th *threadState) (over func()) {
-	h.working[th]++
-	called := h.calling(ctx, th)
-	return func() {
-		h.working[th]--
-		called()
 	}
 }
 

@@ -109,7 +109,7 @@ func (c *Config) mix(n, turn int) {
 	c.crowds(n%Kinds, turn)
 	c.tightens(n%Kinds, turn)
 	c.loses(n%Kinds, turn)
-	c.Followed = !c.Batch && (turn%4 == 2 || c.Local)
+	c.Followed = !c.Batch && (turn%4 == 2 || turn%8 == 7 || c.Local)
 	switch n % Kinds {
 	case 0, 7, 9, 12, 17, 19, 21, 22:
 		if c.Limited = turn%3 == 1 && !c.Unswept; c.Limited {

@@ -38,10 +38,9 @@ type host struct {
 	unstored time.Duration             // when a fault last struck a log record that it put
 	owes     map[core.ThreadKey]uint64 // hints since the invocation began, by the version of the head that asks for one
 	sight    sight
-	working  map[*threadState]int // models and tools that are called
-	calls    []*called            // the same
-	circuits map[string]*circuit  // by the provider's name of the model
-	slow     time.Duration        // until when a claim of it may be on its way
+	calls    []*called           // the same
+	circuits map[string]*circuit // by the provider's name of the model
+	slow     time.Duration       // until when a claim of it may be on its way
 	onDeath  []func()
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
@@ -73,7 +72,7 @@ func (w *World) sandbox(r role) *host {
 }
 
 func (w *World) newHost(r role) *host {
-	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r), owes: map[core.ThreadKey]uint64{}, working: map[*threadState]int{}, circuits: map[string]*circuit{}}
+	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r), owes: map[core.ThreadKey]uint64{}, circuits: map[string]*circuit{}}
 	if w.now < w.stop && w.Faults > 0 {
 		h.skew = w.random.between(-200*time.Millisecond, 200*time.Millisecond)
 	}
