@@ -44,7 +44,7 @@ func limit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return core.Errorf(core.CodeInvalid, "read body: %w", err)
 	}
-	r.Body = &whole{Reader: bytes.NewReader(body), text: body}
+	r.Body = &whole{Reader: bytes.NewReader(body), text: body, left: r.Context().Err}
 	if len(body) == 0 {
 		return nil
 	}
@@ -64,6 +64,16 @@ func limit(w http.ResponseWriter, r *http.Request) error {
 type whole struct {
 	*bytes.Reader
 	text []byte
+	left func() error // not nil: its client is gone
+}
+
+// Read implements io.Reader. It has no more for the decoder of a mounted handler as soon as
+// the client is gone: nothing is decoded for nobody.
+func (b *whole) Read(p []byte) (int, error) {
+	if err := b.left(); err != nil {
+		return 0, err
+	}
+	return b.Reader.Read(p)
 }
 
 // Close implements io.Closer.

@@ -2,11 +2,15 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/reveille-run/reveille/adapters/httpapi"
 	"github.com/reveille-run/reveille/adapters/protocol/protocoltest"
 )
 
@@ -62,6 +66,30 @@ func TestDecodingEndsWhenTheClientHasLeft(t *testing.T) {
 		if rec.Code != 503 || len(f.submissions) > 0 {
 			t.Errorf("%s: %d %s, %d submissions", name, rec.Code, rec.Body, len(f.submissions))
 		}
+	}
+}
+
+// A mounted handler reads no further than its client stays.
+func TestAMountReadsNothingForAClientThatHasLeft(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	read := func(w http.ResponseWriter, r *http.Request) {
+		part := make([]byte, 4)
+		if n, err := r.Body.Read(part); n != 4 || err != nil {
+			t.Errorf("with its client there %d bytes and %v are read, want 4", n, err)
+		}
+		leave()
+		if rest, err := io.ReadAll(r.Body); len(rest) > 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("of the rest %q is read, with error %v", rest, err)
+		}
+	}
+	r := httptest.NewRequestWithContext(ctx, "POST", "/v1/mounted", strings.NewReader(`{"a":"rest"}`))
+	r.Header.Set("Content-Type", "application/json")
+	s := newServer(&fake{}, func(o *httpapi.Options) {
+		o.Mounts = map[string]http.Handler{"/v1/mounted": http.HandlerFunc(read)}
+	})
+	s.ServeHTTP(httptest.NewRecorder(), r)
+	if ctx.Err() == nil {
+		t.Error("the mount was not asked")
 	}
 }
 
