@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"iter"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,7 +63,7 @@ func TestAStreamThatItsModelCuts(t *testing.T) {
 			name: "a long pause", failed: model.Error{Kind: model.KindRateLimited, Message: "later", RetryAfter: 4 * time.Second},
 			want: []string{
 				"run_start", "step_start", "text_delta w1", "text_delta  w2", "inference_retry", "step_restarted",
-				"step_start", "text_delta w1", "step_restarted",
+				"step_start", "text_delta w1", "inference_retry?", "step_restarted",
 				"step_start", "text_delta w1", "text_delta  w2", "text_delta  w3", "text_delta  w4", "text_delta  w5", "inference_complete", "step_end", `run_finish {"type":"natural_end"}`,
 			},
 		},
@@ -99,7 +100,7 @@ func TestAStreamThatItsModelCuts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tt.want, got.lines); diff != "" {
+				if diff := cmp.Diff(asSeen(tt.want, got.lines), got.lines); diff != "" {
 					t.Errorf("stream (-want +got):\n%s", diff)
 				}
 				if took := time.Since(began); tt.took != 0 && took != tt.took {
@@ -112,4 +113,17 @@ func TestAStreamThatItsModelCuts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// asSeen is want without the events that end with a question mark and are not at their
+// place in got: who reads them late, behind another event of the same step, is not told.
+func asSeen(want, got []string) []string {
+	var seen []string
+	for _, line := range want {
+		sure, perhaps := strings.CutSuffix(line, "?")
+		if at := len(seen); !perhaps || at < len(got) && got[at] == sure {
+			seen = append(seen, sure)
+		}
+	}
+	return seen
 }

@@ -128,6 +128,20 @@ func (r *rig) follows(process *runtime.Runtime, run core.ID) (*events, <-chan er
 	return got, done
 }
 
+// joined puts the pieces together that one text, or the arguments of one call, came in.
+func joined(lines []string) []string {
+	var all []string
+	for _, line := range lines {
+		kind, piece, _ := strings.Cut(line, " ")
+		if n := len(all); n > 0 && strings.HasSuffix(kind, "_delta") && strings.HasPrefix(all[n-1], kind+" ") {
+			all[n-1] += piece
+			continue
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
 func TestStreamWithoutAReaderRunsOn(t *testing.T) {
 	tests := []struct {
 		name  string
