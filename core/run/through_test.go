@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -49,9 +50,9 @@ func TestCallThatALostClaimLetThroughIsUnknown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var w *world
-				runs := 0
+				var runs atomic.Int64
 				deadly := toolFunc{name: "deadly", run: func(context.Context, tool.Call) (tool.Result, error) {
-					runs++
+					runs.Add(1)
 					if w.store.died != nil {
 						w.store.died()
 					}
@@ -66,10 +67,10 @@ func TestCallThatALostClaimLetThroughIsUnknown(t *testing.T) {
 					w.die(t)
 				}
 				tt.end(t, w, r)
-				before := runs
+				before := runs.Load()
 				w.finish(t, key, nil)
-				if diff := cmp.Diff(tt.want, w.statuses(t)); diff != "" || runs != before {
-					t.Errorf("after %d of %d executions (-want +got):\n%s", before, runs, diff)
+				if diff := cmp.Diff(tt.want, w.statuses(t)); diff != "" || runs.Load() != before {
+					t.Errorf("after %d of %d executions (-want +got):\n%s", before, runs.Load(), diff)
 				}
 			})
 		})
