@@ -42,10 +42,11 @@ func (s *Service) retracted(ctx context.Context, key core.ThreadKey, head thread
 }
 
 // readAs reports whether input that the head queues no more was read as the messages say:
-// at the revision that has them. run is the one that a dispatch of this id brings.
+// at the revision that has them, or at a later one, whose edit counts as having come behind
+// this one. run is the one that a dispatch of this id brings.
 func (s *Service) readAs(ctx context.Context, key core.ThreadKey, head thread.Head, id, run core.ID, edit thread.Edit, messages []core.Message) (bool, error) {
 	if head.Open() && head.Run.Dispatch == id { // the head keeps the revision as long as the run is open
-		return head.Run.Revision == edit.Revision, nil
+		return head.Run.Revision >= edit.Revision, nil
 	}
 	at, err := s.readAt(ctx, key, head, id, run)
 	if err != nil || at == 0 {

@@ -262,6 +262,12 @@ func TestAnEditWhoseResponseIsLostHappensOnce(t *testing.T) {
 			}
 		}, true, 2, "new"},
 		{"its run is open", true, func(t *testing.T, w *world, _ mailbox.Receipt) { w.claim(t) }, true, 0, ""},
+		{"its run is open with what a later edit says", true, func(t *testing.T, w *world, r mailbox.Receipt) {
+			if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("", "other")}); err != nil {
+				t.Error(err)
+			}
+			w.claim(t)
+		}, true, 0, ""},
 		{"its run was opened first", false, func(t *testing.T, w *world, _ mailbox.Receipt) { w.claim(t) }, false, 0, ""},
 		{"it was read", true, func(t *testing.T, w *world, r mailbox.Receipt) { w.readText(t, w.claim(t), r, "new") }, true, 0, ""},
 		{"it was read in a run of its own id, as steered input is", true, func(t *testing.T, w *world, r mailbox.Receipt) {

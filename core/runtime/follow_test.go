@@ -113,7 +113,7 @@ func TestFollowOfAQueuedRun(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(replayed, got.lines); diff != "" {
+		if diff := cmp.Diff(replayed, joined(got.lines)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -210,7 +210,7 @@ func TestStreamGoesOnAfterAFailedStep(t *testing.T) {
 		want := append(append([]string{}, live[:18]...),
 			"step_restarted", "step_start", "text_delta Echo: a, b", "inference_complete", "step_end",
 			`run_finish {"type":"natural_end"}`)
-		if diff := cmp.Diff(want, got.lines); diff != "" {
+		if diff := cmp.Diff(joined(want), joined(got.lines)); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -242,7 +242,7 @@ func TestAStreamStartsNoRunBesideASuspect(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{"run_start", "step_start", "text_delta You said: hi", "inference_complete", "step_end", `run_finish {"type":"natural_end"}`}
-		if diff := cmp.Diff(want, got.lines); diff != "" {
+		if diff := cmp.Diff(want, joined(got.lines)); diff != "" {
 			t.Errorf("stream (-want +got):\n%s", diff)
 		}
 	})
