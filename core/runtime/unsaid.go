@@ -119,7 +119,9 @@ func (f *follower) showSaid(events []core.Event) error {
 		if err := f.emit(e); err != nil {
 			return err
 		}
-		if at, err := core.ParsePosition(e.Position); err == nil {
+		at, err := core.ParsePosition(e.Position)
+		// What is stored lags behind what was heard: it takes nothing back.
+		if had := f.unsaid.last; err == nil && (had.Run.IsZero() || at.Compare(had) > 0) {
 			f.unsaid.last = at
 		}
 	}
