@@ -29,6 +29,7 @@ type partition struct {
 	head    thread.Head
 	log     []store.Record // from sequence 1; no name: a gap
 	putAt   []time.Duration
+	lost    []bool // whether it was put under a claim that another had followed
 	records map[string]store.Record
 	changed time.Duration // when the head was written last
 	listed  int64         // DueAt that a stale index still shows
@@ -54,13 +55,16 @@ func (p *partition) keep(r store.Record, at time.Duration) {
 		return
 	}
 	for uint64(len(p.log)) < seq {
-		p.log, p.putAt = append(p.log, store.Record{}), append(p.putAt, 0)
+		p.log, p.putAt, p.lost = append(p.log, store.Record{}), append(p.putAt, 0), append(p.lost, false)
 	}
 	if p.log[seq-1].Name == "" || !bytes.Equal(p.log[seq-1].Payload, r.Payload) {
-		p.putAt[seq-1] = at
+		p.putAt[seq-1], p.lost[seq-1] = at, r.Fence < p.head.Fence
 	}
 	p.log[seq-1] = r
 }
+
+// putLost reports whether a claim that was lost has put what stands at a sequence.
+func (p *partition) putLost(seq uint64) bool { return seq <= uint64(len(p.lost)) && p.lost[seq-1] }
 
 // backend is a process's way to the store. It behaves as DynamoDB does: the
 // records of a commit are put side by side, then the head is set.
