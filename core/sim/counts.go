@@ -109,8 +109,8 @@ func (w *World) checkCounts() {
 	}
 	least := want.inferences - inline
 	most += want.inferences
-	if w.Stats.Hints < least || w.Stats.Hints > most {
-		w.violate("%d hints were sent, %d to %d are needed", w.Stats.Hints, least, most)
+	if sent := w.Stats.Hints - w.summaries; sent < least || sent > most {
+		w.violate("%d hints for work were sent, %d to %d are needed", sent, least, most)
 	}
 	if got := (expect{w.Stats.Inferences, w.Stats.Executions}); got != want {
 		w.violate("models and tools were called %+v times, %+v are needed", got, want)

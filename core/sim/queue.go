@@ -79,6 +79,9 @@ func (w *World) doubled() float64 {
 func (w *World) carry(from *host, hint core.WakeUp, delay time.Duration) {
 	th := w.partition(hint.Key()).state
 	w.Stats.Hints++
+	if hint.Kind == core.WakeCompact {
+		w.summaries++
+	}
 	if th.hints++; th.hints > tooMany && w.Tenants == 0 {
 		w.fail(th.p, "%d hints are under way", th.hints)
 	}

@@ -99,6 +99,7 @@ type World struct {
 	hosts      map[string]*host // by the worker's name in a claim
 	clients    int              // requests under way
 	again      int              // requests that were made again
+	summaries  int              // hints that ask for a summary, and claim nothing
 	working    int              // hints that the local host works on
 	planned    int              // decisions that people are about to take
 	family     children
