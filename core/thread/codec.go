@@ -159,10 +159,10 @@ func (w *writer) parent(p *Parent) {
 func (w *writer) tables(h *Head) {
 	w.uint(uint64(len(h.Pending) + len(h.Delayed)))
 	for i := range h.Pending {
-		w.dispatch(&h.Pending[i], false)
+		w.dispatch(&h.Pending[i])
 	}
 	for i := range h.Delayed {
-		w.dispatch(&h.Delayed[i], true)
+		w.dispatch(&h.Delayed[i])
 	}
 	w.uint(uint64(len(h.Tickets)))
 	for _, t := range h.Tickets {
@@ -175,20 +175,20 @@ func (w *writer) tables(h *Head) {
 	w.inbox(h.Inbox)
 }
 
-func (w *writer) dispatch(d *Dispatch, delayed bool) {
+// dispatch writes the form that programs know which have one list for the queue and the
+// delayed ones: its time tells a delayed one.
+func (w *writer) dispatch(d *Dispatch) {
 	w.id(d.ID)
 	w.id(d.Run)
 	w.uint(uint64(d.Revision))
 	w.byte(d.Priority)
-	w.flags(d.Parent != nil, d.Steered, delayed)
+	w.time(d.AvailableAt)
+	w.flags(d.Parent != nil, d.Steered)
 	if d.Parent != nil {
 		w.parent(d.Parent)
 	}
 	if d.Steered {
 		w.inbox(d.Rest)
-	}
-	if delayed {
-		w.time(d.AvailableAt)
 	}
 }
 

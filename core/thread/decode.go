@@ -101,38 +101,35 @@ func (r *reader) tables(h *Head) {
 	h.Inbox = r.inbox()
 }
 
-// dispatches reads those of the queue, and behind them the delayed ones.
+// dispatches reads those of the queue and the delayed ones, which have a time. An older
+// program leaves them in any order.
 func (r *reader) dispatches(h *Head) {
 	n := r.count(maxQueued + MaxDelayed)
 	for range n {
-		d, delayed := r.dispatch()
-		if delayed {
+		d := r.dispatch()
+		switch {
+		case d.AvailableAt != 0:
 			h.Delayed = append(h.Delayed, d)
-			continue
+		case h.Pending == nil:
+			h.Pending = append(make([]Dispatch, 0, n), d)
+		default:
+			h.Pending = append(h.Pending, d)
 		}
-		r.must(len(h.Delayed) == 0)
-		if h.Pending == nil {
-			h.Pending = make([]Dispatch, 0, n)
-		}
-		h.Pending = append(h.Pending, d)
 	}
 	r.must(len(h.Pending) <= maxQueued && len(h.Delayed) <= MaxDelayed)
 }
 
-func (r *reader) dispatch() (d Dispatch, delayed bool) {
-	d = Dispatch{ID: r.id(), Run: r.id(), Revision: r.uint32(), Priority: r.byte()}
-	flags := r.below(1 << 3)
+func (r *reader) dispatch() Dispatch {
+	d := Dispatch{ID: r.id(), Run: r.id(), Revision: r.uint32(), Priority: r.byte(), AvailableAt: r.time()}
+	flags := r.below(1 << 2)
 	if flags&1 != 0 {
 		d.Parent = r.parent()
 	}
 	if d.Steered = flags&2 != 0; d.Steered {
 		d.Rest = r.inbox()
 	}
-	if delayed = flags&4 != 0; delayed {
-		d.AvailableAt = r.time()
-		r.must(d.AvailableAt != 0 && d.Parent == nil && !d.Steered)
-	}
-	return d, delayed
+	r.must(d.AvailableAt == 0 || flags == 0)
+	return d
 }
 
 func (r *reader) inbox() []InboxEntry {

@@ -147,9 +147,9 @@ func TestEstimateOfASizeCountsEveryPart(t *testing.T) {
 		bound, size int
 	}{
 		{"none", thread.Head{}, 512, 49},
-		{"usual", busy(t, "owner", "worker", "parent", 2), 1189, 480},
-		{"fullest", full, 5517, 3950},
-		{"steered input", steered, 832, 229},
+		{"usual", busy(t, "owner", "worker", "parent", 2), 1189, 482},
+		{"fullest", full, 5517, 3958},
+		{"steered input", steered, 832, 230},
 	}
 	for _, tt := range tests {
 		if bound, size := thread.Bound(&tt.head), tt.head.Size(); bound != tt.bound || size != tt.size {
