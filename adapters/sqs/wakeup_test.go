@@ -16,8 +16,8 @@ const body = `{"tenant":"acme","thread":"t1","dispatch":"01935d00-0000-7000-8000
 // What a hint says only sometimes is not there otherwise: an older program, which
 // does not know it, sends and reads the short form.
 func TestWakeUpOnTheWire(t *testing.T) {
-	returned, swept := hint, hint
-	returned.Tries, swept.Sweep = 2, true
+	returned, swept, followed := hint, hint, hint
+	returned.Tries, swept.Sweep, followed.Followed = 2, true, 1_767_225_600_000
 	const start = `{"tenant":"acme","thread":"t1","dispatch":"01935d00-0000-7000-8000-000000000001","epoch":3`
 	tests := []struct {
 		name string
@@ -27,6 +27,7 @@ func TestWakeUpOnTheWire(t *testing.T) {
 		{"a hint", hint, body},
 		{"one that came back from a program too old", returned, start + `,"tries":2}`},
 		{"one of the sweep", swept, start + `,"sweep":true}`},
+		{"one of a run that is followed", followed, start + `,"followed":1767225600000}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -63,6 +63,25 @@ func TestATemplateEndsWithinItsBudget(t *testing.T) {
 	}
 }
 
+// The last that a template may do, and one more.
+func TestTheBudgetOfATemplateIsExact(t *testing.T) {
+	items := func(n int) string { return `{"n":[` + strings.Repeat("1,", n-1) + `1]}` }
+	long := func(n int) string { return `{"text":"` + strings.Repeat("x", n) + `"}` } // as JSON it has two quotation marks
+	for _, tt := range []struct{ name, source, within, beyond string }{
+		{"steps", `{{range .n}}{{end}}`, items(999_996), items(999_997)}, // four for what is around the loop
+		{"text", `{{$x := json .text}}`, long(4_194_302), long(4_194_303)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := rendered(t, tt.source, tt.within); err != nil {
+				t.Errorf("the last: %v", err)
+			}
+			if _, err := rendered(t, tt.source, tt.beyond); core.CodeOf(err) != core.CodeTooLarge {
+				t.Errorf("one more: %v, want too_large", err)
+			}
+		})
+	}
+}
+
 func TestAnOrdinaryTemplateIsWithinItsBudget(t *testing.T) {
 	var items []string
 	for i := range 2000 {

@@ -95,10 +95,11 @@ func TestBills(t *testing.T) {
 		{"cold step", account.cold(), Bill{Table: 0.02, Queue: 0.3, Requests: 10, Duration: 3.75}},
 		{"submission", account.submission(), Bill{Table: 0.024, Queue: 0.1, Requests: 10, Duration: 0.01, Door: 100}},
 		{"chat", account.chat(), Bill{Table: 0.04, Queue: 0.1, Requests: 10, Duration: 7}},
-		{"chat that is followed", account.heard(), Bill{Table: 0.064, Queue: 0.1, Requests: 10, Duration: 7}},
+		{"chat that is followed", account.heard(), Bill{Table: 0.065, Queue: 0.1, Requests: 10, Duration: 7}},
 		{"step with looks for a mark", marked.Step(), Bill{Table: 0.043, Queue: 0.25, Requests: 10, Duration: 3.4}},
 		{"chat with looks for a mark", marked.chat(), Bill{Table: 0.07, Queue: 0.1, Requests: 10, Duration: 7}},
 		{"minute of a follower", account.follower(), Bill{Table: 1.8, Requests: 10, Duration: 30}},
+		{"minute of one that hears a model", account.hearing(), Bill{Table: 2.4 + 0.004/3, Requests: 10, Duration: 30}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

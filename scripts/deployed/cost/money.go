@@ -1,12 +1,24 @@
 package cost
 
-import "github.com/reveille-run/reveille/adapters/awsenv/prices"
+import (
+	"math"
+
+	"github.com/reveille-run/reveille/adapters/awsenv/prices"
+)
 
 // Waits are assumed: how long a model and the tools of a step take.
 const (
 	ModelSeconds = 6.0
 	ToolSeconds  = 1.0
 )
+
+// MarkSeconds is how long the mark of those who follow serves until it is renewed, for a
+// write unit each time.
+const MarkSeconds = 45.0
+
+// ChunkReads are the read units a second of a client that follows while a model speaks,
+// beside those for the head: half a unit each half second.
+const ChunkReads = 1.0
 
 // Month is one of 730 hours, in minutes.
 const Month = 730 * 60.0
@@ -85,7 +97,15 @@ func (a Account) chat() Bill {
 // apart.
 func (a Account) heard() Bill {
 	b := a.chat()
-	b.Table += a.Live * 2 * ModelSeconds * a.Prices.Million.WriteUnits / 1e6
+	marks := math.Ceil((2*ModelSeconds + ToolSeconds) / MarkSeconds)
+	b.Table += (a.Live*2*ModelSeconds + marks) * a.Prices.Million.WriteUnits / 1e6
+	return b
+}
+
+// hearing is a minute of a stream that follows while a model speaks in another process.
+func (a Account) hearing() Bill {
+	b := a.follower()
+	b.Table += (ChunkReads*60*a.Prices.Million.ReadUnits + 60/MarkSeconds*a.Prices.Million.WriteUnits) / 1e6
 	return b
 }
 

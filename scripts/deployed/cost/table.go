@@ -56,8 +56,8 @@ func (a Account) measured(b *strings.Builder) {
 		w := a.Work[row.name]
 		fmt.Fprintf(b, "| %s | %s | %s | %d | %d | %s | %s |\n", row.what, number(w.Write), number(w.Read), w.Queue, w.Invocations, number(w.Handler), number(w.CPU))
 	}
-	fmt.Fprintf(b, "\nA cold step's process takes %s ms to start, which is billed, and %s ms (%s of processor) for the step in place of %s; a process that has taken all these steps has had %d MB of memory at most. A process in which a model speaks reads %s units a second besides, to see whether a client follows the run from another process, and while one does it writes %s units a second. A stream whose run waits reads %s units a second.\n",
-		number(a.Cold.Init), number(a.Cold.Handler), number(a.Cold.CPU), number(a.Work[Calls].Handler), a.Cold.MemoryMB, number(a.Mark), number(a.Live), number(a.Look))
+	fmt.Fprintf(b, "\nA cold step's process takes %s ms to start, which is billed, and %s ms (%s of processor) for the step in place of %s; a process that has taken all these steps has had %d MB of memory at most. A process in which a model speaks reads %s units a second besides, to see whether a client follows the run from another process, and while one does it writes %s units a second. The clients that follow write one unit for each %s s together. A stream whose run waits reads %s units a second, and one that follows while a model speaks %s more.\n",
+		number(a.Cold.Init), number(a.Cold.Handler), number(a.Cold.CPU), number(a.Work[Calls].Handler), a.Cold.MemoryMB, number(a.Mark), number(a.Live), number(MarkSeconds), number(a.Look), number(ChunkReads))
 }
 
 func (a Account) money(b *strings.Builder) {
@@ -77,6 +77,7 @@ func (a Account) money(b *strings.Builder) {
 		{"the same at the REST API", rest},
 		{"the chat at the function URL while another client follows it, whose stream is apart", a.heard()},
 		{"minute of a stream that only waits, at the function URL", a.follower()},
+		{"minute of one that follows while a model speaks in another process", a.hearing()},
 	} {
 		c := row.bill.times(1000)
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", row.what, usd(c.Table), usd(c.Queue), usd(c.Requests), usd(c.Duration), usd(c.Door), usd(c.Sum()))
