@@ -29,6 +29,8 @@ func TestNamesOfRecords(t *testing.T) {
 		{store.SnapshotName, "S#", store.KindRewrite},
 		{store.SnapshotValueName("/thread/notes"), "S#/thread/notes", store.KindRewrite},
 		{store.RoundName(id, 17), "C#" + text + "#round#17", store.KindRewrite},
+		{store.EndName(id, 17), "C#" + text + "#end#17", store.KindRewrite},
+		{store.FollowName, "F#", store.KindRewrite},
 		{store.SuspensionName(id, 42, 0, 0xa), "C#" + text + "#42#0#000000000000000a", store.KindRewrite},
 		{store.PartName(id, 42, 0, "charge"), "C#" + text + "#42#0#once#charge", store.KindCreate},
 		{store.PartName(id, 42, 0, "a#b"), "C#" + text + "#42#0#once#a#b", store.KindCreate},
