@@ -133,9 +133,10 @@ func TestOpenResponsesHaveABound(t *testing.T) {
 		}()
 		<-stuck[i].inside
 	}
-	refused, small := httptest.NewRecorder(), httptest.NewRecorder()
+	refused, small, larger := httptest.NewRecorder(), httptest.NewRecorder(), httptest.NewRecorder()
 	get(size, refused)
 	get(64<<10, small)
+	get(64<<10+1, larger)
 	const want = `{"error":"responses of more than 3145728 bytes wait for clients that do not read them: try again later","code":"throttled"}`
 	if got := strings.TrimSpace(refused.Body.String()); refused.Code != http.StatusServiceUnavailable || got != want || refused.Header().Get("Retry-After") != "5" ||
 		refused.Header().Get("Content-Type") != "application/json" || refused.Header().Get("Content-Length") != "" || refused.Header().Get("Etag") != "" {
@@ -143,6 +144,9 @@ func TestOpenResponsesHaveABound(t *testing.T) {
 	}
 	if small.Code != http.StatusCreated || small.Body.Len() != 64<<10 {
 		t.Errorf("a small response without room: %d, %d bytes", small.Code, small.Body.Len())
+	}
+	if larger.Code != http.StatusServiceUnavailable {
+		t.Errorf("one of a byte more without room: %d", larger.Code)
 	}
 	close(stuck[0].free)
 	<-stuck[0].over
