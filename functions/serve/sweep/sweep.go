@@ -29,15 +29,11 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tenants, err := limits.Read(c.Settings)
+	o, err := configure(c)
 	if err != nil {
 		log.Fatal(err)
 	}
-	gate, err := limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: tenants})
-	if err != nil {
-		log.Fatal(err)
-	}
-	box, err := mailbox.New(mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep, Limits: gate})
+	box, err := mailbox.New(o)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,6 +54,20 @@ func Main() {
 		}
 		return sweep(ctx, event)
 	})
+}
+
+// configure is what the function gives its mailbox. Its test holds each promise of the
+// documents that is a line here.
+func configure(c *cloud.Function) (mailbox.Options, error) {
+	tenants, err := limits.Read(c.Settings)
+	if err != nil {
+		return mailbox.Options{}, err
+	}
+	gate, err := limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: tenants})
+	if err != nil {
+		return mailbox.Options{}, err
+	}
+	return mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep, Limits: gate}, nil
 }
 
 // letters is a queue whose messages look like those of an event.
