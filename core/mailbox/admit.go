@@ -118,13 +118,13 @@ func opens(change thread.Change) bool {
 // enqueue makes the submission's change, for whichever head it meets.
 func (u *submission) enqueue(ctx context.Context, head thread.Head, pointers []store.Pointer, build func(thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	if !u.limited() {
-		c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
+		c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true, accepted: u.acceptedBefore,
 			build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return build(next) }}
 		return c.run(ctx, head)
 	}
 	for {
 		own := false
-		c := commit{Service: u.Service, key: u.Thread, pointers: pointers, read: true,
+		c := commit{Service: u.Service, key: u.Thread, pointers: pointers, read: true, accepted: u.acceptedBefore,
 			choose: func(head thread.Head) thread.Change {
 				change := u.change(head)
 				own = opens(change)

@@ -68,6 +68,10 @@ type commit struct {
 	// what the change was to bring about. It is asked where Apply finds nothing and an
 	// earlier try may have been applied; nil: nothing was, then.
 	over func(context.Context, thread.Head) (bool, error)
+	// accepted reports whether what the change would bring into the head has been there. It
+	// is asked where Apply knows nothing of it and an earlier try may have been applied; nil:
+	// what Apply knows is enough.
+	accepted func(context.Context, thread.Head) (bool, error)
 
 	id     core.ID
 	open   bool // a try was sent that may be applied yet: nobody has said what it came to
@@ -202,10 +206,23 @@ func (c *commit) prepare(ctx context.Context, head thread.Head) (done bool, err 
 	if c.plan.made && c.plan.base == head.Version {
 		return false, nil
 	}
-	if err = c.apply(ctx, head); err == nil {
-		return c.plan.result.Unchanged, nil
+	err = c.apply(ctx, head)
+	if err == nil && c.plan.result.Unchanged {
+		return true, nil
 	}
-	if c.over == nil || !c.doubt || !errors.Is(err, thread.ErrNotFound) {
+	if c.doubt && c.accepted != nil {
+		accepted, failed := c.accepted(ctx, head)
+		if failed != nil || accepted { // the plan is for a second time
+			c.plan, c.gone = plan{result: thread.Result{Unchanged: true, Duplicate: true}}, nil
+		}
+		switch {
+		case failed != nil:
+			return false, &lookError{failed}
+		case accepted:
+			return true, nil
+		}
+	}
+	if err == nil || c.over == nil || !c.doubt || !errors.Is(err, thread.ErrNotFound) {
 		return false, err
 	}
 	over, failed := c.over(ctx, head)

@@ -99,6 +99,13 @@ func sameContent(a, b []core.Block) bool {
 	return err == nil && bytes.Equal(one, two)
 }
 
+// acceptedBefore reports whether the input of the submission has been in the head: its run
+// may have ended since, and the head remembers the newest requests alone.
+func (u *submission) acceptedBefore(ctx context.Context, head thread.Head) (bool, error) {
+	_, _, ok, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
+	return ok, err
+}
+
 // stands reports whether the stored revision of an input is this very record: revisions
 // are never overwritten, so that no other edit has taken it.
 func (s *Service) stands(ctx context.Context, key core.ThreadKey, record store.Record) (bool, error) {

@@ -236,7 +236,7 @@ func (u *submission) overStored(ctx context.Context, head thread.Head, name stri
 	if err != nil {
 		return head, thread.Result{}, err
 	}
-	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, covers: schema,
+	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, covers: schema, accepted: u.acceptedBefore,
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return u.listings(next) }}
 	return c.run(ctx, thread.Head{})
 }
