@@ -51,15 +51,15 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 	if err := r.agent.Engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
-	if err := r.tries(t, result.Command); err != nil && result.Command.Batch.Base == nil {
-		r.warn(ctx, "a tool's change of the state does not apply", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(err)...)...)
-		result = tool.Failed("execution failed: its change of the state does not apply")
-	}
-	if base := result.Command.Batch.Base; base != nil {
-		if *base != t.snapshot.Revision() {
-			err := &state.RevisionError{Expected: *base, Actual: t.snapshot.Revision()}
-			result = tool.Failed("execution failed: " + err.Error())
-		} else { // what its own hooks changed is not in its way
+	switch base := result.Command.Batch.Base; {
+	case base != nil && *base != t.snapshot.Revision():
+		err := &state.RevisionError{Expected: *base, Actual: t.snapshot.Revision()}
+		result = tool.Failed("execution failed: " + err.Error())
+	default:
+		if err := r.tries(t, result.Command); err != nil {
+			r.warn(ctx, "a tool's change of the state does not apply", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(err)...)...)
+			result = tool.Failed("execution failed: its change of the state does not apply")
+		} else if base != nil { // what its own hooks changed is not in its way
 			result.Command.Batch.Base = new(t.began)
 		}
 	}

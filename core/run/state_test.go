@@ -215,6 +215,33 @@ func TestChangeThatDoesNotApplyIsItsCallsError(t *testing.T) {
 	})
 }
 
+// The same of a change that is for one revision only, and was made for the right one.
+func TestChangeForOneRevisionThatDoesNotApplyIsItsCallsError(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				full := inThread
+				full.Apply = func(int, int) int { panic("full") }
+				w := newWorld(t, options{
+					mode: mode, model: replies(calls("add", "{}"), text("one")),
+					tools: []tool.Tool{toolFunc{name: "add", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+						result := tool.Text("added")
+						result.Command = full.Update(1)
+						result.Command.Batch = result.Command.Batch.On(c.Snapshot)
+						return result, nil
+					}}},
+					plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) { r.Key(full) }}},
+				})
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if diff := cmp.Diff([]string{"error: execution failed: its change of the state does not apply"}, w.results(t)); diff != "" {
+					t.Errorf("results (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 // A key of a call is that call's own, and ends with its step.
 func TestCallKeysArePerCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
