@@ -35,9 +35,6 @@ func (a *asked) interrupts() (ids []string) {
 // a tool message counts only where its call waits; or where the input has nothing else,
 // since it may be the same request again.
 func (a *asked) answers(speaks bool) (all []mailbox.Deciding, err error) {
-	if err := a.refuseChildren(speaks); err != nil {
-		return nil, err
-	}
 	for i, m := range a.in.tail() {
 		if m.Role == "tool" && m.ToolCallID == "" {
 			return nil, core.Errorf(core.CodeInvalid, "messages[%d].toolCallId is required: the id of the call whose result the message is", len(a.in.messages)-len(a.in.tail())+i)
@@ -73,7 +70,8 @@ func (a *asked) answers(speaks bool) (all []mailbox.Deciding, err error) {
 	return all, nil
 }
 
-// refuseChildren refuses answers to calls that wait for child runs. Beside a new message
+// refuseChildren refuses answers to calls that wait for child runs. It is no breach of the
+// protocol's contract, and refused with the status that it has on every other door. Beside a new message
 // the tool messages say nothing of them: some clients settle in their history what waits.
 func (a *asked) refuseChildren(speaks bool) error {
 	for _, t := range a.tickets {

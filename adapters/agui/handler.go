@@ -80,7 +80,11 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, id core.Identity) 
 	if err != nil {
 		return err
 	}
-	answers, broken := a.answers(len(s.Messages) > 0)
+	speaks := len(s.Messages) > 0
+	if err := a.refuseChildren(speaks); err != nil {
+		return err
+	}
+	answers, broken := a.answers(speaks)
 	if broken != nil {
 		return a.refuse(broken)
 	}

@@ -102,6 +102,10 @@ func tools(t *testing.T) []tool.Tool {
 			asks := core.Suspension{Action: "tool:patient", ResponseSchema: json.RawMessage(`{"type":"object"}`)}
 			return tool.Suspended(core.TicketRequest{Suspension: asks, Mode: core.ResumeAsArguments, Timeout: time.Hour}), nil
 		}),
+		made("delegate", func(ctx context.Context, c tool.Call, _ text) (tool.Result, error) {
+			run, err := c.Start(ctx, tool.Child{Agent: "demo", Messages: []core.Message{core.UserMessage("", "approve: it")}})
+			return tool.AwaitChild(run, core.ResumeReplay), err
+		}),
 		made("work", func(_ context.Context, c tool.Call, a text) (tool.Result, error) {
 			c.Activity("plan", map[string]any{"steps": []string{a.Text}})
 			c.Output("half ")

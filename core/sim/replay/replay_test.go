@@ -36,6 +36,7 @@ type code struct {
 	gate   func(plugin.GateCall) (plugin.Verdict, error)                     // nil: allows
 	run    func(context.Context, tool.Call) (tool.Result, error)             // of the tool work; nil: "done"
 	rounds int                                                               // of the agent; 0: 5
+	mode   agent.ExecutionMode                                               // likewise
 	turns  func(n int, yield func(model.Delta, error) bool, r model.Request) // nil: works twice, then ends
 }
 
@@ -135,7 +136,7 @@ func (c code) registry(t *testing.T) *agent.Registry {
 	}
 	r, err := agent.NewRegistry(agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Model: c, Name: "scripted"}}, Tools: []tool.Tool{work{c}}, Plugins: []plugin.Plugin{tally{c, &sent}},
-		Specs: []agent.Spec{{ID: "a", Model: "m", Plugins: []string{"tally"}, MaxRounds: &rounds}},
+		Specs: []agent.Spec{{ID: "a", Model: "m", Plugins: []string{"tally"}, MaxRounds: &rounds, ExecutionMode: c.mode}},
 	})
 	if err != nil {
 		t.Fatal(err)
