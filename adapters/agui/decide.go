@@ -70,9 +70,10 @@ func (a *asked) answers(speaks bool) (all []mailbox.Deciding, err error) {
 	return all, nil
 }
 
-// refuseChildren refuses answers to calls that wait for child runs. It is no breach of the
-// protocol's contract, and refused with the status that it has on every other door. Beside a new message
-// the tool messages say nothing of them: some clients settle in their history what waits.
+// refuseChildren refuses answers to calls that wait for child runs, with the status that
+// it has on every other door: it is no breach of the protocol's contract. Beside a new
+// message the tool messages say nothing of them: some clients settle in their history what
+// waits.
 func (a *asked) refuseChildren(speaks bool) error {
 	for _, t := range a.tickets {
 		if t.Kind != core.TicketChild {

@@ -64,8 +64,10 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 		}
 	}
 	err := r.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision, took: f.took})
-	if r.calls[t.index].fresh && r.proved != nil { // the last one of a round travels with its commit, which is progress
-		r.proved()
+	// What the runtime says of a tool that it has left behind, and that goes on, proves
+	// nothing. The last result of a round travels with its commit, which is progress.
+	if r.calls[t.index].fresh && result.Status != core.ResultUnknown {
+		r.proves()
 	}
 	return err
 }

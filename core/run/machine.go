@@ -173,6 +173,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 		return Stepped{}, err
 	}
 	// A new round, with the places that the head has reserved for it.
+	m.proves()
 	m.announceChanges()
 	m.committed(ctx)
 	m.round = m.newRound(*turn, m.head.Run.Base)

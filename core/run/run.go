@@ -197,9 +197,10 @@ type Work struct {
 	// brings neither a commit nor a result, the run ends with an error instead of
 	// being tried again.
 	Whole bool
-	// Proved is called, by the step's goroutine, each time that the step has stored a
-	// result which a tool gave under this claim: what ran has not taken the process down.
-	// A result that was adopted, or that no tool gave, proves nothing. nil: nobody asks.
+	// Proved is called, by the step's goroutine, when the step has committed a turn, and
+	// each time that it has stored a result which a tool gave under this claim: what ran
+	// has not taken the process down. A result that was adopted, or that no tool gave,
+	// proves nothing. nil: nobody asks.
 	Proved func()
 	// Followed is until when somebody in another process is known to follow the run, unix
 	// milliseconds; 0: nobody is.

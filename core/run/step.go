@@ -97,6 +97,13 @@ func (p *step) hearHead() {
 	}
 }
 
+// proves tells whoever waits for it that the run has made progress.
+func (p *step) proves() {
+	if p.proved != nil {
+		p.proved()
+	}
+}
+
 // attrs says in the log what the step works on.
 func (p *step) attrs() []any {
 	return []any{"tenant", p.Key.Tenant, "thread", p.Key.Thread, "run", p.id, "step", p.events.step}

@@ -17,9 +17,10 @@ import (
 //
 //   - a suspect starts when nothing else runs, never two at once;
 //   - beside a suspect nothing else is claimed until it has made progress, which a
-//     result is, too, that its claim has made and stored; once it has run for 10 s,
-//     runs that lost one claim at most may be (thread.Run.Lost, which progress does
-//     not reset: one lost claim may be anybody's fault);
+//     turn is that its claim has committed, and a result that it has made and stored;
+//     once it has run for 10 s, runs that lost one claim at most may be
+//     (thread.Run.Lost, which progress does not reset: one lost claim may be
+//     anybody's fault);
 //   - once a suspect has waited 10 s, nothing new is claimed before it.
 //
 // It only counts; whoever waits looks again when something has changed.
