@@ -23,3 +23,15 @@ func TestTheSameSeedIsTheSameWorld(t *testing.T) {
 		t.Error("two seeds are the same world")
 	}
 }
+
+// In a batch that waits for a child beside people, one of them decides, and then somebody
+// says something: what was decided stays decided in the replay, too.
+func TestAReplayDecidesBeforeAPersonSpeaksInAMixedWait(t *testing.T) {
+	for _, n := range []int{71068, 71069, 71114} {
+		c := Kind(n)
+		c.Replayed = true
+		if violation := New(c).Run(); violation != "" {
+			t.Errorf("world %d: %s", n, violation)
+		}
+	}
+}

@@ -315,10 +315,35 @@ func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread
 	if err != nil || len(head.Inbox) > 0 {
 		return decided, true, err
 	}
+	if err := d.decideHeld(ctx, s, head); err != nil {
+		return decided, true, err
+	}
 	if err := d.steer(ctx, d.number+1, thread.InboxPerson, 1); err != nil || d.heard[d.number+1] > 0 {
 		return decided, true, err
 	}
 	return decided, true, d.interject(ctx)
+}
+
+// decideHeld decides, before a person speaks, about calls of a batch that the round's next
+// wait does not wait for and has no results of: they were decided by then, and held back by
+// another ticket, a child's.
+func (d *director) decideHeld(ctx context.Context, s *recordedStep, head thread.Head) error {
+	waits := d.next(s)
+	if !head.Run.Batch || len(waits) == 0 {
+		return nil
+	}
+	for _, t := range without(undecided(head.Tickets), waits[0].Waits) {
+		n := d.ticket(s, t)
+		if n < 0 {
+			continue
+		}
+		if decision, ok := s.decision(int(t.Call), n); ok {
+			if err := d.decide(ctx, s, t, s.asked[int(t.Call)][n].Ticket, decision); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // superseded reports whether a call that waited has its result because a person said
