@@ -95,6 +95,10 @@ type Message struct {
 	// Pending marks accepted input that no step has read yet, in what readers are
 	// given. It is never stored.
 	Pending bool `json:"pending,omitempty"`
+
+	// Decided marks the result of a call that waited and was decided, in what readers are
+	// given. It is never stored.
+	Decided bool `json:"decided,omitempty"`
 }
 
 // IsInput reports whether the message is what somebody said to the agent: of role user, and

@@ -42,7 +42,7 @@ type place struct{ message, part int }
 type shownRun struct {
 	message int  // index in out of its newest message
 	step    int  // of its newest turn
-	ends    bool // that turn has a call about which nobody decided: see undecided
+	ends    bool // that turn has a call that waited for somebody who went on: see ends
 	ended   bool // the next turn begins another message
 }
 
@@ -128,7 +128,7 @@ func (c *converter) result(m core.Message) {
 	if r == nil {
 		return
 	}
-	if run, ok := c.runs[m.RunID]; ok && undecided(m) {
+	if run, ok := c.runs[m.RunID]; ok && ends(m) {
 		run.ends = true
 		c.runs[m.RunID] = run
 	}

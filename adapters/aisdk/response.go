@@ -92,19 +92,11 @@ func unlessNotFound(err error) error {
 	return err
 }
 
-// undecided reports whether a message ends the assistant message of its run, if
-// input follows: it says that a call was cancelled, as those are that nobody
-// decided about, or that a client gave the result or refused the call before it
-// said something new.
-func undecided(m core.Message) bool {
-	if m.ToolResult == nil {
-		return false
-	}
-	switch m.ToolResult.Status {
-	case core.ResultCancelled, core.ResultSet, core.ResultDenied:
-		return true
-	}
-	return false
+// ends reports whether a message ends the assistant message of its run, if input follows:
+// it is the result of a call that waited for somebody, who decided about it and went on,
+// or went on without deciding, as a cancelled call says.
+func ends(m core.Message) bool {
+	return m.ToolResult != nil && (m.Decided || m.ToolResult.Status == core.ResultCancelled)
 }
 
 // messagePage is the largest page that the runtime gives.
@@ -119,7 +111,7 @@ func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run 
 	if err != nil || record.FirstSeq == 0 {
 		return shown, err
 	}
-	last, ends := 0, false
+	last, over := 0, false
 	q := runtime.MessageQuery{After: record.FirstSeq - 1, Limit: messagePage}
 	for {
 		page, err := h.Runtime.Messages(r.Context(), id, thread, q)
@@ -130,11 +122,11 @@ func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run 
 			switch {
 			case m.RunID != run:
 			case m.Role == core.RoleAssistant:
-				last, ends = m.Step, false
-			case m.Role == core.RoleUser && ends:
+				last, over = m.Step, false
+			case m.Role == core.RoleUser && over:
 				shown.Steps = last
 			default:
-				ends = ends || undecided(m)
+				over = over || ends(m)
 			}
 		}
 		if page.Next == 0 {

@@ -35,6 +35,9 @@ func laterEvents() []core.Event {
 // cancelled is the result of a call about which nobody decided.
 var cancelled = core.Message{Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "c1", Status: core.ResultCancelled}}
 
+// granted is the result of a call that a person has allowed.
+var granted = core.Message{Role: core.RoleTool, RunID: runID, Decided: true, ToolResult: &core.ToolResult{CallID: "c1", Status: core.ResultOK}}
+
 // later is what the client is shown of laterEvents when it has step 1 already.
 const later = `{"type":"start","messageId":"01890000-0000-7000-8000-000000000001.2"}
 {"type":"start-step"}
@@ -79,6 +82,17 @@ func TestInputToARunThatWaitsGetsAMessageOfItsOwn(t *testing.T) {
 			messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
 				return runtime.MessagePage{Messages: []core.Message{
 					{Role: core.RoleUser, RunID: runID}, {Role: core.RoleAssistant, RunID: runID, Step: 1}, cancelled, {Role: core.RoleUser, RunID: runID},
+				}}, nil
+			},
+		}, []string{"Thread", "Run", "Messages", "Stream"}, false},
+		{"it goes on already, behind a call that was decided by the same request", &fake{
+			thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
+				return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
+			},
+			run: func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", FirstSeq: 1}, nil },
+			messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
+				return runtime.MessagePage{Messages: []core.Message{
+					{Role: core.RoleUser, RunID: runID}, {Role: core.RoleAssistant, RunID: runID, Step: 1}, granted, {Role: core.RoleUser, RunID: runID},
 				}}, nil
 			},
 		}, []string{"Thread", "Run", "Messages", "Stream"}, false},

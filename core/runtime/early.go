@@ -35,7 +35,7 @@ func (r *Runtime) earlyMessages(ctx context.Context, key core.ThreadKey, head th
 				yield(sized{}, err)
 				return
 			}
-			if head.Run.Base+uint64(result.call) > after && !yield(sized{*result.entry.Message, result.size}, nil) {
+			if head.Run.Base+uint64(result.call) > after && !yield(sized{read(&result.entry), result.size}, nil) {
 				return
 			}
 		}

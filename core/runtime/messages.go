@@ -116,6 +116,13 @@ func (p *pager) fits(size int) bool {
 	return len(p.page.Messages) == 0 || p.size+size <= p.query.Bytes
 }
 
+// read is the message of an entry that has one, as readers are given it.
+func read(e *thread.Entry) core.Message {
+	m := *e.Message
+	m.Decided = e.Decision != ""
+	return m
+}
+
 func (p *pager) add(m core.Message, size int) {
 	p.page.Messages, p.size = append(p.page.Messages, m), p.size+size
 }
@@ -168,7 +175,7 @@ func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full
 			if !p.fits(entry.Size) {
 				return seq, true, nil
 			}
-			p.add(*entry.Message, entry.Size)
+			p.add(read(&entry.Entry), entry.Size)
 		}
 		seq = entry.Seq
 	}
@@ -246,7 +253,7 @@ func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before
 				p.size+entry.Size > p.query.Bytes && (early || len(p.page.Messages) > 0):
 				return entry.Message, nil
 			default:
-				p.add(*entry.Message, entry.Size)
+				p.add(read(&entry.Entry), entry.Size)
 			}
 		}
 		if hidden.From <= after+1 {

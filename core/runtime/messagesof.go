@@ -73,7 +73,7 @@ func (p *pager) descending(ctx context.Context, before uint64) error {
 				p.page.Next = e.Seq + 1
 				return nil
 			}
-			p.add(*e.Message, e.Size)
+			p.add(read(&e.Entry), e.Size)
 		}
 		if hidden.From <= max(p.first, 1) {
 			return nil
