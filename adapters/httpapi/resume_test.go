@@ -106,3 +106,21 @@ func TestUnknownQueryNamesAreRefusedOnEveryRoute(t *testing.T) {
 		})
 	}
 }
+
+// A key that is not known, or no longer, belongs to no run that the client could have an
+// event of: none is begun for it.
+func TestAPostThatResumesUnderAKeyThatIsNotKnownBeginsNoRun(t *testing.T) {
+	r := newReal(t)
+	first := do(r, "POST", "/v1/runs", `{"threadId":"t1","messages":[{"role":"user","content":"hello"}]}`, "Idempotency-Key", "k1")
+	frames := split(t, first.Body.String())
+	last := frames[len(frames)-1].id
+	for _, thread := range []string{"t1", "t2"} {
+		body := `{"threadId":"` + thread + `","messages":[{"role":"user","content":"hello"}]}`
+		check(t, do(r, "POST", "/v1/runs", body, "Idempotency-Key", "k2", "Last-Event-ID", last), 400,
+			`{"error":"thread `+thread+`: nothing was sent before under this Idempotency-Key, or it is forgotten","code":"invalid"}`)
+	}
+	r.work()
+	r.want("the runs", []string{"done"}, names(r.get("/v1/runs"), "status"))
+	again := do(r, "POST", "/v1/runs", `{"threadId":"t1","messages":[{"role":"user","content":"hello"}]}`, "Idempotency-Key", "k1", "Last-Event-ID", last)
+	r.want("under the key of the first", "run_finish\n", brief(t, again.Body.String()))
+}

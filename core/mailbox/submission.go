@@ -74,6 +74,9 @@ type Submission struct {
 	// try says, the first counts. It is for a key that names what the submission is made
 	// of, such as an event, when what is made of it may change between two deliveries.
 	KeyAlone bool
+	// Again says that the Key was used before: where it was not, or is forgotten, nothing
+	// is stored, and it is core.CodeInvalid.
+	Again bool
 	// Priority of a queued run: 0 opens first, 255 last, and equal ones in the order in
 	// which they came; nil: core.DefaultPriority. Like Request it counts only for input
 	// that opens a run.

@@ -98,7 +98,10 @@ func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	if err := errors.Join(err, group.Wait()); err != nil {
 		return head, fmt.Errorf("look up submission: %w", err)
 	}
-	if value == nil {
+	switch {
+	case value == nil && u.Again:
+		return head, core.Errorf(core.CodeInvalid, "thread %s: nothing was sent before under this Idempotency-Key, or it is forgotten", u.Thread.Thread)
+	case value == nil:
 		return head, nil
 	}
 	if err := checkAccess(head, u.User); err != nil { // before another's key says anything
