@@ -24,7 +24,7 @@ import (
 
 // Requests beyond REVEILLE_MAX_REQUESTS are refused, streams count, and health is told.
 func TestMoreRequestsThanAllowedAreRefused(t *testing.T) {
-	s, err := settings.Read([]string{"REVEILLE_DATA=memory", "REVEILLE_MAX_REQUESTS=2"})
+	s, err := settings.Read([]string{"REVEILLE_DATA=memory", "REVEILLE_MAX_REQUESTS=2", "REVEILLE_ORIGINS=https://app.example"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +40,18 @@ func TestMoreRequestsThanAllowedAreRefused(t *testing.T) {
 		}
 		streams = append(streams, response)
 	}
-	response, err := http.Get(url + "/v1/threads/t1/messages")
+	request, err := http.NewRequest(http.MethodGet, url+"/v1/threads/t1/messages", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
+	}
+	request.Header.Set("Origin", "https://app.example")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Else the browser shows its page a failure of the network, and neither status nor pause.
+	if readable := response.Header.Get("Access-Control-Allow-Origin"); readable != "https://app.example" {
+		t.Errorf("the refusal may be read by pages of %q", readable)
 	}
 	retry := response.Header.Get("Retry-After")
 	const want = `{"error":"2 requests are under way, no more are taken: try again (REVEILLE_MAX_REQUESTS)","code":"throttled"}`

@@ -65,7 +65,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		return nil, err
 	}
 	if h.handler != nil {
-		h.handler = newGuard(s, h.metrics.Count(h.showMetrics(h.watchFile(h.admit(s.Requests, h.handler)))))
+		h.handler = newGuard(s, h.metrics.Count(h.showMetrics(h.watchFile(httpapi.CORS(s.Origins, h.admit(s.Requests, h.handler))))))
 	}
 	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
 		h.shutDown()
@@ -122,9 +122,9 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	}
 	h.kinds = kinds(parts)
 	if d.Web != nil {
-		h.handler = inject.Handler(e, httpapi.CORS(s.Origins, d.Web(wiring.WebOptions{
+		h.handler = inject.Handler(e, d.Web(wiring.WebOptions{
 			Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.Page != settings.PageOff, MaxRequests: s.Requests, Logger: log,
-		})))
+		}))
 	}
 	if err := h.openTriggers(e, s, log); err != nil {
 		return err
