@@ -239,6 +239,7 @@ func TestTextsThatAreNoSchema(t *testing.T) {
 		`"x"`:                  "not a JSON Schema: it is of type string",
 		`7`:                    "not a JSON Schema: it is of type number",
 		`{"properties":"x"}`:   "not a JSON Schema: properties is of type string",
+		`{"minLength":"x"}`:    "not a JSON Schema: a keyword that counts has no whole number",
 		`{"properties":{"a"`:   "not a JSON Schema: unexpected end of JSON input",
 		`{"pattern":"a{2,1}"}`: "pattern \"a{2,1}\": error parsing regexp: invalid repeat count: `{2,1}`",
 	} {
@@ -246,5 +247,97 @@ func TestTextsThatAreNoSchema(t *testing.T) {
 		if core.CodeOf(err) != core.CodeInvalid || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
+	}
+}
+
+// What is written to a hash of lists does not tell null from false, so that each of these
+// is compared with every other: 270 KB took nine seconds for each keyword.
+func TestItemsThatAreMadeToLookAlikeCount(t *testing.T) {
+	const steps = "JSON Schema is too complex: checking the value takes more than 1000000 steps"
+	alike := func(n int) any {
+		list := make([]any, n)
+		for i := range list {
+			item := make([]any, 12)
+			for bit := range item {
+				if i>>bit&1 == 0 {
+					item[bit] = false
+				}
+			}
+			list[i] = item
+		}
+		return list
+	}
+	different := func(n int) any {
+		list := make([]any, n)
+		for i := range list {
+			list[i] = map[string]any{"id": float64(i), "name": fmt.Sprint("name ", i)}
+		}
+		return list
+	}
+	texts := func(n int) any { // {"a": "aaa"}, {"aa": "aa"} and so on are the same to the hash
+		list := make([]any, n)
+		for i := range list {
+			list[i] = map[string]any{strings.Repeat("a", i): strings.Repeat("a", n-i)}
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		name, schema string
+		value        any
+		want         string
+	}{
+		{"few", `{"uniqueItems":true}`, alike(100), ""},
+		{"many", `{"uniqueItems":true}`, alike(4000), steps},
+		{"some, often", `{"allOf":[` + strings.Repeat(`{"uniqueItems":true},`, 300) + `true]}`, alike(100), steps},
+		{"in a list", `{"items":{"uniqueItems":true}}`, []any{alike(4000)}, steps},
+		{"texts that are cut elsewhere", `{"uniqueItems":true}`, texts(600), steps},
+		{"different ones", `{"uniqueItems":true}`, different(5000), ""},
+		{"different ones, often", `{"allOf":[` + strings.Repeat(`{"uniqueItems":true},`, 1000) + `true]}`, different(5000), steps},
+		{"two that are the same", `{"uniqueItems":true}`, []any{1.0, "a", 1.0}, "the arguments: uniqueItems: array items 2 and 0 are equal"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := Read(json.RawMessage(tt.schema))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if err := s.Check("", tt.value); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// The characters of a megabyte were counted for each of 4,000 keywords: twelve seconds.
+func TestCharactersThatAreCountedOftenCount(t *testing.T) {
+	for _, keyword := range []string{`{"minLength":1}`, `{"maxLength":2000000}`} {
+		s, err := Read(json.RawMessage(`{"allOf":[` + strings.Repeat(keyword+",", 499) + keyword + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check("", strings.Repeat("é", 500_000)); err != nil {
+			t.Errorf("%s 500 times: %v", keyword, err)
+		}
+		if err := s.Check("", strings.Repeat("é", 600_000)); !errors.Is(err, ErrTooComplex) {
+			t.Errorf("%s 500 times over more: %v", keyword, err)
+		}
+	}
+}
+
+// Each reference led to each of the schemas of one name: 250 KB took a gigabyte before they
+// were refused.
+func TestReferencesToManySchemasAreRefused(t *testing.T) {
+	anchors := func(anchors, references int) string {
+		return `{"$defs":{"a":{"prefixItems":[` + strings.Repeat(`{"$anchor":"a"},`, anchors) + `true]}},"prefixItems":[` + strings.Repeat(`{"$ref":"#a"},`, references) + `true]}`
+	}
+	_, err := Read(json.RawMessage(anchors(1000, 101)))
+	if want := "JSON Schema is too complex: its references may lead to more than 100000 schemas together"; !errors.Is(err, ErrTooComplex) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, err := Read(json.RawMessage(anchors(1000, 100))); errors.Is(err, ErrTooComplex) { // it is refused since a name is given twice
+		t.Errorf("100,000: %v", err)
 	}
 }

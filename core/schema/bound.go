@@ -18,6 +18,7 @@ const (
 	MaxText     = 256 << 10 // bytes of its JSON
 	MaxDepth    = 64        // objects and lists within each other, in its JSON
 	MaxUnrolled = 4096      // schemas that apply to one value, references and combinations followed
+	MaxReferred = 100_000   // schemas that its references may lead to, each as often as one does
 	MaxPaths    = 4 << 20   // bytes of the places of all its schemas, such as /properties/city
 	MaxPattern  = 4 << 10   // bytes of a pattern
 	MaxPatterns = 100_000   // instructions of all its patterns together
@@ -81,6 +82,7 @@ type bounding struct {
 	bases      map[string]*base // by their URI
 	draft7     bool
 	bytes      int // of all paths
+	referred   int
 	programs   int
 	referrings []*place
 }
@@ -256,6 +258,9 @@ func (b *bounding) refer(p *place, ref string) error {
 	}
 	if len(found) == 0 {
 		return fmt.Errorf("reference %q leads nowhere within the schema", core.Excerpt(ref))
+	}
+	if b.referred += len(found); b.referred > MaxReferred {
+		return tooComplex("its references may lead to more than %d schemas together", MaxReferred)
 	}
 	p.refers = append(p.refers, found...)
 	return nil

@@ -10,7 +10,8 @@ import (
 const (
 	// MaxSteps bounds the time: about one step for each schema that is applied to each
 	// value within the value, one more for each 128 bytes that a pattern or an error
-	// of an alternative has to read.
+	// of an alternative has to read, and for each two items that look alike where all have
+	// to differ.
 	MaxSteps = 1_000_000
 	// MaxNested is how many schemas may be open within each other.
 	MaxNested = 500
@@ -58,8 +59,8 @@ func (m *measuring) apply(p *place, value any, depth int) (c cost) {
 	if m.err != nil {
 		return c
 	}
-	if text, ok := value.(string); ok && p.program > 0 && p.schema.Pattern != "" {
-		m.add(len(text) * p.program / 128)
+	if text, ok := value.(string); ok {
+		m.text(p, text)
 	}
 	for _, to := range p.refers {
 		c = c.or(m.apply(to, value, depth+1))
@@ -118,7 +119,20 @@ func (m *measuring) attempt(s *jsonschema.Schema, value any, depth int) cost {
 	return c
 }
 
+// text counts what reads a text: a pattern, and the keywords that count its characters.
+func (m *measuring) text(p *place, text string) {
+	switch {
+	case p.schema.Pattern != "":
+		m.add(len(text) * p.program / 128)
+	case p.schema.MinLength != nil || p.schema.MaxLength != nil:
+		m.add(len(text) / 512)
+	}
+}
+
 func (m *measuring) list(s *jsonschema.Schema, list []any, depth int) (c cost) {
+	if s.UniqueItems {
+		m.unique(list)
+	}
 	for i, item := range list {
 		if m.err != nil {
 			return c

@@ -104,5 +104,8 @@ func notSchema(err error) error {
 		field := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
 		return core.Errorf(core.CodeInvalid, "not a JSON Schema: %s is of type %s", cmp.Or(field, "it"), wrong.Value)
 	}
+	if strings.Contains(err.Error(), "unmarshaled into") { // its integers have a decoder of their own
+		return core.Errorf(core.CodeInvalid, "not a JSON Schema: a keyword that counts has no whole number")
+	}
 	return core.Errorf(core.CodeInvalid, "not a JSON Schema: %w", err)
 }
