@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"io"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -76,6 +77,47 @@ func TestASlowClientTakesNoTurn(t *testing.T) {
 		}
 		close(free)
 		for range 16 {
+			<-over
+		}
+	})
+}
+
+// A body that does not arrive takes no turn either, and health is told while all are taken.
+func TestABodyThatDoesNotArriveTakesNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		handler := newServer(&fake{messages: func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error) {
+			<-free
+			return runtime.MessagePage{}, nil
+		}})
+		body, rest := io.Pipe()
+		over := make(chan struct{}, 32)
+		for range 16 {
+			go func() {
+				handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/v1/threads/t1/messages", body))
+				over <- struct{}{}
+			}()
+		}
+		synctest.Wait()
+		began := time.Now()
+		if rec := do(handler, "GET", "/openapi.json", ""); rec.Code != 200 || time.Since(began) != 0 {
+			t.Errorf("beside sixteen bodies: %d after %s", rec.Code, time.Since(began))
+		}
+		for range 16 {
+			go func() {
+				do(handler, "GET", "/v1/threads/t1/messages", "")
+				over <- struct{}{}
+			}()
+		}
+		synctest.Wait()
+		for _, path := range []string{"/health", "/health/live"} {
+			if rec := do(handler, "GET", path, ""); rec.Code != 200 || time.Since(began) != 0 {
+				t.Errorf("%s while all turns are taken: %d after %s", path, rec.Code, time.Since(began))
+			}
+		}
+		close(free)
+		_ = rest.CloseWithError(io.ErrUnexpectedEOF)
+		for range 32 {
 			<-over
 		}
 	})

@@ -44,18 +44,6 @@ func (a *api) serve(w *response, r *http.Request) error {
 		}
 		r = r.WithContext(core.WithIdentity(r.Context(), id))
 	}
-	if reads(r) {
-		leave, err := a.readers.enter(r.Context(), a.Env)
-		if err == errReading {
-			refuseReading(w)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		w.prepared = leave
-		defer leave()
-	}
 	// Escaped, as ServeMux looks at it: an id of encoded dots reaches its route, which names it.
 	if at := r.URL.EscapedPath(); path.Clean(at) != at && path.Clean(at)+"/" != at {
 		return noRoute(r) // ServeMux would redirect
@@ -69,6 +57,19 @@ func (a *api) serve(w *response, r *http.Request) error {
 		return nil
 	case err != nil:
 		return err
+	}
+	// Behind the body, which may be slow to arrive: who waits for it takes no turn.
+	if reads(r) {
+		leave, err := a.readers.enter(r.Context(), a.Env)
+		if err == errReading {
+			refuseReading(w)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w.prepared = leave
+		defer leave()
 	}
 	a.mux.ServeHTTP(w, r)
 	return nil
