@@ -252,6 +252,25 @@ func TestTheHintSaysUntilWhenTheRunIsFollowed(t *testing.T) {
 	}
 }
 
+// Who takes a step up that was given back is told as well.
+func TestTheHintOfAStepThatWasGivenBackSaysUntilWhenTheRunIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: pacing(time.Second, letters(5)...), chunks: true})
+		w.submit(t, key, "hi", "")
+		head, until := w.take(t, key), time.Now().Add(time.Minute).UnixMilli()
+		for _, ok := w.queue.Take(); ok; _, ok = w.queue.Take() { // of the submission
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(1500*time.Millisecond, stop)
+		if _, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head, Followed: until}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if hint, ok := w.queue.Take(); !ok || hint.Followed != until {
+			t.Errorf("the hint %+v, want it followed until %d", hint, until)
+		}
+	})
+}
+
 // What nobody in another process waits for is not stored, unless the agent says so.
 func TestWhoseWordsAreStored(t *testing.T) {
 	tests := []struct {

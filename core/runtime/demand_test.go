@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -297,6 +298,55 @@ func TestTheNextStepInAnotherProcessIsHeardFromItsFirstWord(t *testing.T) {
 		at, _, _ := strings.Cut(second, " ")
 		if when, err := time.ParseDuration(at); err != nil || when > 9*time.Second {
 			t.Errorf("the second turn begins at 7.7s and is heard by %q, want it by 9s:\n%s", second, strings.Join(got.lines, "\n"))
+		}
+	})
+}
+
+// Nor need the next step of a run that a request streams, in the process of the first.
+func TestTheNextStepOfAStreamIsHeardFromItsFirstWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		words := func(c *runtime.Config) { c.Agents.Models["m"] = binding(talks{r, 10}) }
+		began, done := time.Now(), make(chan struct{})
+		id := r.starts(r.process("a", r.store, words), true, done)
+		got := timed{began: began}
+		if err := r.process("b", r.store, words).Follow(t.Context(), local, id, runtime.ListenerFunc(got.sink)); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+		second := slices.IndexFunc(got.lines, func(line string) bool { return strings.Contains(line, "text_delta second") })
+		if second < 0 {
+			t.Fatalf("the second turn is not heard:\n%s", strings.Join(got.lines, "\n"))
+		}
+		at, _, _ := strings.Cut(got.lines[second], " ")
+		if when, err := time.ParseDuration(at); err != nil || when > 8500*time.Millisecond {
+			t.Errorf("the second turn begins at 7s and is heard by %s, want it by 8.5s:\n%s", at, strings.Join(got.lines, "\n"))
+		}
+	})
+}
+
+// A hint says nothing of another run's followers.
+func TestAHintOfAnotherRunDoesNotMakeChunks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("a", r.store, drawls(5, ""))
+		receipt, err := process.Submit(t.Context(), submission("t1", "hi"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hint, ok := r.queue.Take()
+		if !ok || hint.Dispatch != receipt.DispatchID {
+			t.Fatalf("the hint is %+v", hint)
+		}
+		hint.Dispatch, hint.Followed = core.ID{9}, time.Now().Add(time.Minute).UnixMilli()
+		if err := process.WorkLocal(t.Context(), hint); err != nil {
+			t.Fatal(err)
+		}
+		if head := r.head(hint.Key()); head.Seq == 0 {
+			t.Error("the hint has brought nobody to the run")
+		}
+		if chunks := r.records(hint.Key(), "E#"); len(chunks) > 0 {
+			t.Errorf("%d chunks are stored, want none", len(chunks))
 		}
 	})
 }
