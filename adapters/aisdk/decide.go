@@ -25,7 +25,9 @@ type answer struct {
 }
 
 // readAnswers reads the decisions of an assistant message. Only the last step can
-// wait: every step before it has ended with all its calls.
+// wait: every step before it has ended with all its calls. Nor can what stands before as
+// many answers as a turn has calls, however many a client sends: each of them would be
+// looked for in the store.
 func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 	first := 0
 	for i, p := range m.Parts {
@@ -59,7 +61,7 @@ func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 		}
 		all = append(all, a)
 	}
-	return all, nil
+	return all[max(0, len(all)-thread.MaxCalls):], nil
 }
 
 // approved is the decision of an answered request for approval. It has no id of

@@ -352,3 +352,19 @@ func TestABufferedTransportTakesDecisions(t *testing.T) {
 		t.Errorf("decided otherwise: response %d %s", rec.Code, rec.Body)
 	}
 }
+
+// A body has room for ten thousand answers, and each that nothing waits for took one more
+// try with all the others.
+func TestNoMoreAnswersAreTriedThanATurnHasCalls(t *testing.T) {
+	var parts []string
+	for i := range 1000 {
+		parts = append(parts, output(fmt.Sprint("c", i), "1"))
+	}
+	f := &fake{run: waitsWith(), decide: func(mailbox.Deciding) (mailbox.Decided, error) {
+		return mailbox.Decided{}, core.Errorf(core.CodeNotFound, "call not found")
+	}}
+	rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", chatWith(parts...))
+	if rec.Code != 404 || len(f.decisions) != 32 || len(f.decisions[0]) != 32 || f.decisions[0][0].Target != "c968" {
+		t.Errorf("%d %s: %d tries", rec.Code, rec.Body, len(f.decisions))
+	}
+}
