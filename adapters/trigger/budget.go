@@ -186,6 +186,29 @@ func count(t *template.Template) error {
 	return nil
 }
 
+// rangedName is the function that what a loop goes over is passed through, see [budget.ranged].
+const rangedName = "ranged"
+
+// ranged counts an object before a loop goes over it: its names are sorted first, however
+// soon the loop ends.
+func (b *budget) ranged(value any) (any, error) {
+	if o, ok := value.(object); ok {
+		_, err := b.step(4 * len(o))
+		return value, err
+	}
+	return value, b.over
+}
+
+// weigh passes what a loop goes over through [budget.ranged].
+func weigh(loop *parse.RangeNode) error {
+	call, err := parse.Parse("count", "{{0 | "+rangedName+"}}", "", "", map[string]any{rangedName: (&budget{}).ranged})
+	if err != nil {
+		return err
+	}
+	loop.Pipe.Cmds = append(loop.Pipe.Cmds, call["count"].Root.Nodes[0].(*parse.ActionNode).Pipe.Cmds[1])
+	return nil
+}
+
 // countList counts a list and those in it. It returns the names of the templates that
 // they call.
 func countList(list *parse.ListNode) (calls []string, err error) {
@@ -199,6 +222,9 @@ func countList(list *parse.ListNode) (calls []string, err error) {
 			branch = &n.BranchNode
 		case *parse.RangeNode:
 			branch = &n.BranchNode
+			if err := weigh(n); err != nil {
+				return nil, err
+			}
 		case *parse.WithNode:
 			branch = &n.BranchNode
 		case *parse.TemplateNode:
@@ -215,7 +241,7 @@ func countList(list *parse.ListNode) (calls []string, err error) {
 			calls = append(calls, called...)
 		}
 	}
-	call, err := parse.Parse("count", fmt.Sprintf("{{%s %d}}", stepName, 1+len(list.String())/8), "", "", map[string]any{stepName: (&budget{}).step})
+	call, err := parse.Parse("count", fmt.Sprintf("{{%s %d}}", stepName, 1+len(strings.ReplaceAll(list.String(), " | "+rangedName, ""))/8), "", "", map[string]any{stepName: (&budget{}).step})
 	if err != nil {
 		return nil, err
 	}

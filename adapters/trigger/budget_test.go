@@ -27,12 +27,13 @@ func rendered(t *testing.T, source, event string) (string, error) {
 func TestATemplateEndsWithinItsBudget(t *testing.T) {
 	const steps = "prompt: the template takes more than 1000000 steps for this event"
 	const made = "prompt: the template makes more than 4194304 bytes of text for this event"
-	items := `{"items":[` + strings.TrimSuffix(strings.Repeat("1,", 2000), ",") + `],"text":"` + strings.Repeat("x", 100<<10) + `","other":"` + strings.Repeat("x", 100<<10) + `"}`
+	items := `{"items":[` + strings.TrimSuffix(strings.Repeat("1,", 2000), ",") + `],"text":"` + strings.Repeat("x", 100<<10) + `","other":"` + strings.Repeat("x", 100<<10) + `","names":{` + names(60_000) + `}}`
 	for _, tt := range []struct{ name, source, want string }{
 		{"loops within each other", `{{range .items}}{{range $.items}}{{range $.items}}{{end}}{{end}}{{end}}`, steps},
 		{"loops that do something", `{{range .items}}{{range $.items}}{{$x := len $.text}}{{end}}{{end}}`, steps},
 		{"a loop that counts", `{{range 1000000000}}{{end}}`, steps},
 		{"the other branch of a loop", `{{range .items}}{{range $.items}}{{if false}}{{else}}{{with 1}}{{else}}{{end}}{{end}}{{end}}{{end}}`, steps},
+		{"loops over many names that end at once", `{{range .items}}{{range $.names}}{{break}}{{end}}{{end}}`, steps},
 		{"templates that call others twice", doubling(30), steps},
 		{"long texts compared", `{{range .items}}{{range $.items}}{{if eq $.text $.other}}{{end}}{{end}}{{end}}`, steps},
 		{"a text that doubles", `{{$x := "xxxxxxxx"}}{{range 40}}{{$x = print $x $x}}{{end}}`, made},
@@ -113,7 +114,9 @@ func TestATemplateMustNotCallItself(t *testing.T) {
 }
 
 func TestATemplateCannotCallWhatCounts(t *testing.T) {
-	if _, err := parseText("prompt", `{{step -1000000}}`); err == nil || !strings.Contains(err.Error(), `function "step" not defined`) {
-		t.Errorf("%v", err)
+	for name, source := range map[string]string{"step": `{{step -1000000}}`, "ranged": `{{ranged .}}`} {
+		if _, err := parseText("prompt", source); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("function %q not defined", name)) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

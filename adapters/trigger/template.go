@@ -55,7 +55,7 @@ func (t *text) render(data object, limit int) (string, error) {
 		return "", fmt.Errorf("%s: %w", t.name, err)
 	}
 	counted.Funcs(b.functions())
-	counted.Funcs(template.FuncMap{stepName: b.step})
+	counted.Funcs(template.FuncMap{stepName: b.step, rangedName: b.ranged})
 	var out strings.Builder
 	err = counted.Execute(&limited{&out, limit}, data)
 	switch {

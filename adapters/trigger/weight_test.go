@@ -42,6 +42,8 @@ func TestEachPartOfATemplateCosts(t *testing.T) {
 		{"a format's bytes", `{{$x := printf $.format}}`, `{"format":` + texts(1024) + `}`, 4096},
 		{"a format's longest value", `{{$x := printf "%s" "a" $.text "b"}}`, `{"text":` + texts(992) + `}`, 603},
 		{"a format's list", `{{$x := printf "%s" $.l}}`, `{"l":[` + texts(992) + `]}`, 526},
+		// Four steps for each of 250 names, and seven for the two lists.
+		{"an object whose names are sorted", `{{range $.o}}{{break}}{{end}}`, `{"o":{` + names(250) + `}}`, 993},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			over := func(rounds int) error {
@@ -56,4 +58,13 @@ func TestEachPartOfATemplateCosts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// names are so many members of an object.
+func names(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(`"k%d":1`, i)
+	}
+	return strings.Join(all, ",")
 }
