@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/adapters/httpapi"
 	"github.com/reveille-run/reveille/adapters/protocol/protocoltest"
@@ -37,9 +38,13 @@ func TestABodyOfManyKeysIsRefusedAsQuickly(t *testing.T) {
 	for i := range 100_000 {
 		fmt.Fprintf(&keys, `"%x":0,`, i)
 	}
+	began := time.Now()
 	check(t, do(r, "POST", "/v1/runs", `{`+keys.String()+`"messages":[]}`), 400, `{"error":"body has the unknown key \"0\", allowed are agentId, mode, threadId, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms","code":"invalid"}`)
 	check(t, do(r, "POST", "/v1/runs", `{`+keys.String()+`"messages":[{"role":"user","content":"hi"}]}`), 400,
 		`{"error":"body has the unknown key \"0\", allowed are agentId, mode, threadId, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms","code":"invalid"}`)
+	if took := time.Since(began); took > 10*time.Second { // a tenth of a second each
+		t.Errorf("two bodies took %s", took)
+	}
 	for _, n := range []int{2, 15, 16, 17, 40} {
 		var few strings.Builder
 		for i := range n - 1 {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -117,4 +118,26 @@ func TestTheServerBoundsItsConnections(t *testing.T) {
 	if err := <-running.ended; err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Whatever the host answers has its time, also what no route of the API says: metrics,
+// triggers, refusals.
+func TestEveryResponseOfTheServerHasADeadline(t *testing.T) {
+	answers := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+	w := &dated{ResponseRecorder: httptest.NewRecorder()}
+	newServer(t.Context(), answers, time.Second, slog.New(slog.DiscardHandler)).Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	if left := time.Until(w.deadline); w.Body.String() != "hello" || left < 25*time.Second || left > 30*time.Second {
+		t.Errorf("%s has to leave within %s, want 30s", w.Body, left)
+	}
+}
+
+// dated is a response whose transport has deadlines.
+type dated struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (d *dated) SetWriteDeadline(at time.Time) error {
+	d.deadline = at
+	return nil
 }
