@@ -26,6 +26,7 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 		suspend.Tickets = d.inOrder(suspend.Tickets)
 		change = suspend
 	}
+	takenBack := false
 	switch {
 	case isStep && c.Outcome == thread.Wait:
 		return d.commitWait(ctx, c, build)
@@ -33,8 +34,9 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 		if err := d.steer(ctx, d.number+1, thread.InboxInternal, 1); err != nil {
 			return known, thread.Result{}, err
 		}
-		if end := d.record.Termination; d.ended() && d.number == d.last && end.Type != core.TerminationNatural {
-			// So did something that it did not come to read.
+		// So did something that it did not come to read, or that was taken back.
+		takenBack = d.number < d.last && d.heard[d.number+1] == 0
+		if end := d.record.Termination; takenBack || d.ended() && d.number == d.last && end.Type != core.TerminationNatural {
 			if err := d.interject(ctx); err != nil {
 				return known, thread.Result{}, err
 			}
@@ -43,6 +45,11 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 	head, result, err := d.box.Commit(ctx, key, known, change, build)
 	if err != nil {
 		return head, result, err
+	}
+	if takenBack {
+		if head, _, err = d.box.Commit(ctx, key, head, thread.Retract{ID: interjected}, nil); err != nil {
+			return head, result, err
+		}
 	}
 	switch change.(type) {
 	case thread.Suspend:
@@ -105,9 +112,12 @@ func (d *director) steer(ctx context.Context, number int, kind thread.InboxKind,
 	return nil
 }
 
+// interjected is the id of what interject says.
+var interjected = core.ID{1}
+
 // interject gives the run something that it will not read.
 func (d *director) interject(ctx context.Context) error {
-	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.Input{ID: core.ID{1}, Kind: thread.InboxPerson, Owner: d.owner}, nil)
+	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.Input{ID: interjected, Kind: thread.InboxPerson, Owner: d.owner}, nil)
 	return err
 }
 
