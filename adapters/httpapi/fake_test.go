@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +28,7 @@ type fake struct {
 	protocol.Viewer
 	protocol.Limiter
 	protocol.Catalog
+	mu          sync.Mutex // of calls
 	calls       []string
 	submissions []mailbox.Submission
 
@@ -52,10 +54,16 @@ type fake struct {
 
 var errAbsent = core.Errorf(core.CodeNotFound, "partition acme#t1 is empty")
 
+func (f *fake) called(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, name)
+}
+
 func (f *fake) HasAgent(id string) bool { return id == "demo" || id == "other" }
 
 func (f *fake) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
-	f.calls = append(f.calls, "Submit")
+	f.called("Submit")
 	f.submissions = append(f.submissions, s)
 	if f.submit == nil {
 		return mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID}, nil
@@ -64,7 +72,7 @@ func (f *fake) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt,
 }
 
 func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener runtime.Listener) (mailbox.Receipt, error) {
-	f.calls = append(f.calls, "Stream")
+	f.called("Stream")
 	f.submissions = append(f.submissions, s)
 	receipt := mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID, Running: true}
 	if f.stream == nil {
@@ -78,12 +86,12 @@ func (f *fake) StreamAnswered(context.Context, core.Identity, []mailbox.Deciding
 }
 
 func (f *fake) StreamDecisions(context.Context, core.Identity, string, []mailbox.Deciding, runtime.Listener) ([]mailbox.Decided, error) {
-	f.calls = append(f.calls, "StreamDecisions")
+	f.called("StreamDecisions")
 	return nil, errAbsent
 }
 
 func (f *fake) Follow(_ context.Context, id core.Identity, run core.ID, listener runtime.Listener) error {
-	f.calls = append(f.calls, "Follow "+run.String())
+	f.called("Follow " + run.String())
 	if f.follow == nil {
 		return errAbsent
 	}
@@ -91,7 +99,7 @@ func (f *fake) Follow(_ context.Context, id core.Identity, run core.ID, listener
 }
 
 func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error) {
-	f.calls = append(f.calls, "Thread "+thread)
+	f.called("Thread " + thread)
 	if f.thread == nil {
 		return runtime.ThreadInfo{}, errAbsent
 	}
@@ -99,7 +107,7 @@ func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (runti
 }
 
 func (f *fake) Messages(_ context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error) {
-	f.calls = append(f.calls, "Messages "+thread)
+	f.called("Messages " + thread)
 	if f.messages == nil {
 		return runtime.MessagePage{}, errAbsent
 	}
@@ -107,7 +115,7 @@ func (f *fake) Messages(_ context.Context, id core.Identity, thread string, q ru
 }
 
 func (f *fake) ReadRun(_ context.Context, id core.Identity, run core.ID) (core.Run, error) {
-	f.calls = append(f.calls, "Run "+run.String())
+	f.called("Run " + run.String())
 	if f.run == nil {
 		return core.Run{}, errAbsent
 	}
@@ -115,7 +123,7 @@ func (f *fake) ReadRun(_ context.Context, id core.Identity, run core.ID) (core.R
 }
 
 func (f *fake) Approvals(_ context.Context, id core.Identity, q runtime.ApprovalQuery) (runtime.ApprovalPage, error) {
-	f.calls = append(f.calls, "Approvals")
+	f.called("Approvals")
 	if f.approvals == nil {
 		return runtime.ApprovalPage{}, nil
 	}
@@ -123,7 +131,7 @@ func (f *fake) Approvals(_ context.Context, id core.Identity, q runtime.Approval
 }
 
 func (f *fake) CancelRun(_ context.Context, id core.Identity, run core.ID) error {
-	f.calls = append(f.calls, "CancelRun "+run.String())
+	f.called("CancelRun " + run.String())
 	if f.cancelRun == nil {
 		return errAbsent
 	}
@@ -131,7 +139,7 @@ func (f *fake) CancelRun(_ context.Context, id core.Identity, run core.ID) error
 }
 
 func (f *fake) CancelThread(_ context.Context, id core.Identity, thread string) (core.ID, error) {
-	f.calls = append(f.calls, "CancelThread "+thread)
+	f.called("CancelThread " + thread)
 	if f.cancelThread == nil {
 		return core.ID{}, errAbsent
 	}
@@ -139,12 +147,12 @@ func (f *fake) CancelThread(_ context.Context, id core.Identity, thread string) 
 }
 
 func (f *fake) Decide(_ context.Context, _ core.Identity, run core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
-	f.calls = append(f.calls, "Decide "+run.String())
+	f.called("Decide " + run.String())
 	return f.decided(d)
 }
 
 func (f *fake) DecideThread(_ context.Context, _ core.Identity, thread string, d mailbox.Deciding) (mailbox.Decided, error) {
-	f.calls = append(f.calls, "DecideThread "+thread)
+	f.called("DecideThread " + thread)
 	return f.decided(d)
 }
 
@@ -157,7 +165,7 @@ func (f *fake) decided(d mailbox.Deciding) (mailbox.Decided, error) {
 }
 
 func (f *fake) ActiveRun(_ context.Context, _ core.Identity, thread string) (core.Run, bool, error) {
-	f.calls = append(f.calls, "ActiveRun "+thread)
+	f.called("ActiveRun " + thread)
 	if f.active == nil {
 		return core.Run{}, false, errAbsent
 	}
@@ -165,7 +173,7 @@ func (f *fake) ActiveRun(_ context.Context, _ core.Identity, thread string) (cor
 }
 
 func (f *fake) InterruptThread(_ context.Context, _ core.Identity, thread, key string) (mailbox.Interrupted, error) {
-	f.calls = append(f.calls, "InterruptThread "+thread)
+	f.called("InterruptThread " + thread)
 	if f.interrupt == nil {
 		return mailbox.Interrupted{}, errAbsent
 	}
@@ -173,7 +181,7 @@ func (f *fake) InterruptThread(_ context.Context, _ core.Identity, thread, key s
 }
 
 func (f *fake) RetryRun(_ context.Context, _ core.Identity, run core.ID) (mailbox.Receipt, error) {
-	f.calls = append(f.calls, "RetryRun "+run.String())
+	f.called("RetryRun " + run.String())
 	if f.retry == nil {
 		return mailbox.Receipt{}, errAbsent
 	}
@@ -181,7 +189,7 @@ func (f *fake) RetryRun(_ context.Context, _ core.Identity, run core.ID) (mailbo
 }
 
 func (f *fake) DeleteThread(_ context.Context, _ core.Identity, thread string, _ mailbox.Children) error {
-	f.calls = append(f.calls, "DeleteThread "+thread)
+	f.called("DeleteThread " + thread)
 	if f.remove == nil {
 		return errAbsent
 	}
@@ -189,7 +197,7 @@ func (f *fake) DeleteThread(_ context.Context, _ core.Identity, thread string, _
 }
 
 func (f *fake) Mailbox(_ context.Context, _ core.Identity, thread string, q mailbox.ListQuery) (mailbox.ListPage, error) {
-	f.calls = append(f.calls, "Mailbox "+thread)
+	f.called("Mailbox " + thread)
 	if f.list == nil {
 		return mailbox.ListPage{}, errAbsent
 	}
@@ -197,7 +205,7 @@ func (f *fake) Mailbox(_ context.Context, _ core.Identity, thread string, q mail
 }
 
 func (f *fake) SubmitTo(_ context.Context, _ core.Identity, run core.ID, s mailbox.Submission) (mailbox.Receipt, error) {
-	f.calls = append(f.calls, "SubmitTo "+run.String())
+	f.called("SubmitTo " + run.String())
 	f.submissions = append(f.submissions, s)
 	if f.submit == nil {
 		return mailbox.Receipt{}, errAbsent
@@ -206,7 +214,7 @@ func (f *fake) SubmitTo(_ context.Context, _ core.Identity, run core.ID, s mailb
 }
 
 func (f *fake) EditInput(_ context.Context, _ core.Identity, thread string, input core.ID, messages []core.Message) error {
-	f.calls = append(f.calls, "EditInput "+thread+" "+input.String())
+	f.called("EditInput " + thread + " " + input.String())
 	if f.edit == nil {
 		return errAbsent
 	}
@@ -214,7 +222,7 @@ func (f *fake) EditInput(_ context.Context, _ core.Identity, thread string, inpu
 }
 
 func (f *fake) RetractInput(_ context.Context, _ core.Identity, thread string, input core.ID) error {
-	f.calls = append(f.calls, "RetractInput "+thread+" "+input.String())
+	f.called("RetractInput " + thread + " " + input.String())
 	if f.remove == nil {
 		return errAbsent
 	}
