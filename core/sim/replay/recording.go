@@ -193,7 +193,7 @@ func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, 
 		}
 	}
 	for _, s := range r.steps {
-		s.keepWaits()
+		s.keepWaits(r.record.ID)
 		slices.SortFunc(s.waits, func(a, b wait) int { return cmp.Compare(a.version, b.version) })
 		for _, tickets := range s.asked {
 			slices.SortFunc(tickets, func(a, b thread.TicketRecord) int { return cmp.Compare(len(a.Suspended), len(b.Suspended)) })
@@ -202,9 +202,19 @@ func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, 
 	return nil
 }
 
-// keepWaits drops what is left of writes that were refused. Where no record says what
-// the round went on from last, it is the newest.
-func (s *recordedStep) keepWaits() {
+// keepWaits drops what is left of writes that were refused, or came to nothing before the
+// head: then records of tickets may be missing. Where no record says what the round went on
+// from last, it is the newest.
+func (s *recordedStep) keepWaits(run core.ID) {
+	tickets := map[uint64]bool{}
+	for _, asked := range s.asked {
+		for _, t := range asked {
+			tickets[thread.TicketKey(run, t.Suspension.ID)] = true
+		}
+	}
+	s.waits = slices.DeleteFunc(s.waits, func(w wait) bool {
+		return slices.ContainsFunc(w.Waits, func(id uint64) bool { return !tickets[id] })
+	})
 	version := s.round
 	if !s.closed {
 		for _, w := range s.waits {

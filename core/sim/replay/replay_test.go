@@ -38,6 +38,7 @@ type code struct {
 	rounds int                                                               // of the agent; 0: 5
 	mode   agent.ExecutionMode                                               // likewise
 	turns  func(n int, yield func(model.Delta, error) bool, r model.Request) // nil: works twice, then ends
+	bare   bool                                                              // the agent is without the plugin
 }
 
 // tally is the code's plugin. sent counts the effects that ran.
@@ -134,9 +135,13 @@ func (c code) registry(t *testing.T) *agent.Registry {
 	if c.rounds != 0 {
 		rounds = c.rounds
 	}
+	plugins, names := []plugin.Plugin{tally{c, &sent}}, []string{"tally"}
+	if c.bare {
+		plugins, names = nil, nil
+	}
 	r, err := agent.NewRegistry(agent.Parts{
-		Models: map[string]agent.ModelBinding{"m": {Model: c, Name: "scripted"}}, Tools: []tool.Tool{work{c}}, Plugins: []plugin.Plugin{tally{c, &sent}},
-		Specs: []agent.Spec{{ID: "a", Model: "m", Plugins: []string{"tally"}, MaxRounds: &rounds, ExecutionMode: c.mode}},
+		Models: map[string]agent.ModelBinding{"m": {Model: c, Name: "scripted"}}, Tools: []tool.Tool{work{c}}, Plugins: plugins,
+		Specs: []agent.Spec{{ID: "a", Model: "m", Plugins: names, MaxRounds: &rounds, ExecutionMode: c.mode}},
 	})
 	if err != nil {
 		t.Fatal(err)
