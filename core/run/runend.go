@@ -64,7 +64,7 @@ func (m *machine) recallRunEnd(ctx context.Context) error {
 		if end.Command != nil {
 			m.effects = append(m.effects, end.Command.Effects...)
 		}
-		m.at, m.runEnded = end.At, end
+		m.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)
 	case core.CodeOf(err) == core.CodeCorrupt:
 		m.complain(ctx, "what RunEnd changed is lost", "error", err)
 	default:
@@ -79,6 +79,7 @@ func (m *machine) addRunEnd(records []store.Record, next thread.Head) ([]store.R
 		return records, nil
 	}
 	end := *m.runEnded
+	end.Form = m.form
 	if m.form >= thread.FormStateless {
 		end.Patch, end.Revision = nil, 0
 	}

@@ -103,7 +103,7 @@ func (w *world) piled(t *testing.T) []string {
 }
 
 // What RunEnd changes may be too large for the record that keeps it for the next claim: the
-// run ends without the change, and RunEnd has run.
+// run ends without the change, and says so, and RunEnd has run.
 func TestRunEndRunsOnceWhereItsChangeIsTooLargeToBeKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := leaving{bytes: 9000}
@@ -122,6 +122,9 @@ func TestRunEndRunsOnceWhereItsChangeIsTooLargeToBeKept(t *testing.T) {
 		w.finish(t, key, nil)
 		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` || l.ran != 1 || l.effects != 1 {
 			t.Errorf("the run is %s, RunEnd ran %d times, with %d effects", got, l.ran, l.effects)
+		}
+		if e := w.runRecord(t, receipt.RunID).Ending; e == nil || e.Form != thread.FormStateless {
+			t.Errorf("the ending is %+v, want form %s", e, thread.FormStateless)
 		}
 	})
 }

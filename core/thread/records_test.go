@@ -115,6 +115,13 @@ func storedForms() []form {
 			`{"schema":1,"at":9}`,
 		},
 		{
+			"that an end has no room for what RunEnd has changed",
+			func() ([]byte, error) {
+				return records.Encode("end", &thread.EndRecord{At: 9, Form: thread.FormStateless})
+			},
+			`{"schema":1,"at":9,"form":3}`,
+		},
+		{
 			"what a round that waits has come to",
 			func() ([]byte, error) {
 				return records.Encode("round", &thread.RoundRecord{Turn: 4, Patch: patch, Revision: 5, Merged: []int{1, 0}, Waits: []uint64{7}, Fence: 3, After: 9})

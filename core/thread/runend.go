@@ -16,6 +16,7 @@ type EndRecord struct {
 	Patch    state.Patch    `json:"patch,omitempty"`
 	Revision uint64         `json:"revision,omitempty"` // of the state after Patch; 0: there is none
 	Command  *state.Command `json:"command,omitempty"`  // its effects, which run behind the close
+	Form     Form           `json:"form,omitempty"`     // that the end had come to: it takes none larger
 }
 
 // RunEndAt is the version of the head that put the [EndRecord] of the open run in force;
