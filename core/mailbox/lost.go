@@ -38,7 +38,15 @@ func (s *Service) cancelled(ctx context.Context, key core.ThreadKey, head thread
 // retracted reports whether input that the head has no more ended unread.
 func (s *Service) retracted(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (bool, error) {
 	ended, ok, err := s.ended(ctx, key, head, id)
-	return ok && ended.Status == core.DispatchCancelled, err
+	if err != nil || !ok || ended.Status != core.DispatchCancelled || head.Open() && head.Run.Dispatch == id {
+		return false, err
+	}
+	for _, run := range []core.ID{ended.Run, id} { // a refused try has left the audit, and a worker has opened the run
+		if r, opened, err := s.runRecord(ctx, key, run); err != nil || opened && r.Dispatch == id {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // readAs reports whether input that the head queues no more was read as the messages say:

@@ -414,3 +414,31 @@ func TestAnInterruptLeavesWhatCameBehindAnother(t *testing.T) {
 		}
 	})
 }
+
+// A retraction that was refused leaves the audit of a queued run that it did not end.
+func TestARetractionIsNotTakenForDoneByWhatItsRefusedTryHasLeft(t *testing.T) {
+	for name, then := range map[string]func(*world, thread.Head, mailbox.Receipt){
+		"the run is open": func(*world, thread.Head, mailbox.Receipt) {},
+		"the run is over": func(w *world, head thread.Head, r mailbox.Receipt) {
+			w.end(t, head)
+			w.recordEnd(t, r, core.Termination{Type: core.TerminationNatural}, 9)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			one := w.submit(t, input("one", ""))
+			w.store.OnCommit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				w.store.OnCommit = nil
+				for _, r := range c.Records {
+					w.put(t, r)
+				}
+				then(w, w.claim(t), one)
+				w.hide(t)
+				return store.Outcome{}, errors.New("connection reset by peer")
+			}
+			if err := w.Retract(t.Context(), key, one.DispatchID); !errors.Is(err, thread.ErrNotFound) {
+				t.Errorf("retract: %v, want not found", err)
+			}
+		})
+	}
+}
