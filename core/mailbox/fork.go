@@ -73,8 +73,12 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 		},
 		change: thread.Fork{Owner: c.head.Owner, Seq: c.seq, Supersedes: c.supersedes, Summary: c.summary, Schema: c.head.Schema}}
 	if _, _, err := fork.run(ctx, thread.Head{}); err != nil {
-		if made, again := s.madeFork(ctx, f, to); again == nil && made.Duplicate { // at the same time
+		made, failed := s.madeFork(ctx, f, to)
+		if failed == nil && made.Duplicate { // at the same time
 			return made, nil
+		}
+		if failed != nil && errors.Is(err, thread.ErrExists) { // of which nobody can say whether it is the same
+			err = failed
 		}
 		if taken, ok := errors.AsType[*takenError](err); ok {
 			err = fmt.Errorf("%w: %w", thread.ErrExists, taken)
