@@ -78,17 +78,19 @@ func (o Options) Thread(ctx context.Context, from store.Backend, key core.Thread
 // player replays the runs of one thread, one after the other.
 type player struct {
 	Options
-	pins   *agent.Pins // resolves agents as they were, where the store has kept them
-	owner  string
-	summed summaries
-	before []thread.Entry // the log before the run
-	on     *memory.Store  // has the thread up to there, as the replay has made it; nil: it is to be made
+	pins     *agent.Pins // resolves agents as they were, where the store has kept them
+	owner    string
+	summed   summaries
+	before   []thread.Entry // the log before the run
+	inherits bool           // the thread is a fork
+	copied   bool           // the thread is a fork that was made with the summary that the run first begins under
+	on       *memory.Store  // has the thread up to there, as the replay has made it; nil: it is to be made
 }
 
 // replay replays a run.
 func (p *player) replay(ctx context.Context, r *recording) Report {
 	report := Report{Thread: r.key, Run: r.record.ID, Agent: r.record.AgentID, Steps: r.last, Records: len(r.entries)}
-	if r.inherited {
+	if p.inherits = p.inherits || r.inherited; r.inherited {
 		report.Skipped, p.on = "it is of the thread that this one was forked from, or its record is lost", nil
 		return report
 	}
@@ -100,6 +102,11 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 	report.Difference, p.on = p.play(ctx, r, on)
 	if report.Difference != nil && r.decideTooLate() {
 		report.Difference, p.on = p.play(ctx, r, nil)
+	}
+	if report.Difference != nil && p.mayCopy(r) {
+		p.copied = true
+		report.Difference, p.on = p.play(ctx, r, nil)
+		p.copied = false
 	}
 	if x := report.Difference; x != nil {
 		if x.Where == whereUntold {
@@ -163,7 +170,7 @@ func (p *player) play(ctx context.Context, r *recording, on *memory.Store) (*Dif
 		return fail(err)
 	}
 	if on != p.on {
-		err := d.lay(ctx, p.before, p.summed.inForce(p.Records, p.before))
+		err := d.lay(ctx, p.before, p.inForce(r))
 		if err == nil {
 			err = p.summed.lay(ctx, on, r.key)
 		}
@@ -185,6 +192,22 @@ func (p *player) play(ctx context.Context, r *recording, on *memory.Store) (*Dif
 		return nil, nil
 	}
 	return nil, on
+}
+
+// inForce is the summary that was in force when the run began.
+func (p *player) inForce(r *recording) uint64 {
+	if p.copied {
+		return r.summed()
+	}
+	return p.summed.inForce(p.Records, p.before)
+}
+
+// mayCopy reports whether the thread may have been made with a summary that nothing before
+// the run was said under: a fork has those of the other thread that cover what it has. No
+// record says so.
+func (p *player) mayCopy(r *recording) bool {
+	upTo := r.summed()
+	return p.inherits && upTo <= uint64(len(p.before)) && upTo > p.summed.inForce(p.Records, p.before)
 }
 
 // lay puts the log before the run into the store: a thread whose runs are over, with the

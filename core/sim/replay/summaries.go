@@ -26,6 +26,16 @@ func (r *recording) Window(_ core.ID, step int) *core.Window {
 	return nil
 }
 
+// summed is the summary that the run's first turn was said under; 0: it was under none.
+func (r *recording) summed() uint64 {
+	for i := range r.entries {
+		if w := r.entries[i].Window; w != nil {
+			return w.Summary
+		}
+	}
+	return 0
+}
+
 // readSummaries reads what the turns of a thread were said under, and found when they
 // asked for one.
 func (o Options) readSummaries(ctx context.Context, from store.Backend, key core.ThreadKey, runs []*recording) (summaries, error) {
@@ -37,20 +47,37 @@ func (o Options) readSummaries(ctx context.Context, from store.Backend, key core
 				continue
 			}
 			for _, upTo := range []uint64{w.Summary, w.Skipped} {
-				if _, known := all[upTo]; known || upTo == 0 {
-					continue
-				}
-				record, ok, err := from.Get(ctx, key, store.SummaryName(upTo))
-				if err != nil {
-					return nil, fmt.Errorf("read summary: %w", err)
-				}
-				if ok {
-					all[upTo] = record
+				if err := o.readSummary(ctx, from, key, upTo, all); err != nil {
+					return nil, err
 				}
 			}
 		}
 	}
 	return all, nil
+}
+
+// readSummary reads a summary, and those that it was made behind: a fork has some that none
+// of its turns was said under.
+func (o Options) readSummary(ctx context.Context, from store.Backend, key core.ThreadKey, upTo uint64, all summaries) error {
+	for upTo > 0 {
+		if _, known := all[upTo]; known {
+			return nil
+		}
+		record, ok, err := from.Get(ctx, key, store.SummaryName(upTo))
+		if err != nil {
+			return fmt.Errorf("read summary: %w", err)
+		}
+		if !ok {
+			return nil
+		}
+		all[upTo] = record
+		s, err := o.Records.DecodeSummary(upTo, record.Payload)
+		if err != nil { // nothing depends on it, or the replay says so
+			return nil
+		}
+		upTo = s.Predecessor
+	}
+	return nil
 }
 
 // lay puts them into the store of a replay.
