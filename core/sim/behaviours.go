@@ -57,6 +57,16 @@ const (
 	LateClaim // a claim was heard of when its lease was over
 	OwnEnd    // a process has ended a run that it works on
 
+	// Threads that are made of others.
+	Forked      // a client was told of one
+	ForkedInRun // it ends within a run that goes on
+	ForkedAgain // a client that has asked for the same was told of it
+	HiddenFork  // the response to its making was lost, and others hid it
+
+	// Input that is taken back.
+	RetractedQueued  // a run that has not begun
+	RetractedSteered // what was said to one that is open
+
 	// Clients that follow.
 	HeardBackground // words of a run in the background were heard in another process before their commit
 	HeardStream     // or of one that a request streams
@@ -89,6 +99,14 @@ var behaviourNames = [behaviours]string{
 	HiddenRetract: "a retraction whose lost response is hidden",
 	HiddenEdit:    "an edit whose lost response is hidden",
 	HiddenClaim:   "a claim whose lost response is hidden",
+
+	Forked:      "a fork",
+	ForkedInRun: "a fork within a run",
+	ForkedAgain: "a fork that is asked for again",
+	HiddenFork:  "a fork whose lost response is hidden",
+
+	RetractedQueued:  "a queued run that is taken back",
+	RetractedSteered: "steered input that is taken back",
 
 	HeardBackground: "words of a background run heard in another process",
 	HeardStream:     "words of a streamed run heard in another process",

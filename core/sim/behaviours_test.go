@@ -29,6 +29,9 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		// Clients that follow.
 		{HeardBackground, 5}, {HeardStream, 3}, {HeardInside, 3}, {WrongMark, 10},
 
+		// Threads that are made of others, and input that is taken back.
+		{Forked, 10}, {ForkedInRun, 4}, {ForkedAgain, 8}, {HiddenFork, 3}, {RetractedQueued, 6}, {RetractedSteered, 6},
+
 		// Suspects.
 		{BesideProved, 3},
 		{BesidePatient, 3},

@@ -33,6 +33,7 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	th.keepStretch(&a, &b)
 	th.admits(&a, &b)
 	if b.Deleted {
+		th.noteForks(&b)
 		th.checkDeleted(&a, &b)
 		return
 	}
@@ -44,6 +45,11 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	th.checkGivenBack(&a, &b)
 	th.keepBudget(&a, &b)
 	th.checkTickets(&a, &b)
+	th.noteForks(&b)
+	if !a.Exists() && b.Seq > 0 {
+		th.beginAsFork(&b)
+		a.Seq = b.Seq
+	}
 	for seq := a.Seq + 1; seq <= b.Seq; seq++ {
 		th.reveal(a, b, seq)
 	}
@@ -151,7 +157,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 	r, ok := th.p.record(store.LogName(seq))
 	if !ok {
 		th.fail("sequence %d is visible and missing", seq)
-		th.entries = append(th.entries, thread.Entry{})
+		th.entries, th.payloads = append(th.entries, thread.Entry{}), append(th.payloads, nil)
 		th.states = append(th.states, th.folded.fold.Snapshot())
 		return
 	}
@@ -164,7 +170,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 	if err != nil {
 		th.fail("sequence %d is visible and unreadable: %v", seq, err)
 	}
-	th.entries = append(th.entries, entry)
+	th.entries, th.payloads = append(th.entries, entry), append(th.payloads, r.Payload)
 	if run := entry.Run; run != a.Run.ID && run != b.Run.ID {
 		th.fail("sequence %d is of run %s, which is not open", seq, run)
 	}
@@ -177,6 +183,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 	case m == nil, m.Repair:
 	case m.Role == core.RoleUser:
 		th.checkRead(a, b, m)
+		th.checkUnread(&entry)
 		th.checkOpening(a, entry, seq)
 	case m.Role == core.RoleAssistant:
 		th.turn, th.call, th.turnSeq = len(m.ToolCalls), 0, seq

@@ -134,7 +134,7 @@ func (th *threadState) checkSummary(a, b *thread.Head) {
 		case s.From == 0 && s.Text != th.printsOf(th.visible, upTo):
 			th.fail("the summary up to %d is of %s, readers see %s", upTo, s.Text, th.printsOf(th.visible, upTo))
 		}
-		if upTo == b.Summary && upTo > a.Summary && s.Predecessor != th.standing(a, b) {
+		if upTo == b.Summary && upTo > a.Summary && a.Exists() && s.Predecessor != th.standing(a, b) {
 			th.fail("the summary up to %d is behind that up to %d, in force was that up to %d", upTo, s.Predecessor, th.standing(a, b))
 		}
 		upTo = s.Predecessor

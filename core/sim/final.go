@@ -42,6 +42,7 @@ func (w *World) final() {
 	w.checkCounters()
 	w.checkFamily()
 	w.checkUsage()
+	w.checkForks()
 	for _, p := range w.partitions {
 		th, h := p.state, &p.head
 		if h.Deleted {

@@ -109,6 +109,8 @@ func (c *Config) mix(n, turn int) {
 	c.crowds(n%Kinds, turn)
 	c.tightens(n%Kinds, turn)
 	c.loses(n%Kinds, turn)
+	c.copies(n, turn)
+	c.takesBack(turn)
 	c.Followed = !c.Batch && (turn%4 == 2 || turn%8 == 7 || c.Local)
 	switch n % Kinds {
 	case 0, 7, 9, 12, 17, 19, 21, 22:

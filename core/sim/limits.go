@@ -355,7 +355,7 @@ func (w *World) checkCounters() {
 		c := logged[th.p.key.Tenant]
 		c.erased = c.erased || th.p.head.Deleted
 		last := map[core.ID]thread.Totals{}
-		for _, e := range th.entries {
+		for _, e := range th.own() {
 			if e.Totals != nil {
 				last[e.Run] = *e.Totals
 			}

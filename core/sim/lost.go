@@ -144,21 +144,6 @@ func (w *World) stopThread(th *threadState) {
 	})
 }
 
-// retract takes input back that no step has read.
-func (w *World) retract(th *threadState) {
-	in := th.unread()
-	if in == nil {
-		return
-	}
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		th.named[in.run] = true // which it cancels, if no worker has opened it
-		d := w.begin(HiddenRetract)
-		err := h.engine.RetractInput(ctx, th.client(), th.p.key.Thread, in.id)
-		th.checkDeed(d, err)
-		return err == nil || refused(err)
-	})
-}
-
 // deed is what one request of a person has brought about, as the heads show it: what its
 // process is told of that is another matter.
 type deed struct {
@@ -166,6 +151,10 @@ type deed struct {
 	runs    []core.ID // that it has cancelled
 	entries []core.ID // that it has taken out of an inbox
 	edits   int
+	target  *input // that alone it takes back; nil: it is of something else
+	fork    *fork  // that it makes; nil: none
+	at      string // the message where it does
+	made    bool   // it has
 }
 
 // begin makes the current task's writes a person's deed.
@@ -179,6 +168,10 @@ func (w *World) begin(hidden Behaviour) *deed {
 func (d *deed) note(a, b *thread.Head) {
 	if d == nil {
 		return
+	}
+	if d.fork != nil && !a.Exists() {
+		d.made = true
+		d.fork.begins(d.at, b)
 	}
 	same := a.Open() && b.Run.ID == a.Run.ID
 	closes := same && a.Run.Status != thread.Closing && b.Run.Status == thread.Closing
@@ -223,6 +216,7 @@ func (th *threadState) checkDeed(d *deed, err error) {
 	if len(d.runs)+len(d.entries) > 1 || d.edits > 1 {
 		th.fail("one request of a person has ended runs %v and entries %v, and made %d edits", d.runs, d.entries, d.edits)
 	}
+	th.checkTarget(d)
 	if core.CodeOf(err) == core.CodeNotFound && len(d.runs)+len(d.entries) > 0 {
 		th.fail("a client is told %v, its request has ended runs %v and entries %v", err, d.runs, d.entries)
 	}

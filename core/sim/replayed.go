@@ -13,7 +13,7 @@ import (
 )
 
 // replay repeats every run from its record, whatever faults there were: the same code
-// comes to the same records.
+// comes to the same records. Where not all are repeated, those of forks are.
 func (w *World) replay() {
 	registry, err := agent.NewRegistry(w.partsWith(nil))
 	if err != nil {
@@ -22,7 +22,7 @@ func (w *World) replay() {
 	}
 	o := replay.Options{Agents: registry, Records: w.checks}
 	for _, p := range w.partitions {
-		if !p.head.Exists() || p.head.Deleted {
+		if !p.head.Exists() || p.head.Deleted || !w.Replayed && p.state.fork == nil {
 			continue
 		}
 		reports, err := o.Thread(context.Background(), p.copy(w), p.key, core.ID{})
@@ -30,6 +30,9 @@ func (w *World) replay() {
 			w.fail(p, "it cannot be replayed: %v", err)
 		}
 		for _, r := range reports {
+			if !p.state.checkInherited(&r) {
+				continue
+			}
 			w.Stats.Replayed++
 			hung := p.state.hung[r.Run] // how long a hook took is no part of a record
 			if r.Skipped != "" || hung {

@@ -98,6 +98,7 @@ func decodeHead(encoded []byte) (thread.Head, error) {
 // Commit implements [store.Threads].
 func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	w := b.host.world
+	b.host.checkForking(key)
 	for _, r := range c.Records {
 		if len(r.Payload) > w.mostBytes(r) {
 			return store.Outcome{}, w.tooLarge(r)
@@ -180,6 +181,7 @@ func (b backend) putRecords(ctx context.Context, key core.ThreadKey, records []s
 	if len(records) == 0 {
 		return nil
 	}
+	b.host.checkForking(key)
 	var refusal error
 	requests := make([]request, len(records))
 	for to, from := range b.host.world.random.shuffle(len(records)) {

@@ -16,12 +16,14 @@ type threadState struct {
 
 	user  string // whose thread it is
 	child bool   // a call has made it, for the run that it waits for
+	fork  *fork  // it is made of another, or is to be; nil: it is not
 
-	entries []thread.Entry // committed, from sequence 1
-	fixed   map[uint64]bool
-	turn    int // calls of the committed turn that still want a result
-	call    int // the next of them
-	turnSeq uint64
+	entries  []thread.Entry // committed, from sequence 1
+	payloads [][]byte       // the same as they are stored
+	fixed    map[uint64]bool
+	turn     int // calls of the committed turn that still want a result
+	call     int // the next of them
+	turnSeq  uint64
 
 	inputs      map[core.ID]*input // accepted, by the id of their dispatch
 	byText      map[string]*input  // every one that a client made, by its message's id
@@ -44,6 +46,9 @@ type threadState struct {
 	stretch     *stretch         // of the open run; nil: none is
 	began       map[core.ID]bool // runs that were claimed
 	admitted    map[core.ID]bool // runs that were queued or begun
+
+	forked    []*fork          // that people make of it
+	takenBack map[core.ID]bool // inputs of which a client knows that they are taken back
 
 	visible   []shown          // what the log shows
 	states    []state.Snapshot // after each sequence
@@ -102,7 +107,7 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 		acts: map[string]bool{}, starts: map[string]int{}, results: map[string]string{}, lost: map[string]time.Duration{},
 	}
 	th.began, th.admitted = map[core.ID]bool{}, map[core.ID]bool{}
-	th.said = map[core.ID][]*said{}
+	th.said, th.takenBack = map[core.ID][]*said{}, map[core.ID]bool{}
 	th.asking = map[modelStep]*inquiry{}
 	th.budget = budget{known: map[modelStep]int{}, here: map[modelStep]int{}}
 	th.asks = asks{by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}, finished: map[string]finishedPart{}}

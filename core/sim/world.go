@@ -55,6 +55,8 @@ type Config struct {
 	Replayed  bool             // when all is over every run is repeated from its record
 	Followed  bool             // clients follow every run, marks go wrong; with Local: in the one process
 	Throttled bool             // with Asks: most puts of tools' parts are throttled, none of them as often as it is tried
+	Forks     bool             // people make threads of others
+	Retracts  bool             // people take back what they have said
 	Seats     bool             // some tools change what one call of a step can change: the others come to an error
 
 	// Trace is told what happens; nil: nobody is.
@@ -105,6 +107,7 @@ type World struct {
 	family     children
 	throttled  map[string]int // how often the put of a part was
 	admissions admissions
+	forks      forks
 }
 
 // Times of a world.
@@ -130,6 +133,7 @@ func New(c Config) *World {
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
 	}
 	w.admissions = admissions{limits: w.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Charging]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, last: map[core.ID]time.Duration{}, turns: map[store.Charging]bool{}}
+	w.forks.random = random{mix(c.Seed ^ 0xf0)}
 	w.byInput, w.provider = map[string]*threadState{}, newProvider()
 	agents, err := agent.NewRegistry(w.parts())
 	if err != nil {
@@ -156,6 +160,12 @@ func New(c Config) *World {
 	}
 	if c.Deletes {
 		w.at(w.deleted(), func() { w.delete(w.threads[0]) })
+	}
+	if c.Forks {
+		w.planForks()
+	}
+	if c.Retracts {
+		w.planRetractions()
 	}
 	if c.Local {
 		w.restart()
@@ -216,7 +226,7 @@ func (w *World) Run() string {
 	if w.violation == "" {
 		w.final()
 	}
-	if w.violation == "" && w.Replayed {
+	if w.violation == "" && (w.Replayed || w.replaysForks()) {
 		w.replay()
 	}
 	w.over = true

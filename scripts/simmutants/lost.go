@@ -24,8 +24,8 @@ var lostMutants = []mutant{
 	{
 		Name: "a retraction that was applied is not found when others hide it",
 		File: "core/mailbox/lost.go",
-		Old:  "	return ok && ended.Status == core.DispatchCancelled, err",
-		New:  "	return ok && ended.Status == \"\", err",
+		Old:  "	if err != nil || !ok || ended.Status != core.DispatchCancelled || ",
+		New:  "	if err != nil || !ok || ended.Status != \"\" || ",
 	},
 	{
 		Name: "an edit of input that was read as it says is not found",

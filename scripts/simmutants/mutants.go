@@ -8,6 +8,7 @@ var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, ma
 	closingMutants,
 
 	lostMutants,
+	forkMutants,
 )
 
 func concat(lists ...[]mutant) (all []mutant) {

@@ -1,0 +1,227 @@
+package sim
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/sim/replay"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// noteForks tells the forks that people make of the thread of its next head.
+func (th *threadState) noteForks(h *thread.Head) {
+	for _, f := range th.forked {
+		f.note(h)
+	}
+}
+
+func (f *fork) note(h *thread.Head) {
+	now := forkable{seq: h.Seq, deleted: h.Deleted}
+	for upTo := h.Summary; upTo > 0 && !h.Deleted; {
+		now.summaries = append(now.summaries, upTo)
+		s, _ := f.of.summaryAt(upTo)
+		upTo = s.Predecessor
+	}
+	f.heads = append(f.heads, now)
+}
+
+// checkForking: a request for a fork changes that, and no other thread.
+func (h *host) checkForking(key core.ThreadKey) {
+	for t := h.world.task; t != nil; t = t.from {
+		if t.deed != nil && t.deed.fork != nil && t.deed.fork.th.p.key != key {
+			h.world.partition(key).state.fail("who makes %s of %s writes here", t.deed.fork.th.p.key.Thread, t.deed.fork.of.p.key.Thread)
+		}
+	}
+}
+
+// beginAsFork takes what a thread begins with whose first head has a log: each record is
+// that of the other thread, and none is missing.
+func (th *threadState) beginAsFork(b *thread.Head) {
+	f := th.fork
+	if f == nil {
+		th.fail("the thread begins with %d records, and is no fork", b.Seq)
+		return
+	}
+	if f.inherit(b); b.Busy(0) || b.DueAt != 0 || b.Fence != thread.ForkFence || b.Epoch != 0 || len(b.Tickets) > 0 || len(b.Inbox) > 0 {
+		th.fail("the fork has more than a log: %+v", *b)
+	}
+	if th.turn > 0 {
+		th.fail("the fork ends at %d, call %d of the turn at %d has no result", b.Seq, th.call, th.turnSeq)
+		th.turn = 0
+	}
+	th.checkActivity(b)
+	// What they have done has happened in the other thread.
+	clear(th.folded.committed)
+	th.folded.due = nil
+}
+
+// checkActivity: whoever lists the owner's threads finds the fork.
+func (th *threadState) checkActivity(b *thread.Head) {
+	r, ok := th.p.record(store.ActivityName)
+	if !ok {
+		th.fail("the fork is in no list")
+		return
+	}
+	if in, err := store.PlaceOf(r); err != nil || in.List != store.ThreadsList(th.user) || b.Owner != th.user {
+		th.fail("the fork of %s is %s's, in list %s (%v)", th.user, b.Owner, in.List, err)
+	}
+}
+
+// inherit takes the records that the fork begins with.
+func (f *fork) inherit(b *thread.Head) {
+	th, of := f.th, f.of
+	for seq := uint64(1); seq <= b.Seq; seq++ {
+		r, ok := th.p.record(store.LogName(seq))
+		switch {
+		case !ok:
+			th.fail("the fork has %d records, and none at %d", b.Seq, seq)
+			return
+		case seq > uint64(len(of.payloads)):
+			th.fail("the fork has a record at %d, and %s none", seq, of.p.key.Thread)
+			return
+		case !bytes.Equal(r.Payload, of.payloads[seq-1]) || r.Fence != thread.ForkFence:
+			th.fail("the fork has %s under fence %d at %d, %s has %s", r.Payload, r.Fence, seq, of.p.key.Thread, of.payloads[seq-1])
+			return
+		}
+		entry, err := th.w.checks.DecodeEntry(r.Payload)
+		schema, failed := th.w.checks.Schema(r.Payload)
+		if err != nil || failed != nil || schema > b.Schema {
+			th.fail("sequence %d of schema %d is in a fork of schema %d (%v)", seq, schema, b.Schema, err)
+		}
+		th.inherit(entry, r.Payload, seq)
+	}
+	f.made = b
+}
+
+// inherit takes one of them, of which all was checked when the other thread took it.
+func (th *threadState) inherit(e thread.Entry, stored []byte, seq uint64) {
+	th.fork.inherited[e.Run] = true
+	th.entries, th.payloads, th.fixed[seq] = append(th.entries, e), append(th.payloads, stored), true
+	switch m := e.Message; {
+	case m == nil, m.Repair:
+	case m.Role == core.RoleUser:
+		th.reads[m.ID]++
+		th.readBy[m.ID] = m.RunID
+	case m.Role == core.RoleAssistant:
+		th.turn, th.call, th.turnSeq = len(m.ToolCalls), 0, seq
+	case m.Role == core.RoleTool:
+		th.call++
+		th.turn--
+	}
+	th.takePatch(e)
+	th.takeShown(e, seq)
+}
+
+// begins is run when a request has made the fork, at a message. It is as one head of the
+// other thread has it, of those that were there since somebody first asked.
+func (f *fork) begins(at string, b *thread.Head) {
+	if f.made == nil {
+		return // it was no fork
+	}
+	w := f.th.w
+	f.at = at
+	var newest uint64 // that takes others back
+	for i := range b.Seq {
+		if f.th.entries[i].Superseded != nil {
+			newest = i + 1
+		}
+	}
+	fits := slices.ContainsFunc(f.heads, func(h forkable) bool {
+		seq := f.of.sequenceOf(at, h.seq)
+		return !h.deleted && seq > 0 && !f.of.tookBack(seq, h.seq) && f.of.forkEnd(seq, h.seq) == b.Seq && h.summedUp(b.Seq) == b.Summary
+	})
+	if !fits || b.Supersedes != newest {
+		f.th.fail("the fork at %s has %d records, that at %d takes some back, the summary up to %d: the other thread has had none of %+v for it",
+			at, b.Seq, b.Supersedes, b.Summary, f.heads)
+	}
+	if last := f.th.entries[b.Seq-1].Run; f.of.p.head.Run.ID == last {
+		w.did(ForkedInRun)
+	}
+	for k := range 2 {
+		within := 60 * time.Second
+		if k == 0 && w.forks.random.chance(0.5) {
+			within = 3 * time.Second
+		}
+		w.at(w.forks.random.between(0, within), func() { w.newcomer(f.th, k+1) })
+	}
+}
+
+// own are the records that the thread's own runs have brought.
+func (th *threadState) own() []thread.Entry {
+	if th.fork == nil || th.fork.made == nil {
+		return th.entries
+	}
+	return th.entries[th.fork.made.Seq:]
+}
+
+// sequenceOf is where a message stands in the log up to a sequence; 0: nowhere.
+func (th *threadState) sequenceOf(id string, upTo uint64) uint64 {
+	for seq := upTo; seq > 0; seq-- {
+		if m := th.entries[seq-1].Message; m != nil && m.ID == id {
+			return seq
+		}
+	}
+	return 0
+}
+
+// tookBack reports whether the log up to a sequence has taken what stands at seq back.
+func (th *threadState) tookBack(seq, upTo uint64) bool {
+	return seq == 0 || slices.ContainsFunc(th.entries[seq:upTo], func(e thread.Entry) bool {
+		return e.Superseded != nil && e.Superseded.From <= seq
+	})
+}
+
+// forkEnd is where a fork at a message ends whose log goes up to a sequence: of a turn
+// behind its results, and behind the state that they have led to. 0: they are not there.
+func (th *threadState) forkEnd(seq, upTo uint64) uint64 {
+	if th.entries[seq-1].Message.Role == core.RoleUser {
+		return seq
+	}
+	turn := seq
+	for th.entries[turn-1].Message == nil || th.entries[turn-1].Message.Role != core.RoleAssistant {
+		turn--
+	}
+	of := &th.entries[turn-1]
+	end := turn + uint64(len(of.Message.ToolCalls))
+	if end > upTo {
+		return 0
+	}
+	for _, e := range th.entries[end:upTo] {
+		if e.Message != nil || e.Superseded != nil || e.Run != of.Run || e.Step != of.Step && !e.Closing {
+			break
+		}
+		end++
+	}
+	return end
+}
+
+// summedUp is the newest summary up to a sequence; 0: there is none.
+func (h *forkable) summedUp(upTo uint64) uint64 {
+	for _, summary := range h.summaries {
+		if summary <= upTo {
+			return summary
+		}
+	}
+	return 0
+}
+
+// replaysForks reports whether the runs of forks are repeated where others are not. Limits
+// are in no record, nor is input that was taken back unread, and an end that was too large
+// cannot be repeated.
+func (w *World) replaysForks() bool {
+	return w.Forks && !w.Limited && !w.Hidden && !w.Retracts && !w.Tight
+}
+
+// checkInherited: what a fork was made with is not repeated, and what its own runs did is.
+// It reports whether the run is of the thread.
+func (th *threadState) checkInherited(r *replay.Report) bool {
+	inherited := th.fork != nil && th.fork.inherited[r.Run]
+	if skipped := strings.HasPrefix(r.Skipped, "it is of the thread that this one was forked from"); skipped != inherited {
+		th.fail("a replay says %q of run %s, which is inherited %v", r.Skipped, r.Run, inherited)
+	}
+	return !inherited
+}

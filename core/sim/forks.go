@@ -1,0 +1,272 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// forks are the threads that people make of others in a world with Forks.
+type forks struct {
+	random random // its own, so that the worlds of a seed stay what they were
+	all    []*fork
+}
+
+// fork is a thread that is made of another, or is to be.
+type fork struct {
+	th, of *threadState // itself, and the other
+	wanted []string     // messages that it was asked for at
+	asked  int          // requests that have no response yet
+	heads  []forkable   // of the other thread, since the first request
+
+	at        string           // the message that it was made at
+	made      *thread.Head     // as it was made; nil: it was not
+	inherited map[core.ID]bool // runs that have said what it begins with
+	told      bool             // a client knows of it
+}
+
+// forkable is what a head says of what a fork may have.
+type forkable struct {
+	seq       uint64
+	summaries []uint64 // the one in force, and those that it was made behind
+	deleted   bool
+}
+
+// Times of people who fork.
+const (
+	forksWithin = 280 * time.Second
+	forksLater  = 20 * time.Second // they look again whether anything was said
+	forksTries  = 6
+	forksEach   = 4 // of a world
+)
+
+// copies chooses the worlds in which people fork threads: some, some more in which a thread
+// is deleted, and all in which most responses to what people do are lost.
+func (c *Config) copies(n, turn int) {
+	some := c.Hidden || turn%replayEvery == 3 || c.Deletes && n%2 == 0
+	c.Forks = some && !c.Calm && !c.Old && !c.Batch
+}
+
+// planForks has people come who fork: one of them when the first thread is being deleted,
+// where it is.
+func (w *World) planForks() {
+	r := &w.forks.random
+	for k := range forksEach {
+		of, at := w.threads[r.below(len(w.threads))], r.between(10*time.Second, forksWithin)
+		if k == 0 && w.Deletes {
+			of, at = w.threads[0], max(0, w.deleted()-r.between(0, 100*time.Millisecond))
+		}
+		w.at(at, func() { w.forker(of, k == forksEach-1, 0) })
+	}
+}
+
+// forker is somebody who forks a thread, or a fork of it if there is one. Some ask again,
+// at once or later, for the same or for another message under the same name.
+func (w *World) forker(of *threadState, again bool, tries int) {
+	r := &w.forks.random
+	for _, f := range w.forks.all {
+		if again && f.made != nil && len(f.th.entries) > 0 {
+			of = f.th
+		}
+	}
+	at, ok := w.messageOf(of)
+	if !ok {
+		if tries < forksTries && w.now < w.stop {
+			w.at(forksLater, func() { w.forker(of, again, tries+1) })
+		}
+		return
+	}
+	f := &fork{of: of, th: w.addThread(of.p.key.Tenant, of.user), inherited: map[core.ID]bool{}}
+	f.th.fork, of.forked = f, append(of.forked, f)
+	f.note(&of.p.head)
+	w.forks.all = append(w.forks.all, f)
+	w.askForFork(f, at)
+	if r.chance(0.3) {
+		w.at(r.between(0, 30*time.Millisecond), func() { w.askForFork(f, at) })
+	}
+	if r.chance(0.4) {
+		w.at(r.between(3*time.Second, time.Minute), func() { w.askForFork(f, at) })
+	}
+	if r.chance(0.25) {
+		within := 30 * time.Millisecond
+		if r.chance(0.5) {
+			within = time.Minute
+		}
+		w.at(r.between(0, within), func() {
+			if other, ok := w.messageOf(of); ok {
+				w.askForFork(f, other)
+			}
+		})
+	}
+}
+
+// messageOf draws the message that somebody forks a thread at: most often one that it
+// shows, rather a new one; now and then one that was taken back, or none at all.
+func (w *World) messageOf(th *threadState) (id string, ok bool) {
+	r := &w.forks.random
+	var all []string
+	for i := range th.entries {
+		if m := th.entries[i].Message; m != nil {
+			all = append(all, m.ID)
+		}
+	}
+	if len(th.visible) == 0 {
+		return "", false
+	}
+	switch r.below(20) {
+	case 0:
+		return "nobody", true
+	case 1, 2, 3:
+		return all[r.below(len(all))], true
+	case 4, 5, 6, 7, 8, 9, 10:
+		return all[len(all)-1], true
+	}
+	return th.entries[th.visible[r.below(len(th.visible))].seq-1].Message.ID, true
+}
+
+// askForFork insists on a fork until there is a response.
+func (w *World) askForFork(f *fork, at string) {
+	f.wanted = append(f.wanted, at)
+	f.asked++
+	from, over := len(f.heads)-1, false
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		d := w.begin(HiddenFork)
+		d.fork, d.at = f, at
+		made, err := h.engine.Fork(ctx, f.of.client(), f.of.p.key.Thread, at, f.th.p.key.Thread)
+		if w.Trace != nil {
+			w.Trace("%s: fork %s of %s at %s: %+v, %v", h.name, f.th.p.key.Thread, f.of.p.key.Thread, at, made, err)
+		}
+		if ctx.Err() != nil && err != nil || !f.answers(d, f.heads[from:], made, err) {
+			return false
+		}
+		if !over {
+			over = true
+			f.asked--
+		}
+		return true
+	})
+}
+
+// answers checks what a client is told of a fork that it has asked for. since are the
+// heads of the other thread from when it first did. It reports whether that is a response.
+func (f *fork) answers(d *deed, since []forkable, made mailbox.Forked, err error) bool {
+	first, gone := since[0], f.of.p.head.Deleted || f.th.p.head.Deleted
+	seq := f.of.sequenceOf(d.at, first.seq)
+	switch code := core.CodeOf(err); {
+	case err == nil:
+		f.tell(d, made)
+	case d.made && !gone:
+		if !errors.Is(err, store.ErrThrottled) && code != "" && code != core.CodeThrottled {
+			f.th.fail("a client has made the fork at %s, and is told %v", d.at, err)
+		}
+		return false
+	case code == core.CodeDeleted:
+		if !gone {
+			f.th.fail("a client is told %v of a fork, and neither thread is deleted", err)
+		}
+	case gone && code == core.CodeNotFound:
+	case code == core.CodeNotFound:
+		if seq > 0 {
+			f.th.fail("the fork at %s is refused, the message is there: %v", d.at, err)
+		}
+	case code == core.CodeSuperseded:
+		if now := f.of.p.head.Seq; !f.of.tookBack(f.of.sequenceOf(d.at, now), now) {
+			f.th.fail("the fork at %s is refused, nobody has taken the message back: %v", d.at, err)
+		}
+	case code == core.CodeConflict:
+		another := f.made != nil && f.at != d.at
+		for _, other := range f.wanted {
+			another = another || f.made == nil && other != d.at
+		}
+		if !another && (seq == 0 || f.of.forkEnd(seq, first.seq) > 0) {
+			f.th.fail("the fork at %s is refused, and nothing is in its way: %v", d.at, err)
+		}
+	case code == core.CodeInvalid, code == core.CodeTooLarge:
+		f.th.fail("the fork at %s is refused: %v", d.at, err)
+	default:
+		return false
+	}
+	return true
+}
+
+// tell checks what a client is told of the fork: it is there, and is the one that was
+// asked for.
+func (f *fork) tell(d *deed, made mailbox.Forked) {
+	w, key := f.th.w, f.th.p.key.Thread
+	switch {
+	case f.made == nil:
+		f.th.fail("a client is told of a fork that is not there: %+v", made)
+		return
+	case f.at != d.at:
+		f.th.fail("a client asks for the fork at %s, and is told of that at %s", d.at, f.at)
+	case made.ThreadID != key:
+		f.th.fail("a client is told of fork %q", made.ThreadID)
+	case !made.Duplicate && (!d.made || made.Messages != f.made.Seq):
+		f.th.fail("a client is told of a new fork, %+v: it has made it %v, with %d records", made, d.made, f.made.Seq)
+	case made.Messages < f.made.Seq || made.Messages > f.th.p.head.Seq:
+		f.th.fail("a client is told that the fork has %d records, it began with %d", made.Messages, f.made.Seq)
+	case made.Duplicate && d.made && w.Faults == 0 && !w.Ambiguous && !w.Late:
+		f.th.fail("a client has made a fork, and is told that another has")
+	}
+	w.did(Forked)
+	if made.Duplicate && !d.made {
+		w.did(ForkedAgain)
+	}
+	if f.told {
+		return
+	}
+	f.told = true
+	w.at(w.forks.random.between(0, 5*time.Second), func() { w.readFork(f) })
+}
+
+// readFork reads what the fork shows.
+func (w *World) readFork(f *fork) {
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		var shown []core.Message
+		before := f.th.p.head.Seq
+		for after := uint64(0); ; {
+			page, err := h.engine.Messages(ctx, f.th.client(), f.th.p.key.Thread, runtime.MessageQuery{After: after, Limit: 200})
+			if err != nil {
+				return refused(err) || f.th.p.head.Deleted
+			}
+			if shown = append(shown, page.Messages...); page.Next == 0 || len(page.Messages) == 0 {
+				break
+			}
+			after = page.Next
+		}
+		if f.th.p.head.Seq == before && !f.th.p.head.Deleted && f.th.p.head.Run.Base == 0 {
+			f.checkShown(shown)
+		}
+		return true
+	})
+}
+
+// checkShown: a reader finds what the fork shows, and nothing else.
+func (f *fork) checkShown(messages []core.Message) {
+	visible := f.th.visible
+	if len(messages) < len(visible) {
+		f.th.fail("a reader finds %d messages of the fork, it has %d", len(messages), len(visible))
+		return
+	}
+	for i, v := range visible {
+		if got := showing(v.seq, &messages[i]); got != v {
+			f.th.fail("a reader finds %v as message %d of the fork, it is %v", got, i, v)
+			return
+		}
+	}
+}
+
+// checkForks: when all is over everybody who has asked for a fork has a response.
+func (w *World) checkForks() {
+	for _, f := range w.forks.all {
+		if f.asked > 0 {
+			f.th.fail("%d requests for the fork of %s at %v have no response", f.asked, f.of.p.key.Thread, f.wanted)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// takesBack chooses the worlds in which people take back what they have said.
+func (c *Config) takesBack(turn int) {
+	c.Retracts = turn%5 == 2 && !c.Replayed && !c.Calm && !c.Old
+}
+
+// retractionsEach is how often somebody takes input back, on each thread.
+const retractionsEach = 4
+
+// planRetractions has people take back what is queued, or what they have just said to a
+// run.
+func (w *World) planRetractions() {
+	for _, th := range w.threads {
+		for k := range retractionsEach {
+			w.at(w.random.between(500*time.Millisecond, submitWithin+60*time.Second), func() {
+				if k%2 == 0 {
+					w.steer(th)
+				}
+				w.at(w.random.between(50*time.Millisecond, 2*time.Second), func() { w.retract(th) })
+			})
+		}
+	}
+}
+
+// retract takes input back that no step has read.
+func (w *World) retract(th *threadState) {
+	in := th.unread()
+	if in == nil {
+		return
+	}
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		th.named[in.run] = true // which it cancels, if no worker has opened it
+		d := w.begin(HiddenRetract)
+		d.target = in
+		before := th.p.head
+		err := h.engine.RetractInput(ctx, th.client(), th.p.key.Thread, in.id)
+		th.checkDeed(d, err)
+		th.checkRetracted(in, d, &before, err)
+		return err == nil || refused(err)
+	})
+}
+
+// checkRetracted: input is gone of which a client is told that it is taken back, and no
+// step has read it. Who is told that there is none to take back is told the truth.
+func (th *threadState) checkRetracted(in *input, d *deed, before *thread.Head, err error) {
+	if th.p.head.Deleted {
+		return
+	}
+	waits := func(h *thread.Head) bool {
+		_, queued := h.Queues(in.id)
+		return queued
+	}
+	switch {
+	case core.CodeOf(err) == core.CodeNotFound && waits(before) && waits(&th.p.head):
+		th.fail("input %s waits to be read, who takes it back is told %v", in.name, err)
+	case err != nil:
+		return
+	}
+	th.takenBack[in.id] = true
+	if waits(&th.p.head) || th.reads[in.name] > 0 || th.p.head.Run.Dispatch == in.id {
+		th.fail("a client is told that input %s is taken back: it is read %d times, and the head has %+v", in.name, th.reads[in.name], th.p.head)
+	}
+	if fate := th.fate(in.id, in); fate == "" {
+		th.fail("a client is told that input %s is taken back, and nothing says how it ended", in.name)
+	}
+	if slices.Contains(d.entries, in.id) {
+		th.w.did(RetractedSteered)
+	} else if slices.Contains(d.runs, in.run) || slices.Contains(d.runs, in.id) {
+		th.w.did(RetractedQueued)
+	}
+}
+
+// checkTarget: who takes input back takes no other back.
+func (th *threadState) checkTarget(d *deed) {
+	in := d.target
+	if in == nil {
+		return
+	}
+	for _, id := range slices.Concat(d.entries, d.runs) {
+		if id != in.id && id != in.run {
+			th.fail("who takes input %s back (dispatch %s of run %s) has ended %s", in.name, in.id, in.run, id)
+		}
+	}
+}
+
+// checkUnread: no step reads input of which a client knows that it is taken back.
+func (th *threadState) checkUnread(e *thread.Entry) {
+	if th.takenBack[e.Input] {
+		th.fail("input %s of dispatch %s is taken back, and run %s reads it", e.Message.ID, e.Input, e.Run)
+	}
+}
