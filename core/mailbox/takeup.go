@@ -88,7 +88,7 @@ func (u *submission) takeUp(ctx context.Context, head thread.Head, run core.ID) 
 }
 
 // failed reads a run that can be taken up: it ended with an error, and the log ends
-// with it.
+// with it, or with the one that it has taken up itself.
 func (u *submission) failed(ctx context.Context, head thread.Head, run core.ID) (r thread.RunRecord, err error) {
 	if _, live := head.RunStatus(run); live {
 		return r, fmt.Errorf("it is not over: %w", thread.ErrBusy)
@@ -103,10 +103,30 @@ func (u *submission) failed(ctx context.Context, head thread.Head, run core.ID) 
 		return r, core.Errorf(core.CodeConflict, "it ended with %q: allowed is one that ended with %q", terminationOf(r), core.TerminationError)
 	}
 	last, err := store.ReadLog(ctx, u.store, u.records, u.Thread, head.Seq, head.Seq)
-	if err == nil && last[0].Run != run {
-		err = ErrGoneOn
+	if err == nil {
+		err = u.checkLast(ctx, &r, last[0].Run)
 	}
 	return r, err
+}
+
+// checkLast refuses a run behind which others have written. One that has taken another up
+// and has failed before it could write stands where that has left the log.
+func (u *submission) checkLast(ctx context.Context, r *thread.RunRecord, wrote core.ID) error {
+	for at, dispatch := r.ID, r.Dispatch; at != wrote; {
+		in, err := u.queuedInput(ctx, dispatch, 0)
+		if err != nil {
+			return err
+		}
+		if in.TakesUp.IsZero() {
+			return ErrGoneOn
+		}
+		before, _, err := u.runRecord(ctx, u.Thread, in.TakesUp)
+		if err != nil {
+			return err
+		}
+		at, dispatch = in.TakesUp, before.Dispatch
+	}
+	return nil
 }
 
 // freeKey is the key of what is done with a run: the one of the run itself or, where

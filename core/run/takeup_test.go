@@ -177,6 +177,43 @@ func TestOnlyTheLastRunAndAnErrorCanBeTakenUp(t *testing.T) {
 	})
 }
 
+// A run that goes on with another and fails as well, before it has said anything, is taken
+// up in its turn: the log still ends with the first.
+func TestARunThatFailsAgainBeforeItSaysAnythingIsTakenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failure := []model.Delta{{Text: "broken pipe"}}
+		w := newWorld(t, options{model: inOrder(failure, failure, failure, text("ok"), failure)})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		runs := []core.ID{receipt.RunID}
+		for range 3 {
+			var err error
+			if receipt, err = w.box.TakeUp(t.Context(), key, "", receipt.RunID); err != nil {
+				t.Fatalf("taken up for the %d. time: %v", len(runs), err)
+			}
+			runs = append(runs, receipt.RunID)
+			w.finish(t, key, nil)
+		}
+		if diff := cmp.Diff([]string{"user: hi", "assistant: ok"}, w.log(t, key)); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		for i, run := range runs[:3] {
+			if again, err := w.box.TakeUp(t.Context(), key, "", run); err != nil || again.RunID != runs[i+1] || !again.Duplicate {
+				t.Errorf("run %d is taken up again: %+v, %v, want run %d", i, again, err, i+1)
+			}
+		}
+		// Once somebody else has come, none of them is.
+		other := w.submit(t, key, "on", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if got := w.end(t, key, other); !strings.Contains(got, `"type":"error"`) {
+			t.Fatalf("the run of somebody else is %s, want an error", got)
+		}
+		if _, err := w.box.TakeUp(t.Context(), key, "", runs[3]); core.CodeOf(err) != core.CodeConflict {
+			t.Errorf("taken up behind somebody else: %v, want a conflict", err)
+		}
+	})
+}
+
 // inOrder is a model whose nth inference says the nth list of deltas, as replies has
 // them.
 func inOrder(turns ...[]model.Delta) modelFunc {
