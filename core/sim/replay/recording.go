@@ -163,11 +163,15 @@ func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, 
 	if err == nil && !ok {
 		err = fmt.Errorf("run record is missing: %w", store.ErrCorrupt)
 	}
+	first := r.record.Dispatch
 	if err == nil {
 		r.record, err = o.Records.DecodeRun(stored.Payload)
 	}
 	if err != nil {
 		return fmt.Errorf("run %s: %w", id, err)
+	}
+	if first != r.record.Dispatch { // it goes on with another, and was steered
+		r.own = nil
 	}
 	if head.Run.ID == id && head.Run.Cursor == thread.CursorTools {
 		if err := o.readOpenRound(ctx, from, r, head); err != nil {

@@ -149,7 +149,7 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 	case r.record.Ending != nil && r.record.Ending.Form != thread.FormWhole:
 		return fmt.Sprintf("its end was too large to be stored whole: it is %s", r.record.Ending.Form)
 	case len(r.own) == 0:
-		return "its input is not in the log"
+		return "it has no input of its own, or that is not in the log"
 	case r.lostAtItsStart():
 		return "it ended before its first step, and claims of it were lost"
 	}

@@ -331,6 +331,46 @@ func TestReplayUnderAnotherStopPolicy(t *testing.T) {
 	})
 }
 
+// A run that goes on with another has no input of its own: what was steered to it is none.
+func TestReplayOfARunThatTakesAnotherUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *recorder
+		asked, steered := 0, false
+		c := code{
+			turns: func(_ int, yield func(model.Delta, error) bool, _ model.Request) {
+				switch asked++; asked {
+				case 1:
+					_ = yield(model.Delta{}, &model.Error{Kind: model.KindInvalid, Message: "no"})
+				case 2:
+					works(yield)
+				default:
+					says("ok", yield)
+				}
+			},
+			run: func(context.Context, tool.Call) (tool.Result, error) {
+				if !steered {
+					steered = true
+					r.submit(t, "and that", mailbox.ModeSteer)
+				}
+				return tool.Text("done"), nil
+			},
+		}
+		r = newRecorder(t, c)
+		failed := r.submit(t, "hi", "")
+		r.work(t)
+		taken, err := r.TakeUp(t.Context(), ann, failed.RunID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.work(t)
+		want := "thread t1 run RUN1 (agent a, 0 steps, 2 records): the same\n" +
+			"thread t1 run RUN2 (agent a, 2 steps, 7 records): not replayed: it has no input of its own, or that is not in the log"
+		if diff := cmp.Diff(want, r.replayed(t, c, core.ID{}, failed, taken)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // What people do to runs is repeated where they did it.
 func TestReplayOfWhatPeopleDid(t *testing.T) {
 	waits := func(c plugin.GateCall) (plugin.Verdict, error) {
