@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -210,6 +211,36 @@ func TestARunThatFailsAgainBeforeItSaysAnythingIsTakenUp(t *testing.T) {
 		}
 		if _, err := w.box.TakeUp(t.Context(), key, "", runs[3]); core.CodeOf(err) != core.CodeConflict {
 			t.Errorf("taken up behind somebody else: %v, want a conflict", err)
+		}
+	})
+}
+
+// Nobody comes between a run and the one that goes on with it, whatever the priority of
+// what comes meanwhile, or was delayed until then.
+func TestNothingOpensBeforeARunThatTakesAnotherUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: inOrder([]model.Delta{{Text: "broken pipe"}}, text("on"), text("later"), text("urgent"))})
+		submit := func(text string, priority uint8, delay time.Duration) {
+			t.Helper()
+			_, err := w.box.Submit(t.Context(), mailbox.Submission{
+				Thread: key, AgentID: "demo", Priority: &priority, Delay: delay, Messages: []core.Message{core.UserMessage("", text)},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		failed := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		submit("later", 1, time.Minute)
+		if _, err := w.box.TakeUp(t.Context(), key, "", failed.RunID); err != nil {
+			t.Fatal(err)
+		}
+		submit("urgent", 1, 0)
+		time.Sleep(2 * time.Minute)
+		w.finish(t, key, nil)
+		want := []string{"user: hi", "assistant: on", "user: later", "assistant: later", "user: urgent", "assistant: urgent"}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
 		}
 	})
 }
