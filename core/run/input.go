@@ -106,9 +106,10 @@ func (d *draft) sayOwn(ctx context.Context, input *thread.Queued) error {
 // wait for what cannot be read any more, nor for what may be what takes the
 // process down, once claims of the closing run were lost: then the input is
 // stored, and supersedes nothing. Nor does it in an end without state changes: the way
-// back to the state before is one.
+// back to the state before is one. Behind a RunEnd that an earlier claim has come to it
+// supersedes as it did there: what RunEnd has changed is of the state that was left.
 func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thread.Form) error {
-	lost := d.head.Run.Status == thread.Closing && d.head.Run.Attempts >= thread.SkipRunEnd
+	lost := d.head.Run.Status == thread.Closing && d.head.Run.Attempts >= thread.SkipRunEnd && d.head.RunEndAt() == 0
 	if input.Supersede == 0 || d.conversation != nil && !lost && form < thread.FormStateless {
 		err := d.sayOwn(ctx, input)
 		if err == nil || core.CodeOf(err) != core.CodeCorrupt {

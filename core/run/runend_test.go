@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -149,6 +150,48 @@ func TestRunEndsWhoseRecordOfRunEndIsLost(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string(nil), w.piled(t)); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// What RunEnd has changed stands on what the run's input takes back: the claims behind it
+// take that back, too, also where a claim that had not come so far would not.
+func TestARunThatIsGivenBackBehindRunEndKeepsWhatItTookBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l leaving
+		var seen []string
+		w := newWorld(t, options{plugins: []plugin.Plugin{l.plugin()}, model: listens(&seen)})
+		for _, text := range []string{"one", "two"} {
+			w.submit(t, key, text, mailbox.ModeQueue)
+			w.finish(t, key, nil)
+		}
+		if _, err := w.box.Submit(t.Context(), mailbox.Submission{
+			Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "other")}, Supersede: 4,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		lose := func(claims int) {
+			for range claims {
+				w.take(t, key)
+				w.reclaim(t)
+			}
+		}
+		lose(5) // it is a dead letter
+		w.refuseClose(7, store.ErrThrottled)
+		w.step(t, key)
+		if h := w.head(t, key); h.RunEndAt() != h.Version {
+			t.Fatalf("the head says that RunEnd ran by version %d, want %d", h.RunEndAt(), h.Version)
+		}
+		time.Sleep(time.Second) // it is given back for a while
+		lose(thread.SkipRunEnd)
+		w.finish(t, key, nil)
+		if got := w.piled(t); len(got) != 2 || l.ran != 3 {
+			t.Errorf("RunEnd ran %d times and the state has %q, want 3 times, one of which is taken back", l.ran, got)
+		}
+		w.submit(t, key, "after", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if got, want := seen[len(seen)-1], "[one ok other after]"; got != want {
+			t.Errorf("the next run is shown %s, want %s", got, want)
 		}
 	})
 }
