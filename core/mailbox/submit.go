@@ -179,7 +179,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		return append([]store.Record{record}, listings...), err
 	})
 	if u.Key != "" && errors.Is(err, store.ErrConflict) { // another try has stored its words, under the same ids
-		head, result, err = u.overStored(ctx, head, record.Name, pointers)
+		head, result, err = u.overStored(ctx, head, record.Name, pointers, u.listings)
 	}
 	if err != nil {
 		return Receipt{}, head, err
@@ -227,7 +227,9 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 // overStored submits over input that an earlier try with the same Key has
 // stored: another program, which writes another schema. What it says is the same,
 // says the Key's hash. thread.ErrSchema: this program does not understand it.
-func (u *submission) overStored(ctx context.Context, head thread.Head, name string, pointers []store.Pointer) (thread.Head, thread.Result, error) {
+// build makes what goes with it.
+func (u *submission) overStored(ctx context.Context, head thread.Head, name string, pointers []store.Pointer,
+	build func(next thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	stored, ok, err := u.store.Get(ctx, u.Thread, name)
 	if err == nil && !ok {
 		err = fmt.Errorf("input %s of thread %s: %w", name, u.Thread, store.ErrConflict)
@@ -240,7 +242,7 @@ func (u *submission) overStored(ctx context.Context, head thread.Head, name stri
 		return head, thread.Result{}, err
 	}
 	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, covers: schema, accepted: u.acceptedBefore,
-		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return u.listings(next) }}
+		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return build(next) }}
 	return c.run(ctx, thread.Head{})
 }
 

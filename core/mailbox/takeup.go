@@ -77,13 +77,20 @@ func (u *submission) takeUp(ctx context.Context, head thread.Head, run core.ID) 
 	if err != nil {
 		return Receipt{}, err
 	}
-	_, result, err := u.enqueue(ctx, head, u.pointers(), func(next thread.Head) ([]store.Record, error) {
+	listings := func(next thread.Head) ([]store.Record, error) {
 		if next.Seq != head.Seq {
 			return nil, ErrGoneOn
 		}
-		listings, err := u.listings(next)
-		return append([]store.Record{input}, listings...), err
+		return u.listings(next)
+	}
+	pointers := u.pointers()
+	_, result, err := u.enqueue(ctx, head, pointers, func(next thread.Head) ([]store.Record, error) {
+		records, err := listings(next)
+		return append([]store.Record{input}, records...), err
 	})
+	if errors.Is(err, store.ErrConflict) { // another program has stored its words, under the same ids
+		_, result, err = u.overStored(ctx, head, input.Name, pointers, listings)
+	}
 	receipt.Duplicate = result.Duplicate
 	return receipt, err
 }

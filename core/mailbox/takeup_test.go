@@ -1,0 +1,81 @@
+package mailbox_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// A try that has died behind its records stands in nobody's way, whichever schema its
+// program writes: another one takes the run up over them.
+func TestARunIsTakenUpOverTheRecordsOfAnotherProgram(t *testing.T) {
+	for _, writes := range []uint16{1, 2} {
+		w, run := died(t, core.Termination{Type: core.TerminationError, Code: "model"})
+		var stored store.Record
+		w.store.OnCommit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = nil
+			stored = c.Records[0]
+			w.points(c.Pointers...)
+			w.put(t, stored)
+			return store.Outcome{}, core.Errorf(core.CodeInvalid, "the process died")
+		}
+		if _, err := w.withSchemas(t, 2, writes).TakeUp(t.Context(), key, "ann", run); core.CodeOf(err) != core.CodeInvalid {
+			t.Fatal(err)
+		}
+		other := w.withSchemas(t, 2, 3-writes)
+		receipt, err := other.TakeUp(t.Context(), key, "ann", run)
+		if err != nil {
+			t.Fatalf("taken up behind a program that writes schema %d: %v", writes, err)
+		}
+		again, err := other.TakeUp(t.Context(), key, "ann", run)
+		if err != nil || again.RunID != receipt.RunID || !again.Duplicate {
+			t.Errorf("again: %+v, %v, want run %s", again, err, receipt.RunID)
+		}
+		head := w.head(t)
+		if len(head.Pending) != 1 || head.Schema != 2 || stored.Name != store.InputName(head.Pending[0].ID, 0) {
+			t.Errorf("the queue is %+v of schema %d, want the input %s", head.Pending, head.Schema, stored.Name)
+		}
+	}
+}
+
+// Others may have come while a try that has died was on its way: whoever goes on with it
+// looks, too.
+func TestARunIsNotTakenUpOverRecordsBehindWhichOthersHaveCome(t *testing.T) {
+	w, run := died(t, core.Termination{Type: core.TerminationError, Code: "model"})
+	w.store.OnCommit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = nil
+		w.points(c.Pointers...)
+		w.put(t, c.Records[0])
+		return store.Outcome{}, core.Errorf(core.CodeInvalid, "the process died")
+	}
+	if _, err := w.withSchemas(t, 2, 2).TakeUp(t.Context(), key, "ann", run); core.CodeOf(err) != core.CodeInvalid {
+		t.Fatal(err)
+	}
+	w.store.OnCommit = func(ctx context.Context, at core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = nil
+		goesOn(t, w)
+		return w.store.Backend.Commit(ctx, at, c)
+	}
+	if r, err := w.withSchemas(t, 2, 1).TakeUp(t.Context(), key, "ann", run); core.CodeOf(err) != core.CodeConflict {
+		t.Errorf("taken up: %+v, %v, want a conflict", r, err)
+	}
+}
+
+// goesOn has a run of somebody else write to the log.
+func goesOn(t *testing.T, w *world) {
+	t.Helper()
+	r := w.submit(t, input("two", ""))
+	head := w.claim(t)
+	w.commit(t, thread.Cancel{Run: r.RunID})
+	_, _, err := w.Commit(t.Context(), key, thread.Head{}, thread.CommitClose{Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq + 1},
+		func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+			e := thread.Entry{Run: r.RunID, Message: &core.Message{ID: "m3", RunID: r.RunID, Role: core.RoleUser}, Input: r.DispatchID}
+			return []store.Record{{Name: store.LogName(next.Seq), Fence: head.Claim.Fence, Payload: encoded(t, e)}}, nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
