@@ -163,10 +163,11 @@ func (u *submission) settle(ctx context.Context, reads core.ID, err error) {
 	}
 }
 
-// refusal reports whether an error says that nothing was written.
+// refusal reports whether an error says that nothing was written. That the thread was
+// deleted does not: a try before may have been applied, and a tombstone knows nothing of it.
 func refusal(err error) bool {
 	switch core.CodeOf(err) {
-	case core.CodeInvalid, core.CodeForbidden, core.CodeNotFound, core.CodeBusy, core.CodeFull, core.CodeDeleted, core.CodeTooLarge,
+	case core.CodeInvalid, core.CodeForbidden, core.CodeNotFound, core.CodeBusy, core.CodeFull, core.CodeTooLarge,
 		core.CodeConflict, core.CodeSuperseded, core.CodeSchema, core.CodeTenantLimit, core.CodeTenantSpend:
 		return true
 	}

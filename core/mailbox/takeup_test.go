@@ -2,9 +2,14 @@ package mailbox_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -77,5 +82,34 @@ func goesOn(t *testing.T, w *world) {
 		})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A run whose thread was deleted before anybody heard that it is queued was queued, and is
+// counted: what says that the thread was deleted does not say that nothing was written.
+func TestARunIsCountedWhoseThreadIsDeletedBeforeItsResponse(t *testing.T) {
+	w, run := died(t, core.Termination{Type: core.TerminationError, Code: "model"})
+	gate, err := limit.New(limit.Options{Env: env.System(), Store: w.store, Limits: limit.Tenants{Default: limit.Limits{ConcurrentRuns: 8}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), Limits: gate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store.OnCommit = func(ctx context.Context, at core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = nil
+		if out, err := w.store.Backend.Commit(ctx, at, c); err != nil || !out.Written {
+			t.Errorf("the write is refused: %+v, %v", out, err)
+		}
+		w.commit(t, thread.Delete{Owner: "ann"})
+		return store.Outcome{}, core.Errorf(core.CodeUnavailable, "no response")
+	}
+	if r, err := box.TakeUp(t.Context(), key, "ann", run); core.CodeOf(err) != core.CodeDeleted {
+		t.Fatalf("taken up: %+v, %v, want that the thread was deleted", r, err)
+	}
+	used, err := w.store.Admission(t.Context(), key.Tenant, store.DayOf(time.Now().UnixMilli()))
+	if err != nil || used.Runs != 1 {
+		t.Errorf("the day has %d runs, %v, want 1", used.Runs, err)
 	}
 }
