@@ -17,7 +17,9 @@ var ErrGoneOn = core.Errorf(core.CodeConflict, "the thread has gone on since: al
 // TakeUp goes on with a run that ended with an error where its last commit left it:
 // nothing is said twice, and calls keep the results that they have. It is a run of its
 // own, with the earlier one's agent, origin, pin and request; state of the run's scope has
-// ended with that. The same call again returns the same run.
+// ended with that. It opens before whatever comes meanwhile. The same call again returns
+// the same run. One that fails as well can be taken up in its turn, also when it has come to
+// no commit.
 //
 // thread.ErrNotFound: the thread does not know the run. thread.ErrBusy: it is not
 // over, or another is open or queued. core.CodeConflict: it ended otherwise, or is

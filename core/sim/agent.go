@@ -54,7 +54,7 @@ type script struct {
 
 // read finds out what a request asks for; one that goes on from a cut response asks
 // for the same as the one before.
-func read(request model.Request) script {
+func (w *World) read(request model.Request) script {
 	var s script
 	messages, _ := model.Continued(request.Messages)
 	s.run = messages[len(messages)-1].RunID
@@ -65,6 +65,7 @@ func read(request model.Request) script {
 			break
 		}
 	}
+	w.takesUp(&s, request.Messages)
 	return s
 }
 
@@ -105,7 +106,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		w := m.w
 		h := w.current().host
 		w.Stats.Inferences++
-		s := read(request)
+		s := w.read(request)
 		nonce := w.id()
 		if w.Trace != nil {
 			w.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
@@ -172,7 +173,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 // fails returns how an inference fails behind its first words; nil: it does not.
 func (m scriptedModel) fails(s script, name string) *model.Error {
 	w := m.w
-	if !w.doomed(s.name) {
+	if !w.doomed(s.name) && !w.breaks(s) {
 		if failure := w.refuses(name); failure != nil {
 			return failure
 		}

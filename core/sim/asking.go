@@ -16,12 +16,13 @@ func (w *World) askAgain() {
 	for _, th := range w.threads {
 		for n := range len(th.byText) {
 			in := th.byText[th.inputName(n)]
-			if in.id.IsZero() {
+			if in == nil || in.id.IsZero() {
 				continue
 			}
 			w.at(w.random.between(0, 90*time.Second), func() { w.repeat(th, in) })
 			w.at(w.random.between(0, 90*time.Second), func() { w.ask(th, in) })
 		}
+		w.repeatAgain(th)
 	}
 }
 

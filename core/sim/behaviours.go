@@ -52,10 +52,16 @@ const (
 	HiddenRetract // to a retraction
 	HiddenEdit    // to an edit
 	HiddenClaim   // to a claim
+	HiddenAgain   // to what goes on with a run that has failed
 
 	// Claims and ends.
-	LateClaim // a claim was heard of when its lease was over
-	OwnEnd    // a process has ended a run that it works on
+	LateClaim  // a claim was heard of when its lease was over
+	OwnEnd     // a process has ended a run that it works on
+	KeptRunEnd // a run ended with what RunEnd had changed under a claim that was given back behind it
+
+	// Runs that ended with an error.
+	TookUp  // one was taken up behind its turns, and has said more
+	Retried // a dead letter has begun anew, and has said something
 
 	// Threads that are made of others.
 	Forked      // a client was told of one
@@ -99,6 +105,7 @@ var behaviourNames = [behaviours]string{
 	HiddenRetract: "a retraction whose lost response is hidden",
 	HiddenEdit:    "an edit whose lost response is hidden",
 	HiddenClaim:   "a claim whose lost response is hidden",
+	HiddenAgain:   "a take-up or a retry whose lost response is hidden",
 
 	Forked:      "a fork",
 	ForkedInRun: "a fork within a run",
@@ -113,8 +120,12 @@ var behaviourNames = [behaviours]string{
 	HeardInside:     "words heard in the process that works on the run",
 	WrongMark:       "a follow mark that is wrong",
 
-	LateClaim: "a claim that is heard of late",
-	OwnEnd:    "a run that the process at work on it ends",
+	LateClaim:  "a claim that is heard of late",
+	OwnEnd:     "a run that the process at work on it ends",
+	KeptRunEnd: "an end with what RunEnd had changed under an earlier claim",
+
+	TookUp:  "a failed run that is taken up behind its turns",
+	Retried: "a dead letter that begins anew",
 }
 
 // String returns what happens.

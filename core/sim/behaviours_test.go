@@ -47,6 +47,12 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{HiddenClaim, 3},
 		{LateClaim, 4},
 		{OwnEnd, 4},
+		{HiddenAgain, 3},
+		{KeptRunEnd, 4},
+
+		// Runs that ended with an error.
+		{TookUp, 4},
+		{Retried, 4},
 	}
 	asserted := map[Behaviour]bool{}
 	for _, row := range rows {

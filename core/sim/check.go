@@ -65,6 +65,8 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	if a.Open() && b.Run.ID != a.Run.ID {
 		th.checkEnd(a, b)
 	}
+	th.checkKept(&a, &b)
+	th.checkTakenUp(&a, &b)
 	th.checkSummary(&a, &b)
 	th.checkOpened(&a, &b)
 	th.checkDelayed(&a, &b)
@@ -187,6 +189,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 		th.checkOpening(a, entry, seq)
 	case m.Role == core.RoleAssistant:
 		th.turn, th.call, th.turnSeq = len(m.ToolCalls), 0, seq
+		th.checkOnward(&entry)
 	case m.Role == core.RoleTool:
 		th.checkResult(entry, seq)
 	}
@@ -236,6 +239,9 @@ func (th *threadState) says(id core.ID, revision uint32, m *core.Message) bool {
 		return false
 	}
 	q, err := th.w.checks.DecodeQueued(r.Payload)
+	if err == nil && !q.TakesUp.IsZero() {
+		return false // it says nothing
+	}
 	if err != nil || len(q.Messages) == 0 {
 		th.fail("queued input %s is unreadable: %v", r.Name, err)
 		return false
@@ -356,7 +362,9 @@ func (th *threadState) checkClosing(a, b thread.Head) {
 
 // textOf is the name of the message that a dispatch brought.
 func (th *threadState) textOf(dispatch core.ID) string {
-	if in := th.inputs[dispatch]; in != nil {
+	if in := th.inputs[dispatch]; in != nil && in.begun != "" {
+		return in.begun
+	} else if in != nil {
 		return in.name
 	}
 	for revision := range uint32(4) {
@@ -404,6 +412,7 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 		th.fail("run %s closes since version %d, its record says %+v", run, a.Closing, record.Ending)
 	}
 	th.checkRunEnd(record, end)
+	th.checkKeptEnd(&a, &record)
 	w.countForm(&record)
 	if end.Type == core.TerminationNatural && len(b.Pending) > len(a.Pending) {
 		th.fail("run %s ended naturally beside input for it", run)
@@ -412,6 +421,7 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 		w.Stats.Dispatched++
 	}
 	th.checkPrompt(a)
+	th.wantMore(run, end)
 }
 
 // endsWithin is how long the end of a run may take besides the watch's look at the
@@ -451,47 +461,4 @@ func (th *threadState) checkRunEnd(record thread.RunRecord, end core.Termination
 // innocent: nothing is lost here and nobody dies.
 func (w *World) innocent() bool {
 	return w.Faults == 0 && w.Poison == 0 && !w.Restarts && !w.Late && !w.Ambiguous && w.Calm
-}
-
-// look checks that accepted input is there: queued, open, or visibly over.
-func (th *threadState) look() {
-	h := &th.p.head
-	if h.Deleted {
-		return
-	}
-	for id, in := range th.inputs {
-		_, queued := h.Queues(id)
-		listed := queued || h.Open() && h.Run.Dispatch == id
-		switch {
-		case listed && in.over != "":
-			th.fail("input %s was %s and is open again", in.name, in.over)
-		case listed || in.over != "":
-		default:
-			if in.over = th.fate(id, in); in.over == "" {
-				th.fail("input %s was accepted and is gone", in.name)
-			}
-		}
-	}
-}
-
-// fate is how input that the head lists no more came to its end, as a reader
-// finds it; "" when nothing says so.
-func (th *threadState) fate(id core.ID, in *input) string {
-	if th.reads[in.name] > 0 {
-		return "read"
-	}
-	for _, run := range []core.ID{in.run, id} {
-		if final, ok := th.ended[run]; ok && final.dispatch == id {
-			return "the run that ended"
-		}
-	}
-	r, ok := th.p.record(store.EndedName(id))
-	if !ok || r.Version > th.p.head.Version {
-		return ""
-	}
-	audit, err := th.w.checks.DecodeAudit(r.Payload)
-	if err != nil {
-		th.fail("audit %s is unreadable: %v", r.Name, err)
-	}
-	return "ended " + string(audit.Status)
 }

@@ -1,12 +1,16 @@
 package sim
 
-import "github.com/reveille-run/reveille/core/thread"
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
 
 // holding is a claim that a task has taken. The head names the process of a claim alone;
 // which of its deliveries works under it is known here, so that claims of one process are
 // told apart.
 type holding struct {
 	fence uint64
+	run   core.ID
 	late  bool // the process heard of it when its lease was over, and has not refenced it since
 }
 
@@ -18,7 +22,7 @@ func (t *task) take(th *threadState, a, b *thread.Head) {
 	if t.claims == nil {
 		t.claims = map[*threadState]*holding{}
 	}
-	t.claims[th] = &holding{fence: b.Claim.Fence}
+	t.claims[th] = &holding{fence: b.Claim.Fence, run: b.Run.ID}
 }
 
 // holding is the newest claim of a thread that the task works under: its own, or that of

@@ -15,7 +15,7 @@ const modelCalls = 3
 
 // doomed: no call of the run's model ever succeeds.
 func (w *World) doomed(name string) bool {
-	return (w.Faults == 0 || w.Asks) && !w.Local && !w.Batch && trait(name, 12, 12) == 0
+	return (w.Faults == 0 || w.Asks) && !w.Local && !w.Batch && trait(name, 12, 12) == 0 && !w.mended(name)
 }
 
 // modelStep names a step.

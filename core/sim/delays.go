@@ -112,7 +112,7 @@ func (th *threadState) checkDelayed(a, b *thread.Head) {
 	if opens {
 		w.did(DelayedInline)
 	} else if len(b.Pending) == 1 && !w.Mixed && b.Epoch == a.Epoch {
-		if in := th.byText[th.textOf(b.Pending[0].ID)]; in != nil && in.inline {
+		if in := th.own(b.Pending[0].ID); in != nil && in.inline {
 			th.fail("%s is queued behind runs that are to open later: %+v", in.name, *b)
 		}
 	}

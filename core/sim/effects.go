@@ -94,9 +94,11 @@ func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
 // 1 dies at each inference, 2 twice at each step, 3 at RunEnd, 4 slowly.
 func (w *World) poisonOf(th *threadState, name string) int {
 	switch {
-	case name == "":
+	case name == "", w.mended(name):
 	case w.Poison > 0 && th.i == 0 && strings.HasPrefix(name, "m0.0-"):
 		return w.Poison
+	case w.Again && w.Poison < 0 && trait(name, 72, 6) == 0:
+		return 1
 	case w.Poison < 0 && trait(name, 11, 20) < 3:
 		return int(trait(name, 11, 20)) + 1
 	}

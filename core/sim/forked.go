@@ -150,8 +150,8 @@ func (f *fork) begins(at string, b *thread.Head) {
 	}
 }
 
-// own are the records that the thread's own runs have brought.
-func (th *threadState) own() []thread.Entry {
+// ownEntries are the records that the thread's own runs have brought.
+func (th *threadState) ownEntries() []thread.Entry {
 	if th.fork == nil || th.fork.made == nil {
 		return th.entries
 	}

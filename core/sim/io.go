@@ -84,6 +84,7 @@ type request struct {
 	// claims: the write takes a claim. holder: it is of one that stands. person: it is a person's, where most responses to
 	// those are lost. unheard is called when the process hears that the response is lost.
 	claims, holder, person bool
+	cut                    bool // it makes the end of a run final, and the store refuses that for a while
 	unheard                func()
 }
 
@@ -224,6 +225,8 @@ func (w *World) draw(r request) Fault {
 		fault = FaultLost
 	case w.Ambiguous && p == SiteCommit && w.random.chance(0.2):
 		fault = FaultLost
+	case r.cut:
+		fault = FaultThrottled
 	case w.Throttled && p == SiteCreate && w.throttle(r.name):
 		fault = FaultThrottled
 	case w.Late && (p == SiteLogPut || p == SiteRewrite || p == SiteCreate) && w.random.chance(0.1):

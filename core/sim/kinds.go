@@ -111,6 +111,8 @@ func (c *Config) mix(n, turn int) {
 	c.loses(n%Kinds, turn)
 	c.copies(n, turn)
 	c.takesBack(turn)
+	c.agains(n%Kinds, turn)
+	c.cuts(n%Kinds, turn)
 	c.Followed = !c.Batch && (turn%4 == 2 || turn%8 == 7 || c.Local)
 	switch n % Kinds {
 	case 0, 7, 9, 12, 17, 19, 21, 22:

@@ -267,6 +267,14 @@ func (w *World) mostOf(tenant string) (m most) {
 		if h.Open() && h.Run.Status != thread.Waiting || w.now-th.p.changed < reconciles {
 			m.slots++
 		}
+		for _, g := range th.goingOn {
+			if on(g.sent) {
+				m.runs++
+			}
+			if w.now-g.sent < reconciles {
+				m.slots++
+			}
+		}
 		for _, in := range th.byText {
 			if on(in.sent) {
 				m.runs++
@@ -355,7 +363,7 @@ func (w *World) checkCounters() {
 		c := logged[th.p.key.Tenant]
 		c.erased = c.erased || th.p.head.Deleted
 		last := map[core.ID]thread.Totals{}
-		for _, e := range th.own() {
+		for _, e := range th.ownEntries() {
 			if e.Totals != nil {
 				last[e.Run] = *e.Totals
 			}

@@ -91,7 +91,7 @@ func (w *World) meddle(th *threadState) {
 	for range 5 {
 		w.at(w.random.between(500*time.Millisecond, 90*time.Second), func() {
 			edit := func() {
-				if in := th.unread(); in != nil {
+				if in := th.unread(); in != nil && in.begun == "" {
 					w.edit(th, in)
 				}
 			}
@@ -148,6 +148,7 @@ func (w *World) stopThread(th *threadState) {
 // process is told of that is another matter.
 type deed struct {
 	hidden  Behaviour // that the response to its write was lost and hidden
+	again   *goingOn  // what it is to go on with; nil: nothing
 	runs    []core.ID // that it has cancelled
 	entries []core.ID // that it has taken out of an inbox
 	edits   int
@@ -167,6 +168,10 @@ func (w *World) begin(hidden Behaviour) *deed {
 // note takes a write in.
 func (d *deed) note(a, b *thread.Head) {
 	if d == nil {
+		return
+	}
+	if d.again != nil {
+		d.again.note(a, b)
 		return
 	}
 	if d.fork != nil && !a.Exists() {

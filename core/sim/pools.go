@@ -161,7 +161,7 @@ func (th *threadState) member(h *host, s script, name string) *inquiry {
 func (th *threadState) stands(id string, names [3]string) string {
 	places := th.places
 	head := &th.p.head
-	if in := th.byText[th.textOf(head.Run.Dispatch)]; in != nil && head.Run.Cursor == thread.CursorStart && in.supersede > 0 && in.supersede <= head.Seq {
+	if in := th.own(head.Run.Dispatch); in != nil && head.Run.Cursor == thread.CursorStart && in.supersede > 0 && in.supersede <= head.Seq {
 		for len(places) > 0 && places[len(places)-1].seq >= in.supersede { // what the run is about to take back
 			places = places[:len(places)-1]
 		}

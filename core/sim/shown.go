@@ -92,7 +92,7 @@ func (th *threadState) checkShown(h *host, messages []core.Message, s script) {
 		return // its claim is lost, and it does not know yet
 	}
 	visible := th.visible
-	if in := th.byText[th.textOf(head.Run.Dispatch)]; in != nil && head.Run.Cursor == thread.CursorStart && in.supersede <= head.Seq {
+	if in := th.own(head.Run.Dispatch); in != nil && head.Run.Cursor == thread.CursorStart && in.supersede <= head.Seq {
 		for in.supersede > 0 && len(visible) > 0 && visible[len(visible)-1].seq >= in.supersede {
 			visible = visible[:len(visible)-1]
 		}
@@ -141,7 +141,7 @@ func (th *threadState) checkSnapshot(r store.Record) {
 		return
 	}
 	said := th.states[m.AsOf-1]
-	next := m.AsOf < uint64(len(th.entries)) && th.entries[m.AsOf-1].Run != th.entries[m.AsOf].Run
+	next := m.AsOf < uint64(len(th.entries)) && th.entries[m.AsOf-1].Run != th.entries[m.AsOf].Run || th.begunBehind(m.AsOf)
 	if next && len(m.Keys) != len(said.Paths()) { // it is as the next run found it
 		said = said.BeginRun()
 	}

@@ -67,6 +67,11 @@ type threadState struct {
 	closed      time.Duration // when a run began to close
 	fence       uint64        // its first one
 	alone       alone
+
+	goingOn []*goingOn           // runs that ended with an error, and that people go on with
+	cuts    map[core.ID]int      // how often the end of a run was refused
+	takenUp map[core.ID]*takenUp // runs that go on with another
+	mends   map[string]int       // how often runs that began with an input were gone on with
 }
 
 // final is the record of a run that is over.
@@ -97,6 +102,7 @@ type input struct {
 	// retakes is the id of the message there, where the client names that; empty: it
 	// names the sequence.
 	retakes string
+	begun   string // of a run that takes another up: the name of what the first of them was told
 }
 
 func newThreadState(w *World, i int, p *partition) *threadState {
@@ -108,6 +114,7 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 	}
 	th.began, th.admitted = map[core.ID]bool{}, map[core.ID]bool{}
 	th.said, th.takenBack = map[core.ID][]*said{}, map[core.ID]bool{}
+	th.takenUp, th.mends, th.cuts = map[core.ID]*takenUp{}, map[string]int{}, map[core.ID]int{}
 	th.asking = map[modelStep]*inquiry{}
 	th.budget = budget{known: map[modelStep]int{}, here: map[modelStep]int{}}
 	th.asks = asks{by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}, finished: map[string]finishedPart{}}

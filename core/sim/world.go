@@ -40,6 +40,8 @@ type Config struct {
 	Hidden    bool             // with Ambiguous: others write before the process looks, people take back what they said
 	Tardy     bool             // many claims are heard of when their leases are over
 	Own       bool             // with Local: people end runs while the process works on them
+	Again     bool             // people go on with runs that ended with an error
+	Cuts      bool             // the store refuses for a while what makes the ends of runs final
 	Unswept   bool             // nobody sweeps: what is lost is what a delivery or a client repeats
 	Talkative bool             // people speak when a run is about to end, and processes die when it has begun to
 	Asks      bool             // calls wait for people, who decide

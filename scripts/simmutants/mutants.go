@@ -9,6 +9,7 @@ var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, ma
 
 	lostMutants,
 	forkMutants,
+	againMutants,
 )
 
 func concat(lists ...[]mutant) (all []mutant) {

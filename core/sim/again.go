@@ -1,0 +1,331 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// In a world with Again people do not leave it at a run that has ended with an error: they
+// take it up where its last commit has left it, or have a dead letter begin anew. They ask
+// for that more than once, at times at the same time. More runs fail there than elsewhere,
+// some behind turns, and few of them for ever.
+
+// agains chooses the worlds in which people go on with what has failed.
+func (c *Config) agains(kind, turn int) {
+	switch kind {
+	case 0, 1, 4, 7, 8, 9, 11, 15, 16, 17, 18:
+		c.Again = turn%5 < 2
+	case 12, 19, 21, 22:
+		c.Again = turn%5 == 0 || c.Hidden
+	}
+	c.Again = c.Again && !c.Local && !c.Batch && !c.Unswept && (!c.Calm || kind == 16)
+}
+
+// mostAgain is how many runs of one thread people go on with.
+const mostAgain = 8
+
+// goingOn is what people want of a run that has ended with an error.
+type goingOn struct {
+	th   *threadState
+	run  core.ID
+	anew bool          // it is to begin anew, else to go on at its last commit
+	sent time.Duration // when it was asked for last
+	made []*input      // what has come of it, as the heads show
+}
+
+// takenUp is a run that goes on with another.
+type takenUp struct {
+	of    core.ID
+	begun string // the name of the input with which the first of them has begun
+}
+
+// wantMore has people go on with a run that has ended with an error.
+func (th *threadState) wantMore(run core.ID, end core.Termination) {
+	w := th.w
+	if !w.Again || th.child || end.Type != core.TerminationError || len(th.goingOn) >= mostAgain {
+		return
+	}
+	g := &goingOn{th: th, run: run, anew: thread.ReasonDeadLetter.Is(&end) && th.takenUp[run] == nil && w.random.chance(0.7)}
+	th.goingOn = append(th.goingOn, g)
+	at := w.random.between(20*time.Millisecond, 15*time.Second)
+	w.plan(at, func() { w.goOn(g, 3) })
+	if w.random.chance(0.4) { // somebody else, at the same time
+		w.plan(at+w.random.between(0, 30*time.Millisecond), func() { w.goOn(g, 0) })
+	}
+	if w.Hidden { // most responses are lost, and some of them hidden
+		w.plan(at+w.random.between(0, 5*time.Second), func() { w.goOn(g, 3) })
+	}
+	if w.random.chance(0.5) {
+		w.plan(at+w.random.between(time.Second, 2*time.Minute), func() { w.goOn(g, 0) })
+	}
+}
+
+// goOn insists on it. Who is refused asks again some time later.
+func (w *World) goOn(g *goingOn, again int) {
+	th := g.th
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		before, made := th.p.head, len(g.made)
+		g.sent = w.now
+		w.begin(HiddenAgain).again = g
+		ask := h.engine.TakeUp
+		if g.anew {
+			ask = h.engine.RetryRun
+		}
+		r, err := ask(ctx, th.client(), g.run)
+		if w.Trace != nil {
+			w.Trace("%s: go on with run %s, anew %t, gives %+v, %v", h.name, g.run, g.anew, r, err)
+		}
+		over := err == nil || refused(err) || forever(err) || core.CodeOf(err) == core.CodeConflict
+		if err == nil {
+			g.checkReceipt(made, r)
+		} else if over && !forever(err) || errors.Is(err, store.ErrConflict) {
+			g.checkRefused(made, &before, err)
+		}
+		if err != nil && over && again > 0 && len(g.made) == 0 {
+			again--
+			w.plan(w.random.between(5*time.Second, 40*time.Second), func() { w.goOn(g, again) })
+		}
+		return over
+	})
+}
+
+// checkReceipt: whoever is told that a run goes on is told of the one run that has come of
+// it, whoever has asked for that. made is how many there were before.
+func (g *goingOn) checkReceipt(made int, r mailbox.Receipt) {
+	first := max(0, made-1)
+	i := slices.IndexFunc(g.made[first:], func(in *input) bool { return in.run == r.RunID && in.id == r.DispatchID })
+	switch {
+	case i < 0:
+		g.th.fail("a client is told that run %s goes on as run %s, which no head ever had", g.run, r.RunID)
+	case first+i < made && !r.Duplicate:
+		g.th.fail("a client is told that run %s goes on as run %s for the first time, which was there before", g.run, r.RunID)
+	}
+}
+
+// checkRefused: what was accepted is not refused when it is asked for again, nor is
+// anything for which there is no reason.
+func (g *goingOn) checkRefused(made int, before *thread.Head, err error) {
+	th := g.th
+	h := &th.p.head
+	code := core.CodeOf(err)
+	if h.Deleted && code == core.CodeDeleted || code == core.CodeTooLarge && th.w.Tight {
+		return
+	}
+	if errors.Is(err, store.ErrConflict) {
+		th.fail("run %s cannot be gone on with, since somebody has tried before: %v", g.run, err)
+	}
+	if made > 0 && !g.unopened(g.made[made-1]) {
+		th.fail("run %s goes on as run %s, and who asks for it again is refused: %v", g.run, g.made[made-1].run, err)
+	}
+	due := func(d thread.Dispatch) bool { return d.AvailableAt <= th.w.millis()+skew }
+	if before.Version != h.Version || h.Open() || len(h.Pending) > 0 || slices.ContainsFunc(h.Delayed, due) {
+		return
+	}
+	if g.anew || th.chained(g.run, th.entries[h.Seq-1].Run) && !th.overtaken(g.run) {
+		th.fail("run %s ended with an error and nothing has come since, and going on with it is refused: %v", g.run, err)
+	}
+}
+
+// unopened reports whether a run ended before it began.
+func (g *goingOn) unopened(in *input) bool { return strings.HasPrefix(g.th.fate(in.id, in), "ended ") }
+
+// overtaken reports whether another run goes on with the run already.
+func (th *threadState) overtaken(run core.ID) bool {
+	for _, up := range th.takenUp {
+		if up.of == run {
+			return true
+		}
+	}
+	return false
+}
+
+// chained reports whether a run is another, or goes on with that, or with one that does.
+func (th *threadState) chained(run, other core.ID) bool {
+	for run != other {
+		up := th.takenUp[run]
+		if up == nil {
+			return false
+		}
+		run = up.of
+	}
+	return true
+}
+
+// note takes in what a write of somebody who asks for it has queued.
+func (g *goingOn) note(a, b *thread.Head) {
+	for _, d := range b.Unopened() {
+		if !slices.ContainsFunc(a.Unopened(), func(o thread.Dispatch) bool { return o.ID == d.ID }) {
+			g.take(d)
+		}
+	}
+}
+
+// take notes the run that comes of it, and looks at its input.
+func (g *goingOn) take(d thread.Dispatch) {
+	th := g.th
+	w := th.w
+	if n := len(g.made); n > 0 && (g.anew || !g.unopened(g.made[n-1])) {
+		th.fail("run %s goes on as run %s, and as run %s", g.run, g.made[n-1].run, d.Run)
+	}
+	r, ok := th.p.record(store.InputName(d.ID, 0))
+	said, err := w.checks.DecodeQueued(r.Payload)
+	record, failed := w.checks.DecodeRun(th.ended[g.run].payload)
+	if !ok || err != nil || failed != nil {
+		th.fail("run %s goes on with input that is unreadable: %t, %v, %v", g.run, ok, err, failed)
+		return
+	}
+	if said.AgentID != record.AgentID || said.Origin != record.Origin || !bytes.Equal(said.Request, record.Request) || said.Run != d.Run {
+		th.fail("run %s goes on with input %+v, it was %+v", g.run, said, record)
+	}
+	in := &input{agent: said.AgentID, sent: w.now, id: d.ID, run: d.Run}
+	if g.anew {
+		in.mode, in.name, in.text = string(mailbox.ModeQueue), said.Messages[0].ID, said.Messages[0].Text()
+		th.byText[in.name], w.byInput[in.name] = in, th
+		g.checkSame(&said, &record)
+	} else {
+		in.mode, in.name, in.begun = "take up", "on with "+d.Run.String(), th.textOf(record.Dispatch)
+		th.takenUp[d.Run] = &takenUp{of: g.run, begun: in.begun}
+		th.mends[in.begun]++
+		if said.TakesUp != g.run || len(said.Messages) > 0 || said.Resolution != record.Resolution {
+			th.fail("run %s is taken up with %+v, it was %+v", g.run, said, record)
+		}
+	}
+	g.made = append(g.made, in)
+	th.inputs[d.ID] = in
+	th.look()
+}
+
+// checkSame: a run that begins anew is told what the one before was told, by what the log
+// has of that.
+func (g *goingOn) checkSame(said *thread.Queued, record *thread.RunRecord) {
+	var before, now []string
+	for _, e := range g.th.entries {
+		if e.Run == g.run && e.Input == record.Dispatch && e.Message != nil {
+			before = append(before, e.Message.Text())
+		}
+	}
+	for _, m := range said.Messages {
+		now = append(now, m.Text())
+	}
+	if !slices.Equal(before, now) {
+		g.th.fail("run %s begins anew with %q, it was told %q", g.run, now, before)
+	}
+}
+
+// checkTakenUp: a run that goes on with another begins where that has left the log.
+func (th *threadState) checkTakenUp(a, b *thread.Head) {
+	if up := th.takenUp[b.Run.ID]; up != nil && b.Open() && b.Run.ID != a.Run.ID && !th.chained(up.of, th.entries[a.Seq-1].Run) {
+		th.fail("run %s goes on with run %s, behind run %s that has come since", b.Run.ID, up.of, th.entries[a.Seq-1].Run)
+	}
+}
+
+// checkOnward looks at a turn: those of a run and of the runs that go on with it are one
+// after the other, none twice, and none is left out.
+func (th *threadState) checkOnward(e *thread.Entry) {
+	up := th.takenUp[e.Run]
+	if e.Totals == nil {
+		return
+	}
+	if up == nil {
+		if g := th.beganAnew(e.Run); g != nil {
+			th.w.did(Retried)
+		}
+		return
+	}
+	n := 0
+	for i := range th.entries[:len(th.entries)-1] {
+		other := &th.entries[i]
+		if other.Totals != nil && other.Message != nil && other.Message.Role == core.RoleAssistant && th.chained(e.Run, other.Run) {
+			n++
+		}
+	}
+	if want := fmt.Sprintf("%s.%d:", up.begun, n); !strings.HasPrefix(e.Message.Text(), want) {
+		th.fail("run %s goes on with run %s, and says %.60q: want turn %s", e.Run, up.of, e.Message.Text(), want)
+	}
+	if n > 0 {
+		th.w.did(TookUp)
+	}
+}
+
+// beganAnew is what a run has come of that begins another anew; nil: it does not.
+func (th *threadState) beganAnew(run core.ID) *goingOn {
+	for _, g := range th.goingOn {
+		if g.anew && slices.ContainsFunc(g.made, func(in *input) bool { return in.run == run }) {
+			return g
+		}
+	}
+	return nil
+}
+
+// takesUp corrects what an inference is for, in a run that goes on with another: nothing
+// that the model is shown need be its own.
+func (w *World) takesUp(s *script, messages []core.Message) {
+	i := slices.IndexFunc(messages, func(m core.Message) bool { return w.byInput[m.ID] != nil })
+	if !w.Again || i < 0 {
+		return
+	}
+	th := w.byInput[messages[i].ID]
+	held := w.current().holding(th)
+	if held == nil || th.takenUp[held.run] == nil {
+		return
+	}
+	s.run, s.name, s.step = held.run, th.takenUp[held.run].begun, 0
+	for run, up := s.run, th.takenUp[s.run]; ; run, up = up.of, th.takenUp[up.of] {
+		if s.step = turnsBefore(messages, run); s.step > 0 || up == nil {
+			return
+		}
+	}
+}
+
+// own is the input that a dispatch brought; nil: it brought none, or nobody knows.
+func (th *threadState) own(dispatch core.ID) *input {
+	if in := th.inputs[dispatch]; in != nil && in.begun != "" {
+		return nil
+	}
+	return th.byText[th.textOf(dispatch)]
+}
+
+// breaks reports whether a model fails in a step, and in no other of the run.
+func (w *World) breaks(s script) bool {
+	return w.Again && (w.Hidden || trait(s.name, 70, 3) == 0) && s.step == int(trait(s.name, 71, 2)) && !w.mended(s.name)
+}
+
+// mended reports whether what makes a run fail has been seen to: people had to go on with it
+// once, or twice.
+func (w *World) mended(name string) bool {
+	th := w.byInput[name]
+	return th != nil && th.mends[name] > int(trait(name, 73, 2))
+}
+
+// repeatAgain has all who went on with something ask for that once more.
+func (w *World) repeatAgain(th *threadState) {
+	for _, g := range th.goingOn {
+		if len(g.made) > 0 {
+			w.at(w.random.between(0, 90*time.Second), func() { w.goOn(g, 0) })
+		}
+	}
+}
+
+// begunBehind reports whether a run that goes on with another has begun behind the end of
+// the log, which it need not have written to.
+func (th *threadState) begunBehind(seq uint64) bool {
+	if seq != uint64(len(th.entries)) {
+		return false
+	}
+	for run := range th.takenUp {
+		if last := th.entries[seq-1].Run; th.began[run] && run != last && th.chained(run, last) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// In a world with Cuts the store often refuses for a while the write that makes the end of
+// a run final: the claim is given back behind RunEnd, and the next one ends the run with
+// what RunEnd has changed.
+
+// cuts chooses those worlds.
+func (c *Config) cuts(kind, turn int) {
+	switch kind {
+	case 1, 8, 9, 15, 17, 21:
+		c.Cuts = turn%2 == 0
+	}
+	c.Cuts = (c.Cuts || c.Restarts) && !c.Calm && !c.Local && !c.Unswept
+}
+
+// cutsFor is how often such a write is refused: more often than it is tried.
+const cutsFor = 10
+
+// cutsOff reports whether a write is one that makes the end of a run final behind its
+// RunEnd, and is refused.
+func (th *threadState) cutsOff(b *thread.Head) bool {
+	a := &th.p.head
+	if !th.w.Cuts || a.Run.Status != thread.Closing || b.HolderCommitID != b.CommitID || b.Run.ID == a.Run.ID || a.RunEndAt() != 0 {
+		return false
+	}
+	in := th.byText[th.textOf(a.Run.Dispatch)]
+	if in == nil || in.agent != agentEnding || trait(a.Run.ID.String(), 80, 2) != 0 || th.cuts[a.Run.ID] == cutsFor {
+		return false
+	}
+	th.cuts[a.Run.ID]++
+	return true
+}
+
+// checkKept looks at what RunEnd has changed: it is stored when its claim is given back.
+func (th *threadState) checkKept(a, b *thread.Head) {
+	if b.RunEndAt() == 0 || b.RunEndAt() == a.RunEndAt() {
+		return
+	}
+	end, ok := th.keptEnd(b)
+	run := b.Run.ID
+	switch {
+	case b.RunEndAt() != b.Version || !ok:
+		th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", run, b.RunEndAt())
+	case len(th.seen[run]) == 0 || th.hung[run]: // it has failed
+	case len(end.Patch) == 0 && !th.w.Tight:
+		th.fail("RunEnd of run %s has changed the state, and what is kept of it says nothing", run)
+	case end.Command == nil || !slices.ContainsFunc(end.Command.Effects, isFarewell):
+		th.fail("RunEnd of run %s has had an effect, and what is kept of it says nothing", run)
+	}
+}
+
+// keptEnd reads what is kept of the RunEnd of the open run.
+func (th *threadState) keptEnd(h *thread.Head) (end thread.EndRecord, ok bool) {
+	r, ok := th.p.record(store.EndName(h.Run.ID, h.RunEndAt()))
+	if !ok {
+		return end, false
+	}
+	return end, th.w.checks.Decode("end", r.Payload, &end) == nil
+}
+
+// checkKeptEnd looks at the end of a run whose claim was given back behind RunEnd: it is of
+// the time that RunEnd was shown, and what that has changed is in the state.
+func (th *threadState) checkKeptEnd(a *thread.Head, record *thread.RunRecord) {
+	if a.RunEndAt() == 0 {
+		return
+	}
+	end, ok := th.keptEnd(a)
+	if !ok {
+		th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", record.ID, a.RunEndAt())
+		return
+	}
+	if record.FinishedAt != end.At || record.Skipped {
+		th.fail("run %s ended at %d, skipped %t, its RunEnd was shown %d", record.ID, record.FinishedAt, record.Skipped, end.At)
+	}
+	whole := record.Ending == nil || record.Ending.Form < thread.FormStateless
+	if applied := th.folded.run == record.ID && th.folded.known[farewellName]; len(end.Patch) > 0 && whole && !applied {
+		th.fail("what RunEnd of run %s has changed is not in the state", record.ID)
+	}
+	if len(end.Patch) > 0 && whole {
+		th.w.did(KeptRunEnd)
+	}
+}
+
+// farewellName is what the hook of RunEnd leaves.
+var farewellName = hookName(core.PhaseRunEnd, 0, nil)
+
+// isFarewell reports whether an effect is that of RunEnd.
+func isFarewell(e state.Effect) bool {
+	return e.Key == mail.Name && string(e.Payload) == `"`+farewellName+`"`
+}

@@ -1,0 +1,84 @@
+package main
+
+// againMutants are errors of how runs go on that ended with an error, and of how a run ends
+// whose claim was given back behind its RunEnd.
+var againMutants = []mutant{
+	{
+		Name: "a run is taken up anew at each request",
+		File: "core/mailbox/takeup.go",
+		Old:  "		key := kind + run.String()\n",
+		New:  "		key := kind + u.run.String()\n",
+	},
+	{
+		Name: "a run that is taken up is known by its key alone",
+		File: "core/mailbox/takeup.go",
+		Old:  "	if u.known {\n		found, err := u.again(ctx, head, &receipt)\n",
+		New:  "	if false {\n		found, err := u.again(ctx, head, &receipt)\n",
+	},
+	{
+		Name: "a run is taken up under another pin",
+		File: "core/mailbox/takeup.go",
+		Old:  "Resolution: record.Resolution, ",
+		New:  "",
+	},
+	{
+		Name: "a run that takes another up and fails at once is the last",
+		File: "core/mailbox/takeup.go",
+		Old:  "		if in.TakesUp.IsZero() {\n",
+		New:  "		if true {\n",
+	},
+	{
+		Name: "others come before a run that takes another up",
+		File: "core/mailbox/takeup.go",
+		Old:  "	u.Priority = new(uint8) // nobody comes between: it opens first\n",
+		New:  "",
+	},
+	{
+		Name: "what another program has left of a take-up is in the way",
+		File: "core/mailbox/takeup.go",
+		Old:  "	if errors.Is(err, store.ErrConflict) { // another",
+		New:  "	if false { // another",
+	},
+	{
+		Name: "a dead letter begins anew at each request",
+		File: "core/mailbox/retry.go",
+		Old:  "		Key: \"retry:\" + run.String(),\n",
+		New:  "",
+	},
+	{
+		Name: "a dead letter begins anew with what was steered to it",
+		File: "core/mailbox/retry.go",
+		Old:  "entry.Input != record.Dispatch || entry.Message == nil",
+		New:  "entry.Message == nil",
+	},
+	{
+		Name: "what RunEnd has changed is kept and not applied",
+		File: "core/run/runend.go",
+		Old:  "			m.snapshot, m.patches = fold.Snapshot(), append(m.patches, end.Patch)\n",
+		New:  "			m.snapshot = fold.Snapshot()\n",
+	},
+	{
+		Name: "effects of RunEnd are lost with its claim",
+		File: "core/run/runend.go",
+		Old:  "			m.effects = append(m.effects, end.Command.Effects...)\n",
+		New:  "			_ = end.Command.Effects\n",
+	},
+	{
+		Name: "an end behind RunEnd has another time",
+		File: "core/run/runend.go",
+		Old:  "		m.at, m.runEnded = end.At, end\n",
+		New:  "		m.runEnded = end\n",
+	},
+	{
+		Name: "an end behind RunEnd takes nothing back",
+		File: "core/run/input.go",
+		Old:  " && d.head.RunEndAt() == 0\n",
+		New:  "\n",
+	},
+	{
+		Name: "a run whose thread is deleted is counted no more",
+		File: "core/mailbox/admit.go",
+		Old:  "core.CodeFull, core.CodeTooLarge,",
+		New:  "core.CodeFull, core.CodeDeleted, core.CodeTooLarge,",
+	},
+}
