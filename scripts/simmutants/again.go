@@ -66,8 +66,8 @@ var againMutants = []mutant{
 	{
 		Name: "an end behind RunEnd has another time",
 		File: "core/run/runend.go",
-		Old:  "		m.at, m.runEnded = end.At, end\n",
-		New:  "		m.runEnded = end\n",
+		Old:  "		m.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)\n",
+		New:  "		m.runEnded, m.form = end, max(m.form, end.Form)\n",
 	},
 	{
 		Name: "an end behind RunEnd takes nothing back",

@@ -5,7 +5,7 @@ var suspectMutants = []mutant{
 	{
 		Name: "a stored result settles no suspect",
 		File: "core/run/call.go",
-		Old:  "	if r.calls[t.index].fresh && r.proved != nil {",
+		Old:  "	if r.calls[t.index].fresh && result.Status != core.ResultUnknown {",
 		New:  "	if false {",
 	},
 	{
