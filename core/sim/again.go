@@ -270,12 +270,10 @@ func (th *threadState) beganAnew(run core.ID) *goingOn {
 // takesUp corrects what an inference is for, in a run that goes on with another: nothing
 // that the model is shown need be its own.
 func (w *World) takesUp(s *script, messages []core.Message) {
-	i := slices.IndexFunc(messages, func(m core.Message) bool { return w.byInput[m.ID] != nil })
-	if !w.Again || i < 0 {
+	if !w.Again {
 		return
 	}
-	th := w.byInput[messages[i].ID]
-	held := w.current().holding(th)
+	th, held := w.workedOn()
 	if held == nil || th.takenUp[held.run] == nil {
 		return
 	}
@@ -285,6 +283,16 @@ func (w *World) takesUp(s *script, messages []core.Message) {
 			return
 		}
 	}
+}
+
+// workedOn is the thread that the current task has a claim of; nil: it has none.
+func (w *World) workedOn() (*threadState, *holding) {
+	for _, th := range w.threads {
+		if held := w.current().holding(th); held != nil {
+			return th, held
+		}
+	}
+	return nil, nil
 }
 
 // own is the input that a dispatch brought; nil: it brought none, or nobody knows.
