@@ -46,7 +46,8 @@ func fingerprint(paragraph string) string {
 func (m scriptedModel) summarize(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		w := m.w
-		h := w.current().host
+		h, began := w.current().host, w.now
+		c := h.circuit(request.Model)
 		if err := h.work(ctx, SiteModel, w.random.between(time.Second, 20*time.Second)); err != nil {
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
 			return
@@ -56,7 +57,9 @@ func (m scriptedModel) summarize(ctx context.Context, request model.Request) ite
 			if w.random.chance(0.3) {
 				kind = model.KindFiltered
 			}
-			yield(model.Delta{}, &model.Error{Kind: kind, Message: "no summary"})
+			failure := &model.Error{Kind: kind, Message: "no summary"}
+			c.takes(w, failure, began)
+			yield(model.Delta{}, failure)
 			return
 		}
 		text := request.Messages[0].Text()
@@ -70,8 +73,9 @@ func (m scriptedModel) summarize(ctx context.Context, request model.Request) ite
 		if w.Trace != nil {
 			w.Trace("%s: summary %s", h.name, strings.Join(prints, " "))
 		}
-		_ = yield(model.Delta{Type: model.DeltaText, Text: strings.Join(prints, " ")}, nil) &&
-			yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil)
+		if yield(model.Delta{Type: model.DeltaText, Text: strings.Join(prints, " ")}, nil) && yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil) {
+			c.takes(w, nil, began)
+		}
 	}
 }
 

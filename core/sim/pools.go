@@ -78,6 +78,29 @@ type circuit struct {
 	opened, until time.Duration
 }
 
+// circuit is the one of a model.
+func (h *host) circuit(name string) *circuit {
+	c := h.circuits[name]
+	if c == nil {
+		c = &circuit{}
+		h.circuits[name] = c
+	}
+	return c
+}
+
+// takes notes what a call has come to; nil: to its end.
+func (c *circuit) takes(w *World, failure *model.Error, began time.Duration) {
+	switch {
+	case c.failed >= model.CircuitFailures && began < c.opened: // from before it opened
+	case failure == nil:
+		c.failed = 0
+	case failure.Transient():
+		if c.failed++; c.failed >= model.CircuitFailures {
+			c.opened, c.until = w.now, w.now+model.CircuitCooldown
+		}
+	}
+}
+
 // slack is how much later than the model a process may know what a call has come to.
 const slack = time.Second
 
@@ -91,29 +114,17 @@ type inquiry struct {
 // what the call comes to: nil is a turn.
 func (th *threadState) inquire(h *host, s script, name string) func(context.Context, error) {
 	w := th.w
-	c := h.circuits[name]
-	if c == nil {
-		c = &circuit{}
-		h.circuits[name] = c
-	}
+	c := h.circuit(name)
 	if c.failed >= model.CircuitFailures && w.now > c.opened+slack && w.now < c.until {
 		th.fail("%s calls %s, which has failed %d times in a row until %s", h.name, name, c.failed, c.opened)
 	}
 	step, began := th.member(h, s, name), w.now
 	return func(ctx context.Context, err error) {
-		failure, _ := err.(*model.Error)
 		if ctx.Err() != nil { // nobody waits for it any more
 			return
 		}
-		switch {
-		case c.failed >= model.CircuitFailures && began < c.opened: // from before it opened
-		case err == nil:
-			c.failed = 0
-		case failure.Transient():
-			if c.failed++; c.failed >= model.CircuitFailures {
-				c.opened, c.until = w.now, w.now+model.CircuitCooldown
-			}
-		}
+		failure, _ := err.(*model.Error)
+		c.takes(w, failure, began)
 		if err == nil || step == nil {
 			return
 		}
