@@ -67,7 +67,10 @@ func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) 
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Seen.Since, r.Seen.Tokens, r.Tokens, r.Runs), func() {
 		w := b.host.world
 		if released = w.tallyOf(tenant).Release(r); released && r.Runs > 0 {
-			w.admissions.runs[r.Run].times--
+			run := w.admissions.runs[r.Run]
+			if run.times--; b.host.dead && w.partition(run.thread).state.admitted[r.Run] {
+				run.slow = true
+			}
 		}
 		if store.DayOf(r.Seen.Since) != r.Day {
 			w.admissions.crossed[tenant] = true

@@ -84,7 +84,9 @@ type admitted struct {
 	thread core.ThreadKey
 	times  int           // that it is counted: more than once by tries that came late
 	since  time.Duration // when it was counted last
-	slow   bool          // it was enqueued so late that the sweep took it for lost
+	// slow says that it may not be counted: it was enqueued so late that the sweep took it
+	// for lost, or a try that had given up, and is gone, took its count back late.
+	slow bool
 }
 
 // noteAdmission notes a slot that was taken, and counts the run that was admitted by it.
@@ -432,9 +434,9 @@ func (w *World) addUnlogged(logged map[string]counted) {
 }
 
 // addAdmitted adds how much the counters of runs may be apart from the heads: a run is counted
-// again by a try of its admission that comes late, not at all if it was enqueued so late
-// that the sweep took it for lost, and one of a thread that was deleted before is counted
-// though it was never enqueued, since nobody can tell any more.
+// again by a try of its admission that comes late, perhaps not at all where it is slow, and one
+// of a thread that was deleted before is counted though it was never enqueued, since nobody can
+// tell any more.
 func (w *World) addAdmitted(logged map[string]counted) {
 	threads := map[core.ThreadKey]*threadState{}
 	for _, th := range w.threads {
