@@ -86,7 +86,7 @@ func (th *threadState) checkDelayed(a, b *thread.Head) {
 	for _, d := range a.Delayed {
 		switch {
 		case slices.ContainsFunc(b.Delayed, func(o thread.Dispatch) bool { return o.ID == d.ID }):
-			if opens && th.overtakes(a, b.Run.ID, d) {
+			if opens && th.overtakes(a, b, d) {
 				th.fail("queued run %s opens before run %s, which was delayed to %d: %+v", b.Run.ID, d.Run, d.AvailableAt, *a)
 			}
 		case opens && b.Run.ID == d.Run:
@@ -119,10 +119,11 @@ func (th *threadState) checkDelayed(a, b *thread.Head) {
 }
 
 // overtakes reports whether a queued run opens before a delayed one that has been due for
-// a while and is not to come behind it.
-func (th *threadState) overtakes(a *thread.Head, run core.ID, d thread.Dispatch) bool {
-	i := slices.IndexFunc(a.Pending, func(o thread.Dispatch) bool { return o.Run == run })
-	return i >= 0 && !a.Pending[i].Steered && d.Priority <= a.Pending[i].Priority && d.AvailableAt < th.w.millis()-skew
+// a while and is not to come behind it. Its claim may have been on its way for long.
+func (th *threadState) overtakes(a, b *thread.Head, d thread.Dispatch) bool {
+	i := slices.IndexFunc(a.Pending, func(o thread.Dispatch) bool { return o.Run == b.Run.ID })
+	claimed := min(th.w.millis(), b.Claim.Lease-lease.Milliseconds())
+	return i >= 0 && !a.Pending[i].Steered && d.Priority <= a.Pending[i].Priority && d.AvailableAt < claimed-skew
 }
 
 // checkPlaces: nothing is refused for a delayed run, but the ninth one, and what has no
