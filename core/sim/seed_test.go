@@ -27,7 +27,19 @@ func TestTheSameSeedIsTheSameWorld(t *testing.T) {
 // In a batch that waits for a child beside people, one of them decides, and then somebody
 // says something: what was decided stays decided in the replay, too.
 func TestAReplayDecidesBeforeAPersonSpeaksInAMixedWait(t *testing.T) {
-	for _, n := range []int{71068, 71069, 71114} {
+	replayed(t, 71068, 71069, 71114)
+}
+
+// A result that a round goes on with at once may stand in the line behind one of a call that
+// waits a second time: the replay does not finish it before that one.
+func TestAReplayFinishesResultsInTheirPlaces(t *testing.T) {
+	replayed(t, 10435, 72242)
+}
+
+// replayed runs worlds and repeats their runs.
+func replayed(t *testing.T, worlds ...int) {
+	t.Helper()
+	for _, n := range worlds {
 		c := Kind(n)
 		c.Replayed = true
 		if violation := New(c).Run(); violation != "" {

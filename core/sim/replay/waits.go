@@ -1,10 +1,8 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -151,6 +149,9 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 		if at < 0 && head.Run.Batch { // the others would hold back those that are decided: they ask again
 			put = only(c, head, early)
 		}
+		if at < 0 {
+			put = s.inTurn(put, head)
+		}
 		if err := d.putUp(ctx, put, build); err != nil {
 			return head, thread.Result{}, err
 		}
@@ -175,22 +176,6 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
 }
 
-// only leaves out the tickets of a wait that are not wanted yet. A call that must not
-// run twice cannot ask again: its ticket stays.
-func only(c thread.CommitStep, head thread.Head, wanted []thread.Ticket) thread.CommitStep {
-	c.Calls, c.Tickets = slices.Clone(c.Calls), slices.Clone(c.Tickets)
-	c.Tickets = slices.DeleteFunc(c.Tickets, func(t thread.Ticket) bool {
-		same := func(o thread.Ticket) bool { return o.ID == t.ID }
-		was := head.Run.Calls[t.Call]
-		if was == thread.CallRunning || slices.ContainsFunc(wanted, same) || slices.ContainsFunc(head.Tickets, same) {
-			return false
-		}
-		c.Calls[t.Call] = was
-		return true
-	})
-	return c
-}
-
 // wouldWait returns what a wait would write: the round, and the tickets that nobody
 // has decided.
 func (d *director) wouldWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (head thread.Head, present thread.RoundRecord, open []thread.Ticket, err error) {
@@ -213,35 +198,6 @@ func (d *director) wouldWait(ctx context.Context, c thread.CommitStep, build fun
 // undecided are the tickets that nobody has decided.
 func undecided(tickets []thread.Ticket) []thread.Ticket {
 	return slices.DeleteFunc(slices.Clone(tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
-}
-
-// inOrder puts those tickets first that the record has: a head has few places, and who
-// gets one depends on who was faster.
-func (d *director) inOrder(tickets []thread.Ticket) []thread.Ticket {
-	s := d.steps[d.number]
-	if len(tickets) < 2 || s == nil {
-		return tickets
-	}
-	rank := func(t thread.Ticket) int {
-		waits := d.next(s)
-		if i := slices.IndexFunc(waits, func(w wait) bool { return slices.Contains(w.Waits, t.ID) }); i >= 0 {
-			return 3 * i
-		}
-		call := int(t.Call)
-		n := d.ticket(s, t)
-		if n < 0 {
-			return math.MaxInt
-		}
-		if _, decided := s.decision(call, n); !decided {
-			return math.MaxInt
-		}
-		i := slices.IndexFunc(waits, func(w wait) bool { return slices.Contains(w.Merged, call) })
-		if i < 0 {
-			i = len(waits)
-		}
-		return 3*i - 2
-	}
-	return slices.SortedStableFunc(slices.Values(tickets), func(a, b thread.Ticket) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 // roundOf is what the round has come to, from the records of a wait.
