@@ -148,11 +148,24 @@ func (u *submission) freeKey(ctx context.Context, head thread.Head, kind string,
 		if err != nil || !ok {
 			return key, err
 		}
-		if _, ended, err := u.ended(ctx, u.Thread, head, p.Dispatch); err != nil || !ended {
+		if began, err := u.began(ctx, head, p.Run, p.Dispatch); err != nil || began {
 			return key, err
 		}
 		run = p.Run
 	}
+}
+
+// began reports whether a run did not end before it was opened: an audit says so of one that
+// was queued, and may be left by a try that was refused.
+func (u *submission) began(ctx context.Context, head thread.Head, run, dispatch core.ID) (bool, error) {
+	if head.Open() && head.Run.ID == run {
+		return true, nil
+	}
+	if _, ended, err := u.ended(ctx, u.Thread, head, dispatch); err != nil || !ended {
+		return true, err
+	}
+	_, opened, err := u.runRecord(ctx, u.Thread, run)
+	return opened, err
 }
 
 func terminationOf(r thread.RunRecord) core.TerminationType {

@@ -69,6 +69,31 @@ func TestARunIsNotTakenUpOverRecordsBehindWhichOthersHaveCome(t *testing.T) {
 	}
 }
 
+// An interrupt that was refused leaves the audit of a queued run that it did not end. Who
+// asks for that run again is told of it, whatever has come since.
+func TestARunThatWasTakenUpIsFoundBesideWhatARefusedInterruptHasLeft(t *testing.T) {
+	for name, opened := range map[string]bool{"the run is open": false, "the run is over": true} {
+		t.Run(name, func(t *testing.T) {
+			w, run := died(t, core.Termination{Type: core.TerminationError, Code: "model"})
+			first, err := w.TakeUp(t.Context(), key, "ann", run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head := w.claim(t)
+			w.audit(t, store.EndedName(first.DispatchID), head.Version, thread.AuditRecord{Run: first.RunID, Status: core.DispatchSuperseded})
+			if opened {
+				w.end(t, head)
+				w.recordEnd(t, first, core.Termination{Type: core.TerminationError, Code: "model"}, 9)
+				goesOn(t, w)
+			}
+			again, err := w.TakeUp(t.Context(), key, "ann", run)
+			if err != nil || again.RunID != first.RunID || !again.Duplicate {
+				t.Errorf("again: %+v, %v, want run %s", again, err, first.RunID)
+			}
+		})
+	}
+}
+
 // goesOn has a run of somebody else write to the log.
 func goesOn(t *testing.T, w *world) {
 	t.Helper()
