@@ -16,12 +16,12 @@ import (
 func (th *threadState) part(ctx context.Context, call tool.Call, key, name string) error {
 	w := th.w
 	_, stored := th.storedPart(call, name)
-	h, at := w.current().host, store.PartName(call.Run, placed(call).turn, uint8(placed(call).index), name)
+	h, began, at := w.current().host, w.now, store.PartName(call.Run, placed(call).turn, uint8(placed(call).index), name)
 	said, err := call.Once(ctx, name, func(ctx context.Context) (json.RawMessage, error) {
 		if stored {
 			th.fail("part %s of call %s acts again, its result was stored", name, key)
 		}
-		if f, ok := th.asks.finished[at]; ok && !f.host.dead && !f.host.ending && f.host.hindered < f.at {
+		if f, ok := th.asks.finished[at]; ok && !f.host.dead && !f.host.ending && f.host.hindered < f.at && f.at <= began {
 			th.fail("part %s of call %s acts again, it was finished at %s by %s, which is well", name, key, f.at, f.host.name)
 		}
 		if err := w.sleep(ctx, w.random.between(10*time.Millisecond, 500*time.Millisecond)); err != nil {
