@@ -242,13 +242,7 @@ func (th *threadState) checkOnward(e *thread.Entry) {
 		}
 		return
 	}
-	n := 0
-	for i := range th.entries[:len(th.entries)-1] {
-		other := &th.entries[i]
-		if other.Totals != nil && other.Message != nil && other.Message.Role == core.RoleAssistant && th.chained(e.Run, other.Run) {
-			n++
-		}
-	}
+	n := th.turnsOf(e.Run, th.entries[:len(th.entries)-1])
 	if want := fmt.Sprintf("%s.%d:", up.begun, n); !strings.HasPrefix(e.Message.Text(), want) {
 		th.fail("run %s goes on with run %s, and says %.60q: want turn %s", e.Run, up.of, e.Message.Text(), want)
 	}
@@ -268,8 +262,8 @@ func (th *threadState) beganAnew(run core.ID) *goingOn {
 }
 
 // takesUp corrects what an inference is for, in a run that goes on with another: nothing
-// that the model is shown need be its own.
-func (w *World) takesUp(s *script, messages []core.Message) {
+// that the model is shown need be its own, nor that of the runs before it.
+func (w *World) takesUp(s *script) {
 	if !w.Again {
 		return
 	}
@@ -277,12 +271,18 @@ func (w *World) takesUp(s *script, messages []core.Message) {
 	if held == nil || th.takenUp[held.run] == nil {
 		return
 	}
-	s.run, s.name, s.step = held.run, th.takenUp[held.run].begun, 0
-	for run, up := s.run, th.takenUp[s.run]; ; run, up = up.of, th.takenUp[up.of] {
-		if s.step = turnsBefore(messages, run); s.step > 0 || up == nil {
-			return
+	s.run, s.name, s.step = held.run, th.takenUp[held.run].begun, th.turnsOf(held.run, th.entries)
+}
+
+// turnsOf counts the turns among entries of a run and of those that it goes on with.
+func (th *threadState) turnsOf(run core.ID, entries []thread.Entry) (n int) {
+	for i := range entries {
+		e := &entries[i]
+		if e.Totals != nil && e.Message != nil && e.Message.Role == core.RoleAssistant && th.chained(run, e.Run) {
+			n++
 		}
 	}
+	return n
 }
 
 // workedOn is the thread that the current task has a claim of; nil: it has none.

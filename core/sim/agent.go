@@ -65,7 +65,7 @@ func (w *World) read(request model.Request) script {
 			break
 		}
 	}
-	w.takesUp(&s, request.Messages)
+	w.takesUp(&s)
 	return s
 }
 

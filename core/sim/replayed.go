@@ -35,7 +35,8 @@ func (w *World) replay() {
 			}
 			w.Stats.Replayed++
 			hung := p.state.hung[r.Run] // how long a hook took is no part of a record
-			if r.Skipped != "" || hung {
+			// A run that goes on with another has no input of its own, and is not repeated.
+			if p.state.takenUp[r.Run] == nil && r.Skipped != "" || hung {
 				w.Stats.Unreplayed++
 			}
 			if r.Difference != nil && !hung {
