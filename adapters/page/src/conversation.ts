@@ -42,6 +42,7 @@ export class Conversation {
   private runs = { asked: 0, taken: 0 }; // that a person has begun
   private settled = ''; // the run that was complete when the messages were read
   private instead = new Map<string, string>(); // what a person says otherwise: the new message to the one before it
+  private readonly away = signal<{ run: string; from: string } | undefined>(undefined); // what a run has just taken back, until a list says so
 
   // An empty id is a thread that begins with its first message.
   constructor(readonly id: string, readonly fresh: boolean) {
@@ -190,7 +191,7 @@ export class Conversation {
     if (replace) {
       body.replace_message = replace;
       this.instead.set(message.id, replace);
-      await this.start({ ...body, threadId: this.id });
+      await this.start({ ...body, threadId: this.id }, replace);
       return;
     }
     const busy = this.busy;
@@ -235,17 +236,23 @@ export class Conversation {
 
   // again asks for another answer to what was said before a message.
   async again(message: string): Promise<void> {
-    await this.start({ threadId: this.id, regenerate_from: message });
+    const run = this.messages.value.find((m) => m.id === message)?.run_id;
+    const first = this.messages.value.find((m) => m.role === 'assistant' && m.run_id === run);
+    await this.start({ threadId: this.id, regenerate_from: message }, first?.id);
   }
 
-  private async start(body: Record<string, unknown>): Promise<void> {
+  // start begins a run, which takes back all that was said from a message on, if one is named.
+  private async start(body: Record<string, unknown>, from?: string): Promise<void> {
     await this.begun(async () => {
       const record = await begin(body, newID());
+      if (from) this.away.value = { run: record.id, from };
       this.problem.value = undefined;
       this.latest.value = undefined;
       return record;
     });
+    const away = this.away.value;
     await this.quietly(() => this.refresh());
+    if (this.away.value === away) this.away.value = undefined;
   }
 
   // begun follows what a person's request has begun, if anything; of two that were on their
@@ -287,7 +294,7 @@ export class Conversation {
     const later: Item[] = [];
     const shown = new Set<string>();
     const opens = opener(this.messages.value, active);
-    const messages = standing(this.messages.value, this.messages.value.filter((m) => m.pending && opens(m)), this.instead);
+    const messages = standing(this.messages.value, this.messages.value.filter((m) => m.pending && opens(m)), this.instead, this.away.value?.run === active?.id ? this.away.value?.from : undefined);
     const results = new Map(messages.flatMap((m) => (m.tool_result ? [[`${m.run_id} ${m.tool_result.call_id}`, m] as const] : [])));
     const read = new Set(messages.filter((m) => !m.pending).map((m) => m.id));
     for (const m of [...messages, ...this.sent.value]) {
@@ -321,9 +328,9 @@ function opener(messages: Message[], active: RunRecord | undefined): (m: Message
 
 // standing leaves out what the input that opens a run takes back: the message that it says
 // again or that it stands instead of, and all that was said behind that. The log has it
-// until the run has committed.
-function standing(messages: Message[], opening: Message[], instead: Map<string, string>): Message[] {
-  const gone = new Set(opening.flatMap((m) => [m.id, instead.get(m.id)]));
+// until the run has committed. from is where that begins of a run which no list knows yet.
+function standing(messages: Message[], opening: Message[], instead: Map<string, string>, from?: string): Message[] {
+  const gone = new Set([from, ...opening.flatMap((m) => [m.id, instead.get(m.id)])]);
   const cut = messages.findIndex((m) => !m.pending && gone.has(m.id));
   return cut < 0 ? messages : messages.filter((m, i) => i < cut || m.pending);
 }

@@ -189,6 +189,28 @@ const scenarios = {
     await page.waitForFunction((u) => location.href !== u, before);
     await log(page).getByText('Echo: three', { exact: true }).waitFor();
   }),
+  'what is taken back is hidden before a list says so': on(async (page) => {
+    await say(page, 'echo: one');
+    await log(page).getByText('Echo: one', { exact: true }).waitFor();
+    await idle(page);
+    await page.evaluate(() => {
+      const look = () => (window.most = Math.max(window.most ?? 0, [...document.querySelectorAll('[role=log] p')].filter((e) => e.textContent === 'Echo: one').length));
+      new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
+    });
+    let free;
+    const freed = new Promise((done) => (free = done));
+    await page.route(/\/messages\?/, async (route) => {
+      await freed;
+      await route.fallback();
+    });
+    const begun = page.waitForResponse((r) => r.request().method() === 'POST' && /\/v1\/runs$/.test(r.url()));
+    await log(page).getByRole('button', { name: 'Again' }).click();
+    await (await begun).finished();
+    await log(page).getByText('Echo: one', { exact: true }).waitFor();
+    free();
+    await idle(page);
+    assert.equal(await page.evaluate(() => window.most), 1);
+  }),
   'an answer that comes late changes nothing': on(async (page) => {
     for (const [late, text] of [[/\/messages\?/, 'one'], [/\/v1\/runs$/, 'two']]) {
       await say(page, `echo: ${text}`);
