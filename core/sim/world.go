@@ -118,7 +118,7 @@ const (
 	faultsLast    = 400 * time.Second
 	oldFaultsLast = 2000 * time.Second
 	sweepEvery    = time.Minute
-	patience      = 2 * time.Hour // for everything to be settled after the faults
+	patience      = 3 * time.Hour // for everything to be settled after the faults: without a sweep each lost claim costs minutes
 	tenant        = "t"
 	tooBusy       = 1_000_000 // operations of one world, and for each tenant of a day a hundredth
 )
