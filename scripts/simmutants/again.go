@@ -46,10 +46,10 @@ var againMutants = []mutant{
 		New:  "",
 	},
 	{
-		Name: "a dead letter begins anew with what was steered to it",
+		Name: "an event whose run begins anew is a person's",
 		File: "core/mailbox/retry.go",
-		Old:  "entry.Input != record.Dispatch || entry.Message == nil",
-		New:  "entry.Message == nil",
+		Old:  "AgentID: record.AgentID, Origin: record.Origin,",
+		New:  "AgentID: record.AgentID,",
 	},
 	{
 		Name: "what RunEnd has changed is kept and not applied",
@@ -74,11 +74,5 @@ var againMutants = []mutant{
 		File: "core/run/input.go",
 		Old:  " && d.head.RunEndAt() == 0\n",
 		New:  "\n",
-	},
-	{
-		Name: "a run whose thread is deleted is counted no more",
-		File: "core/mailbox/admit.go",
-		Old:  "core.CodeFull, core.CodeTooLarge,",
-		New:  "core.CodeFull, core.CodeDeleted, core.CodeTooLarge,",
 	},
 }
