@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// A call that waits for a child run is its end's alone to answer: whoever says something on
-// it, as an interrupt's answer or as the call's result, is refused by name.
+// Only the end of a child run answers the call that waits for it. An answer of a client, to
+// the interrupt or as the call's result, is refused with the code child.
 func TestACallThatWaitsForAChildTakesNoAnswer(t *testing.T) {
 	w := newWorld(t)
 	id := core.Identity{Tenant: "acme"}
