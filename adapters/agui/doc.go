@@ -51,10 +51,11 @@
 //
 // # State
 //
-// The protocol's state is the thread's [plugin.SharedState]. What a client sends is what
-// it is when the run begins; {} is no state and changes nothing, since a client that has
-// just been opened sends it. Changes come back as STATE_DELTA, or STATE_SNAPSHOT where
-// the client does not have what the change was made to. The input of a run that is open
+// The protocol's state is the thread's [plugin.SharedState]. The members of what a client
+// sends are set in it when the run begins, one level deep, and a STATE_SNAPSHOT shows what
+// came of it. Members that the client leaves out stay, since another client may have set
+// them; {} therefore changes nothing. Changes come back as STATE_DELTA, or STATE_SNAPSHOT
+// where the client does not have what the change was made to. The input of a run that is open
 // already, or queued into one, does not bring a state. All other state of the agent is
 // shown by CUSTOM events, reveille.state_snapshot and reveille.state_delta.
 //

@@ -155,17 +155,22 @@ func TestStateIsSharedBothWays(t *testing.T) {
 		name, body string
 		want       []string
 	}{
-		{"what was sent is not told again", input("r1", "m1", "hello", `{"n": 1, "color":"blue"}`), nil},
+		{"what was sent is shown", input("r1", "m1", "hello", `{"n": 1, "color":"blue"}`), []string{`snapshot {"color":"blue","n":1}`}},
 		{"a tool changes it", input("r2", "m2", `call: paint {\"text\":\"red\"}`, `{"n":1,"color":"blue"}`), []string{
-			`delta [{"op":"replace","path":"/color","value":"red"}]`,
+			`snapshot {"color":"blue","n":1}`, `delta [{"op":"replace","path":"/color","value":"red"}]`,
 			`reveille.state_delta [{"op":"add","path":"/thread/sketch","value":"red"}]`,
 		}},
 		{"a client without one reads it", input("r3", "m3", "hello", `{}`), []string{
 			`reveille.state_snapshot {"run":{},"thread":{"sketch":"red"}}`, `snapshot {"color":"red","n":1}`,
 		}},
-		{"another replaces it", input("r4", "m4", "hello", `{"n":2}`), []string{`reveille.state_snapshot {"run":{},"thread":{"sketch":"red"}}`}},
+		{"what another sends is merged into it", input("r4", "m4", "hello", `{"n":2,"list":[1, 2]}`), []string{
+			`reveille.state_snapshot {"run":{},"thread":{"sketch":"red"}}`, `snapshot {"color":"red","list":[1,2],"n":2}`,
+		}},
+		{"what it has of it already is shown with the rest", input("r6", "m6", "hello", `{"list": [1,2]}`), []string{
+			`reveille.state_snapshot {"run":{},"thread":{"sketch":"red"}}`, `snapshot {"color":"red","list":[1,2],"n":2}`,
+		}},
 		{"and it stays", input("r5", "m5", "hello", `null`), []string{
-			`reveille.state_snapshot {"run":{},"thread":{"sketch":"red"}}`, `snapshot {"n":2}`,
+			`reveille.state_snapshot {"run":{},"thread":{"sketch":"red"}}`, `snapshot {"color":"red","list":[1,2],"n":2}`,
 		}},
 	}
 	for _, test := range tests {
@@ -177,7 +182,7 @@ func TestStateIsSharedBothWays(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`[1]`, `"x"`, `1`} {
-		if status, text := w.post(t, "/v1/ag-ui/run", input("r6", "m6", "hello", bad)); status != 400 || !strings.Contains(text, "state must be a JSON object") {
+		if status, text := w.post(t, "/v1/ag-ui/run", input("r7", "m7", "hello", bad)); status != 400 || !strings.Contains(text, "state must be a JSON object") {
 			t.Errorf("state %s: %d %s", bad, status, text)
 		}
 	}

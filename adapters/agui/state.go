@@ -10,9 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// The protocol's state is one value of the thread, plugin.SharedState: what a client
-// sends as its state is what it is, and what tools make of it comes back. All other
-// state is the agent's own. It is told in custom events, which a client may show and
+// The protocol's state is one value of the thread, plugin.SharedState: the members of
+// what a client sends as its state are set in it, and what comes of that and of tools is
+// told. All other state is the agent's own. It is told in custom events, which a client may show and
 // cannot change.
 
 // shared is where the state that frontends share lies.
@@ -25,7 +25,7 @@ func isOwn(key state.KeyPath) bool    { return key != shared }
 type sharedState struct {
 	fold   *state.Fold     // nil: not known
 	client json.RawMessage // canonical; nil: not known
-	sent   bool            // the client's is its own and on its way into the thread
+	sent   bool            // the client's is its own, and not known to be in the thread's
 	rest   bool            // the client was told of the rest, and is told each change of it
 }
 
@@ -52,6 +52,20 @@ func (s *sharedState) value() json.RawMessage {
 	}
 	value, _ := s.fold.Snapshot().Value(shared)
 	return value
+}
+
+// taken reports whether the thread's has each member that the client has sent.
+func (s *sharedState) taken() bool {
+	var sent, has map[string]json.RawMessage
+	if json.Unmarshal(s.client, &sent) != nil || json.Unmarshal(s.value(), &has) != nil {
+		return false
+	}
+	for name, value := range sent {
+		if !bytes.Equal(value, has[name]) {
+			return false
+		}
+	}
+	return true
 }
 
 // snapshot takes a snapshot of all that readers are shown. rest is what of it is not
@@ -109,18 +123,26 @@ func (s *sharedState) change(text json.RawMessage, revision uint64) (delta, rest
 	return delta, rest, false
 }
 
-// stateSnapshot tells the client of a state that it does not have. While its own is on
-// the way, what the thread had before is not shown to it.
+// stateSnapshot tells the client of a state that it does not have. While what it has sent
+// is on the way, what the thread had before is not shown to it; then it is told the whole,
+// even if that is what it has sent.
 func (e *Encoder) stateSnapshot(event core.Event) {
 	if rest := e.state.snapshot(event.Snapshot, event.Revision); rest != nil && !e.state.rest {
 		e.state.rest = true
 		e.custom("reveille.state_snapshot", rest)
 	}
-	if e.state.sent && !bytes.Equal(e.state.client, e.state.value()) {
+	if e.state.sent && !e.state.taken() {
 		return
 	}
-	e.state.sent = false
+	e.showSent()
 	e.showState()
+}
+
+// showSent ends the wait for what the client has sent: it is to be told what came of it.
+func (e *Encoder) showSent() {
+	if e.state.sent {
+		e.state.sent, e.state.client = false, nil
+	}
 }
 
 // stateDelta tells the client of a change, by a patch where it has what the patch is
@@ -134,7 +156,7 @@ func (e *Encoder) stateDelta(event core.Event) {
 	switch {
 	case delta == nil && !whole:
 	case whole || e.state.sent || e.state.client == nil && e.state.fold != nil:
-		e.state.sent = false
+		e.showSent()
 		e.showState()
 	default:
 		e.emit(wireDelta(delta))

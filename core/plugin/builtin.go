@@ -77,7 +77,7 @@ func (m ContextMessage) check() error {
 }
 
 // SharedState is the state that a thread shares with the frontends in front of it, an
-// object. A run begins with what its frontend sent; hooks and tools read and edit it as
+// object. A run begins by setting the members that its frontend sent; hooks and tools read and edit it as
 // any document, and the frontend is shown each change. No other state can be changed by
 // a frontend.
 var SharedState = state.Document[map[string]any]("shared_state", state.ScopeThread)

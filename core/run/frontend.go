@@ -10,7 +10,7 @@ import (
 
 // What a run's frontend brings: its tools are the agent's from the moment when the
 // agent is known (agent.Resolved.WithFrontend), what it shows is part of each request,
-// and its state becomes the thread's as the run begins.
+// and its state is merged into the thread's as the run begins.
 
 // shownBy is what a frontend shows, as a part of the system prompt.
 func shownBy(f *core.Frontend) []plugin.ContextMessage {
@@ -25,13 +25,13 @@ func shownBy(f *core.Frontend) []plugin.ContextMessage {
 	return []plugin.ContextMessage{{Key: "frontend", Text: text.String(), Target: plugin.TargetSystem, Persistent: true}}
 }
 
-// takeFrontend makes the frontend's state the thread's. It is part of the run's first
+// takeFrontend sets the members of the frontend's state in the thread's. It is part of the run's first
 // commit; a crash before that does it again, on the same state.
 func (m *machine) takeFrontend() error {
 	if m.input == nil || m.input.Frontend == nil || m.input.Frontend.State == nil {
 		return nil
 	}
-	result, err := m.agent.Engine.Submit(m.snapshot, 0, plugin.SharedState.Edit(state.At().Set(m.input.Frontend.State)))
+	result, err := m.agent.Engine.Submit(m.snapshot, 0, plugin.SharedState.Edit(state.At().Merge(m.input.Frontend.State)))
 	if err != nil {
 		return endAt("frontend", "its state", err)
 	}

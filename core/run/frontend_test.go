@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -77,15 +78,19 @@ func TestEveryStepOfARunHasItsFrontend(t *testing.T) {
 	}
 }
 
-// The state that a frontend sends is part of the run's first commit, once, and only
-// where it differs from what the thread has.
-func TestAFrontendsStateBecomesTheThreads(t *testing.T) {
-	w := newWorld(t, options{model: replies(text("a"), text("b"), text("c"))})
-	for _, shared := range []string{`{"n": 1}`, `{"n":1}`, `{"n":2,"m":null}`} {
+// The members of the state that a frontend sends are set in the run's first commit, once,
+// and only where they differ from what the thread has. Others stay.
+func TestAFrontendsStateIsMergedIntoTheThreads(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	w := newWorld(t, options{model: replies(text("a"), text("b"), text("c"), text("d"))})
+	for _, shared := range []string{`{"n": {"a":1},"long":"` + long + `"}`, `{"n":{"a":1}}`, `{"n":{"b":2},"m":null}`, `{"m":null}`} {
 		w.brought(t, "go", shared)
 		w.step(t, key)
 	}
-	want := []string{`add /thread/shared_state {"n":1}`, `replace /thread/shared_state {"m":null,"n":2}`}
+	want := []string{
+		`add /thread/shared_state {"long":"` + long + `","n":{"a":1}}`,
+		`add /thread/shared_state/m null`, `replace /thread/shared_state/n {"b":2}`,
+	}
 	if diff := cmp.Diff(want, w.sharedIn(t)); diff != "" {
 		t.Errorf("patches (-want +got):\n%s", diff)
 	}
