@@ -32,9 +32,10 @@ func (b backend) Admission(ctx context.Context, tenant string, day int64) (a sto
 func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("admit %s again=%t tokens=%d", a.Run, a.Again, a.Slot.Tokens), func() {
 		t := b.host.world.tallyOf(tenant)
+		_, had := t.Slots[a.Run]
 		var taken bool
 		if admitted, taken = t.Admit(a); taken {
-			b.host.world.noteAdmission(tenant, a)
+			b.host.world.noteAdmission(tenant, a, had)
 			b.host.world.admissions.last[a.Run] = b.host.world.now
 		}
 		after = t.On(a.Day)

@@ -89,8 +89,12 @@ type admitted struct {
 	slow bool
 }
 
-// noteAdmission notes a slot that was taken, and counts the run that was admitted by it.
-func (w *World) noteAdmission(tenant string, a store.Admitting) {
+// noteAdmission notes a slot that was taken, and counts the run that was admitted by it. had
+// says that the run had a slot already: then it is not to be counted again.
+func (w *World) noteAdmission(tenant string, a store.Admitting, had bool) {
+	if had {
+		w.fail(w.partition(core.ThreadKey{Tenant: tenant, Thread: a.Slot.Thread}), "run %s has a slot, and is admitted once more", a.Run)
+	}
 	w.admissions.taken[taking{a.Run, a.Slot.Since}]++
 	if a.Again {
 		return
