@@ -88,7 +88,7 @@ report.frontendError = await frontend('frontendError', 'call: navigate {"to":"/h
     () => 'accepted', error => String(error.message).slice(0, 8));
 }
 
-{ // state: what one client has sent, another one reads
+{ // state: what one client has sent, another one reads, and changes a part of
   const id = thread('state');
   const agent = make(id, { initialState: { list: ['a'], n: 1 } });
   const first = await say(agent, `${id}.1`, 'hello');
@@ -99,7 +99,7 @@ report.frontendError = await frontend('frontendError', 'call: navigate {"to":"/h
   await say(reader, `${id}.3`, 'hello again');
   const last = make(id, { initialMessages: reader.messages });
   await say(last, `${id}.4`, 'hello again');
-  report.state = { states: first.states, kept, read: second.states, replaced: last.state };
+  report.state = { states: first.states, kept, read: second.states, merged: last.state };
 }
 
 { // said again: the history is cut to the person's message, and the agent is run
