@@ -125,7 +125,7 @@ day: ## Simulate a day of 1,000 tenants under faults: usage is what the provider
 replay: ## Repeat recorded runs with the present code (ARGS="THREAD [RUN]" or -all); stop the local host first
 	@$(GO) run ./scripts/replay $(ARGS)
 
-sim-mutants: ## Plant errors in the runtime; the simulator must find each (40 minutes on two cores)
+sim-mutants: ## Plant errors in the runtime; the simulator must find each (about an hour on two cores)
 	$(GO) run ./scripts/simmutants
 
 coldstart: ## Clone, empty the Go caches, time `make run` to the end of the first response

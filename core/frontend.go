@@ -17,8 +17,8 @@ type Frontend struct {
 	// agent's system prompt, and no thread stores it as a message.
 	Context []FrontendContext `json:"context,omitempty"`
 	// State is a JSON object: the frontend's copy of the state that it shares with the
-	// thread. Its members are set in the thread's when the run begins, one level deep;
-	// nil: nothing is.
+	// thread. When the run starts, each of its members replaces the thread's member of that
+	// name, and other members of the thread's stay. nil: the thread's state stays.
 	State json.RawMessage `json:"state,omitempty"`
 	// Answer is the form of what the run has to come to; nil: as the agent has it.
 	Answer *AnswerFormat `json:"answer,omitempty"`

@@ -51,13 +51,13 @@
 //
 // # State
 //
-// The protocol's state is the thread's [plugin.SharedState]. The members of what a client
-// sends are set in it when the run begins, one level deep, and a STATE_SNAPSHOT shows what
-// came of it. Members that the client leaves out stay, since another client may have set
-// them; {} therefore changes nothing. Changes come back as STATE_DELTA, or STATE_SNAPSHOT
-// where the client does not have what the change was made to. The input of a run that is open
-// already, or queued into one, does not bring a state. All other state of the agent is
-// shown by CUSTOM events, reveille.state_snapshot and reveille.state_delta.
+// The protocol's state is the thread's [plugin.SharedState]. When a run starts, each member
+// that the client sends replaces the thread's member of that name, and a STATE_SNAPSHOT
+// shows the result. Members that the client omits stay, since another client may have set
+// them: {} changes nothing. Later changes are sent as STATE_DELTA, or as STATE_SNAPSHOT if
+// the client does not have the value that the change applies to. The state of an input that
+// joins an open run is ignored. CUSTOM events, reveille.state_snapshot and
+// reveille.state_delta, show all other state of the agent.
 //
 // What context and system messages say is part of the model's request and of no message
 // of the thread. parentRunId is told again, and means nothing else here. forwardedProps are

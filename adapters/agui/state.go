@@ -10,10 +10,10 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// The protocol's state is one value of the thread, plugin.SharedState: the members of
-// what a client sends as its state are set in it, and what comes of that and of tools is
-// told. All other state is the agent's own. It is told in custom events, which a client may show and
-// cannot change.
+// The protocol's state is one value of the thread, plugin.SharedState. The members that a
+// client sends are set in it, and the client receives the result and the changes that tools
+// make. Custom events show all other state, which belongs to the agent: a client cannot
+// change it.
 
 // shared is where the state that frontends share lies.
 var shared = state.KeyPath{Scope: state.ScopeThread, Name: plugin.SharedState.Name}
@@ -25,7 +25,7 @@ func isOwn(key state.KeyPath) bool    { return key != shared }
 type sharedState struct {
 	fold   *state.Fold     // nil: not known
 	client json.RawMessage // canonical; nil: not known
-	sent   bool            // the client's is its own, and not known to be in the thread's
+	sent   bool            // the client has sent it, and the thread may not have it yet
 	rest   bool            // the client was told of the rest, and is told each change of it
 }
 
@@ -54,7 +54,7 @@ func (s *sharedState) value() json.RawMessage {
 	return value
 }
 
-// taken reports whether the thread's has each member that the client has sent.
+// taken reports whether the thread's value has each member that the client sent.
 func (s *sharedState) taken() bool {
 	var sent, has map[string]json.RawMessage
 	if json.Unmarshal(s.client, &sent) != nil || json.Unmarshal(s.value(), &has) != nil {
@@ -123,9 +123,9 @@ func (s *sharedState) change(text json.RawMessage, revision uint64) (delta, rest
 	return delta, rest, false
 }
 
-// stateSnapshot tells the client of a state that it does not have. While what it has sent
-// is on the way, what the thread had before is not shown to it; then it is told the whole,
-// even if that is what it has sent.
+// stateSnapshot sends the client a state that it does not have. If the client has sent a
+// state, it receives nothing until the thread has the members of that; then it receives the
+// whole value, even if it is equal to the one that it sent.
 func (e *Encoder) stateSnapshot(event core.Event) {
 	if rest := e.state.snapshot(event.Snapshot, event.Revision); rest != nil && !e.state.rest {
 		e.state.rest = true
@@ -138,7 +138,8 @@ func (e *Encoder) stateSnapshot(event core.Event) {
 	e.showState()
 }
 
-// showSent ends the wait for what the client has sent: it is to be told what came of it.
+// showSent notes that the thread has the state that the client sent. The next showState
+// sends the value, whatever the client has.
 func (e *Encoder) showSent() {
 	if e.state.sent {
 		e.state.sent, e.state.client = false, nil

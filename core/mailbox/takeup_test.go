@@ -69,8 +69,8 @@ func TestARunIsNotTakenUpOverRecordsBehindWhichOthersHaveCome(t *testing.T) {
 	}
 }
 
-// An interrupt that was refused leaves the audit of a queued run that it did not end. Who
-// asks for that run again is told of it, whatever has come since.
+// An interrupt that was refused leaves the audit of a queued run that it did not end. A
+// client that repeats its request to take up gets that run, also if later runs have written.
 func TestARunThatWasTakenUpIsFoundBesideWhatARefusedInterruptHasLeft(t *testing.T) {
 	for name, opened := range map[string]bool{"the run is open": false, "the run is over": true} {
 		t.Run(name, func(t *testing.T) {

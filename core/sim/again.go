@@ -274,7 +274,7 @@ func (w *World) takesUp(s *script) {
 	s.run, s.name, s.step = held.run, th.takenUp[held.run].begun, th.turnsOf(held.run, th.entries)
 }
 
-// turnsOf counts the turns among entries of a run and of those that it goes on with.
+// turnsOf counts the turns of a run, and of the runs that it takes up, among entries.
 func (th *threadState) turnsOf(run core.ID, entries []thread.Entry) (n int) {
 	for i := range entries {
 		e := &entries[i]

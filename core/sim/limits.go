@@ -437,10 +437,9 @@ func (w *World) addUnlogged(logged map[string]counted) {
 	}
 }
 
-// addAdmitted adds how much the counters of runs may be apart from the heads: a run is counted
-// again by a try of its admission that comes late, perhaps not at all where it is slow, and one
-// of a thread that was deleted before is counted though it was never enqueued, since nobody can
-// tell any more.
+// addAdmitted adds how far the counters of runs may differ from the heads. A late try of an
+// admission counts its run again. A slow run may not be counted. A run of a deleted thread may
+// be counted though it was never enqueued: the thread's records are gone, so no check can tell.
 func (w *World) addAdmitted(logged map[string]counted) {
 	threads := map[core.ThreadKey]*threadState{}
 	for _, th := range w.threads {

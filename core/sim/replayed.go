@@ -35,7 +35,7 @@ func (w *World) replay() {
 			}
 			w.Stats.Replayed++
 			hung := p.state.hung[r.Run] // how long a hook took is no part of a record
-			// A run that goes on with another has no input of its own, and is not repeated.
+			// A run that takes another up has no input of its own, so it is not replayed.
 			if p.state.takenUp[r.Run] == nil && r.Skipped != "" || hung {
 				w.Stats.Unreplayed++
 			}

@@ -30,8 +30,8 @@ func TestAReplayDecidesBeforeAPersonSpeaksInAMixedWait(t *testing.T) {
 	replayed(t, 71068, 71069, 71114)
 }
 
-// A result that a round goes on with at once may stand in the line behind one of a call that
-// waits a second time: the replay does not finish it before that one.
+// Results are merged in their order of completion. If a call waits a second time, the replay
+// does not finish the results that come after its own before it has that.
 func TestAReplayFinishesResultsInTheirPlaces(t *testing.T) {
 	replayed(t, 10435, 72242)
 }

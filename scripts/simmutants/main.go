@@ -1,6 +1,6 @@
 // Command simmutants plants errors in the runtime, one at a time, and looks
 // whether the simulator finds each: a mutant that survives is an invariant that
-// is missing. The errors stand in mutants.go, as replacements of source text.
+// is missing. The errors are replacements of source text; mutants.go lists them.
 //
 //	go run ./scripts/simmutants              # all
 //	go run ./scripts/simmutants -only NAME   # one
@@ -55,8 +55,8 @@ func (m mutant) apply() (map[string]string, error) {
 // patience is for one mutant's worlds.
 const patience = time.Hour
 
-// allWorlds is how many `make sim` simulates. Most mutants are found among the first fifty,
-// a few behind the ten thousandth.
+// allWorlds is how many worlds `make sim` simulates. Most mutants are found in the first
+// fifty worlds, a few only after the ten thousandth.
 const allWorlds = 20_000
 
 func main() {
