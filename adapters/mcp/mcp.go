@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,18 +50,25 @@ func New(o Options) http.Handler {
 		o.Wait = DefaultWait
 	}
 	h := &handler{Options: o, exposed: make(map[string]agent.Exposed, len(o.Exposed))}
-	ours := true // all parameters, which cannot be wrong
+	sure := true // that the SDK takes all parameters
 	for _, e := range o.Exposed {
 		if e.Name == getRun {
 			panic(fmt.Sprintf("mcp: %q is the name of a tool of the server, rename the agent or tool", getRun))
 		}
 		h.exposed[e.Agent] = e
-		ours = ours && e.Parameters == nil
+		sure = sure && !hasHeaders(e.Parameters)
 	}
-	if h.sdk = protocol.Later(h.server); !ours {
+	if h.sdk = protocol.Later(h.server); !sure {
 		h.sdk = h.server()
 	}
 	return h.Handle(h.post)
+}
+
+// hasHeaders reports whether a schema may have an x-mcp-header, in any spelling that JSON
+// has of it: the one keyword of a tool's parameters that the SDK may refuse, since
+// core/tool checks their type.
+func hasHeaders(schema []byte) bool {
+	return bytes.Contains(schema, []byte(`\`)) || bytes.Contains(bytes.ToLower(schema), []byte("x-mcp-header"))
 }
 
 // server makes the SDK's part, with the tools. The SDK panics at parameters that it

@@ -423,13 +423,28 @@ func TestACallSurvivesItsClient(t *testing.T) {
 }
 
 func TestParametersThatTheProtocolRefusesAreRefusedAtStart(t *testing.T) {
-	defer func() {
-		const want = `AddTool "weather": invalid parameter header annotations: property "city": x-mcp-header value "a b" contains invalid character ' '`
-		if got := fmt.Sprint(recover()); got != want {
-			t.Errorf("panic %s\nwant  %s", got, want)
-		}
-	}()
-	mcp.New(mcp.Options{Exposed: []agent.Exposed{{
-		Name: "weather", Agent: "tool:weather", Parameters: []byte(`{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"a b"}}}`),
-	}}})
+	for _, name := range []string{`x-mcp-header`, `\u0078-mcp-header`} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				const want = `AddTool "weather": invalid parameter header annotations: property "city": x-mcp-header value "a b" contains invalid character ' '`
+				if got := fmt.Sprint(recover()); got != want {
+					t.Errorf("panic %s\nwant  %s", got, want)
+				}
+			}()
+			mcp.New(mcp.Options{Exposed: []agent.Exposed{{
+				Name: "weather", Agent: "tool:weather", Parameters: []byte(`{"type":"object","properties":{"city":{"type":"string","` + name + `":"a b"}}}`),
+			}}})
+		})
+	}
+}
+
+// A function whose clients do not speak the protocol pays for none of the SDK at its start.
+func BenchmarkNew(b *testing.B) {
+	exposed := []agent.Exposed{{Name: "demo", Agent: "demo"}, {
+		Name: "echo", Agent: "tool:echo", Parameters: []byte(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+	}}
+	b.ReportAllocs()
+	for b.Loop() {
+		mcp.New(mcp.Options{Exposed: exposed})
+	}
 }
