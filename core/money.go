@@ -18,9 +18,9 @@ const Dollar USD = 1_000_000_000
 const moneyPlaces = 9
 
 // String returns the amount in dollars without needless zeros, such as "12.5".
-func (u USD) String() string { return string(u.append(nil)) }
+func (u USD) String() string { return string(u.appendDecimal(nil)) }
 
-func (u USD) append(b []byte) []byte {
+func (u USD) appendDecimal(b []byte) []byte {
 	n := uint64(u)
 	if u < 0 {
 		b, n = append(b, '-'), -n
@@ -35,7 +35,7 @@ func (u USD) append(b []byte) []byte {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (u USD) MarshalJSON() ([]byte, error) { return u.append(nil), nil }
+func (u USD) MarshalJSON() ([]byte, error) { return u.appendDecimal(nil), nil }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (u *USD) UnmarshalJSON(b []byte) error {

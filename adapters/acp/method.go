@@ -49,7 +49,7 @@ func (c *connection) call(ctx context.Context, method string, params rawJSON) (a
 		return with(params, c.resumeSession)
 	case sdk.AgentMethodSessionClose:
 		return with(params, func(p sdk.CloseSessionRequest) (any, error) {
-			c.sessions.close(string(p.SessionId))
+			c.sessions.end(string(p.SessionId))
 			return struct{}{}, nil
 		})
 	case sdk.AgentMethodSessionPrompt:

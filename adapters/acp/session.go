@@ -127,8 +127,8 @@ func (s *sessions) cancel(id string) {
 	}
 }
 
-// close cancels what a session does, and forgets it. The thread stays.
-func (s *sessions) close(id string) {
+// end cancels what a session does, and forgets it. The thread stays.
+func (s *sessions) end(id string) {
 	s.cancel(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, 
 	}
 	errs := make([]error, len(names))
 	sideBySide(len(names), func(i int) {
-		_, errs[i] = s.threads.delete(ctx, doing, &dynamodb.DeleteItemInput{Key: item{attrPK: pk, attrSK: names[i]}})
+		_, errs[i] = s.threads.remove(ctx, doing, &dynamodb.DeleteItemInput{Key: item{attrPK: pk, attrSK: names[i]}})
 	})
 	for _, err := range errs {
 		if err != nil {

@@ -135,7 +135,7 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 		input.ConditionExpression = aws.String("attribute_not_exists(pk) OR r = :r")
 		input.ExpressionAttributeValues = item{":r": number(revision)}
 	}
-	met, err := s.config.delete(ctx, doing, input)
+	met, err := s.config.remove(ctx, doing, input)
 	if err != nil || met == nil || len(met.item) == 0 { // somebody else has deleted it meanwhile
 		return err
 	}

@@ -36,8 +36,8 @@ func (t table) put(ctx context.Context, doing string, input *dynamodb.PutItemInp
 	return t.refusal(ctx, doing, err, &tries, input.Item)
 }
 
-// delete sends a deletion, which may have a condition.
-func (t table) delete(ctx context.Context, doing string, input *dynamodb.DeleteItemInput) (*refusal, error) {
+// remove sends a deletion, which may have a condition.
+func (t table) remove(ctx context.Context, doing string, input *dynamodb.DeleteItemInput) (*refusal, error) {
 	input.TableName = t.name
 	if input.ConditionExpression != nil {
 		input.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld

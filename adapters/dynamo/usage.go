@@ -219,7 +219,7 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 			return fmt.Errorf("%s: %w", doing, store.ErrConflict)
 		}
 	}
-	_, err = s.threads.delete(ctx, doing, &dynamodb.DeleteItemInput{
+	_, err = s.threads.remove(ctx, doing, &dynamodb.DeleteItemInput{
 		Key:                       item{attrPK: marksPartition(store.UsageShard(mark.Tenant)), attrSK: text(markName(mark.Tenant, mark.Hour))},
 		ConditionExpression:       aws.String("r = :r"),
 		ExpressionAttributeValues: item{":r": number(mark.Revision)},

@@ -33,14 +33,14 @@ func (d *deadline) Deadline() (time.Time, bool) {
 }
 
 // Done implements context.Context.
-func (d *deadline) Done() <-chan struct{} { return d.make().Done() }
+func (d *deadline) Done() <-chan struct{} { return d.context().Done() }
 
 // Err implements context.Context.
 func (d *deadline) Err() error {
 	if d.lasts() {
 		return nil
 	}
-	return d.make().Err()
+	return d.context().Err()
 }
 
 // Value implements context.Context. A child finds by it whom it is to end with,
@@ -49,7 +49,7 @@ func (d *deadline) Value(key any) any {
 	if d.lasts() {
 		return d.parent.Value(key)
 	}
-	return d.make().Value(key)
+	return d.context().Value(key)
 }
 
 // lasts reports that nobody waits and that nothing has ended the context.
@@ -59,8 +59,8 @@ func (d *deadline) lasts() bool {
 	return d.timed == nil && !d.over && d.parent.Err() == nil && time.Now().Before(d.at)
 }
 
-// make returns the context that has the timer, and makes it once.
-func (d *deadline) make() context.Context {
+// context returns the context that has the timer, and makes it once.
+func (d *deadline) context() context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {

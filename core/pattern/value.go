@@ -195,9 +195,9 @@ func (v *value) plain() string {
 }
 
 // compact returns the value as JSON without blanks, objects sorted by name.
-func (v *value) compact() string { return string(v.append(nil)) }
+func (v *value) compact() string { return string(v.appendJSON(nil)) }
 
-func (v *value) append(b []byte) []byte {
+func (v *value) appendJSON(b []byte) []byte {
 	switch v.kind {
 	case nullValue:
 		return append(b, "null"...)
@@ -209,7 +209,7 @@ func (v *value) append(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = v.children[i].append(b)
+			b = v.children[i].appendJSON(b)
 		}
 		return append(b, ']')
 	case objectValue:
@@ -219,7 +219,7 @@ func (v *value) append(b []byte) []byte {
 				b = append(b, ',')
 			}
 			b = append(appendString(b, v.children[i].name), ':')
-			b = v.children[i].append(b)
+			b = v.children[i].appendJSON(b)
 		}
 		return append(b, '}')
 	}

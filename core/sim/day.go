@@ -79,7 +79,7 @@ func (w *World) openDay() {
 		}
 		if w.random.chance(0.03) {
 			th := w.threads[first]
-			w.at(w.random.between(dayLasts/4, lastCall), func() { w.delete(th) })
+			w.at(w.random.between(dayLasts/4, lastCall), func() { w.deleteThread(th) })
 		}
 		w.Stats.Runs += h.inputs
 	}

@@ -14,8 +14,8 @@ import (
 // no draw, so that the worlds of a seed stay what they were.
 func (w *World) deleted() time.Duration { return time.Duration(w.Seed%97) * 3 * time.Second }
 
-// delete insists on the end of a thread.
-func (w *World) delete(th *threadState) {
+// deleteThread insists on the end of a thread.
+func (w *World) deleteThread(th *threadState) {
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		err := h.engine.DeleteThread(ctx, th.client(), th.p.key.Thread, mailbox.ChildrenDetach)
 		return err == nil || refused(err)

@@ -25,7 +25,7 @@ func (w *World) replay() {
 		if !p.head.Exists() || p.head.Deleted || !w.Replayed && p.state.fork == nil {
 			continue
 		}
-		reports, err := o.Thread(context.Background(), p.copy(w), p.key, core.ID{})
+		reports, err := o.Thread(context.Background(), p.stored(w), p.key, core.ID{})
 		if err != nil {
 			w.fail(p, "it cannot be replayed: %v", err)
 		}
@@ -46,8 +46,8 @@ func (w *World) replay() {
 	}
 }
 
-// copy is what is stored of the thread, in a store of its own.
-func (p *partition) copy(w *World) *memory.Store {
+// stored returns what is stored of the thread, in a store of its own.
+func (p *partition) stored(w *World) *memory.Store {
 	c := store.Commit{Head: p.head}
 	c.Head.Version = 1 // the store's first write
 	for _, name := range slices.Sorted(maps.Keys(p.records)) {

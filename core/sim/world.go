@@ -161,7 +161,7 @@ func New(c Config) *World {
 		w.Stats.With.Unswept = 1
 	}
 	if c.Deletes {
-		w.at(w.deleted(), func() { w.delete(w.threads[0]) })
+		w.at(w.deleted(), func() { w.deleteThread(w.threads[0]) })
 	}
 	if c.Forks {
 		w.planForks()

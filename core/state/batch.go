@@ -46,9 +46,9 @@ func (b Batch) Touched() []string {
 	return keys
 }
 
-// append adds d's mutations behind b's. A batch without a base goes with any, and
+// add appends d's mutations to b's. A batch without a base goes with any, and
 // so does an empty one.
-func (b *Batch) append(d Batch) error {
+func (b *Batch) add(d Batch) error {
 	switch {
 	case d.Base == nil || d.IsZero():
 	case b.Base == nil || b.IsZero():
@@ -140,7 +140,7 @@ func (r *Registry) Merge(batches ...Batch) (Batch, error) {
 		if key, conflict := r.Conflict(b, all); conflict {
 			return Batch{}, fmt.Errorf("merging batches: %w", &ConflictError{Key: key})
 		}
-		if err := all.append(b); err != nil {
+		if err := all.add(b); err != nil {
 			return Batch{}, fmt.Errorf("merging batches: %w", err)
 		}
 	}

@@ -124,7 +124,7 @@ func (f *followed) err() error {
 	return failures("followers", len(f.errs), func(i int) error { return f.errs[i] })
 }
 
-func (f *followed) print(w io.Writer) {
+func (f *followed) report(w io.Writer) {
 	fmt.Fprintf(w, "%d idle followers for %s\n", len(f.errs), f.took.Round(time.Second))
 	fmt.Fprintf(w, "  processor           %.1f %% of one\n", 100*f.processor/f.took.Seconds())
 	fmt.Fprintf(w, "  memory of each      %.0f KB\n", f.grown/float64(len(f.errs))/1024)

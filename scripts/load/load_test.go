@@ -117,8 +117,8 @@ func TestThePrintedFigures(t *testing.T) {
 		{first: 20 * time.Millisecond, delays: []time.Duration{2 * time.Millisecond}},
 		{first: time.Hour, err: errors.New("cut")},
 	}}
-	s.print(&b)
-	(&followed{errs: make([]error, 2), processor: 0.3, took: 30 * time.Second, grown: 50 * 1024}).print(&b)
+	s.report(&b)
+	(&followed{errs: make([]error, 2), processor: 0.3, took: 30 * time.Second, grown: 50 * 1024}).report(&b)
 	want := `3 streams of 50 words at once, in 5.12s: 1 failed
   first byte          p50 10ms     p95 20ms     worst 20ms
   delay of a delta    p50 2ms      p99 3ms      worst 3ms, of 3 deltas

@@ -63,7 +63,7 @@ func measure(ctx context.Context, c *client, o options) error {
 	if err != nil {
 		return err
 	}
-	streamed.print(os.Stdout)
+	streamed.report(os.Stdout)
 	if err := streamed.err(); err != nil {
 		return err
 	}
@@ -74,6 +74,6 @@ func measure(ctx context.Context, c *client, o options) error {
 	if err != nil {
 		return err
 	}
-	followed.print(os.Stdout)
+	followed.report(os.Stdout)
 	return followed.err()
 }

@@ -138,7 +138,7 @@ func failures(what string, all int, of func(int) error) error {
 	return fmt.Errorf("%d of %d %s failed, the first: %w", n, all, what, first)
 }
 
-func (s *streamed) print(w io.Writer) {
+func (s *streamed) report(w io.Writer) {
 	var firsts, delays []time.Duration
 	failed := 0
 	for _, one := range s.streams {

@@ -49,7 +49,7 @@ func run(args []string, built string, out, usage io.Writer) error {
 	if p.replace != "" {
 		p.version = "v0.0.0" // which the replacement stands for
 	}
-	if err := p.make(); err != nil {
+	if err := p.create(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "%s is in %s. There, make run starts it, and make lists the rest.\n", p.module, p.folder)

@@ -27,8 +27,8 @@ type project struct {
 	source string // the folder of the module that it requires
 }
 
-// make makes the project beside its folder, and moves it when it is whole.
-func (p *project) make() (err error) {
+// create makes the project beside its folder, and moves it when it is whole.
+func (p *project) create() (err error) {
 	if err := p.check(); err != nil {
 		return err
 	}

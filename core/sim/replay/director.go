@@ -111,7 +111,7 @@ func (d *director) play(ctx context.Context) error {
 			return err
 		}
 		if head.Run.Status != thread.Closing && d.closes {
-			if head, err = d.close(ctx, head); err != nil {
+			if head, err = d.endRun(ctx, head); err != nil {
 				return err
 			}
 			if d.record.Skipped {
@@ -128,7 +128,7 @@ func (d *director) play(ctx context.Context) error {
 		if err != nil && !errors.Is(err, thread.ErrFenced) { // nobody else takes claims: the director has given it back
 			return err
 		}
-		if err := d.clear(ctx); err != nil {
+		if err := d.dropWaiting(ctx); err != nil {
 			return err
 		}
 	}
@@ -155,9 +155,9 @@ func (d *director) inputRecord(in thread.Queued) func(thread.Head, thread.Result
 	}
 }
 
-// clear drops what waits for another run: what was steered to this one and not read
+// dropWaiting drops what waits for another run: what was steered to this one and not read
 // is of no use here.
-func (d *director) clear(ctx context.Context) error {
+func (d *director) dropWaiting(ctx context.Context) error {
 	for {
 		head, err := d.box.Head(ctx, d.key)
 		if err != nil || head.Open() || len(head.Pending) == 0 {
@@ -260,9 +260,9 @@ func (d *director) loseClaims(ctx context.Context, head thread.Head) error {
 	return nil
 }
 
-// close makes the run end as its record says, where no code would come to that: it
+// endRun makes the run end as its record says, where no code would come to that: it
 // was ended from outside, or by a step of which nothing is left.
-func (d *director) close(ctx context.Context, head thread.Head) (thread.Head, error) {
+func (d *director) endRun(ctx context.Context, head thread.Head) (thread.Head, error) {
 	change := thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq, Outcome: thread.Done, Listens: true}
 	head, _, err := d.box.Commit(ctx, d.key, head, change, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 		record := d.record
