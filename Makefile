@@ -119,6 +119,12 @@ soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repea
 sim: ## Simulate 20,000 worlds of faults (SEEDS, SEED0; WORLD=n tells one of them, operation by operation)
 	$(GO) run ./scripts/sim
 
+BASE ?= HEAD
+
+.PHONY: same-worlds
+same-worlds: ## Compare 40 simulated worlds of the working tree with those of a commit (BASE=HEAD, ARGS="-seeds 1000"): has a change that only moves code changed what happens?
+	@$(GO) run ./scripts/simsame $(ARGS) $(BASE)
+
 day: ## Simulate a day of 1,000 tenants under faults: usage is what the provider served, limits hold (DAYS, SEED0; WORLD=n tells one)
 	$(GO) run ./scripts/sim -day 1000 -seeds $(DAYS)
 

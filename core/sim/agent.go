@@ -55,6 +55,7 @@ type script struct {
 // read finds out what a request asks for; one that goes on from a cut response asks
 // for the same as the one before.
 func (w *World) read(request model.Request) script {
+	w.foldValue(&request)
 	var s script
 	messages, _ := model.Continued(request.Messages)
 	s.run = messages[len(messages)-1].RunID

@@ -9,6 +9,9 @@
 // must hold is in check.go and the files beside it; it is checked at every write
 // of a head.
 //
+// [World.Hash] is of all that has happened in a world. Whoever moves code of the runtime
+// compares the hashes of two builds before and after: `make same-worlds BASE=commit`.
+//
 // Code that runs here must wait through env.Env only. A wait on a channel or a
 // lock that another function holds across a wait stops the world.
 package sim

@@ -186,6 +186,8 @@ func (th *threadState) heardBy(words *reading) func(core.Event) {
 	var run core.ID
 	calls, shown := listening{th, map[string]listened{}}, stream{th: th}
 	return func(e core.Event) {
+		th.w.foldValue(&e)
+		th.w.foldBytes([]byte(e.Position))
 		calls.hear(e)
 		shown.take(e)
 		words.take(e)

@@ -165,6 +165,7 @@ func (b backend) putPointers(ctx context.Context, tenant string, pointers []stor
 	requests := make([]request, len(pointers))
 	for i, p := range pointers {
 		requests[i] = request{site: SitePointer, name: p.Name, do: func() {
+			w.foldBytes(p.Value)
 			id := tenant + "#" + p.Name
 			switch was, ok := w.pointers[id]; {
 			case !ok:
@@ -358,6 +359,7 @@ func (p *partition) erase(limit int) (erased int) {
 
 // put is the store's side of a put.
 func (w *World) put(key core.ThreadKey, r store.Record) error {
+	w.foldRecord(&r)
 	p := w.partition(key)
 	stored, ok := p.record(r.Name)
 	var was *store.Record
@@ -379,6 +381,7 @@ func (w *World) put(key core.ThreadKey, r store.Record) error {
 
 // setHead is the store's side of the compare-and-set.
 func (w *World) setHead(key core.ThreadKey, version uint64, encoded []byte) (refused []byte, written bool) {
+	w.foldBytes(encoded)
 	p := w.partition(key)
 	if p.head.Version != version-1 {
 		return p.encoded, false

@@ -16,6 +16,7 @@ func (b backend) putUsage(ctx context.Context, tenant string, usage *store.Usage
 	}
 	var refusal error
 	err := b.host.ask(ctx, request{site: SiteRewrite, name: usage.Name, do: func() {
+		b.host.world.foldRecord(&usage.Record)
 		refusal = b.host.world.usage.PutUsage(tenant, usage)
 	}})
 	if err != nil {
@@ -47,7 +48,10 @@ func (b backend) UsageMarks(ctx context.Context, shard int, tenant string, after
 // SumUsage implements [store.Usages].
 func (b backend) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
 	var failure error
-	err := b.one(ctx, SiteRewrite, mark.Tenant, func() { failure = b.host.world.usage.SumUsage(ctx, mark, total) })
+	err := b.one(ctx, SiteRewrite, mark.Tenant, func() {
+		b.host.world.foldBytes(total.Payload)
+		failure = b.host.world.usage.SumUsage(ctx, mark, total)
+	})
 	if err == nil {
 		err = failure
 	}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -240,7 +242,10 @@ func (w *World) Run() string {
 // Now is the simulated time since the world began.
 func (w *World) Now() time.Duration { return w.now }
 
-// Hash is of everything that happened: equal seeds have equal ones.
+// Hash is of all that has happened and in which order: the operations that reached out of
+// a process, the bytes that they stored, what models were asked for and the events that
+// clients had. Equal seeds have equal hashes, and so do two builds of the runtime that do
+// the same: scripts/simsame compares them.
 func (w *World) Hash() uint64 { return w.trace }
 
 // at runs f after d.
@@ -269,15 +274,42 @@ func (w *World) failPanic(e any) {
 // note takes an operation into the hash.
 func (w *World) note(h *host, r request) {
 	w.fold(uint64(r.site)<<56 ^ uint64(w.now))
-	for i := range len(r.name) {
-		w.trace = (w.trace ^ uint64(r.name[i])) * 1099511628211
-	}
+	w.foldBytes([]byte(r.name))
 	if w.Trace != nil {
 		w.Trace("%s: %s %s", h.name, r.site, r.name)
 	}
 }
 
 func (w *World) fold(x uint64) { w.trace = mix(w.trace ^ x) }
+
+// foldBytes takes bytes and their number into the hash.
+func (w *World) foldBytes(b []byte) {
+	w.fold(uint64(len(b)))
+	for ; len(b) >= 8; b = b[8:] {
+		w.fold(binary.LittleEndian.Uint64(b))
+	}
+	for _, c := range b {
+		w.fold(uint64(c))
+	}
+}
+
+// foldValue takes what JSON says of a value into the hash.
+func (w *World) foldValue(v any) {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		w.violate("%T has no JSON: %v", v, err)
+	}
+	w.foldBytes(encoded)
+}
+
+// foldRecord takes a record into the hash that a process wants to be stored.
+func (w *World) foldRecord(r *store.Record) {
+	w.foldBytes([]byte(r.Name))
+	w.fold(r.Fence)
+	w.fold(r.Version)
+	w.fold(uint64(r.Expires))
+	w.foldBytes(r.Payload)
+}
 
 // id makes a name that is unique in the world.
 func (w *World) id() uint64 { w.ids++; return w.ids }

@@ -3,6 +3,7 @@
 //	go run ./scripts/sim                    # SEEDS worlds from SEED0 on
 //	go run ./scripts/sim -world 1234        # one world, told operation by operation
 //	go run ./scripts/sim -day 1000 -seeds 1 # a day of so many tenants
+//	go run ./scripts/sim -hash -seeds 40    # a hash of all that happens in each world
 //
 // Its last line counts worlds, runs, faults and violations. It fails when there
 // was a violation.
@@ -17,7 +18,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reveille-run/reveille/core/sim"
@@ -33,6 +36,7 @@ func main() {
 	show := flag.Int("show", 5, "how many violations to print")
 	replayed := flag.Bool("replay", false, "repeat the runs of every world from their records, and not of some")
 	tenants := flag.Int("day", 0, "simulate days of so many tenants instead")
+	hash := flag.Bool("hash", false, "print a hash of each world, of all that happens in it, and nothing else")
 	flag.Parse()
 	kind, what, again := sim.Kind, sim.KindName, "go run ./scripts/sim"
 	if *tenants > 0 {
@@ -48,9 +52,12 @@ func main() {
 	}
 	debug.SetGCPercent(1600) // worlds are small and short
 	violations := 0
-	if *world >= 0 {
+	switch {
+	case *hash:
+		printHashes(os.Stdout, *first, *first+*worlds, kind)
+	case *world >= 0:
 		violations = tell(os.Stdout, *world, kind(*world))
-	} else {
+	default:
 		t := tally{out: os.Stdout, kind: kind, what: what, again: again, next: *first, last: *first + *worlds, show: *show, stop: *stop}
 		violations = t.run()
 	}
@@ -83,6 +90,27 @@ func tell(out io.Writer, n int, config sim.Config) (violations int) {
 	}
 	fmt.Fprintln(buffered, violation)
 	return 1
+}
+
+// printHashes prints the hashes of worlds, in their order, and says where one has a
+// violation. It runs them on every core.
+func printHashes(out io.Writer, first, last int, kind func(n int) sim.Config) {
+	lines := make([]string, last-first)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(lines); i = int(next.Add(1)) - 1 {
+				w := sim.New(kind(first + i))
+				violation := w.Run()
+				lines[i] = strings.TrimSpace(fmt.Sprintf("world %d: %016x %s", first+i, w.Hash(), violation))
+			}
+		})
+	}
+	group.Wait()
+	for _, line := range lines {
+		fmt.Fprintln(out, line)
+	}
 }
 
 // tally is what many worlds came to. It is shared by those who run them.
