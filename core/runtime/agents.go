@@ -87,3 +87,13 @@ func (r *Runtime) Capabilities() Capabilities {
 	})
 	return c
 }
+
+// HasAgent reports whether the agent is registered.
+func (r *Runtime) HasAgent(id string) bool { return r.agents.Has(id) }
+
+// DefaultAgent returns the id of the agent of requests that name none
+// (agent.Parts.Default); empty: they are to be refused.
+func (r *Runtime) DefaultAgent() string { return r.agents.Default() }
+
+// Exposed returns what clients are offered to call: agents, and tools by themselves.
+func (r *Runtime) Exposed() []agent.Exposed { return r.agents.Exposed() }

@@ -12,62 +12,6 @@ import (
 // check that the thread is the caller's (visible, locate), and the mailbox checks the
 // owner again in the write, where it counts.
 
-// ActiveRun reads the thread's open run, with what it waits for; ok is false when none
-// is open, or when it is ending.
-func (r *Runtime) ActiveRun(ctx context.Context, id core.Identity, threadID string) (record core.Run, ok bool, err error) {
-	key, head, err := r.visible(ctx, id, threadID)
-	if err != nil {
-		return record, false, err
-	}
-	if status, open := head.RunStatus(head.Run.ID); !open || !head.Open() || status == core.RunDone {
-		return record, false, nil
-	}
-	if record, ok, err = r.mailbox.Run(ctx, key, head, head.Run.ID, head.Run.Dispatch); err == nil && ok {
-		record.Tickets, err = r.mailbox.Tickets(ctx, key, head)
-	}
-	return record, ok && err == nil, err
-}
-
-// Mailbox reads a page of what is open, queued and over on a thread: see
-// mailbox.Service.List.
-func (r *Runtime) Mailbox(ctx context.Context, id core.Identity, threadID string, q mailbox.ListQuery) (mailbox.ListPage, error) {
-	key, head, err := r.visible(ctx, id, threadID)
-	if err != nil {
-		return mailbox.ListPage{}, err
-	}
-	return r.mailbox.List(ctx, key, head, q)
-}
-
-// SubmitTo submits input for a run: Submission's Thread, User and Into are filled in,
-// and AgentID and Mode where they are empty: the run's agent, and mailbox.ModeSteer. An
-// open run reads it at its next step, also one that waits; of any other run it becomes
-// a run of its own behind what is queued, so that nothing that was said is lost. The
-// receipt says which run reads it.
-func (r *Runtime) SubmitTo(ctx context.Context, id core.Identity, runID core.ID, s mailbox.Submission) (mailbox.Receipt, error) {
-	key, dispatch, head, err := r.locate(ctx, id, runID)
-	if err != nil {
-		return mailbox.Receipt{}, err
-	}
-	record, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatch)
-	if err == nil && !ok {
-		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
-	}
-	if err != nil {
-		return mailbox.Receipt{}, err
-	}
-	s.Thread, s.User, s.Into = key, id.User, runID
-	if s.AgentID == "" {
-		s.AgentID = record.AgentID
-	}
-	if s.Mode == "" {
-		s.Mode = mailbox.ModeSteer
-		if s.AvailableAt != 0 || s.Delay != 0 {
-			s.Mode = mailbox.ModeQueue
-		}
-	}
-	return r.Submit(ctx, s)
-}
-
 // RetractInput takes back input that no step has read, by the dispatch id of its
 // receipt: an entry of an inbox, or a queued run. core.CodeNotFound when it was read or
 // has ended, or was never submitted. It races with the step that reads it as
@@ -113,4 +57,61 @@ func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID s
 		return fmt.Errorf("delete: %w", err)
 	}
 	return r.mailbox.DeleteWith(ctx, key, id.User, children)
+}
+
+// CancelRun ends an open or queued run; core.CodeNotFound when it is neither. It
+// returns when the cancel is durable in the head, which nothing can take back. The
+// step that works on the run stops at once where it is this process's, else within its
+// Poll, and closes the run; where nobody works on it, the hint that the write sends brings somebody to close
+// it. A queued run ends with the write itself.
+func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID) error {
+	key, _, _, err := r.locate(ctx, id, runID)
+	if err != nil {
+		return err
+	}
+	_, err = r.mailbox.Cancel(ctx, key, runID)
+	return err
+}
+
+// CancelThread ends the thread's open run, or the first queued one, and returns
+// which; core.CodeNotFound when there is none.
+func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID string) (core.ID, error) {
+	key, _, err := r.visible(ctx, id, threadID)
+	if err != nil {
+		return core.ID{}, fmt.Errorf("cancel: %w", err)
+	}
+	return r.mailbox.Cancel(ctx, key, core.ID{})
+}
+
+// EditInput replaces input that no step has read, by the dispatch id of its
+// receipt; core.CodeNotFound when it was read, or never submitted. An edit and the
+// step that reads the input race for the head: the step that loses reads the new
+// text, the edit that loses is not_found, and no input is half of each.
+func (r *Runtime) EditInput(ctx context.Context, id core.Identity, threadID string, input core.ID, messages []core.Message) error {
+	key, _, err := r.visible(ctx, id, threadID)
+	if err != nil {
+		return fmt.Errorf("edit: %w", err)
+	}
+	return r.mailbox.Edit(ctx, key, input, messages)
+}
+
+// TakeUp goes on with a run that ended with an error, as a run of its own in the
+// background; see mailbox.Service.TakeUp.
+func (r *Runtime) TakeUp(ctx context.Context, id core.Identity, runID core.ID) (mailbox.Receipt, error) {
+	key, _, _, err := r.locate(ctx, id, runID)
+	if err != nil {
+		return mailbox.Receipt{}, err
+	}
+	receipt, err := r.mailbox.TakeUp(ctx, key, id.User, runID)
+	return receipt, hidden(err, "run", runID.String())
+}
+
+// Fork makes the thread to of another, up to the message at; see mailbox.Service.Fork.
+func (r *Runtime) Fork(ctx context.Context, id core.Identity, threadID, at, to string) (mailbox.Forked, error) {
+	key, _, err := r.visible(ctx, id, threadID)
+	if err != nil {
+		return mailbox.Forked{}, err
+	}
+	made, err := r.mailbox.Fork(ctx, mailbox.Forking{Thread: key, User: id.User, At: at, To: to})
+	return made, hidden(err, "thread", to)
 }

@@ -47,26 +47,26 @@
 //
 // # Where to look
 //
-//   - Who takes the steps where there are no workers: follower.workFor in solo.go.
-//   - How a stream goes from inline to following: Runtime.Stream and
-//     follower.inline in stream.go. The steps emit to the stream's audience
+//   - Who takes the steps where there are no workers: follower.workFor in solowork.go.
+//   - How a stream goes from inline to following: Runtime.Stream in streams.go and
+//     follower.inline in inline.go. The steps emit to the stream's audience
 //     themselves; the follower then goes on behind what they committed. What somebody
-//     else committed before a claim: follower.overtaken in decide.go.
+//     else committed before a claim: follower.overtaken in inline.go.
 //   - Where it is decided that a stream ends: follower.follow in follow.go. It ends
 //     with the run, with its time, or when nobody listens, which only the audience
-//     in listener.go knows.
+//     in audience.go knows.
 //   - How a follower shows what a model is saying: unsaid.go. In this process the steps
-//     tell it (core/run/said.go); in another one it leaves a mark, mark.go, and reads the
+//     tell it (core/run/said.go); in another one it leaves a mark, demand.go, and reads the
 //     event chunks that core/run/chunk.go writes.
-//   - What a stream shows of the state, and where it is read: state.go. What it shows of
-//     earlier messages: earlier.go.
-//   - What Run returns: follower.end and read in result.go.
+//   - What a stream shows of the state, and where it is read: shownstate.go. What it shows
+//     of earlier messages: follower.greet in streams.go.
+//   - What Run returns: follower.end in run.go and follower.read in result.go.
 //   - How a follower learns that something was committed: watch.go. One watch per
 //     thread and process, which the mailbox tells of this process's writes and which
 //     reads the head on an interval for those of others.
 //   - What a stream shows behind a person's decision: Runtime.StreamDecisions in
-//     decide.go, and lastwait.go for a client that tries again.
+//     streams.go, and resume.go, also for a client that tries again.
 //   - Who may be claimed beside whom: turns.go, which work.go asks before each claim.
-//   - What a page of messages has, and where it ends: messages.go; what is visible
-//     before the log comes to it: early.go.
+//   - What a page of messages has, and where it ends: messages.go and pager.go; what is
+//     visible before the log comes to it: early.go.
 package runtime

@@ -2,79 +2,174 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/run"
-	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// shownState is the state as the reader of a follower has it: the values that readers
-// are shown, after the last record that the follower has passed. It is read once, when
-// something is to be shown of it, and goes on from record to record.
-type shownState struct {
-	fold     *state.Fold // nil: not known
-	revision uint64      // of the whole state: the fold knows of the values that are shown
-	next     uint64      // sequence of the record that comes next
-	owed     bool        // the reader has not been shown any, and is to be
-	again    bool        // it was told that a step is void, and may have been shown what that changed
+// StateView is the state of a thread at a revision, as readers are shown it: without the
+// runtime's own keys and those of single calls.
+type StateView struct {
+	Revision uint64
+	Run      core.ID         // whose values are under "run"; zero: there is no run yet
+	Document json.RawMessage // {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}
 }
 
-// pass takes a record in that the follower comes to. Only what readers are shown is
-// folded: values of calls, which end with their step, are none of it.
-func (s *shownState) pass(entry store.LogEntry) error {
-	if s.fold == nil || entry.Seq != s.next { // steps of this process have come further: they have shown the state
-		s.fold = nil
-		return nil
-	}
-	s.next, s.revision = entry.Seq+1, max(s.revision, entry.Revision)
-	if patch := entry.Patch.Only(run.Visible); len(patch) > 0 {
-		return s.fold.Apply(patch, entry.Revision)
-	}
-	return nil
-}
-
-// stateAt makes the state known as it is before the next record. It stays unknown when
-// it cannot be read, or not at a reasonable price: the stream then has patches alone,
-// as it has for a run that is long over. A run finds a thread without the values of the
-// run before it.
-func (f *follower) stateAt(ctx context.Context, head thread.Head) {
-	s := &f.shown
-	if s.fold != nil && s.next == f.next {
-		return
-	}
-	s.fold = nil
-	now, of, ok, err := f.stepper.StateAt(ctx, f.key, head, f.next-1, f.run)
+// State reads the state of a thread: at a revision that it has had, or, for nil, as it
+// stands. Of a past one the log is read backwards to where it was; then, where this
+// process does not know the thread, from the stored snapshot on. A revision that the
+// state has not stopped at, or has not reached, is core.CodeNotFound.
+func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, revision *uint64) (StateView, error) {
+	key, head, err := r.visible(ctx, id, threadID)
 	if err != nil {
-		f.log.WarnContext(ctx, "the state of a stream cannot be read, it shows changes alone",
-			"tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
+		return StateView{}, err
 	}
-	if err != nil || !ok {
-		return
+	seq, view := head.Seq, StateView{}
+	if revision != nil {
+		if seq, err = r.seqOf(ctx, key, head, *revision); err != nil {
+			return StateView{}, fmt.Errorf("thread %s: %w", threadID, err)
+		}
 	}
-	if of != f.run {
-		now = now.BeginRun()
+	if seq > 0 {
+		entries, err := store.ReadLog(ctx, r.store, r.records, key, seq, seq)
+		if err != nil {
+			return StateView{}, err
+		}
+		view.Run = entries[0].Run
 	}
-	s.fold, s.next, s.revision = state.NewFold(now), f.next, now.Revision()
+	now, err := r.stepper.State(ctx, key, head, seq)
+	if err != nil {
+		return StateView{}, err
+	}
+	view.Revision = now.Revision()
+	if view.Document, _ = now.Document(run.Visible); len(view.Document) > maxPageBytes {
+		return StateView{}, core.Errorf(core.CodeTooLarge, "the state of thread %s has %d bytes, at most %d are shown", threadID, len(view.Document), maxPageBytes)
+	}
+	return view, nil
 }
 
-// showState emits the state before the next record: where the stream begins, if the
-// thread has one, and where a step or the run ends that has changed it.
-func (f *follower) showState(ctx context.Context, head thread.Head) error {
-	if !f.shown.owed && !f.replayer.Changed() || !f.audience.wants(core.EventStateSnapshot) {
-		return nil
+// seqOf finds the record of the log that led the state to a revision; 0: none has, it was
+// there before any. Values of a run are as they were then, also where the next one began
+// without a change.
+func (r *Runtime) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head, revision uint64) (uint64, error) {
+	newest := uint64(0)
+	for e, err := range store.EntriesBackwards(ctx, r.store, r.records, key, 1, head.Seq) {
+		if err != nil {
+			return 0, err
+		}
+		if e.Revision == 0 || len(e.Patch) == 0 {
+			continue
+		}
+		newest = max(newest, e.Revision)
+		switch {
+		case e.Revision == revision:
+			return e.Seq, nil
+		case newest < revision:
+			return 0, core.Errorf(core.CodeNotFound, "revision %d has not been reached, the newest is %d", revision, newest)
+		case e.Revision < revision:
+			return 0, core.Errorf(core.CodeNotFound, "revision %d not found: a change leads from revision %d past it", revision, e.Revision)
+		}
 	}
-	f.stateAt(ctx, head)
-	s := &f.shown
-	if s.fold == nil {
-		return nil // it is still owed, and may be known where the reader has caught up
+	if revision > newest {
+		return 0, core.Errorf(core.CodeNotFound, "revision %d has not been reached, the newest is %d", revision, newest)
 	}
-	begins, known := s.owed && !s.again, !s.owed
-	s.owed, s.again = false, false
-	document, empty := run.Shown(s.fold.Snapshot(), known)
-	if empty && begins {
-		return nil
+	if revision > 0 {
+		return 0, core.Errorf(core.CodeNotFound, "revision %d not found: the first change leads past it", revision)
 	}
-	return f.replayer.State(document, s.revision)
+	return 0, nil
+}
+
+// StateQuery selects a page of a thread's changes of state.
+type StateQuery struct {
+	Since uint64       // the revision behind which they begin; 0: the first
+	After *StateCursor // a page's Next; nil: from Since on
+	Limit int          // 1 to 200; 0: 50
+}
+
+// StateCursor is a place among the changes of a thread.
+type StateCursor struct {
+	Seq uint64  // the log was read up to here
+	Run core.ID // of the last change
+}
+
+// StateChange is what a record of the log has changed of what readers are shown.
+type StateChange struct {
+	Revision uint64
+	Run      core.ID
+	Step     int
+	At       int64           // unix milliseconds; 0: not known
+	Patch    json.RawMessage // a JSON Patch on what [StateView] has
+	NewRun   bool            // the values under /run of before have ended first
+	Reverts  bool            // it takes back what superseded records had changed
+}
+
+// StateChanges is a page of changes, oldest first.
+type StateChanges struct {
+	Changes []StateChange
+	Next    *StateCursor // After of the next page; nil: there is none
+}
+
+// statePageLooked is how many records of the log one page of changes looks at.
+const statePageLooked = 5000
+
+// StatePatches reads what has changed the state of a thread. Applied one after the other
+// to {"thread":{},"run":{}}, or to the state at Since, they lead to the state as it
+// stands: but for changes of what readers are not shown, whose revisions are passed over.
+// A page that met only such has none, and its Next.
+func (r *Runtime) StatePatches(ctx context.Context, id core.Identity, threadID string, q StateQuery) (page StateChanges, err error) {
+	bounds, err := MessageQuery{Limit: q.Limit}.complete()
+	if err != nil {
+		return page, err
+	}
+	key, head, err := r.visible(ctx, id, threadID)
+	if err != nil {
+		return page, err
+	}
+	at := StateCursor{}
+	switch {
+	case q.After != nil:
+		at = *q.After
+	case q.Since > 0:
+		if at.Seq, err = r.seqOf(ctx, key, head, q.Since); err != nil {
+			return page, fmt.Errorf("thread %s: %w", threadID, err)
+		}
+		if at.Seq > 0 {
+			entries, err := store.ReadLog(ctx, r.store, r.records, key, at.Seq, at.Seq)
+			if err != nil {
+				return page, err
+			}
+			at.Run = entries[0].Run // whose values State shows there
+		}
+	}
+	page.Changes = []StateChange{}
+	size, last := 0, min(head.Seq, at.Seq+statePageLooked)
+	for e, err := range store.Entries(ctx, r.store, r.records, key, at.Seq+1, last) {
+		if err != nil {
+			return page, err
+		}
+		patch := e.Patch.Only(run.Visible)
+		if len(patch) > 0 {
+			text, err := core.EncodeJSON(patch)
+			if err != nil {
+				return page, err
+			}
+			if size += len(text); len(page.Changes) == bounds.Limit || len(page.Changes) > 0 && size > maxPageBytes {
+				page.Next = &at
+				return page, nil
+			}
+			page.Changes = append(page.Changes, StateChange{
+				Revision: e.Revision, Run: e.Run, Step: e.Step, At: e.At, Patch: text, NewRun: e.Run != at.Run && !at.Run.IsZero(), Reverts: e.Superseded != nil,
+			})
+			at.Run = e.Run
+		}
+		at.Seq = e.Seq
+	}
+	if last < head.Seq {
+		page.Next = &at
+	}
+	return page, nil
 }

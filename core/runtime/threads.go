@@ -197,3 +197,24 @@ func merged(was, change any) any {
 	}
 	return object
 }
+
+// Thread reads how a thread stands. What runs is of its head alone: the run's record
+// would be another read, and may be a moment older. A run that closes is over for
+// whoever asks, since nothing can be steered to it any more; so it is not active.
+func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string) (ThreadInfo, error) {
+	key, head, err := r.visible(ctx, id, threadID)
+	if err != nil {
+		return ThreadInfo{}, err
+	}
+	return r.info(ctx, key, head)
+}
+
+// Mailbox reads a page of what is open, queued and over on a thread: see
+// mailbox.Service.List.
+func (r *Runtime) Mailbox(ctx context.Context, id core.Identity, threadID string, q mailbox.ListQuery) (mailbox.ListPage, error) {
+	key, head, err := r.visible(ctx, id, threadID)
+	if err != nil {
+		return mailbox.ListPage{}, err
+	}
+	return r.mailbox.List(ctx, key, head, q)
+}

@@ -3,99 +3,59 @@ package runtime
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// How many entries of lists one page looks at, and how many of them at a time. With a
-// filter that few pass, a page may so have fewer than its limit, or none, and its Next.
-const (
-	listedLooked = 1000
-	listedAtOnce = 25
-)
-
-// entry is a place of a list, with what its record says.
-type entry struct {
-	store.Place
-	thread.Listing
+// ReadRun reads a run as it stands, with what it waits for. Head and record are two
+// reads: the head is the older one, and where they differ it decides.
+func (r *Runtime) ReadRun(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
+	key, dispatch, head, err := r.locate(ctx, id, runID)
+	if err != nil {
+		return core.Run{}, err
+	}
+	record, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatch)
+	if err == nil && !ok {
+		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
+	}
+	if err == nil && head.Open() && head.Run.ID == runID {
+		record.Tickets, err = r.mailbox.Tickets(ctx, key, head)
+	}
+	if err != nil {
+		return core.Run{}, err
+	}
+	return record, nil
 }
 
-// walk goes through lists as through one, newest first, in portions that are looked at
-// side by side. look returns nothing for an entry that the page leaves out, and how many
-// bytes an item is. It returns where the page has ended; nil: with the lists.
-func walk[T any](ctx context.Context, r *Runtime, tenant string, lists []string, before *store.Place, limit int,
-	look func(context.Context, entry) (item *T, size int, err error)) (items []T, next *store.Place, err error) {
-	bytes, seen := 0, map[string]bool{}
-	for looked := 0; looked < listedLooked; looked += listedAtOnce {
-		portion, more, err := r.portion(ctx, tenant, lists, before)
-		if err != nil {
-			return nil, nil, err
-		}
-		found, sizes := make([]*T, len(portion)), make([]int, len(portion))
-		group, _ := r.env.Group(ctx)
-		for i, e := range portion {
-			group.Go(func(ctx context.Context) (err error) {
-				found[i], sizes[i], err = look(ctx, e)
-				if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
-					r.log.WarnContext(ctx, "what is listed cannot be read", "tenant", tenant, "thread", e.Thread, "record", e.Name, "error", err)
-					err = nil
-				}
-				return err
-			})
-		}
-		if err := group.Wait(); err != nil {
-			return nil, nil, err
-		}
-		for i, item := range found {
-			if name := portion[i].Thread + "#" + portion[i].Name; item != nil && !seen[name] {
-				seen[name] = true // an index that lags has it twice: where it stands now comes first
-				if len(items) == limit || len(items) > 0 && bytes+sizes[i] > maxPageBytes {
-					return items, before, nil
-				}
-				items, bytes = append(items, *item), bytes+sizes[i]
-			}
-			before = &portion[i].Place
-		}
-		if !more {
-			return items, nil, nil
-		}
+// ActiveRun reads the thread's open run, with what it waits for; ok is false when none
+// is open, or when it is ending.
+func (r *Runtime) ActiveRun(ctx context.Context, id core.Identity, threadID string) (record core.Run, ok bool, err error) {
+	key, head, err := r.visible(ctx, id, threadID)
+	if err != nil {
+		return record, false, err
 	}
-	return items, before, nil
+	if status, open := head.RunStatus(head.Run.ID); !open || !head.Open() || status == core.RunDone {
+		return record, false, nil
+	}
+	if record, ok, err = r.mailbox.Run(ctx, key, head, head.Run.ID, head.Run.Dispatch); err == nil && ok {
+		record.Tickets, err = r.mailbox.Tickets(ctx, key, head)
+	}
+	return record, ok && err == nil, err
 }
 
-// portion reads the next entries of lists. Each list has its own order, so that as many
-// are read of each as come from all.
-func (r *Runtime) portion(ctx context.Context, tenant string, lists []string, before *store.Place) (entries []entry, more bool, err error) {
-	for _, list := range lists {
-		found, err := r.store.Listed(ctx, tenant, list, before, listedAtOnce)
-		if err != nil {
-			return nil, false, fmt.Errorf("list %s: %w", list, err)
-		}
-		more = more || len(found) == listedAtOnce
-		for _, l := range found {
-			note, err := r.records.DecodeListing(l.Payload)
-			if err != nil { // of a newer program: its place says enough
-				note = thread.Listing{List: list, At: l.At}
-			}
-			entries = append(entries, entry{l.Place, note})
-		}
+// RunOfKey finds a run by the Key that its input was submitted under, for clients that
+// name their runs; ok is false when the thread knows of none.
+func (r *Runtime) RunOfKey(ctx context.Context, id core.Identity, threadID, name string) (run core.ID, ok bool, err error) {
+	key, head, err := r.visible(ctx, id, threadID)
+	if core.CodeOf(err) == core.CodeNotFound {
+		return run, false, nil
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return b.Compare(a.Place) })
-	if len(entries) > listedAtOnce {
-		entries, more = entries[:listedAtOnce], true
+	if err != nil {
+		return run, false, err
 	}
-	return entries, more, nil
-}
-
-// listsOf are the lists of a kind that somebody may read: their own and nobody's.
-func listsOf(kind func(user string) string, user string) []string {
-	if user == "" {
-		return []string{kind("")}
-	}
-	return []string{kind(user), kind("")}
+	return r.mailbox.Submitted(ctx, key, head, name)
 }
 
 // Runs lists runs of the caller's threads and of those that belong to nobody. Each is as

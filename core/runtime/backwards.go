@@ -1,0 +1,151 @@
+package runtime
+
+import (
+	"context"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// newest fills the page with the newest messages behind a sequence, those that are
+// visible early among them. These can only be read forwards, so the page forgets its
+// first ones for as long as it is too large; the log it reads backwards.
+func (p *pager) newest(ctx context.Context, after uint64) error {
+	var sizes []int // of the page's messages
+	for m, err := range p.earlyMessages(ctx, p.key, p.head, max(after, p.head.Seq)) {
+		if err != nil {
+			return err
+		}
+		p.add(m.Message, m.size)
+		for sizes = append(sizes, m.size); p.size > p.query.Bytes && len(sizes) > 1; sizes = sizes[1:] {
+			p.page.Messages, p.size = p.page.Messages[1:], p.size-sizes[0]
+			p.page.Earlier = true
+		}
+	}
+	if p.page.Earlier {
+		p.page.Cut = true // what is early belongs to the open run, or waits for it
+		return nil
+	}
+	early := p.page.Messages
+	p.page.Messages = nil
+	before, err := p.backwards(ctx, after, len(early) > 0)
+	slices.Reverse(p.page.Messages)
+	p.page.Messages = append(p.page.Messages, early...)
+	p.trim(before)
+	return err
+}
+
+// backwards adds the log's messages from the newest on, and returns the first one
+// that does not fit; nil: all do. Where there are early messages, none need to. That
+// one is read for its run alone: see trim.
+func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before *core.Message, err error) {
+	spans := append(slices.Clone(p.superseded), thread.Range{From: 0, To: after}) // what is not shown, newest first
+	last := p.head.Seq
+	for _, hidden := range spans {
+		from := after + 1
+		if hidden.From > 0 {
+			from = max(from, hidden.Record())
+		}
+		for entry, err := range store.EntriesBackwards(ctx, p.store, p.records, p.key, from, last) {
+			switch {
+			case err != nil:
+				return nil, err
+			case entry.Message == nil:
+			case len(p.page.Messages) == p.query.Limit,
+				p.size+entry.Size > p.query.Bytes && (early || len(p.page.Messages) > 0):
+				return entry.Message, nil
+			default:
+				p.add(read(&entry.Entry), entry.Size)
+			}
+		}
+		if hidden.From <= after+1 {
+			return nil, nil
+		}
+		last = hidden.From - 1
+	}
+	return nil, nil
+}
+
+// trim takes the messages of a run off that before belongs to, if others are left:
+// half a run is a call without its result, or a result without its call.
+func (p *pager) trim(before *core.Message) {
+	if before == nil {
+		return
+	}
+	p.page.Earlier = true
+	whole := slices.IndexFunc(p.page.Messages, func(m core.Message) bool { return m.RunID != before.RunID })
+	if whole < 0 {
+		p.page.Cut = true
+		return
+	}
+	p.page.Messages = p.page.Messages[whole:]
+}
+
+// descending fills the page from the newest message on, or from before a sequence. What is
+// visible early comes first, and counts as at the head's end: a cursor into it begins anew
+// when the log has come on, so that nothing is passed over.
+func (p *pager) descending(ctx context.Context, before uint64) error {
+	seq, passed := cursorOf(before)
+	if before == 0 || passed > 0 && seq != p.head.Seq+1 || seq > p.head.Seq+1 {
+		seq, passed = p.head.Seq+1, 0
+	}
+	if before == 0 || passed > 0 {
+		full, err := p.earlyBackwards(ctx, passed)
+		if err != nil || full {
+			return err
+		}
+	}
+	if seq <= 1 {
+		return nil
+	}
+	last := seq - 1
+	for _, hidden := range append(slices.Clone(p.superseded), thread.Range{}) {
+		from := max(p.first, 1)
+		if hidden.From > 0 {
+			from = max(from, hidden.Record())
+		}
+		for e, err := range store.EntriesBackwards(ctx, p.store, p.records, p.key, from, last) {
+			if err != nil {
+				return err
+			}
+			if e.Message == nil || !p.shows(e.Message) {
+				continue
+			}
+			if len(p.page.Messages) >= p.query.Limit || !p.fits(e.Size) {
+				p.page.Next = e.Seq + 1
+				return nil
+			}
+			p.add(read(&e.Entry), e.Size)
+		}
+		if hidden.From <= max(p.first, 1) {
+			return nil
+		}
+		last = min(last, hidden.From-1)
+	}
+	return nil
+}
+
+// earlyBackwards adds what is visible early, the newest first, but for those that were
+// shown. full says that not all of it fits, and the page has its Next.
+func (p *pager) earlyBackwards(ctx context.Context, passed uint64) (full bool, err error) {
+	var early []sized
+	for m, err := range p.earlyMessages(ctx, p.key, p.head, p.head.Seq) {
+		if err != nil {
+			return false, err
+		}
+		if p.shows(&m.Message) {
+			early = append(early, m)
+		}
+	}
+	slices.Reverse(early)
+	for n, m := range early[min(passed, uint64(len(early))):] {
+		if !p.fits(m.size) {
+			p.page.Next = p.head.Seq + 1 + (passed+uint64(n))*earlyUnit
+			return true, nil
+		}
+		p.add(m.Message, m.size)
+	}
+	return false, nil
+}

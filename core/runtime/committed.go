@@ -1,0 +1,95 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// EventQuery selects a page of a run's events.
+type EventQuery struct {
+	After *core.Position // what comes strictly behind it; nil: from the first
+	Limit int            // 1 to 200; 0: 50
+}
+
+// EventPage is a page of a run's events, oldest first.
+type EventPage struct {
+	Events []core.Event
+	More   bool // more are committed; go on behind the last
+}
+
+// Committed reads the events of a run that are committed and have a place, as a stream
+// that comes late shows them: text in one piece for each block. What exists live only,
+// and what is told again as it stands (a snapshot of the state, a ticket), is not among
+// them. An event that a reader has a part of comes whole.
+func (r *Runtime) Committed(ctx context.Context, id core.Identity, runID core.ID, q EventQuery) (page EventPage, err error) {
+	bounds, err := MessageQuery{Limit: q.Limit}.complete()
+	if err != nil {
+		return page, err
+	}
+	key, head, record, err := r.runRecord(ctx, id, runID)
+	if err != nil {
+		return page, err
+	}
+	c := committed{query: q, limit: bounds.Limit, page: EventPage{Events: []core.Event{}}}
+	err = r.replayCommitted(ctx, key, head, record, &c)
+	if c.page.More {
+		err = nil
+	}
+	if err != nil {
+		return page, fmt.Errorf("events of run %s: %w", runID, err)
+	}
+	return c.page, nil
+}
+
+// replayCommitted replays what a head covers of a run.
+func (r *Runtime) replayCommitted(ctx context.Context, key core.ThreadKey, head thread.Head, record core.Run, c *committed) error {
+	replayer := run.NewReplayer(record, c.emit)
+	if record.FirstSeq != 0 {
+		for e, err := range store.Entries(ctx, r.store, r.records, key, record.FirstSeq, head.Seq) {
+			if err != nil {
+				return err
+			}
+			if e.Run != record.ID {
+				break
+			}
+			if err := replayer.Add(e.Entry); err != nil {
+				return err
+			}
+		}
+	}
+	if record.Status == core.RunDone && !(head.Open() && head.Run.ID == record.ID) || record.Status == core.RunWaiting {
+		return replayer.Finish(record)
+	}
+	return replayer.Settle()
+}
+
+// errFull ends a replay whose page is full.
+var errFull = core.Errorf(core.CodeInternal, "the page is full")
+
+// committed is a page of events that is being filled.
+type committed struct {
+	query EventQuery
+	limit int
+	size  int
+	page  EventPage
+}
+
+func (c *committed) emit(e core.Event) error {
+	at, err := core.ParsePosition(e.Position)
+	if err != nil || c.query.After != nil && at.Compare(*c.query.After) <= 0 {
+		return nil
+	}
+	const around = 256 // ids and times
+	size := around + len(e.Delta) + len(e.Arguments) + len(e.Result) + len(e.Patch) + len(e.Response) + len(e.EncryptedValue)
+	if len(c.page.Events) == c.limit || len(c.page.Events) > 0 && c.size+size > maxPageBytes {
+		c.page.More = true
+		return errFull
+	}
+	c.page.Events, c.size = append(c.page.Events, e), c.size+size
+	return nil
+}
