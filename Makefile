@@ -202,10 +202,11 @@ lint-template: ## cfn-lint before and after the SAM transform
 sam-build: ## sam validate --lint, and sam build in both modes in a clean copy
 	@scripts/sam-build.sh
 
-bench: ## Speed, CPU and memory per run, sizes, start-up and DynamoDB units; nothing here passes or fails
+bench: ## Speed, CPU and memory per run, sizes, start-up, DynamoDB units, structure of core; nothing here passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
+	$(GO) test -count=1 -v -run Figures ./scripts/house
 	$(GO) run ./scripts/bench # last: the summary
 
 mutants: ## Change core in MUTANTS=300 places, SEED=1: 95 % must fail a test, of each package too

@@ -20,6 +20,7 @@ const module = "github.com/reveille-run/reveille"
 type pkg struct {
 	ImportPath   string
 	Dir          string
+	Export       string
 	Imports      []string
 	TestImports  []string
 	XTestImports []string
@@ -45,7 +46,7 @@ func root(t *testing.T) string {
 
 func list(t *testing.T, arguments ...string) []pkg {
 	t.Helper()
-	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,Deps,GoFiles,TestGoFiles,XTestGoFiles"}, arguments...)...)
+	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Export,Imports,TestImports,XTestImports,Deps,GoFiles,TestGoFiles,XTestGoFiles"}, arguments...)...)
 	c.Dir = root(t)
 	out, err := c.Output()
 	if err != nil {
