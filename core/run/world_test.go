@@ -318,7 +318,8 @@ func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
+// newGate limits everybody's runs; a token costs a cent.
+func newGate(tb testing.TB, w *world, o options) *limit.Gate {
 	tb.Helper()
 	gate, err := limit.New(limit.Options{
 		Env: o.env, Store: w.store, Limits: limit.Tenants{Default: o.limits}, Cost: func(_, name string, u core.Usage, _ time.Time) (core.USD, bool) {
@@ -328,10 +329,15 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return gate
+}
+
+func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
+	tb.Helper()
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
 		Logger: o.logger, Observer: o.observer, Window: o.window, CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor, Metering: o.metering,
-		Compact: o.compact, Limits: gate,
+		Compact: o.compact, Limits: newGate(tb, w, o),
 	})
 	if err != nil {
 		tb.Fatal(err)
