@@ -67,6 +67,7 @@
 //   - dispatch: a durable delivery of a run to a worker; thread.Dispatch.
 //   - mailbox: the queue of dispatches; mailbox.Service.
 //   - submission: new input for a thread; mailbox.Submission.
+//   - opening: what a submission says of the run that it opens; mailbox.Opening.
 //   - origin: whose input opened a run, a user's or the deployment's own; [Origin].
 //   - inbox: input and decisions that wait for a run's next step; thread.InboxEntry.
 //   - wake-up: a message that says where there may be work: a hint, never the truth; [WakeUp].

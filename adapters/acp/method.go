@@ -209,7 +209,7 @@ func (c *connection) submission(session string, prompt []sdk.ContentBlock) (mail
 	m, err := message(prompt)
 	s := mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: c.Identity.Tenant, Thread: session}, User: c.Identity.User,
-		AgentID: c.Agent, Messages: []core.Message{m},
+		Opening: mailbox.Opening{AgentID: c.Agent}, Messages: []core.Message{m},
 	}
 	if err != nil {
 		return s, err

@@ -270,7 +270,7 @@ func TestAnEarlierInputKeepsItsFrontend(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	again := mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Retake: &mailbox.Retake{Message: "m1"}}
+	again := mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: "m1"}}}
 	receipts := map[string]func() (mailbox.Receipt, error){
 		"taken up":   func() (mailbox.Receipt, error) { return w.runtime.TakeUp(t.Context(), id, run) },
 		"said again": func() (mailbox.Receipt, error) { return w.runtime.Submit(t.Context(), again) },

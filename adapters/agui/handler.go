@@ -109,18 +109,18 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, id core.Identity) 
 
 // submission makes a submission of the input.
 func (a *asked) submission() (s mailbox.Submission, err error) {
-	s.Thread.Thread, s.AgentID = a.thread, a.r.PathValue("agent")
+	s.Thread.Thread, s.Opening.AgentID = a.thread, a.r.PathValue("agent")
 	if s.Messages, err = a.in.said(); err != nil {
 		return s, err
 	}
-	if s.Frontend, err = a.in.frontend(); err != nil {
+	if s.Opening.Frontend, err = a.in.frontend(); err != nil {
 		return s, err
 	}
-	if s.Request, err = a.in.request(); err != nil {
+	if s.Opening.Request, err = a.in.request(); err != nil {
 		return s, err
 	}
 	if a.in.RunID != "" {
-		s.Key, s.RequestBesideKey = runKey(a.in.RunID), true
+		s.Key.Value, s.Key.Beside = runKey(a.in.RunID), true
 	}
 	return s, nil
 }
@@ -151,7 +151,7 @@ func (a *asked) say(s mailbox.Submission, run core.ID, known bool) error {
 	case known && said:
 		return a.follow(run)
 	case said && !known: // again, or what stands in its place
-		s.Retake, s.Messages = &mailbox.Retake{Message: last}, nil
+		s.Opening.Retake, s.Messages = &mailbox.Retake{Message: last}, nil
 	}
 	s.Messages = unknown(s.Messages, runs, run)
 	if err := a.Complete(&s, a.id); err != nil {

@@ -216,7 +216,7 @@ func TestSettledPartsAreDecidedBeforeTheNewMessage(t *testing.T) {
 		if len(f.decisions) > 0 {
 			got = f.decisions[0]
 		}
-		if diff := cmp.Diff(test.want, got); rec.Code != 200 || diff != "" || len(f.submissions) != 1 || f.submissions[0].Key != "message:m2" {
+		if diff := cmp.Diff(test.want, got); rec.Code != 200 || diff != "" || len(f.submissions) != 1 || f.submissions[0].Key.Value != "message:m2" {
 			t.Errorf("%s: status %d, submissions %+v, decisions (-want +got):\n%s", test.name, rec.Code, f.submissions, diff)
 		}
 		if diff := cmp.Diff(later, chunks(rec.Body.String())); diff != "" {
@@ -237,7 +237,7 @@ func TestANewMessageNeedsNoApprovalThatIsAsked(t *testing.T) {
 	f := &fake{}
 	body := `{"id":"t1","messages":[{"id":"` + runText + `","role":"assistant","parts":[` + approval("a", "true") + `]},` + user("m2", "no, wait") + `]}`
 	rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body)
-	if rec.Code != 200 || len(f.decisions) != 0 || len(f.submissions) != 1 || f.submissions[0].Key != "message:m2" {
+	if rec.Code != 200 || len(f.decisions) != 0 || len(f.submissions) != 1 || f.submissions[0].Key.Value != "message:m2" {
 		t.Errorf("status %d, decisions %v, submissions %+v", rec.Code, f.decisions, f.submissions)
 	}
 }

@@ -64,14 +64,14 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 // submission makes a submission of a chat request.
 func (h *handler) submission(r *http.Request, id core.Identity, req request) (s mailbox.Submission, err error) {
 	s.Thread.Thread = first(r.PathValue("thread"), req.ID)
-	s.AgentID = first(r.PathValue("agent"), req.AgentID)
+	s.Opening.AgentID = first(r.PathValue("agent"), req.AgentID)
 	if s.Messages, err = req.input(); err != nil {
 		return s, err
 	}
 	// The client's id of the newest message makes a request that is sent again the same
 	// one: it has no header for that.
-	s.Key, s.RequestBesideKey = messageKey(s.Messages), true
-	s.Request = req.extra
+	s.Key.Value, s.Key.Beside = messageKey(s.Messages), true
+	s.Opening.Request = req.extra
 	if err := h.Complete(&s, id); err != nil {
 		return s, err
 	}

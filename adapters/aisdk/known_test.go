@@ -47,8 +47,8 @@ func TestMessagesThatTheThreadHasAreNotStoredAgain(t *testing.T) {
 			for _, m := range f.submissions[0].Messages {
 				got = append(got, m.ID)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" || f.submissions[0].Key != "message:m2" {
-				t.Errorf("key %s, submitted (-want +got):\n%s", f.submissions[0].Key, diff)
+			if diff := cmp.Diff(test.want, got); diff != "" || f.submissions[0].Key.Value != "message:m2" {
+				t.Errorf("key %s, submitted (-want +got):\n%s", f.submissions[0].Key.Value, diff)
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func (r request) retakes() bool {
 // When it has none, a request of the client never arrived, and what it says is new.
 func (h *handler) submissions(r *http.Request, id core.Identity, req request) (all []mailbox.Submission, err error) {
 	last := req.Messages[len(req.Messages)-1]
-	s := mailbox.Submission{AgentID: first(r.PathValue("agent"), req.AgentID), Request: req.extra, RequestBesideKey: true}
+	s := mailbox.Submission{Opening: mailbox.Opening{AgentID: first(r.PathValue("agent"), req.AgentID), Request: req.extra}, Key: mailbox.Key{Beside: true}}
 	s.Thread.Thread = first(r.PathValue("thread"), req.ID)
 	named := []string{req.MessageID, last.ID}
 	if req.Trigger != triggerRegenerate {
@@ -44,7 +44,7 @@ func (h *handler) submissions(r *http.Request, id core.Identity, req request) (a
 			continue
 		}
 		again := s
-		again.Retake = &mailbox.Retake{Message: storedID(name), Keyed: true}
+		again.Opening.Retake = &mailbox.Retake{Message: storedID(name), Keyed: true}
 		if err := h.Complete(&again, id); err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (h *handler) retake(w http.ResponseWriter, r *http.Request, id core.Identit
 	encoder := &framed{}
 	return h.Serve(w, r, encoder, func(l runtime.Listener) error {
 		return anyOf(all, func(s mailbox.Submission) (err error) {
-			if s.Retake == nil { // new input may go on with a run that waits
+			if s.Opening.Retake == nil { // new input may go on with a run that waits
 				if encoder.Shown, err = h.shownBefore(r, id, s.Thread.Thread, req); err != nil {
 					return err
 				}
@@ -105,13 +105,13 @@ func anyOf(all []mailbox.Submission, try func(mailbox.Submission) error) (err er
 	for _, s := range all {
 		err = try(s)
 		unknown := core.CodeOf(err) == core.CodeNotFound || s.Messages == nil && errors.Is(err, mailbox.ErrUnread)
-		if s.Retake == nil {
+		if s.Opening.Retake == nil {
 			return hide(err)
 		}
 		if !unknown {
 			return err
 		}
-		err = protocol.Hide(err, "message", s.Retake.Message)
+		err = protocol.Hide(err, "message", s.Opening.Retake.Message)
 	}
 	return err
 }

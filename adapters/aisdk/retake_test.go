@@ -26,8 +26,7 @@ var errAbsent = core.Errorf(core.CodeNotFound, "no such message")
 func TestARequestNamesWhatItTakesBack(t *testing.T) {
 	again := func(agent, message string, texts ...string) mailbox.Submission {
 		s := mailbox.Submission{
-			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: agent, RequestBesideKey: true,
-			Retake: &mailbox.Retake{Message: message, Keyed: true},
+			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: agent, Retake: &mailbox.Retake{Message: message, Keyed: true}}, Key: mailbox.Key{Beside: true},
 		}
 		for _, text := range texts {
 			s.Messages = append(s.Messages, core.UserMessage(message, text))
@@ -35,15 +34,14 @@ func TestARequestNamesWhatItTakesBack(t *testing.T) {
 		return s
 	}
 	anew := mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: "demo", RequestBesideKey: true,
-		Key: "message:m1", Messages: []core.Message{core.UserMessage("m1", "one")},
+		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Key: mailbox.Key{Beside: true, Value: "message:m1"}, Messages: []core.Message{core.UserMessage("m1", "one")},
 	}
 	with := func(s mailbox.Submission, request string) mailbox.Submission {
-		s.Request = json.RawMessage(request)
+		s.Opening.Request = json.RawMessage(request)
 		return s
 	}
 	other := anew
-	other.AgentID = "other"
+	other.Opening.AgentID = "other"
 	m1, assistant := user("m1", "one"), `{"id":"`+answered+`","role":"assistant","parts":[]}`
 	tests := []struct {
 		name, path, body string

@@ -76,7 +76,7 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 		before := s.Stats()
 		states = nil
 		if _, err := program.Stream(t.Context(), mailbox.Submission{
-			Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "echo: hello")},
+			Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "echo: hello")},
 		}, runtime.ListenerFunc(
 
 			func(core.Event) error { return nil })); err != nil {

@@ -141,7 +141,7 @@ func (b *bench) submit(t testing.TB, messages int) mailbox.Receipt {
 
 func (b *bench) send(t testing.TB, s mailbox.Submission) mailbox.Receipt {
 	t.Helper()
-	s.AgentID = "demo"
+	s.Opening.AgentID = "demo"
 	if s.Thread.Thread == "" {
 		s.Thread = theThread
 	}

@@ -269,7 +269,9 @@ func TestSubmissionBudget(t *testing.T) {
 		{"to a new thread, with a key", func(*testing.T, *bench) {}, "k", cost{Units: dynamotest.Units{Write: 5, Read: 2, Calls: 6}, Rounds: 4}},
 		{"to a thread that has work", func(t *testing.T, b *bench) { b.submit(t, 1) }, "", cost{Units: dynamotest.Units{Write: 3, Read: 1, Calls: 4}, Rounds: 4}},
 		{"to a thread that has work, with a key", func(t *testing.T, b *bench) { b.submit(t, 1) }, "k", cost{Units: dynamotest.Units{Write: 4, Read: 2, Calls: 6}, Rounds: 4}},
-		{"again, with the same key", func(t *testing.T, b *bench) { b.send(t, mailbox.Submission{Messages: input, Key: "k"}) }, "k",
+		{"again, with the same key", func(t *testing.T, b *bench) {
+			b.send(t, mailbox.Submission{Messages: input, Key: mailbox.Key{Value: "k"}})
+		}, "k",
 			cost{Units: dynamotest.Units{Read: 2, Calls: 2}, Rounds: 1}},
 	}
 	for _, tt := range tests {
@@ -277,7 +279,7 @@ func TestSubmissionBudget(t *testing.T) {
 			costs := repeated(3, tt.want.Rounds, func() cost {
 				b := newBench(t, chatter{calls: always(0), text: 500})
 				tt.before(t, b)
-				return b.measure(func() { b.send(t, mailbox.Submission{Messages: input, Key: tt.key}) })
+				return b.measure(func() { b.send(t, mailbox.Submission{Messages: input, Key: mailbox.Key{Value: tt.key}}) })
 			})
 			got := mean(costs)
 			got.Calls = costs[0].Calls
@@ -323,7 +325,7 @@ func TestInlineBudget(t *testing.T) {
 			costs := make([]cost, 4)
 			for i := range costs {
 				costs[i] = b.measure(func() {
-					s := mailbox.Submission{Thread: theThread, AgentID: "demo", Messages: []core.Message{core.UserMessage("", noise(500))}}
+					s := mailbox.Submission{Thread: theThread, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", noise(500))}}
 					if _, err := b.Stream(t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 						t.Fatal(err)
 					}

@@ -49,7 +49,7 @@ func TestInterruptWithInput(t *testing.T) {
 		`{"status":"interrupt_requested","thread_id":"t1","superseded_dispatches":1,`+ids+`,"duplicate":false}`)
 	first := uint8(0)
 	want := mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: "demo", Mode: mailbox.ModeInterrupt, Key: "http:k", Priority: &first,
+		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo", Priority: &first}, Mode: mailbox.ModeInterrupt, Key: mailbox.Key{Value: "http:k"},
 		Messages: []core.Message{{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "hi"}}}},
 	}
 	if diff := cmp.Diff([]mailbox.Submission{want}, f.submissions); diff != "" {
@@ -77,7 +77,7 @@ func TestInputsForARun(t *testing.T) {
 	check(t, do(newServer(f), "POST", inputsPath, `{"mode":"queue","agentId":"other","delay_ms":1500,"messages":[{"role":"user","content":"hi"}]}`), 202,
 		`{"status":"inputs_accepted","thread_id":"t1",`+ids+`}`)
 	want := mailbox.Submission{ // the runtime fills in the rest
-		AgentID: "other", Mode: mailbox.ModeQueue, Delay: 1500 * time.Millisecond,
+		Opening: mailbox.Opening{AgentID: "other", Delay: 1500 * time.Millisecond}, Mode: mailbox.ModeQueue,
 		Messages: []core.Message{{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "hi"}}}},
 	}
 	if diff := cmp.Diff([]mailbox.Submission{want}, f.submissions); diff != "" {
@@ -91,11 +91,11 @@ func TestInputThatIsForLater(t *testing.T) {
 		want         func(s *mailbox.Submission)
 		refused      string
 	}{
-		{"priority", `"priority":255`, func(s *mailbox.Submission) { p := uint8(255); s.Priority = &p }, ""},
-		{"available_at", `"available_at":1900000000000`, func(s *mailbox.Submission) { s.AvailableAt = 1_900_000_000_000 }, ""},
-		{"delay_ms", `"delay_ms":1`, func(s *mailbox.Submission) { s.Delay = time.Millisecond }, ""},
-		{"a whole number with a point", `"priority":7.0`, func(s *mailbox.Submission) { p := uint8(7); s.Priority = &p }, ""},
-		{"a whole number with an exponent", `"delay_ms":1e3`, func(s *mailbox.Submission) { s.Delay = time.Second }, ""},
+		{"priority", `"priority":255`, func(s *mailbox.Submission) { p := uint8(255); s.Opening.Priority = &p }, ""},
+		{"available_at", `"available_at":1900000000000`, func(s *mailbox.Submission) { s.Opening.AvailableAt = 1_900_000_000_000 }, ""},
+		{"delay_ms", `"delay_ms":1`, func(s *mailbox.Submission) { s.Opening.Delay = time.Millisecond }, ""},
+		{"a whole number with a point", `"priority":7.0`, func(s *mailbox.Submission) { p := uint8(7); s.Opening.Priority = &p }, ""},
+		{"a whole number with an exponent", `"delay_ms":1e3`, func(s *mailbox.Submission) { s.Opening.Delay = time.Second }, ""},
 		{"more than a float says exactly", `"available_at":9007199254740993.0`, nil, "available_at must be a whole number from 0 to 9223372036854775807"},
 		{"more than there is", `"available_at":1e400`, nil, "available_at must be a whole number from 0 to 9223372036854775807"},
 		{"256", `"priority":256`, nil, "priority must be a whole number from 0 to 255"},
@@ -118,7 +118,7 @@ func TestInputThatIsForLater(t *testing.T) {
 			}
 			check(t, rec, 202, `{"status":"queued","thread_id":"t1",`+ids+`}`)
 			want := mailbox.Submission{
-				Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: "demo",
+				Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo"},
 				Messages: []core.Message{{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "hi"}}}},
 			}
 			tt.want(&want)
@@ -247,7 +247,7 @@ func TestAPayloadIsPushed(t *testing.T) {
 			`{"dispatch_id":"`+dispatchText+`","run_id":"`+runText+`","thread_id":"t1"}`)
 		one := uint8(1)
 		want := mailbox.Submission{
-			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: "other", Key: "http:k", Priority: &one,
+			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "other", Priority: &one}, Key: mailbox.Key{Value: "http:k"},
 			Messages: []core.Message{core.UserMessage("", tt.text)},
 		}
 		if diff := cmp.Diff([]mailbox.Submission{want}, f.submissions); diff != "" {

@@ -27,7 +27,7 @@ func (a *api) submission(r *http.Request, id core.Identity) (s mailbox.Submissio
 // submissionOf takes a submission from a body, all of which it must be. It is not
 // checked; that is Complete's.
 func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mailbox.Submission, err error) {
-	if s.AgentID, err = o.text("agentId", "agent_id"); err != nil {
+	if s.Opening.AgentID, err = o.text("agentId", "agent_id"); err != nil {
 		return s, err
 	}
 	mode, err := o.text("mode")
@@ -41,12 +41,12 @@ func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mail
 		}
 	}
 	if !ofRun { // what is for a run takes nothing back
-		if s.Retake, err = o.retake(); err != nil {
+		if s.Opening.Retake, err = o.retake(); err != nil {
 			return s, err
 		}
 	}
 	says := o.has("messages")
-	if says || s.Retake == nil {
+	if says || s.Opening.Retake == nil {
 		o.ask("messages")
 	}
 	if says {
@@ -54,7 +54,7 @@ func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mail
 			return s, err
 		}
 	}
-	if s.Request, err = o.request(); err != nil {
+	if s.Opening.Request, err = o.request(); err != nil {
 		return s, err
 	}
 	if err := o.queueing(&s); err != nil {
@@ -63,18 +63,18 @@ func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mail
 	if err := o.end(); err != nil { // a misspelt messages is named before a missing one
 		return s, err
 	}
-	if !says && s.Retake == nil {
+	if !says && s.Opening.Retake == nil {
 		return s, core.Errorf(core.CodeInvalid, "messages is required")
 	}
-	if s.Retake != nil && thread == "" { // a new thread would have no message
-		return s, core.Errorf(core.CodeInvalid, "threadId is required: the thread that has message %s", core.Excerpt(s.Retake.Message))
+	if s.Opening.Retake != nil && thread == "" { // a new thread would have no message
+		return s, core.Errorf(core.CodeInvalid, "threadId is required: the thread that has message %s", core.Excerpt(s.Opening.Retake.Message))
 	}
 	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
 		return s, err
 	}
 	if key != "" { // other protocols have keys of their own on the same threads
-		s.Key = "http:" + key
+		s.Key.Value = "http:" + key
 	}
 	if thread == "" && !ofRun {
 		thread = a.NewThread(id, key)
@@ -91,13 +91,13 @@ func (o *object) queueing(s *mailbox.Submission) error {
 	}
 	if found {
 		p := uint8(priority)
-		s.Priority = &p
+		s.Opening.Priority = &p
 	}
-	if s.AvailableAt, _, err = o.number("available_at", 0, math.MaxInt64); err != nil {
+	if s.Opening.AvailableAt, _, err = o.number("available_at", 0, math.MaxInt64); err != nil {
 		return err
 	}
 	delay, _, err := o.number("delay_ms", 0, mailbox.MaxDelay.Milliseconds())
-	s.Delay = time.Duration(delay) * time.Millisecond
+	s.Opening.Delay = time.Duration(delay) * time.Millisecond
 	return err
 }
 
@@ -144,8 +144,8 @@ func (o *object) named(names ...string) (text string, there bool, err error) {
 // unknown makes the refusal of a submission say what does not exist: the thread, or in
 // it the message that is named. A thread of another's is like none.
 func unknown(err error, s mailbox.Submission) error {
-	if s.Retake != nil {
-		return protocol.Hide(err, "message", core.Excerpt(s.Retake.Message), "of thread", s.Thread.Thread)
+	if s.Opening.Retake != nil {
+		return protocol.Hide(err, "message", core.Excerpt(s.Opening.Retake.Message), "of thread", s.Thread.Thread)
 	}
 	return protocol.Hide(err, "thread", s.Thread.Thread)
 }

@@ -18,10 +18,10 @@ const ids = `"run_id":"` + runText + `","dispatch_id":"` + dispatchText + `"`
 func TestInputIsQueued(t *testing.T) {
 	text := func(s string) core.Block { return core.Block{Type: core.BlockText, Text: s} }
 	submission := func(agent, key string, mode mailbox.Mode, messages ...core.Message) mailbox.Submission {
-		return mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: agent, Mode: mode, Key: key, Messages: messages}
+		return mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: agent}, Mode: mode, Key: mailbox.Key{Value: key}, Messages: messages}
 	}
 	with := func(s mailbox.Submission, request string) mailbox.Submission {
-		s.Request = json.RawMessage(request)
+		s.Opening.Request = json.RawMessage(request)
 		return s
 	}
 	hi := core.Message{Role: core.RoleUser, Content: []core.Block{text("hi")}}

@@ -72,7 +72,7 @@ func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identi
 	if s.Messages, err = o.payload(); err != nil {
 		return err
 	}
-	if s.AgentID, err = o.text("agentId", "agent_id"); err != nil {
+	if s.Opening.AgentID, err = o.text("agentId", "agent_id"); err != nil {
 		return err
 	}
 	if err := o.queueing(&s); err != nil {
@@ -86,7 +86,7 @@ func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identi
 		return err
 	}
 	if key != "" {
-		s.Key = "http:" + key
+		s.Key.Value = "http:" + key
 	}
 	if err := a.Complete(&s, id); err != nil {
 		return err

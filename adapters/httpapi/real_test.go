@@ -175,8 +175,8 @@ func (r *real) work() {
 func (r *real) child(parent, thread string) {
 	r.t.Helper()
 	_, err := r.runtime.Submit(r.t.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "secret-tenant", Thread: thread}, User: r.user, AgentID: "demo", Origin: core.OriginInternal,
-		Messages: []core.Message{core.UserMessage("", "help")}, Parent: &mailbox.Parent{Thread: parent, Run: core.ID{1}},
+		Thread: core.ThreadKey{Tenant: "secret-tenant", Thread: thread}, User: r.user, Opening: mailbox.Opening{AgentID: "demo", Parent: &mailbox.Parent{Thread: parent, Run: core.ID{1}}}, Origin: core.OriginInternal,
+		Messages: []core.Message{core.UserMessage("", "help")},
 	})
 	if err != nil {
 		r.t.Fatal(err)

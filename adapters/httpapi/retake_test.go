@@ -14,7 +14,7 @@ func TestARequestNamesTheMessageToTakeBackTo(t *testing.T) {
 	const hi = `"messages":[{"role":"user","content":"hi"}]`
 	want := func(mode mailbox.Mode, messages ...core.Message) mailbox.Submission {
 		return mailbox.Submission{
-			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Mode: mode, Messages: messages, Retake: &mailbox.Retake{Message: "m1"},
+			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Mode: mode, Messages: messages, Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: "m1"}},
 		}
 	}
 	tests := []struct {

@@ -346,7 +346,7 @@ func TestAClientMayReconnectAtEveryEvent(t *testing.T) {
 // again streams a run that takes the log back.
 func (r *program) again(from uint64) []sent {
 	r.t.Helper()
-	s := mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: "demo", Supersede: from, Messages: []core.Message{core.UserMessage("", "again")}}
+	s := mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "again")}}
 	receipt, err := r.runtime.Stream(r.t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil }))
 	if err != nil {
 		r.t.Fatal(err)

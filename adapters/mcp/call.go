@@ -70,7 +70,7 @@ func (h *handler) protect(f func(call) (*sdk.CallToolResult, error)) sdk.ToolHan
 
 // submission makes the input of a call.
 func (h *handler) submission(c call, e agent.Exposed) (s mailbox.Submission, err error) {
-	s.AgentID = e.Agent
+	s.Opening.AgentID = e.Agent
 	text := string(c.request.Params.Arguments)
 	if e.Parameters == nil {
 		text, s.Thread.Thread, err = readArguments(c.request.Params.Arguments)
@@ -83,11 +83,11 @@ func (h *handler) submission(c call, e agent.Exposed) (s mailbox.Submission, err
 	if err != nil {
 		return s, err
 	}
-	if s.Key, err = c.key(); err != nil {
+	if s.Key.Value, err = c.key(); err != nil {
 		return s, err
 	}
 	if s.Thread.Thread == "" {
-		s.Thread.Thread = h.NewThread(c.identity, s.Key)
+		s.Thread.Thread = h.NewThread(c.identity, s.Key.Value)
 	}
 	s.Messages = []core.Message{core.UserMessage("", text)}
 	return s, h.Complete(&s, c.identity)

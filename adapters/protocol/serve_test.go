@@ -353,13 +353,13 @@ func TestASubmissionIsCompleted(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := mailbox.Submission{AgentID: test.agent, Messages: []core.Message{core.UserMessage("", "hi")}}
+			s := mailbox.Submission{Opening: mailbox.Opening{AgentID: test.agent}, Messages: []core.Message{core.UserMessage("", "hi")}}
 			s.Thread.Thread = test.thread
 			err := o.Complete(&s, core.Identity{Tenant: "acme", User: "ann"})
 			if core.CodeOf(err) != test.code || err != nil && err.Error() != test.text {
 				t.Errorf("error %v, want %s", err, test.text)
 			}
-			if err == nil && (s.Thread.Tenant != "acme" || s.User != "ann" || s.AgentID != "demo") {
+			if err == nil && (s.Thread.Tenant != "acme" || s.User != "ann" || s.Opening.AgentID != "demo") {
 				t.Errorf("submission %+v", s)
 			}
 		})

@@ -14,14 +14,14 @@ import (
 // and, for an unknown agent, not_found.
 func (o Options) Complete(s *mailbox.Submission, id core.Identity) error {
 	s.Thread.Tenant, s.User = id.Tenant, id.User
-	if s.AgentID == "" && s.Retake == nil {
-		s.AgentID = o.DefaultAgent
+	if s.Opening.AgentID == "" && s.Opening.Retake == nil {
+		s.Opening.AgentID = o.DefaultAgent
 	}
 	if err := s.Check(); err != nil {
 		return err
 	}
-	if s.AgentID != "" && !o.Runtime.HasAgent(s.AgentID) {
-		return core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(s.AgentID))
+	if s.Opening.AgentID != "" && !o.Runtime.HasAgent(s.Opening.AgentID) {
+		return core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(s.Opening.AgentID))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type printer struct{}
 func (printer) HasAgent(id string) bool { return id == "clerk" }
 func (printer) DefaultAgent() string    { return "clerk" }
 func (printer) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
-	fmt.Printf("%s on %s: %s\n", s.AgentID, s.Thread, s.Messages[0].Text())
+	fmt.Printf("%s on %s: %s\n", s.Opening.AgentID, s.Thread, s.Messages[0].Text())
 	return mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: core.ID{1}}, nil
 }
 

@@ -166,7 +166,7 @@ func (s *Set) start(ctx context.Context, c *compiled, e incoming.Event, data obj
 		return receipt, err
 	}
 	s.Logger.InfoContext(ctx, "event started a run", "trigger", c.Name, "source", e.Source, "event", e.ID, "duplicate", receipt.Duplicate,
-		"tenant", sub.Thread.Tenant, "thread", sub.Thread.Thread, "run", receipt.RunID, "agent", sub.AgentID)
+		"tenant", sub.Thread.Tenant, "thread", sub.Thread.Thread, "run", receipt.RunID, "agent", sub.Opening.AgentID)
 	return receipt, nil
 }
 
@@ -207,10 +207,10 @@ func (c *compiled) submission(e incoming.Event, data object) (sub mailbox.Submis
 		return sub, core.Errorf(core.CodeInvalid, "encode request: %w", err)
 	}
 	sub = mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: c.Tenant, Thread: thread}, User: c.User, AgentID: c.Agent,
-		Messages: []core.Message{core.UserMessage("", prompt)}, Origin: core.OriginInternal, Request: request,
+		Thread: core.ThreadKey{Tenant: c.Tenant, Thread: thread}, User: c.User, Opening: mailbox.Opening{AgentID: c.Agent, Request: request},
+		Messages: []core.Message{core.UserMessage("", prompt)}, Origin: core.OriginInternal,
 		// The event is what came twice, whatever the templates make of it by then.
-		Key: "trigger:" + c.Name + ":" + key, KeyAlone: true,
+		Key: mailbox.Key{Value: "trigger:" + c.Name + ":" + key, Alone: true},
 	}
 	return sub, sub.Check()
 }

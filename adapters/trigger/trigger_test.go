@@ -284,8 +284,8 @@ func TestThreadsAndKeys(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := a.submitted[0]
-			if s.Thread.Thread != tt.thread || s.Key != tt.key || !s.KeyAlone || s.Origin != core.OriginInternal {
-				t.Errorf("thread %s, key %s, %+v; want thread %s, key %s", s.Thread.Thread, s.Key, s, tt.thread, tt.key)
+			if s.Thread.Thread != tt.thread || s.Key.Value != tt.key || !s.Key.Alone || s.Origin != core.OriginInternal {
+				t.Errorf("thread %s, key %s, %+v; want thread %s, key %s", s.Thread.Thread, s.Key.Value, s, tt.thread, tt.key)
 			}
 		})
 	}

@@ -36,13 +36,13 @@ func (u *submission) admit(ctx context.Context, head thread.Head) error {
 	if !u.limited() || u.admitted == u.run {
 		return nil
 	}
-	if u.Key != "" && !u.known {
+	if u.Key.Value != "" && !u.known {
 		u.dispatch = dispatchOf(u.run) // another try that finds the run by its slot comes to the same
 	}
 	if !opens(u.change(head)) {
 		return nil
 	}
-	if u.Key != "" && !u.known && u.admitted.IsZero() {
+	if u.Key.Value != "" && !u.known && u.admitted.IsZero() {
 		earlier, err := u.earlier(ctx)
 		if err != nil || earlier {
 			return err
@@ -53,10 +53,10 @@ func (u *submission) admit(ctx context.Context, head thread.Head) error {
 
 // tag is the form that the Key has in a slot.
 func (u *submission) tag() string {
-	if u.Key == "" {
+	if u.Key.Value == "" {
 		return ""
 	}
-	return strings.TrimPrefix(keyName(u.Thread.Thread, u.Key), "key:")
+	return strings.TrimPrefix(keyName(u.Thread.Thread, u.Key.Value), "key:")
 }
 
 // earlier looks for the slot of an earlier try, unless it is so old that the sweep may be
@@ -89,7 +89,7 @@ func dispatchOf(run core.ID) core.ID {
 func (u *submission) ask(ctx context.Context, head thread.Head) error {
 	u.settle(ctx, core.ID{}, nil)
 	slot, err := u.limits.Admit(ctx, limit.Run{
-		Key: u.Thread, ID: u.run, Tag: u.tag(), Replaces: u.replaces(head), Child: u.Parent != nil,
+		Key: u.Thread, ID: u.run, Tag: u.tag(), Replaces: u.replaces(head), Child: u.Opening.Parent != nil,
 	})
 	if err == nil {
 		u.admitted, u.slot = u.run, slot

@@ -101,7 +101,7 @@ func TestOrphanAuditsAreNotBelieved(t *testing.T) {
 	w.submit(t, input("one", ""))
 	head := w.claim(t)
 	s := input("two", mailbox.ModeSteer)
-	s.Key = "k"
+	s.Key.Value = "k"
 	steered := w.submit(t, s)
 	audit := func(name string, version uint64, a thread.AuditRecord) {
 		payload, err := thread.Records{}.EncodeAudit(a)
@@ -144,7 +144,7 @@ func TestOrphanAuditsAreNotBelieved(t *testing.T) {
 func TestEditKeepsWhatANewerProgramHasStored(t *testing.T) {
 	w := newWorld(t)
 	s := input("old", "")
-	s.Request = []byte(`{"plan":"gold"}`)
+	s.Opening.Request = []byte(`{"plan":"gold"}`)
 	id := w.submit(t, s).DispatchID
 	w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 		r, ok, err := w.store.Backend.Get(ctx, key, name)
@@ -267,7 +267,7 @@ func TestRetryOfSteeredInputNamesTheRunThatItBecame(t *testing.T) {
 	w.submit(t, input("one", ""))
 	head := w.claim(t)
 	s := input("two", mailbox.ModeSteer)
-	s.Key = "k"
+	s.Key.Value = "k"
 	steered := w.submit(t, s)
 	w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Outcome: thread.Done, Seq: head.Seq})
 	if head = w.claim(t); head.Run.ID != steered.DispatchID {

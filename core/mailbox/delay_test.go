@@ -19,7 +19,7 @@ func (w *world) submitInline(ctx context.Context, s mailbox.Submission) (mailbox
 }
 
 func prior(priority uint8, s mailbox.Submission) mailbox.Submission {
-	s.Priority = &priority
+	s.Opening.Priority = &priority
 	return s
 }
 
@@ -54,9 +54,9 @@ func TestADelayedRunBeginsAtItsTime(t *testing.T) {
 		change func(s *mailbox.Submission)
 		inline bool
 	}{
-		{"available_at", func(s *mailbox.Submission) { s.AvailableAt = time.Now().Add(time.Hour).UnixMilli() }, false},
-		{"a delay", func(s *mailbox.Submission) { s.Delay = time.Hour }, false},
-		{"inline", func(s *mailbox.Submission) { s.Delay = time.Hour }, true},
+		{"available_at", func(s *mailbox.Submission) { s.Opening.AvailableAt = time.Now().Add(time.Hour).UnixMilli() }, false},
+		{"a delay", func(s *mailbox.Submission) { s.Opening.Delay = time.Hour }, false},
+		{"inline", func(s *mailbox.Submission) { s.Opening.Delay = time.Hour }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestARunThatIsDueIsQueuedAtOnce(t *testing.T) {
 		for _, at := range []int64{1, time.Now().UnixMilli()} {
 			w := newWorld(t)
 			s := input("now", "")
-			s.AvailableAt = at
+			s.Opening.AvailableAt = at
 			w.submit(t, s)
 			if head := w.head(t); head.Pending[0].AvailableAt != 0 {
 				t.Errorf("of %d the head keeps %d, want 0", at, head.Pending[0].AvailableAt)
@@ -107,7 +107,7 @@ func TestARunThatIsDueIsQueuedAtOnce(t *testing.T) {
 func TestDelayedInputDoesNotAnswerAWaitingRun(t *testing.T) {
 	w, head := waiting(t, asks(1))
 	s := input("tomorrow", "")
-	s.Delay = 24 * time.Hour
+	s.Opening.Delay = 24 * time.Hour
 	receipt := w.submit(t, s)
 	now := w.head(t)
 	if receipt.RunID == head.Run.ID || len(now.Tickets) != 1 || len(now.Delayed) != 1 {
@@ -124,19 +124,19 @@ func TestBadDelaysAreRefused(t *testing.T) {
 			change func(s *mailbox.Submission)
 			want   string
 		}{
-			{"a year", func(s *mailbox.Submission) { s.Delay = year }, ""},
-			{"more than a year", func(s *mailbox.Submission) { s.Delay = year + 1 }, "delay of 8760h0m0.000000001s, allowed are 0 to 8760h0m0s"},
-			{"a time in a year", func(s *mailbox.Submission) { s.AvailableAt = now.Add(year).UnixMilli() }, ""},
-			{"later", func(s *mailbox.Submission) { s.AvailableAt = now.Add(year).UnixMilli() + 1 }, "available_at 978220800001 lies more than 8760h0m0s ahead"},
-			{"before 1970", func(s *mailbox.Submission) { s.AvailableAt = -1 }, "available_at is -1, allowed are unix milliseconds from 0 on"},
-			{"a negative delay", func(s *mailbox.Submission) { s.Delay = -1 }, "delay of -1ns, allowed are 0 to 8760h0m0s"},
-			{"both", func(s *mailbox.Submission) { s.AvailableAt, s.Delay = 1, 1 }, "both available_at and a delay are given, at most one is allowed"},
-			{"steered", func(s *mailbox.Submission) { s.Mode, s.Delay = mailbox.ModeSteer, 1 }, "input of mode steer cannot be delayed, only queue and reject can"},
-			{"an interrupt", func(s *mailbox.Submission) { s.Mode, s.AvailableAt = mailbox.ModeInterrupt, 1 }, "input of mode interrupt cannot be delayed, only queue and reject can"},
+			{"a year", func(s *mailbox.Submission) { s.Opening.Delay = year }, ""},
+			{"more than a year", func(s *mailbox.Submission) { s.Opening.Delay = year + 1 }, "delay of 8760h0m0.000000001s, allowed are 0 to 8760h0m0s"},
+			{"a time in a year", func(s *mailbox.Submission) { s.Opening.AvailableAt = now.Add(year).UnixMilli() }, ""},
+			{"later", func(s *mailbox.Submission) { s.Opening.AvailableAt = now.Add(year).UnixMilli() + 1 }, "available_at 978220800001 lies more than 8760h0m0s ahead"},
+			{"before 1970", func(s *mailbox.Submission) { s.Opening.AvailableAt = -1 }, "available_at is -1, allowed are unix milliseconds from 0 on"},
+			{"a negative delay", func(s *mailbox.Submission) { s.Opening.Delay = -1 }, "delay of -1ns, allowed are 0 to 8760h0m0s"},
+			{"both", func(s *mailbox.Submission) { s.Opening.AvailableAt, s.Opening.Delay = 1, 1 }, "both available_at and a delay are given, at most one is allowed"},
+			{"steered", func(s *mailbox.Submission) { s.Mode, s.Opening.Delay = mailbox.ModeSteer, 1 }, "input of mode steer cannot be delayed, only queue and reject can"},
+			{"an interrupt", func(s *mailbox.Submission) { s.Mode, s.Opening.AvailableAt = mailbox.ModeInterrupt, 1 }, "input of mode interrupt cannot be delayed, only queue and reject can"},
 			{"a child", func(s *mailbox.Submission) {
-				s.Delay, s.Parent = time.Hour, &mailbox.Parent{Thread: "t2", Run: core.ID{1}}
+				s.Opening.Delay, s.Opening.Parent = time.Hour, &mailbox.Parent{Thread: "t2", Run: core.ID{1}}
 			}, "a child run cannot be delayed: its parent waits for it"},
-			{"one that is refused when busy", func(s *mailbox.Submission) { s.Mode, s.Delay = mailbox.ModeReject, time.Hour }, ""},
+			{"one that is refused when busy", func(s *mailbox.Submission) { s.Mode, s.Opening.Delay = mailbox.ModeReject, time.Hour }, ""},
 		} {
 			w, s, got := newWorld(t), input("later", ""), ""
 			tt.change(&s)
@@ -157,7 +157,7 @@ func TestPriorityAndDelayArePartOfWhatAKeyStandsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := prior(7, keyed("later", ""))
-		s.Delay = time.Minute
+		s.Opening.Delay = time.Minute
 		first := w.submit(t, s)
 		at := w.head(t).Delayed[0].AvailableAt
 		time.Sleep(time.Second)
@@ -166,9 +166,9 @@ func TestPriorityAndDelayArePartOfWhatAKeyStandsFor(t *testing.T) {
 		}
 		for name, change := range map[string]func(s *mailbox.Submission){
 			"priority": func(s *mailbox.Submission) { *s = prior(8, *s) },
-			"none":     func(s *mailbox.Submission) { s.Priority = nil },
-			"delay":    func(s *mailbox.Submission) { s.Delay++ },
-			"time":     func(s *mailbox.Submission) { s.Delay, s.AvailableAt = 0, at },
+			"none":     func(s *mailbox.Submission) { s.Opening.Priority = nil },
+			"delay":    func(s *mailbox.Submission) { s.Opening.Delay++ },
+			"time":     func(s *mailbox.Submission) { s.Opening.Delay, s.Opening.AvailableAt = 0, at },
 			"into":     func(s *mailbox.Submission) { s.Into = core.ID{1} },
 		} {
 			other := s

@@ -16,7 +16,7 @@ import (
 func (w *world) later(t *testing.T) mailbox.Receipt {
 	t.Helper()
 	s := input("tomorrow", "")
-	s.Delay = 24 * time.Hour
+	s.Opening.Delay = 24 * time.Hour
 	return w.submit(t, s)
 }
 
@@ -126,7 +126,7 @@ func TestEightRunsAreDelayedAndRefuseNothing(t *testing.T) {
 		w.later(t)
 	}
 	s := input("one more", "")
-	s.Delay = time.Hour
+	s.Opening.Delay = time.Hour
 	_, err := w.Submit(t.Context(), s)
 	if want := "thread t1: 8 runs are delayed, at most 8 are allowed: no more is accepted for now"; core.CodeOf(err) != core.CodeFull || err.Error() != want {
 		t.Errorf("the ninth: %v, want %s", err, want)
@@ -180,7 +180,7 @@ func TestAMessageIsSaidAgainBesideARunOfTomorrow(t *testing.T) {
 	w.put(t, store.Record{Name: store.LogName(1), Fence: head.Claim.Fence, Payload: payload})
 	w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Yield, Keep: true, Lease: 30_000, Seq: 1})
 	later := w.later(t)
-	again := mailbox.Submission{Thread: key, User: "ann", AgentID: "demo", Retake: &mailbox.Retake{Message: "m1"}}
+	again := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "demo", Retake: &mailbox.Retake{Message: "m1"}}}
 	if _, err := w.Submit(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func (w *world) audit(t *testing.T, name string, version uint64, a thread.AuditR
 
 func keyed(text string, mode mailbox.Mode) mailbox.Submission {
 	s := input(text, mode)
-	s.Key = "k"
+	s.Key.Value = "k"
 	return s
 }
 

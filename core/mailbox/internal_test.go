@@ -15,7 +15,7 @@ import (
 // internal is input of the deployment itself, under a key that stands alone.
 func internal(text string) mailbox.Submission {
 	s := input(text, "")
-	s.Origin, s.Key, s.KeyAlone = core.OriginInternal, "event", true
+	s.Origin, s.Key.Value, s.Key.Alone = core.OriginInternal, "event", true
 	return s
 }
 
@@ -91,12 +91,12 @@ func TestAKeyAloneStandsForWhateverIsSaid(t *testing.T) {
 	w := newWorld(t)
 	first := w.submit(t, internal("one"))
 	again := internal("two")
-	again.AgentID, again.Request = "other", json.RawMessage(`1`)
+	again.Opening.AgentID, again.Opening.Request = "other", json.RawMessage(`1`)
 	if r := w.submit(t, again); !r.Duplicate || r.RunID != first.RunID || w.said(t, r) != "one" {
 		t.Errorf("again: %+v with %q, want a duplicate of %+v", r, w.said(t, r), first)
 	}
 	other := internal("three")
-	other.Key = "another event"
+	other.Key.Value = "another event"
 	if r := w.submit(t, other); r.Duplicate || r.RunID == first.RunID {
 		t.Errorf("another key: %+v", r)
 	}

@@ -20,13 +20,13 @@ import (
 func TestRequestIsPartOfWhatAKeyStandsFor(t *testing.T) {
 	w := newWorld(t)
 	s := keyed("one", "")
-	s.Request = json.RawMessage(`{"plan": "gold"}`)
+	s.Opening.Request = json.RawMessage(`{"plan": "gold"}`)
 	first := w.submit(t, s)
-	s.Request = json.RawMessage(`{"plan":"gold"}`) // blanks say nothing
+	s.Opening.Request = json.RawMessage(`{"plan":"gold"}`) // blanks say nothing
 	if again := w.submit(t, s); !again.Duplicate || again.RunID != first.RunID {
 		t.Errorf("the same request: %+v, want a duplicate of %+v", again, first)
 	}
-	s.Request = json.RawMessage(`{"plan":"free"}`)
+	s.Opening.Request = json.RawMessage(`{"plan":"free"}`)
 	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
 		t.Errorf("another request: %v, want code conflict", err)
 	}
@@ -46,9 +46,9 @@ func TestRequestBesideTheKeyDoesNotMakeAnotherSubmission(t *testing.T) {
 	w := newWorld(t)
 	s := keyed("one", "")
 	first := w.submit(t, s)
-	s.RequestBesideKey = true
+	s.Key.Beside = true
 	for _, request := range []string{`{"plan":"gold"}`, `{"plan":"free"}`} {
-		s.Request = json.RawMessage(request)
+		s.Opening.Request = json.RawMessage(request)
 		if again := w.submit(t, s); !again.Duplicate || again.RunID != first.RunID {
 			t.Errorf("with %s: %+v, want a duplicate of %+v", request, again, first)
 		}
@@ -68,7 +68,7 @@ func TestPausedFirstTryAndItsRetryStoreTheMessageOnce(t *testing.T) {
 			w.submit(t, input("one", ""))
 			head := w.claim(t)
 			s := input("two", mailbox.ModeSteer)
-			s.Key = "k"
+			s.Key.Value = "k"
 			var retry mailbox.Receipt
 			w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 				w.store.OnCommit = nil
@@ -98,7 +98,7 @@ func TestRepeatedRequestFindsTheRunThatSteeredInputBecame(t *testing.T) {
 	w.submit(t, input("one", ""))
 	head := w.claim(t)
 	s := input("two", mailbox.ModeSteer)
-	s.Key = "k"
+	s.Key.Value = "k"
 	first := w.submit(t, s)
 	w.end(t, head)
 	again := func(when string) {
@@ -132,7 +132,7 @@ func TestRefusedRequestDoesNotUseUpItsKey(t *testing.T) {
 			w := newWorld(t)
 			w.submit(t, input("one", ""))
 			s := input("two", "")
-			s.Key = "k"
+			s.Key.Value = "k"
 			refused := s
 			tt.refused(&refused)
 			if r, err := w.Submit(t.Context(), refused); core.CodeOf(err) != tt.code || r != (mailbox.Receipt{}) {
@@ -154,11 +154,11 @@ func TestRefusedRequestDoesNotUseUpItsKey(t *testing.T) {
 func TestKeyOfAnotherOwnerSaysNothing(t *testing.T) {
 	w := newWorld(t)
 	s := input("one", "")
-	s.Key = "k"
+	s.Key.Value = "k"
 	w.submit(t, s)
 	for _, text := range []string{"one", "two"} { // the same content and another
 		guess := input(text, "")
-		guess.User, guess.Key = "bob", "k"
+		guess.User, guess.Key.Value = "bob", "k"
 		if r, err := w.Submit(t.Context(), guess); core.CodeOf(err) != core.CodeForbidden || r != (mailbox.Receipt{}) {
 			t.Errorf("%s: %+v, %v; want code forbidden and no receipt", text, r, err)
 		}
@@ -171,7 +171,7 @@ func TestHowLongThingsAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := input("one", "")
-		s.Key = "k"
+		s.Key.Value = "k"
 		var lives []time.Duration
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			for _, p := range c.Pointers {
@@ -332,16 +332,16 @@ func TestRetryOfInputBehindSteeredInputIsHinted(t *testing.T) {
 func TestWhatAFrontendBringsIsPartOfASubmissionUnlessItIsBesideTheKey(t *testing.T) {
 	w := newWorld(t)
 	s := keyed("one", "")
-	s.Frontend = &core.Frontend{Tools: []core.FrontendTool{{Name: "bell"}}}
+	s.Opening.Frontend = &core.Frontend{Tools: []core.FrontendTool{{Name: "bell"}}}
 	first := w.submit(t, s)
-	s.Frontend = &core.Frontend{State: json.RawMessage(`{"n":1}`)}
+	s.Opening.Frontend = &core.Frontend{State: json.RawMessage(`{"n":1}`)}
 	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
 		t.Errorf("another frontend: %v, want code conflict", err)
 	}
 	beside := keyed("beside", "")
-	beside.Key, beside.RequestBesideKey = "k2", true
+	beside.Key.Value, beside.Key.Beside = "k2", true
 	kept := w.submit(t, beside)
-	beside.Frontend = s.Frontend
+	beside.Opening.Frontend = s.Opening.Frontend
 	if again := w.submit(t, beside); !again.Duplicate || again.RunID != kept.RunID {
 		t.Errorf("%+v, want a duplicate of %+v", again, kept)
 	}
@@ -349,13 +349,13 @@ func TestWhatAFrontendBringsIsPartOfASubmissionUnlessItIsBesideTheKey(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]core.ID{s.Key: first.RunID, "k2": kept.RunID, "nobody's": {}} {
+	for name, want := range map[string]core.ID{s.Key.Value: first.RunID, "k2": kept.RunID, "nobody's": {}} {
 		if got, ok, err := w.Submitted(t.Context(), s.Thread, head, name); got != want || ok == want.IsZero() || err != nil {
 			t.Errorf("key %s leads to %s, %v, %v; want %s", name, got, ok, err, want)
 		}
 	}
 	s = keyed("three", "")
-	s.Key, s.Frontend = "k3", &core.Frontend{State: json.RawMessage(`[]`)}
+	s.Key.Value, s.Opening.Frontend = "k3", &core.Frontend{State: json.RawMessage(`[]`)}
 	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("a state that is no object: %v", err)
 	}

@@ -97,7 +97,7 @@ func mixed(t *testing.T) (*world, map[core.ID]string) {
 	w.named(t, names, "steered", input("d", mailbox.ModeSteer))
 	w.named(t, names, "queued", input("e", ""))
 	later := prior(3, input("f", ""))
-	later.Delay = time.Hour
+	later.Opening.Delay = time.Hour
 	w.named(t, names, "later", later)
 	return w, names
 }

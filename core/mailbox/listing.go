@@ -40,17 +40,17 @@ func (u *submission) listings(next thread.Head) ([]store.Record, error) {
 		return nil, nil
 	}
 	var parent *thread.Parent
-	if p := u.Parent; p != nil {
+	if p := u.Opening.Parent; p != nil {
 		parent = &thread.Parent{Thread: p.Thread}
 	}
 	of := ""
 	if parent != nil {
 		of = parent.Thread
 	}
-	run, err := u.runListing(next, u.run, u.dispatch, u.AgentID, of)
+	run, err := u.runListing(next, u.run, u.dispatch, u.Opening.AgentID, of)
 	if err != nil || next.Version > 1 {
 		return []store.Record{run}, err
 	}
-	made, err := u.threadListing(next, u.AgentID, thread.Asked(u.Messages, core.ID{}), parent)
+	made, err := u.threadListing(next, u.Opening.AgentID, thread.Asked(u.Messages, core.ID{}), parent)
 	return []store.Record{run, made}, err
 }

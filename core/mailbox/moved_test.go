@@ -57,7 +57,7 @@ func TestThoseWhoWatchAreToldOfEachWrite(t *testing.T) {
 		got = nil
 	}
 	s := input("one", "")
-	s.Key = "k"
+	s.Key.Value = "k"
 	if _, err := box.Submit(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

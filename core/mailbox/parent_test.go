@@ -22,7 +22,7 @@ func TestChildsKeyOutlivesTheWaitOfItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := input("one", "")
-		s.Key, s.Parent = "child k", &mailbox.Parent{Thread: "p", Run: core.ID{1}}
+		s.Key.Value, s.Opening.Parent = "child k", &mailbox.Parent{Thread: "p", Run: core.ID{1}}
 		var lives []time.Duration
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			for _, p := range c.Pointers {
@@ -45,7 +45,7 @@ func TestBackgroundEndIsReadOnceAfterItsKeyWasForgotten(t *testing.T) {
 		w.last = w.submit(t, input("one", ""))
 		head := w.claim(t)
 		s := input("two", "")
-		s.Thread, s.Parent = childKey, &mailbox.Parent{Thread: key.Thread, Run: head.Run.ID, Call: thread.NoCall}
+		s.Thread, s.Opening.Parent = childKey, &mailbox.Parent{Thread: key.Thread, Run: head.Run.ID, Call: thread.NoCall}
 		c := child{world: w, receipt: w.submit(t, s)}
 		payload, err := thread.Records{}.EncodeRun(&thread.RunRecord{Run: core.Run{ID: head.Run.ID, AgentID: "demo"}})
 		if err != nil {

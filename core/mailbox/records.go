@@ -60,11 +60,11 @@ const (
 // the Key, so its form must not change: a client's try after an upgrade would be
 // refused as another submission.
 func bodyHash(s Submission) (string, error) {
-	if s.KeyAlone {
+	if s.Key.Alone {
 		return keyAlone, nil
 	}
-	if s.RequestBesideKey {
-		s.Request, s.Frontend = nil, nil
+	if s.Key.Beside {
+		s.Opening.Request, s.Opening.Frontend = nil, nil
 	}
 	b, err := json.Marshal(struct {
 		Agent    string
@@ -78,7 +78,7 @@ func bodyHash(s Submission) (string, error) {
 		Into     core.ID         `json:",omitzero"`
 		Retake   string          `json:",omitempty"` // where the Key does not say it
 		Frontend *core.Frontend  `json:",omitempty"`
-	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request, s.Priority, s.AvailableAt, s.Delay, s.Into, s.Retake.named(), s.Frontend})
+	}{s.Opening.AgentID, s.Messages, s.Mode, s.Opening.Supersede, s.Opening.Request, s.Opening.Priority, s.Opening.AvailableAt, s.Opening.Delay, s.Into, s.Opening.Retake.named(), s.Opening.Frontend})
 	if err != nil {
 		return "", core.Errorf(core.CodeInvalid, "encode submission: %w", err)
 	}

@@ -35,13 +35,13 @@ func (r *Retake) check(s Submission) error {
 		return err
 	}
 	switch {
-	case s.Supersede != 0:
+	case s.Opening.Supersede != 0:
 		return core.Errorf(core.CodeInvalid, "a submission names a message or a sequence to take back to, not both")
 	case !s.Into.IsZero():
 		return core.Errorf(core.CodeInvalid, "input for run %s takes nothing back", s.Into)
 	case s.Mode == ModeSteer:
 		return core.Errorf(core.CodeInvalid, "mode steer takes nothing back, allowed are queue, interrupt, reject")
-	case r.Keyed && s.Key != "":
+	case r.Keyed && s.Key.Value != "":
 		return core.Errorf(core.CodeInvalid, "a submission is keyed by its Key or by what it takes back, not both")
 	}
 	return nil
@@ -67,7 +67,7 @@ type taken struct {
 // retake finds what the submission names, once: what is found holds for every later
 // head too.
 func (u *submission) retake(ctx context.Context, head thread.Head) (err error) {
-	if u.Retake == nil || u.taken != nil {
+	if u.Opening.Retake == nil || u.taken != nil {
 		return nil
 	}
 	t, ok, err := u.unreadInput(ctx, head)
@@ -75,7 +75,7 @@ func (u *submission) retake(ctx context.Context, head thread.Head) (err error) {
 		t, err = u.readInput(ctx, head)
 	}
 	if err != nil {
-		return fmt.Errorf("thread %s: message %q: %w", u.Thread.Thread, core.Excerpt(u.Retake.Message), err)
+		return fmt.Errorf("thread %s: message %q: %w", u.Thread.Thread, core.Excerpt(u.Opening.Retake.Message), err)
 	}
 	u.taken = t
 	return nil
@@ -83,7 +83,7 @@ func (u *submission) retake(ctx context.Context, head thread.Head) (err error) {
 
 // anew makes the submission's input of what it takes back.
 func (u *submission) anew(ctx context.Context, head thread.Head) error {
-	if u.Retake == nil {
+	if u.Opening.Retake == nil {
 		return nil
 	}
 	if err := u.retake(ctx, head); err != nil {
@@ -96,28 +96,28 @@ func (u *submission) anew(ctx context.Context, head thread.Head) error {
 	case u.asked.Messages == nil:
 		u.Messages = t.input
 	case t.named < 0:
-		return core.Errorf(core.CodeInvalid, "thread %s: message %q is not a person's: it can be said again, but not replaced", u.Thread.Thread, core.Excerpt(u.Retake.Message))
+		return core.Errorf(core.CodeInvalid, "thread %s: message %q is not a person's: it can be said again, but not replaced", u.Thread.Thread, core.Excerpt(u.Opening.Retake.Message))
 	default: // what was said with it before it stays
 		u.Messages = append(slices.Clone(t.input[:t.named]), u.asked.Messages...)
 	}
-	if u.AgentID == "" {
+	if u.Opening.AgentID == "" {
 		if t.agent == "" {
 			return core.Errorf(core.CodeInvalid, "agent id is empty, and the one of run %s is not known any more", t.run)
 		}
-		u.AgentID = t.agent
+		u.Opening.AgentID = t.agent
 	}
-	if u.Request == nil {
-		u.Request = t.request
+	if u.Opening.Request == nil {
+		u.Opening.Request = t.request
 	}
-	if u.Frontend == nil {
-		u.Frontend = t.frontend
+	if u.Opening.Frontend == nil {
+		u.Opening.Frontend = t.frontend
 	}
-	u.Supersede = t.from
+	u.Opening.Supersede = t.from
 	return nil
 }
 
 func (u *submission) errGone() error {
-	return core.Errorf(core.CodeSuperseded, "thread %s: message %q was taken back before", u.Thread.Thread, core.Excerpt(u.Retake.Message))
+	return core.Errorf(core.CodeSuperseded, "thread %s: message %q was taken back before", u.Thread.Thread, core.Excerpt(u.Opening.Retake.Message))
 }
 
 // ErrUnread refuses to take back to input that no run has begun to read: there is nothing
@@ -134,7 +134,7 @@ var ErrUnderWay = core.Errorf(core.CodeConflict, "it was said to a run that was 
 func (u *submission) unreadInput(ctx context.Context, head thread.Head) (*taken, bool, error) {
 	look := func(run, dispatch core.ID, revision uint32) (*taken, thread.Queued, error) {
 		in, err := u.queuedInput(ctx, dispatch, revision)
-		i := slices.IndexFunc(in.Messages, func(m core.Message) bool { return m.ID == u.Retake.Message })
+		i := slices.IndexFunc(in.Messages, func(m core.Message) bool { return m.ID == u.Opening.Retake.Message })
 		if err != nil || i < 0 {
 			return nil, in, err
 		}
@@ -186,7 +186,7 @@ func (s *submission) queuedInput(ctx context.Context, dispatch core.ID, revision
 // readInput looks for the message in the log, from its end: what people take back is
 // seldom far from it. A message that the thread does not have costs a read of all.
 func (u *submission) readInput(ctx context.Context, head thread.Head) (*taken, error) {
-	named, ok, err := u.lastOf(ctx, head.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.ID == u.Retake.Message })
+	named, ok, err := u.lastOf(ctx, head.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.ID == u.Opening.Retake.Message })
 	if err != nil {
 		return nil, err
 	}
@@ -281,7 +281,7 @@ func plain(messages []core.Message) []core.Message {
 // the run that the first one began, and not the one that this took back: as long as
 // that run is under way its own key counts, if it stands for the same.
 func (u *submission) keyed(ctx context.Context) error {
-	if u.Retake == nil || !u.Retake.Keyed {
+	if u.Opening.Retake == nil || !u.Opening.Retake.Keyed {
 		return nil
 	}
 	head, err := u.Head(ctx, u.Thread)
@@ -306,14 +306,14 @@ func (u *submission) keyed(ctx context.Context) error {
 			return err
 		}
 		if ok && p.Run == t.run && p.Body == body {
-			u.Key = key
+			u.Key.Value = key
 			return nil
 		}
 	}
-	if u.Key, err = u.freeKey(ctx, head, retakeKind, t.run); err != nil || !t.gone {
+	if u.Key.Value, err = u.freeKey(ctx, head, retakeKind, t.run); err != nil || !t.gone {
 		return err
 	}
-	p, ok, err := u.byKey(ctx, u.Key)
+	p, ok, err := u.byKey(ctx, u.Key.Value)
 	if err == nil && ok && p.Body != body { // it is no other try of what took it back
 		err = u.errGone()
 	}

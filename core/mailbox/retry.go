@@ -41,8 +41,9 @@ func (s *Service) Retry(ctx context.Context, key core.ThreadKey, user string, ru
 		return Receipt{}, err
 	}
 	receipt, _, err := s.submit(ctx, submission{apart: true, Submission: Submission{
-		Thread: key, User: user, AgentID: record.AgentID, Origin: record.Origin, Messages: messages, Request: record.Request, Frontend: record.Frontend,
-		Key: "retry:" + run.String(),
+		Thread: key, User: user, Messages: messages, Origin: record.Origin,
+		Key:     Key{Value: "retry:" + run.String()},
+		Opening: Opening{AgentID: record.AgentID, Request: record.Request, Frontend: record.Frontend},
 	}})
 	return receipt, err
 }

@@ -30,87 +30,96 @@ func (m Mode) Check() error {
 	return core.Errorf(core.CodeInvalid, "mode %q is unknown, allowed are queue, interrupt, steer, reject", core.Excerpt(string(m)))
 }
 
-// MaxRequest bounds [Submission.Request], in bytes: it is stored with the input, and
-// each time that the run's record is.
+// MaxRequest bounds [Opening.Request], in bytes: it is stored with the input, and
+// again each time the run's record is.
 const MaxRequest = 16 << 10
 
-// ErrRequestTooLarge is returned for a [Submission.Request] of more than [MaxRequest]
+// ErrRequestTooLarge is returned for an [Opening.Request] of more than [MaxRequest]
 // bytes.
 var ErrRequestTooLarge = core.Errorf(core.CodeTooLarge, "request is larger than %d bytes", MaxRequest)
 
-// Submission is new input for a thread.
+// Submission is new input for a thread: what is said, by whom, and what it does there.
+// Its Opening describes the run that the input opens.
 type Submission struct {
 	Thread   core.ThreadKey
-	User     string // on whose behalf; sets or must match the thread's owner
-	AgentID  string
+	User     string         // on whose behalf; sets or must match the thread's owner
 	Messages []core.Message // role user; at least one. Empty ids are filled in
-	// Mode says what it does on a busy thread; of internal input that is ModeQueue alone.
-	Mode Mode
-	// Origin says who submits. What is internal queues also behind a run that waits,
-	// whose tickets it leaves alone.
+	// Origin says who submits. Internal input is also queued after a run that waits,
+	// and leaves the tickets of that run alone.
 	Origin core.Origin
-	// Request is what the caller sent along for the run's hooks and tools: JSON, at
-	// most [MaxRequest] bytes; nil: nothing. A run has the request that it was started
-	// with: that of input that goes to the inbox of an open run does not reach it, and
-	// counts only when the run has ended first and the input opens one of its own.
-	Request json.RawMessage
-	// Frontend is what the program in front of the person brings: tools that it runs, what
-	// it shows, the state that it shares. Like Request it counts only for input that opens
-	// a run. nil: nothing.
-	Frontend *core.Frontend
-	// Key makes the submission idempotent: the same key on the same thread with the
-	// same content returns the first receipt, with other content it is
-	// core.CodeConflict. Empty: every submission is new.
-	Key string
-	// RequestBesideKey says that the Key stands for the submission without its Request and
-	// its Frontend: another try may bring another one, and that of the first counts. It is for a key
-	// that a protocol makes of its messages, whose clients send other fields each time.
-	RequestBesideKey bool
+	// Mode says what the input does on a busy thread; internal input has only ModeQueue.
+	Mode Mode
+	// Into is the run that the input is meant for. With [ModeSteer], and while that run
+	// waits, the input goes to the inbox of that run only; if another run is open, it is
+	// queued. Zero: any open run.
+	Into core.ID
 	// Answered says that decisions of the same request came before: the input is for the
-	// run that they let go on, as with [ModeSteer]. The Key does not stand for it, since
-	// the same request may find the calls decided.
+	// run that they resume, as with [ModeSteer]. The Key does not cover it, since a retry
+	// of the request may find the calls decided.
 	Answered bool
-	// KeyAlone says that the Key stands for the submission by itself: whatever another
-	// try says, the first counts. It is for a key that names what the submission is made
-	// of, such as an event, when what is made of it may change between two deliveries.
-	KeyAlone bool
-	// Again says that the Key was used before: where it was not, or is forgotten, nothing
-	// is stored, and it is core.CodeInvalid.
-	Again bool
-	// Priority of a queued run: 0 opens first, 255 last, and equal ones in the order in
-	// which they came; nil: core.DefaultPriority. Like Request it counts only for input
-	// that opens a run.
+	// Key makes the submission idempotent. The zero Key: every submission is new.
+	Key Key
+	// Opening describes the run, in case the input opens one of its own. Input that goes
+	// to the inbox of an open run does not use it, unless that run ends before it reads
+	// the input, and the input then opens a run.
+	Opening Opening
+}
+
+// Key is an idempotency key: a retry with the same Value on the same thread and with the
+// same content returns the first receipt. With other content it is core.CodeConflict.
+// Beside and Alone say that less of the content counts.
+type Key struct {
+	Value string // empty: there is no key, and the other fields count for nothing
+	// Beside says that the request and the frontend do not count: a retry may bring
+	// others, and those of the first attempt are used. It is for a key that a protocol
+	// derives from its messages, whose clients send other fields each time.
+	Beside bool
+	// Alone says that no content counts: whatever a retry says, the first attempt is
+	// used. It is for a key that names what the submission is made from, such as an
+	// event, when what is made from it may differ between two deliveries.
+	Alone bool
+	// Used says that the key was used before. If it was not, or is forgotten, nothing is
+	// stored, and it is core.CodeInvalid.
+	Used bool
+}
+
+// Opening describes the run that a submission opens.
+type Opening struct {
+	AgentID string // required, except with Retake
+	// Request is what the caller sent for the run's hooks and tools: JSON, at most
+	// [MaxRequest] bytes; nil: nothing.
+	Request json.RawMessage
+	// Frontend is what the client program brings: tools that it runs, what it shows, the
+	// state that it shares. nil: nothing.
+	Frontend *core.Frontend
+	// Priority of a queued run: 0 opens first, 255 last. Equal ones open in the order in
+	// which they came; nil: core.DefaultPriority.
 	Priority *uint8
-	// AvailableAt is when the run may begin at the earliest, unix milliseconds, and
-	// Delay how long after it was submitted; 0: at once. At most one of them is given,
-	// and at most [MaxDelay] ahead. Delayed input always opens a run of its own: it
-	// neither steers nor interrupts, nor does it answer a run that waits. Until it opens it
-	// has one of thread.MaxDelayed places, beside those of the queue; the thread is not
-	// busy for it before it is due, and what ends the open run or the queue leaves it.
+	// AvailableAt is the earliest time at which the run may start, unix milliseconds, and
+	// Delay how long after its submission; 0: immediately. At most one of them is given,
+	// and at most [MaxDelay] ahead. Delayed input always opens a run of its own: it does
+	// not steer or interrupt, and it does not reply to a run that waits. Until then it has
+	// one of thread.MaxDelayed places, which are apart from those of the queue. It does
+	// not make the thread busy before it is due, and is not affected by what ends the open
+	// run or the queue.
 	AvailableAt int64
 	Delay       time.Duration
-	// Into is the run that the input is meant for: with [ModeSteer], and where it
-	// waits, it goes to the inbox of that run alone. Where another run is open it is
-	// queued. Zero: whichever run is open.
-	Into core.ID
-	// Supersede is the sequence of the thread's log from which on everything is
-	// taken back before the run begins: to say an earlier message again, or
-	// another in its place. It must be where a run's input begins, else the
-	// submission is core.CodeInvalid; it may be superseded by then, or be while the
-	// input is queued: the run takes back what would be behind it. 0: nothing. It
-	// counts only for input that opens a run.
+	// Supersede is a sequence of the thread's log: everything from it on is withdrawn
+	// before the run starts, to repeat an earlier message or to replace it. It must be
+	// where a run's input begins, else the submission is core.CodeInvalid. It may be
+	// superseded already, or become so while the input is queued: the run then withdraws
+	// what would come after it. 0: nothing.
 	Supersede uint64
-	// Retake names instead, by a message's id, the input that the run says again or
-	// replaces. Without Messages it says the same again; else they take the place of the
-	// message and of all that was said with it behind it. AgentID and Request may be
-	// empty: they are the earlier run's then. An empty Mode is [ModeInterrupt], since
-	// whatever is open or queued would be taken back as soon as it is over; a run that
-	// waits is never gone on with. A message that the thread does not have is
-	// core.CodeNotFound; one that was superseded before core.CodeSuperseded; one that
-	// is not of the input with which a run began, or that no run has begun to read,
-	// core.CodeConflict. nil: nothing.
+	// Retake names instead, by a message's id, the input that the run repeats or
+	// replaces. Without Messages the run repeats it; else they replace the message and
+	// what was said with it after it. AgentID and Request may be empty: they are the
+	// earlier run's then. An empty Mode is [ModeInterrupt], since an open or queued run
+	// would be withdrawn as soon as it is over; a run that waits is never resumed by it. A
+	// message that the thread does not have is core.CodeNotFound; one that was superseded
+	// before is core.CodeSuperseded; one that is not of the input with which a run
+	// started, or that no run has started to read, is core.CodeConflict. nil: nothing.
 	Retake *Retake
-	// Parent is told when the run is over; see [Parent]. nil: nobody is. Such input
+	// Parent receives the end of the run; see [Parent]. nil: there is none. Such input
 	// always opens a run of its own, so that it can only be queued.
 	Parent *Parent
 }
@@ -151,23 +160,23 @@ func (s Submission) Check() error {
 			return err
 		}
 	}
-	if s.Retake != nil {
-		if err := s.Retake.check(s); err != nil {
+	if s.Opening.Retake != nil {
+		if err := s.Opening.Retake.check(s); err != nil {
 			return err
 		}
 	}
-	if s.AgentID == "" && s.Retake == nil {
+	if s.Opening.AgentID == "" && s.Opening.Retake == nil {
 		return core.Errorf(core.CodeInvalid, "agent id is empty")
 	}
-	if s.Retake == nil || s.Messages != nil {
+	if s.Opening.Retake == nil || s.Messages != nil {
 		if err := checkMessages(s.Messages); err != nil {
 			return err
 		}
 	}
-	if err := checkRequest(s.Request); err != nil {
+	if err := checkRequest(s.Opening.Request); err != nil {
 		return err
 	}
-	if err := s.Frontend.Check(); err != nil {
+	if err := s.Opening.Frontend.Check(); err != nil {
 		return err
 	}
 	if err := s.Mode.Check(); err != nil {
@@ -179,39 +188,40 @@ func (s Submission) Check() error {
 	if err := s.Origin.Check(); err != nil {
 		return err
 	}
-	if err := s.Parent.check(s.Mode); err != nil {
+	if err := s.Opening.Parent.check(s.Mode); err != nil {
 		return err
 	}
-	return s.checkDelay()
+	return s.Opening.checkDelay(s.Mode)
 }
 
 // MaxDelay is how far ahead of its submission a run may be asked to begin. Queued
 // input is kept longer than that.
 const MaxDelay = 365 * 24 * time.Hour
 
-// checkDelay looks at what needs no clock; see [Submission.from].
-func (s Submission) checkDelay() error {
+// checkDelay checks what needs no clock; see [Opening.start]. mode is the submission's.
+func (o Opening) checkDelay(mode Mode) error {
+	delayed := o.AvailableAt != 0 || o.Delay != 0
 	switch {
-	case s.AvailableAt < 0:
-		return core.Errorf(core.CodeInvalid, "available_at is %d, allowed are unix milliseconds from 0 on", s.AvailableAt)
-	case s.Delay < 0 || s.Delay > MaxDelay:
-		return core.Errorf(core.CodeInvalid, "delay of %s, allowed are 0 to %s", s.Delay, MaxDelay)
-	case s.AvailableAt != 0 && s.Delay != 0:
+	case o.AvailableAt < 0:
+		return core.Errorf(core.CodeInvalid, "available_at is %d, allowed are unix milliseconds from 0 on", o.AvailableAt)
+	case o.Delay < 0 || o.Delay > MaxDelay:
+		return core.Errorf(core.CodeInvalid, "delay of %s, allowed are 0 to %s", o.Delay, MaxDelay)
+	case o.AvailableAt != 0 && o.Delay != 0:
 		return core.Errorf(core.CodeInvalid, "both available_at and a delay are given, at most one is allowed")
-	case (s.AvailableAt != 0 || s.Delay != 0) && (s.Mode == ModeSteer || s.Mode == ModeInterrupt):
-		return core.Errorf(core.CodeInvalid, "input of mode %s cannot be delayed, only queue and reject can", s.Mode)
-	case (s.AvailableAt != 0 || s.Delay != 0) && s.Parent != nil:
+	case delayed && (mode == ModeSteer || mode == ModeInterrupt):
+		return core.Errorf(core.CodeInvalid, "input of mode %s cannot be delayed, only queue and reject can", mode)
+	case delayed && o.Parent != nil:
 		return core.Errorf(core.CodeInvalid, "a child run cannot be delayed: its parent waits for it")
 	}
 	return nil
 }
 
-// from is when the run may begin, unix milliseconds; 0: at once. Work that is due is
-// at once: the head must not compare the clocks of two machines for it.
-func (s Submission) from(now int64) (int64, error) {
-	at := s.AvailableAt
-	if s.Delay > 0 {
-		at = now + s.Delay.Milliseconds()
+// start is when the run may start, unix milliseconds; 0: immediately. A time that has
+// passed is 0 too: the head must not compare the clocks of two machines for it.
+func (o Opening) start(now int64) (int64, error) {
+	at := o.AvailableAt
+	if o.Delay > 0 {
+		at = now + o.Delay.Milliseconds()
 	}
 	if at > now+MaxDelay.Milliseconds() {
 		return 0, core.Errorf(core.CodeInvalid, "available_at %d lies more than %s ahead", at, MaxDelay)

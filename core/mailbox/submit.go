@@ -46,14 +46,14 @@ type submission struct {
 
 func (s *Service) submit(ctx context.Context, u submission) (receipt Receipt, head thread.Head, err error) {
 	sub := &u.Submission
-	if sub.Retake != nil && sub.Mode == "" {
+	if sub.Opening.Retake != nil && sub.Mode == "" {
 		sub.Mode = ModeInterrupt
 	}
 	if err := sub.Check(); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
 	var at int64
-	if at, err = sub.from(s.env.Millis()); err != nil {
+	if at, err = sub.Opening.start(s.env.Millis()); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
 	u.Service, u.run, u.dispatch, u.at, u.asked = s, s.env.NewID(), s.env.NewID(), at, *sub
@@ -82,7 +82,7 @@ func (s *Service) submit(ctx context.Context, u submission) (receipt Receipt, he
 // read confirms the other: the head may be older than the pointer, in which case
 // the write is refused and the commit's loop goes on with a newer one.
 func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
-	if u.Key == "" {
+	if u.Key.Value == "" {
 		return u.Head(ctx, u.Thread)
 	}
 	if u.body, err = bodyHash(u.Submission); err != nil {
@@ -91,7 +91,7 @@ func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	var value []byte
 	group, shared := u.env.Group(ctx)
 	group.Go(func(ctx context.Context) (err error) {
-		value, _, err = u.store.Pointer(ctx, u.Thread.Tenant, keyName(u.Thread.Thread, u.Key))
+		value, _, err = u.store.Pointer(ctx, u.Thread.Tenant, keyName(u.Thread.Thread, u.Key.Value))
 		return err
 	})
 	head, err = u.Head(shared, u.Thread)
@@ -99,7 +99,7 @@ func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 		return head, fmt.Errorf("look up submission: %w", err)
 	}
 	switch {
-	case value == nil && u.Again:
+	case value == nil && u.Key.Used:
 		return head, core.Errorf(core.CodeInvalid, "thread %s: nothing was sent before under this Idempotency-Key, or it is forgotten", u.Thread.Thread)
 	case value == nil:
 		return head, nil
@@ -163,8 +163,8 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	}
 	receipt.RunID, receipt.DispatchID = u.run, u.dispatch
 	in := thread.Queued{
-		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Origin: u.Origin, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
-		Frontend: u.Frontend,
+		Run: u.run, Dispatch: u.dispatch, AgentID: u.Opening.AgentID, Origin: u.Origin, Messages: u.Messages, Supersede: u.Opening.Supersede, Request: u.Opening.Request,
+		Frontend: u.Opening.Frontend,
 	}
 	if u.taken != nil {
 		in.Retakes = u.taken.run
@@ -178,7 +178,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		listings, err := u.listings(next)
 		return append([]store.Record{record}, listings...), err
 	})
-	if u.Key != "" && errors.Is(err, store.ErrConflict) { // another try has stored its words, under the same ids
+	if u.Key.Value != "" && errors.Is(err, store.ErrConflict) { // another try has stored its words, under the same ids
 		head, result, err = u.overStored(ctx, head, record.Name, pointers, u.listings)
 	}
 	if err != nil {
@@ -202,7 +202,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 // log says there never changes, so that it need not be asked again when the run
 // begins; only whether it was superseded meanwhile.
 func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error {
-	at := u.Supersede
+	at := u.Opening.Supersede
 	if at == 0 || u.taken != nil { // what a message led to is such a place
 		return nil
 	}
@@ -265,15 +265,15 @@ func (u *submission) again(ctx context.Context, head thread.Head, receipt *Recei
 func (u *submission) pointers() []store.Pointer {
 	p := pointer{Thread: u.Thread.Thread, Run: u.run, Dispatch: u.dispatch}
 	byRun := runPointer(u.run, p)
-	if u.Key == "" {
+	if u.Key.Value == "" {
 		return []store.Pointer{byRun}
 	}
 	p.Body = u.body
 	life := keyLife
-	if u.Parent != nil { // the call that started it may run again after as long a wait
+	if u.Opening.Parent != nil { // the call that started it may run again after as long a wait
 		life = inputLife
 	}
-	return []store.Pointer{encodePointer(keyName(u.Thread.Thread, u.Key), p, life), byRun}
+	return []store.Pointer{encodePointer(keyName(u.Thread.Thread, u.Key.Value), p, life), byRun}
 }
 
 // change chooses the transition for the head as it stands when it is written:
@@ -284,10 +284,10 @@ func (u *submission) change(head thread.Head) thread.Change {
 		Dispatch: u.dispatch, Run: u.run, Priority: core.DefaultPriority, AvailableAt: u.at, Dedupe: key,
 		Owner: u.User, RejectBusy: u.Mode == ModeReject,
 	}
-	if u.Priority != nil {
-		e.Priority = *u.Priority
+	if u.Opening.Priority != nil {
+		e.Priority = *u.Opening.Priority
 	}
-	if p := u.Parent; p != nil {
+	if p := u.Opening.Parent; p != nil {
 		e.Parent = &thread.Parent{Thread: p.Thread, Run: p.Run, Call: p.Call}
 		return e
 	}
@@ -300,7 +300,7 @@ func (u *submission) change(head thread.Head) thread.Change {
 	case u.Mode == ModeInterrupt && (head.Busy(u.env.Millis()) || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}
 	case (u.Mode == ModeSteer || u.Answered && u.Mode == "") && reads,
-		u.Mode != ModeReject && u.Retake == nil && u.Origin != core.OriginInternal && reads && head.Run.Status == thread.Waiting:
+		u.Mode != ModeReject && u.Opening.Retake == nil && u.Origin != core.OriginInternal && reads && head.Run.Status == thread.Waiting:
 		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
 	case u.inline:
 		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}

@@ -126,7 +126,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func input(text string, mode mailbox.Mode) mailbox.Submission {
-	return mailbox.Submission{Thread: key, User: "ann", AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Mode: mode}
+	return mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", text)}, Mode: mode}
 }
 
 func (w *world) submit(t *testing.T, s mailbox.Submission) mailbox.Receipt {
@@ -222,7 +222,7 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 	w.submit(t, input("one", ""))
 	head := w.claim(t)
 	s := input("two", mailbox.ModeSteer)
-	s.Key = "k"
+	s.Key.Value = "k"
 	first := w.submit(t, s)
 	again := func(when string, sent int) {
 		t.Helper()
@@ -285,7 +285,7 @@ func TestEnqueueWithLostResponseIsQueuedOnce(t *testing.T) {
 func TestReceiptOfARetry(t *testing.T) {
 	w := newWorld(t)
 	s := input("one", mailbox.ModeReject)
-	s.Key = "k"
+	s.Key.Value = "k"
 	w.submit(t, input("zero", ""))
 	head := w.claim(t)
 	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeBusy || err.Error() != "thread t1: another run is open or queued" {
@@ -310,7 +310,7 @@ func TestReceiptOfARetry(t *testing.T) {
 func TestRetryHintsAgain(t *testing.T) {
 	w := newWorld(t)
 	s := input("one", "")
-	s.Key = "k"
+	s.Key.Value = "k"
 	w.submit(t, s)
 	w.queue.Clear()
 	w.submit(t, s)
@@ -380,16 +380,16 @@ func TestSubmissionIsChecked(t *testing.T) {
 		{"tenant is empty", change(func(s *mailbox.Submission) { s.Thread.Tenant = "" })},
 		{`thread id "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) { s.Thread.Thread = "a#b" })},
 		{`user "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) { s.User = "a b" })},
-		{"agent id is empty", change(func(s *mailbox.Submission) { s.AgentID = "" })},
+		{"agent id is empty", change(func(s *mailbox.Submission) { s.Opening.AgentID = "" })},
 		{"messages are empty, at least one is required", change(func(s *mailbox.Submission) { s.Messages = nil })},
 		{`messages[0]: role "tool", only user messages can be submitted`, change(func(s *mailbox.Submission) { s.Messages[0].Role = core.RoleTool })},
 		{`messages[1]: id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) {
 			s.Messages = append(s.Messages, core.UserMessage("a b", "two"))
 		})},
 		{"messages[0].content has no text and no file", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
-		{"request is not JSON", change(func(s *mailbox.Submission) { s.Request = json.RawMessage(`{"a"`) })},
-		{"request is not JSON", change(func(s *mailbox.Submission) { s.Request = json.RawMessage{} })},
-		{"request is not JSON", change(func(s *mailbox.Submission) { s.Request = json.RawMessage("\"\xff\"") })},
+		{"request is not JSON", change(func(s *mailbox.Submission) { s.Opening.Request = json.RawMessage(`{"a"`) })},
+		{"request is not JSON", change(func(s *mailbox.Submission) { s.Opening.Request = json.RawMessage{} })},
+		{"request is not JSON", change(func(s *mailbox.Submission) { s.Opening.Request = json.RawMessage("\"\xff\"") })},
 		{`mode "x" is unknown, allowed are queue, interrupt, steer, reject`, change(func(s *mailbox.Submission) { s.Mode = "x" })},
 	}
 	for _, tt := range tests {
@@ -401,10 +401,10 @@ func TestSubmissionIsChecked(t *testing.T) {
 		t.Error(err)
 	}
 	text := func(size int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`) }
-	if err := change(func(s *mailbox.Submission) { s.Request = text(16384) }).Check(); err != nil {
+	if err := change(func(s *mailbox.Submission) { s.Opening.Request = text(16384) }).Check(); err != nil {
 		t.Errorf("a request of 16384 bytes: %v", err)
 	}
-	err := change(func(s *mailbox.Submission) { s.Request = text(16385) }).Check()
+	err := change(func(s *mailbox.Submission) { s.Opening.Request = text(16385) }).Check()
 	if !errors.Is(err, mailbox.ErrRequestTooLarge) || core.CodeOf(err) != core.CodeTooLarge || err.Error() != "request is larger than 16384 bytes: it has 16385" {
 		t.Errorf("a request of 16385 bytes: %v", err)
 	}

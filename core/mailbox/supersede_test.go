@@ -67,7 +67,7 @@ func TestOnlyWhereARunsInputBeginsCanBeSuperseded(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := input("again", "")
-			s.Supersede, s.Key = tt.at, tt.name
+			s.Opening.Supersede, s.Key.Value = tt.at, tt.name
 			before, err := w.Head(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)
@@ -81,7 +81,7 @@ func TestOnlyWhereARunsInputBeginsCanBeSuperseded(t *testing.T) {
 				if want := "allowed is the first message of one, of the 11 records that thread t1 has"; err != nil && !strings.Contains(err.Error(), want) {
 					t.Errorf("the error is %q, want %q in it", err, want)
 				}
-				s.Supersede = 0 // the Key was not used up
+				s.Opening.Supersede = 0 // the Key was not used up
 			}
 			if err != nil && tt.ok {
 				t.Fatal(err)
@@ -96,7 +96,7 @@ func TestOnlyWhereARunsInputBeginsCanBeSuperseded(t *testing.T) {
 		})
 	}
 	if _, err := w.Submit(t.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "t", Thread: "t2"}, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "hi")}, Supersede: 1,
+		Thread: core.ThreadKey{Tenant: "t", Thread: "t2"}, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage("", "hi")},
 	}); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("in a thread that does not exist: %v, want invalid", err)
 	}
@@ -107,12 +107,12 @@ func TestOnlyWhereARunsInputBeginsCanBeSuperseded(t *testing.T) {
 func TestSupersedeIsPartOfWhatAKeyStandsFor(t *testing.T) {
 	w := written(t)
 	s := input("again", "")
-	s.Supersede, s.Key = 6, "k"
+	s.Opening.Supersede, s.Key.Value = 6, "k"
 	first := w.submit(t, s)
 	if again := w.submit(t, s); again.RunID != first.RunID || !again.Duplicate {
 		t.Errorf("the second try returns %+v, the first %+v", again, first)
 	}
-	s.Supersede = 1
+	s.Opening.Supersede = 1
 	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
 		t.Errorf("the key with another position: %v, want conflict", err)
 	}

@@ -32,7 +32,7 @@ func (s *Service) TakeUp(ctx context.Context, key core.ThreadKey, user string, r
 		err = checkAccess(head, user)
 	}
 	if err == nil {
-		u.Key, err = u.freeKey(ctx, head, "take_up:", run)
+		u.Key.Value, err = u.freeKey(ctx, head, "take_up:", run)
 	}
 	if err != nil {
 		return Receipt{}, fmt.Errorf("take up run %s: %w", run, err)
@@ -40,7 +40,7 @@ func (s *Service) TakeUp(ctx context.Context, key core.ThreadKey, user string, r
 	if head, err = u.look(ctx); err != nil {
 		return Receipt{}, err
 	}
-	u.Priority = new(uint8) // nobody comes between: it opens first
+	u.Opening.Priority = new(uint8) // nobody comes between: it opens first
 	receipt, err := u.takeUp(ctx, head, run)
 	defer func() { u.settle(ctx, receipt.RunID, err) }()
 	if taken, ok := errors.AsType[*takenError](err); ok { // the same came at the same time

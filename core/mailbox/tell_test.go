@@ -59,7 +59,7 @@ func awaiting(t *testing.T, w *world, change ...func(*core.Ticket)) child {
 	w.last = w.submit(t, input("one", ""))
 	head := w.claim(t)
 	s := input("two", "")
-	s.Thread, s.Parent = childKey, &mailbox.Parent{Thread: key.Thread, Run: head.Run.ID}
+	s.Thread, s.Opening.Parent = childKey, &mailbox.Parent{Thread: key.Thread, Run: head.Run.ID}
 	c := child{world: w, receipt: w.submit(t, s)}
 	c.ticket = asks(0, append(change, func(k *core.Ticket) {
 		k.Suspension.ID, k.Kind = c.receipt.RunID.String(), core.TicketChild
@@ -251,7 +251,7 @@ func TestChildThatIsQuickerThanItsParent(t *testing.T) {
 		w.last = w.submit(t, input("one", ""))
 		head := w.claim(t)
 		s := input("two", "")
-		s.Thread, s.Parent = childKey, &mailbox.Parent{Thread: key.Thread, Run: head.Run.ID}
+		s.Thread, s.Opening.Parent = childKey, &mailbox.Parent{Thread: key.Thread, Run: head.Run.ID}
 		c := child{world: w, receipt: w.submit(t, s)}
 		c.ticket = asks(0, func(k *core.Ticket) { k.Suspension.ID, k.Kind = c.receipt.RunID.String(), core.TicketChild })
 		seq := head.Seq + 1
@@ -369,7 +369,7 @@ func TestParentOfASubmission(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := input("one", tt.mode)
-			s.Parent = &tt.parent
+			s.Opening.Parent = &tt.parent
 			err := s.Check()
 			if tt.want == "" && err != nil || tt.want != "" && (core.CodeOf(err) != core.CodeInvalid || err.Error() != tt.want) {
 				t.Errorf("error %v, want %s", err, tt.want)
@@ -383,7 +383,7 @@ func TestParentOfASubmission(t *testing.T) {
 func TestChildIsQueuedBehindARunThatWaits(t *testing.T) {
 	w, _ := waiting(t, asks(0))
 	s := input("two", "")
-	s.Parent = &mailbox.Parent{Thread: "p", Run: core.ID{1}}
+	s.Opening.Parent = &mailbox.Parent{Thread: "p", Run: core.ID{1}}
 	receipt := w.submit(t, s)
 	head, err := w.Head(t.Context(), key)
 	if err != nil || len(head.Pending) != 1 || head.Pending[0].Run != receipt.RunID || head.Run.Status != thread.Waiting {

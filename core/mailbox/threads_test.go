@@ -160,7 +160,7 @@ func family(t *testing.T) *world {
 	for _, of := range []struct{ thread, parent string }{{"c1", "t1"}, {"c2", "t1"}, {"c11", "c1"}} {
 		s := input("help", "")
 		s.Thread.Thread, s.Origin = of.thread, core.OriginInternal
-		s.Parent = &mailbox.Parent{Thread: of.parent, Run: core.ID{1}}
+		s.Opening.Parent = &mailbox.Parent{Thread: of.parent, Run: core.ID{1}}
 		w.submit(t, s)
 	}
 	return w

@@ -179,8 +179,8 @@ func (r *transcript) life(t *testing.T) {
 		return got
 	}
 	plain := func(*mailbox.Submission) {}
-	keyed := func(s *mailbox.Submission) { s.Key = "k" }
-	steer := func(s *mailbox.Submission) { s.Mode, s.Key = mailbox.ModeSteer, "s" }
+	keyed := func(s *mailbox.Submission) { s.Key.Value = "k" }
+	steer := func(s *mailbox.Submission) { s.Mode, s.Key.Value = mailbox.ModeSteer, "s" }
 	claim := func(what string) (head thread.Head) {
 		t.Helper()
 		r.do(t, "claim "+what, func() (any, error) {

@@ -82,7 +82,7 @@ func (d direct) twoSteps(tb testing.TB, name string) {
 	tb.Helper()
 	key := core.ThreadKey{Tenant: "t", Thread: name}
 	if _, err := d.box.Submit(tb.Context(), mailbox.Submission{
-		Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "echo: hello")}, Mode: mailbox.ModeQueue,
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "echo: hello")}, Mode: mailbox.ModeQueue,
 	}); err != nil {
 		tb.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func (d direct) interrupted(tb testing.TB, key core.ThreadKey) {
 
 func (d direct) submit(tb testing.TB, key core.ThreadKey, messages ...core.Message) mailbox.Receipt {
 	tb.Helper()
-	receipt, err := d.box.Submit(tb.Context(), mailbox.Submission{Thread: key, AgentID: "demo", Messages: messages, Mode: mailbox.ModeQueue})
+	receipt, err := d.box.Submit(tb.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: messages, Mode: mailbox.ModeQueue})
 	if err != nil {
 		tb.Fatal(err)
 	}

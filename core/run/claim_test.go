@@ -146,7 +146,7 @@ func TestKeepYieldsToANewerProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newer.Submit(t.Context(), mailbox.Submission{Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "next")}}); err != nil {
+		if _, err := newer.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "next")}}); err != nil {
 			t.Fatal(err)
 		}
 		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head, Keep: true}, nil)

@@ -214,7 +214,7 @@ func TestRequestOfARunReachesItsHooksAndTools(t *testing.T) {
 				submit := func(mode mailbox.Mode, request string) {
 					t.Helper()
 					_, err := w.box.Submit(t.Context(), mailbox.Submission{
-						Thread: key, User: "ann", AgentID: "demo", Mode: mode, Request: json.RawMessage(request),
+						Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "demo", Request: json.RawMessage(request)}, Mode: mode,
 						Messages: []core.Message{core.UserMessage("", "hi")},
 					})
 					if err != nil {
@@ -255,7 +255,7 @@ func TestRequestOfSteeredInputCountsForTheRunThatItOpens(t *testing.T) {
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
 		_, err := w.box.Submit(t.Context(), mailbox.Submission{
-			Thread: key, AgentID: "demo", Mode: mailbox.ModeSteer, Request: json.RawMessage(`{"plan":"steered"}`),
+			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Request: json.RawMessage(`{"plan":"steered"}`)}, Mode: mailbox.ModeSteer,
 			Messages: []core.Message{core.UserMessage("", "more")},
 		})
 		if err != nil {

@@ -278,7 +278,7 @@ func TestStepWritesTheSameInALongThread(t *testing.T) {
 				for i := range input {
 					input[i] = core.UserMessage("", "hello")
 				}
-				if _, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, AgentID: "demo", Messages: input}); err != nil {
+				if _, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: input}); err != nil {
 					t.Fatal(err)
 				}
 				w.step(t, key)

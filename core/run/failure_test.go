@@ -128,7 +128,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 					w.finish(t, key, nil)
 					var err error
 					if r, err = w.box.Submit(t.Context(), mailbox.Submission{
-						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Supersede: 1,
+						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage("", text)},
 					}); err != nil {
 						t.Fatal(err)
 					}

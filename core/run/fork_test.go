@@ -118,7 +118,7 @@ func TestAForkThatBreaksOffIsNotThere(t *testing.T) {
 func TestAForkBelongsToTheThreadsOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{})
-		s := mailbox.Submission{Thread: key, User: "ann", AgentID: "demo", Messages: []core.Message{core.UserMessage("m1", "hi")}}
+		s := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("m1", "hi")}}
 		if _, err := w.box.Submit(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}

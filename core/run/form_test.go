@@ -76,9 +76,9 @@ func (w *world) request(t *testing.T, text string, bytes int) mailbox.Receipt {
 }
 
 func requesting(text string, bytes int) mailbox.Submission {
-	s := mailbox.Submission{Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}}
+	s := mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", text)}}
 	if bytes > 0 {
-		s.Request = json.RawMessage(`"` + strings.Repeat("q", bytes-2) + `"`)
+		s.Opening.Request = json.RawMessage(`"` + strings.Repeat("q", bytes-2) + `"`)
 	}
 	return s
 }
@@ -86,7 +86,7 @@ func requesting(text string, bytes int) mailbox.Submission {
 // largest submits the largest input of at most so many bytes that a store of the limit takes.
 func (w *world) largest(t *testing.T, bytes, limit int, s mailbox.Submission) mailbox.Receipt {
 	t.Helper()
-	if room := limit - 250 - len(s.Request); room > 0 {
+	if room := limit - 250 - len(s.Opening.Request); room > 0 {
 		bytes = min(bytes, room)
 	}
 	for {
@@ -99,7 +99,7 @@ func (w *world) largest(t *testing.T, bytes, limit int, s mailbox.Submission) ma
 			return receipt
 		}
 		if bytes -= 20; bytes <= 0 {
-			bytes, s.Request = 100, nil
+			bytes, s.Opening.Request = 100, nil
 		}
 	}
 }
@@ -322,13 +322,13 @@ func endOfSize(t *testing.T, s sizes, way string) thread.Form {
 	*w = *newWorld(t, o)
 	runs := 1
 	if way == "said again" { // a run before it has changed the state, which is taken back
-		w.largest(t, 100, s.Limit, mailbox.Submission{Thread: key, AgentID: "demo"})
+		w.largest(t, 100, s.Limit, mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}})
 		w.finish(t, key, nil)
 		ran, runs = map[string]int{}, 2
 	}
 	sent := requesting("", s.Request)
 	if way == "said again" {
-		sent.Supersede = 1
+		sent.Opening.Supersede = 1
 	}
 	receipt = w.largest(t, s.Input, s.Limit, sent)
 	switch way {

@@ -24,10 +24,9 @@ import (
 func (w *world) brought(tb testing.TB, text, shared string) mailbox.Receipt {
 	tb.Helper()
 	receipt, err := w.box.Submit(tb.Context(), mailbox.Submission{
-		Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)},
-		Frontend: &core.Frontend{
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo", Frontend: &core.Frontend{
 			Tools: []core.FrontendTool{{Name: "bell"}}, Context: []core.FrontendContext{{Description: "Page", Value: "/home"}}, State: json.RawMessage(shared),
-		},
+		}}, Messages: []core.Message{core.UserMessage("", text)},
 	})
 	if err != nil {
 		tb.Fatal(err)

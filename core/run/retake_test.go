@@ -43,7 +43,7 @@ func (r *retaking) send(t *testing.T, s mailbox.Submission, texts ...string) (ma
 
 func (r *retaking) say(t *testing.T, texts ...string) mailbox.Receipt {
 	t.Helper()
-	receipt, err := r.send(t, mailbox.Submission{AgentID: "demo"}, texts...)
+	receipt, err := r.send(t, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}}, texts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func (r *retaking) say(t *testing.T, texts ...string) mailbox.Receipt {
 // retake names a message, and says the texts in its place, or the same again.
 func (r *retaking) retake(t *testing.T, message string, texts ...string) (mailbox.Receipt, error) {
 	t.Helper()
-	return r.send(t, mailbox.Submission{Retake: &mailbox.Retake{Message: message, Keyed: true}}, texts...)
+	return r.send(t, mailbox.Submission{Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: message, Keyed: true}}}, texts...)
 }
 
 func (r *retaking) mustRetake(t *testing.T, message string, texts ...string) mailbox.Receipt {
@@ -131,10 +131,10 @@ func TestWhatCannotBeTakenBackIsRefused(t *testing.T) {
 		r.finish(t, key, nil)
 		r.submit(t, key, "busy", mailbox.ModeQueue)
 		r.take(t, key)
-		if _, err := r.send(t, mailbox.Submission{AgentID: "demo", Mode: mailbox.ModeSteer}, "steered"); err != nil {
+		if _, err := r.send(t, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Mode: mailbox.ModeSteer}, "steered"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.send(t, mailbox.Submission{AgentID: "demo"}, "queued"); err != nil {
+		if _, err := r.send(t, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}}, "queued"); err != nil {
 			t.Fatal(err)
 		}
 		before := r.head(t, key).Version
@@ -249,7 +249,7 @@ func TestARetakeOnABusyThread(t *testing.T) {
 			[]string{"user: one", "assistant: ok", "state", "user: two", "state", "user: other", "assistant: ok", "state", "user: later", "assistant: ok", "state"}},
 		{"with input behind it", func(t *testing.T, r *retaking) {
 			r.take(t, key)
-			if _, err := r.send(t, mailbox.Submission{AgentID: "demo"}, "lost"); err != nil {
+			if _, err := r.send(t, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}}, "lost"); err != nil {
 				t.Fatal(err)
 			}
 		}, nil,
@@ -261,7 +261,7 @@ func TestARetakeOnABusyThread(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRetaking(t, options{})
 				r.say(t, "one")
-				if _, err := r.send(t, mailbox.Submission{AgentID: "demo"}, "two"); err != nil {
+				if _, err := r.send(t, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}}, "two"); err != nil {
 					t.Fatal(err)
 				}
 				tt.before(t, r)
@@ -269,7 +269,7 @@ func TestARetakeOnABusyThread(t *testing.T) {
 				if again := r.mustRetake(t, "two", tt.texts...); !again.Duplicate || again.RunID != first.RunID {
 					t.Errorf("the same request again: %+v, want the run of %+v", again, first)
 				}
-				if _, err := r.send(t, mailbox.Submission{AgentID: "demo"}, "later"); err != nil {
+				if _, err := r.send(t, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}}, "later"); err != nil {
 					t.Fatal(err)
 				}
 				r.reclaim(t)
@@ -311,11 +311,11 @@ func TestARetakeOfARetake(t *testing.T) {
 		if other := r.mustRetake(t, "one", "other"); other.Duplicate {
 			t.Errorf("another text in the place of one that is under way: %+v", other)
 		}
-		key := mailbox.Submission{Retake: &mailbox.Retake{Message: "one"}, Key: "k"}
+		key := mailbox.Submission{Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: "one"}}, Key: mailbox.Key{Value: "k"}}
 		if _, err := r.send(t, key, "x"); err != nil {
 			t.Fatal(err)
 		}
-		key.Retake = &mailbox.Retake{Message: "other"}
+		key.Opening.Retake = &mailbox.Retake{Message: "other"}
 		if _, err := r.send(t, key, "x"); core.CodeOf(err) != core.CodeConflict {
 			t.Errorf("the key of a request that names another message: %v, want conflict", err)
 		}
@@ -359,7 +359,7 @@ func TestWhatIsAcceptedBeforeARetakeIsTakenBack(t *testing.T) {
 				r := newRetaking(t, options{})
 				r.say(t, "one")
 				r.meanwhile(func() { tt.do(t, r) })
-				if _, err := r.send(t, mailbox.Submission{Mode: tt.mode, Retake: &mailbox.Retake{Message: "one"}}); err != nil {
+				if _, err := r.send(t, mailbox.Submission{Mode: tt.mode, Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: "one"}}}); err != nil {
 					t.Fatal(err)
 				}
 				r.reclaim(t)
@@ -384,10 +384,10 @@ func TestWhatIsAcceptedBeforeARetakeIsTakenBack(t *testing.T) {
 func TestTriesOfOneRetakeAtOnceAreOneRun(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		for _, s := range []mailbox.Submission{
-			{Retake: &mailbox.Retake{Message: "one", Keyed: true}},
-			{Retake: &mailbox.Retake{Message: "one"}, Key: "k"},
+			{Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: "one", Keyed: true}}},
+			{Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: "one"}}, Key: mailbox.Key{Value: "k"}},
 		} {
-			t.Run(fmt.Sprintf("answered %v, key %q", answered, s.Key), func(t *testing.T) {
+			t.Run(fmt.Sprintf("answered %v, key %q", answered, s.Key.Value), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := newRetaking(t, options{})
 					r.say(t, "one")
@@ -433,7 +433,7 @@ func TestARunThatWaitsIsTakenBack(t *testing.T) {
 			if err != nil || len(ticket) != 1 {
 				t.Fatal(ticket, err)
 			}
-			again, err := r.send(t, mailbox.Submission{Mode: mode, Retake: &mailbox.Retake{Message: "one"}})
+			again, err := r.send(t, mailbox.Submission{Mode: mode, Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: "one"}}})
 			if err != nil || again.RunID == waits.RunID {
 				t.Fatalf("said again: %+v, %v", again, err)
 			}

@@ -166,7 +166,7 @@ func TestARunThatIsGivenBackBehindRunEndKeepsWhatItTookBack(t *testing.T) {
 			w.finish(t, key, nil)
 		}
 		if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-			Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "other")}, Supersede: 4,
+			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 4}, Messages: []core.Message{core.UserMessage("", "other")},
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -320,7 +320,7 @@ func TestTwoAgentsOnOneThread(t *testing.T) {
 		counting := newRegistry(t, options{plugins: []plugin.Plugin{counters(&saw, inThread, inRun)}}.complete(t), "counting")
 		w := newWorld(t, options{agents: both{plain, counting}})
 		for _, id := range []string{"counting", "plain", "counting"} {
-			_, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, AgentID: id, Messages: []core.Message{core.UserMessage("", id)}})
+			_, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: id}, Messages: []core.Message{core.UserMessage("", id)}})
 			if err != nil {
 				t.Fatal(err)
 			}

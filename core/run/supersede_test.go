@@ -41,7 +41,7 @@ func TestSupersededTailIsPassedOver(t *testing.T) {
 				run := func(text string, from uint64) {
 					t.Helper()
 					receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
-						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Supersede: from,
+						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", text)},
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -96,7 +96,7 @@ func TestLastRecordOfTheLogIsTakenBack(t *testing.T) {
 			from uint64
 		}{{"one", 0}, {"two", 0}, {"other", 3}} {
 			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", said.text)}, Supersede: said.from,
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: said.from}, Messages: []core.Message{core.UserMessage("", said.text)},
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +137,7 @@ func TestWindowBehindASupersededTailIsWhole(t *testing.T) {
 			run := func(text string, from uint64) {
 				t.Helper()
 				_, err := w.box.Submit(t.Context(), mailbox.Submission{
-					Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Supersede: from,
+					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", text)},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -238,7 +238,7 @@ func TestARunThatEndsBeforeItsFirstCommitSupersedes(t *testing.T) {
 				run("one")
 				run("two")
 				receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
-					Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", tt.text)}, Supersede: 4,
+					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 4}, Messages: []core.Message{core.UserMessage("", tt.text)},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -278,7 +278,7 @@ func TestTheNewestRunIsTakenBackFromTheStateAtItsStart(t *testing.T) {
 		}
 		for i, from := range []uint64{598, 602, 606} {
 			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "again")}, Supersede: from,
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "again")},
 			}); err != nil {
 				t.Fatal(err)
 			}

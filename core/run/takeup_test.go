@@ -71,7 +71,7 @@ func TestARunThatFailedIsTakenUpAtItsLastCommit(t *testing.T) {
 					}
 					w := newWorld(t, o)
 					failed, err := w.box.Submit(t.Context(), mailbox.Submission{
-						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "hi")}, Request: json.RawMessage(`{"plan":"gold"}`),
+						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Request: json.RawMessage(`{"plan":"gold"}`)}, Messages: []core.Message{core.UserMessage("", "hi")},
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -167,7 +167,7 @@ func TestOnlyTheLastRunAndAnErrorCanBeTakenUp(t *testing.T) {
 			t.Errorf("log (-want +got):\n%s", diff)
 		}
 		// Its answer is taken back to the input that it goes on with.
-		if _, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, Retake: &mailbox.Retake{Message: second.RunID.String() + ".1"}}); err != nil {
+		if _, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: second.RunID.String() + ".1"}}}); err != nil {
 			t.Fatal(err)
 		}
 		w.finish(t, key, nil)
@@ -223,7 +223,7 @@ func TestNothingOpensBeforeARunThatTakesAnotherUp(t *testing.T) {
 		submit := func(text string, priority uint8, delay time.Duration) {
 			t.Helper()
 			_, err := w.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, AgentID: "demo", Priority: &priority, Delay: delay, Messages: []core.Message{core.UserMessage("", text)},
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Priority: &priority, Delay: delay}, Messages: []core.Message{core.UserMessage("", text)},
 			})
 			if err != nil {
 				t.Fatal(err)

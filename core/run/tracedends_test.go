@@ -124,7 +124,7 @@ func cancelRun(t *testing.T, w *world, r *trace, first mailbox.Receipt) {
 func interrupt(t *testing.T, w *world, r *trace, _ mailbox.Receipt) {
 	r.note("an interrupt")
 	_, err := w.box.Submit(context.WithoutCancel(t.Context()), mailbox.Submission{
-		Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "rather this")}, Mode: mailbox.ModeInterrupt,
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "rather this")}, Mode: mailbox.ModeInterrupt,
 	})
 	if err != nil {
 		t.Error(err)
@@ -178,7 +178,7 @@ func tracedEnds() []traced {
 		})}, act: after(func(t *testing.T, w *world, r *trace, _ mailbox.Receipt) {
 			r.note("more input")
 			_, err := w.box.Submit(context.WithoutCancel(t.Context()), mailbox.Submission{
-				Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "and this")}, Mode: mailbox.ModeSteer,
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "and this")}, Mode: mailbox.ModeSteer,
 			})
 			if err != nil {
 				t.Error(err)

@@ -368,7 +368,7 @@ func echoTool(tb testing.TB) tool.Tool {
 func (w *world) submit(tb testing.TB, key core.ThreadKey, text string, mode mailbox.Mode) mailbox.Receipt {
 	tb.Helper()
 	receipt, err := w.box.Submit(tb.Context(), mailbox.Submission{
-		Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Mode: mode,
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", text)}, Mode: mode,
 	})
 	if err != nil {
 		tb.Fatal(err)

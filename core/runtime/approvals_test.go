@@ -52,7 +52,7 @@ func ask(t *testing.T, p *runtime.Runtime, tenant, name, user, call string) mail
 func say(t *testing.T, p *runtime.Runtime, tenant, name, user, text string) mailbox.Receipt {
 	t.Helper()
 	receipt, err := p.Submit(t.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: tenant, Thread: name}, User: user, AgentID: "demo",
+		Thread: core.ThreadKey{Tenant: tenant, Thread: name}, User: user, Opening: mailbox.Opening{AgentID: "demo"},
 		Messages: []core.Message{core.UserMessage("", text)},
 	})
 	if err != nil {

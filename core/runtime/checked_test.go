@@ -178,7 +178,7 @@ func TestAnAnswerThatAnotherProcessTookIsCheckedAtTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := question("go")
-		s.Thread, s.Key, s.Frontend = core.ThreadKey{Tenant: runtime.LocalTenant, Thread: "t1"}, "once", &core.Frontend{Answer: &format}
+		s.Thread, s.Key.Value, s.Opening.Frontend = core.ThreadKey{Tenant: runtime.LocalTenant, Thread: "t1"}, "once", &core.Frontend{Answer: &format}
 		if _, err := r.RunInput(t.Context(), s); err != nil { // which knows no Check
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestACheckIsOfItsOwnRun(t *testing.T) {
 	}
 	m.turns = [][]model.Delta{says(`{"city":"Oslo","high":-2}`)}
 	checks = 0
-	if got, _, err := runtime.RunTyped[forecast](t.Context(), r, mailbox.Submission{AgentID: "demo", Messages: question("go").Messages}); err != nil || got.High != -2 || checks != 0 {
+	if got, _, err := runtime.RunTyped[forecast](t.Context(), r, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: question("go").Messages}); err != nil || got.High != -2 || checks != 0 {
 		t.Errorf("%+v, %v after %d checks: another run is asked about by whoever waited for the first", got, err, checks)
 	}
 }

@@ -29,8 +29,9 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 		key.Thread = "child." + strings.ReplaceAll(name, "/", ".")
 	}
 	receipt, err := c.runtime.Submit(ctx, mailbox.Submission{
-		Thread: key, User: call.User, AgentID: child.Agent, Origin: core.OriginInternal, Messages: child.Messages, Request: child.Request,
-		Key: "child " + name, Parent: &parent,
+		Thread: key, User: call.User, Messages: child.Messages, Origin: core.OriginInternal,
+		Key:     mailbox.Key{Value: "child " + name},
+		Opening: mailbox.Opening{AgentID: child.Agent, Request: child.Request, Parent: &parent},
 	})
 	return receipt.RunID, err
 }

@@ -239,7 +239,7 @@ func childWithFault(t *testing.T, fault fault, k int) (reached bool) {
 	way.fault, way.at = fault, k
 	process := r.process("first", way, withHelper)
 	s := submission("t1", `call: delegate {"prompt":"echo: hello","mode":"replay_tool_call","thread":"aside"}`)
-	s.Key = "once"
+	s.Key.Value = "once"
 	child := core.ThreadKey{Tenant: "local", Thread: "aside"}
 	begun := r.through(way, process, func() (mailbox.Receipt, error) { return process.Submit(t.Context(), s) })
 	if way.isDead() || way.isAsleep() {

@@ -60,7 +60,7 @@ func TestOperationsOfAWarmRun(t *testing.T) {
 		process := r.process("w", way)
 		submit := func(key string) {
 			s := submission("t1", "echo: hello")
-			s.Key = key
+			s.Key.Value = key
 			if _, err := process.Submit(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestOperationsOfAPage(t *testing.T) {
 		process := r.process("w", r.store)
 		run := func(text string, supersede uint64) {
 			s := submission("t1", text)
-			s.Supersede = supersede
+			s.Opening.Supersede = supersede
 			if _, err := process.Submit(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}

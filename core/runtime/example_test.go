@@ -144,7 +144,7 @@ func ExampleBuild() {
 	}
 	_, err = r.Stream(context.Background(), mailbox.Submission{
 		Thread:   core.ThreadKey{Tenant: "acme", Thread: "greeting"},
-		AgentID:  "parrot",
+		Opening:  mailbox.Opening{AgentID: "parrot"},
 		Messages: []core.Message{core.UserMessage("", "hello")},
 	}, runtime.ListenerFunc(func(e core.Event) error {
 		if e.Type == core.EventRunFinish {

@@ -136,7 +136,7 @@ func faultAt(t *testing.T, fault fault, k, steps int, inline bool) (cost, bool) 
 	way.fault, way.at = fault, k
 	process := r.process("first", way, func(c *runtime.Config) { c.Steps = steps }, parallel)
 	s := submission("t1", "parallel: a, b")
-	s.Key = "once"
+	s.Key.Value = "once"
 	var seen stream
 	begun := r.through(way, process, func() (mailbox.Receipt, error) {
 		if inline {
@@ -318,7 +318,7 @@ func TestSameKeyIsTheSameRun(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store)
 		s := submission("t1", "echo: hello")
-		s.Key = "k"
+		s.Key.Value = "k"
 		first, err := process.Submit(t.Context(), s)
 		if err != nil || first.Duplicate {
 			t.Fatalf("first: %+v, %v", first, err)

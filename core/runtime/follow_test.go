@@ -52,7 +52,7 @@ func TestStreamAndItsReplay(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store)
 		s := submission("t1", "parallel: a, b")
-		s.Key = "k"
+		s.Key.Value = "k"
 		var first, again, followed events
 		receipt, err := process.Stream(t.Context(), s, runtime.ListenerFunc(first.sink))
 		if err != nil {

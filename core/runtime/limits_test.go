@@ -288,7 +288,7 @@ func TestARetryIsAdmittedOnce(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store, limited(limit.Limits{ConcurrentRuns: 1}))
 		s := submission("t1", "echo: hello")
-		s.Key = "k"
+		s.Key.Value = "k"
 		cut := &storetest.Faulty{Backend: r.store, OnCommit: func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 			return store.Outcome{}, errReset
 		}}

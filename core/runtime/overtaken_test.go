@@ -48,7 +48,7 @@ func TestAWaitingCallShowsTheStepThatCameBeforeItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := core.ThreadKey{Tenant: LocalTenant, Thread: "t1"}
-		receipt, err := waits.Submit(t.Context(), mailbox.Submission{Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "parallel: a")}})
+		receipt, err := waits.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "parallel: a")}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -159,12 +159,12 @@ func TestTheNewestMessagesAreWholeRuns(t *testing.T) {
 func TestTheNewestMessagesPassOverWhatIsSuperseded(t *testing.T) {
 	w := newWorld(t, nil)
 	for _, s := range []mailbox.Submission{
-		submission("t1", "one"), submission("t1", "two"), {Supersede: 3}, submission("t1", "four"), {Supersede: 6},
+		submission("t1", "one"), submission("t1", "two"), {Opening: mailbox.Opening{Supersede: 3}}, submission("t1", "four"), {Opening: mailbox.Opening{Supersede: 6}},
 	} {
-		if s.Supersede > 0 {
-			at := s.Supersede
+		if s.Opening.Supersede > 0 {
+			at := s.Opening.Supersede
 			s = submission("t1", "instead")
-			s.Supersede = at
+			s.Opening.Supersede = at
 		}
 		if _, err := w.Submit(t.Context(), s); err != nil {
 			t.Fatal(err)
@@ -192,7 +192,7 @@ func TestAPageNeedsToKnowWhatIsSuperseded(t *testing.T) {
 		key := core.ThreadKey{Tenant: "local", Thread: "t1"}
 		for _, supersede := range []uint64{0, 1} {
 			s := submission("t1", "hello")
-			s.Supersede = supersede
+			s.Opening.Supersede = supersede
 			if _, err := writer.Submit(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}

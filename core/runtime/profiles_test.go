@@ -48,7 +48,7 @@ func TestProfilesReachHooksAndToolsOfTheirTenant(t *testing.T) {
 		{"other", "ann", "The result of visits: ann: 1"},
 	} {
 		result, err := r.RunInput(t.Context(), mailbox.Submission{
-			Thread: core.ThreadKey{Tenant: tt.tenant, Thread: fmt.Sprint("t", i)}, User: tt.user, AgentID: parts.Specs[0].ID,
+			Thread: core.ThreadKey{Tenant: tt.tenant, Thread: fmt.Sprint("t", i)}, User: tt.user, Opening: mailbox.Opening{AgentID: parts.Specs[0].ID},
 			Messages: []core.Message{core.UserMessage("", "call: visits")},
 		})
 		if err != nil || result.Text != tt.want {

@@ -85,7 +85,7 @@ func (r *Runtime) question(agentID, text string) (mailbox.Submission, error) {
 	if strings.TrimSpace(text) == "" {
 		return mailbox.Submission{}, core.Errorf(core.CodeInvalid, "the text for agent %q is empty", core.Excerpt(agentID))
 	}
-	return mailbox.Submission{AgentID: agentID, Messages: []core.Message{core.UserMessage("", text)}}, nil
+	return mailbox.Submission{Opening: mailbox.Opening{AgentID: agentID}, Messages: []core.Message{core.UserMessage("", text)}}, nil
 }
 
 // play submits, steps inline where that is possible, and follows to the end.
@@ -94,14 +94,14 @@ func (r *Runtime) question(agentID, text string) (mailbox.Submission, error) {
 // and cancels its context wants it to stop. answers, if not nil, is asked about the answers
 // that the run comes to in this process.
 func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Listener, answers check) (Result, error) {
-	if s.AgentID == "" {
-		s.AgentID = r.DefaultAgent()
+	if s.Opening.AgentID == "" {
+		s.Opening.AgentID = r.DefaultAgent()
 	}
-	if s.AgentID == "" {
+	if s.Opening.AgentID == "" {
 		return Result{}, core.Errorf(core.CodeInvalid, "no agent is named, and the parts have no default one")
 	}
 	if ctx.Err() != nil {
-		return Result{}, fmt.Errorf("run agent %q: %w", s.AgentID, context.Cause(ctx))
+		return Result{}, fmt.Errorf("run agent %q: %w", s.Opening.AgentID, context.Cause(ctx))
 	}
 	if s.Thread.Tenant == "" {
 		s.Thread.Tenant = LocalTenant
@@ -114,7 +114,7 @@ func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Liste
 	}
 	receipt, head, turn, err := r.submitInline(ctx, s)
 	if err != nil {
-		return Result{}, fmt.Errorf("run agent %q: %w", s.AgentID, err)
+		return Result{}, fmt.Errorf("run agent %q: %w", s.Opening.AgentID, err)
 	}
 	f := r.follower(s.Thread, receipt.RunID, listener)
 	f.dispatch = receipt.DispatchID

@@ -81,7 +81,7 @@ var local = core.Identity{Tenant: "local"}
 
 func submission(thread, text string) mailbox.Submission {
 	return mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "local", Thread: thread}, AgentID: "demo",
+		Thread: core.ThreadKey{Tenant: "local", Thread: thread}, Opening: mailbox.Opening{AgentID: "demo"},
 		Messages: []core.Message{core.UserMessage("", text)},
 	}
 }

@@ -23,7 +23,7 @@ func TestARunOfALaterTimeTakesNobodysPlace(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store, limited(limit.Limits{ConcurrentRuns: 1}))
 		later := submission("t1", "echo: later")
-		later.Delay = 360 * 24 * time.Hour
+		later.Opening.Delay = 360 * 24 * time.Hour
 		if _, err := process.Submit(t.Context(), later); err != nil {
 			t.Fatal(err)
 		}

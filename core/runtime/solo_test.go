@@ -193,10 +193,10 @@ func TestRunRefusesWhatCouldNotBeRun(t *testing.T) {
 		{"a context that is over", func(r *runtime.Runtime) (runtime.Result, error) { return r.Run(gone, "demo", "hi") },
 			"internal", `run agent "demo": context canceled`},
 		{"no message", func(r *runtime.Runtime) (runtime.Result, error) {
-			return r.RunInput(t.Context(), mailbox.Submission{AgentID: "demo"})
+			return r.RunInput(t.Context(), mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}})
 		}, "invalid", `run agent "demo": messages are empty, at least one is required`},
 		{"a thread that cannot be", func(r *runtime.Runtime) (runtime.Result, error) {
-			return r.RunInput(t.Context(), question(mailbox.Submission{AgentID: "demo", Thread: core.ThreadKey{Thread: "a#b"}}))
+			return r.RunInput(t.Context(), question(mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Thread: core.ThreadKey{Thread: "a#b"}}))
 		}, "invalid", `run agent "demo": thread id "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 		{"no decision", func(r *runtime.Runtime) (runtime.Result, error) {
 			waiting, err := r.Run(t.Context(), "demo", "approve: it")
@@ -232,7 +232,7 @@ func TestResultHasTheStateThatTheRunLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := r.RunInput(t.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Thread: first.Thread}, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "two")},
+		Thread: core.ThreadKey{Thread: first.Thread}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "two")},
 	})
 	if err != nil {
 		t.Fatal(err)

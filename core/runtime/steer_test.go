@@ -101,7 +101,7 @@ func TestSteeredInputOutlivesADeadLetteredRun(t *testing.T) {
 		var steered []mailbox.Receipt
 		for _, text := range []string{"one", "two"} {
 			more := submission("t1", text)
-			more.Mode, more.Key = mailbox.ModeSteer, text
+			more.Mode, more.Key.Value = mailbox.ModeSteer, text
 			receipt, err := process.Submit(t.Context(), more)
 			if err != nil || receipt.RunID != first.RunID {
 				t.Fatalf("steered: %+v, %v; want the running run", receipt, err)
@@ -126,7 +126,7 @@ func TestSteeredInputOutlivesADeadLetteredRun(t *testing.T) {
 		}
 		for _, text := range []string{"one", "two"} { // a retry learns who read it
 			again := submission("t1", text)
-			again.Mode, again.Key = mailbox.ModeSteer, text
+			again.Mode, again.Key.Value = mailbox.ModeSteer, text
 			receipt, err := process.Submit(t.Context(), again)
 			if err != nil || !receipt.Duplicate || receipt.RunID != next {
 				t.Errorf("%s again: %+v, %v, want run %s", text, receipt, err, next)
@@ -177,7 +177,7 @@ func TestSteeredInputEndsWithACancelledRun(t *testing.T) {
 				}
 				killed(t, r, s.Thread) // the run is open
 				more := submission("t1", "more")
-				more.Mode, more.Key = mailbox.ModeSteer, "more"
+				more.Mode, more.Key.Value = mailbox.ModeSteer, "more"
 				receipt, err := process.Submit(t.Context(), more)
 				if err != nil {
 					t.Fatal(err)

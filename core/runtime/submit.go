@@ -18,14 +18,14 @@ func (r *Runtime) Submit(ctx context.Context, s mailbox.Submission) (mailbox.Rec
 }
 
 func (r *Runtime) known(s mailbox.Submission) error {
-	if s.AgentID == "" {
+	if s.Opening.AgentID == "" {
 		return nil // Submission.Check says so better
 	}
-	resolved, err := r.agents.Resolve(s.AgentID)
-	if err != nil || s.Frontend == nil {
+	resolved, err := r.agents.Resolve(s.Opening.AgentID)
+	if err != nil || s.Opening.Frontend == nil {
 		return err
 	}
-	return resolved.CheckFrontend(s.Frontend)
+	return resolved.CheckFrontend(s.Opening.Frontend)
 }
 
 // SubmitTo submits input for a run: Submission's Thread, User and Into are filled in,
@@ -46,12 +46,12 @@ func (r *Runtime) SubmitTo(ctx context.Context, id core.Identity, runID core.ID,
 		return mailbox.Receipt{}, err
 	}
 	s.Thread, s.User, s.Into = key, id.User, runID
-	if s.AgentID == "" {
-		s.AgentID = record.AgentID
+	if s.Opening.AgentID == "" {
+		s.Opening.AgentID = record.AgentID
 	}
 	if s.Mode == "" {
 		s.Mode = mailbox.ModeSteer
-		if s.AvailableAt != 0 || s.Delay != 0 {
+		if s.Opening.AvailableAt != 0 || s.Opening.Delay != 0 {
 			s.Mode = mailbox.ModeQueue
 		}
 	}

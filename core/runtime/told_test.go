@@ -242,7 +242,7 @@ func TestEndIsPublishedWhateverFails(t *testing.T) {
 					publish := func(c *runtime.Config) { c.Publisher = to }
 					process := r.process("first", way, publish)
 					s := submission("t1", "echo: hello")
-					s.Key = "once"
+					s.Key.Value = "once"
 					begun := r.through(way, process, func() (mailbox.Receipt, error) { return process.Submit(t.Context(), s) })
 					if way.isDead() || way.isAsleep() {
 						process = r.process("second", r.store, publish)

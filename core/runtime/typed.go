@@ -69,8 +69,8 @@ var ErrNoAnswer = core.Errorf(core.CodeNotFound, "the run has no answer")
 func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, Result, error) {
 	var none T
 	frontend := core.Frontend{}
-	if s.Frontend != nil {
-		frontend = *s.Frontend
+	if s.Opening.Frontend != nil {
+		frontend = *s.Opening.Frontend
 	}
 	if frontend.Answer == nil {
 		format, err := AnswerFormat[T]()
@@ -79,7 +79,7 @@ func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, 
 		}
 		frontend.Answer = &format
 	}
-	s.Frontend = &frontend
+	s.Opening.Frontend = &frontend
 	var read reading[T]
 	result, err := r.play(ctx, s, ListenerFunc(discard), read.check)
 	if err != nil {

@@ -99,7 +99,7 @@ func answering(t *testing.T, m *lines, change ...func(*agent.Spec)) *runtime.Run
 }
 
 func question(text string) mailbox.Submission {
-	return mailbox.Submission{AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}}
+	return mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", text)}}
 }
 
 func TestAnAnswerIsMendedUntilItIsOfItsForm(t *testing.T) {
@@ -227,7 +227,7 @@ func TestAMendedAnswerIsToWhatAPersonSaid(t *testing.T) {
 		t.Errorf("asked was %q, %v", info.Asked, err)
 	}
 	s := question("")
-	s.Thread, s.Messages, s.Retake = core.ThreadKey{Tenant: runtime.LocalTenant, Thread: first.Run.ThreadID}, nil, &mailbox.Retake{Message: first.Messages[3].ID}
+	s.Thread, s.Messages, s.Opening.Retake = core.ThreadKey{Tenant: runtime.LocalTenant, Thread: first.Run.ThreadID}, nil, &mailbox.Retake{Message: first.Messages[3].ID}
 	_, second, err := runtime.RunTyped[forecast](t.Context(), r, s)
 	if err != nil || second.Run.ID == first.Run.ID || len(m.requests) != 4 || len(m.requests[2].Messages) != 1 || m.requests[2].Messages[0].Text() != "How warm?" {
 		t.Errorf("%+v, %v, want another answer to the question alone", m.requests, err)
@@ -341,7 +341,7 @@ func TestAnAnswerByTheToolStreamsAsText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Frontend = &core.Frontend{Answer: &format}
+	s.Opening.Frontend = &core.Frontend{Answer: &format}
 	var got []string
 	for e, err := range r.EventsOf(t.Context(), s) {
 		if err != nil {
@@ -372,7 +372,7 @@ func TestAFormThatIsNoneIsRefused(t *testing.T) {
 		`{"type":"object","$ref":"#/x"}`: `frontend.answer: response_format.schema cannot be used: `,
 	} {
 		s := question("go")
-		s.Frontend = &core.Frontend{Answer: &core.AnswerFormat{Name: "answer", Schema: []byte(schema)}}
+		s.Opening.Frontend = &core.Frontend{Answer: &core.AnswerFormat{Name: "answer", Schema: []byte(schema)}}
 		if _, err := r.RunInput(t.Context(), s); core.CodeOf(err) != core.CodeInvalid || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v, want %s", schema, err, want)
 		}
@@ -416,7 +416,7 @@ func mendAt(t *testing.T, fault fault, k int, format *core.AnswerFormat) (asked 
 	way.fault, way.at = fault, k
 	process := r.process("first", way, bind)
 	s := submission("t1", "go")
-	s.Key, s.Frontend = "once", &core.Frontend{Answer: format}
+	s.Key.Value, s.Opening.Frontend = "once", &core.Frontend{Answer: format}
 	begun := r.through(way, process, func() (mailbox.Receipt, error) { return process.Submit(t.Context(), s) })
 	if way.isDead() || way.isAsleep() {
 		process = r.process("second", r.store, bind)

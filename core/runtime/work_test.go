@@ -281,9 +281,9 @@ func TestAStepThatIsLongerThanAnInvocation(t *testing.T) {
 // What is refused is an error before the first event, and leaves no run behind.
 func TestRefusedStreams(t *testing.T) {
 	unknown := submission("t2", "hi")
-	unknown.AgentID = "nobody"
+	unknown.Opening.AgentID = "nobody"
 	nameless := submission("t2", "hi")
-	nameless.AgentID = ""
+	nameless.Opening.AgentID = ""
 	rejected := submission("t1", "hi")
 	rejected.Mode = mailbox.ModeReject
 	tests := []struct {

@@ -85,23 +85,23 @@ func (th *threadState) inputName(n int) string { return fmt.Sprintf("m%d.%d-%d",
 func (th *threadState) submission(in *input) mailbox.Submission {
 	w := th.w
 	s := mailbox.Submission{
-		Thread: th.p.key, User: th.client().User, AgentID: in.agent, Mode: mailbox.Mode(in.mode), Key: in.name,
-		Messages: []core.Message{core.UserMessage(in.name, in.text)}, Supersede: in.supersede,
+		Thread: th.p.key, User: th.client().User, Opening: mailbox.Opening{AgentID: in.agent, Supersede: in.supersede}, Mode: mailbox.Mode(in.mode), Key: mailbox.Key{Value: in.name},
+		Messages: []core.Message{core.UserMessage(in.name, in.text)},
 	}
 	if in.retakes != "" {
-		s.Supersede, s.Retake = 0, &mailbox.Retake{Message: in.retakes}
+		s.Opening.Supersede, s.Opening.Retake = 0, &mailbox.Retake{Message: in.retakes}
 	}
 	if in.priority > 0 {
-		s.Priority = new(in.priority)
+		s.Opening.Priority = new(in.priority)
 	}
-	s.Delay = in.delay
+	s.Opening.Delay = in.delay
 	if bulk := w.bulk(in.name, 66, 2); bulk != "" && len(in.text) < 100 && mailbox.Mode(in.mode) != mailbox.ModeSteer {
-		s.Request = json.RawMessage(strconv.Quote(bulk[:len(bulk)*3/4]))
+		s.Opening.Request = json.RawMessage(strconv.Quote(bulk[:len(bulk)*3/4]))
 	}
 	if in.event {
 		in.tries++
-		s.Origin, s.KeyAlone = core.OriginInternal, true
-		s.Request = json.RawMessage(strconv.Itoa(in.tries))
+		s.Origin, s.Key.Alone = core.OriginInternal, true
+		s.Opening.Request = json.RawMessage(strconv.Itoa(in.tries))
 	}
 	return s
 }

@@ -28,7 +28,7 @@ func TestSetStateMergesKeysIntoTheSharedState(t *testing.T) {
 	say := func(text string) (said string) {
 		t.Helper()
 		_, err := r.Stream(t.Context(), mailbox.Submission{
-			Thread: core.ThreadKey{Tenant: runtime.LocalTenant, Thread: "t"}, AgentID: demo.ID, Messages: []core.Message{core.UserMessage("", text)},
+			Thread: core.ThreadKey{Tenant: runtime.LocalTenant, Thread: "t"}, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage("", text)},
 		}, runtime.ListenerFunc(func(e core.Event) error {
 			if e.Type == core.EventRunFinish {
 				said = e.Response

@@ -30,7 +30,7 @@ var againMutants = []mutant{
 	{
 		Name: "others come before a run that takes another up",
 		File: "core/mailbox/takeup.go",
-		Old:  "	u.Priority = new(uint8) // nobody comes between: it opens first\n",
+		Old:  "	u.Opening.Priority = new(uint8) // nobody comes between: it opens first\n",
 		New:  "",
 	},
 	{
@@ -42,14 +42,14 @@ var againMutants = []mutant{
 	{
 		Name: "a dead letter begins anew at each request",
 		File: "core/mailbox/retry.go",
-		Old:  "		Key: \"retry:\" + run.String(),\n",
+		Old:  "		Key:     Key{Value: \"retry:\" + run.String()},\n",
 		New:  "",
 	},
 	{
 		Name: "an event whose run begins anew is a person's",
 		File: "core/mailbox/retry.go",
-		Old:  "AgentID: record.AgentID, Origin: record.Origin,",
-		New:  "AgentID: record.AgentID,",
+		Old:  "Messages: messages, Origin: record.Origin,",
+		New:  "Messages: messages,",
 	},
 	{
 		Name: "what RunEnd has changed is kept and not applied",

@@ -124,7 +124,7 @@ var mailboxMutants = []mutant{
 	{
 		Name: "an event that is told in other words is another one",
 		File: "core/mailbox/records.go",
-		Old:  "	if s.KeyAlone {",
+		Old:  "	if s.Key.Alone {",
 		New:  "	if false {",
 	},
 	{
@@ -266,7 +266,7 @@ var headMutants = []mutant{
 	{
 		Name: "a priority is not heard",
 		File: "core/mailbox/submit.go",
-		Old:  "		e.Priority = *u.Priority\n",
+		Old:  "		e.Priority = *u.Opening.Priority\n",
 		New:  "",
 	},
 	{

@@ -87,7 +87,7 @@ func TestEachSampleIsForOneTrigger(t *testing.T) {
 				t.Fatalf("%d submissions, want 1", len(a.submitted))
 			}
 			s := a.submitted[0]
-			got := []string{s.Thread.Tenant, s.Thread.Thread, s.AgentID, s.Messages[0].Text(), s.Key, string(s.Request), fmt.Sprint(s.Origin, " ", s.KeyAlone)}
+			got := []string{s.Thread.Tenant, s.Thread.Thread, s.Opening.AgentID, s.Messages[0].Text(), s.Key.Value, string(s.Opening.Request), fmt.Sprint(s.Origin, " ", s.Key.Alone)}
 			if diff := cmp.Diff([]string{"acme", tt.thread, "demo", tt.prompt, tt.key, tt.request, "internal true"}, got); diff != "" {
 				t.Error(diff)
 			}

@@ -138,7 +138,7 @@ func TestAnEventHasTheHeadersThatAreNoSecrets(t *testing.T) {
 	if diff := cmp.Diff(want, a.submitted[0].Messages[0].Text()); diff != "" {
 		t.Error(diff)
 	}
-	if a.submitted[0].Key != "trigger:chat:Ev1" {
-		t.Errorf("the key is %s", a.submitted[0].Key)
+	if a.submitted[0].Key.Value != "trigger:chat:Ev1" {
+		t.Errorf("the key is %s", a.submitted[0].Key.Value)
 	}
 }

@@ -126,7 +126,7 @@ func (w *world) says(agentID string, calls ...string) string {
 	if s.Thread.Thread == "" {
 		s.Thread.Thread = "t"
 	}
-	s.AgentID = agentID
+	s.Opening.AgentID = agentID
 	return w.came(w.RunInput(w.t.Context(), s))
 }
 

@@ -18,7 +18,7 @@ func (o Options) answeredInput(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
 	input := mailbox.Submission{
-		Thread: theThread, User: ann.User, AgentID: "demo", Key: "k2",
+		Thread: theThread, User: ann.User, Opening: mailbox.Opening{AgentID: "demo"}, Key: mailbox.Key{Value: "k2"},
 		Messages: []core.Message{{ID: "m2", Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "and this"}}}},
 	}
 	got := events{seen: make(chan string, 100)}
@@ -68,7 +68,7 @@ func (o Options) answeredInput(t *testing.T) {
 
 	refused := newStage(t, o, false, "a", "b")
 	refused.wait([]int{0}, 1)
-	input.AgentID = "none"
+	input.Opening.AgentID = "none"
 	if _, err := refused.program.StreamAnswered(t.Context(), ann, resume(1), input, runtime.ListenerFunc(got.sink)); core.CodeOf(err) != core.CodeNotFound {
 		t.Errorf("an agent that does not exist: %v", err)
 	}

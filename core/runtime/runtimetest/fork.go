@@ -20,7 +20,7 @@ func (o Options) Fork(t *testing.T) {
 	program := w.sayer(t)
 	ids := map[string]string{}
 	for i, s := range sayings[:4] {
-		w.tell(program, theThread.Thread, mailbox.Submission{Messages: []core.Message{core.UserMessage("", s.text)}, Supersede: s.supersede})
+		w.tell(program, theThread.Thread, mailbox.Submission{Messages: []core.Message{core.UserMessage("", s.text)}, Opening: mailbox.Opening{Supersede: s.supersede}})
 		for _, m := range w.all(program, theThread.Thread) {
 			ids[fmt.Sprint(i, " ", m.Text())] = m.ID
 		}
@@ -60,7 +60,7 @@ func (o Options) Fork(t *testing.T) {
 		if got := w.lastChange(to); got != test.steps {
 			t.Errorf("the fork at %q counts %s, want %s", test.at, got, test.steps)
 		}
-		w.tell(program, to, mailbox.Submission{Retake: &mailbox.Retake{Message: ids["3 one"]}}) // of a run that the fork has no record of
+		w.tell(program, to, mailbox.Submission{Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: ids["3 one"]}}}) // of a run that the fork has no record of
 		if got, want := texts(w.all(program, to)), []string{"one", "re: one"}; !slices.Equal(got, want) {
 			t.Errorf("the fork at %q, taken back to its first message, has %q, want %q", test.at, got, want)
 		}
@@ -96,7 +96,7 @@ func (w *world) refusesForks(ids map[string]string, fork func(at, to string) (ma
 // tell submits to a thread on ann's behalf and takes the run to its end.
 func (w *world) tell(program *runtime.Runtime, threadID string, s mailbox.Submission) {
 	w.t.Helper()
-	s.Thread, s.User, s.AgentID = core.ThreadKey{Tenant: theThread.Tenant, Thread: threadID}, ann.User, "sayer"
+	s.Thread, s.User, s.Opening.AgentID = core.ThreadKey{Tenant: theThread.Tenant, Thread: threadID}, ann.User, "sayer"
 	if _, err := program.Submit(w.t.Context(), s); err != nil {
 		w.t.Fatal(err)
 	}

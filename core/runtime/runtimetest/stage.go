@@ -145,7 +145,7 @@ func (s *stage) steer(text string) mailbox.Receipt {
 func (s *stage) send(text string, mode mailbox.Mode) mailbox.Receipt {
 	s.t.Helper()
 	receipt, err := s.box.Submit(s.t.Context(), mailbox.Submission{
-		Thread: theThread, User: "ann", AgentID: "demo", Mode: mode, Messages: []core.Message{core.UserMessage("", text)},
+		Thread: theThread, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Mode: mode, Messages: []core.Message{core.UserMessage("", text)},
 	})
 	if err != nil {
 		s.t.Fatal(err)

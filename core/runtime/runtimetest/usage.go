@@ -163,7 +163,7 @@ func (w *metered) play() core.ID {
 func (w *metered) decided() core.ID {
 	w.t.Helper()
 	ctx := w.t.Context()
-	receipt, err := w.build().Submit(ctx, mailbox.Submission{Thread: theThread, User: "ann", AgentID: "clerk", Messages: []core.Message{core.UserMessage("", "go")}})
+	receipt, err := w.build().Submit(ctx, mailbox.Submission{Thread: theThread, User: "ann", Opening: mailbox.Opening{AgentID: "clerk"}, Messages: []core.Message{core.UserMessage("", "go")}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -183,7 +183,7 @@ func newRecorder(t *testing.T, c code, stops ...stop.Policy) *recorder {
 func (r *recorder) submit(t *testing.T, text string, mode mailbox.Mode) mailbox.Receipt {
 	t.Helper()
 	receipt, err := r.Submit(t.Context(), mailbox.Submission{
-		Thread: key, User: "ann", AgentID: "a", Mode: mode, Messages: []core.Message{core.UserMessage("", text)}, Request: json.RawMessage(`{"plan":"gold"}`),
+		Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "a", Request: json.RawMessage(`{"plan":"gold"}`)}, Mode: mode, Messages: []core.Message{core.UserMessage("", text)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestReplayOfAnAnswerThatItsProgramRefused(t *testing.T) {
 			says(`{"n":`+strconv.Itoa(n)+`}`, yield)
 		}}
 		r := newRecorder(t, c)
-		submission := mailbox.Submission{Thread: key, User: "ann", AgentID: "a", Messages: []core.Message{core.UserMessage("", "go")}}
+		submission := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "a"}, Messages: []core.Message{core.UserMessage("", "go")}}
 		got, result, err := runtime.RunTyped[second](t.Context(), r.Runtime, submission)
 		if err != nil || got.N != 1 {
 			t.Fatalf("%+v, %v", got, err)

@@ -127,7 +127,7 @@ func (w *world) request(i int, act Act) func(ctx context.Context, p *process, tr
 	mode := map[actKind]mailbox.Mode{actSay: mailbox.ModeQueue, actSteer: mailbox.ModeSteer, actInterrupt: mailbox.ModeInterrupt}[act.kind]
 	return func(ctx context.Context, p *process, _ int) (bool, error) {
 		_, err := p.runtime.Submit(ctx, mailbox.Submission{
-			Thread: key, User: identity.User, AgentID: w.agent(p), Mode: mode, Key: name, Supersede: act.from, Delay: act.delay,
+			Thread: key, User: identity.User, Opening: mailbox.Opening{AgentID: w.agent(p), Supersede: act.from, Delay: act.delay}, Mode: mode, Key: mailbox.Key{Value: name},
 			Messages: []core.Message{core.UserMessage(name, act.text)},
 		})
 		return settled(err)
@@ -150,7 +150,7 @@ func (w *world) eventual(act Act) func(ctx context.Context, p *process, try int)
 		delivery := w.told
 		w.mu.Unlock()
 		receipt, err := p.runtime.Submit(ctx, mailbox.Submission{
-			Thread: key, User: identity.User, AgentID: w.agent(p), Origin: core.OriginInternal, Key: "event", KeyAlone: true,
+			Thread: key, User: identity.User, Opening: mailbox.Opening{AgentID: w.agent(p)}, Origin: core.OriginInternal, Key: mailbox.Key{Value: "event", Alone: true},
 			Messages: []core.Message{core.UserMessage("", fmt.Sprintf(act.text, delivery))},
 		})
 		if err != nil {
