@@ -73,7 +73,7 @@
 //	journal   "frames"                                  1 MiB: a header, frames; see journal.go
 //	profiles  tenant 0 namespace 0 key                  as a record, the revision as its fence
 //	configs   hash                                      as a record, fence and version 0
-//	waiting   tenant 0 WaitsSince, thread               nothing
+//	waiting   tenant 0 Run.WaitsSince, thread           nothing
 //
 // The index of the lists of threads and runs is kept in memory: see listed.go.
 //

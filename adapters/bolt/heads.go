@@ -56,7 +56,7 @@ func writeHead(tx *writeTx, key core.ThreadKey, value []byte, stored, next *thre
 	if err := moveDue(tx, key, stored.DueAt, next.DueAt); err != nil {
 		return err
 	}
-	return moveWaiting(tx, key, stored.WaitsSince(), next.WaitsSince())
+	return moveWaiting(tx, key, stored.Run.WaitsSince, next.Run.WaitsSince)
 }
 
 // moveDue moves a thread's entry in the due index.

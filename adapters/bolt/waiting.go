@@ -72,7 +72,7 @@ func (s *Store) Waiting(ctx context.Context, tenant string, after *store.Waiting
 				continue
 			}
 			head, err := readHead(tx, core.ThreadKey{Tenant: tenant, Thread: w.Thread})
-			if err == nil && head.WaitsSince() == w.Since {
+			if err == nil && head.Run.WaitsSince == w.Since {
 				list = append(list, w)
 			}
 		}

@@ -28,7 +28,7 @@
 //	pk, sk  partition and sort key
 //	h, v    the encoded HEAD and its version
 //	g, d    shard and time of the due index; only while DueAt is set
-//	w, o    tenant, and time and thread, of the waiting index; only while the head has a WaitsSince
+//	w, o    tenant, and time and thread, of the waiting index; only while the head has a Run.WaitsSince
 //	l, m    tenant and list, and place in it, of the listed index; only of a record that is listed
 //	p, z    a payload; z is there when it is zstd-compressed
 //	b, n    name and size of the object that is the payload, in place of p

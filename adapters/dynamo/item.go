@@ -100,7 +100,7 @@ func encodeHead(pk types.AttributeValue, key core.ThreadKey, h *thread.Head) ite
 		it[attrShard] = number(store.Shard(key))
 		it[attrDue] = number(h.DueAt)
 	}
-	if since := h.WaitsSince(); since > 0 {
+	if since := h.Run.WaitsSince; since > 0 {
 		it[attrTenant] = text(waitingPartition(key.Tenant))
 		it[attrSince] = text(waitingSort(store.Waiting{Thread: key.Thread, Since: since}))
 	}

@@ -75,7 +75,7 @@ func TestOptionsAreUsed(t *testing.T) {
 			t.Errorf("due at %d, %v; want %d", head.DueAt, err, now+7_000)
 		}
 		head, _, err = box.Claim(t.Context(), hint, false)
-		want := thread.Claim{Fence: 1, Worker: "me", Lease: now + 60_000}
+		want := thread.Claim{Fence: 1, Worker: "me", Lease: now + 60_000, CommitID: head.CommitID}
 		if err != nil || head.Claim != want {
 			t.Errorf("claim %+v, %v; want %+v", head.Claim, err, want)
 		}

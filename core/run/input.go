@@ -109,7 +109,7 @@ func (d *draft) sayOwn(ctx context.Context, input *thread.Queued) error {
 // back to the state before is one. Behind a RunEnd that an earlier claim has come to it
 // supersedes as it did there: what RunEnd has changed is of the state that was left.
 func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thread.Form) error {
-	lost := d.head.Run.Status == thread.Closing && d.head.Run.Attempts >= thread.SkipRunEnd && d.head.RunEndAt() == 0
+	lost := d.head.Run.Status == thread.Closing && d.head.Run.Attempts >= thread.SkipRunEnd && d.head.Run.RunEnd == 0
 	if input.Supersede == 0 || d.conversation != nil && !lost && form < thread.FormStateless {
 		err := d.sayOwn(ctx, input)
 		if err == nil || core.CodeOf(err) != core.CodeCorrupt {

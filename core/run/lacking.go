@@ -9,7 +9,7 @@ import (
 // During a release two builds work on one queue, and the older one meets runs of the
 // newer: of an agent that it has not, or with a call of a tool that it has not. A
 // rollback is the same the other way round. It gives such a run back, uncounted, and
-// nothing of it is lost; how long, the head says (thread.Head.LacksSince), since no build
+// nothing of it is lost; how long, the head says (thread.Run.LacksSince), since no build
 // knows what others are there. After that time nobody is waited for: a call without a
 // tool gets an error result, and a run without its agent ends.
 
@@ -36,7 +36,7 @@ func (p *step) leaves() bool {
 	if p.leaveFor <= 0 || p.history != nil || p.head.Run.Status == thread.Closing {
 		return false
 	}
-	since := p.head.LacksSince()
+	since := p.head.Run.LacksSince
 	return since == 0 || p.at-since < p.leaveFor.Milliseconds()
 }
 
@@ -55,7 +55,7 @@ func (p *step) goWithout(cause error) error {
 // any more.
 func (p *step) leftUntil() int64 {
 	now := p.env.Millis()
-	since := p.head.LacksSince()
+	since := p.head.Run.LacksSince
 	if since == 0 {
 		since = now
 	}

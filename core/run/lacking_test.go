@@ -59,8 +59,8 @@ func TestCallWhoseToolOnlyAnotherBuildHasIsLeftToIt(t *testing.T) {
 				t.Fatalf("the step is %+v, want it given back", stepped)
 			}
 			back = append(back, given(t, w))
-			if h := w.head(t, key); h.LacksSince() != began {
-				t.Errorf("it is left since %d, want %d", h.LacksSince(), began)
+			if h := w.head(t, key); h.Run.LacksSince != began {
+				t.Errorf("it is left since %d, want %d", h.Run.LacksSince, began)
 			}
 			time.Sleep(time.Until(time.UnixMilli(w.head(t, key).Run.AvailableAt)))
 		}
@@ -70,8 +70,8 @@ func TestCallWhoseToolOnlyAnotherBuildHasIsLeftToIt(t *testing.T) {
 		}
 		w.stepper = newer
 		w.step(t, key)
-		if h := w.head(t, key); ran != 1 || h.LacksSince() != 0 || h.Run.Attempts != 0 {
-			t.Errorf("the tool ran %d times; the head says %d and %d attempts", ran, h.LacksSince(), h.Run.Attempts)
+		if h := w.head(t, key); ran != 1 || h.Run.LacksSince != 0 || h.Run.Attempts != 0 {
+			t.Errorf("the tool ran %d times; the head says %d and %d attempts", ran, h.Run.LacksSince, h.Run.Attempts)
 		}
 		w.finish(t, key, nil)
 		if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "ok"` {
@@ -231,8 +231,8 @@ func TestWaitUnderABuildThatLacksATool(t *testing.T) {
 		w.stepper = w.other(t, o)
 		began := time.Now().UnixMilli()
 		w.finish(t, key, nil)
-		if h := w.head(t, key); w.stands(t) != "waiting [done suspended]" || h.LacksSince() != began || time.Now().UnixMilli()-began != 600_000 {
-			t.Errorf("the run is %s after %d ms, left since %d, want %d", w.stands(t), time.Now().UnixMilli()-began, h.LacksSince(), began)
+		if h := w.head(t, key); w.stands(t) != "waiting [done suspended]" || h.Run.LacksSince != began || time.Now().UnixMilli()-began != 600_000 {
+			t.Errorf("the run is %s after %d ms, left since %d, want %d", w.stands(t), time.Now().UnixMilli()-began, h.Run.LacksSince, began)
 		}
 	})
 }

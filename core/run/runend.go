@@ -20,7 +20,7 @@ import (
 // From here on the end has its time, which RunEnd is shown, and the run's record says.
 func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
 	m.at = m.endedAt()
-	if m.head.RunEndAt() != 0 {
+	if m.head.Run.RunEnd != 0 {
 		return false, m.recallRunEnd(ctx)
 	}
 	if !m.listens() {
@@ -52,7 +52,7 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 // recallRunEnd takes what RunEnd came to under a claim that was given back behind it.
 func (m *machine) recallRunEnd(ctx context.Context) error {
 	end := new(thread.EndRecord)
-	err := m.readRecord(ctx, "end", store.EndName(m.id, m.head.RunEndAt()), end)
+	err := m.readRecord(ctx, "end", store.EndName(m.id, m.head.Run.RunEnd), end)
 	if err == nil && len(end.Patch) > 0 && m.conversation != nil {
 		fold := state.NewFold(m.snapshot)
 		if err = fold.Apply(end.Patch, end.Revision); err == nil {

@@ -140,10 +140,10 @@ func TestRunEndsWhoseRecordOfRunEndIsLost(t *testing.T) {
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.step(t, key)
 		h := w.head(t, key)
-		if h.RunEndAt() != h.Version {
-			t.Fatalf("the head says that RunEnd ran by version %d, want %d", h.RunEndAt(), h.Version)
+		if h.Run.RunEnd != h.Version {
+			t.Fatalf("the head says that RunEnd ran by version %d, want %d", h.Run.RunEnd, h.Version)
 		}
-		w.spoil(t, store.EndName(receipt.RunID, h.RunEndAt()))
+		w.spoil(t, store.EndName(receipt.RunID, h.Run.RunEnd))
 		w.finish(t, key, nil)
 		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` || l.ran != 1 {
 			t.Errorf("the run is %s, RunEnd ran %d times", got, l.ran)
@@ -179,8 +179,8 @@ func TestARunThatIsGivenBackBehindRunEndKeepsWhatItTookBack(t *testing.T) {
 		lose(5) // it is a dead letter
 		w.refuseClose(7, store.ErrThrottled)
 		w.step(t, key)
-		if h := w.head(t, key); h.RunEndAt() != h.Version {
-			t.Fatalf("the head says that RunEnd ran by version %d, want %d", h.RunEndAt(), h.Version)
+		if h := w.head(t, key); h.Run.RunEnd != h.Version {
+			t.Fatalf("the head says that RunEnd ran by version %d, want %d", h.Run.RunEnd, h.Version)
 		}
 		time.Sleep(time.Second) // it is given back for a while
 		lose(thread.SkipRunEnd)

@@ -17,7 +17,7 @@ import (
 // those ahead of it have their results. It is asked when the stored results are known.
 func (r *round) findThrough() {
 	r.found = true
-	listed := r.head.Through()
+	listed := r.head.Run.Through
 	chained := r.agent != nil && r.agent.Spec.Mode() == agent.Sequential
 	for i, c := range r.calls {
 		if c.entry != nil {
@@ -41,7 +41,7 @@ func (r *round) letThrough(head thread.Head) *uint32 {
 			calls |= 1 << i
 		}
 	}
-	if calls == head.Through().May {
+	if calls == head.Run.Through.May {
 		return nil
 	}
 	return &calls

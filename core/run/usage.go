@@ -173,8 +173,8 @@ func (m *machine) addWasted(records []store.Record, next thread.Head, unlogged *
 
 // recallWasted reads it.
 func (l *loaded) recallWasted(ctx context.Context) error {
-	s, ok := l.head.Stretch()
-	if !ok || s.Over || s.Wasted == 0 {
+	s := &l.head.Run.Stretch
+	if s.Over || s.Wasted == 0 {
 		return nil
 	}
 	wasted := new(thread.Metered)

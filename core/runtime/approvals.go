@@ -99,7 +99,7 @@ func (r *Runtime) askedIn(ctx context.Context, id core.Identity, tenant string, 
 // asked reads what one thread waits for.
 func (r *Runtime) asked(ctx context.Context, id core.Identity, key core.ThreadKey, since int64) ([]Approval, error) {
 	head, err := r.mailbox.Head(ctx, key)
-	if err != nil || head.WaitsSince() != since || !readable(id, head) {
+	if err != nil || head.Run.WaitsSince != since || !readable(id, head) {
 		return nil, err
 	}
 	tickets, err := r.mailbox.Asked(ctx, key, head)

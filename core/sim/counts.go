@@ -157,7 +157,7 @@ func (th *threadState) checkGivenBack(a, b *thread.Head) {
 // claim has set them to 0 before.
 func (th *threadState) checkUncounted(a, b *thread.Head) {
 	w := th.w
-	if a.LacksSince() == 0 && b.LacksSince() != 0 && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
+	if a.Run.LacksSince == 0 && b.Run.LacksSince != 0 && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
 		th.fail("a run that is left to another program has %d attempts, as many as with the claim", b.Run.Attempts)
 	}
 	h := w.hosts[a.Claim.Worker]

@@ -29,7 +29,7 @@ const cutsFor = 10
 // RunEnd, and is refused.
 func (th *threadState) cutsOff(b *thread.Head) bool {
 	a := &th.p.head
-	if !th.w.Cuts || a.Run.Status != thread.Closing || b.HolderCommitID != b.CommitID || b.Run.ID == a.Run.ID || a.RunEndAt() != 0 {
+	if !th.w.Cuts || a.Run.Status != thread.Closing || b.HolderCommitID != b.CommitID || b.Run.ID == a.Run.ID || a.Run.RunEnd != 0 {
 		return false
 	}
 	in := th.byText[th.textOf(a.Run.Dispatch)]
@@ -42,14 +42,14 @@ func (th *threadState) cutsOff(b *thread.Head) bool {
 
 // checkKept looks at what RunEnd has changed: it is stored when its claim is given back.
 func (th *threadState) checkKept(a, b *thread.Head) {
-	if b.RunEndAt() == 0 || b.RunEndAt() == a.RunEndAt() {
+	if b.Run.RunEnd == 0 || b.Run.RunEnd == a.Run.RunEnd {
 		return
 	}
 	end, ok := th.keptEnd(b)
 	run := b.Run.ID
 	switch {
-	case b.RunEndAt() != b.Version || !ok:
-		th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", run, b.RunEndAt())
+	case b.Run.RunEnd != b.Version || !ok:
+		th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", run, b.Run.RunEnd)
 	case len(th.seen[run]) == 0 || th.hung[run]: // it has failed
 	case len(end.Patch) == 0 && !th.w.Tight:
 		th.fail("RunEnd of run %s has changed the state, and what is kept of it says nothing", run)
@@ -60,7 +60,7 @@ func (th *threadState) checkKept(a, b *thread.Head) {
 
 // keptEnd reads what is kept of the RunEnd of the open run.
 func (th *threadState) keptEnd(h *thread.Head) (end thread.EndRecord, ok bool) {
-	r, ok := th.p.record(store.EndName(h.Run.ID, h.RunEndAt()))
+	r, ok := th.p.record(store.EndName(h.Run.ID, h.Run.RunEnd))
 	if !ok {
 		return end, false
 	}
@@ -70,12 +70,12 @@ func (th *threadState) keptEnd(h *thread.Head) (end thread.EndRecord, ok bool) {
 // checkKeptEnd looks at the end of a run whose claim was given back behind RunEnd: it is of
 // the time that RunEnd was shown, and what that has changed is in the state.
 func (th *threadState) checkKeptEnd(a *thread.Head, record *thread.RunRecord) {
-	if a.RunEndAt() == 0 {
+	if a.Run.RunEnd == 0 {
 		return
 	}
 	end, ok := th.keptEnd(a)
 	if !ok {
-		th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", record.ID, a.RunEndAt())
+		th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", record.ID, a.Run.RunEnd)
 		return
 	}
 	if record.FinishedAt != end.At || record.Skipped {

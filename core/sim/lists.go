@@ -18,7 +18,7 @@ func (b backend) Waiting(ctx context.Context, tenant string, after *store.Waitin
 	}
 	err = b.one(ctx, SiteGet, "", func() {
 		for _, p := range b.host.world.partitions {
-			w := store.Waiting{Thread: p.key.Thread, Since: p.head.WaitsSince()}
+			w := store.Waiting{Thread: p.key.Thread, Since: p.head.Run.WaitsSince}
 			if p.key.Tenant == tenant && w.Since != 0 && (after == nil || order(w, *after) > 0) {
 				found = append(found, w)
 			}

@@ -119,12 +119,12 @@ type QuietDue interface {
 // Waiting is a thread whose open run waits for a decision.
 type Waiting struct {
 	Thread string
-	Since  int64 // its head's WaitsSince, unix milliseconds
+	Since  int64 // its head's Run.WaitsSince, unix milliseconds
 }
 
 // Lists returns what a person looks through. It may lag.
 type Lists interface {
-	// Waiting lists threads of a tenant whose head has a WaitsSince, longest
+	// Waiting lists threads of a tenant whose head has a Run.WaitsSince, longest
 	// waiting first and in the order of their names where that is the same, at most
 	// limit of them, behind after, which is the last of the page before or was (nil:
 	// from the start). A listed thread may wait no more, which its head says; one

@@ -181,7 +181,6 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 		result.Stretch = n.meter(&h, t)
 	}
 	n.noteWaits(t.Now)
-	n.noteTaken(h.Claim.Fence, t, result.Claimed)
 	n.DueAt = n.due(h.DueAt, t)
 	if n.bound() > MaxSize {
 		if size := n.Size(); size > MaxSize {

@@ -152,6 +152,17 @@ func (h *Head) asks() bool {
 	return slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return t.Decision == 0 && t.Kind != TicketChild })
 }
 
+// noteWaits keeps Run.WaitsSince: the time of the first ticket that asks, until none is
+// left.
+func (h *Head) noteWaits(now int64) {
+	switch asks := h.asks(); {
+	case !asks:
+		h.Run.WaitsSince = 0
+	case h.Run.WaitsSince == 0:
+		h.Run.WaitsSince = max(now, 1)
+	}
+}
+
 // goesOn reports whether a round that waits has something to do: no ticket is
 // undecided, or one is decided and the round does not wait for all of them, or a call was
 // superseded, which waits for none.

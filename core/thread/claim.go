@@ -91,7 +91,7 @@ func (h *Head) hold(worker string, lease int64, t Transition) error {
 	}
 	h.Run.Attempts = oneMore(h.Run.Attempts)
 	h.Fence++
-	h.Claim = Claim{Fence: h.Fence, Epoch: h.Epoch, Worker: worker, Lease: t.Now + lease}
+	h.Claim = Claim{Fence: h.Fence, Epoch: h.Epoch, Worker: worker, Lease: t.Now + lease, CommitID: t.CommitID}
 	h.Run.AvailableAt = 0
 	return nil
 }
@@ -217,7 +217,7 @@ const (
 	NackFailed NackKind = iota // the step failed or its time was over
 	NackGiven                  // it was not tried: the host stops, an entry was edited, a record is newer than the program
 	NackModel                  // the model is to be called again; its failed calls are counted apart
-	NackLacks                  // it was not tried: the program has not what the run's agent names; see Head.LacksSince
+	NackLacks                  // it was not tried: the program has not what the run's agent names; see Run.LacksSince
 )
 
 // Nack gives the work back, to be tried again at AvailableAt. At MaxAttempts
@@ -232,7 +232,7 @@ type Nack struct {
 	Schema      uint16       // highest schema of a stored result that was met, read or not; 0: none was
 	ModelFailed uint8        // model calls of the run that failed since the last progress, lost ones included
 	RunEnd      bool         // of a closing run: RunEnd has run, and its [EndRecord] goes with this write
-	Through     *uint32      // the calls of the open round that were let through and have no result, see Head.Through; nil: unchanged
+	Through     *uint32      // the calls of the open round that were let through and have no result, see Run.Through; nil: unchanged
 	Followed    int64        // as in CommitStep
 }
 
@@ -255,7 +255,7 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 		}
 	}
 	if c.RunEnd && h.Run.Status == Closing {
-		h.keepRunEnd()
+		h.Run.RunEnd = h.next()
 		h.raise(t)
 	}
 	h.keepThrough(c.Through)
@@ -264,7 +264,7 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 		h.uncount()
 	}
 	if c.Kind == NackLacks && h.Run.Status != Closing {
-		h.leave(t.Now)
+		h.Run.leaveToAnother(t.Now)
 	}
 	h.takeBack(false)
 	if c.Closing || h.Run.Status != Closing {

@@ -29,7 +29,7 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	w.uint(h.Incarnation)
 	w.text(h.Owner)
 	open, held := h.Open(), h.Claim.Fence != 0
-	w.flags(h.Deleted, h.Erased, open, open && h.Run.Parent != nil, open && h.Run.Batch, held, h.Notify != nil, h.Supersedes != 0)
+	w.flags(h.Deleted, h.Erased, open, held, h.Notify != nil, h.Supersedes != 0)
 	w.uint(h.Epoch)
 	w.uint(h.Fence)
 	w.uint(h.Seq)
@@ -43,10 +43,7 @@ func (h *Head) AppendBinary(b []byte) []byte {
 		w.run(&h.Run)
 	}
 	if held {
-		w.uint(h.Claim.Fence)
-		w.uint(h.Claim.Epoch)
-		w.text(h.Claim.Worker)
-		w.time(h.Claim.Lease)
+		w.claim(&h.Claim)
 	}
 	w.tables(h)
 	if h.Notify != nil {
@@ -242,7 +239,43 @@ func (w *writer) run(r *Run) {
 	for _, s := range r.Calls {
 		w.byte(byte(s))
 	}
+	w.flags(r.Parent != nil, r.Batch, r.Through.May != 0, r.WaitsSince != 0, r.LacksSince != 0, r.RunEnd != 0, r.Stretch.Since != 0)
 	if r.Parent != nil {
 		w.parent(r.Parent)
 	}
+	if r.Through.May != 0 {
+		w.uint(uint64(r.Through.May))
+		w.uint(uint64(r.Through.Ran))
+	}
+	if r.WaitsSince != 0 {
+		w.time(r.WaitsSince)
+	}
+	if r.LacksSince != 0 {
+		w.time(r.LacksSince)
+	}
+	if r.RunEnd != 0 {
+		w.uint(r.RunEnd)
+	}
+	if r.Stretch.Since != 0 {
+		w.stretch(&r.Stretch)
+	}
+}
+
+func (w *writer) stretch(s *Stretch) {
+	w.uint(s.Number)
+	w.time(s.Since)
+	w.flags(s.Over)
+	for _, figure := range s.Spent.figures() {
+		w.time(*figure)
+	}
+	w.uint(s.Behind)
+	w.uint(s.Wasted)
+}
+
+func (w *writer) claim(c *Claim) {
+	w.uint(c.Fence)
+	w.uint(c.Epoch)
+	w.text(c.Worker)
+	w.time(c.Lease)
+	w.id(c.CommitID)
 }

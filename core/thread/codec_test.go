@@ -53,16 +53,22 @@ var encodedHeads = []struct {
 				ID: id("r"), Dispatch: id("d"), Revision: 6, Cursor: thread.CursorTools, Step: 3, Base: 10, TurnFence: 5, Round: 200,
 				Calls: []thread.CallStatus{thread.CallDone, thread.CallSuspended}, Batch: true, Parent: &thread.Parent{Thread: "p", Run: id("q"), Call: 1},
 				Attempts: 1, Lost: 2, ModelFailed: 3, ModelLost: 4,
+				Through: thread.Through{May: 3, Ran: 1}, WaitsSince: 300, LacksSince: 301, RunEnd: 302,
+				Stretch: thread.Stretch{
+					Number: 2, Since: 303, Over: true, Behind: 7, Wasted: 8,
+					Spent: thread.Spent{Handler: 1, Write: 2, Read: 3, Queue: 4, WriteMore: 5, QueueMore: 6},
+				},
 			},
-			Claim:      thread.Claim{Fence: 5, Epoch: 2, Worker: "w", Lease: 6},
+			Claim:      thread.Claim{Fence: 5, Epoch: 2, Worker: "w", Lease: 6, CommitID: id("t")},
 			Tickets:    []thread.Ticket{{Call: 1, Kind: thread.TicketChild, ID: 12, Decision: 14, Deadline: 13}},
 			Inbox:      []thread.InboxEntry{{ID: id("i"), Revision: 1, Kind: thread.InboxInternal}},
 			Recent:     []uint64{11},
 			Extensions: []thread.Extension{{Run: id("r"), Tag: 7, Value: []byte("new")}},
 		},
-		"\x01\x02\xac\x02" + "c" + z + "h" + z + "\x07\x03ann" + "\x3c" + "\x02\x05\x09\x04\x03\x01" +
-			"r" + z + "d" + z + "\x06\x00\x00\x02\x03\x0a\x05\xc8\x01\x00" + "\x01\x02\x03\x04" + "\x02\x05\x02" + "\x01p" + "q" + z + "\x01" +
-			"\x05\x02\x01w\x06" + "\x00" + "\x01" + "\x01\x02\x0c\x0e\x0d" + "\x01" + "i" + z + "\x01\x01" +
+		"\x01\x02\xac\x02" + "c" + z + "h" + z + "\x07\x03ann" + "\x0c" + "\x02\x05\x09\x04\x03\x01" +
+			"r" + z + "d" + z + "\x06\x00\x00\x02\x03\x0a\x05\xc8\x01\x00" + "\x01\x02\x03\x04" + "\x02\x05\x02" + "\x7f" + "\x01p" + "q" + z + "\x01" +
+			"\x03\x01" + "\xac\x02" + "\xad\x02" + "\xae\x02" + "\x02\xaf\x02\x01\x01\x02\x03\x04\x05\x06\x07\x08" +
+			"\x05\x02\x01w\x06" + "t" + z + "\x00" + "\x01" + "\x01\x02\x0c\x0e\x0d" + "\x01" + "i" + z + "\x01\x01" +
 			"\x01" + "\x00\x00\x00\x00\x00\x00\x00\x0b" + "\x15" + "r" + z + "\x07\x03new",
 	},
 	{
@@ -71,7 +77,7 @@ var encodedHeads = []struct {
 			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, DueAt: 1,
 			Notify: &thread.Notify{Child: id("k"), Kind: thread.NotifyEnded, Version: 0x0102030405060708, At: 0x112233445566, Missed: 0x778a, Retry: 14},
 		},
-		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x40" + "\x00\x03\x04\x00\x09\x01" +
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x10" + "\x00\x03\x04\x00\x09\x01" +
 			"\x00" + "\x00" + "\x00" + "k" + z + "\x00" + "\x01\x02\x03\x04\x05\x06\x07\x08\x11\x22\x33\x44\x55\x66\x77\x8a" + "\x02\x0e" + "\x00" + "\x00" + "\x00",
 	},
 	{
@@ -85,7 +91,7 @@ var encodedHeads = []struct {
 			Notify: &thread.Notify{Child: id("k"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 14},
 			Later:  []thread.Notify{{Child: id("l"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 15}},
 		},
-		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x40" + "\x00\x03\x04\x00\x09\x01" +
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x10" + "\x00\x03\x04\x00\x09\x01" +
 			"\x02" + "e" + z + "s" + z + "\x00\x05\x00\x01" + "\x01p" + "q" + z + "\x02" +
 			"i" + z + "i" + z + "\x03\x80\x00\x02" + "\x01" + "j" + z + "\x01\x00" +
 			"\x00" + "\x00" + "k" + z + "\x01p" + "q" + z + "\x00\x0e" + "\x01" + "l" + z + "\x01p" + "q" + z + "\x00\x0f" + "\x00" + "\x00",
@@ -93,7 +99,7 @@ var encodedHeads = []struct {
 	{
 		"a log whose tail was superseded",
 		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 300, Summary: 4, Supersedes: 299, Closing: 2},
-		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x80" + "\x00\x03\xac\x02\x04\xab\x02\x02\x00" + "\x00\x00\x00\x00\x00",
+		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x20" + "\x00\x03\xac\x02\x04\xab\x02\x02\x00" + "\x00\x00\x00\x00\x00",
 	},
 	{
 		"a tombstone",
@@ -124,7 +130,6 @@ func TestEncodedHeadIsFixedForGood(t *testing.T) {
 // that this one reads past it, and writes it back as it was.
 func TestAnotherProgramsFieldIsCarriedThroughTheCodec(t *testing.T) {
 	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
-	h.Extensions = nil
 	plain := string(h.AppendBinary(nil))
 	foreign := "r" + z + "\x88\x27" + "\x05\x00\xff\x00\xff\x00" + "r" + z + "\x02" + "\x00"
 	stored := strings.TrimSuffix(plain, "\x00") + string(rune(len(foreign))) + foreign
@@ -174,7 +179,6 @@ func TestHeadsOfAProgramWithOneListOfDispatchesAreRead(t *testing.T) {
 
 func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
-	h.Extensions = nil // that of the claim
 	good := h.AppendBinary(nil)
 	edit := func(at int, b ...byte) []byte { return append(append(bytes.Clone(good[:at]), b...), good[at+1:]...) }
 	// Layout 0, schema 1, version 2, commit ids 3..34, the incarnation from 35 on, behind it
@@ -192,9 +196,8 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 		{"a version in two bytes", edit(2, 0x82, 0)},
 		{"a version without an end", append(bytes.Clone(good[:2]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)},
 		{"an owner longer than the rest", edit(owner, 0xff, 0x7f)},
-		{"superseded, by no record", edit(flags, good[flags]|1<<7)},
-		{"a parent without a run", edit(flags, 1<<3)},
-		{"a batch without a run", edit(flags, 1<<4)},
+		{"superseded, by no record", edit(flags, good[flags]|1<<5)},
+		{"an unknown flag", edit(flags, good[flags]|1<<6)},
 		{"one byte more", append(bytes.Clone(good), 0)},
 		{"one byte less", good[:len(good)-1]},
 		{"more tickets than any memory holds", edit(end+1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)},
@@ -218,6 +221,32 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 	}
 	if _, err := thread.Decode(edit(0, 2)); !errors.Is(err, thread.ErrSchema) {
 		t.Errorf("a newer layout is %v, want ErrSchema", err)
+	}
+}
+
+// What a head has not is left out, so that each head has one form: it is never there as 0.
+func TestDecodeRefusesPartsThatAreThereAndEmpty(t *testing.T) {
+	const mark = 0x7e // stands nowhere else in the head
+	tests := map[string]func(h *thread.Head){
+		"calls that may have run": func(h *thread.Head) { h.Run.Through.May = mark },
+		"the time of a wait":      func(h *thread.Head) { h.Run.WaitsSince = mark },
+		"the time of a lack":      func(h *thread.Head) { h.Run.LacksSince = mark },
+		"RunEnd":                  func(h *thread.Head) { h.Run.RunEnd = mark },
+		"a stretch":               func(h *thread.Head) { h.Run.Stretch.Since = mark },
+		"superseded":              func(h *thread.Head) { h.Supersedes = mark },
+		"a claim":                 func(h *thread.Head) { h.Claim.Fence = mark },
+	}
+	for name, set := range tests {
+		h := thread.Head{Layout: 1, Schema: 1, Version: 1, Run: thread.Run{ID: id("r")}}
+		set(&h)
+		b := h.AppendBinary(nil)
+		if _, err := thread.Decode(b); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		b[bytes.IndexByte(b, mark)] = 0
+		if _, err := thread.Decode(b); core.CodeOf(err) != core.CodeCorrupt {
+			t.Errorf("%s that is there and 0: %v, want corrupt", name, err)
+		}
 	}
 }
 

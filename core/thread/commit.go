@@ -29,7 +29,7 @@ type CommitTurn struct {
 	Summary   uint64 // sequence that a new summary covers; 0: the old one stays in force
 	Cut       uint64 // first sequence of the log's tail that the first record of this commit supersedes; 0: none
 	Schema    uint16 // highest schema of a record that another program wrote and this commit puts in force: a summary; 0: none
-	Lacks     bool   // the program has not all that the run's agent names, and goes on without: see Head.LacksSince
+	Lacks     bool   // the program has not all that the run's agent names, and goes on without: see Run.LacksSince
 }
 
 func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
@@ -54,9 +54,9 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	h.Run.Step++
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
-	h.putThrough(Through{})
+	h.Run.Through = Through{}
 	h.progress()
-	h.lacks(c.Lacks)
+	h.Run.takenOn(c.Lacks)
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
@@ -116,7 +116,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if c.From != h.Seq {
 		return Result{}, h.applied(c.From)
 	}
-	h.lacks(c.Lacks) // also where the run only waits now
+	h.Run.takenOn(c.Lacks) // also where the run only waits now
 	before, err := h.consume(c.Consumed, c.Seq)
 	if err != nil {
 		return Result{}, err

@@ -24,25 +24,21 @@ func (r *reader) head() (h Head) {
 	h.HolderCommitID = r.id()
 	h.Incarnation = r.uint()
 	h.Owner = r.text()
-	flags := r.byte()
-	has := func(bit int) bool { return flags&(1<<bit) != 0 }
-	h.Deleted, h.Erased = has(0), has(1)
-	open, parent, batch, held, notify := has(2), has(3), has(4), has(5), has(6)
+	flags := r.flags(6)
+	h.Deleted, h.Erased = flags.has(0), flags.has(1)
+	open, held, notify := flags.has(2), flags.has(3), flags.has(4)
 	h.Epoch = r.uint()
 	h.Fence = r.uint()
 	h.Seq = r.uint()
 	h.Summary = r.uint()
-	if has(7) {
-		h.Supersedes = r.uint()
-		r.must(h.Supersedes != 0)
+	if flags.has(5) {
+		h.Supersedes = r.positive()
 	}
 	h.Closing = r.uint()
 	h.DueAt = r.time()
 	if open {
-		h.Run = r.run(parent)
-		h.Run.Batch = batch
+		h.Run = r.run()
 	}
-	r.must(open || !parent && !batch)
 	if held {
 		h.Claim = r.claim()
 	}
@@ -64,7 +60,7 @@ func (r *reader) head() (h Head) {
 	return h
 }
 
-func (r *reader) run(parent bool) Run {
+func (r *reader) run() Run {
 	v := Run{
 		ID: r.id(), Dispatch: r.id(), Revision: r.uint32(),
 		Status: Status(r.below(byte(Closing) + 1)), Reason: Reason(r.below(byte(ReasonDeadLetter) + 1)), Cursor: Cursor(r.below(byte(CursorTools) + 1)),
@@ -78,16 +74,42 @@ func (r *reader) run(parent bool) Run {
 			v.Calls[i] = CallStatus(r.below(byte(CallDone) + 1))
 		}
 	}
-	if parent {
+	flags := r.flags(7)
+	if flags.has(0) {
 		v.Parent = r.parent()
+	}
+	v.Batch = flags.has(1)
+	if flags.has(2) {
+		v.Through = Through{May: r.uint32(), Ran: r.uint32()}
+		r.must(v.Through.May != 0)
+	}
+	if flags.has(3) {
+		v.WaitsSince = r.moment()
+	}
+	if flags.has(4) {
+		v.LacksSince = r.moment()
+	}
+	if flags.has(5) {
+		v.RunEnd = r.positive()
+	}
+	if flags.has(6) {
+		v.Stretch = r.stretch()
 	}
 	return v
 }
 
-func (r *reader) claim() Claim {
-	v := Claim{Fence: r.uint(), Epoch: r.uint(), Worker: r.text(), Lease: r.time()}
-	r.must(v.Fence != 0)
+func (r *reader) stretch() Stretch {
+	v := Stretch{Number: r.uint(), Since: r.time(), Over: r.flags(1).has(0)}
+	r.must(v.Since != 0)
+	for _, figure := range v.Spent.figures() {
+		*figure = r.time()
+	}
+	v.Behind, v.Wasted = r.uint(), r.uint()
 	return v
+}
+
+func (r *reader) claim() Claim {
+	return Claim{Fence: r.positive(), Epoch: r.uint(), Worker: r.text(), Lease: r.time(), CommitID: r.id()}
 }
 
 func (r *reader) tables(h *Head) {
@@ -204,6 +226,32 @@ func (r *reader) uint() uint64 {
 	}
 	r.b = r.b[n:]
 	return v
+}
+
+// positive reads a varint that is left out where it is 0.
+func (r *reader) positive() uint64 {
+	v := r.uint()
+	r.must(v != 0)
+	return v
+}
+
+// moment reads a time that is left out where it is 0.
+func (r *reader) moment() int64 {
+	v := r.time()
+	r.must(v != 0)
+	return v
+}
+
+// flags are what one byte says of several parts.
+type flags byte
+
+func (f flags) has(bit int) bool { return f&(1<<bit) != 0 }
+
+// flags reads a byte of so many flags.
+func (r *reader) flags(n int) flags {
+	v := r.byte()
+	r.must(v>>n == 0)
+	return flags(v)
 }
 
 // upTo reads a varint that has an upper bound.

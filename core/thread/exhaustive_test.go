@@ -167,9 +167,8 @@ func inbox(h thread.Head) (refs []thread.InboxRef) {
 
 // canonical forgets what only counts.
 func canonical(h thread.Head) thread.Head {
-	h.Extensions = slices.DeleteFunc(slices.Clone(h.Extensions), func(e thread.Extension) bool { return e.Tag == 8 }) // no change depends on it
+	h.Run.Through, h.Run.Stretch = thread.Through{}, thread.Stretch{} // no change depends on them
 	h.Version, h.Closing, h.Incarnation, h.Recent, h.Summary, h.Supersedes = 100, min(h.Closing, 1), 0, nil, 0, 0
-	h.Extensions = slices.DeleteFunc(slices.Clone(h.Extensions), func(e thread.Extension) bool { return e.Tag == 4 }) // as an older program's claim
 	h.CommitID, h.HolderCommitID = id("c"), id("")
 	h.Seq, h.Run.Step, h.Run.Round = 10, 0, min(h.Run.Round, 1)
 	if h.Run.Cursor == thread.CursorTools {
@@ -198,7 +197,7 @@ func canonical(h thread.Head) thread.Head {
 		h.Epoch = 0
 	} else {
 		h.Claim.Epoch, h.Epoch = 0, min(h.Epoch-h.Claim.Epoch, 1)
-		h.Claim.Fence = 1
+		h.Claim.Fence, h.Claim.CommitID = 1, id("c")
 		if h.Claim.Lease >= start {
 			h.Claim.Lease = start + 1_000
 		}

@@ -120,6 +120,21 @@ type Run struct {
 	Batch     bool    // it stays Waiting until every ticket is decided
 	Round     uint64  // version of the head that put the open round's record in force; 0: none
 	Parent    *Parent // the call of another thread that waits for this run
+	Through   Through // calls of the open round that may have been let through without a result
+	// WaitsSince is since when the run has had a ticket that a person or a client
+	// decides, in unix milliseconds, whether or not other calls of the round still run;
+	// 0: it has none. It stays the same while such tickets come and go. Backends keep an
+	// index of it, so that a tenant's tickets are found.
+	WaitsSince int64
+	// LacksSince is since when the run is left to another build, in unix milliseconds:
+	// when one first gave it back for something of its agent that this build has not. 0:
+	// no build has, or one that has everything has taken the run on since. It is in the
+	// head, so that builds which know nothing of each other agree on how long that is.
+	LacksSince int64
+	// RunEnd is the version of the head that put the [EndRecord] in force; 0: RunEnd has
+	// not run, or under a claim that was lost.
+	RunEnd  uint64
+	Stretch Stretch // since the last wait; zero Since: nobody has claimed the run who meters
 
 	// The continuation: the run's own next delivery. It is no pending dispatch
 	// and takes none of their places.
@@ -139,6 +154,23 @@ type Parent struct {
 	Thread string
 	Run    core.ID
 	Call   uint8 // or NoCall
+}
+
+// leaveToAnother notes that a build has given the run back for what it lacks of its
+// agent, the first time.
+func (r *Run) leaveToAnother(now int64) {
+	if r.LacksSince == 0 {
+		r.LacksSince = max(now, 1)
+	}
+}
+
+// takenOn forgets that the run was left to another build, when one takes it on that has
+// everything. One that goes on without, because it was waited for long enough, keeps it:
+// nobody waits again.
+func (r *Run) takenOn(lacks bool) {
+	if !lacks {
+		r.LacksSince = 0
+	}
 }
 
 // NoCall is the call of a Parent that waits with none: it reads of the child's end as
@@ -164,6 +196,9 @@ type Claim struct {
 	Epoch  uint64
 	Worker string
 	Lease  int64 // ends here
+	// CommitID is that of the write that took the claim, whoever writes in between: see
+	// [Head.TakenBy].
+	CommitID core.ID
 }
 
 // Dispatch is queued work: a run that no worker has opened yet.
@@ -242,6 +277,14 @@ func (h *Head) Ready() bool { return h.Open() && h.Claim.Fence == 0 && h.Run.Sta
 // many claims brought no progress that the next one must have the process to
 // itself.
 func (h *Head) Suspect() bool { return h.Open() && h.Run.Attempts >= SuspectAt }
+
+// TakenBy reports whether the write of a commit id took the claim that stands. Worker
+// cannot say that: it names a process, two of whose deliveries would both take the claim
+// for theirs. The head has the id for as long as the claim stands, whoever writes in
+// between, so that a caller whose response was lost finds out whether it has the claim.
+func (h *Head) TakenBy(commit core.ID) bool {
+	return h.Claim.Fence != 0 && !commit.IsZero() && h.Claim.CommitID == commit
+}
 
 // Live reports whether a claim holds at the time now.
 func (h *Head) Live(now int64) bool { return h.Claim.Fence != 0 && h.Claim.Lease >= now }
@@ -379,7 +422,7 @@ func (h *Head) clone() Head {
 	n.Inbox = slices.Clone(h.Inbox)
 	n.Later = slices.Clone(h.Later)
 	n.Recent = slices.Clone(h.Recent)
-	n.Extensions = slices.Clip(h.Extensions) // they are shared, and never changed in place: see setExtension
+	n.Extensions = slices.Clip(h.Extensions) // they are shared, and never changed
 	if h.Notify != nil {
 		notify := *h.Notify
 		n.Notify = &notify

@@ -145,8 +145,10 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, ErrDecided
 	}
 	if h.Claim.Fence != 0 && h.Run.Status != Closing { // what runs beside the decision does not depend on it
-		through, running := h.Through(), h.startable()
-		h.putThrough(Through{through.May | running, through.Ran | running})
+		running := h.startable()
+		h.Run.Through.May |= running
+		h.Run.Through.Ran |= running
+		h.pruneThrough()
 	}
 	h.Tickets[i].Decision = c.Decision
 	h.remember(c.Decision)

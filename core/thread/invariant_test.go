@@ -109,9 +109,9 @@ type checker func(ok bool, format string, args ...any)
 // checkOrder is what holds between a head and the next.
 func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.Result) {
 	asks := n.Open() && slices.ContainsFunc(n.Tickets, func(k thread.Ticket) bool { return k.Kind != thread.TicketChild && k.Decision == 0 })
-	check(asks == (n.WaitsSince() != 0), "it waits for a decision since %d", n.WaitsSince())
-	if was := h.WaitsSince(); was != 0 && asks && h.Run.ID == n.Run.ID {
-		check(n.WaitsSince() == was, "it waits since %d, and not since %d any more", n.WaitsSince(), was)
+	check(asks == (n.Run.WaitsSince != 0), "it waits for a decision since %d", n.Run.WaitsSince)
+	if was := h.Run.WaitsSince; was != 0 && asks && h.Run.ID == n.Run.ID {
+		check(n.Run.WaitsSince == was, "it waits since %d, and not since %d any more", n.Run.WaitsSince, was)
 	}
 	check(n.Version == h.Version+1 && n.CommitID == t.CommitID, "version %d after %d", n.Version, h.Version)
 	check(n.Epoch >= h.Epoch && n.Fence >= h.Fence && n.Seq >= h.Seq, "epoch, fence or sequence fell")
@@ -187,16 +187,7 @@ func checkClaim(check checker, h, n thread.Head, t thread.Transition, r thread.R
 		check(n.Fence == h.Fence, "fence %d without a claim", n.Fence)
 		check(n.Run.Attempts <= h.Run.Attempts, "an attempt was counted outside a claim")
 	}
-	taken := func(h thread.Head) string {
-		for _, e := range h.Extensions {
-			if e.Tag == 4 {
-				return string(e.Value)
-			}
-		}
-		return ""
-	}
-	check(n.Claim.Fence != 0 || taken(n) == "", "what took a claim outlives it")
-	check(n.Claim.Fence != h.Claim.Fence || h.Claim.Fence == 0 || taken(n) == taken(h), "%T changes what took the claim", t.Change)
+	check(n.Claim.Fence == 0 || h.Claim.Fence == 0 || r.Claimed || n.Claim.CommitID == h.Claim.CommitID, "%T changes what took the claim", t.Change)
 	if n.Open() && n.Run.ID == h.Run.ID {
 		check(n.Run.Lost >= h.Run.Lost, "a lost claim was forgotten")
 	}
@@ -219,6 +210,9 @@ func checkEnd(check checker, h, n thread.Head, r thread.Result) {
 		check(r.Outcome == thread.Done && n.Closing != 0, "the run is gone without an end")
 		check(len(h.Run.Calls) == 0 || n.Seq >= h.Run.Base+uint64(len(h.Run.Calls))-1, "the run is gone, and calls of its turn have no result")
 		check(len(n.Extensions) == 0, "an extension outlived its run")
+	}
+	if same {
+		check(reflect.DeepEqual(n.Extensions, h.Extensions), "a field of a newer program was lost")
 	}
 	steered := func(d thread.Dispatch) bool { return d.Steered }
 	i, was := slices.IndexFunc(n.Pending, steered), slices.ContainsFunc(h.Pending, steered)

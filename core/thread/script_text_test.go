@@ -164,10 +164,10 @@ func describeTables(b *strings.Builder, h thread.Head) {
 		}
 		b.WriteString("\n")
 	}
-	if since := h.WaitsSince(); since != 0 {
+	if since := h.Run.WaitsSince; since != 0 {
 		fmt.Fprintf(b, "  waits for a person since %s\n", clock(since))
 	}
-	if calls := h.Through(); calls.May != 0 {
+	if calls := h.Run.Through; calls.May != 0 {
 		fmt.Fprintf(b, "  calls that may have run:")
 		for i := range h.Run.Calls {
 			switch {
@@ -179,16 +179,13 @@ func describeTables(b *strings.Builder, h thread.Head) {
 		}
 		fmt.Fprintln(b)
 	}
-	if since := h.LacksSince(); since != 0 {
+	if since := h.Run.LacksSince; since != 0 {
 		fmt.Fprintf(b, "  left to another build since %s\n", clock(since))
 	}
-	if at := h.RunEndAt(); at != 0 {
+	if at := h.Run.RunEnd; at != 0 {
 		fmt.Fprintf(b, "  RunEnd has run, by v%d\n", at)
 	}
 	for _, e := range h.Extensions {
-		if e.Tag == 1 && h.WaitsSince() != 0 || e.Tag == 3 && h.LacksSince() != 0 || e.Tag == 4 || e.Tag == 8 && h.Through().May != 0 || e.Tag == 12 && h.RunEndAt() != 0 {
-			continue // that is what these read; and what took the claim, which taken_test.go is about
-		}
 		fmt.Fprintf(b, "  extension %d of %s: %s\n", e.Tag, trim(e.Run[:]), e.Value)
 	}
 	if len(h.Recent) > 0 {

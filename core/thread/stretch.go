@@ -1,14 +1,12 @@
 package thread
 
-import "encoding/binary"
-
 // Stretch is a part of a run between two waits: from the claim that begins or resumes
 // it to the write that waits or ends. What it has used is recorded once, under its
 // number, in the hour of Since: both stand in the head, so that whoever comes to the
 // end of it after a crash writes the same record again.
 type Stretch struct {
 	Number uint64 // from 0
-	Since  int64  // unix milliseconds of the claim that began it
+	Since  int64  // unix milliseconds of the claim that began it; 0: there is no stretch
 	Over   bool   // the run waits since: the next claim begins another
 	Spent  Spent  // what its writes so far have said
 	// Behind is the version of the head by which the run has waited before it, or, where
@@ -43,38 +41,23 @@ func (s *Spent) figures() [6]*int64 {
 	return [...]*int64{&s.Handler, &s.Write, &s.Read, &s.Queue, &s.WriteMore, &s.QueueMore}
 }
 
-// Stretch returns the open run's; false when it has none: no run is open, or nobody
-// has claimed it who meters.
-func (h *Head) Stretch() (s Stretch, ok bool) {
-	i := h.extension(tagStretch)
-	if i < 0 {
-		return Stretch{}, false
-	}
-	r := reader{b: h.Extensions[i].Value}
-	s = Stretch{Number: r.uint(), Since: r.time(), Over: r.uint() == 1}
-	for _, f := range s.Spent.figures() {
-		*f = r.time()
-	}
-	s.Behind, s.Wasted = r.uint(), r.uint()
-	return s, !r.bad
-}
+// going reports whether there is a stretch, and what the run uses counts for it.
+func (s *Stretch) going() bool { return s.Since != 0 && !s.Over }
 
 // Spend adds to the open run's stretch what is known only when the records of a write
 // are: what the write itself will cost. h is the head that Apply has returned, and is
 // not shared yet.
 func (h *Head) Spend(more Spent) {
-	if s, ok := h.Stretch(); ok && !s.Over && more != (Spent{}) {
+	if s := &h.Run.Stretch; s.going() {
 		s.Spent = s.Spent.Plus(more)
-		h.putStretch(s)
 	}
 }
 
 // Waste puts the record of wasted calls in force that goes with the head, which Apply has
 // returned and which is not shared yet.
 func (h *Head) Waste() {
-	if s, ok := h.Stretch(); ok && !s.Over {
+	if s := &h.Run.Stretch; s.going() {
 		s.Wasted = h.Version
-		h.putStretch(s)
 	}
 }
 
@@ -82,43 +65,23 @@ func (h *Head) Waste() {
 // begins it, a wait or the run's end ends it, and the claim behind a wait begins the
 // next. It returns the stretch that the write ends, nil when it ends none.
 func (h *Head) meter(before *Head, t Transition) (ended *Stretch) {
-	s, ok := before.Stretch()
-	ok = ok && !s.Over
-	if ok {
-		s.Spent = s.Spent.Plus(t.Spent)
-	}
-	over := h.Run.ID != before.Run.ID || h.Run.Status == Waiting
-	switch {
-	case ok && over:
+	s := before.Run.Stretch
+	s.Spent = s.Spent.Plus(t.Spent)
+	switch over := h.Run.ID != before.Run.ID || h.Run.Status == Waiting; {
+	case s.going() && over:
 		last := s // here, so that other writes allocate nothing
 		ended = &last
 		if h.Open() {
-			h.putStretch(Stretch{Number: s.Number, Since: s.Since, Over: true, Behind: h.Version})
+			h.Run.Stretch = Stretch{Number: s.Number, Since: s.Since, Over: true, Behind: h.Version}
 		}
-	case ok:
-		h.putStretch(s)
+	case s.going():
+		h.Run.Stretch = s
 	case h.Open() && h.Claim.Fence != 0:
-		next := Stretch{Since: t.Now, Spent: t.Spent}
-		if last, waited := h.Stretch(); waited {
+		next := Stretch{Since: max(t.Now, 1), Spent: t.Spent}
+		if last := h.Run.Stretch; last.Since != 0 {
 			next.Number, next.Behind = last.Number+1, last.Behind
 		}
-		h.putStretch(next)
+		h.Run.Stretch = next
 	}
 	return ended
-}
-
-func (h *Head) putStretch(s Stretch) {
-	b := binary.AppendUvarint(make([]byte, 0, 40), s.Number)
-	b = binary.AppendUvarint(b, uint64(max(s.Since, 0)))
-	over := uint64(0)
-	if s.Over {
-		over = 1
-	}
-	b = binary.AppendUvarint(b, over)
-	for _, f := range s.Spent.figures() {
-		b = binary.AppendUvarint(b, uint64(max(*f, 0)))
-	}
-	b = binary.AppendUvarint(b, s.Behind)
-	b = binary.AppendUvarint(b, s.Wasted)
-	h.setExtension(tagStretch, b)
 }

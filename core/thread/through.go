@@ -1,10 +1,5 @@
 package thread
 
-import (
-	"encoding/binary"
-	"math"
-)
-
 // Through says which calls of the open round a claim that is over, or under which the run
 // was ended, may have let through to their tools: bit i is call i. Without a result the
 // outcome of such a call is unknown.
@@ -20,47 +15,26 @@ type Through struct {
 	Ran uint32
 }
 
-// Through returns the open round's.
-func (h *Head) Through() Through {
-	i := h.extension(tagThrough)
-	if i < 0 {
-		return Through{}
-	}
-	r := reader{b: h.Extensions[i].Value}
-	may, ran := r.uint(), r.uint()
-	if r.bad || may > math.MaxUint32 || ran > math.MaxUint32 {
-		return Through{}
-	}
-	return Through{uint32(may), uint32(ran)}
-}
-
 // keepThrough puts a holder's word of the calls that were let through in the place of what
 // the head says. A nil word leaves that, but for calls that have their result now.
 func (h *Head) keepThrough(word *uint32) {
-	t := h.Through()
 	if word != nil {
-		t = Through{*word, *word}
+		h.Run.Through = Through{*word, *word}
 	}
-	h.putThrough(t)
+	h.pruneThrough()
 }
 
-func (h *Head) putThrough(t Through) {
+// pruneThrough leaves out the calls that have their result.
+func (h *Head) pruneThrough() {
 	open := uint32(0)
 	for i, s := range h.Run.Calls {
 		if s != CallDone && h.Run.Cursor == CursorTools {
 			open |= 1 << i
 		}
 	}
-	t.May, t.Ran = t.May&open, t.Ran&open
-	i := h.extension(tagThrough)
-	if t.May == 0 {
-		if i >= 0 {
-			h.dropExtension(i)
-		}
-		return
-	}
-	value := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(t.May)), uint64(t.Ran))
-	h.setExtension(tagThrough, value)
+	t := &h.Run.Through
+	t.May &= open
+	t.Ran &= t.May
 }
 
 // startable are the calls that the standing claim may have started, and that no write
@@ -76,7 +50,6 @@ func (h *Head) startable() (calls uint32) {
 
 // loseRound notes what a claim may have started that cannot say so any more.
 func (h *Head) loseRound() {
-	t := h.Through()
-	t.May |= h.startable()
-	h.putThrough(t)
+	h.Run.Through.May |= h.startable()
+	h.pruneThrough()
 }

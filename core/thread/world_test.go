@@ -39,6 +39,7 @@ type world struct {
 	head    thread.Head
 	now     int64
 	due     thread.DuePolicy
+	newer   bool // another program leaves a field of its own in the head of each run
 	serial  uint64
 	history []event
 	broken  []string
@@ -69,6 +70,7 @@ func (e event) String() string {
 func newWorld(r *rand.Rand) *world {
 	w := &world{rand: r, now: start, accepted: map[core.ID]bool{}, told: map[core.ID]bool{}, cut: map[core.ID]bool{}, fair: map[core.ID]bool{}}
 	w.mixed, w.announce = r.IntN(3) == 0, r.IntN(2) == 0
+	w.newer = r.IntN(3) == 0
 	if r.IntN(3) == 0 {
 		w.due = thread.DuePolicy{Grace: 120_000, Round: 60_000}
 	}
@@ -77,6 +79,9 @@ func newWorld(r *rand.Rand) *world {
 
 // do applies a change, checks it and keeps account of what it promised.
 func (w *world) do(c thread.Change) (thread.Result, error) {
+	if w.newer && w.head.Open() && len(w.head.Extensions) == 0 {
+		w.head.Extensions = []thread.Extension{{Run: w.head.Run.ID, Tag: 900, Value: []byte("newer")}}
+	}
 	h := w.head
 	t := thread.Transition{Now: w.now, CommitID: w.fresh(), Due: w.due, Schemas: w.program(), Announce: w.announce, Change: c}
 	next, r, broken, err := transition(h, t)

@@ -72,7 +72,7 @@ var againMutants = []mutant{
 	{
 		Name: "an end behind RunEnd takes nothing back",
 		File: "core/run/input.go",
-		Old:  " && d.head.RunEndAt() == 0\n",
+		Old:  " && d.head.Run.RunEnd == 0\n",
 		New:  "\n",
 	},
 }

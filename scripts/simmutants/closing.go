@@ -24,7 +24,7 @@ var closingMutants = []mutant{
 	{
 		Name: "what RunEnd has changed is not kept for the next claim",
 		File: "core/run/runend.go",
-		Old:  "	if m.head.RunEndAt() != 0 {\n		return false, m.recallRunEnd(ctx)\n	}\n",
+		Old:  "	if m.head.Run.RunEnd != 0 {\n		return false, m.recallRunEnd(ctx)\n	}\n",
 		New:  "",
 	},
 	{

@@ -44,8 +44,8 @@ func (o Options) Lacking(t *testing.T) {
 			for i, p := range test.phases {
 				before := w.head()
 				w.play(p, func() {})
-				if after := w.head(); i == 1 && p.turns > 0 && (after.Seq != before.Seq || after.Run.Attempts != 0 || after.LacksSince() == 0) {
-					t.Errorf("the older build leaves %d attempts, the log at %d, since %d; it was at %d", after.Run.Attempts, after.Seq, after.LacksSince(), before.Seq)
+				if after := w.head(); i == 1 && p.turns > 0 && (after.Seq != before.Seq || after.Run.Attempts != 0 || after.Run.LacksSince == 0) {
+					t.Errorf("the older build leaves %d attempts, the log at %d, since %d; it was at %d", after.Run.Attempts, after.Seq, after.Run.LacksSince, before.Seq)
 				}
 			}
 			if took := w.now().Sub(begin); took < test.least || took > test.within {

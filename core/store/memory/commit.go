@@ -65,7 +65,7 @@ func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record
 	} else {
 		delete(index, key)
 	}
-	s.indexWaiting(key, c.Head.WaitsSince())
+	s.indexWaiting(key, c.Head.Run.WaitsSince)
 }
 
 // taken lists those of the pointers that hold another value.

@@ -41,8 +41,8 @@ func WaitingHead(t testing.TB, version uint64, since int64) thread.Head {
 		}
 		h = next
 	}
-	if h.WaitsSince() != since {
-		t.Fatalf("the head of this test waits since %d, want %d", h.WaitsSince(), since)
+	if h.Run.WaitsSince != since {
+		t.Fatalf("the head of this test waits since %d, want %d", h.Run.WaitsSince, since)
 	}
 	h.Version, h.DueAt = version, 0
 	return h

@@ -2,7 +2,6 @@ package thread_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/reveille-run/reveille/core/thread"
@@ -23,18 +22,6 @@ func (w *writer) write(commit string, c thread.Change) {
 	}
 	if w.head, err = thread.Decode(next.AppendBinary(nil)); err != nil {
 		w.t.Fatal(err)
-	}
-}
-
-// older is write by a program that does not know what took a claim, and carries it
-// through as it finds it.
-func (w *writer) older(commit string, c thread.Change) {
-	w.t.Helper()
-	carried := slices.Clone(w.head.Extensions)
-	w.write(commit, c)
-	w.head.Extensions = carried
-	if !w.head.Open() {
-		w.head.Extensions = nil
 	}
 }
 
@@ -76,9 +63,6 @@ func TestAClaimKnowsWhatTookItWhoeverWritesSince(t *testing.T) {
 	w.takenBy("l", true)
 	w.write("n", thread.Nack{Fence: 3, Closing: true})
 	w.takenBy("l", false)
-	if slices.ContainsFunc(w.head.Extensions, func(e thread.Extension) bool { return e.Tag == 4 }) {
-		t.Errorf("without a claim the head has %+v", w.head.Extensions)
-	}
 	w.takenBy("", false)
 }
 
@@ -90,42 +74,6 @@ func TestAnInlineClaimKnowsWhatTookIt(t *testing.T) {
 	w.write("l", thread.EnqueueAndClaim{Enqueue: thread.Enqueue{Dispatch: id("d2"), Run: id("r2")}, Worker: "w", Lease: 30_000})
 	w.takenBy("k", true) // the second one was only queued
 	w.takenBy("l", false)
-}
-
-// Two builds share a thread, of which one knows nothing of what took a claim. Neither
-// takes the other's claim for its own, and the newer one knows its own again.
-func TestTwoBuildsDoNotTakeEachOthersClaimsForTheirs(t *testing.T) {
-	w := claimed(t)
-	w.older("a", thread.Touch{})
-	w.takenBy("k", true)
-	w.now += 31_000
-	w.older("l", thread.TakeClaim{Worker: "w", Lease: 30_000})
-	w.takenBy("k", false) // it stands no more, though its id is still there
-	w.takenBy("l", false) // nobody has noted it
-	w.write("m", thread.Refence{Fence: 2})
-	w.takenBy("k", false)
-	w.now += 31_000
-	w.write("n", thread.TakeClaim{Worker: "w", Lease: 30_000, Alone: true})
-	w.takenBy("n", true)
-	w.older("o", thread.Refence{Fence: 4})
-	w.takenBy("n", false)
-	w.older("p", thread.Nack{Fence: 5})
-	w.takenBy("n", false)
-	w.write("q", thread.Touch{})
-	if slices.ContainsFunc(w.head.Extensions, func(e thread.Extension) bool { return e.Tag == 4 }) {
-		t.Errorf("without a claim the head has %+v", w.head.Extensions)
-	}
-}
-
-// What no program has written there is nobody's claim.
-func TestWhatTookAClaimIsReadStrictly(t *testing.T) {
-	for _, value := range []string{"", "\x01", "\x01" + "k" + z[:14], "\x01" + "k" + z + "\x00", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
-		w := claimed(t)
-		w.head.Extensions = []thread.Extension{{Run: id("r"), Tag: 4, Value: []byte(value)}}
-		w.takenBy("k", false)
-		w.write("m", thread.Refence{Fence: 1})
-		w.takenBy("k", false)
-	}
 }
 
 // A worker that hears of its claim when the lease is over refences it: then it is its
