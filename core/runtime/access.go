@@ -2,17 +2,30 @@ package runtime
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// visible reads a thread on somebody's behalf. A thread of another user is
-// like one that does not exist, in the same words, so that nobody learns which ids
-// are taken. It is the one place where a read is refused, but for lists, which leave
-// out what is not readable: every read begins here, or in the mailbox for what it
-// writes.
-func (r *Runtime) visible(ctx context.Context, id core.Identity, threadID string) (core.ThreadKey, thread.Head, error) {
+// reader reads what is stored on behalf of callers.
+type reader struct {
+	env     *env.Env
+	log     *slog.Logger
+	store   store.Backend
+	records thread.Records
+	mailbox *mailbox.Service
+	local   bool // all threads are one program's own: see tenantOf
+}
+
+// visible reads a thread's head on behalf of a caller. A thread of another user looks
+// like one that does not exist, in the same words, so that no caller learns which ids
+// are taken. It is the one place where a read is refused, but for lists, which omit
+// what is not readable: every read starts here, and every write is refused by the mailbox.
+func (r *reader) visible(ctx context.Context, id core.Identity, threadID string) (core.ThreadKey, thread.Head, error) {
 	key := core.ThreadKey{Tenant: r.tenantOf(id), Thread: threadID}
 	if err := key.Check(); err != nil {
 		return key, thread.Head{}, err
@@ -29,26 +42,26 @@ func (r *Runtime) visible(ctx context.Context, id core.Identity, threadID string
 	return key, head, nil
 }
 
-// readable reports whether a thread of the identity's tenant is for its user to read:
-// one that belongs to nobody, or to that user.
+// readable reports whether a user may read a thread of the user's tenant: one without an
+// owner, or the user's own.
 func readable(id core.Identity, head thread.Head) bool {
 	return head.Owner == "" || head.Owner == id.User
 }
 
-// tenantOf is the tenant that an identity is of. Where everything is one program's own,
-// none is [LocalTenant], as [Runtime.RunInput] has it; a host's callers must have one,
-// since a check that was forgotten would let them read somebody's.
-func (r *Runtime) tenantOf(id core.Identity) string {
-	if id.Tenant == "" && r.solo != nil {
+// tenantOf returns an identity's tenant. In a runtime of [New] an identity without one is
+// of [LocalTenant], as in [Runtime.RunInput]. A host's callers must have one: with a
+// default, a forgotten check would let them read the default tenant's threads.
+func (r *reader) tenantOf(id core.Identity) string {
+	if id.Tenant == "" && r.local {
 		return LocalTenant
 	}
 	return id.Tenant
 }
 
-// locate finds a run on somebody's behalf: by its pointer, which is there before the
-// run is, and then as visible does. The dispatch is the one that the pointer names,
-// with which the mailbox reads a run that has no record yet.
-func (r *Runtime) locate(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, core.ID, thread.Head, error) {
+// locate finds a run on behalf of a caller: by its pointer, which is stored before the
+// run, and then as visible does. The dispatch is the one that the pointer names; with it
+// the mailbox reads a run that has no record yet.
+func (r *reader) locate(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, core.ID, thread.Head, error) {
 	key, dispatch, ok, err := r.mailbox.Locate(ctx, r.tenantOf(id), runID)
 	if err != nil {
 		return key, dispatch, thread.Head{}, err
@@ -74,7 +87,7 @@ func hidden(err error, what, name string) error {
 }
 
 // runRecord reads a run as Runtime.ReadRun does, without what it waits for.
-func (r *Runtime) runRecord(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, thread.Head, core.Run, error) {
+func (r *reader) runRecord(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, thread.Head, core.Run, error) {
 	key, dispatch, head, err := r.locate(ctx, id, runID)
 	if err != nil {
 		return key, head, core.Run{}, err

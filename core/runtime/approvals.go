@@ -31,17 +31,17 @@ func (r *Runtime) Approvals(ctx context.Context, id core.Identity, q ApprovalQue
 	if err != nil {
 		return ApprovalPage{}, err
 	}
-	tenant := r.tenantOf(id)
+	tenant := r.reads.tenantOf(id)
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return ApprovalPage{}, err
 	}
 	page, size := ApprovalPage{Approvals: []Approval{}}, 0
 	for looked := 0; looked < approvalsLooked; looked += approvalsAtOnce {
-		waiting, err := r.store.Waiting(ctx, tenant, q.After.waiting(), approvalsAtOnce)
+		waiting, err := r.reads.store.Waiting(ctx, tenant, q.After.waiting(), approvalsAtOnce)
 		if err != nil {
 			return ApprovalPage{}, fmt.Errorf("list approvals: %w", err)
 		}
-		found, err := r.askedIn(ctx, id, tenant, waiting)
+		found, err := r.reads.askedIn(ctx, id, tenant, waiting)
 		if err != nil {
 			return ApprovalPage{}, fmt.Errorf("list approvals: %w", err)
 		}
@@ -79,7 +79,7 @@ func (q ApprovalQuery) complete() (ApprovalQuery, error) {
 
 // askedIn reads what threads wait for, side by side; nothing where a thread waits
 // no more, not since the time that the index says, or is another user's.
-func (r *Runtime) askedIn(ctx context.Context, id core.Identity, tenant string, waiting []store.Waiting) ([][]Approval, error) {
+func (r *reader) askedIn(ctx context.Context, id core.Identity, tenant string, waiting []store.Waiting) ([][]Approval, error) {
 	found := make([][]Approval, len(waiting))
 	group, _ := r.env.Group(ctx)
 	for i, w := range waiting {
@@ -97,7 +97,7 @@ func (r *Runtime) askedIn(ctx context.Context, id core.Identity, tenant string, 
 }
 
 // asked reads what one thread waits for.
-func (r *Runtime) asked(ctx context.Context, id core.Identity, key core.ThreadKey, since int64) ([]Approval, error) {
+func (r *reader) asked(ctx context.Context, id core.Identity, key core.ThreadKey, since int64) ([]Approval, error) {
 	head, err := r.mailbox.Head(ctx, key)
 	if err != nil || head.Run.WaitsSince != since || !readable(id, head) {
 		return nil, err

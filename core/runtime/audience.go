@@ -8,61 +8,58 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// audience is the one place that knows whether somebody listens to a stream, and
-// what they have heard. Whoever emits tells it everything, in any order and as
-// often as it comes up; the listener is called with what is new, and never again
-// after it failed, panicked or had the last event.
+// audience alone knows whether a stream's listener is still there and what it has
+// received. Emitters pass it every event, in any order and as often as they meet one; it
+// calls the listener with what is new, and never again after the listener failed,
+// panicked or received the last event.
 //
-// A stream has one run_start and one last event, and each result and ticket once:
-// a step that goes on with an open round, and the log when it comes to it, tell
-// again what is there.
+// A stream has one run_start, one last event, and each result and ticket once. An
+// emitter may repeat them: a step that continues an open round does, and so does the log.
 //
-// It has no lock. An inline step emits from one goroutine at a time, and has
-// returned before the follower goes on.
+// It has no lock. An inline step emits from one goroutine at a time, and has returned
+// before a follower emits.
 type audience struct {
 	listener Listener
 	env      *env.Env
-	earlier  []core.Message // for messages_snapshot, behind run_start
-	sequence uint64         // of the last event
-	step     int            // of the last event of one
-	gone     error          // why nobody is emitted to any more; nil: somebody is
+	earlier  []core.Message // for a messages_snapshot after run_start; nil: none is sent
+	sequence uint64         // of the last event; the first one has 1
+	step     int            // of the last event that has one
+	gone     error          // why nothing is emitted any more; nil: the listener is there
 	started  bool           // run_start was emitted
 	finished bool           // run_finish was emitted
-	changed  bool           // the state was shown to change
-	partial  bool           // part of a step was shown that may come to nothing
-	shown    map[mark]bool  // what was shown that may come again
+	changed  bool           // a change of the state was shown
+	partial  bool           // part of a step was shown that may become void
+	shown    map[item]bool  // what was shown and may be emitted again
 }
 
-func (r *Runtime) newAudience(listener Listener) audience {
-	return audience{listener: listener, env: r.env}
-}
+func newAudience(e *env.Env, listener Listener) audience { return audience{listener: listener, env: e} }
 
-// errOver is the error of an audience that has had the stream's last event.
+// errOver is the error of an audience that has received the stream's last event.
 var errOver = core.Errorf(core.CodeInternal, "the stream is over")
 
-// over reports whether there is nobody to emit to, or nothing more to emit.
+// over reports whether nothing can be emitted any more.
 func (a *audience) over() bool { return a.gone != nil }
 
-// emit is the run.Sink of whoever emits. Its error is the reason why nobody
-// listens, the same for every event that follows.
+// emit is the run.Sink of all emitters. Its error says why the listener is gone, the same
+// for every later event.
 func (a *audience) emit(e core.Event) error {
-	if a.gone != nil || !a.wants(e.Type) || !a.news(e) {
+	if a.gone != nil || !a.wants(e.Type) || !a.isNew(e) {
 		return a.gone
 	}
-	if err := a.tell(e); err != nil {
+	if err := a.deliver(e); err != nil {
 		return err
 	}
 	if e.Type == core.EventRunStart && len(a.earlier) > 0 {
 		messages := a.earlier
 		a.earlier = nil
-		return a.tell(core.Event{Type: core.EventMessagesSnapshot, RunID: e.RunID, Step: e.Step, Messages: messages})
+		return a.deliver(core.Event{Type: core.EventMessagesSnapshot, RunID: e.RunID, Step: e.Step, Messages: messages})
 	}
 	return a.gone
 }
 
-// tell calls the listener. This is where a stream is cut: its events are numbered here,
-// and those of no record happen now.
-func (a *audience) tell(e core.Event) error {
+// deliver calls the listener. A stream is numbered here, and an event that no record
+// dates happens now.
+func (a *audience) deliver(e core.Event) error {
 	a.sequence++
 	e.Sequence = a.sequence
 	if e.Time == 0 {
@@ -76,13 +73,13 @@ func (a *audience) tell(e core.Event) error {
 		return a.gone
 	}
 	if e.Type == core.EventRunFinish || e.Type == core.EventRunYield {
-		a.gone = errOver // whoever emits more is told, but this event was taken
+		a.gone = errOver // for later events: the listener has taken this one
 		a.finished = e.Type == core.EventRunFinish
 	}
 	return nil
 }
 
-// wants reports whether the listener is given events of a type, see [Choosing].
+// wants reports whether the listener receives events of a type, see [Choosing].
 func (a *audience) wants(t core.EventType) bool {
 	switch t {
 	case core.EventStateDelta, core.EventStateSnapshot, core.EventMessagesSnapshot:
@@ -94,28 +91,28 @@ func (a *audience) wants(t core.EventType) bool {
 	return true
 }
 
-// news reports whether the listener has not had the event, and notes that it will.
-func (a *audience) news(e core.Event) bool {
+// isNew reports whether the listener has not received the event, and notes that it will.
+func (a *audience) isNew(e core.Event) bool {
 	switch e.Type {
 	case core.EventRunStart:
 		if a.started {
 			return false
 		}
 		a.started = true
-	case core.EventStepEnd: // told again by whoever goes on behind a step that failed after it
+	case core.EventStepEnd: // emitted again by whoever continues after a step that failed behind it
 		a.partial = true
-		return a.first(endMark(e.Step))
+		return a.first(endItem(e.Step))
 	case core.EventStateDelta:
 		a.partial, a.changed = true, true
-		return a.first(changeMark(e.Revision))
-	case core.EventStepRestarted: // the listener forgets the step, results and all
+		return a.first(changeItem(e.Revision))
+	case core.EventStepRestarted: // the listener forgets the step with its results
 		clear(a.shown)
-	case core.EventToolCallDone: // its step has begun before it, or its turn stands
-		return a.first(resultMark(e.MessageID))
+	case core.EventToolCallDone: // its step started before it, or its turn is committed
+		return a.first(resultItem(e.MessageID))
 	case core.EventToolCallSuspended:
-		return e.Ticket == nil || a.first(ticketMark(e.Ticket.Suspension.ID))
+		return e.Ticket == nil || a.first(ticketItem(e.Ticket.Suspension.ID))
 	case core.EventToolCallResumed:
-		return a.first(decisionMark(e.CallID, e.DecisionID))
+		return a.first(decisionItem(e.CallID, e.DecisionID))
 	case core.EventStateSnapshot: // it is committed
 	default:
 		a.partial = true
@@ -123,8 +120,8 @@ func (a *audience) news(e core.Event) bool {
 	return true
 }
 
-// ready waits for a slow listener, which only callers that show what is stored may
-// do: a run waits for nobody. The error is emit's, or ctx's cause.
+// ready waits for a slow listener. Only emitters of what is stored may call it: a run
+// never waits for its readers. The error is emit's, or ctx's cause.
 func (a *audience) ready(ctx context.Context) error {
 	if a.gone != nil {
 		return a.gone
@@ -139,52 +136,47 @@ func (a *audience) ready(ctx context.Context) error {
 	return a.gone
 }
 
-// first notes that something is shown, and reports whether it was not before.
-func (a *audience) first(m mark) bool {
-	if a.shown[m] {
+// first notes that something is shown, and reports whether it was not shown before.
+func (a *audience) first(i item) bool {
+	if a.shown[i] {
 		return false
 	}
 	if a.shown == nil {
-		a.shown = map[mark]bool{}
+		a.shown = map[item]bool{}
 	}
-	a.shown[m] = true
+	a.shown[i] = true
 	return true
 }
 
-// stored notes that what was shown of a step stands.
+// stored notes that what was shown of a step is committed.
 func (a *audience) stored() { a.partial = false }
 
-// restart tells that the step which was shown in part comes again, if there is one.
-// state says that the reader's is to be shown anew: what the step changed may be void.
+// restart emits step_restarted if a step was shown in part and will be shown again.
+// state reports that the step changed the state, so that the reader needs a new snapshot.
 func (a *audience) restart(run core.ID) (state bool) {
 	if a.partial {
-		_ = a.emit(core.Event{Type: core.EventStepRestarted, RunID: run, Step: a.step}) // it remembers who is gone
+		_ = a.emit(core.Event{Type: core.EventStepRestarted, RunID: run, Step: a.step}) // gone keeps the error
 	}
 	return a.partial && a.changed
 }
 
 // yield emits run_yield, which ends the stream and not the run.
 func (a *audience) yield(run core.ID) {
-	_ = a.emit(core.Event{Type: core.EventRunYield, RunID: run, Step: a.step}) // it remembers who is gone
+	_ = a.emit(core.Event{Type: core.EventRunYield, RunID: run, Step: a.step}) // gone keeps the error
 }
 
-// mark names a result, by its message id, a ticket, by its suspension id, a decision that
-// the run went on after, by its own id and its call's, a change of the state, by its
-// revision, or the end of a step.
-type mark struct {
+// item names what a stream shows at most once: a result by its message id, a ticket by
+// its suspension id, a decision by its own id and its call's, a change of the state by its
+// revision, the end of a step by the step's number.
+type item struct {
 	result, ticket, decision string
 	number                   uint64
 	end                      bool
 }
 
-func changeMark(revision uint64) mark { return mark{number: revision} }
+func resultItem(message string) item    { return item{result: message} }
+func ticketItem(suspension string) item { return item{ticket: suspension} }
+func changeItem(revision uint64) item   { return item{number: revision} }
+func endItem(step int) item             { return item{number: uint64(step), end: true} }
 
-func endMark(step int) mark { return mark{number: uint64(step), end: true} }
-
-func decisionMark(call, decision string) mark {
-	return mark{ticket: call, decision: decision}
-}
-
-func resultMark(message string) mark { return mark{result: message} }
-
-func ticketMark(suspension string) mark { return mark{ticket: suspension} }
+func decisionItem(call, decision string) item { return item{ticket: call, decision: decision} }

@@ -14,7 +14,7 @@ import (
 // first ones for as long as it is too large; the log it reads backwards.
 func (p *pager) newest(ctx context.Context, after uint64) error {
 	var sizes []int // of the page's messages
-	for m, err := range p.earlyMessages(ctx, p.key, p.head, max(after, p.head.Seq)) {
+	for m, err := range p.reads.earlyMessages(ctx, p.key, p.head, max(after, p.head.Seq)) {
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before
 		if hidden.From > 0 {
 			from = max(from, hidden.Record())
 		}
-		for entry, err := range store.EntriesBackwards(ctx, p.store, p.records, p.key, from, last) {
+		for entry, err := range store.EntriesBackwards(ctx, p.reads.store, p.reads.records, p.key, from, last) {
 			switch {
 			case err != nil:
 				return nil, err
@@ -106,7 +106,7 @@ func (p *pager) descending(ctx context.Context, before uint64) error {
 		if hidden.From > 0 {
 			from = max(from, hidden.Record())
 		}
-		for e, err := range store.EntriesBackwards(ctx, p.store, p.records, p.key, from, last) {
+		for e, err := range store.EntriesBackwards(ctx, p.reads.store, p.reads.records, p.key, from, last) {
 			if err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ func (p *pager) descending(ctx context.Context, before uint64) error {
 // shown. full says that not all of it fits, and the page has its Next.
 func (p *pager) earlyBackwards(ctx context.Context, passed uint64) (full bool, err error) {
 	var early []sized
-	for m, err := range p.earlyMessages(ctx, p.key, p.head, p.head.Seq) {
+	for m, err := range p.reads.earlyMessages(ctx, p.key, p.head, p.head.Seq) {
 		if err != nil {
 			return false, err
 		}

@@ -20,8 +20,8 @@ type failing struct {
 
 func newCauses() *causes { return &causes{waits: map[core.ID]*failing{}} }
 
-// wait says that a call waits for the run, until leave.
-func (c *causes) wait(run core.ID) {
+// join keeps the error of a run for a call that waits for it, until leave.
+func (c *causes) join(run core.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waits[run] == nil {
@@ -30,6 +30,7 @@ func (c *causes) wait(run core.ID) {
 	c.waits[run].calls++
 }
 
+// leave ends a join.
 func (c *causes) leave(run core.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

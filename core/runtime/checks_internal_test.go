@@ -10,14 +10,14 @@ import (
 func TestAllThatWaitForARunAreAsked(t *testing.T) {
 	c := newChecks()
 	no := errors.New("no")
-	leaveFirst := c.wait(core.ID{1}, func(string) error { return nil })
-	leaveSecond := c.wait(core.ID{1}, func(answer string) error {
+	leaveFirst := c.join(core.ID{1}, func(string) error { return nil })
+	leaveSecond := c.join(core.ID{1}, func(answer string) error {
 		if answer == "bad" {
 			return no
 		}
 		return nil
 	})
-	c.wait(core.ID{1}, nil)()
+	c.join(core.ID{1}, nil)()
 	if err := c.accept(core.ID{1}, 1, "bad"); !errors.Is(err, no) {
 		t.Errorf("%v, want the second one's", err)
 	}

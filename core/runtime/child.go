@@ -11,7 +11,7 @@ import (
 )
 
 // children starts the child runs of tools.
-type children struct{ runtime *Runtime }
+type children struct{ submits *submitter }
 
 // StartChild implements tool.Children. The submission's key is the call's, so that a
 // call which runs again, in whatever process, meets the run that it has started.
@@ -28,7 +28,7 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	if key.Thread == "" {
 		key.Thread = "child." + strings.ReplaceAll(name, "/", ".")
 	}
-	receipt, err := c.runtime.Submit(ctx, mailbox.Submission{
+	receipt, err := c.submits.submit(ctx, mailbox.Submission{
 		Thread: key, User: call.User, Messages: child.Messages, Origin: core.OriginInternal,
 		Key:     mailbox.Key{Value: "child " + name},
 		Opening: mailbox.Opening{AgentID: child.Agent, Request: child.Request, Parent: &parent},

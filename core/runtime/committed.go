@@ -31,12 +31,12 @@ func (r *Runtime) Committed(ctx context.Context, id core.Identity, runID core.ID
 	if err != nil {
 		return page, err
 	}
-	key, head, record, err := r.runRecord(ctx, id, runID)
+	key, head, record, err := r.reads.runRecord(ctx, id, runID)
 	if err != nil {
 		return page, err
 	}
 	c := committed{query: q, limit: bounds.Limit, page: EventPage{Events: []core.Event{}}}
-	err = r.replayCommitted(ctx, key, head, record, &c)
+	err = r.reads.replayCommitted(ctx, key, head, record, &c)
 	if c.page.More {
 		err = nil
 	}
@@ -47,7 +47,7 @@ func (r *Runtime) Committed(ctx context.Context, id core.Identity, runID core.ID
 }
 
 // replayCommitted replays what a head covers of a run.
-func (r *Runtime) replayCommitted(ctx context.Context, key core.ThreadKey, head thread.Head, record core.Run, c *committed) error {
+func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head thread.Head, record core.Run, c *committed) error {
 	replayer := run.NewReplayer(record, c.emit)
 	if record.FirstSeq != 0 {
 		for e, err := range store.Entries(ctx, r.store, r.records, key, record.FirstSeq, head.Seq) {

@@ -77,6 +77,3 @@ type Config struct {
 	// the run, the reader and the context do.
 	FollowFor time.Duration
 }
-
-// chunkEvery is Runtime.chunkEvery, unless threads are read more often.
-const chunkEvery = 500 * time.Millisecond

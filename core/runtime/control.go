@@ -17,7 +17,7 @@ import (
 // has ended, or was never submitted. It races with the step that reads it as
 // [Runtime.EditInput] does.
 func (r *Runtime) RetractInput(ctx context.Context, id core.Identity, threadID string, input core.ID) error {
-	key, _, err := r.visible(ctx, id, threadID)
+	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return fmt.Errorf("retract: %w", err)
 	}
@@ -29,7 +29,7 @@ func (r *Runtime) RetractInput(ctx context.Context, id core.Identity, threadID s
 // call is a new one. It returns when the interrupt is durable. A step of this process
 // stops at once, one of another within Config.Poll.
 func (r *Runtime) InterruptThread(ctx context.Context, id core.Identity, threadID, key string) (mailbox.Interrupted, error) {
-	at, _, err := r.visible(ctx, id, threadID)
+	at, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return mailbox.Interrupted{}, fmt.Errorf("interrupt: %w", err)
 	}
@@ -38,7 +38,7 @@ func (r *Runtime) InterruptThread(ctx context.Context, id core.Identity, threadI
 
 // RetryRun submits the input of a dead-lettered run again: see mailbox.Service.Retry.
 func (r *Runtime) RetryRun(ctx context.Context, id core.Identity, runID core.ID) (mailbox.Receipt, error) {
-	key, _, _, err := r.locate(ctx, id, runID)
+	key, _, _, err := r.reads.locate(ctx, id, runID)
 	if err != nil {
 		return mailbox.Receipt{}, err
 	}
@@ -52,7 +52,7 @@ func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID s
 	if err := children.Check(); err != nil {
 		return err
 	}
-	key, _, err := r.visible(ctx, id, threadID)
+	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return fmt.Errorf("delete: %w", err)
 	}
@@ -65,7 +65,7 @@ func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID s
 // Poll, and closes the run; where nobody works on it, the hint that the write sends brings somebody to close
 // it. A queued run ends with the write itself.
 func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID) error {
-	key, _, _, err := r.locate(ctx, id, runID)
+	key, _, _, err := r.reads.locate(ctx, id, runID)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID
 // CancelThread ends the thread's open run, or the first queued one, and returns
 // which; core.CodeNotFound when there is none.
 func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID string) (core.ID, error) {
-	key, _, err := r.visible(ctx, id, threadID)
+	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return core.ID{}, fmt.Errorf("cancel: %w", err)
 	}
@@ -88,7 +88,7 @@ func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID s
 // step that reads the input race for the head: the step that loses reads the new
 // text, the edit that loses is not_found, and no input is half of each.
 func (r *Runtime) EditInput(ctx context.Context, id core.Identity, threadID string, input core.ID, messages []core.Message) error {
-	key, _, err := r.visible(ctx, id, threadID)
+	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}
@@ -98,7 +98,7 @@ func (r *Runtime) EditInput(ctx context.Context, id core.Identity, threadID stri
 // TakeUp goes on with a run that ended with an error, as a run of its own in the
 // background; see mailbox.Service.TakeUp.
 func (r *Runtime) TakeUp(ctx context.Context, id core.Identity, runID core.ID) (mailbox.Receipt, error) {
-	key, _, _, err := r.locate(ctx, id, runID)
+	key, _, _, err := r.reads.locate(ctx, id, runID)
 	if err != nil {
 		return mailbox.Receipt{}, err
 	}
@@ -108,7 +108,7 @@ func (r *Runtime) TakeUp(ctx context.Context, id core.Identity, runID core.ID) (
 
 // Fork makes the thread to of another, up to the message at; see mailbox.Service.Fork.
 func (r *Runtime) Fork(ctx context.Context, id core.Identity, threadID, at, to string) (mailbox.Forked, error) {
-	key, _, err := r.visible(ctx, id, threadID)
+	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return mailbox.Forked{}, err
 	}

@@ -13,7 +13,7 @@ import (
 // belongs to another user, which is core.CodeNotFound. It does not wait for what
 // comes of it: the run goes on in the queue.
 func (r *Runtime) Decide(ctx context.Context, id core.Identity, runID core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
-	key, _, ok, err := r.mailbox.Locate(ctx, r.tenantOf(id), runID)
+	key, _, ok, err := r.mailbox.Locate(ctx, r.reads.tenantOf(id), runID)
 	if err != nil {
 		return mailbox.Decided{}, err
 	}
@@ -27,7 +27,7 @@ func (r *Runtime) Decide(ctx context.Context, id core.Identity, runID core.ID, d
 
 // DecideThread is Decide for the open run of a thread.
 func (r *Runtime) DecideThread(ctx context.Context, id core.Identity, threadID string, d mailbox.Deciding) (mailbox.Decided, error) {
-	key := core.ThreadKey{Tenant: r.tenantOf(id), Thread: threadID}
+	key := core.ThreadKey{Tenant: r.reads.tenantOf(id), Thread: threadID}
 	if err := key.Check(); err != nil {
 		return mailbox.Decided{}, err
 	}
@@ -36,47 +36,47 @@ func (r *Runtime) DecideThread(ctx context.Context, id core.Identity, threadID s
 	return decided, hidden(err, "thread", threadID)
 }
 
-// decisions are those of one request, when they are taken. Of the two heads, last
-// and first, the one says whether the run can go on, the other what the client had
-// been shown when it decided.
+// decisions are those of one request, after they were taken. The head after the last
+// says whether the run can continue, the head after the first what the client was shown
+// when it decided.
 type decisions struct {
 	run     core.ID
 	decided []mailbox.Decided
 	head    thread.Head // after the last
-	first   thread.Head // after the first that was new; not there when none was
+	first   thread.Head // after the first that was new; does not exist if none was
 }
 
-// decideAll takes the decisions. Their hints come after a lease, since the caller
-// claims next; where it will not, the thread is woken at once.
+// decideAll takes decisions for a caller that claims the thread next: their hints are
+// delayed by a lease. A caller that does not claim must call wakeNow.
 //
-// They are taken one by one, each in a write of its own, in the order given: the
-// first that is refused ends it, and what was taken stands. So nothing may be lost
-// there: the thread is woken for those before it, since no stream will claim it.
-func (r *Runtime) decideAll(ctx context.Context, id core.Identity, key core.ThreadKey, all []mailbox.Deciding) (a decisions, err error) {
+// Each decision is a write of its own, in the order given. The first that is refused ends
+// the request, and those before it are taken: then decideAll wakes the thread itself, since
+// no stream will claim it.
+func (w *worker) decideAll(ctx context.Context, id core.Identity, key core.ThreadKey, all []mailbox.Deciding) (taken decisions, err error) {
 	if len(all) == 0 {
-		return a, core.Errorf(core.CodeInvalid, "there is no decision")
+		return taken, core.Errorf(core.CodeInvalid, "there is no decision")
 	}
 	for _, d := range all {
 		if d.User = id.User; d.Run.IsZero() {
-			d.Run = a.run // of the first, which may name none either: the thread's open run is meant
+			d.Run = taken.run // of the first, which may name none either: the thread's open run is meant
 		}
-		if !a.run.IsZero() && d.Run != a.run {
+		if !taken.run.IsZero() && d.Run != taken.run {
 			err = core.Errorf(core.CodeInvalid, "the decisions are on calls of several runs")
 			break
 		}
-		decided, head, failed := r.mailbox.DecideInline(ctx, key, d)
+		decided, head, failed := w.mailbox.DecideInline(ctx, key, d)
 		if failed != nil {
 			err = hidden(failed, "thread", key.Thread)
 			break
 		}
-		if !decided.Duplicate && !a.first.Exists() {
-			a.first = head
+		if !decided.Duplicate && !taken.first.Exists() {
+			taken.first = head
 		}
-		a.run, a.head = decided.RunID, head
-		a.decided = append(a.decided, decided)
+		taken.run, taken.head = decided.RunID, head
+		taken.decided = append(taken.decided, decided)
 	}
-	if err != nil && len(a.decided) > 0 {
-		r.wakeNow(ctx, key, a.head)
+	if err != nil && len(taken.decided) > 0 {
+		w.wakeNow(ctx, key, taken.head)
 	}
-	return a, err
+	return taken, err
 }

@@ -5,72 +5,90 @@ import (
 	"errors"
 	"time"
 
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// renewMark is how much of a mark may be left when it is renewed.
+// renewMark is the life that a mark must have left; with less it is renewed.
 const renewMark = 15 * time.Second
 
-// ask sees to it that the run is marked: the process that infers under a head stores what
-// its model says. One mark serves all who follow, so that it is read before it is left. What
-// fails is tried again with the next look: the log has the turn when it is committed.
-func (f *follower) ask(ctx context.Context, head thread.Head) {
-	u, now := &f.unsaid, f.env.Millis()
-	if u.marked-now >= renewMark.Milliseconds() || !f.demands() {
+// demand asks the process that infers a run to store what the model says: it leaves a
+// mark (run.Mark) in the thread. One mark serves all followers of the run, so a follower
+// reads it before it writes one. A failure is retried at the next look: the log has the
+// turn when it is committed.
+type demand struct {
+	env     *env.Env
+	store   store.Backend
+	records thread.Records
+	mailbox *mailbox.Service
+	agents  *agent.Registry
+	key     core.ThreadKey
+	run     core.ID
+	until   int64 // when the known mark ends, unix milliseconds; no look before renewMark of that
+}
+
+// ask ensures that the run is marked, under a head and for a run of an agent.
+func (d *demand) ask(ctx context.Context, head thread.Head, agent string) {
+	now := d.env.Millis()
+	if d.until-now >= renewMark.Milliseconds() || !d.matters(agent) {
 		return
 	}
-	if mark, err := run.FindMark(ctx, f.store, f.records, f.key); err == nil && f.heeds(mark, now) {
+	if mark, err := run.FindMark(ctx, d.store, d.records, d.key); err == nil && d.heeds(mark, now) {
 		return
 	}
-	mark := run.Mark{Run: f.run, Until: now + run.MarkLife.Milliseconds()}
-	record, err := mark.Record(f.records, head)
+	mark := run.Mark{Run: d.run, Until: now + run.MarkLife.Milliseconds()}
+	record, err := mark.Record(d.records, head)
 	if err == nil {
-		err = f.store.Put(ctx, f.key, record)
+		err = d.store.Put(ctx, d.key, record)
 	}
 	if _, refused := errors.AsType[*store.RefusedError](err); refused {
-		f.askAgain(ctx, head, err)
+		d.makeRoom(ctx, head, err)
 		return
 	}
-	u.marked = mark.Until
+	d.until = mark.Until
 	if err != nil {
-		u.marked = now + (renewMark + time.Second).Milliseconds() // a second until the next try
+		d.until = now + (renewMark + time.Second).Milliseconds() // a second until the next attempt
 	}
 }
 
-// heeds reports whether a mark that is there serves this follower, and notes until when.
-// One that lasts longer than a mark can is of a clock that goes wrong.
-func (f *follower) heeds(mark run.Mark, now int64) bool {
+// heeds reports whether a stored mark serves this follower, and notes until when. A mark
+// that outlives run.MarkLife comes from a wrong clock.
+func (d *demand) heeds(mark run.Mark, now int64) bool {
 	left := mark.Until - now
-	if mark.Run != f.run || left < renewMark.Milliseconds() || left > run.MarkLife.Milliseconds() {
+	if mark.Run != d.run || left < renewMark.Milliseconds() || left > run.MarkLife.Milliseconds() {
 		return false
 	}
-	f.unsaid.marked = mark.Until
+	d.until = mark.Until
 	return true
 }
 
-// askAgain is for a mark that another stands in the way of, which the read before it has
-// not shown, or that was left beside the same version of the head: then the head is moved
-// on, as for any record that is rewritten.
-func (f *follower) askAgain(ctx context.Context, head thread.Head, refused error) {
-	if record, ok, err := f.store.Get(ctx, f.key, store.FollowName); err == nil && ok {
+// makeRoom handles a mark that the store has refused: because of another mark that the
+// read before did not show, or one that was left under the same version of the head. In
+// the second case the head is rewritten, as for any record that is rewritten.
+func (d *demand) makeRoom(ctx context.Context, head thread.Head, refused error) {
+	if record, ok, err := d.store.Get(ctx, d.key, store.FollowName); err == nil && ok {
 		var mark run.Mark
-		if f.records.Decode("follow mark", record.Payload, &mark) == nil && f.heeds(mark, f.env.Millis()) {
+		if d.records.Decode("follow mark", record.Payload, &mark) == nil && d.heeds(mark, d.env.Millis()) {
 			return
 		}
 	}
 	if !errors.Is(refused, store.ErrConflict) {
-		return // beside a later head, which the watch will bring
+		return // left under a later head, which the watch will bring
 	}
-	if stored, err := f.mailbox.Head(ctx, f.key); err == nil && stored.Version == head.Version {
-		_, _, _ = f.mailbox.Commit(ctx, f.key, stored, thread.Touch{}, nil) // the next look leaves the mark beside that
+	if stored, err := d.mailbox.Head(ctx, d.key); err == nil && stored.Version == head.Version {
+		_, _, _ = d.mailbox.Commit(ctx, d.key, stored, thread.Touch{}, nil) // the next look leaves the mark under that head
 	}
 }
 
-// demands reports whether a mark changes anything: not where the agent says itself what
-// is stored. The run may be pinned to another spec of it, which costs a mark or a delay.
-func (f *follower) demands() bool {
-	resolved, err := f.agents.Resolve(f.record.AgentID)
+// matters reports whether a mark changes anything: it does not if the agent says itself
+// what is stored. The run may be pinned to another spec of the agent; the cost is a mark
+// too many, or words that come with their commit.
+func (d *demand) matters(agent string) bool {
+	resolved, err := d.agents.Resolve(agent)
 	return err != nil || resolved.Spec.Events == ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 )
 
 // ErrStopping is the cause with which a host that is about to end cancels the
@@ -27,12 +28,12 @@ func ForHost(ctx context.Context) context.Context { return context.WithValue(ctx
 // and reads the cause then: a cancelled context does not say why to whoever merely
 // inherits it.
 // The caller must call the returned function, which waits for it.
-func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFunc) {
+func detach(ctx context.Context, e *env.Env) (context.Context, context.CancelFunc) {
 	values := context.WithoutCancel(ctx)
 	var free context.Context
 	var cancel context.CancelFunc
 	if deadline, ok := ctx.Deadline(); ok {
-		free, cancel = r.env.WithDeadline(values, deadline)
+		free, cancel = e.WithDeadline(values, deadline)
 	} else {
 		free, cancel = context.WithCancel(values)
 	}
@@ -40,9 +41,9 @@ func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFu
 	if all, ok := ctx.Value(hostKey{}).(context.Context); ok {
 		host = all
 	}
-	watch, _ := r.env.Group(values)
+	watch, _ := e.Group(values)
 	watch.Go(func(context.Context) error {
-		if r.env.Wait(free, host.Done()) == nil && context.Cause(host) == ErrStopping {
+		if e.Wait(free, host.Done()) == nil && context.Cause(host) == ErrStopping {
 			cancel()
 		}
 		return nil

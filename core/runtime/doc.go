@@ -47,26 +47,28 @@
 //
 // # Where to look
 //
-//   - Who takes the steps where there are no workers: follower.workFor in solowork.go.
+//   - Who takes the steps where there are no workers: soloWork.after in solowork.go.
 //   - How a stream goes from inline to following: Runtime.Stream in streams.go and
-//     follower.inline in inline.go. The steps emit to the stream's audience
-//     themselves; the follower then goes on behind what they committed. What somebody
-//     else committed before a claim: follower.overtaken in inline.go.
+//     worker.runInline in inline.go. The steps emit to the stream's audience
+//     themselves; the follower then continues after what they committed. What another
+//     worker committed before a claim: follower.overtaken in follow.go.
+//   - What a stream shows, and in which order: stream.go, which reads nothing; source.go
+//     lists what a follower reads.
 //   - Where it is decided that a stream ends: follower.follow in follow.go. It ends
-//     with the run, with its time, or when nobody listens, which only the audience
-//     in audience.go knows.
-//   - How a follower shows what a model is saying: unsaid.go. In this process the steps
-//     tell it (core/run/said.go); in another one it leaves a mark, demand.go, and reads the
+//     with the run, with its time, or when its listener is gone, which only audience.go
+//     knows.
+//   - How a follower shows what a model is saying: unsaid.go. In this process it hears the
+//     steps (core/run/said.go); in another one it leaves a mark, demand.go, and reads the
 //     event chunks that core/run/chunk.go writes.
-//   - What a stream shows of the state, and where it is read: shownstate.go. What it shows
-//     of earlier messages: follower.greet in streams.go.
-//   - What Run returns: follower.end in run.go and follower.read in result.go.
+//   - What a stream shows of the state: shownstate.go. What it shows of earlier messages:
+//     streams.greet in streams.go.
+//   - What Run returns: player.end in run.go.
 //   - How a follower learns that something was committed: watch.go. One watch per
 //     thread and process, which the mailbox tells of this process's writes and which
 //     reads the head on an interval for those of others.
-//   - What a stream shows behind a person's decision: Runtime.StreamDecisions in
+//   - What a stream shows after a person's decision: Runtime.StreamDecisions in
 //     streams.go, and resume.go, also for a client that tries again.
-//   - Who may be claimed beside whom: turns.go, which work.go asks before each claim.
+//   - Who may be claimed beside whom: permits.go, which work.go asks before each claim.
 //   - What a page of messages has, and where it ends: messages.go and pager.go; what is
 //     visible before the log comes to it: early.go.
 package runtime

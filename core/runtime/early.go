@@ -28,7 +28,7 @@ type sized struct {
 // which is about the order that the log will have. A result's place is reserved;
 // the place of input is not known before a step reads it, so it has no sequence.
 // An error is the last that it yields.
-func (r *Runtime) earlyMessages(ctx context.Context, key core.ThreadKey, head thread.Head, after uint64) iter.Seq2[sized, error] {
+func (r *reader) earlyMessages(ctx context.Context, key core.ThreadKey, head thread.Head, after uint64) iter.Seq2[sized, error] {
 	return func(yield func(sized, error) bool) {
 		for result, err := range r.openResults(ctx, key, head) {
 			if err != nil {
@@ -57,7 +57,7 @@ type openResult struct {
 // openResults are the results of the open round that the head marks done, in call
 // order, one read at a time. One that is missing is store.ErrCorrupt. An error is
 // the last that it yields.
-func (r *Runtime) openResults(ctx context.Context, key core.ThreadKey, head thread.Head) iter.Seq2[openResult, error] {
+func (r *reader) openResults(ctx context.Context, key core.ThreadKey, head thread.Head) iter.Seq2[openResult, error] {
 	calls, base := head.Run.Calls, head.Run.Base
 	return func(yield func(openResult, error) bool) {
 		if !head.Open() || !slices.Contains(calls, thread.CallDone) {
@@ -153,7 +153,7 @@ const pendingAtOnce = 4
 // pending are the messages of input that no step has read, under the ids that they
 // will have. Input that is lost is left out, as steps do. An error is the last that
 // it yields.
-func (r *Runtime) pending(ctx context.Context, key core.ThreadKey, head thread.Head) iter.Seq2[sized, error] {
+func (r *reader) pending(ctx context.Context, key core.ThreadKey, head thread.Head) iter.Seq2[sized, error] {
 	return func(yield func(sized, error) bool) {
 		for inputs := range slices.Chunk(unread(head), pendingAtOnce) {
 			read, err := r.inputs(ctx, key, inputs)
@@ -174,7 +174,7 @@ func (r *Runtime) pending(ctx context.Context, key core.ThreadKey, head thread.H
 // and no message: the head is all that knows of it, and a thread that could not be
 // read because of it would be worse. Of several messages of one input each counts
 // its share, since they come from one record.
-func (r *Runtime) inputs(ctx context.Context, key core.ThreadKey, inputs []waiting) (messages []sized, err error) {
+func (r *reader) inputs(ctx context.Context, key core.ThreadKey, inputs []waiting) (messages []sized, err error) {
 	// Each function writes its own places of the two, and Wait comes before they are
 	// read: no lock.
 	texts, sizes := make([]thread.Queued, len(inputs)), make([]int, len(inputs))

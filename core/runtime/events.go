@@ -23,7 +23,7 @@ import (
 // runtime of [New] it is cancelled, in any other it goes on in the queue. Nothing runs
 // in this call any more when the loop is over.
 func (r *Runtime) Events(ctx context.Context, agentID, text string) iter.Seq2[core.Event, error] {
-	s, err := r.question(agentID, text)
+	s, err := question(agentID, text)
 	if err != nil {
 		return func(yield func(core.Event, error) bool) { yield(core.Event{}, err) }
 	}
@@ -42,7 +42,7 @@ func (r *Runtime) EventsOf(ctx context.Context, s mailbox.Submission) iter.Seq2[
 		group.Go(func(context.Context) (err error) {
 			defer func() { feed.end(err) }()
 			return env.Protect(func() error {
-				_, err := r.play(shared, s, ListenerFunc(feed.emit), nil)
+				_, err := r.player.play(shared, s, ListenerFunc(feed.emit), nil)
 				if _, failed := errors.AsType[*RunError](err); failed { // its events have said so
 					return nil
 				}

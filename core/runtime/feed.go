@@ -25,7 +25,7 @@ func (f *feed) emit(e core.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.events = append(f.events, e)
-	f.tell()
+	f.signal()
 	return nil
 }
 
@@ -34,10 +34,10 @@ func (f *feed) end(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over, f.err = true, err
-	f.tell()
+	f.signal()
 }
 
-func (f *feed) tell() {
+func (f *feed) signal() {
 	if f.changed != nil {
 		close(f.changed)
 		f.changed = nil

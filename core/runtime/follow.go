@@ -2,85 +2,86 @@ package runtime
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// follower feeds a stream from commits, and from what is stored of the turn that comes
-// next (unsaid.go). Whatever runs, and wherever, what it shows is a function of the head
-// and of records that the head vouches for: two followers of a run, in two processes,
-// show the same events, but for how a model's words are cut.
+// follower feeds a stream from its source: from commits, and from what is stored of the
+// turn that comes next (unsaid.go). What it shows is a function of the head and of records
+// that the head vouches for, whichever process runs: two followers of a run in two
+// processes show the same events, but for how a model's words are divided into pieces.
 //
-// It is one stream's alone and has no lock. An inline step emits to its audience
-// before it follows, never beside it.
+// It has no lock, as it serves one stream and follows only after inline steps.
 type follower struct {
-	*Runtime
-	key           core.ThreadKey
-	run, dispatch core.ID
-	audience      audience
-	first         uint64 // sequence of the run's first record; 0: not known, or it has none
-	next          uint64 // sequence of the next record to show; 0: the run's first
-	inside        bool   // the record before next is a turn that the reader has, whose results come next
-	replayer      *run.Replayer
-	unsaid        unsaid   // of the open turn, before it is committed
-	early         progress // of the open round, before the log comes to it
-	shown         shownState
-	hurry         bool // a run waits until the follower has come this far: it does not wait for its reader
+	env     *env.Env
+	log     *slog.Logger
+	key     core.ThreadKey
+	stream  stream
+	source  source
+	unsaid  unsaid
+	watches *watches
+	limits  followLimits
 
-	seen   thread.Head // of the last show
-	record core.Run    // as seen has it; no ID before the first show
+	seen   thread.Head // the last head that was shown
+	record core.Run    // of the run, as seen has it; without an id before the first show
 }
 
-// progress is what of an open round was shown.
-type progress struct {
-	base    uint64          // of its results
-	results int             // how many calls were done
-	tickets map[uint64]bool // by key
+// followLimits bound how long a follower follows.
+type followLimits struct {
+	reserve  time.Duration // Config.Reserve, left of the context's time for the last event
+	patience time.Duration // Config.FollowFor; 0: unbounded
 }
 
-// follow shows what is committed until the run is done or waits, or the time is
-// over. Once something was shown, it ends the stream rather than fail.
+// nextHead returns a thread's head as soon as it differs from seen. The error is the cause
+// of ctx's end, or why the head cannot be read.
+type nextHead func(ctx context.Context, seen thread.Head) (thread.Head, error)
+
+// follow shows what is committed until the run is done or waits, or the time is over. Its
+// error comes before the first event: once something was shown, it ends the stream
+// instead. next waits for the next head; nil: the watch does, and unsaid shows what is
+// said until then.
 //
-// It reads nothing of its own accord: each head that the thread's watch comes to
-// know is shown, and the reads that this takes follow from what is new in it. The
-// watch is joined before the head is read, so that no write falls in between.
+// follow reads nothing by itself: it shows each head that the thread's watch learns of,
+// and what is new in the head decides what is read. It joins the watch before it reads the
+// head, so that no write is missed in between.
 //
-// This is where every stream ends that its inline steps have not ended: with the
-// run, or with its wait for a person (run_finish); with the time, the host, a thread
-// that was deleted or a store that cannot be read (run_yield: the client comes back,
-// and is told why it cannot go on); or because nobody
-// listens any more, of which nobody is told.
-func (f *follower) follow(ctx context.Context) error {
-	if f.audience.over() {
+// Every stream ends here that its inline steps have not ended: with the run, or with its
+// wait for a person (run_finish); with the time, the host, a thread that was deleted or
+// a store that cannot be read (run_yield: the client reconnects, and is then told why it
+// cannot continue); or silently, because the listener is gone.
+func (f *follower) follow(ctx context.Context, next nextHead) error {
+	if f.stream.audience.over() {
 		return nil
 	}
 	within, cancel := f.beforeReserve(ctx)
 	defer cancel()
 	watch := f.watches.join(f.key)
 	defer watch.leave() // after the last event: the last follower waits there for a read under way
-	if f.solo != nil {
-		f.solo.join(f.key)
-		defer f.solo.leave(f.key)
+	if next == nil {
+		next = func(ctx context.Context, seen thread.Head) (thread.Head, error) {
+			return f.unsaid.after(ctx, watch, seen, f.record.AgentID)
+		}
 	}
 	showing := within
-	if within.Err() != nil { // not even a look was in it: what is there is shown all the same
+	if within.Err() != nil { // there was no time for even one look: what is there is shown anyway
 		showing = ctx
 	}
 	first := true
 	var record core.Run
 	head, err := watch.newest(showing)
-	for over := false; err == nil; head, err = f.after(within, watch, head) {
+	for over := false; err == nil; head, err = next(within, head) {
 		if record, over, err = f.show(showing, head); err != nil {
-			break // over says nothing then
+			break // over means nothing then
 		}
 		if over {
-			_ = f.replayer.Finish(record) // the audience knows who is gone
+			_ = f.stream.replayer.Finish(record) // the audience keeps the error
 			return nil
 		}
-		if first { // a replay may take long, and who reads it is there
+		if first { // a replay may take long, and its reader is there
 			first = false
 			patient, done := f.patient(within)
 			defer done()
@@ -89,262 +90,198 @@ func (f *follower) follow(ctx context.Context) error {
 		showing = within
 	}
 	switch {
-	case f.audience.over():
+	case f.stream.audience.over():
 		return nil
-	case !f.audience.started: // it can still be refused as a whole
+	case !f.stream.audience.started: // it can still be refused as a whole
 		return err
 	case within.Err() == nil && core.CodeOf(err) != core.CodeDeleted:
-		f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
+		f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
 	}
-	f.audience.yield(f.run)
+	f.stream.audience.yield(f.stream.run)
 	return nil
 }
 
-// after returns the thread's head as soon as it is another than seen: in a runtime
-// of [New] by working for it.
-func (f *follower) after(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error) {
-	if f.solo != nil {
-		return f.workFor(ctx, seen)
-	}
-	return f.afterUnsaid(ctx, watch, seen)
-}
-
-// beforeReserve ends with so much of ctx's time left as the last event needs to
-// go out.
+// beforeReserve ends when the reserve of ctx's time begins, which the last event needs.
 func (f *follower) beforeReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
 		return ctx, func() {}
 	}
-	return f.env.WithDeadline(ctx, deadline.Add(-f.reserve))
+	return f.env.WithDeadline(ctx, deadline.Add(-f.limits.reserve))
 }
 
-// patient ends with FollowFor, which begins when what was there has been shown.
-// Time that the run was stepped inline does not count either: its host saw then
-// that it is of use.
+// patient ends after the patience, which starts when the stream has shown what was there.
+// The time of inline steps does not count: the host used it for the run.
 func (f *follower) patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	if f.patience == 0 {
+	if f.limits.patience == 0 {
 		return ctx, func() {}
 	}
-	return f.env.WithDeadline(ctx, f.env.Now().Add(f.patience))
+	return f.env.WithDeadline(ctx, f.env.Now().Add(f.limits.patience))
 }
 
-// begin emits run_start, unless the audience has had it.
-func (f *follower) begin(record core.Run) {
-	f.first = record.FirstSeq
-	if f.replayer == nil {
-		f.shown.owed = !f.audience.started || f.shown.again
-		f.replayer = run.NewReplayer(record, f.emit)
-	}
-}
-
-// show emits what a head has that the last one shown had not. over says that
-// nothing will follow: the run is done, with its closing records, or waits.
+// show emits what a head has that the last shown one had not. over reports that nothing
+// will follow: the run is done, with its closing records, or waits.
 //
-// The order is that of the stream: run_start, the log up to the head's sequence,
-// and then what the head alone knows of the round that is open, which the log will
-// repeat and the audience drops.
+// The order is the stream's: run_start, the log up to the head's sequence, and then what
+// the head alone has of the open round. The log will repeat that, and the audience drops
+// the repetition.
 func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run, over bool, err error) {
 	if f.unchanged(head) {
-		return f.record, false, nil // or the stream had ended
+		return f.record, false, nil // not over, or the stream would have ended
 	}
-	if head.Deleted { // what is left of the run tells of no end
+	if head.Deleted { // what is left of the run has no end
 		return record, false, core.Errorf(core.CodeDeleted, "thread %s was deleted", f.key.Thread)
 	}
-	record, ok, err := f.mailbox.Run(ctx, f.key, head, f.run, f.dispatch)
+	record, ok, err := f.source.Run(ctx, head)
 	if err != nil {
 		return record, false, err
 	}
 	if !ok {
-		return record, false, core.Errorf(core.CodeNotFound, "run %s not found", f.run)
+		return record, false, core.Errorf(core.CodeNotFound, "run %s not found", f.stream.run)
 	}
-	// Kept before anything is shown: a failure below ends the stream, so that no head
-	// is tried twice.
+	// Kept before anything is shown: a failure below ends the stream, so that no head is
+	// shown twice.
 	f.seen, f.record = head, record
-	f.begin(record) // also while it is queued: run_start says that it is accepted, and which run it is
-	if f.next == 0 {
-		f.next = record.FirstSeq // 0 until the first step has committed
-	}
+	f.stream.begin(record) // also for a queued run: run_start says that it is accepted, and its id
 	if err := f.replay(ctx, head); err != nil {
 		return record, false, err
 	}
-	if err := f.showEarly(ctx, head); err != nil {
+	if err := f.showOpen(ctx, head); err != nil {
 		return record, false, err
 	}
-	// A run that closes is done for whoever asks, and still owes its last records.
-	closing := head.Open() && head.Run.ID == f.run && head.Run.Status == thread.Closing
+	// A closing run is done for its readers, and still owes its last records.
+	closing := head.Open() && head.Run.ID == f.stream.run && head.Run.Status == thread.Closing
 	return record, record.Status == core.RunWaiting || record.Status == core.RunDone && !closing, nil
 }
 
-// unchanged reports whether a head shows what the last one did. A run that is
-// queued still is as it was, whatever else the thread does meanwhile: a stream that
-// waits behind a long run costs no read for each of that one's commits. Renewed
-// leases change the version as well, and are looked at; the log has nothing new then.
+// unchanged reports whether a head shows what the last one did. A run that is still
+// queued has not changed, whatever else happens on the thread: a stream that waits for a
+// long run before it costs no read for each of that run's commits. Renewed leases change
+// the version too, and are read: the log has nothing new then.
 func (f *follower) unchanged(head thread.Head) bool {
 	if f.record.ID.IsZero() || head.Incarnation != f.seen.Incarnation {
 		return false
 	}
-	status, known := head.RunStatus(f.run)
+	status, known := head.RunStatus(f.stream.run)
 	return head.Version == f.seen.Version || known && status == core.RunCreated && f.record.Status == core.RunCreated
 }
 
-// replay emits the run's records that a head covers, one read at a time. next says how
-// far it has come, also when it is interrupted: no record is shown twice. The state
-// comes where the reader has caught up, and not with each step that it was not there
-// for.
+// replay emits the run's records that a head covers, one read at a time. place.next
+// counts them, also when replay is interrupted: no record is shown twice. The state is
+// shown where the reader has caught up, not for each step that the reader missed.
 func (f *follower) replay(ctx context.Context, head thread.Head) error {
-	if err := f.pass(ctx); err != nil {
+	s := &f.stream
+	if err := f.passTurn(ctx); err != nil {
 		return err
 	}
-	if f.next == 0 {
+	if s.place.next == 0 {
 		return nil
 	}
-	if f.next > head.Seq {
-		if !f.shown.owed || f.first == 0 || f.next == f.first { // it comes with the first record
+	if s.place.next > head.Seq {
+		if !s.state.owed || s.place.first == 0 || s.place.next == s.place.first { // the state comes with the first record
 			return nil
 		}
 		return f.showState(ctx, head)
 	}
 	found := false
-	for entry, err := range store.Entries(ctx, f.store, f.records, f.key, f.next, head.Seq) {
+	for entry, err := range f.source.Entries(ctx, s.place.next, head.Seq) {
 		if err != nil {
 			return err
 		}
-		if entry.Run != f.run {
-			break // the next run has begun: this one has written its last record, which was shown
+		if entry.Run != s.run {
+			break // the next run has started: this run's last record was shown
 		}
-		if err := f.ready(ctx); err != nil {
+		if err := s.ready(ctx); err != nil {
 			return err
 		}
-		// A run that takes the log's tail back begins on the state before that.
-		if f.shown.owed && !found && entry.Superseded == nil {
+		// A run that supersedes the log's tail starts with the state before that tail.
+		if s.state.owed && !found && entry.Superseded == nil {
 			found = true
 			if err := f.showState(ctx, head); err != nil {
 				return err
 			}
 		}
-		if err := f.showRecord(entry); err != nil {
+		if err := s.showRecord(entry); err != nil {
 			return err
 		}
 	}
 	if err := f.showState(ctx, head); err != nil {
 		return err
 	}
-	return f.replayer.Settle()
+	return s.replayer.Settle()
 }
 
-// showRecord emits the next record.
-func (f *follower) showRecord(entry store.LogEntry) error {
-	if err := f.shown.pass(entry); err != nil {
-		return err
-	}
-	if err := f.replayer.Add(entry.Entry); err != nil {
-		return err
-	}
-	f.next++
-	return nil
-}
-
-// ready waits until the reader has taken what it was shown: Emit never waits, so a
-// long run would stand in memory for a slow reader. Not while a run waits for this
-// follower, though: no run waits for a reader.
-func (f *follower) ready(ctx context.Context) error {
-	if f.hurry {
+// passTurn reads the turn whose results come next, if the stream was moved past it. Only
+// a follower that continues after it pays for the read: most inline streams end before.
+func (f *follower) passTurn(ctx context.Context) error {
+	if !f.stream.place.inside {
 		return nil
 	}
-	return f.audience.ready(ctx)
-}
-
-// goOn makes the follower begin behind what a head covers, which the reader was
-// shown by whoever committed it. Behind an open turn the results come next, and they
-// take their positions from the turn, which the replayer does not know then.
-func (f *follower) goOn(head thread.Head) {
-	f.next, f.inside = head.Seq+1, head.Open() && head.Run.ID == f.run && head.Run.Cursor == thread.CursorTools
-}
-
-// pass tells the replayer of the turn whose results come next. Only a follower that really
-// goes on behind it pays for the read: most inline streams end before.
-func (f *follower) pass(ctx context.Context) error {
-	if !f.inside {
-		return nil
-	}
-	entries, err := store.ReadLog(ctx, f.store, f.records, f.key, f.next-1, f.next-1)
+	turn, err := entryAt(ctx, f.source, f.stream.place.next-1)
 	if err != nil {
 		return err
 	}
-	f.replayer.Pass(entries[0])
-	f.inside = false
+	f.stream.passTurn(turn)
 	return nil
 }
 
-// showEarly emits what the head has of the open round: the results of calls that
-// are done, and the tickets that nobody has decided. It is the follower's business
-// only when the log was shown up to the round, and never past it.
-func (f *follower) showEarly(ctx context.Context, head thread.Head) error {
-	if !head.Open() || head.Run.ID != f.run || head.Run.Cursor != thread.CursorTools || f.next != head.Run.Base {
+// showState shows the state before the next record if the stream needs it. It reads the
+// state once; from then on the stream folds it. A state that cannot be read, or not within
+// a reasonable number of reads, stays unknown: the stream then has patches alone, as it has
+// for a run that ended long ago.
+func (f *follower) showState(ctx context.Context, head thread.Head) error {
+	if !f.stream.needsState() {
 		return nil
 	}
-	if f.early.base != f.next {
-		f.early = progress{base: f.next, tickets: map[uint64]bool{}}
-	}
-	if err := f.earlyResults(ctx, head); err != nil {
-		return err
-	}
-	return f.openTickets(ctx, head)
-}
-
-// earlyResults emits the results that count already. When another call is done, all
-// of them are read and emitted anew, and the audience drops what it has had: which
-// were shown before depends on who showed them, an inline step or a head.
-func (f *follower) earlyResults(ctx context.Context, head thread.Head) error {
-	done := 0
-	for _, status := range head.Run.Calls {
-		if status == thread.CallDone { // for good, within a round
-			done++
+	if !f.stream.knowsState() {
+		f.stream.state.fold = nil
+		now, of, ok, err := f.source.State(ctx, head, f.stream.place.next-1)
+		if err != nil {
+			f.log.WarnContext(ctx, "the state of a stream cannot be read, it shows changes alone",
+				"tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
+		}
+		if err == nil && ok {
+			f.stream.setState(now, of)
 		}
 	}
-	if done == f.early.results {
+	return f.stream.showState()
+}
+
+// showOpen emits what the head has of its open round: the results of calls that are
+// done, and the tickets without a decision.
+func (f *follower) showOpen(ctx context.Context, head thread.Head) error {
+	unseen, ok := f.stream.unseen(head)
+	if !ok {
 		return nil
 	}
-	next, behind := 0, false
-	for result, err := range f.openResults(ctx, f.key, head) {
+	for i, err := range f.source.Open(ctx, unseen) {
 		if err != nil {
 			return err
 		}
-		behind = behind || result.call != next
-		next = result.call + 1
-		if err := f.ready(ctx); err != nil {
-			return err
+		if i.ticket == nil {
+			if err := f.stream.ready(ctx); err != nil {
+				return err
+			}
 		}
-		if err := f.replayer.Early(result.call, result.entry, behind); err != nil {
+		if err := f.stream.showOpen(unseen, i); err != nil {
 			return err
 		}
 	}
-	f.early.results = done
+	f.stream.shownOpen(unseen)
 	return nil
 }
 
-// openTickets emits the tickets that came since the last look. A ticket that was
-// decided meanwhile is left out: a decision on it could only be refused.
-func (f *follower) openTickets(ctx context.Context, head thread.Head) error {
-	held := head.Tickets
-	head.Tickets = nil
-	for _, t := range held {
-		if t.Decision == 0 && !f.early.tickets[t.ID] {
-			head.Tickets = append(head.Tickets, t)
-		}
+// overtaken shows what other workers have made visible of the run between the head that
+// the stream has shown and the head that was claimed for it: records, and results of an open
+// round. The claim's step emits only what comes after these, so that the reader must have
+// them first. The run does not wait for the reader, who reconnects if they cannot be read.
+func (f *follower) overtaken(ctx context.Context, head thread.Head) {
+	if f.stream.audience.over() || head.Version == f.seen.Version+1 { // only the claim came in between
+		return
 	}
-	tickets, err := f.mailbox.Tickets(ctx, f.key, head)
-	if err != nil {
-		return err
+	f.stream.hurry = true
+	defer func() { f.stream.hurry = false }()
+	if _, _, err := f.show(ctx, head); err != nil && !f.stream.audience.over() {
+		f.stream.audience.yield(f.stream.run)
 	}
-	for _, t := range tickets {
-		if err := f.replayer.Suspended(t); err != nil {
-			return err
-		}
-	}
-	for _, t := range head.Tickets {
-		f.early.tickets[t.ID] = true
-	}
-	return nil
 }

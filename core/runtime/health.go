@@ -32,16 +32,17 @@ func healthy(abandoned int) error {
 // Ready returns nil when the store can be reached: it reads the head of a thread that
 // nobody has.
 func (r *Runtime) Ready(ctx context.Context) error {
-	_, err := r.store.Head(ctx, core.ThreadKey{Tenant: "health", Thread: "health"})
+	_, err := r.reads.store.Head(ctx, core.ThreadKey{Tenant: "health", Thread: "health"})
 	return err
 }
 
 // Working is how many runs this process works on now: each holds the claim of its
 // thread, or is about to take it.
 func (r *Runtime) Working() int {
-	r.turns.mu.Lock()
-	defer r.turns.mu.Unlock()
-	return r.turns.running
+	p := r.worker.permits
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running
 }
 
 // Followers is how many readers follow a thread in this process, and are told of what

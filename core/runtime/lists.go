@@ -26,7 +26,7 @@ type entry struct {
 // walk goes through lists as through one, newest first, in portions that are looked at
 // side by side. look returns nothing for an entry that the page leaves out, and how many
 // bytes an item is. It returns where the page has ended; nil: with the lists.
-func walk[T any](ctx context.Context, r *Runtime, tenant string, lists []string, before *store.Place, limit int,
+func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, before *store.Place, limit int,
 	look func(context.Context, entry) (item *T, size int, err error)) (items []T, next *store.Place, err error) {
 	bytes, seen := 0, map[string]bool{}
 	for looked := 0; looked < listedLooked; looked += listedAtOnce {
@@ -68,7 +68,7 @@ func walk[T any](ctx context.Context, r *Runtime, tenant string, lists []string,
 
 // portion reads the next entries of lists. Each list has its own order, so that as many
 // are read of each as come from all.
-func (r *Runtime) portion(ctx context.Context, tenant string, lists []string, before *store.Place) (entries []entry, more bool, err error) {
+func (r *reader) portion(ctx context.Context, tenant string, lists []string, before *store.Place) (entries []entry, more bool, err error) {
 	for _, list := range lists {
 		found, err := r.store.Listed(ctx, tenant, list, before, listedAtOnce)
 		if err != nil {

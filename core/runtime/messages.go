@@ -29,6 +29,11 @@ const (
 // step has read, marked as pending. No cursor passes an open turn: a client that asks again
 // with that of the last page is shown what has come since.
 func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID string, q MessageQuery) (MessagePage, error) {
+	return r.reads.messages(ctx, id, threadID, q)
+}
+
+// messages is [Runtime.Messages].
+func (r *reader) messages(ctx context.Context, id core.Identity, threadID string, q MessageQuery) (MessagePage, error) {
 	q, err := q.complete()
 	if err != nil {
 		return MessagePage{}, err
@@ -37,7 +42,7 @@ func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID strin
 	if err != nil {
 		return MessagePage{}, err
 	}
-	p := pager{Runtime: r, key: key, head: head, query: q, page: MessagePage{Messages: []core.Message{}, Total: int(head.Seq)}}
+	p := pager{reads: r, key: key, head: head, query: q, page: MessagePage{Messages: []core.Message{}, Total: int(head.Seq)}}
 	from, passed := cursorOf(q.After)
 	if !q.Run.IsZero() {
 		if err := p.ofRun(ctx, id, &from); err != nil {

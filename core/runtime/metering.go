@@ -26,8 +26,8 @@ type handlers struct {
 	each   time.Duration // what a handler would have that had been there from the start
 }
 
-// enter begins a handler. share returns its part so far, in milliseconds; leave ends it.
-func (h *handlers) enter() (share func() int64, leave func()) {
+// start begins a handler. share returns its part so far, in milliseconds; stop ends it.
+func (h *handlers) start() (share func() int64, stop func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.move()
@@ -39,13 +39,13 @@ func (h *handlers) enter() (share func() int64, leave func()) {
 		h.move()
 		return (h.each - began).Milliseconds()
 	}
-	leave = func() {
+	stop = func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.move()
 		h.active--
 	}
-	return share, leave
+	return share, stop
 }
 
 // move brings each up to now; the caller holds the lock.
@@ -57,24 +57,36 @@ func (h *handlers) move() {
 	h.last = now
 }
 
-// metered returns a context under which what is spent on the thread is counted, if
-// anything is. leave ends the handler's part.
-func (r *Runtime) metered(ctx context.Context, key core.ThreadKey) (_ context.Context, leave func()) {
-	if r.ledger == nil || store.MeterOf(ctx).Of(key) {
+// meter counts what the work of a process costs. The zero meter counts nothing.
+type meter struct {
+	on       bool // usage is recorded
+	billed   bool // the time of the process is money
+	handlers handlers
+}
+
+// start returns a context under which what is spent on the thread is counted, unless
+// nothing is or ctx is one already. stop ends the handler's share of the time.
+func (m *meter) start(ctx context.Context, key core.ThreadKey) (_ context.Context, stop func()) {
+	if !m.on || store.MeterOf(ctx).Of(key) {
 		return ctx, func() {}
 	}
-	share, leave := r.handlers.enter()
+	share, stop := m.handlers.start()
 	ctx = store.WithMeter(ctx, key, share)
 	if n, ok := ctx.Value(batchKey{}).(int); ok {
 		store.MeterOf(ctx).Add(thread.Spent{Queue: int64(2 * 100 / n)})
 	}
-	return ctx, leave
+	return ctx, stop
 }
 
+// batchKey is the context key of the number of messages of a delivery.
 type batchKey struct{}
 
-// received returns a context for the messages of one delivery of the queue.
-func received(ctx context.Context, messages int) context.Context {
+// received returns a context for the messages of one delivery of the queue, which cost
+// two requests together: one that received them and one that deletes them.
+func (m *meter) received(ctx context.Context, messages int) context.Context {
+	if !m.billed {
+		return ctx
+	}
 	return context.WithValue(ctx, batchKey{}, max(messages, 1))
 }
 
@@ -105,16 +117,15 @@ func (m *Metering) keep() time.Duration {
 	return cmp.Or(m.Keep, usage.DefaultKeep)
 }
 
-// meter makes the ledger of a runtime that meters.
-func (r *Runtime) meter(c *Config) (err error) {
+// newLedger makes the ledger and the meter of a runtime that records usage; the ledger of
+// any other is nil.
+func newLedger(c *Config) (*usage.Ledger, *meter, error) {
 	m := c.Metering
 	if m == nil {
-		return nil
+		return nil, &meter{}, nil
 	}
-	r.handlers.now = c.Env.Now
-	r.billed = m.Memory > 0
-	r.ledger, err = usage.New(usage.Options{Store: c.Store, Now: c.Env.Now, Records: c.Records, Keep: m.keep(), Models: m.Models, Rates: m.Rates})
-	return err
+	ledger, err := usage.New(usage.Options{Store: c.Store, Now: c.Env.Now, Records: c.Records, Keep: m.keep(), Models: m.Models, Rates: m.Rates})
+	return ledger, &meter{on: true, billed: m.Memory > 0, handlers: handlers{now: c.Env.Now}}, err
 }
 
 // Report returns what a tenant has used, see [usage.Ledger.Report]. Where nothing is

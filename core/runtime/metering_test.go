@@ -10,9 +10,9 @@ func TestHandlersShareTheirTime(t *testing.T) {
 	now := time.Unix(0, 0)
 	pass := func(d time.Duration) { now = now.Add(d) }
 	h := &handlers{now: func() time.Time { return now }}
-	first, leaveFirst := h.enter()
+	first, leaveFirst := h.start()
 	pass(time.Second)
-	second, leaveSecond := h.enter()
+	second, leaveSecond := h.start()
 	pass(time.Second)
 	if a, b := first(), second(); a != 1500 || b != 500 {
 		t.Errorf("the first has %d ms and the second %d, want 1500 and 500", a, b)
@@ -24,7 +24,7 @@ func TestHandlersShareTheirTime(t *testing.T) {
 	}
 	leaveSecond()
 	pass(time.Hour) // nobody works
-	third, leaveThird := h.enter()
+	third, leaveThird := h.start()
 	pass(time.Millisecond)
 	if c := third(); c != 1 {
 		t.Errorf("the third has %d ms, want 1", c)

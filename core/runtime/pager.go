@@ -20,7 +20,7 @@ func cursorOf(after uint64) (seq, passed uint64) { return after % earlyUnit, aft
 // the next page's. Log records under a head never change, so that nothing needs to
 // be locked or read twice.
 type pager struct {
-	*Runtime
+	reads      *reader
 	key        core.ThreadKey
 	head       thread.Head
 	query      MessageQuery
@@ -85,7 +85,7 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 // which the page has them all; full says that the next one does not fit.
 func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full bool, err error) {
 	seq = from - 1
-	for entry, err := range store.Entries(ctx, p.store, p.records, p.key, from, to) {
+	for entry, err := range store.Entries(ctx, p.reads.store, p.reads.records, p.key, from, to) {
 		if err != nil {
 			return seq, false, err
 		}
@@ -107,7 +107,7 @@ func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full
 // These have no sequence that a cursor could name, so it counts them: see earlyUnit.
 func (p *pager) early(ctx context.Context, seq, passed uint64) error {
 	n := uint64(0)
-	for m, err := range p.earlyMessages(ctx, p.key, p.head, seq) {
+	for m, err := range p.reads.earlyMessages(ctx, p.key, p.head, seq) {
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (p *pager) early(ctx context.Context, seq, passed uint64) error {
 // ofRun finds where the messages of the run begin that is asked for. Its records lie
 // together in the log.
 func (p *pager) ofRun(ctx context.Context, id core.Identity, from *uint64) error {
-	key, _, record, err := p.runRecord(ctx, id, p.query.Run)
+	key, _, record, err := p.reads.runRecord(ctx, id, p.query.Run)
 	if err == nil && key != p.key {
 		err = core.Errorf(core.CodeNotFound, "run %s of thread %s not found", p.query.Run, p.key.Thread)
 	}

@@ -1,14 +1,12 @@
 package runtime
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // LocalTenant is the tenant of threads of callers that name none. In a runtime of [New]
@@ -88,51 +86,4 @@ func Reply(t core.Ticket, payload json.RawMessage) mailbox.Deciding {
 // Deny returns the decision that refuses the ticket's call; the model reads the reason.
 func Deny(t core.Ticket, reason string) mailbox.Deciding {
 	return mailbox.Deciding{Target: t.Suspension.ID, Decision: core.Decision{Action: core.DecisionCancel, Reason: reason}}
-}
-
-// read fills in what the run has stored. Whatever came on the thread after the run is
-// not part of it.
-func (f *follower) read(ctx context.Context, result *Result) error {
-	head, err := f.head(ctx, f.key)
-	if err != nil {
-		return err
-	}
-	record, ok, err := f.mailbox.Run(ctx, f.key, head, f.run, f.dispatch)
-	if err == nil && !ok {
-		err = core.Errorf(core.CodeNotFound, "run %s not found", f.run)
-	}
-	if err != nil {
-		return err
-	}
-	waits := record.Status == core.RunWaiting && head.Run.ID == f.run
-	if waits {
-		if record.Tickets, err = f.mailbox.Tickets(ctx, f.key, head); err != nil {
-			return err
-		}
-		result.Termination.Type = core.TerminationSuspended
-	}
-	if record.Termination != nil {
-		result.Termination = *record.Termination
-	}
-	result.Run, result.Tickets, result.Usage, result.Text = record, record.Tickets, record.Usage, record.Response
-	if record.FirstSeq == 0 { // it ended before its first step
-		return nil
-	}
-	last := record.FirstSeq
-	for entry, err := range store.Entries(ctx, f.store, f.records, f.key, record.FirstSeq, head.Seq) {
-		if err != nil {
-			return err
-		}
-		if entry.Run != f.run {
-			break
-		}
-		if last = entry.Seq; entry.Message != nil {
-			result.Messages = append(result.Messages, *entry.Message)
-			if entry.Message.Role == core.RoleAssistant && waits {
-				result.Text = entry.Message.Text()
-			}
-		}
-	}
-	result.State, err = f.stepper.State(ctx, f.key, head, last)
-	return err
 }

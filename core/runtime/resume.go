@@ -9,103 +9,98 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// resume begins the stream behind the wait that the decisions ended: with
-// run_start, and with the turn whose results come next known to the replayer.
+// How a stream that starts with decisions finds out what its client was shown before.
+
+// resume starts the stream after the wait that the decisions ended: with run_start, and
+// with the turn whose results come next known to the replayer.
 //
-// All of it happens before the run is claimed for this stream. What has come since
-// the wait is in the log or the head by then and is shown from there; what comes
-// later the step emits itself. In between lies only the claim, and whoever came
-// first with it has left the rest to the follower.
-func (f *follower) resume(ctx context.Context, a decisions) error {
-	record, ok, err := f.mailbox.Run(ctx, f.key, a.head, f.run, f.dispatch)
+// All of it precedes the claim for this stream. What has come since the wait is in the log
+// or the head by then and is shown from there; later events the step emits itself. Only the
+// claim lies in between, and a worker that claims first leaves the rest to the follower.
+func (s *streams) resume(ctx context.Context, f *follower, d decisions) error {
+	record, ok, err := f.source.Run(ctx, d.head)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return core.Errorf(core.CodeNotFound, "run %s not found", f.run)
+		return core.Errorf(core.CodeNotFound, "run %s not found", f.stream.run)
 	}
 	// Turns before the newest decided one are not shown again: the client has them,
 	// or it could not have decided on a call of a later one.
 	var turn uint64
-	for _, d := range a.decided {
-		turn = max(turn, d.Turn)
+	for _, one := range d.decided {
+		turn = max(turn, one.Turn)
 	}
 	if turn == 0 {
-		f.begin(record)
-		return nil // nothing is known of the calls any more: the run is shown from its start
+		f.stream.begin(record)
+		return nil // the calls are no longer known: the run is shown from its start
 	}
-	before, err := f.before(ctx, a, turn)
+	before, err := s.reads.readShown(ctx, f.key, d, turn)
 	if err != nil {
 		return err
 	}
-	entries, err := store.ReadLog(ctx, f.store, f.records, f.key, turn, turn)
+	entry, err := entryAt(ctx, f.source, turn)
 	if err != nil {
 		return err
 	}
-	for _, i := range before.results {
-		f.audience.first(resultMark(run.ResultID(f.run, entries[0].Step, i)))
-	}
-	f.begin(record)
-	f.replayer.Pass(entries[0])
-	f.next, f.early = turn+1, progress{base: turn + 1, results: len(before.results), tickets: before.tickets}
-	if err := f.replay(ctx, a.head); err != nil { // what has come since, before a step adds to it
+	f.stream.resume(record, turn, entry, before)
+	if err := f.replay(ctx, d.head); err != nil { // what has come since, before a step adds to it
 		return err
 	}
-	if err := f.showEarly(ctx, a.head); err != nil {
+	if err := f.showOpen(ctx, d.head); err != nil {
 		return err
 	}
-	f.seen = a.head
+	f.seen = d.head
 	return nil
 }
 
-// shownBefore is what of a round had been shown when the run waited: who decided has
-// seen it, and a stream that repeats it would show a result twice in one message.
+// shownBefore is what of a round was shown when the run waited. The client that decided
+// has seen it: a stream that repeats it would show a result twice in one message.
 type shownBefore struct {
-	results []int           // calls
-	tickets map[uint64]bool // by key
+	results []int           // calls, by index
+	tickets map[uint64]bool // by thread.TicketKey
 }
 
-// before is what had been shown of the turn's round before any of the decisions
-// on it: of a new one, what the head had then.
-func (f *follower) before(ctx context.Context, a decisions, turn uint64) (shown shownBefore, err error) {
+// readShown returns what was shown of the turn's round before any of the decisions on
+// it. For a new decision that is what the head had then.
+func (r *reader) readShown(ctx context.Context, key core.ThreadKey, d decisions, turn uint64) (shown shownBefore, err error) {
 	var all []shownBefore
-	if a.first.Exists() && a.first.Run.Base == turn+1 {
-		all = append(all, shownIn(a.first))
+	if d.first.Exists() && d.first.Run.Base == turn+1 {
+		all = append(all, shownIn(d.first))
 	}
-	for _, d := range a.decided {
-		if !d.Duplicate || d.Turn != turn {
+	for _, one := range d.decided {
+		if !one.Duplicate || one.Turn != turn {
 			continue
 		}
-		at, err := f.lastWait(ctx, d)
+		at, err := r.lastWait(ctx, key, one)
 		if err != nil {
 			return shown, err
 		}
 		all = append(all, at)
 	}
-	if len(all) == 0 { // nothing is known: the round is shown as a whole
+	if len(all) == 0 { // nothing is known: the whole round is shown
 		return shownBefore{tickets: map[uint64]bool{}}, nil
 	}
-	// The decisions of one request may have met different waits, if a try before has
-	// got through with some. What all of them had been shown, every client has seen.
+	// The decisions of one request may have met different waits, if an earlier attempt
+	// took some of them. What was shown at all of them, every client has seen.
 	shown = all[0]
 	for _, other := range all[1:] {
 		shown.results = slices.DeleteFunc(shown.results, func(i int) bool { return !slices.Contains(other.results, i) })
-		for key := range shown.tickets {
-			if !other.tickets[key] {
-				delete(shown.tickets, key)
+		for ticket := range shown.tickets {
+			if !other.tickets[ticket] {
+				delete(shown.tickets, ticket)
 			}
 		}
 	}
 	return shown, nil
 }
 
-// shownIn is what a head has of its open round. Whoever followed the run was shown
-// exactly that, since showEarly shows what the head has, and nothing else.
+// shownIn is what a head has of its open round: exactly what a follower of the run was
+// shown, by follower.showOpen.
 func shownIn(head thread.Head) shownBefore {
 	shown := shownBefore{tickets: map[uint64]bool{}}
 	for i, status := range head.Run.Calls {
@@ -119,27 +114,25 @@ func shownIn(head thread.Head) shownBefore {
 	return shown
 }
 
-// A client whose connection broke sends its decisions again. They stand already, and
-// the run may be long past them: then nothing in the head says what this client had
-// been shown when it decided. The round's own records do, one for each time that the
-// run came to wait in it, for as long as the run is open.
-
-// roundPage is how many records of open rounds are looked through at a time. All of
-// a run's are: the versions in their names are not padded, so that the newest need
-// not be the last of the list.
+// roundPage is how many records of open rounds are read at a time. All rounds of a run
+// are read: the versions in their names are not padded, so that the newest need not be the
+// last in a list.
 const roundPage = 100
 
-// lastWait is what a client had been shown of the round when the run last waited
-// for a decision: what the record says that the round left then. Without one,
-// since siblings still ran when the decision came, or since lists lag, it is
-// nothing: the round is repeated then, and nothing is left out.
-func (f *follower) lastWait(ctx context.Context, d mailbox.Decided) (shown shownBefore, err error) {
+// lastWait returns what a client was shown of a round when the run last waited for a
+// decision. A client whose connection broke sends its decisions again, when the run may be
+// long past them and the head says nothing of what the client was shown. The round's
+// records do: one for each time that the run waited in the round, kept as long as the run
+// is open. Without a record, because siblings still ran when the decision arrived, or
+// because lists lag, lastWait returns nothing: the round is repeated, and nothing is
+// missing.
+func (r *reader) lastWait(ctx context.Context, key core.ThreadKey, d mailbox.Decided) (shown shownBefore, err error) {
 	shown.tickets = map[uint64]bool{}
 	ticket := thread.TicketKey(d.RunID, d.SuspensionID)
 	prefix, after, newest := strings.TrimSuffix(store.RoundName(d.RunID, 0), "0"), "", uint64(0)
 	var round thread.RoundRecord
 	for {
-		page, err := f.store.Records(ctx, f.key, prefix, after, roundPage)
+		page, err := r.store.Records(ctx, key, prefix, after, roundPage)
 		if err != nil {
 			return shown, fmt.Errorf("list rounds of run %s: %w", d.RunID, err)
 		}
@@ -147,14 +140,14 @@ func (f *follower) lastWait(ctx context.Context, d mailbox.Decided) (shown shown
 			after = record.Name
 			version, err := strconv.ParseUint(strings.TrimPrefix(record.Name, prefix), 10, 64)
 			if err != nil || version < newest {
-				continue // no round's name; or an older wait, which this client has seen past
+				continue // not a round; or an earlier wait, which this client has seen past
 			}
-			var r thread.RoundRecord
-			if err := f.records.Decode("round", record.Payload, &r); err != nil {
+			var one thread.RoundRecord
+			if err := r.records.Decode("round", record.Payload, &one); err != nil {
 				return shown, fmt.Errorf("%s: %w", record.Name, err)
 			}
-			if r.Turn == d.Turn && slices.Contains(r.Waits, ticket) {
-				newest, round = version, r
+			if one.Turn == d.Turn && slices.Contains(one.Waits, ticket) {
+				newest, round = version, one
 			}
 		}
 		if len(page) < roundPage {
@@ -162,8 +155,8 @@ func (f *follower) lastWait(ctx context.Context, d mailbox.Decided) (shown shown
 		}
 	}
 	shown.results = round.Merged
-	for _, key := range round.Waits {
-		shown.tickets[key] = true
+	for _, ticket := range round.Waits {
+		shown.tickets[ticket] = true
 	}
 	return shown, nil
 }

@@ -9,7 +9,11 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -30,7 +34,7 @@ import (
 //     came. In any other it goes on in the queue, already Config.Reserve before ctx's
 //     deadline: the Result has its ids alone, for [Runtime.ReadRun].
 func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error) {
-	s, err := r.question(agentID, text)
+	s, err := question(agentID, text)
 	if err != nil {
 		return Result{}, err
 	}
@@ -45,7 +49,7 @@ func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error)
 // A tool may run another agent so, on a thread of its own. On the thread of its own
 // call it would wait for itself, until its context ends.
 func (r *Runtime) RunInput(ctx context.Context, s mailbox.Submission) (Result, error) {
-	return r.play(ctx, s, ListenerFunc(discard), nil)
+	return r.player.play(ctx, s, ListenerFunc(discard), nil)
 }
 
 // Resume decides about tickets of a run that waits, and goes on with it: what it
@@ -67,35 +71,50 @@ func (r *Runtime) Resume(ctx context.Context, waiting Result, decisions ...mailb
 	for i := range decisions {
 		decisions[i].Run = waiting.Run.ID
 	}
-	taken, err := r.decideAll(ctx, waiting.identity, key, decisions)
+	d, err := r.worker.decideAll(ctx, waiting.identity, key, decisions)
 	if err != nil {
 		return waiting, err
 	}
-	f := r.follower(key, taken.run, ListenerFunc(discard))
-	if head, turn := r.claimInline(ctx, key, taken.head, taken.run); turn != nil {
-		f.inline(ctx, head, turn)
+	one := r.player.follow(key, d.run, core.ID{}, waiting.identity, ListenerFunc(discard))
+	if head, permit := r.worker.claimInline(ctx, key, d.head, d.run); permit != nil {
+		r.worker.runInline(ctx, key, &one.follower.stream, head, permit)
 	}
-	return f.end(ctx, waiting.identity)
+	return r.player.end(ctx, one)
 }
 
 func discard(core.Event) error { return nil }
 
 // question is the submission of Run and Events.
-func (r *Runtime) question(agentID, text string) (mailbox.Submission, error) {
+func question(agentID, text string) (mailbox.Submission, error) {
 	if strings.TrimSpace(text) == "" {
 		return mailbox.Submission{}, core.Errorf(core.CodeInvalid, "the text for agent %q is empty", core.Excerpt(agentID))
 	}
 	return mailbox.Submission{Opening: mailbox.Opening{AgentID: agentID}, Messages: []core.Message{core.UserMessage("", text)}}, nil
 }
 
-// play submits, steps inline where that is possible, and follows to the end.
+// player submits a run, or resumes one, for a call that returns its outcome.
+type player struct {
+	env     *env.Env
+	agents  *agent.Registry
+	submits *submitter
+	mailbox *mailbox.Service
+	stepper *run.Stepper
+	reads   *reader
+	worker  *worker
+	streams *streams
+	causes  *causes
+	checks  *checks
+	alone   bool // of New: no worker would continue a run that the call gives up
+}
+
+// play submits, steps inline where that is possible, and follows the run to its end.
 //
-// Unlike [Runtime.Stream] it has one context for everything: whoever calls a function
-// and cancels its context wants it to stop. answers, if not nil, is asked about the answers
-// that the run comes to in this process.
-func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Listener, answers check) (Result, error) {
+// Unlike [Runtime.Stream] it has one context for everything: a caller that cancels a
+// function's context wants the function to stop. answers checks the answers of the run that
+// this process takes; nil: none are checked.
+func (p *player) play(ctx context.Context, s mailbox.Submission, listener Listener, answers check) (Result, error) {
 	if s.Opening.AgentID == "" {
-		s.Opening.AgentID = r.DefaultAgent()
+		s.Opening.AgentID = p.agents.Default()
 	}
 	if s.Opening.AgentID == "" {
 		return Result{}, core.Errorf(core.CodeInvalid, "no agent is named, and the parts have no default one")
@@ -107,84 +126,139 @@ func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Liste
 		s.Thread.Tenant = LocalTenant
 	}
 	if s.Thread.Thread == "" {
-		s.Thread.Thread = r.env.NewID().String()
+		s.Thread.Thread = p.env.NewID().String()
 	}
-	if err := r.known(s); err != nil {
+	if err := p.submits.known(s); err != nil {
 		return Result{}, err
 	}
-	receipt, head, turn, err := r.submitInline(ctx, s)
+	receipt, head, permit, err := p.worker.submitInline(ctx, s)
 	if err != nil {
 		return Result{}, fmt.Errorf("run agent %q: %w", s.Opening.AgentID, err)
 	}
-	f := r.follower(s.Thread, receipt.RunID, listener)
-	f.dispatch = receipt.DispatchID
-	defer r.checks.wait(receipt.RunID, answers)()
-	if turn != nil {
-		f.inline(ctx, head, turn)
+	one := p.follow(s.Thread, receipt.RunID, receipt.DispatchID, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, listener)
+	defer p.checks.join(receipt.RunID, answers)()
+	if permit != nil {
+		p.worker.runInline(ctx, s.Thread, &one.follower.stream, head, permit)
 	}
-	return f.end(ctx, core.Identity{Tenant: s.Thread.Tenant, User: s.User})
+	return p.end(ctx, one)
 }
 
-// follower returns one that has shown nothing.
-func (r *Runtime) follower(key core.ThreadKey, run core.ID, listener Listener) *follower {
-	r.causes.wait(run)
-	return &follower{Runtime: r, key: key, run: run, audience: r.newAudience(listener)}
+// played is a run that a player follows to its end.
+type played struct {
+	follower *follower
+	key      core.ThreadKey
+	run      core.ID
+	dispatch core.ID // zero: the run has a record
+	identity core.Identity
 }
 
-// end follows the run to its end and reads what it came to.
-func (f *follower) end(ctx context.Context, identity core.Identity) (Result, error) {
-	defer f.causes.leave(f.run)
-	result := Result{Thread: f.key.Thread, Run: core.Run{ID: f.run, ThreadID: f.key.Thread}, identity: identity}
-	failed := f.follow(ctx)
+// follow returns a run whose errors are kept for its call, until end.
+func (p *player) follow(key core.ThreadKey, runID, dispatch core.ID, id core.Identity, listener Listener) played {
+	p.causes.join(runID)
+	return played{p.streams.follower(key, runID, dispatch, listener), key, runID, dispatch, id}
+}
+
+// end follows the run to its end and reads its outcome.
+func (p *player) end(ctx context.Context, one played) (Result, error) {
+	defer p.causes.leave(one.run)
+	result := Result{Thread: one.key.Thread, Run: core.Run{ID: one.run, ThreadID: one.key.Thread}, identity: one.identity}
+	failed := p.streams.follow(ctx, one.follower)
 	reading := ctx
-	if failed == nil && !f.audience.finished { // the stream ended, and the run did not
-		failed = f.interrupted(ctx)
-		if f.solo == nil {
+	if failed == nil && !one.follower.stream.audience.finished { // the stream has ended, and the run has not
+		failed = p.interrupted(ctx, one.run)
+		if !p.alone {
 			return result, failed
 		}
-		free, cancel := f.env.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		free, cancel := p.env.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
-		failed = errors.Join(failed, f.abandon(free))
+		failed = errors.Join(failed, p.cancel(free, one))
 		reading = free
 	}
-	if err := f.read(reading, &result); err != nil {
+	if err := p.readResult(reading, one, &result); err != nil {
 		return result, errors.Join(failed, err)
 	}
 	if failed == nil && result.Termination.Type == core.TerminationError {
-		failed = &RunError{Agent: result.Run.AgentID, Run: f.run, Termination: result.Termination, cause: f.causes.of(f.run)}
+		failed = &RunError{Agent: result.Run.AgentID, Run: one.run, Termination: result.Termination, cause: p.causes.of(one.run)}
 	}
 	return result, failed
 }
 
-// interrupted says why a run was not followed to its end.
-func (f *follower) interrupted(ctx context.Context) error {
+// interrupted returns why a run was not followed to its end.
+func (p *player) interrupted(ctx context.Context, runID core.ID) error {
 	cause := context.Cause(ctx)
 	if cause == nil { // the reserve of the time was reached, or Config.FollowFor
 		cause = context.DeadlineExceeded
 	}
-	if f.solo == nil {
-		return fmt.Errorf("run %s goes on in the queue: %w", f.run, cause)
+	if !p.alone {
+		return fmt.Errorf("run %s goes on in the queue: %w", runID, cause)
 	}
-	return fmt.Errorf("run %s was cancelled: %w", f.run, cause)
+	return fmt.Errorf("run %s was cancelled: %w", runID, cause)
 }
 
-// closeTime bounds how long a cancelled run takes to close: a hook of RunEnd may not
-// come to an end.
+// closeTime bounds how long a cancelled run takes to close: a hook of RunEnd may never
+// return.
 const closeTime = 10 * time.Second
 
-// abandon cancels a run that nobody would go on with, and closes it.
-func (f *follower) abandon(ctx context.Context) error {
-	if _, err := f.mailbox.Cancel(ctx, f.key, f.run); err != nil && !errors.Is(err, thread.ErrNotFound) { // it may have ended just now
+// cancel cancels a run that no worker would continue, and closes it.
+func (p *player) cancel(ctx context.Context, one played) error {
+	if _, err := p.mailbox.Cancel(ctx, one.key, one.run); err != nil && !errors.Is(err, thread.ErrNotFound) { // it may have ended just now
 		return err
 	}
 	for seen := uint64(0); ; {
-		head, err := f.head(ctx, f.key)
-		if err != nil || head.Run.ID != f.run || !head.Ready() || head.Version == seen { // closed; or nothing comes of trying
+		head, err := p.mailbox.Head(ctx, one.key)
+		if err != nil || head.Run.ID != one.run || !head.Ready() || head.Version == seen { // closed; or an attempt has changed nothing
 			return err
 		}
 		seen = head.Version
-		if err := f.WorkLocal(ctx, hintOf(f.key, head)); err != nil {
+		if err := p.worker.work(ctx, hintOf(one.key, head), nil); err != nil {
 			return err
 		}
 	}
+}
+
+// readResult fills in what the run has stored. What came on the thread after the run is
+// not part of it.
+func (p *player) readResult(ctx context.Context, one played, result *Result) error {
+	head, err := p.mailbox.Head(ctx, one.key)
+	if err != nil {
+		return err
+	}
+	record, ok, err := p.mailbox.Run(ctx, one.key, head, one.run, one.dispatch)
+	if err == nil && !ok {
+		err = core.Errorf(core.CodeNotFound, "run %s not found", one.run)
+	}
+	if err != nil {
+		return err
+	}
+	waits := record.Status == core.RunWaiting && head.Run.ID == one.run
+	if waits {
+		if record.Tickets, err = p.mailbox.Tickets(ctx, one.key, head); err != nil {
+			return err
+		}
+		result.Termination.Type = core.TerminationSuspended
+	}
+	if record.Termination != nil {
+		result.Termination = *record.Termination
+	}
+	result.Run, result.Tickets, result.Usage, result.Text = record, record.Tickets, record.Usage, record.Response
+	if record.FirstSeq == 0 { // it ended before its first step
+		return nil
+	}
+	last := record.FirstSeq
+	for entry, err := range store.Entries(ctx, p.reads.store, p.reads.records, one.key, record.FirstSeq, head.Seq) {
+		if err != nil {
+			return err
+		}
+		if entry.Run != one.run {
+			break
+		}
+		if last = entry.Seq; entry.Message != nil {
+			result.Messages = append(result.Messages, *entry.Message)
+			if entry.Message.Role == core.RoleAssistant && waits {
+				result.Text = entry.Message.Text()
+			}
+		}
+	}
+	result.State, err = p.stepper.State(ctx, one.key, head, last)
+	return err
 }

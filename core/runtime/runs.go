@@ -12,7 +12,7 @@ import (
 // ReadRun reads a run as it stands, with what it waits for. Head and record are two
 // reads: the head is the older one, and where they differ it decides.
 func (r *Runtime) ReadRun(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
-	key, dispatch, head, err := r.locate(ctx, id, runID)
+	key, dispatch, head, err := r.reads.locate(ctx, id, runID)
 	if err != nil {
 		return core.Run{}, err
 	}
@@ -32,7 +32,7 @@ func (r *Runtime) ReadRun(ctx context.Context, id core.Identity, runID core.ID) 
 // ActiveRun reads the thread's open run, with what it waits for; ok is false when none
 // is open, or when it is ending.
 func (r *Runtime) ActiveRun(ctx context.Context, id core.Identity, threadID string) (record core.Run, ok bool, err error) {
-	key, head, err := r.visible(ctx, id, threadID)
+	key, head, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return record, false, err
 	}
@@ -48,7 +48,7 @@ func (r *Runtime) ActiveRun(ctx context.Context, id core.Identity, threadID stri
 // RunOfKey finds a run by the Key that its input was submitted under, for clients that
 // name their runs; ok is false when the thread knows of none.
 func (r *Runtime) RunOfKey(ctx context.Context, id core.Identity, threadID, name string) (run core.ID, ok bool, err error) {
-	key, head, err := r.visible(ctx, id, threadID)
+	key, head, err := r.reads.visible(ctx, id, threadID)
 	if core.CodeOf(err) == core.CodeNotFound {
 		return run, false, nil
 	}
@@ -65,8 +65,8 @@ func (r *Runtime) Runs(ctx context.Context, id core.Identity, q RunQuery) (RunPa
 	if err := q.check(); err != nil {
 		return RunPage{}, err
 	}
-	tenant := r.tenantOf(id)
-	items, next, err := walk(ctx, r, tenant, listsOf(store.RunsList, id.User), q.Before, q.limit(), func(ctx context.Context, e entry) (*core.Run, int, error) {
+	tenant := r.reads.tenantOf(id)
+	items, next, err := walk(ctx, r.reads, tenant, listsOf(store.RunsList, id.User), q.Before, q.limit(), func(ctx context.Context, e entry) (*core.Run, int, error) {
 		if !q.mayBe(e.Listing) {
 			return nil, 0, nil
 		}
@@ -75,7 +75,7 @@ func (r *Runtime) Runs(ctx context.Context, id core.Identity, q RunQuery) (RunPa
 		if err != nil || !head.Exists() || head.Deleted || !readable(id, head) {
 			return nil, 0, err
 		}
-		return r.listedRun(ctx, key, head, e, q)
+		return r.reads.listedRun(ctx, key, head, e, q)
 	})
 	return RunPage{Runs: items, Next: next}, err
 }
@@ -85,7 +85,7 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 	if err := q.check(); err != nil {
 		return RunPage{}, err
 	}
-	key, head, err := r.visible(ctx, id, threadID)
+	key, head, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return RunPage{}, err
 	}
@@ -94,18 +94,18 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 		before = q.Before.Name
 	}
 	for range listedLooked / listedAtOnce {
-		records, err := r.store.RecordsBackwards(ctx, key, store.ActivityName, before, listedAtOnce)
+		records, err := r.reads.store.RecordsBackwards(ctx, key, store.ActivityName, before, listedAtOnce)
 		if err != nil {
 			return RunPage{}, fmt.Errorf("list runs of thread %s: %w", threadID, err)
 		}
 		for _, record := range records {
 			e := entry{Place: store.Place{Thread: threadID, Name: record.Name}}
-			if e.Listing, err = r.records.DecodeListing(record.Payload); err != nil {
+			if e.Listing, err = r.reads.records.DecodeListing(record.Payload); err != nil {
 				e.Listing = thread.Listing{}
 			}
 			run, size, err := (*core.Run)(nil), 0, error(nil)
 			if record.Name != store.ActivityName && q.mayBe(e.Listing) {
-				run, size, err = r.listedRun(ctx, key, head, e, q)
+				run, size, err = r.reads.listedRun(ctx, key, head, e, q)
 			}
 			if err != nil {
 				return RunPage{}, err
@@ -129,7 +129,7 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 
 // listedRun reads a run that is listed; nil when there is none such, or another one is
 // asked for.
-func (r *Runtime) listedRun(ctx context.Context, key core.ThreadKey, head thread.Head, e entry, q RunQuery) (*core.Run, int, error) {
+func (r *reader) listedRun(ctx context.Context, key core.ThreadKey, head thread.Head, e entry, q RunQuery) (*core.Run, int, error) {
 	runID, err := core.ParseID(e.Name[len(store.ActivityName):])
 	if err != nil {
 		return nil, 0, nil

@@ -1,7 +1,7 @@
 package runtime
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -20,78 +20,69 @@ import (
 	"github.com/reveille-run/reveille/core/usage"
 )
 
-// Runtime is the facade over the core. It is safe for concurrent use: its fields are
-// set by Build, and what changes behind them (turns, watches, the stepper's memory)
-// has locks of its own.
+// Runtime is the facade over the core. It is safe for concurrent use: Build sets its
+// fields, and what changes inside them (permits, watches, the stepper's memory) has locks
+// of its own.
+//
+// Its exported methods are what hosts and programs call. They share the parts below, none
+// of which knows the Runtime.
 type Runtime struct {
-	env      *env.Env
-	store    store.Backend
-	ledger   *usage.Ledger // nil: nothing is metered
-	handlers handlers
-	billed   bool // its time is
-	mailbox  *mailbox.Service
-	stepper  *run.Stepper
-	agents   *agent.Registry
-	records  thread.Records
-	log      *slog.Logger
-	turns    *turns
-	steps    int
-	reserve  time.Duration
-	watches  *watches
-	patience time.Duration // Config.FollowFor
-	// chunkEvery is how often a follower looks for what a model says in another process.
-	chunkEvery time.Duration
-	worker     string // Config.Worker
-	limits     *limit.Gate
-	causes     *causes
-	checks     *checks
-	solo       *solo // of New: whoever waits does the work; nil: workers do
+	env     *env.Env
+	agents  *agent.Registry
+	mailbox *mailbox.Service
+	stepper *run.Stepper
+	ledger  *usage.Ledger // nil: usage is not recorded
+	limits  *limit.Gate
+	watches *watches
+	solo    *solo // of New: the calls that wait take the steps; nil: workers do
+	reads   *reader
+	submits *submitter
+	worker  *worker
+	streams *streams
+	player  *player
 }
+
+// The defaults of Config.Reserve and Config.FollowInterval, and the longest interval
+// between two looks at what a model says in another process.
+const (
+	defaultReserve = 20 * time.Second
+	defaultFollow  = 500 * time.Millisecond
+	chunkEvery     = 500 * time.Millisecond
+)
 
 // Build checks the configuration and resolves every agent, so that what is
 // broken fails here and not at the first request.
 func Build(c Config) (*Runtime, error) {
-	agents := c.Registry
-	if agents == nil {
-		var err error
-		if agents, err = agent.NewRegistry(c.Agents); err != nil {
-			return nil, fmt.Errorf("build runtime: %w", err)
-		}
-	}
-	if err := stop.CheckAll("Config.Stops", c.Stops); err != nil {
+	r, err := build(c)
+	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
-	if len(agents.IDs()) == 0 {
-		return nil, core.Errorf(core.CodeInvalid, "build runtime: no agent is registered")
+	return r, nil
+}
+
+func build(c Config) (*Runtime, error) {
+	agents, err := checkAgents(&c)
+	if err != nil {
+		return nil, err
 	}
-	r := &Runtime{causes: newCauses(), checks: newChecks(),
-		env: c.Env, store: c.Store, agents: agents, records: c.Records, turns: newTurns(c.Env),
-		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, patience: c.FollowFor, worker: c.Worker,
-	}
-	if r.log == nil {
-		r.log = slog.Default()
+	log := c.Logger
+	if log == nil {
+		log = slog.Default()
 	}
 	for _, w := range agents.Warnings() {
-		r.log.Warn("agent spec: "+w.Message, "agent", w.Agent, "field", w.Field)
+		log.Warn("agent spec: "+w.Message, "agent", w.Agent, "field", w.Field)
 	}
-	if r.reserve == 0 {
-		r.reserve = 20 * time.Second
-	}
-	if c.FollowInterval == 0 {
-		c.FollowInterval = 500 * time.Millisecond
-	}
-	r.chunkEvery = min(c.FollowInterval, chunkEvery)
-	r.watches = newWatches(c.Env, r.head, c.FollowInterval, r.log)
+	r := &Runtime{env: c.Env, agents: agents}
 	r.solo, _ = c.Waker.(*solo)
-	if err := r.meter(&c); err != nil {
-		return nil, fmt.Errorf("build runtime: %w", err)
+	var meter *meter
+	if r.ledger, meter, err = newLedger(&c); err != nil {
+		return nil, err
 	}
-	var err error
 	if r.limits, err = limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: c.Limits, Cost: c.Prices}); err != nil {
-		return nil, fmt.Errorf("build runtime: %w", err)
+		return nil, err
 	}
 	if err := checkPrices(agents, c); err != nil {
-		return nil, fmt.Errorf("build runtime: %w", err)
+		return nil, err
 	}
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
@@ -99,41 +90,67 @@ func Build(c Config) (*Runtime, error) {
 		KeepUsage: c.Metering.keep(), Limits: r.limits,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("build runtime: %w", err)
+		return nil, err
 	}
+	follow := cmp.Or(c.FollowInterval, defaultFollow)
+	r.watches = newWatches(c.Env, r.mailbox.Head, follow, log)
+	r.submits = &submitter{agents: agents, mailbox: r.mailbox}
+	causes, checks := newCauses(), newChecks()
 	compact := r.mailbox.WakeToCompact
 	if r.solo != nil { // there is no queue, and no other process: the step that needs a summary makes it
 		compact = nil
 	}
 	r.stepper, err = run.New(run.Options{
-		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
+		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r}, Chunks: r.solo == nil, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: r.causes.note, Accept: r.checks.accept,
+		Children: children{r.submits}, Chunks: r.solo == nil, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: causes.note, Accept: checks.accept,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("build runtime: %w", err)
+		return nil, err
+	}
+	reserve := cmp.Or(c.Reserve, defaultReserve)
+	if r.solo != nil {
+		reserve = 0 // there is no queue that a run would have to return to in time
+	}
+	r.reads = &reader{env: c.Env, log: log, store: c.Store, records: c.Records, mailbox: r.mailbox, local: r.solo != nil}
+	r.worker = &worker{
+		env: c.Env, log: log, mailbox: r.mailbox, stepper: r.stepper, permits: newPermits(c.Env), meter: meter,
+		steps: max(c.Steps, 1), reserve: reserve,
+	}
+	r.streams = &streams{
+		env: c.Env, log: log, reads: r.reads, mailbox: r.mailbox, stepper: r.stepper, agents: agents, watches: r.watches, worker: r.worker, solo: r.solo,
+		limits: followLimits{reserve: reserve, patience: c.FollowFor}, chunkEvery: min(follow, chunkEvery), process: c.Worker,
+	}
+	r.player = &player{
+		env: c.Env, agents: agents, submits: r.submits, mailbox: r.mailbox, stepper: r.stepper, reads: r.reads, worker: r.worker, streams: r.streams,
+		causes: causes, checks: checks, alone: r.solo != nil,
 	}
 	return r, nil
 }
 
-// moved tells the steps that work on a thread, and those who wait for it, of a head that
-// this process has written.
+// checkAgents returns the resolved agents of a configuration, or what is wrong with them.
+func checkAgents(c *Config) (agents *agent.Registry, err error) {
+	if agents = c.Registry; agents == nil {
+		if agents, err = agent.NewRegistry(c.Agents); err != nil {
+			return nil, err
+		}
+	}
+	if err := stop.CheckAll("Config.Stops", c.Stops); err != nil {
+		return nil, err
+	}
+	if len(agents.IDs()) == 0 {
+		return nil, core.Errorf(core.CodeInvalid, "no agent is registered")
+	}
+	return agents, nil
+}
+
+// moved passes a head that this process has written to the steps that work on the thread
+// and to the calls that wait for it. It is mailbox.Options.Moved.
 func (r *Runtime) moved(key core.ThreadKey, head thread.Head) {
 	r.stepper.Moved(key, head)
 	r.watches.moved(key, head)
 	if r.solo != nil {
 		r.solo.moved(key)
 	}
-}
-
-// head reads a thread's head.
-func (r *Runtime) head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
-	return r.mailbox.Head(ctx, key)
-}
-
-// timeLeft reports whether another step may begin before the deadline.
-func (r *Runtime) timeLeft(ctx context.Context) bool {
-	deadline, ok := ctx.Deadline()
-	return !ok || deadline.Sub(r.env.Now()) > r.reserve
 }

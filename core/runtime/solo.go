@@ -24,30 +24,30 @@ import (
 // says. The error is that of the parts, see [agent.NewRegistry].
 func New(parts agent.Parts) (*Runtime, error) {
 	system, quiet := env.System(), slog.New(warnings{slog.Default().Handler()})
-	r, err := Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts, Logger: quiet, Poll: soloPoll, LeaveFor: -1})
-	if err != nil {
-		return nil, err
-	}
-	r.reserve = 0 // there is no queue that a run would have to go back to in time
-	return r, nil
+	return Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts, Logger: quiet, Poll: soloPoll, LeaveFor: -1})
 }
 
 // soloPoll is how soon a step of this process sees that another call has cancelled or
 // interrupted its run: to look into memory costs nothing.
 const soloPoll = 50 * time.Millisecond
 
-// warnings is a handler of what is a warning at least.
-type warnings struct{ slog.Handler }
+// warnings is a handler of records of at least the level warning.
+type warnings struct{ next slog.Handler }
 
 // Enabled implements slog.Handler.
 func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+	return level >= slog.LevelWarn && w.next.Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (w warnings) Handle(ctx context.Context, record slog.Record) error {
+	return w.next.Handle(ctx, record)
 }
 
 // WithAttrs implements slog.Handler.
 func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warnings{w.Handler.WithAttrs(attrs)}
+	return warnings{w.next.WithAttrs(attrs)}
 }
 
 // WithGroup implements slog.Handler.
-func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.next.WithGroup(name)} }

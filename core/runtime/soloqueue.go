@@ -41,9 +41,9 @@ func (s *solo) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) er
 		l.hinted, l.hint, l.at = true, hint, at
 	}
 	if l.waiting > 0 {
-		l.tell()
+		l.signal()
 	} else { // whoever waits for another thread will do
-		s.tellAll()
+		s.signalAll()
 	}
 	return nil
 }
@@ -58,8 +58,8 @@ func (s *solo) line(key core.ThreadKey) *line {
 	return l
 }
 
-// tell wakes those who wait for the thread; the caller holds mu.
-func (l *line) tell() {
+// signal wakes those who wait for the thread; the caller holds mu.
+func (l *line) signal() {
 	if l.changed != nil {
 		close(l.changed)
 		l.changed = nil
@@ -71,7 +71,7 @@ func (s *solo) moved(key core.ThreadKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.lines[key]; l != nil {
-		l.tell()
+		l.signal()
 	}
 }
 
@@ -105,20 +105,20 @@ func (s *solo) leave(key core.ThreadKey) {
 	case !l.hinted:
 		delete(s.lines, key)
 	default:
-		s.tellAll()
+		s.signalAll()
 	}
 }
 
-// tellAll wakes all who wait; the caller holds mu.
-func (s *solo) tellAll() {
+// signalAll wakes all who wait; the caller holds mu.
+func (s *solo) signalAll() {
 	for _, l := range s.lines {
-		l.tell()
+		l.signal()
 	}
 }
 
-// take removes the first hint of a thread that nobody waits for, if one is due, and
+// pop removes the first hint of a thread that nobody waits for, if one is due, and
 // says otherwise when the next will be; zero: there is none.
-func (s *solo) take() (hint core.WakeUp, due bool, at time.Time) {
+func (s *solo) pop() (hint core.WakeUp, due bool, at time.Time) {
 	now := s.env.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()

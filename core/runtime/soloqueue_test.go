@@ -20,7 +20,7 @@ func wakeSolo(t *testing.T, s *solo, name string, delay time.Duration) {
 
 // took is the thread whose hint is taken, or when the next one is due.
 func took(s *solo, start time.Time) string {
-	hint, due, at := s.take()
+	hint, due, at := s.pop()
 	switch {
 	case due:
 		return hint.Thread

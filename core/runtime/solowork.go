@@ -9,28 +9,35 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// workFor returns the thread's head as soon as it is another than seen, and does
-// meanwhile what there is to do: on the thread, as its head says, and on threads that
-// nobody waits for, of which hints tell. The error is the cause of ctx's end, or why
-// the head cannot be read.
-func (f *follower) workFor(ctx context.Context, seen thread.Head) (thread.Head, error) {
+// soloWork does the work of a runtime without workers while a follower waits: on the
+// follower's thread as its head says, and on threads that no call waits for, by their
+// hints.
+type soloWork struct {
+	worker   *worker
+	solo     *solo
+	follower *follower
+}
+
+// after is a nextHead: it works until the follower's thread has another head than seen.
+func (w soloWork) after(ctx context.Context, seen thread.Head) (thread.Head, error) {
+	key := w.follower.key
 	for tried := false; ; {
-		changed := f.solo.next(f.key) // before the looks that it is to correct
-		head, err := f.head(ctx, f.key)
+		changed := w.solo.next(key) // before the looks that a change would correct
+		head, err := w.worker.mailbox.Head(ctx, key)
 		if err != nil {
 			return seen, err
 		}
 		if head.Version != seen.Version || head.Incarnation != seen.Incarnation {
 			return head, nil
 		}
-		now := f.env.Millis()
+		now := w.worker.env.Millis()
 		if head.DueAt != 0 && head.DueAt <= now && !tried {
-			tried = true // a claim that came to nothing is not repeated at once
-			err = f.takeUp(ctx, head)
-		} else if hint, due, at := f.solo.take(); due {
-			f.workOff(ctx, hint)
+			tried = true // a claim that came to nothing is not repeated immediately
+			err = w.stepThread(ctx, head)
+		} else if hint, due, at := w.solo.pop(); due {
+			w.workOff(ctx, hint)
 		} else {
-			f.pause(ctx, changed, head, at)
+			w.pause(ctx, changed, head, at)
 			tried = false
 		}
 		if ctx.Err() != nil {
@@ -42,13 +49,14 @@ func (f *follower) workFor(ctx context.Context, seen thread.Head) (thread.Head, 
 	}
 }
 
-// pause waits until something has changed or is due: on the thread by its head, on
-// others at the time at.
-func (f *follower) pause(ctx context.Context, changed <-chan struct{}, head thread.Head, at time.Time) {
+// pause waits until something has changed or is due: the follower's thread by its head,
+// other threads at the time at. Zero: none is.
+func (w soloWork) pause(ctx context.Context, changed <-chan struct{}, head thread.Head, at time.Time) {
+	env := w.worker.env
 	if head.DueAt != 0 {
 		own := time.UnixMilli(head.DueAt)
-		if again := f.env.Now().Add(turnPoll); own.Before(again) && head.DueAt <= f.env.Millis() {
-			own = again // it is due, and could not be taken up
+		if again := env.Now().Add(permitPoll); own.Before(again) && head.DueAt <= env.Millis() {
+			own = again // it is due and could not be claimed
 		}
 		if at.IsZero() || own.Before(at) {
 			at = own
@@ -56,51 +64,52 @@ func (f *follower) pause(ctx context.Context, changed <-chan struct{}, head thre
 	}
 	until, cancel := ctx, context.CancelFunc(func() {})
 	if !at.IsZero() {
-		until, cancel = f.env.WithDeadline(ctx, at)
+		until, cancel = env.WithDeadline(ctx, at)
 	}
 	defer cancel()
-	_ = f.env.Wait(until, changed) // its end is no news, ctx's is the caller's
+	_ = env.Wait(until, changed) // its end is not news, ctx's is the caller's
 }
 
-// workOff follows the hint of another thread, whose failure is not this run's.
-func (r *Runtime) workOff(ctx context.Context, hint core.WakeUp) {
-	if err := r.WorkLocal(ctx, hint); err != nil {
-		r.log.ErrorContext(ctx, "work for another thread failed, it is tried again", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
-		_ = r.solo.Wake(ctx, hint, aloneDelay) // which has no error
+// workOff handles the hint of another thread, whose failure is not this run's.
+func (w soloWork) workOff(ctx context.Context, hint core.WakeUp) {
+	if err := w.worker.work(ctx, hint, nil); err != nil {
+		w.worker.log.ErrorContext(ctx, "work for another thread failed, it is tried again", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
+		_ = w.solo.Wake(ctx, hint, aloneDelay) // which has no error
 	}
 }
 
-// takeUp claims the thread and steps: the follower's own run for its audience, any
-// other, which stands before it, for nobody.
-func (f *follower) takeUp(ctx context.Context, head thread.Head) error {
-	turn, err := f.turns.enter(ctx, nil, func() (thread.Head, error) { return f.head(ctx, f.key) })
+// stepThread claims the follower's thread and steps it: the follower's own run inline for
+// its stream, any run before it without a listener.
+func (w soloWork) stepThread(ctx context.Context, head thread.Head) error {
+	key, f := w.follower.key, w.follower
+	permit, err := w.worker.permits.acquire(ctx, nil, func() (thread.Head, error) { return w.worker.mailbox.Head(ctx, key) })
 	if err != nil {
 		return err
 	}
-	hint := hintOf(f.key, head)
-	turn.attend(f.stepper, f.key)
-	claimed, ok, err := f.mailbox.ClaimFrom(ctx, head, hint, turn.alone)
+	hint := hintOf(key, head)
+	permit.attend(w.worker.stepper, key)
+	claimed, ok, err := w.worker.mailbox.ClaimFrom(ctx, head, hint, permit.alone)
 	switch {
 	case err != nil || !ok:
-		turn.leave()
+		permit.release()
 		if err == nil {
-			f.tell(ctx, f.key, claimed, mailbox.Own)
+			w.worker.announce(ctx, key, claimed, mailbox.Own)
 		}
 		return err
-	case claimed.Run.ID == f.run:
-		turn.settle(claimed.Run.Attempts > thread.SuspectAt)
+	case claimed.Run.ID == f.stream.run:
+		permit.classify(claimed.Run.Attempts > thread.SuspectAt)
 		f.overtaken(ctx, claimed)
-		f.inline(ctx, claimed, turn)
+		w.worker.runInline(ctx, key, &f.stream, claimed, permit)
 		return nil
 	}
 	stepped, err := func() (thread.Head, error) {
-		defer turn.leave()
-		return f.stepOn(ctx, hint, claimed, turn)
+		defer permit.release()
+		return w.worker.stepOn(ctx, permit, hint, claimed)
 	}()
 	if err == nil {
-		f.tell(ctx, f.key, stepped, claimed.Version)
+		w.worker.announce(ctx, key, stepped, claimed.Version)
 	} else {
-		f.log.ErrorContext(ctx, "a run before the one that is waited for failed, it is tried again", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", claimed.Run.ID, "error", err)
+		w.worker.log.ErrorContext(ctx, "a run before the one that is waited for failed, it is tried again", "tenant", key.Tenant, "thread", key.Thread, "run", claimed.Run.ID, "error", err)
 	}
 	return nil
 }

@@ -24,18 +24,18 @@ type StateView struct {
 // process does not know the thread, from the stored snapshot on. A revision that the
 // state has not stopped at, or has not reached, is core.CodeNotFound.
 func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, revision *uint64) (StateView, error) {
-	key, head, err := r.visible(ctx, id, threadID)
+	key, head, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return StateView{}, err
 	}
 	seq, view := head.Seq, StateView{}
 	if revision != nil {
-		if seq, err = r.seqOf(ctx, key, head, *revision); err != nil {
+		if seq, err = r.reads.seqOf(ctx, key, head, *revision); err != nil {
 			return StateView{}, fmt.Errorf("thread %s: %w", threadID, err)
 		}
 	}
 	if seq > 0 {
-		entries, err := store.ReadLog(ctx, r.store, r.records, key, seq, seq)
+		entries, err := store.ReadLog(ctx, r.reads.store, r.reads.records, key, seq, seq)
 		if err != nil {
 			return StateView{}, err
 		}
@@ -55,7 +55,7 @@ func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, 
 // seqOf finds the record of the log that led the state to a revision; 0: none has, it was
 // there before any. Values of a run are as they were then, also where the next one began
 // without a change.
-func (r *Runtime) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head, revision uint64) (uint64, error) {
+func (r *reader) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head, revision uint64) (uint64, error) {
 	newest := uint64(0)
 	for e, err := range store.EntriesBackwards(ctx, r.store, r.records, key, 1, head.Seq) {
 		if err != nil {
@@ -125,7 +125,7 @@ func (r *Runtime) StatePatches(ctx context.Context, id core.Identity, threadID s
 	if err != nil {
 		return page, err
 	}
-	key, head, err := r.visible(ctx, id, threadID)
+	key, head, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return page, err
 	}
@@ -134,11 +134,11 @@ func (r *Runtime) StatePatches(ctx context.Context, id core.Identity, threadID s
 	case q.After != nil:
 		at = *q.After
 	case q.Since > 0:
-		if at.Seq, err = r.seqOf(ctx, key, head, q.Since); err != nil {
+		if at.Seq, err = r.reads.seqOf(ctx, key, head, q.Since); err != nil {
 			return page, fmt.Errorf("thread %s: %w", threadID, err)
 		}
 		if at.Seq > 0 {
-			entries, err := store.ReadLog(ctx, r.store, r.records, key, at.Seq, at.Seq)
+			entries, err := store.ReadLog(ctx, r.reads.store, r.reads.records, key, at.Seq, at.Seq)
 			if err != nil {
 				return page, err
 			}
@@ -147,7 +147,7 @@ func (r *Runtime) StatePatches(ctx context.Context, id core.Identity, threadID s
 	}
 	page.Changes = []StateChange{}
 	size, last := 0, min(head.Seq, at.Seq+statePageLooked)
-	for e, err := range store.Entries(ctx, r.store, r.records, key, at.Seq+1, last) {
+	for e, err := range store.Entries(ctx, r.reads.store, r.reads.records, key, at.Seq+1, last) {
 		if err != nil {
 			return page, err
 		}

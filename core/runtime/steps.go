@@ -62,7 +62,7 @@ func (r *Runtime) Steps(ctx context.Context, id core.Identity, runID core.ID, q 
 	if err != nil {
 		return page, err
 	}
-	key, head, record, err := r.runRecord(ctx, id, runID)
+	key, head, record, err := r.reads.runRecord(ctx, id, runID)
 	if err != nil {
 		return page, err
 	}
@@ -71,7 +71,7 @@ func (r *Runtime) Steps(ctx context.Context, id core.Identity, runID core.ID, q 
 	if from == 0 || from > head.Seq {
 		return b.page, nil
 	}
-	for e, err := range store.Entries(ctx, r.store, r.records, key, from, head.Seq) {
+	for e, err := range store.Entries(ctx, r.reads.store, r.reads.records, key, from, head.Seq) {
 		if err != nil {
 			return page, err
 		}
@@ -82,7 +82,7 @@ func (r *Runtime) Steps(ctx context.Context, id core.Identity, runID core.ID, q 
 			return b.page, nil
 		}
 	}
-	return b.page, r.openCalls(ctx, key, head, runID, &b)
+	return b.page, r.reads.openCalls(ctx, key, head, runID, &b)
 }
 
 // steps gathers the records of a run as steps.
@@ -172,7 +172,7 @@ func (c *StepCall) take(e thread.Entry) {
 }
 
 // openCalls says of the calls of a round that is open how they stand, as the head has it.
-func (r *Runtime) openCalls(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID, b *steps) error {
+func (r *reader) openCalls(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID, b *steps) error {
 	n := len(b.page.Steps)
 	if n == 0 || !head.Open() || head.Run.ID != runID || head.Run.Cursor != thread.CursorTools {
 		return nil

@@ -3,136 +3,187 @@ package runtime
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Stream submits and shows the run as it happens: inline when the thread is
 // free, from its commits when other work comes first or the same submission was
-// accepted before. It returns after run_finish, or run_yield when the time is
+// accepted before. It returns after run_finish, or after run_yield when the time is
 // over and the run goes on in the queue. A refused submission is an error
-// before the first event. That the listener goes away, or ctx is
-// cancelled, does not end the run: only a deadline or [ErrStopping] does.
+// before the first event. A listener that leaves, or a ctx that is cancelled, does
+// not end the run: only a deadline or [ErrStopping] does.
 //
-// Two contexts are at work. The run's has only what may end it; the follower's is
-// the request's own, so that nobody goes on reading for a client that has gone.
+// Two contexts are used. The run's ends only for what may end the run; the follower's is
+// the request's own, so that nothing is read for a client that has gone.
 func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Listener) (mailbox.Receipt, error) {
-	if err := r.known(s); err != nil {
+	if err := r.submits.known(s); err != nil {
 		return mailbox.Receipt{}, err
 	}
-	work, cancel := r.detach(ctx)
+	work, cancel := detach(ctx, r.env)
 	defer cancel()
-	work, leave := r.metered(work, s.Thread)
-	receipt, head, turn, err := r.submitInline(work, s)
+	work, stop := r.worker.meter.start(work, s.Thread)
+	receipt, head, permit, err := r.worker.submitInline(work, s)
 	if err != nil {
-		leave()
+		stop()
 		return receipt, err
 	}
-	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, audience: r.newAudience(listener)}
-	f.greet(work, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, false)
-	if turn != nil {
-		f.inline(work, head, turn)
+	f := r.streams.follower(s.Thread, receipt.RunID, receipt.DispatchID, listener)
+	r.streams.greet(work, f, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, false)
+	if permit != nil {
+		r.worker.runInline(work, s.Thread, &f.stream, head, permit)
 	}
-	leave() // who only follows works on no run
-	return receipt, f.follow(ctx)
+	stop() // a follower works on no run
+	return receipt, r.streams.follow(ctx, f)
 }
 
-// Follow shows a run from its first event and goes on until it is done or
+// Follow shows a run from its first event and continues until it is done or
 // waits. It also ends, with run_yield, when ctx does or after Config.FollowFor, and
-// without a word when nobody listens. An error comes before the first event.
+// silently when the listener leaves. An error comes before the first event.
 func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, listener Listener) error {
-	key, dispatch, _, err := r.locate(ctx, id, runID)
+	key, dispatch, _, err := r.reads.locate(ctx, id, runID)
 	if err != nil {
 		return err
 	}
-	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, audience: r.newAudience(listener)}
-	f.greet(ctx, id, false)
-	return f.follow(ctx)
+	f := r.streams.follower(key, runID, dispatch, listener)
+	r.streams.greet(ctx, f, id, false)
+	return r.streams.follow(ctx, f)
 }
 
 // StreamDecisions takes decisions on calls of one run, in order, and shows what
 // comes after them: run_start, the results of the round that were not there
 // before, and what follows until the run is done or waits again. When the
 // decisions let the run go on, it is stepped inline as [Runtime.Stream] does;
-// otherwise, or when somebody else has it, the stream is fed from commits.
+// otherwise, or when another worker has it, the stream is fed from commits.
 //
-// Decisions that were all taken before, because a client tries again, show what
+// Decisions that were all taken before, because a client retries, show what
 // came since the run last waited for them. A decision that is refused is the
-// error, before the first event; those before it stand, and are duplicates when
+// error, before the first event; those before it are taken, and are duplicates when
 // all are sent again.
 func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadID string, decisions []mailbox.Deciding, listener Listener) ([]mailbox.Decided, error) {
 	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
 	if err := key.Check(); err != nil {
 		return nil, err
 	}
-	work, cancel := r.detach(ctx)
+	work, cancel := detach(ctx, r.env)
 	defer cancel()
-	a, err := r.decideAll(work, id, key, decisions)
+	d, err := r.worker.decideAll(work, id, key, decisions)
 	if err != nil {
-		return a.decided, err
+		return d.decided, err
 	}
-	f := follower{Runtime: r, key: key, run: a.run, audience: r.newAudience(listener)}
+	f := r.streams.follower(key, d.run, core.ID{}, listener)
 	// Where the run can go on, its hint is held back for this stream to go on with
 	// it. So nothing here may depend on the client then: neither how fast it reads
 	// nor whether it is still there. Otherwise all that follows is for the client.
-	f.hurry = a.head.Run.ID == a.run && a.head.Ready()
+	f.stream.hurry = d.head.Run.ID == d.run && d.head.Ready()
 	reading := ctx
-	if f.hurry {
+	if f.stream.hurry {
 		reading = work
 	}
-	f.greet(reading, id, true)
-	if err := f.resume(reading, a); err != nil && !f.audience.over() {
-		r.wakeNow(work, key, a.head)
-		return a.decided, err
+	r.streams.greet(reading, f, id, true)
+	if err := r.streams.resume(reading, f, d); err != nil && !f.stream.audience.over() {
+		r.worker.wakeNow(work, key, d.head)
+		return d.decided, err
 	}
-	f.hurry = false
-	if head, turn := r.claimInline(work, key, a.head, a.run); turn != nil {
+	f.stream.hurry = false
+	if head, permit := r.worker.claimInline(work, key, d.head, d.run); permit != nil {
 		f.overtaken(work, head)
-		f.inline(work, head, turn)
+		r.worker.runInline(work, key, &f.stream, head, permit)
 	}
-	return a.decided, f.follow(ctx)
+	return d.decided, r.streams.follow(ctx, f)
 }
 
 // StreamAnswered takes decisions, as StreamDecisions does, and then streams what was said
-// beside them as [Runtime.Stream] does: the run that the decisions let go on reads their
+// with them as [Runtime.Stream] does: the run that the decisions let go on reads their
 // results and the input in one step. A submission that is refused leaves the decisions as
 // they are.
 func (r *Runtime) StreamAnswered(ctx context.Context, id core.Identity, all []mailbox.Deciding, s mailbox.Submission, listener Listener) (mailbox.Receipt, error) {
 	s.Answered = true
-	if err := errors.Join(r.known(s), s.Check()); err != nil {
+	if err := errors.Join(r.submits.known(s), s.Check()); err != nil {
 		return mailbox.Receipt{}, err
 	}
-	work, cancel := r.detach(ctx)
+	work, cancel := detach(ctx, r.env)
 	defer cancel()
-	a, err := r.decideAll(work, id, s.Thread, all)
+	d, err := r.worker.decideAll(work, id, s.Thread, all)
 	if err != nil {
 		return mailbox.Receipt{}, err
 	}
 	receipt, err := r.Stream(ctx, s, listener)
 	if err != nil {
-		r.wakeNow(work, s.Thread, a.head)
+		r.worker.wakeNow(work, s.Thread, d.head)
 	}
 	return receipt, err
 }
 
-// greet gives the audience the thread's messages for a messages_snapshot, if its listener
-// asks for one: those before the run or, where the stream goes on with a run that the
-// reader knows, all that are committed. They are the newest, as many as a page has. What
-// cannot be read is left out, since the run does not depend on it.
-func (f *follower) greet(ctx context.Context, id core.Identity, goesOn bool) {
-	if f.audience.started || !f.audience.wants(core.EventMessagesSnapshot) {
+// streams makes the followers of a process and lets them follow.
+type streams struct {
+	env        *env.Env
+	log        *slog.Logger
+	reads      *reader
+	mailbox    *mailbox.Service
+	stepper    *run.Stepper
+	agents     *agent.Registry
+	watches    *watches
+	worker     *worker
+	solo       *solo // of New: a follower takes the steps while it waits; nil: workers do
+	limits     followLimits
+	chunkEvery time.Duration // how often a follower lists what a model says in another process
+	process    string        // Config.Worker
+}
+
+// follower returns a follower that has shown nothing. dispatch finds a run that has no
+// record yet; zero: the run has one.
+func (s *streams) follower(key core.ThreadKey, runID, dispatch core.ID, listener Listener) *follower {
+	f := &follower{
+		env: s.env, log: s.log, key: key, watches: s.watches, limits: s.limits,
+		stream: newStream(s.env, runID, listener),
+		source: &storedRun{reads: s.reads, mailbox: s.mailbox, stepper: s.stepper, key: key, run: runID, dispatch: dispatch},
+	}
+	f.unsaid = unsaid{
+		env: s.env, log: s.log, key: key, run: runID, stream: &f.stream, source: f.source,
+		demand:  demand{env: s.env, store: s.reads.store, records: s.reads.records, mailbox: s.mailbox, agents: s.agents, key: key, run: runID},
+		records: s.reads.records, worker: s.process, every: s.chunkEvery, listen: s.stepper.Hear,
+	}
+	return f
+}
+
+// greet gives the stream the thread's messages for a messages_snapshot, if its listener
+// wants one: those before the run or, if the stream continues a run that the reader knows,
+// all that are committed. They are the newest, as many as a page has. If they cannot be
+// read they are omitted, since the run does not depend on them.
+func (s *streams) greet(ctx context.Context, f *follower, id core.Identity, continues bool) {
+	audience := &f.stream.audience
+	if audience.started || !audience.wants(core.EventMessagesSnapshot) {
 		return
 	}
-	page, err := f.Messages(ctx, id, f.key.Thread, MessageQuery{Newest: true})
+	page, err := s.reads.messages(ctx, id, f.key.Thread, MessageQuery{Newest: true})
 	if err != nil {
-		f.log.WarnContext(ctx, "messages_snapshot is left out", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
+		s.log.WarnContext(ctx, "messages_snapshot is left out", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.stream.run, "error", err)
 		return
 	}
 	messages := slices.DeleteFunc(page.Messages, func(m core.Message) bool { return m.Pending })
-	if own := slices.IndexFunc(messages, func(m core.Message) bool { return m.RunID == f.run }); own >= 0 && !goesOn {
+	if own := slices.IndexFunc(messages, func(m core.Message) bool { return m.RunID == f.stream.run }); own >= 0 && !continues {
 		messages = messages[:own]
 	}
-	f.audience.earlier = messages
+	audience.earlier = messages
+}
+
+// follow lets a follower show its run to the end. In a runtime without workers it takes
+// the steps itself while it waits for the next head.
+func (s *streams) follow(ctx context.Context, f *follower) error {
+	if s.solo == nil || f.stream.audience.over() {
+		return f.follow(ctx, nil)
+	}
+	s.solo.join(f.key)
+	defer s.solo.leave(f.key)
+	own := soloWork{worker: s.worker, solo: s.solo, follower: f}
+	return f.follow(ctx, func(ctx context.Context, seen thread.Head) (thread.Head, error) { return own.after(ctx, seen) })
 }

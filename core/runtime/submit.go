@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
@@ -11,17 +12,30 @@ import (
 // durable; its errors are mailbox.Service.Submit's, and core.CodeNotFound for an
 // agent that is not registered.
 func (r *Runtime) Submit(ctx context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
-	if err := r.known(s); err != nil {
-		return mailbox.Receipt{}, err
-	}
-	return r.mailbox.Submit(ctx, s)
+	return r.submits.submit(ctx, s)
 }
 
-func (r *Runtime) known(s mailbox.Submission) error {
-	if s.Opening.AgentID == "" {
-		return nil // Submission.Check says so better
+// submitter checks submissions against the registered agents and enqueues them.
+type submitter struct {
+	agents  *agent.Registry
+	mailbox *mailbox.Service
+}
+
+// submit is [Runtime.Submit].
+func (t *submitter) submit(ctx context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
+	if err := t.known(s); err != nil {
+		return mailbox.Receipt{}, err
 	}
-	resolved, err := r.agents.Resolve(s.Opening.AgentID)
+	return t.mailbox.Submit(ctx, s)
+}
+
+// known refuses a submission for an agent that is not registered, or with tools of the
+// frontend that the agent does not allow.
+func (t *submitter) known(s mailbox.Submission) error {
+	if s.Opening.AgentID == "" {
+		return nil // Submission.Check has the better error
+	}
+	resolved, err := t.agents.Resolve(s.Opening.AgentID)
 	if err != nil || s.Opening.Frontend == nil {
 		return err
 	}
@@ -34,14 +48,7 @@ func (r *Runtime) known(s mailbox.Submission) error {
 // a run of its own behind what is queued, so that nothing that was said is lost. The
 // receipt says which run reads it.
 func (r *Runtime) SubmitTo(ctx context.Context, id core.Identity, runID core.ID, s mailbox.Submission) (mailbox.Receipt, error) {
-	key, dispatch, head, err := r.locate(ctx, id, runID)
-	if err != nil {
-		return mailbox.Receipt{}, err
-	}
-	record, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatch)
-	if err == nil && !ok {
-		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
-	}
+	key, _, record, err := r.reads.runRecord(ctx, id, runID)
 	if err != nil {
 		return mailbox.Receipt{}, err
 	}

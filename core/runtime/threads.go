@@ -32,13 +32,13 @@ func (r *Runtime) Threads(ctx context.Context, id core.Identity, q ThreadQuery) 
 	}
 	lists := listsOf(store.ThreadsList, id.User)
 	if q.Parent != "" {
-		if _, _, err := r.visible(ctx, id, q.Parent); err != nil {
+		if _, _, err := r.reads.visible(ctx, id, q.Parent); err != nil {
 			return ThreadPage{}, err
 		}
 		lists = []string{store.ChildrenList(q.Parent)}
 	}
-	tenant, text := r.tenantOf(id), strings.ToLower(q.Text)
-	items, next, err := walk(ctx, r, tenant, lists, q.Before, runs.limit(), func(ctx context.Context, e entry) (*ThreadInfo, int, error) {
+	tenant, text := r.reads.tenantOf(id), strings.ToLower(q.Text)
+	items, next, err := walk(ctx, r.reads, tenant, lists, q.Before, runs.limit(), func(ctx context.Context, e entry) (*ThreadInfo, int, error) {
 		if e.Name != store.ActivityName || q.Agent != "" && e.AgentID != q.Agent {
 			return nil, 0, nil
 		}
@@ -74,7 +74,7 @@ func describe(threadID string, head thread.Head, about thread.About, l thread.Li
 }
 
 // info reads how a thread stands whose head was read.
-func (r *Runtime) info(ctx context.Context, key core.ThreadKey, head thread.Head) (ThreadInfo, error) {
+func (r *reader) info(ctx context.Context, key core.ThreadKey, head thread.Head) (ThreadInfo, error) {
 	var about thread.About
 	var listing thread.Listing
 	group, _ := r.env.Group(ctx)
@@ -101,7 +101,7 @@ func (r *Runtime) info(ctx context.Context, key core.ThreadKey, head thread.Head
 // CreateThread makes a thread of the caller's that nothing was said on yet: see
 // mailbox.Service.Create.
 func (r *Runtime) CreateThread(ctx context.Context, id core.Identity, m ThreadMake) (ThreadInfo, error) {
-	key := core.ThreadKey{Tenant: r.tenantOf(id), Thread: m.ID}
+	key := core.ThreadKey{Tenant: r.reads.tenantOf(id), Thread: m.ID}
 	metadata, err := merge(nil, m.Metadata)
 	if err != nil {
 		return ThreadInfo{}, err
@@ -112,13 +112,13 @@ func (r *Runtime) CreateThread(ctx context.Context, id core.Identity, m ThreadMa
 	if err != nil {
 		return ThreadInfo{}, err
 	}
-	return r.info(ctx, key, head)
+	return r.reads.info(ctx, key, head)
 }
 
 // UpdateThread changes what is said of a thread. Two changes at the same time are both
 // made.
 func (r *Runtime) UpdateThread(ctx context.Context, id core.Identity, threadID string, c ThreadChange) (ThreadInfo, error) {
-	key, _, err := r.visible(ctx, id, threadID)
+	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return ThreadInfo{}, err
 	}
@@ -134,7 +134,7 @@ func (r *Runtime) UpdateThread(ctx context.Context, id core.Identity, threadID s
 	if err != nil {
 		return ThreadInfo{}, err
 	}
-	return r.info(ctx, key, head)
+	return r.reads.info(ctx, key, head)
 }
 
 // merge applies a JSON merge patch (RFC 7396) to metadata, an object or nil. The result
@@ -202,17 +202,17 @@ func merged(was, change any) any {
 // would be another read, and may be a moment older. A run that closes is over for
 // whoever asks, since nothing can be steered to it any more; so it is not active.
 func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string) (ThreadInfo, error) {
-	key, head, err := r.visible(ctx, id, threadID)
+	key, head, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return ThreadInfo{}, err
 	}
-	return r.info(ctx, key, head)
+	return r.reads.info(ctx, key, head)
 }
 
 // Mailbox reads a page of what is open, queued and over on a thread: see
 // mailbox.Service.List.
 func (r *Runtime) Mailbox(ctx context.Context, id core.Identity, threadID string, q mailbox.ListQuery) (mailbox.ListPage, error) {
-	key, head, err := r.visible(ctx, id, threadID)
+	key, head, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
 		return mailbox.ListPage{}, err
 	}

@@ -81,7 +81,7 @@ func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, 
 	}
 	s.Opening.Frontend = &frontend
 	var read reading[T]
-	result, err := r.play(ctx, s, ListenerFunc(discard), read.check)
+	result, err := r.player.play(ctx, s, ListenerFunc(discard), read.check)
 	if err != nil {
 		return none, result, err
 	}

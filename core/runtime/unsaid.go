@@ -2,65 +2,110 @@ package runtime
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// What a follower shows of a turn before its commit. Where a step of this process infers
-// it, the follower is told of each word. Where another process does, the follower asks it
-// by a mark (mark.go) to store what the model says as event chunks (see
-// core/run/chunk.go), and lists what is new of them on an interval, as long as the head
-// says that its run is inferred, and only those of the claim that the head has.
+// unsaid shows a stream what a model says of a turn before the turn is committed. If a
+// step of this process infers the turn, unsaid hears each word of it. If another process
+// does, unsaid asks that process by a mark (demand.go) to store what the model says as
+// event chunks (core/run/chunk.go), and lists new chunks on an interval: while the head
+// says that its run is inferred, and only the chunks of the head's claim.
 //
-// The log tells the turn again. What the reader has of it then is left out or cut, by
-// the positions; where the log, or another claim's chunks, have another attempt, the
-// reader is told first that the step was restarted. Nothing is said before that: a
-// claim may take another fence, or be lost, behind an inference that is committed.
-
-// unsaid is what a follower has shown of turns that the log did not have.
+// The log repeats the turn. stream.emit omits or cuts what the reader has of it, by the
+// positions. If the log, or the chunks of another claim, have another attempt, it first
+// emits step_restarted. It does not before: a claim may take another fence, or be lost,
+// after an inference that is committed.
 type unsaid struct {
+	env     *env.Env
+	log     *slog.Logger
+	key     core.ThreadKey
+	run     core.ID
+	stream  *stream
+	source  source
+	demand  demand
+	records thread.Records
+	worker  string        // of this process, in claims
+	every   time.Duration // between two lists of chunks
+	// listen returns what a step of this process has said since the hearing; here is false
+	// if no step of this process makes the attempt.
+	listen func(core.ThreadKey, *run.Hearing) (said []core.Event, here bool)
+
 	hearing run.Hearing // of an attempt that this process makes
-	marked  int64       // until when the run is marked, as far as is known, unix milliseconds
 	attempt run.Attempt // whose chunks are read
 	next    int         // number of the next chunk
-	deaf    bool        // they cannot be read
-	failed  bool        // the last list of them could not be
-	last    core.Position
+	deaf    bool        // a chunk cannot be decoded: the attempt is shown from its commit
+	failed  bool        // the last list failed
 }
 
-// chunksAtOnce is how many chunks one read brings at most.
-const chunksAtOnce = 32
-
-// emit is the run.Sink of what follows from the log and from chunks: it shows what the
-// reader does not have.
-func (f *follower) emit(e core.Event) error {
-	had := f.unsaid.last
-	if had.Run.IsZero() || e.Position == "" {
-		return f.audience.emit(e)
+// after is watch.after that shows, until then, what is said under the head that was seen.
+// agent is the run's: it may say itself what is stored.
+func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agent string) (thread.Head, error) {
+	for {
+		attempt, ok := run.AttemptOf(seen)
+		if !ok || attempt.Run != u.run {
+			return watch.after(ctx, seen)
+		}
+		spoken := watch.spoken() // before it is heard: what is said from here on ends the wait
+		here, err := u.hear(ctx, attempt)
+		if err != nil {
+			return seen, err
+		}
+		var head thread.Head
+		if here {
+			head, err = watch.afterWords(ctx, seen, spoken)
+		} else {
+			head, err = u.afterChunks(ctx, watch, seen, spoken, attempt, agent)
+		}
+		if err != nil || head.Version != seen.Version || head.Incarnation != seen.Incarnation {
+			return head, err
+		}
 	}
-	at, err := core.ParsePosition(e.Position)
-	if err != nil { // cannot be: an emitter has made it
-		return f.audience.emit(e)
-	}
-	if at.Voids(had) {
-		f.unsaid.last = core.Position{}
-		_ = f.audience.emit(core.Event{Type: core.EventStepRestarted, RunID: e.RunID, Step: e.Step}) // it remembers who is gone
-		return f.audience.emit(e)
-	}
-	e, ok := e.Behind(at, had)
-	if !ok {
-		return f.audience.gone
-	}
-	return f.audience.emit(e)
 }
 
-// showUnsaid shows what is stored of an attempt of its run. Chunks that cannot be read
-// stop nobody: the log has the turn when it is committed.
-func (f *follower) showUnsaid(ctx context.Context, attempt run.Attempt) error {
-	u := &f.unsaid
+// hear shows what a step of this process says; here is false if none makes the attempt.
+func (u *unsaid) hear(ctx context.Context, attempt run.Attempt) (here bool, err error) {
+	if u.hearing.Attempt != attempt {
+		u.hearing = run.Hearing{Attempt: attempt}
+	}
+	events, here := u.listen(u.key, &u.hearing)
+	if len(events) == 0 {
+		return here, nil
+	}
+	if err := u.stream.ready(ctx); err != nil {
+		return here, err
+	}
+	return here, u.stream.showUnsaid(events)
+}
+
+// afterChunks shows what another process has stored, and returns the head that the watch
+// knows one interval later.
+func (u *unsaid) afterChunks(ctx context.Context, watch *watch, seen thread.Head, spoken uint64, attempt run.Attempt, agent string) (thread.Head, error) {
+	late := u.attempt == attempt
+	if err := u.showChunks(ctx, attempt); err != nil {
+		return seen, err
+	}
+	if late || seen.Claim.Worker != u.worker { // else a step of this process is about to start
+		u.demand.ask(ctx, seen, agent)
+	}
+	within, cancel := u.env.WithTimeout(ctx, u.every)
+	defer cancel()
+	head, err := watch.afterWords(within, seen, spoken) // or until a step of this process says its first word
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return seen, nil
+	}
+	return head, err
+}
+
+// showChunks shows what is stored of an attempt. A failed read ends no stream: the log
+// has the turn when it is committed.
+func (u *unsaid) showChunks(ctx context.Context, attempt run.Attempt) error {
 	if attempt != u.attempt {
 		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false
 	}
@@ -69,20 +114,20 @@ func (f *follower) showUnsaid(ctx context.Context, attempt run.Attempt) error {
 		if u.next > 0 {
 			after = store.ChunkName(attempt.Prefix(), u.next-1)
 		}
-		found, err := f.store.Records(ctx, f.key, attempt.Prefix(), after, chunksAtOnce)
+		found, err := u.source.Chunks(ctx, attempt.Prefix(), after)
 		if err != nil {
 			if ctx.Err() == nil && !u.failed { // one line, however long the store is away
 				u.failed = true
-				f.log.WarnContext(ctx, "what a model says cannot be read", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
+				u.log.WarnContext(ctx, "what a model says cannot be read", "tenant", u.key.Tenant, "thread", u.key.Thread, "run", u.run, "error", err)
 			}
 			return nil
 		}
 		u.failed = false
 		for _, chunk := range found {
-			if chunk.Name != store.ChunkName(attempt.Prefix(), u.next) { // the list lags, and the one before comes later
+			if chunk.Name != store.ChunkName(attempt.Prefix(), u.next) { // the list lags: the missing chunk will appear in a later list
 				return nil
 			}
-			if err := f.showChunk(ctx, chunk); err != nil {
+			if err := u.showChunk(ctx, chunk); err != nil {
 				return err
 			}
 		}
@@ -94,95 +139,20 @@ func (f *follower) showUnsaid(ctx context.Context, attempt run.Attempt) error {
 }
 
 // showChunk shows the next chunk.
-func (f *follower) showChunk(ctx context.Context, chunk store.Record) error {
-	u := &f.unsaid
+func (u *unsaid) showChunk(ctx context.Context, chunk store.Record) error {
 	if u.deaf {
 		return nil
 	}
-	events, err := u.attempt.Events(f.records, chunk)
+	events, err := u.attempt.Events(u.records, chunk)
 	if err != nil {
 		u.deaf = true
-		f.log.WarnContext(ctx, "what a model says cannot be read before it is committed",
-			"tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
+		u.log.WarnContext(ctx, "what a model says cannot be read before it is committed",
+			"tenant", u.key.Tenant, "thread", u.key.Thread, "run", u.run, "error", err)
 		return nil
 	}
-	if err := f.ready(ctx); err != nil {
+	if err := u.stream.ready(ctx); err != nil {
 		return err
 	}
 	u.next++
-	return f.showSaid(events)
-}
-
-// showSaid shows events of an attempt that is not committed.
-func (f *follower) showSaid(events []core.Event) error {
-	for _, e := range events {
-		if err := f.emit(e); err != nil {
-			return err
-		}
-		at, err := core.ParsePosition(e.Position)
-		// What is stored lags behind what was heard: it takes nothing back.
-		if had := f.unsaid.last; err == nil && (had.Run.IsZero() || at.Compare(had) > 0) {
-			f.unsaid.last = at
-		}
-	}
-	return nil
-}
-
-// afterUnsaid is watch.after for a follower that shows meanwhile what is said under the
-// head that it has seen.
-func (f *follower) afterUnsaid(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error) {
-	for {
-		attempt, ok := run.AttemptOf(seen)
-		if !ok || attempt.Run != f.run {
-			return watch.after(ctx, seen)
-		}
-		spoken := watch.spoken() // before it is heard: what is said meanwhile ends the wait
-		here, err := f.hear(ctx, attempt)
-		if err != nil {
-			return seen, err
-		}
-		var head thread.Head
-		if here {
-			head, err = watch.afterWords(ctx, seen, spoken)
-		} else {
-			head, err = f.afterChunks(ctx, watch, seen, spoken, attempt)
-		}
-		if err != nil || head.Version != seen.Version || head.Incarnation != seen.Incarnation {
-			return head, err
-		}
-	}
-}
-
-// hear shows what a step of this process says; here is false when none makes the attempt.
-func (f *follower) hear(ctx context.Context, attempt run.Attempt) (here bool, err error) {
-	if f.unsaid.hearing.Attempt != attempt {
-		f.unsaid.hearing = run.Hearing{Attempt: attempt}
-	}
-	events, here := f.stepper.Hear(f.key, &f.unsaid.hearing)
-	if len(events) == 0 {
-		return here, nil
-	}
-	if err := f.ready(ctx); err != nil {
-		return here, err
-	}
-	return here, f.showSaid(events)
-}
-
-// afterChunks shows what another process has stored, and returns the head that the watch
-// knows a little later.
-func (f *follower) afterChunks(ctx context.Context, watch *watch, seen thread.Head, spoken uint64, attempt run.Attempt) (thread.Head, error) {
-	late := f.unsaid.attempt == attempt
-	if err := f.showUnsaid(ctx, attempt); err != nil {
-		return seen, err
-	}
-	if late || seen.Claim.Worker != f.worker { // else a step of this process is about to begin
-		f.ask(ctx, seen)
-	}
-	within, cancel := f.env.WithTimeout(ctx, f.chunkEvery)
-	defer cancel()
-	head, err := watch.afterWords(within, seen, spoken) // or until a step of this process says the first of it
-	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		return seen, nil
-	}
-	return head, err
+	return u.stream.showUnsaid(events)
 }

@@ -37,16 +37,15 @@ func TestWhatWasHeardIsNotShownAgainFromChunks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			r := &Runtime{env: env.System()}
-			f := &follower{Runtime: r, run: id, audience: r.newAudience(ListenerFunc(func(e core.Event) error {
+			s := newStream(env.System(), id, ListenerFunc(func(e core.Event) error {
 				if e.Delta == "" {
 					e.Delta = string(e.Type)
 				}
 				got = append(got, e.Delta)
 				return nil
-			}))}
+			}))
 			for _, events := range [][]core.Event{tt.heard, tt.read} {
-				if err := f.showSaid(events); err != nil {
+				if err := s.showUnsaid(events); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -112,7 +112,7 @@ func (w *watches) spoke(key core.ThreadKey) {
 	defer w.mu.Unlock()
 	if at := w.threads[key]; at != nil {
 		at.words++
-		at.tell()
+		at.signal()
 	}
 }
 
@@ -139,11 +139,11 @@ func (a *watch) learn(head thread.Head) {
 func (a *watch) set(head thread.Head) {
 	a.head = head
 	a.offers++
-	a.tell()
+	a.signal()
 }
 
-// tell wakes those who wait; the caller holds mu.
-func (a *watch) tell() {
+// signal wakes those who wait; the caller holds mu.
+func (a *watch) signal() {
 	if a.changed != nil {
 		close(a.changed)
 		a.changed = nil
@@ -244,7 +244,7 @@ func (a *watch) poll(ctx context.Context) error {
 			w.mu.Lock()
 			a.failed = err
 			a.retire() // its followers leave, each in its time; who comes meanwhile is not sent away for it
-			a.tell()
+			a.signal()
 			w.mu.Unlock()
 			return nil
 		}

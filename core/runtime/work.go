@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -13,58 +14,83 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// aloneDelay is how long the other hints of a suspect's batch wait: enough for a
-// process to crash, if that is what it is about to do.
+// aloneDelay is the delay of the other hints of a batch with a suspect: long enough for
+// the process to crash, if that is what the suspect makes it do.
 const aloneDelay = time.Second
 
-// WorkBatch handles the wake-ups of one delivery of the queue, all at once: it
+// WorkBatch handles the wake-ups of one delivery of the queue concurrently: it
 // claims each thread, takes as many steps as the configuration and the
 // context's deadline allow, and leaves the next wake-up on the queue. It returns
 // an error for each wake-up that should be delivered again, nil for the others;
-// the failure of one never touches another.
+// the failure of one never affects another.
 //
-// A crash of the process takes the whole batch along, which nothing prevents.
-// The heads are therefore read before any claim, and when one of them shows a
-// suspect (see thread.Head.Suspect), that run goes alone and the others' hints
-// are sent again.
+// A crash of the process affects the whole batch, which nothing prevents.
+// The heads are therefore read before any claim, and if one of them shows a
+// suspect (see thread.Head.Suspect), that run goes alone and the hints of the
+// others are sent again.
 func (r *Runtime) WorkBatch(ctx context.Context, hints []core.WakeUp) []error {
+	return r.worker.batch(ctx, hints)
+}
+
+// WorkLocal is WorkBatch for one wake-up in a process that works on others at
+// the same time: the local host, or a function that serves several invocations
+// concurrently. A suspect waits until nothing else runs, and nothing else is claimed
+// while it runs: see permits.
+func (r *Runtime) WorkLocal(ctx context.Context, hint core.WakeUp) error {
+	return r.worker.work(ctx, hint, nil)
+}
+
+// worker claims threads and takes their steps, each under a permit. All work of a process
+// goes through its one worker: wake-ups, inline streams, and calls that wait in a runtime
+// without workers.
+type worker struct {
+	env     *env.Env
+	log     *slog.Logger
+	mailbox *mailbox.Service
+	stepper *run.Stepper
+	permits *permits
+	meter   *meter
+	steps   int           // Config.Steps, at least 1
+	reserve time.Duration // Config.Reserve: time that must be left to start another step
+}
+
+// batch is [Runtime.WorkBatch].
+func (w *worker) batch(ctx context.Context, hints []core.WakeUp) []error {
 	errs := make([]error, len(hints))
-	if r.billed { // the batch was received with one request, and is deleted with another
-		ctx = received(ctx, len(hints))
-	}
+	ctx = w.meter.received(ctx, len(hints))
 	if len(hints) == 1 {
-		errs[0] = r.WorkLocal(ctx, hints[0])
+		errs[0] = w.work(ctx, hints[0], nil)
 		return errs
 	}
-	heads, suspect := r.look(ctx, hints)
-	group, shared := r.env.Group(ctx)
+	heads, suspect := w.readHeads(ctx, hints)
+	group, shared := w.env.Group(ctx)
 	for i, hint := range hints {
 		group.Go(func(context.Context) error {
 			errs[i] = env.Protect(func() error {
 				if suspect >= 0 && i != suspect {
-					return r.mailbox.Wake(shared, hint, aloneDelay)
+					return w.mailbox.Wake(shared, hint, aloneDelay)
 				}
-				return r.work(shared, hint, heads[i])
+				return w.work(shared, hint, heads[i])
 			})
 			return nil // an error would cancel the other threads
 		})
 	}
-	_ = group.Wait() // which has none: each has its own
+	_ = group.Wait() // it has no error: each hint has its own
 	return errs
 }
 
-// look reads the heads of the hints, and returns the index of the first whose
-// run is a suspect that can be claimed, -1 when there is none. A head that
+// readHeads reads the heads of the hints, and returns the index of the first whose
+// run is a suspect that can be claimed, -1 if there is none. A head that
 // cannot be read is nil: its claim will say what is wrong.
-func (r *Runtime) look(ctx context.Context, hints []core.WakeUp) (heads []*thread.Head, suspect int) {
+func (w *worker) readHeads(ctx context.Context, hints []core.WakeUp) (heads []*thread.Head, suspect int) {
 	heads = make([]*thread.Head, len(hints))
-	group, shared := r.env.Group(ctx)
+	group, shared := w.env.Group(ctx)
 	for i, hint := range hints {
 		if hint.Check() != nil || hint.Kind == core.WakeCompact {
 			continue
 		}
 		group.Go(func(context.Context) error {
-			if head, err := r.mailbox.Head(shared, hint.Key()); err == nil {
+			if head, err := w.mailbox.Head(shared, hint.Key()); err == nil {
 				heads[i] = &head
 			}
 			return nil
@@ -72,100 +98,92 @@ func (r *Runtime) look(ctx context.Context, hints []core.WakeUp) (heads []*threa
 	}
 	_ = group.Wait() // it only reads
 	for i, head := range heads {
-		if head != nil && head.Suspect() && !head.Live(r.env.Millis()) {
+		if head != nil && head.Suspect() && !head.Live(w.env.Millis()) {
 			return heads, i
 		}
 	}
 	return heads, -1
 }
 
-// WorkLocal is WorkBatch for one wake-up in a process that works on others at
-// the same time: the local host, or a function that serves several invocations
-// at once. A suspect waits until nothing else runs, and nothing else is claimed
-// beside it: see turns.
-func (r *Runtime) WorkLocal(ctx context.Context, hint core.WakeUp) error {
-	return r.work(ctx, hint, nil)
-}
-
-// work waits for the thread's turn, claims it and steps. known is its head, if
-// the caller has read it.
+// work waits for the thread's permit, claims the thread and steps it. known is its head,
+// if the caller has read it.
 //
-// The order matters. The turn comes before the claim, whose lease would run out
-// while it waits. The hint is acknowledged, by returning nil, only when the thread
-// has another or needs none: after a step that was committed, since the commit sends
-// the next; after one that was left to a later claim, when handOn has seen to it.
-func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head) error {
+// The permit precedes the claim, whose lease would run out while it waits. Work
+// acknowledges the hint, by returning nil, only when the thread has another hint or needs
+// none: after a step that was committed, since the commit sends the next hint, and after
+// a lost claim, when handOver has ensured one.
+func (w *worker) work(ctx context.Context, hint core.WakeUp, known *thread.Head) error {
 	if err := hint.Check(); err != nil {
 		return err
 	}
-	if hint.Kind == core.WakeCompact { // it claims nothing, and waits for nobody's turn
-		return r.stepper.Compact(ctx, hint.Key())
+	if hint.Kind == core.WakeCompact { // it claims nothing and needs no permit
+		return w.stepper.Compact(ctx, hint.Key())
 	}
-	ctx, leave := r.metered(ctx, hint.Key())
-	defer leave()
+	ctx, stop := w.meter.start(ctx, hint.Key())
+	defer stop()
 	var head thread.Head
 	if known != nil {
 		head = *known
 	}
-	turn, err := r.turns.enter(ctx, known, func() (_ thread.Head, err error) {
-		if head, err = r.mailbox.Head(ctx, hint.Key()); err != nil && ctx.Err() == nil {
+	permit, err := w.permits.acquire(ctx, known, func() (_ thread.Head, err error) {
+		if head, err = w.mailbox.Head(ctx, hint.Key()); err != nil && ctx.Err() == nil {
 			return thread.Head{}, nil // the claim will say what is wrong, and when to try again
 		}
 		return head, err
 	})
-	if err != nil { // the time is over: as the queue's failure the message would be hidden for minutes
-		if failed := r.mailbox.Wake(ctx, hint, aloneDelay); failed != nil {
+	if err != nil { // the time is over; a failed message would be hidden for minutes by the queue
+		if failed := w.mailbox.Wake(ctx, hint, aloneDelay); failed != nil {
 			return errors.Join(err, failed)
 		}
 		return nil
 	}
-	head, own, err := r.workIn(ctx, hint, head, turn)
-	if err == nil { // the turn is over: to tell others takes as long as they like
-		r.tell(ctx, hint.Key(), head, own)
+	head, own, err := w.workUnder(ctx, permit, hint, head)
+	if err == nil { // without a permit: announcements may take their time
+		w.announce(ctx, hint.Key(), head, own)
 	}
 	return err
 }
 
-// workIn is work in its turn, which it ends. It returns the newest head that it knows,
-// and the version from which on the head's announcements are its own.
-func (r *Runtime) workIn(ctx context.Context, hint core.WakeUp, known thread.Head, turn *turn) (head thread.Head, own uint64, err error) {
-	defer turn.leave()
-	turn.attend(r.stepper, hint.Key())
-	head, claimed, err := r.mailbox.ClaimFrom(ctx, known, hint, turn.alone)
+// workUnder is work under a permit, which it releases. It returns the newest head that it
+// knows, and the version from which on the head's announcements are its own.
+func (w *worker) workUnder(ctx context.Context, permit *permit, hint core.WakeUp, known thread.Head) (head thread.Head, own uint64, err error) {
+	defer permit.release()
+	permit.attend(w.stepper, hint.Key())
+	head, claimed, err := w.mailbox.ClaimFrom(ctx, known, hint, permit.alone)
 	if err != nil || !claimed {
 		return head, mailbox.Own, err
 	}
 	own = head.Version
-	head, err = r.stepOn(ctx, hint, head, turn)
+	head, err = w.stepOn(ctx, permit, hint, head)
 	return head, own, err
 }
 
-// tell tells what the thread has to tell. What could not be written down is told again,
-// under a hint of its own: the one that brought the worker here has done its work.
-func (r *Runtime) tell(ctx context.Context, key core.ThreadKey, head thread.Head, own uint64) {
-	if err := r.mailbox.Tell(ctx, key, head, own); err != nil {
-		r.log.WarnContext(ctx, "what was told is told again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
-		r.mailbox.WakeToTell(ctx, key, head)
+// announce publishes what the thread has to announce. What could not be published gets a
+// hint of its own: the hint that brought the worker here is done.
+func (w *worker) announce(ctx context.Context, key core.ThreadKey, head thread.Head, own uint64) {
+	if err := w.mailbox.Tell(ctx, key, head, own); err != nil {
+		w.log.WarnContext(ctx, "what was told is told again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		w.mailbox.WakeToTell(ctx, key, head)
 	}
 }
 
-// stepOn steps a thread that was claimed, in its turn, and returns the newest head that
-// it knows.
-func (r *Runtime) stepOn(ctx context.Context, hint core.WakeUp, head thread.Head, turn *turn) (thread.Head, error) {
-	turn.settle(head.Run.Attempts > thread.SuspectAt) // this claim included
+// stepOn steps a thread that was claimed under the permit, as often as the configuration
+// and the time allow, and returns the newest head that it knows.
+func (w *worker) stepOn(ctx context.Context, permit *permit, hint core.WakeUp, head thread.Head) (thread.Head, error) {
+	permit.classify(head.Run.Attempts > thread.SuspectAt) // Attempts includes this claim
 	var followed int64
 	if hint.Dispatch == head.Run.Dispatch {
 		followed = hint.Followed
 	}
 	for n := 1; ; n++ {
-		// Whole: the step had all the time that an invocation has. When even that was
-		// not enough, no other try will be.
-		stepped, err := r.stepper.Step(ctx, run.Work{
-			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1 && !turn.waited,
-			Proved: turn.proved, Followed: followed,
+		// Whole: the step has all the time that an invocation has. If even that is not
+		// enough, no other attempt will be.
+		stepped, err := w.stepper.Step(ctx, run.Work{
+			Key: hint.Key(), Head: head, Keep: n < w.steps && w.timeLeft(ctx), Whole: n == 1 && !permit.waited,
+			Proved: permit.proved, Followed: followed,
 		}, nil)
-		if left(err) {
-			return head, r.handOn(ctx, hint, err)
+		if lostClaim(err) {
+			return head, w.handOver(ctx, hint, err)
 		}
 		if err != nil {
 			return head, fmt.Errorf("step: %w", err)
@@ -174,27 +192,49 @@ func (r *Runtime) stepOn(ctx context.Context, hint core.WakeUp, head thread.Head
 		if stepped.Outcome != thread.Continue {
 			return head, nil
 		}
-		turn.proved()
+		permit.proved()
 	}
 }
 
-// left reports whether a step was left to another claim: a later one has the
-// run, or will have it when the lease is over. Nothing that it did is visible, but
+// timeLeft reports whether another step may start before the deadline.
+func (w *worker) timeLeft(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || deadline.Sub(w.env.Now()) > w.reserve
+}
+
+// lostClaim reports whether a step ended because its claim is lost: a later claim has the
+// run, or will have it when the lease is over. Nothing that the step did is visible, but
 // for results of tools, which the later claim adopts.
-func left(err error) bool {
+func lostClaim(err error) bool {
 	return errors.Is(err, thread.ErrFenced) || errors.Is(err, thread.ErrApplied)
 }
 
-// handOn wakes the thread of a step that was left, if nobody else does. A later
-// claim has hints of its own. But the step's own write may have given the claim
-// back without a confirmation that came in time: then nobody has sent its hint.
-func (r *Runtime) handOn(ctx context.Context, hint core.WakeUp, why error) error {
-	if errors.Is(why, thread.ErrApplied) { // its claim stands until the lease is over, and nobody works under it
-		return r.mailbox.Wake(ctx, hint, r.mailbox.Lease())
+// handOver wakes the thread of a lost claim, unless it has a hint. A later claim has its
+// own hints. But the step's own write may have released the claim although its
+// confirmation was lost: then no hint was sent.
+func (w *worker) handOver(ctx context.Context, hint core.WakeUp, why error) error {
+	if errors.Is(why, thread.ErrApplied) { // the claim lasts until its lease is over, and no step works under it
+		return w.mailbox.Wake(ctx, hint, w.mailbox.Lease())
 	}
-	head, err := r.mailbox.Head(ctx, hint.Key())
-	if err == nil && (head.Live(r.env.Millis()) || head.DueAt == 0 || head.Deleted) { // the rest of that is the sweep's
+	head, err := w.mailbox.Head(ctx, hint.Key())
+	if err == nil && (head.Live(w.env.Millis()) || head.DueAt == 0 || head.Deleted) { // a deleted thread is the sweep's
 		return nil
 	}
-	return r.mailbox.Wake(ctx, hint, 0)
+	return w.mailbox.Wake(ctx, hint, 0)
+}
+
+// wakeNow immediately sends the hint that an inline decision holds back. If that fails,
+// the held one is delivered after the lease, and after that the sweep finds the thread.
+func (w *worker) wakeNow(ctx context.Context, key core.ThreadKey, head thread.Head) {
+	if !head.Ready() {
+		return
+	}
+	if err := w.mailbox.Wake(ctx, hintOf(key, head), 0); err != nil {
+		w.log.WarnContext(ctx, "wake-up lost, a later one or the sweep finds the thread", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+	}
+}
+
+// hintOf returns the hint for the run that a head has open.
+func hintOf(key core.ThreadKey, head thread.Head) core.WakeUp {
+	return core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}
 }

@@ -30,7 +30,7 @@ var demandMutants = []mutant{
 	{
 		Name: "a follower in the same process hears the next attempt from where the last was",
 		File: "core/runtime/unsaid.go",
-		Old:  "		f.unsaid.hearing = run.Hearing{Attempt: attempt}",
-		New:  "		f.unsaid.hearing.Attempt = attempt",
+		Old:  "		u.hearing = run.Hearing{Attempt: attempt}",
+		New:  "		u.hearing.Attempt = attempt",
 	},
 }

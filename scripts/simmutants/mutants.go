@@ -432,19 +432,19 @@ var runtimeMutants = []mutant{
 	{
 		Name: "the hints of the others of a suspect's batch are forgotten",
 		File: "core/runtime/work.go",
-		Old:  "return r.mailbox.Wake(shared, hint, aloneDelay)",
+		Old:  "return w.mailbox.Wake(shared, hint, aloneDelay)",
 		New:  "return nil",
 	},
 	{
 		Name: "a local suspect waits for nobody",
-		File: "core/runtime/turns.go",
-		Old:  "		if t.running > 0 || t.waiting[0] != n {",
+		File: "core/runtime/permits.go",
+		Old:  "		if p.running > 0 || p.waiting[0] != n {",
 		New:  "		if false {",
 	},
 	{
 		Name: "a thread that is no suspect any more stands in the suspects' queue",
-		File: "core/runtime/turns.go",
-		Old:  "	t.forget(n) // it may have been one until another hint brought progress\n",
+		File: "core/runtime/permits.go",
+		Old:  "	p.dequeue(n) // it may have been a suspect until another hint brought progress\n",
 		New:  "",
 	},
 }

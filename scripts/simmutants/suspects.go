@@ -16,15 +16,15 @@ var suspectMutants = []mutant{
 	},
 	{
 		Name: "beside a suspect nothing is kept waiting",
-		File: "core/runtime/turns.go",
-		Old:  "	if t.suspect != nil && (unlucky || !patient(t.suspect.began)) {",
-		New:  "	if t.suspect != nil && unlucky {",
+		File: "core/runtime/permits.go",
+		Old:  "	if p.suspect != nil && (unlucky || !patient(p.suspect.began)) {",
+		New:  "	if p.suspect != nil && unlucky {",
 	},
 	{
 		Name: "runs that have lost many claims start beside a suspect",
-		File: "core/runtime/turns.go",
-		Old:  "	if t.suspect != nil && (unlucky || !patient(t.suspect.began)) {",
-		New:  "	if t.suspect != nil && !patient(t.suspect.began) {",
+		File: "core/runtime/permits.go",
+		Old:  "	if p.suspect != nil && (unlucky || !patient(p.suspect.began)) {",
+		New:  "	if p.suspect != nil && !patient(p.suspect.began) {",
 	},
 	{
 		Name: "an adopted result settles a suspect",
@@ -34,7 +34,7 @@ var suspectMutants = []mutant{
 	},
 	{
 		Name: "a run whose head could not be read is claimed beside a suspect",
-		File: "core/runtime/turns.go",
+		File: "core/runtime/permits.go",
 		Old:  "head.Run.Lost > 1 || !head.Exists()",
 		New:  "head.Run.Lost > 1",
 	},

@@ -34,16 +34,16 @@ type work struct {
 	length   int
 }
 
-// enterAll lets work come and go, and returns when each started.
-func enterAll(t *testing.T, works []work) map[string]int {
-	turns, began := newTurns(env.System()), time.Now()
+// admitAll lets work come and go, and returns when each started.
+func admitAll(t *testing.T, works []work) map[string]int {
+	permits, began := newPermits(env.System()), time.Now()
 	started := map[string]int{}
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for i, w := range works {
 		wait.Go(func() {
 			time.Sleep(time.Duration(w.at)*time.Second + time.Duration(i)*time.Nanosecond) // in their order
-			turn, err := turns.enter(t.Context(), nil, func() (thread.Head, error) { return w.head, nil })
+			permit, err := permits.acquire(t.Context(), nil, func() (thread.Head, error) { return w.head, nil })
 			if err != nil {
 				t.Error(err)
 				return
@@ -51,23 +51,23 @@ func enterAll(t *testing.T, works []work) map[string]int {
 			mu.Lock()
 			started[w.name] = int(time.Since(began).Seconds())
 			mu.Unlock()
-			turn.settle(w.head.Run.Attempts+1 > thread.SuspectAt) // as its claim shows
+			permit.classify(w.head.Run.Attempts+1 > thread.SuspectAt) // as its claim shows
 			if w.progress > 0 {
 				time.Sleep(time.Duration(w.progress) * time.Second)
-				turn.settle(false)
+				permit.classify(false)
 			}
 			time.Sleep(time.Duration(w.length-w.progress) * time.Second)
-			turn.leave()
+			permit.release()
 		})
 	}
 	wait.Wait()
-	if turns.running != 0 || turns.suspect != nil || len(turns.waiting) != 0 {
-		t.Errorf("in the end %d run, %v is a suspect, %d wait", turns.running, turns.suspect, len(turns.waiting))
+	if permits.running != 0 || permits.suspect != nil || len(permits.waiting) != 0 {
+		t.Errorf("in the end %d run, %v is a suspect, %d wait", permits.running, permits.suspect, len(permits.waiting))
 	}
 	return started
 }
 
-func TestTurns(t *testing.T) {
+func TestPermits(t *testing.T) {
 	tests := []struct {
 		name  string
 		works []work
@@ -122,7 +122,7 @@ func TestTurns(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if diff := cmp.Diff(tt.want, enterAll(t, tt.works)); diff != "" {
+				if diff := cmp.Diff(tt.want, admitAll(t, tt.works)); diff != "" {
 					t.Errorf("starts (-want +got):\n%s", diff)
 				}
 			})
@@ -134,64 +134,64 @@ func TestTurns(t *testing.T) {
 // suspect.
 func TestWhatAnIdleProcessTakesCountsAsSuspectUntilItIsClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(env.System())
-		first, err := turns.enter(t.Context(), nil, nil) // it looks at nothing
+		permits := newPermits(env.System())
+		first, err := permits.acquire(t.Context(), nil, nil) // it looks at nothing
 		if err != nil || !first.alone {
-			t.Fatalf("turn %+v, %v", first, err)
+			t.Fatalf("permit %+v, %v", first, err)
 		}
-		if n := (&turn{turns: turns, since: turns.env.Millis()}); turns.try(n, false, false) {
+		if n := permits.newPermit(); permits.tryAcquire(n, false, false) {
 			t.Error("another started beside it")
 		}
-		first.settle(false)
-		if n := (&turn{turns: turns, since: turns.env.Millis()}); !turns.try(n, false, false) || n.alone {
+		first.classify(false)
+		if n := permits.newPermit(); !permits.tryAcquire(n, false, false) || n.alone {
 			t.Errorf("nothing may start beside a healthy run, or it is alone: %+v", n)
 		}
 	})
 }
 
 func TestAKnownHeadIsNotReadAgainWhileNobodyIsInTheWay(t *testing.T) {
-	turns := newTurns(env.System())
+	permits := newPermits(env.System())
 	for range 2 {
-		if _, err := turns.enter(t.Context(), &plain, nil); err != nil {
+		if _, err := permits.acquire(t.Context(), &plain, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if turns.running != 2 {
-		t.Errorf("%d run, want 2", turns.running)
+	if permits.running != 2 {
+		t.Errorf("%d run, want 2", permits.running)
 	}
 }
 
 // Who waits reads the head again: the run may have made progress elsewhere.
 func TestASuspectThatMadeProgressElsewhereWaitsNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns, began := newTurns(env.System()), time.Now()
-		if _, err := turns.enter(t.Context(), &plain, nil); err != nil {
+		permits, began := newPermits(env.System()), time.Now()
+		if _, err := permits.acquire(t.Context(), &plain, nil); err != nil {
 			t.Fatal(err)
 		}
 		looks := 0
-		turn, err := turns.enter(t.Context(), &suspect, func() (thread.Head, error) {
+		permit, err := permits.acquire(t.Context(), &suspect, func() (thread.Head, error) {
 			looks++
 			if time.Since(began) < 3*time.Second {
 				return suspect, nil
 			}
 			return plain, nil
 		})
-		if err != nil || turn.alone || time.Since(began) != 3*time.Second || looks != 6 || len(turns.waiting) != 0 {
-			t.Errorf("turn %+v after %s and %d looks, %v, %d wait", turn, time.Since(began), looks, err, len(turns.waiting))
+		if err != nil || permit.alone || time.Since(began) != 3*time.Second || looks != 6 || len(permits.waiting) != 0 {
+			t.Errorf("permit %+v after %s and %d looks, %v, %d wait", permit, time.Since(began), looks, err, len(permits.waiting))
 		}
 	})
 }
 
-// Who waits starts when a turn ends, not when it looks the next time.
+// Who waits starts when a permit is released, not when it looks the next time.
 func TestASuspectStartsAsSoonAsNothingElseRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns, began := newTurns(env.System()), time.Now()
-		first, err := turns.enter(t.Context(), &plain, nil)
+		permits, began := newPermits(env.System()), time.Now()
+		first, err := permits.acquire(t.Context(), &plain, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(1234*time.Millisecond, first.leave)
-		_, err = turns.enter(t.Context(), &suspect, func() (thread.Head, error) { return suspect, nil })
+		time.AfterFunc(1234*time.Millisecond, first.release)
+		_, err = permits.acquire(t.Context(), &suspect, func() (thread.Head, error) { return suspect, nil })
 		if took := time.Since(began); err != nil || took != 1234*time.Millisecond {
 			t.Errorf("it started after %s, %v", took, err)
 		}
@@ -200,9 +200,9 @@ func TestASuspectStartsAsSoonAsNothingElseRuns(t *testing.T) {
 
 // An idle process that a suspect is about to take is not idle.
 func TestNobodySlipsInBeforeAWaitingSuspect(t *testing.T) {
-	turns := newTurns(env.System())
-	turns.waiting = []*turn{{turns: turns, since: turns.env.Millis()}}
-	if n := (&turn{turns: turns}); turns.idle(n) {
+	permits := newPermits(env.System())
+	permits.waiting = []*permit{{permits: permits, since: permits.env.Millis()}}
+	if n := (&permit{permits: permits}); permits.acquireIdle(n) {
 		t.Error("the process counts as idle")
 	}
 }
@@ -221,8 +221,8 @@ func TestASuspectThatGivesUpHoldsUpNobody(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				turns, began := newTurns(env.System()), time.Now()
-				if _, err := turns.enter(t.Context(), &plain, nil); err != nil {
+				permits, began := newPermits(env.System()), time.Now()
+				if _, err := permits.acquire(t.Context(), &plain, nil); err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())
@@ -230,18 +230,18 @@ func TestASuspectThatGivesUpHoldsUpNobody(t *testing.T) {
 				if tt.ctx != nil {
 					time.AfterFunc(3*time.Second, func() { cancel(tt.ctx) })
 				}
-				_, err := turns.enter(ctx, nil, func() (thread.Head, error) {
+				_, err := permits.acquire(ctx, nil, func() (thread.Head, error) {
 					if time.Since(began) >= 2*time.Second {
 						return suspect, tt.look
 					}
 					return suspect, nil
 				})
 				if !errors.Is(err, tt.want) {
-					t.Errorf("enter returns %v, want %v", err, tt.want)
+					t.Errorf("acquire returns %v, want %v", err, tt.want)
 				}
 				time.Sleep(20 * time.Second)
-				if n := (&turn{turns: turns, since: turns.env.Millis()}); !turns.try(n, false, false) || turns.running != 2 {
-					t.Errorf("a healthy run may not start, %d run", turns.running)
+				if n := permits.newPermit(); !permits.tryAcquire(n, false, false) || permits.running != 2 {
+					t.Errorf("a healthy run may not start, %d run", permits.running)
 				}
 			})
 		})
