@@ -1,25 +1,3 @@
-// Command mutants tests the tests: it changes one place at a time of the reducer, the
-// mailbox, the stepper or of what a step is made of (state, plugins, tools, agents,
-// stop policies), and looks whether a test fails. A mutant that no test kills shows a
-// rule that nothing holds.
-//
-// A seeded sample of all mutants is run, each in an overlay, so that no file of
-// the repository is touched. The sample is stable: a mutant is chosen by a hash
-// of the seed and of what it changes, and stays chosen when code around it moves.
-//
-//	go run ./scripts/mutants -n 300 -seed 1
-//	go run ./scripts/mutants -only core/thread/claim.go:25   # the mutants of a line
-//	go run ./scripts/mutants -only core/run/run.go:watch     # or of a function
-//	go run ./scripts/mutants -only core/run/gate.go,core/run/round.go -n 40
-//	go run ./scripts/mutants -list -packages core/mailbox    # what there is, without running it
-//	go run ./scripts/mutants -equivalents                    # is equivalent.txt still right?
-//
-// Mutants that cannot be told from the program are listed with a reason in
-// equivalent.txt and do not count. What no operator makes, but once escaped the
-// tests, stands in named.txt by hand: these are run beside every sample of their
-// package. The last lines are the score of each package and that of all; the exit
-// status is 1 when that of all is under 95 %, or that of a package of which at least
-// 20 were run: a large package must not hide a small one.
 package main
 
 import (
