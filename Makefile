@@ -92,7 +92,7 @@ unit: ## All tests but the kill tests
 LONE := ABitFlip|PowerLoss$$|ADamagedFrame|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
 # Those that leave themselves out under the race detector, or a part of themselves.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
-NORACEIN := ./core/sim ./core/sim/simtest ./core/usage ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/bolt ./adapters/httpapi ./adapters/page ./functions/local
+NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/bolt ./adapters/httpapi ./adapters/page ./functions/local
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/local

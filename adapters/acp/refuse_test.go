@@ -9,12 +9,12 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 )
 
 func TestALimitIsToldWithItsEnd(t *testing.T) {
-	day := &limit.ReachedError{Limit: limit.SpendADay, Allowed: "1", Used: "1.5", Ends: 1_795_392_000_000}
-	place := &limit.ReachedError{Limit: limit.ConcurrentRuns, Allowed: "2", Used: "2"}
+	day := &account.ReachedError{Limit: account.SpendADay, Allowed: "1", Used: "1.5", Ends: 1_795_392_000_000}
+	place := &account.ReachedError{Limit: account.ConcurrentRuns, Allowed: "2", Used: "2"}
 	for _, tt := range []struct {
 		err  error
 		want sdk.RequestError

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/usage"
+	"github.com/reveille-run/reveille/core/account"
 )
 
 // Namespace is that of the metrics.
@@ -32,7 +32,7 @@ type line struct {
 	AWS     metadata `json:"_aws"`
 	Agent   string   `json:"Agent"`
 	Model   string   `json:"Model"`
-	Outcome string   `json:"Outcome"` // usage.EndWaiting, or the type of the termination
+	Outcome string   `json:"Outcome"` // account.EndWaiting, or the type of the termination
 
 	InputTokens  int   `json:"InputTokens"`
 	OutputTokens int   `json:"OutputTokens"`
@@ -69,7 +69,7 @@ var directives = []directive{{
 
 // Ended writes the line of a stretch. The tenant stays out of it. A line that cannot be
 // written is lost.
-func (w *Writer) Ended(_ string, r usage.Record) {
+func (w *Writer) Ended(_ string, r account.Record) {
 	l := line{
 		AWS: metadata{Timestamp: r.Until, CloudWatchMetrics: directives}, Agent: named(r.Agent), Model: ModelNone, Outcome: r.End,
 		Duration: max(r.Until-r.Since, 0),
@@ -80,7 +80,7 @@ func (w *Writer) Ended(_ string, r usage.Record) {
 			l.Model = ModelSeveral
 		}
 	}
-	if r.End != usage.EndWaiting {
+	if r.End != account.EndWaiting {
 		l.Runs = 1
 	}
 	if r.End == string(core.TerminationError) {

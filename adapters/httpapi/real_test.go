@@ -13,9 +13,9 @@ import (
 	"github.com/reveille-run/reveille/adapters/httpapi"
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
@@ -124,7 +124,7 @@ func newReal(t *testing.T) *real {
 	r, err := runtime.Build(runtime.Config{
 		Env: world, Store: made.store, Waker: made.queue, Logger: quiet,
 		Metering: &runtime.Metering{},
-		Limits:   limit.Tenants{Tenants: map[string]limit.Limits{"few": {RunsADay: 3}, "poor": {SpendADay: 1}}},
+		Limits:   account.Tenants{Tenants: map[string]account.Limits{"few": {RunsADay: 3}, "poor": {SpendADay: 1}}},
 		Prices:   func(string, string, core.Usage, time.Time) (core.USD, bool) { return core.Dollar, true },
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},

@@ -11,12 +11,12 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/usage"
+	"github.com/reveille-run/reveille/core/account"
 )
 
-// Ledger reads what tenants have used; *usage.Ledger is one.
+// Ledger reads what tenants have used; *account.Ledger is one.
 type Ledger interface {
-	Report(ctx context.Context, q usage.Query) ([]usage.Row, error)
+	Report(ctx context.Context, q account.Query) ([]account.Row, error)
 }
 
 // usageReport is the body of a report.
@@ -107,7 +107,7 @@ func (a *api) readsUsage(id core.Identity) bool {
 	return id.User == "" || slices.Contains(a.UsageReaders, id.User) || slices.Contains(a.UsageReaders, "*")
 }
 
-func usageQuery(r *http.Request) (q usage.Query, asCSV bool, err error) {
+func usageQuery(r *http.Request) (q account.Query, asCSV bool, err error) {
 	values, err := query(r.URL.RawQuery, "from", "to", "by", "format")
 	if err != nil {
 		return q, false, err
@@ -121,7 +121,7 @@ func usageQuery(r *http.Request) (q usage.Query, asCSV bool, err error) {
 	if values.Has("by") {
 		by = values.Get("by")
 	}
-	if q.By, err = usage.ParseBy(by); err != nil {
+	if q.By, err = account.ParseBy(by); err != nil {
 		return q, false, err
 	}
 	switch format := values.Get("format"); format {
@@ -136,7 +136,7 @@ func usageQuery(r *http.Request) (q usage.Query, asCSV bool, err error) {
 	return q, asCSV, q.Check()
 }
 
-func wireRow(r *usage.Row, by usage.By) usageRow {
+func wireRow(r *account.Row, by account.By) usageRow {
 	row := usageRow{
 		Runs: r.Runs, Stretches: r.Stretches, Incomplete: r.Lost, Tokens: usedTokens(r.Tokens), Inferences: r.Inferences, ModelMillis: r.ModelMillis,
 		ToolCalls: r.Tools, ToolMillis: r.ToolMillis, HandlerMillis: figure{Metered: float64(r.Spent.Handler)},
@@ -163,7 +163,7 @@ func wireRow(r *usage.Row, by usage.By) usageRow {
 }
 
 // writeUsage writes the rows for a spreadsheet.
-func writeUsage(w *csv.Writer, rows []usageRow, by usage.By) {
+func writeUsage(w *csv.Writer, rows []usageRow, by account.By) {
 	var header []string
 	names := func(by bool, names ...string) {
 		if by {

@@ -9,23 +9,23 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/httpapi"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // ledger returns the same rows to whoever asks, and keeps the question.
-type ledger struct{ asked usage.Query }
+type ledger struct{ asked account.Query }
 
-func (l *ledger) Report(_ context.Context, q usage.Query) ([]usage.Row, error) {
+func (l *ledger) Report(_ context.Context, q account.Query) ([]account.Row, error) {
 	l.asked = q
 	cost, cloud := core.USD(1_234_500), core.USD(20)
-	return []usage.Row{
-		{Sum: usage.Sum{
-			Key: usage.Key{Day: "2026-03-01", Agent: "=cmd()", User: "-ann"}, Runs: 2, Stretches: 3, Lost: 1, Tools: 4, ToolMillis: 500,
+	return []account.Row{
+		{Sum: account.Sum{
+			Key: account.Key{Day: "2026-03-01", Agent: "=cmd()", User: "-ann"}, Runs: 2, Stretches: 3, Lost: 1, Tools: 4, ToolMillis: 500,
 			Spent: thread.Spent{Handler: 2500, Write: 1250, WriteMore: 300, Read: 150, Queue: 120, QueueMore: 100},
 		}, ModelCost: &cost, CloudCost: &cloud},
-		{Sum: usage.Sum{
-			Key:    usage.Key{Day: "2026-03-01", Agent: "clerk", Provider: "openai", Model: "gpt-x"},
+		{Sum: account.Sum{
+			Key:    account.Key{Day: "2026-03-01", Agent: "clerk", Provider: "openai", Model: "gpt-x"},
 			Tokens: core.Usage{Input: 300, Output: 30, CacheRead: 40, CacheWrite: 8, Reasoning: 5}, Inferences: 2, ModelMillis: 4000,
 		}, Unpriced: []string{"gpt-x"}},
 	}, nil
@@ -85,14 +85,14 @@ func TestUsageIsOnesOwn(t *testing.T) {
 	for _, tt := range []struct {
 		name, query string
 		header      []string
-		want        usage.Query
+		want        account.Query
 	}{
 		{"a user's own", "?from=2026-03-01&to=2026-03-31", []string{"User", "ann"},
-			usage.Query{Tenant: "secret-tenant", OnlyUser: true, User: "ann", From: day(1), To: day(31), By: usage.By{Day: true}}},
+			account.Query{Tenant: "secret-tenant", OnlyUser: true, User: "ann", From: day(1), To: day(31), By: account.By{Day: true}}},
 		{"of everybody, for a reader", "?from=2026-03-01&to=2026-03-31", []string{"User", "accounting"},
-			usage.Query{Tenant: "secret-tenant", User: "accounting", From: day(1), To: day(31), By: usage.By{Day: true}}},
+			account.Query{Tenant: "secret-tenant", User: "accounting", From: day(1), To: day(31), By: account.By{Day: true}}},
 		{"of everybody, without a user", "?from=2026-03-01&to=2026-03-01&by=user,model", []string{"Tenant", "t9"},
-			usage.Query{Tenant: "t9", From: day(1), To: day(1), By: usage.By{User: true, Model: true}}},
+			account.Query{Tenant: "t9", From: day(1), To: day(1), By: account.By{User: true, Model: true}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l, _, _ := usageOf(t, tt.query, tt.header...)

@@ -20,9 +20,9 @@ import (
 	"github.com/reveille-run/reveille/adapters/mcp"
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
@@ -111,7 +111,7 @@ func (w *world) runtime() *runtime.Runtime {
 	w.tb.Helper()
 	e := env.System()
 	r, err := runtime.Build(runtime.Config{
-		Limits: limit.Tenants{Tenants: map[string]limit.Limits{"few": {RunsADay: 1}}}, Env: e, Store: w.store, Waker: w, Agents: parts(e, &w.ran), Logger: quiet, FollowInterval: 5 * time.Millisecond})
+		Limits: account.Tenants{Tenants: map[string]account.Limits{"few": {RunsADay: 1}}}, Env: e, Store: w.store, Waker: w, Agents: parts(e, &w.ran), Logger: quiet, FollowInterval: 5 * time.Millisecond})
 	if err != nil {
 		w.tb.Fatal(err)
 	}

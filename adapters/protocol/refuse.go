@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -23,10 +23,10 @@ type Problem struct {
 	Code  core.Code `json:"code"`
 	// Of a limit of the tenant: which it is, what it allows, what is used, and when it ends,
 	// RFC 3339; no time: as soon as a run waits or ends.
-	Limit   limit.Kind `json:"limit,omitempty"`
-	Allowed string     `json:"allowed,omitempty"`
-	Used    string     `json:"used,omitempty"`
-	EndsAt  string     `json:"ends_at,omitempty"`
+	Limit   account.LimitKind `json:"limit,omitempty"`
+	Allowed string            `json:"allowed,omitempty"`
+	Used    string            `json:"used,omitempty"`
+	EndsAt  string            `json:"ends_at,omitempty"`
 
 	ends time.Time // EndsAt
 }
@@ -92,7 +92,7 @@ func Public(err error) Problem {
 		return Problem{Error: "internal error", Code: core.CodeInternal}
 	}
 	p := Problem{Error: err.Error(), Code: code}
-	if reached, ok := limit.Reached(err); ok {
+	if reached, ok := account.Reached(err); ok {
 		p.Limit, p.Allowed, p.Used = reached.Limit, reached.Allowed, reached.Used
 		if reached.Ends != 0 {
 			p.ends = time.UnixMilli(reached.Ends).UTC()

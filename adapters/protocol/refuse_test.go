@@ -16,8 +16,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 )
 
 func TestRefusalsHaveAStatusAndAText(t *testing.T) {
@@ -80,16 +80,16 @@ func TestRefusalsHaveAStatusAndAText(t *testing.T) {
 func TestALimitSaysWhichItIsAndWhenItEnds(t *testing.T) {
 	ends := time.Date(2126, 11, 23, 0, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
-		err    *limit.ReachedError
+		err    *account.ReachedError
 		status int
 		body   string
 		after  time.Time // about; zero: 5 s
 	}{
-		{&limit.ReachedError{Limit: limit.TokensADay, Allowed: "10", Used: "12", Ends: ends.UnixMilli()}, 429,
+		{&account.ReachedError{Limit: account.TokensADay, Allowed: "10", Used: "12", Ends: ends.UnixMilli()}, 429,
 			`{"error":"submit: limit tokens_a_day of the tenant is reached: 12 of 10, until 2126-11-23T00:00:00Z","code":"tenant_limit","limit":"tokens_a_day","allowed":"10","used":"12","ends_at":"2126-11-23T00:00:00Z"}`, ends},
-		{&limit.ReachedError{Limit: limit.SpendADay, Allowed: "0.5", Used: "0.51", Ends: ends.UnixMilli()}, 402,
+		{&account.ReachedError{Limit: account.SpendADay, Allowed: "0.5", Used: "0.51", Ends: ends.UnixMilli()}, 402,
 			`{"error":"submit: limit spend_a_day_usd of the tenant is reached: 0.51 of 0.5, until 2126-11-23T00:00:00Z","code":"tenant_spend_limit","limit":"spend_a_day_usd","allowed":"0.5","used":"0.51","ends_at":"2126-11-23T00:00:00Z"}`, ends},
-		{&limit.ReachedError{Limit: limit.ConcurrentRuns, Allowed: "2", Used: "2"}, 429,
+		{&account.ReachedError{Limit: account.ConcurrentRuns, Allowed: "2", Used: "2"}, 429,
 			`{"error":"submit: limit concurrent_runs of the tenant is reached: 2 of 2, until a run waits or ends","code":"tenant_limit","limit":"concurrent_runs","allowed":"2","used":"2"}`, time.Time{}},
 	} {
 		t.Run(string(tt.err.Limit), func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/adapters/trigger/incoming"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
@@ -358,7 +358,7 @@ func FuzzFire(f *testing.F) {
 
 // A refused trigger is an error that goes away: the source sends the event again.
 func TestATriggerThatALimitRefusesFailsAndIsTriedAgain(t *testing.T) {
-	a := &agents{refused: map[string]error{"t1": &limit.ReachedError{Limit: limit.ConcurrentRuns, Allowed: "1", Used: "1"}}}
+	a := &agents{refused: map[string]error{"t1": &account.ReachedError{Limit: account.ConcurrentRuns, Allowed: "1", Used: "1"}}}
 	s, err := set(a, `{"name":"a","source":"sqs","agent":"demo","tenant":"acme","thread":"t1","prompt":"go"}`)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -88,7 +88,7 @@ func dispatchOf(run core.ID) core.ID {
 // ask admits the run. What was admitted under other ids before is given back first.
 func (u *submission) ask(ctx context.Context, head thread.Head) error {
 	u.settle(ctx, core.ID{}, nil)
-	slot, err := u.limits.Admit(ctx, limit.Run{
+	slot, err := u.limits.Admit(ctx, account.Applicant{
 		Key: u.Thread, ID: u.run, Tag: u.tag(), Replaces: u.replaces(head), Child: u.Opening.Parent != nil,
 	})
 	if err == nil {

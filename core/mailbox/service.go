@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -51,7 +51,7 @@ type Options struct {
 	// Publisher is told what happens to runs, by [Service.Tell]. nil: nobody is, and
 	// what other processes want announced waits for one of them.
 	Publisher Publisher
-	// KeepUsage is how long what runs have used is kept, see package usage: heads keep
+	// KeepUsage is how long what runs have used is kept, see package account: heads keep
 	// where their run's stretch stands, and what was spent on it. 0: nothing is recorded.
 	KeepUsage time.Duration
 	// Announce makes writes leave announcements in the head for a publisher of another
@@ -59,7 +59,7 @@ type Options struct {
 	Announce bool
 	// Limits admits runs before they are enqueued, and its slots are swept; nil: nothing is
 	// limited.
-	Limits *limit.Gate
+	Limits *account.Gate
 }
 
 // DefaultLease is how long a claim holds without renewal.
@@ -84,7 +84,7 @@ type Service struct {
 	publisher  Publisher
 	announcing bool
 	keep       time.Duration // 0: nobody meters
-	limits     *limit.Gate
+	limits     *account.Gate
 	slots      slotSweep
 }
 

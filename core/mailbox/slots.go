@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -129,7 +129,7 @@ func (s *Service) sweepSlot(ctx context.Context, tenant string, run core.ID, slo
 		return err
 	}
 	if found {
-		return s.limits.Leave(ctx, tenant, run, slot, limit.Tokens(record.Usage), record.Spend)
+		return s.limits.Leave(ctx, tenant, run, slot, account.Tokens(record.Usage), record.Spend)
 	}
 	_, dispatch, pointed, err := s.Locate(ctx, tenant, run)
 	if err != nil {

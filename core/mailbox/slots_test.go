@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -51,7 +51,7 @@ func TestASweepOfSlotsGoesOnWhereTheLastOneEnded(t *testing.T) {
 						}
 					}
 				}
-				gate, err := limit.New(limit.Options{Env: env.System(), Store: w.store, Limits: limit.Tenants{Default: limit.Limits{ConcurrentRuns: 8}}})
+				gate, err := account.NewGate(account.GateOptions{Env: env.System(), Store: w.store, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
 				if err != nil {
 					t.Fatal(err)
 				}

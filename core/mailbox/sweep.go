@@ -21,7 +21,7 @@ const sweepPage = 100
 // threads which nobody can claim hold up no others; or through none, where the store
 // says that nothing is due. It returns how many it woke, and of each shard the first
 // thing that went wrong. Where tenants have limits it then gives back slots that nobody
-// runs in: see package limit.
+// runs in: see package account.
 func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	var random [8]byte // two sweeps at once, or one that runs out of time, do not neglect the same shards
 	s.env.Random(random[:])

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -114,7 +114,7 @@ func goesOn(t *testing.T, w *world) {
 // counted: what says that the thread was deleted does not say that nothing was written.
 func TestARunIsCountedWhoseThreadIsDeletedBeforeItsResponse(t *testing.T) {
 	w, run := died(t, core.Termination{Type: core.TerminationError, Code: "model"})
-	gate, err := limit.New(limit.Options{Env: env.System(), Store: w.store, Limits: limit.Tenants{Default: limit.Limits{ConcurrentRuns: 8}}})
+	gate, err := account.NewGate(account.GateOptions{Env: env.System(), Store: w.store, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // delete makes the tombstone. Where a run is open that somebody pays for, what it has used
@@ -36,7 +36,7 @@ func (s *Service) delete(ctx context.Context, key core.ThreadKey, user string) e
 // that cannot be read keeps no thread from being deleted: the stretch is then one of which
 // little is known.
 func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, head thread.Head, stretch thread.Stretch) (store.Record, error) {
-	closing := usage.Closing{Run: head.Run.ID, Stretch: stretch, User: head.Owner, End: usage.EndDeleted, Until: s.env.Millis()}
+	closing := account.Closing{Run: head.Run.ID, Stretch: stretch, User: head.Owner, End: account.EndDeleted, Until: s.env.Millis()}
 	run, _, err := s.runRecord(ctx, key, head.Run.ID)
 	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return store.Record{}, err

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
 // What a step does for the limits of its tenant; nothing of it where there are none. See
-// package limit.
+// package account.
 //
 //   - It begins with a look at the tenant's record, unless this very claim has charged the
 //     run in the step before. A run that has no slot, because it has waited, takes one. Over
@@ -28,15 +28,15 @@ import (
 
 // allowance is what a step knows of its tenant's record.
 type allowance struct {
-	limited bool           // the tenant has limits
-	known   bool           // standing was read or written by this step
-	now     limit.Standing // as it was then
+	limited bool             // the tenant has limits
+	known   bool             // standing was read or written by this step
+	now     account.Standing // as it was then
 }
 
 // charge is what a claim has last heard of its tenant's record, for its next step.
 type charge struct {
 	fence uint64
-	now   limit.Standing
+	now   account.Standing
 }
 
 func (d *draft) charged() *charge {
@@ -74,10 +74,10 @@ func (d *draft) stand(ctx context.Context) error {
 		return err
 	}
 	d.allowance.now, d.allowance.known = standing, true
-	behind := standing.Slot.Tokens < limit.Tokens(d.totals.Usage) || standing.Slot.Spend < d.totals.Spend
+	behind := standing.Slot.Tokens < account.Tokens(d.totals.Usage) || standing.Slot.Spend < d.totals.Spend
 	if standing.Has && behind { // it was taken by a request that came late
 		slot := standing.Slot
-		if err := d.limits.Leave(ctx, d.Key.Tenant, d.id, slot, limit.Tokens(d.totals.Usage), d.totals.Spend); err != nil {
+		if err := d.limits.Leave(ctx, d.Key.Tenant, d.id, slot, account.Tokens(d.totals.Usage), d.totals.Spend); err != nil {
 			return err
 		}
 	}
@@ -110,9 +110,9 @@ func (d *draft) enterSlot(ctx context.Context) error {
 	return nil
 }
 
-func (d *draft) turn(before thread.Totals, used core.Usage, cost core.USD) limit.Turn {
-	return limit.Turn{
-		Key: d.Key, Run: d.id, Before: limit.Tokens(before.Usage), Spent: before.Spend, Tokens: limit.Tokens(used), Cost: cost,
+func (d *draft) turn(before thread.Totals, used core.Usage, cost core.USD) account.Turn {
+	return account.Turn{
+		Key: d.Key, Run: d.id, Before: account.Tokens(before.Usage), Spent: before.Spend, Tokens: account.Tokens(used), Cost: cost,
 	}
 }
 
@@ -227,7 +227,7 @@ func (d *draft) leave(ctx context.Context, totals thread.Totals) {
 	if !d.allowance.known { // it ends under a claim that has not stepped
 		standing, err = d.limits.Look(ctx, d.Key.Tenant, d.id)
 	}
-	tokens, spend := limit.Tokens(totals.Usage), totals.Spend
+	tokens, spend := account.Tokens(totals.Usage), totals.Spend
 	if d.conversation == nil { // nobody can read what it has used: what was charged stands
 		tokens, spend = standing.Slot.Tokens, standing.Slot.Spend
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
@@ -95,19 +95,19 @@ func (w *world) used(t *testing.T) string {
 // A summary is charged when it is made, whether anybody uses it or not, by whoever makes
 // it; where money is not limited no cost is counted.
 func TestASummaryIsChargedWhenItIsMade(t *testing.T) {
-	money := limit.Limits{SpendADay: 100 * core.Dollar}
+	money := account.Limits{SpendADay: 100 * core.Dollar}
 	const nothing, one = "0 tokens, 0 USD", "320 tokens, 3.2 USD"
 	tests := []struct {
 		name   string
 		how    agent.Compaction
-		limits limit.Limits
+		limits account.Limits
 		say    func(int) ([]model.Delta, error)
 		made   string // behind the third question, and the hint
 		later  string // behind the question that takes all back
 	}{
-		{"no limits", agent.CompactBackground, limit.Limits{}, nil, nothing, nothing},
+		{"no limits", agent.CompactBackground, account.Limits{}, nil, nothing, nothing},
 		{"money", agent.CompactBackground, money, nil, one, one},
-		{"tokens", agent.CompactBackground, limit.Limits{TokensADay: 1000}, nil, "320 tokens, 0 USD", "320 tokens, 0 USD"},
+		{"tokens", agent.CompactBackground, account.Limits{TokensADay: 1000}, nil, "320 tokens, 0 USD", "320 tokens, 0 USD"},
 		{"of no use", agent.CompactBackground, money, func(int) ([]model.Delta, error) {
 			return append([]model.Delta{{Type: model.DeltaUsage, Usage: core.Usage{Input: 200}}}, text(strings.Repeat("y", 4400))...), nil
 		}, "200 tokens, 2 USD", "200 tokens, 2 USD"},
@@ -154,7 +154,7 @@ func TestASummaryThatTheTenantMayNotHave(t *testing.T) {
 				w.stepper = w.other(t, o)
 				hints.follow(t, w.stepper) // uses 320
 				before := said.made
-				o.limits = limit.Limits{}
+				o.limits = account.Limits{}
 				w.stepper = w.other(t, o)
 				w.ask(t, 3, 0)
 				o.limits.TokensADay = tokens

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
@@ -95,7 +95,7 @@ type Options struct {
 	// and says of the same answer the same. nil: every answer of the form is right.
 	Accept func(run core.ID, step int, answer string) error
 	// Limits holds the runs of a tenant to its limits; nil: nothing is limited.
-	Limits *limit.Gate
+	Limits *account.Gate
 }
 
 const defaultCacheSize = 64 << 20
@@ -123,7 +123,7 @@ type Stepper struct {
 	chunked   bool // Options.Chunks
 	said      func(core.ThreadKey)
 	leaveFor  time.Duration
-	limits    *limit.Gate
+	limits    *account.Gate
 	failed    func(core.ID, error)                  // Options.Failed
 	accept    func(core.ID, int, string) error      // Options.Accept
 	breakers  model.Breakers                        // of the models that this process calls

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -228,8 +228,8 @@ func (c *compaction) charge(ctx context.Context, used core.Usage) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	_, _, err := c.limits.Charge(ctx, store.Slot{}, limit.Turn{
-		Key: c.key, Run: c.run, Tokens: limit.Tokens(used), Cost: c.limits.Cost(c.key.Tenant, c.model.Provider, c.model.Name, used),
+	_, _, err := c.limits.Charge(ctx, store.Slot{}, account.Turn{
+		Key: c.key, Run: c.run, Tokens: account.Tokens(used), Cost: c.limits.Cost(c.key.Tenant, c.model.Provider, c.model.Name, used),
 	})
 	if err != nil {
 		return fmt.Errorf("charge the tenant: %w", err)

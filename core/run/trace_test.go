@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -27,7 +27,6 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // trace lists, in their order, what a process writes, announces and counts for one
@@ -90,7 +89,7 @@ func (r *trace) record(s store.Record) string {
 			}
 		}
 	case s.IsUsage():
-		var used usage.Record
+		var used account.Record
 		if err := records.Decode("usage", s.Payload, &used); err == nil {
 			line += " " + r.used(&used)
 		}
@@ -117,14 +116,14 @@ func (r *trace) entry(e *thread.Entry) string {
 }
 
 func (r *trace) run(run *core.Run) string {
-	line := fmt.Sprintf("%s steps=%d tokens=%d finished %d %q", run.Status, run.Steps, limit.Tokens(run.Usage), r.ms(run.FinishedAt), core.Shorten(run.Response, 20))
+	line := fmt.Sprintf("%s steps=%d tokens=%d finished %d %q", run.Status, run.Steps, account.Tokens(run.Usage), r.ms(run.FinishedAt), core.Shorten(run.Response, 20))
 	if t := run.Termination; t != nil {
 		line += fmt.Sprintf(" %s/%s", t.Type, t.Code)
 	}
 	return line
 }
 
-func (r *trace) used(u *usage.Record) string {
+func (r *trace) used(u *account.Record) string {
 	models := 0
 	for _, m := range u.Models {
 		models += m.Inferences
@@ -253,9 +252,9 @@ func newTraced(t *testing.T, tt traced, plugins bool) (*world, *trace) {
 	}
 	o.observer = r
 	if o.limits.IsZero() {
-		o.limits = limit.Limits{TokensADay: 1_000_000}
+		o.limits = account.Limits{TokensADay: 1_000_000}
 	}
-	o.metering = &run.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u usage.Record) { r.note("usage: %s", r.used(&u)) }}
+	o.metering = &run.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { r.note("usage: %s", r.used(&u)) }}
 	if plugins {
 		o.plugins = append(o.plugins, r.plugin())
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -186,7 +186,7 @@ func tracedEnds() []traced {
 		})},
 		{name: "stopped before its calls", options: options{stop: []stop.Policy{stopAtOnce}, model: turns(says(a...))}},
 		{name: "blocked", gate: blockB, options: options{model: turns(says(b...))}},
-		{name: "over a limit", options: options{limits: limit.Limits{TokensADay: 4}, model: turns(says(a...))}},
+		{name: "over a limit", options: options{limits: account.Limits{TokensADay: 4}, model: turns(says(a...))}},
 		{name: "failed before its first commit", options: options{model: turns(breaks(invalid))}},
 		{name: "failed in a round", options: options{model: turns(says(calls("echo", `{"text":"a"}`, "fatal", "{}")...)), tools: []tool.Tool{fatal}}},
 		{name: "failed, which its policy tolerates once", options: options{stop: []stop.Policy{stop.ConsecutiveErrors(2)}, model: turns(breaks(invalid))}},

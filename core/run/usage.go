@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // Metering says that what runs use is recorded.
@@ -19,7 +19,7 @@ type Metering struct {
 	// is money. 0: nobody bills it.
 	Memory int
 	// Ended is told of each stretch behind the write that ends it. nil: nobody is.
-	Ended func(tenant string, record usage.Record)
+	Ended func(tenant string, record account.Record)
 }
 
 // stay is what a member of a pool was asked before the run left it.
@@ -118,8 +118,8 @@ func (d *draft) addUsage(records []store.Record, next thread.Head, result thread
 	}
 	base, known := r.Base(*s)
 	known = known && d.conversation != nil // else nobody can read what the run has used
-	closing := usage.Closing{
-		Run: d.id, Stretch: *s, User: d.head.Owner, Agent: r.AgentID, End: usage.EndWaiting,
+	closing := account.Closing{
+		Run: d.id, Stretch: *s, User: d.head.Owner, Agent: r.AgentID, End: account.EndWaiting,
 		Used: used, Wasted: wasted, Base: base, Known: known, Memory: d.metering.Memory, Until: d.env.Millis(),
 	}
 	if r.Termination != nil {

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
@@ -218,9 +218,9 @@ type options struct {
 	metering *run.Metering
 	context  *agent.ContextWindowPolicy
 	compact  func(context.Context, core.ThreadKey)
-	limits   limit.Limits // of everybody; a token costs a cent
-	limit    int          // of the store's records, in bytes; 0: there is none
-	refuse   int          // so many writes that would end a run the store does not take
+	limits   account.Limits // of everybody; a token costs a cent
+	limit    int            // of the store's records, in bytes; 0: there is none
+	refuse   int            // so many writes that would end a run the store does not take
 }
 
 // resolver is a registry, or what stands for one.
@@ -319,11 +319,11 @@ func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
 var quiet = slog.New(slog.DiscardHandler)
 
 // newGate limits everybody's runs; a token costs a cent.
-func newGate(tb testing.TB, w *world, o options) *limit.Gate {
+func newGate(tb testing.TB, w *world, o options) *account.Gate {
 	tb.Helper()
-	gate, err := limit.New(limit.Options{
-		Env: o.env, Store: w.store, Limits: limit.Tenants{Default: o.limits}, Cost: func(_, name string, u core.Usage, _ time.Time) (core.USD, bool) {
-			return core.USD(limit.Tokens(u)) * core.Dollar / 100, name == "scripted"
+	gate, err := account.NewGate(account.GateOptions{
+		Env: o.env, Store: w.store, Limits: account.Tenants{Default: o.limits}, Cost: func(_, name string, u core.Usage, _ time.Time) (core.USD, bool) {
+			return core.USD(account.Tokens(u)) * core.Dollar / 100, name == "scripted"
 		},
 	})
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/stop"
@@ -30,7 +30,7 @@ type Config struct {
 	// nobody is.
 	Observer run.Observer
 
-	// Metering records what runs use, see package usage; nil: nothing is recorded. All
+	// Metering records what runs use, see package account; nil: nothing is recorded. All
 	// programs on one store should agree.
 	Metering *Metering
 	// Publisher is told what happens to runs, by the processes that work on wake-ups.
@@ -42,7 +42,7 @@ type Config struct {
 	// Limits bounds what tenants may use; zero: nothing is limited, at no cost. Prices says
 	// what models of providers cost, for tenants whose money is limited: a model whose price it does not
 	// know fails Build then. nil: it knows none.
-	Limits limit.Tenants
+	Limits account.Tenants
 	Prices func(provider, model string, usage core.Usage, at time.Time) (cost core.USD, ok bool)
 
 	Records thread.Records // the schemas that the program reads and writes; zero: 1

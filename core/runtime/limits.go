@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -40,9 +40,9 @@ func checkPrices(agents *agent.Registry, c Config) error {
 
 // LimitsOf is how a tenant stands with its limits.
 type LimitsOf struct {
-	limit.Limits // zero: it has none
-	Used         store.Admission
-	Ends         int64 // when the counters of the day begin anew, unix milliseconds
+	account.Limits // zero: it has none
+	Used           store.Admission
+	Ends           int64 // when the counters of the day begin anew, unix milliseconds
 }
 
 // Limits reads how a tenant stands with its limits; without limits nothing is read.

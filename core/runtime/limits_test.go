@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -46,9 +46,9 @@ func (m billed) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 
 // limited gives a process limits for everybody, and turns of 110 tokens that cost one
 // cent each.
-func limited(l limit.Limits) func(*runtime.Config) {
+func limited(l account.Limits) func(*runtime.Config) {
 	return func(c *runtime.Config) {
-		c.Limits = limit.Tenants{Default: l}
+		c.Limits = account.Tenants{Default: l}
 		m := c.Agents.Models["m"]
 		m.Model = billed{m.Model}
 		c.Agents.Models["m"] = m
@@ -97,7 +97,7 @@ func (r *rig) ended(process *runtime.Runtime, run core.ID) core.Run {
 func TestARunHasASlotUntilItIsOverAndIsChargedPerTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(limit.Limits{RunsADay: 5, SpendADay: core.Dollar}))
+		process := r.process("w", r.store, limited(account.Limits{RunsADay: 5, SpendADay: core.Dollar}))
 		receipt := r.submits(process, "t1", "echo: hello")
 		r.wantCounters(process, "queued", "1 runs, 0 tokens, 0 USD, 1 slots")
 		r.settle(process, submission("t1", "").Thread)
@@ -110,16 +110,16 @@ func TestARunHasASlotUntilItIsOverAndIsChargedPerTurn(t *testing.T) {
 
 func TestRefusedAtEachLimit(t *testing.T) {
 	tests := []struct {
-		limits limit.Limits
+		limits account.Limits
 		before []string // runs that are worked off first
 		queued []string // threads with a run that is queued
 		code   core.Code
-		want   limit.ReachedError
+		want   account.ReachedError
 	}{
-		{limit.Limits{RunsADay: 2}, []string{"echo: a"}, []string{"q1"}, core.CodeTenantLimit, limit.ReachedError{Limit: limit.RunsADay, Allowed: "2", Used: "2", Ends: 1}},
-		{limit.Limits{TokensADay: 220}, []string{"echo: a"}, nil, core.CodeTenantLimit, limit.ReachedError{Limit: limit.TokensADay, Allowed: "220", Used: "220", Ends: 1}},
-		{limit.Limits{SpendADay: core.Dollar / 50}, []string{"echo: a"}, nil, core.CodeTenantSpend, limit.ReachedError{Limit: limit.SpendADay, Allowed: "0.02", Used: "0.02", Ends: 1}},
-		{limit.Limits{ConcurrentRuns: 2}, []string{"echo: a"}, []string{"q1", "q1"}, core.CodeTenantLimit, limit.ReachedError{Limit: limit.ConcurrentRuns, Allowed: "2", Used: "2"}},
+		{account.Limits{RunsADay: 2}, []string{"echo: a"}, []string{"q1"}, core.CodeTenantLimit, account.ReachedError{Limit: account.RunsADay, Allowed: "2", Used: "2", Ends: 1}},
+		{account.Limits{TokensADay: 220}, []string{"echo: a"}, nil, core.CodeTenantLimit, account.ReachedError{Limit: account.TokensADay, Allowed: "220", Used: "220", Ends: 1}},
+		{account.Limits{SpendADay: core.Dollar / 50}, []string{"echo: a"}, nil, core.CodeTenantSpend, account.ReachedError{Limit: account.SpendADay, Allowed: "0.02", Used: "0.02", Ends: 1}},
+		{account.Limits{ConcurrentRuns: 2}, []string{"echo: a"}, []string{"q1", "q1"}, core.CodeTenantLimit, account.ReachedError{Limit: account.ConcurrentRuns, Allowed: "2", Used: "2"}},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.want.Limit), func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestRefusedAtEachLimit(t *testing.T) {
 				}
 				before := r.counters(process)
 				_, err := process.Submit(t.Context(), submission("new", "echo: x"))
-				reached, ok := limit.Reached(err)
+				reached, ok := account.Reached(err)
 				if !ok || core.CodeOf(err) != tt.code {
 					t.Fatalf("Submit returns %v, want code %s", err, tt.code)
 				}
@@ -162,7 +162,7 @@ func TestRefusedAtEachLimit(t *testing.T) {
 func TestOverALimitARunEndsBeforeItsNextInference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(limit.Limits{TokensADay: 50}))
+		process := r.process("w", r.store, limited(account.Limits{TokensADay: 50}))
 		r.submits(process, "t1", "echo: hello") // its first turn is over the limit by itself
 		queued := r.submits(process, "t2", "echo: hello")
 		first := r.head(submission("t1", "").Thread).Pending[0].Run
@@ -188,7 +188,7 @@ func TestOverALimitARunEndsBeforeItsNextInference(t *testing.T) {
 func TestANaturalEndOverALimitIsNatural(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(limit.Limits{TokensADay: 50}))
+		process := r.process("w", r.store, limited(account.Limits{TokensADay: 50}))
 		receipt := r.submits(process, "t1", "hello")
 		r.settle(process, submission("t1", "").Thread)
 		if read := r.ended(process, receipt.RunID); read.Termination.Type != core.TerminationNatural {
@@ -200,7 +200,7 @@ func TestANaturalEndOverALimitIsNatural(t *testing.T) {
 func TestAWaitingRunHasNoSlotAndTakesItAgainUnasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, withHelper, limited(limit.Limits{ConcurrentRuns: 1}))
+		process := r.process("w", r.store, withHelper, limited(account.Limits{ConcurrentRuns: 1}))
 		asks := r.submits(process, "t1", "call: ask")
 		key := submission("t1", "").Thread
 		r.settle(process, key)
@@ -225,7 +225,7 @@ func TestAWaitingRunHasNoSlotAndTakesItAgainUnasked(t *testing.T) {
 func TestAChildWaitsForNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, withHelper, limited(limit.Limits{ConcurrentRuns: 1, RunsADay: 2}))
+		process := r.process("w", r.store, withHelper, limited(account.Limits{ConcurrentRuns: 1, RunsADay: 2}))
 		s := submission("t1", `call: delegate {"prompt":"echo: hello","mode":"replay_tool_call"}`)
 		receipt, child := r.delegates(process, s)
 		r.settle(process, s.Thread, child)
@@ -239,7 +239,7 @@ func TestAChildWaitsForNoSlot(t *testing.T) {
 func TestAChildIsRefusedByALimitOfTheDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, withHelper, limited(limit.Limits{RunsADay: 1}))
+		process := r.process("w", r.store, withHelper, limited(account.Limits{RunsADay: 1}))
 		s := submission("t1", `call: delegate {"prompt":"echo: hello","mode":"replay_tool_call"}`)
 		receipt, err := process.Submit(t.Context(), s)
 		if err != nil {
@@ -255,7 +255,7 @@ func TestAChildIsRefusedByALimitOfTheDay(t *testing.T) {
 func TestARefusedEnqueueGivesTheSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(limit.Limits{ConcurrentRuns: 5, RunsADay: 10}))
+		process := r.process("w", r.store, limited(account.Limits{ConcurrentRuns: 5, RunsADay: 10}))
 		r.submits(process, "t1", "echo: hello")
 		s := submission("t1", "echo: again")
 		s.Mode = mailbox.ModeReject
@@ -275,7 +275,7 @@ func TestWhoIsCutOffAtTheEnqueueKeepsTheSlot(t *testing.T) {
 			cancel(thread.ErrSuperseded) // as a parent's step is
 			return store.Outcome{}, context.Cause(ctx)
 		}}
-		process := r.process("w", cut, limited(limit.Limits{ConcurrentRuns: 5, RunsADay: 10}))
+		process := r.process("w", cut, limited(account.Limits{ConcurrentRuns: 5, RunsADay: 10}))
 		if _, err := process.Submit(ctx, submission("t1", "echo: hello")); !errors.Is(err, thread.ErrSuperseded) {
 			t.Fatalf("Submit returns %v", err)
 		}
@@ -286,13 +286,13 @@ func TestWhoIsCutOffAtTheEnqueueKeepsTheSlot(t *testing.T) {
 func TestARetryIsAdmittedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(limit.Limits{ConcurrentRuns: 1}))
+		process := r.process("w", r.store, limited(account.Limits{ConcurrentRuns: 1}))
 		s := submission("t1", "echo: hello")
 		s.Key.Value = "k"
 		cut := &storetest.Faulty{Backend: r.store, OnCommit: func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 			return store.Outcome{}, errReset
 		}}
-		dies := r.process("dies", cut, limited(limit.Limits{ConcurrentRuns: 1}))
+		dies := r.process("dies", cut, limited(account.Limits{ConcurrentRuns: 1}))
 		if _, err := dies.Submit(t.Context(), s); err == nil {
 			t.Fatal("the first try was accepted")
 		}
@@ -313,7 +313,7 @@ func TestARetryIsAdmittedOnce(t *testing.T) {
 func TestTheSweepGivesBackWhatACrashHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(limit.Limits{ConcurrentRuns: 2}))
+		process := r.process("w", r.store, limited(account.Limits{ConcurrentRuns: 2}))
 		if _, _, err := r.store.Admit(t.Context(), local.Tenant, admitting("never")); err != nil {
 			t.Fatal(err)
 		}
@@ -344,7 +344,7 @@ func TestTheSweepGivesBackWhatACrashHasLeft(t *testing.T) {
 func TestCancelledInTheQueueHasNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(limit.Limits{ConcurrentRuns: 3}))
+		process := r.process("w", r.store, limited(account.Limits{ConcurrentRuns: 3}))
 		r.submits(process, "t1", "echo: one")
 		second := r.submits(process, "t1", "echo: two")
 		if err := process.CancelRun(t.Context(), local, second.RunID); err != nil {
@@ -364,7 +364,7 @@ func TestAModelWithoutAPriceFailsBuild(t *testing.T) {
 	r := newRig(t)
 	config := runtime.Config{
 		Env: steady(), Store: r.store, Waker: r.queue, Logger: quiet,
-		Limits: limit.Tenants{Tenants: map[string]limit.Limits{"acme": {SpendADay: core.Dollar}}},
+		Limits: account.Tenants{Tenants: map[string]account.Limits{"acme": {SpendADay: core.Dollar}}},
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: counted{nil, r}, Name: "unheard-of"}},
 			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
@@ -395,7 +395,7 @@ func (elsewhere) Register(r *plugin.Registrar) error {
 func TestAnotherModelWithoutAPriceIsNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(limit.Limits{SpendADay: core.Dollar}), func(c *runtime.Config) {
+		process := r.process("w", r.store, limited(account.Limits{SpendADay: core.Dollar}), func(c *runtime.Config) {
 			c.Agents.Plugins, c.Agents.Specs[0].Plugins = []plugin.Plugin{elsewhere{}}, []string{"elsewhere"}
 		})
 		receipt := r.submits(process, "t1", "hello")
@@ -410,7 +410,7 @@ func TestWithoutLimitsNothingIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store, func(c *runtime.Config) {
-			c.Limits = limit.Tenants{Tenants: map[string]limit.Limits{"acme": {RunsADay: 1}}}
+			c.Limits = account.Tenants{Tenants: map[string]account.Limits{"acme": {RunsADay: 1}}}
 		})
 		r.submits(process, "t1", "echo: hello")
 		r.settle(process, submission("t1", "").Thread)

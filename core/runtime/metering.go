@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // handlers share the time of the process among what it works on: while n handlers are
@@ -92,13 +92,13 @@ func (m *meter) received(ctx context.Context, messages int) context.Context {
 
 // Metering says that what runs use is recorded, and what it costs.
 type Metering struct {
-	Keep   time.Duration    // how long; 0: usage.DefaultKeep
+	Keep   time.Duration    // how long; 0: account.DefaultKeep
 	Memory int              // of this process where it is a function, in MB: with it its time is money. 0: nobody bills it
 	Models *catalog.Catalog // what models cost; nil: nothing is known of it
 	// Rates says what the cloud asks, when somebody wants to know; nil: nothing is known of it.
-	Rates func() (usage.Rates, error)
+	Rates func() (account.Rates, error)
 	// Ended is told of each stretch of a run that this process has ended. nil: nobody is.
-	Ended func(tenant string, record usage.Record)
+	Ended func(tenant string, record account.Record)
 }
 
 // run is what the stepper needs of it.
@@ -114,30 +114,30 @@ func (m *Metering) keep() time.Duration {
 	if m == nil {
 		return 0
 	}
-	return cmp.Or(m.Keep, usage.DefaultKeep)
+	return cmp.Or(m.Keep, account.DefaultKeep)
 }
 
 // newLedger makes the ledger and the meter of a runtime that records usage; the ledger of
 // any other is nil.
-func newLedger(c *Config) (*usage.Ledger, *meter, error) {
+func newLedger(c *Config) (*account.Ledger, *meter, error) {
 	m := c.Metering
 	if m == nil {
 		return nil, &meter{}, nil
 	}
-	ledger, err := usage.New(usage.Options{Store: c.Store, Now: c.Env.Now, Records: c.Records, Keep: m.keep(), Models: m.Models, Rates: m.Rates})
+	ledger, err := account.NewLedger(account.LedgerOptions{Store: c.Store, Now: c.Env.Now, Records: c.Records, Keep: m.keep(), Models: m.Models, Rates: m.Rates})
 	return ledger, &meter{on: true, billed: m.Memory > 0, handlers: handlers{now: c.Env.Now}}, err
 }
 
-// Report returns what a tenant has used, see [usage.Ledger.Report]. Where nothing is
+// Report returns what a tenant has used, see [account.Ledger.Report]. Where nothing is
 // recorded it is core.CodeNotFound.
-func (r *Runtime) Report(ctx context.Context, q usage.Query) ([]usage.Row, error) {
+func (r *Runtime) Report(ctx context.Context, q account.Query) ([]account.Row, error) {
 	if r.ledger == nil {
 		return nil, core.Errorf(core.CodeNotFound, "usage is not recorded here")
 	}
 	return r.ledger.Report(ctx, q)
 }
 
-// SumUsage sums hours of usage that have passed, see [usage.Ledger.SumNext].
+// SumUsage sums hours of usage that have passed, see [account.Ledger.SumNext].
 func (r *Runtime) SumUsage(ctx context.Context, until time.Time) (summed int, err error) {
 	if r.ledger == nil {
 		return 0, nil

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
@@ -17,7 +17,6 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // Runtime is the facade over the core. It is safe for concurrent use: Build sets its
@@ -31,8 +30,8 @@ type Runtime struct {
 	agents  *agent.Registry
 	mailbox *mailbox.Service
 	stepper *run.Stepper
-	ledger  *usage.Ledger // nil: usage is not recorded
-	limits  *limit.Gate
+	ledger  *account.Ledger // nil: usage is not recorded
+	limits  *account.Gate
 	watches *watches
 	solo    *solo // of New: the calls that wait take the steps; nil: workers do
 	reads   *reader
@@ -78,7 +77,7 @@ func build(c Config) (*Runtime, error) {
 	if r.ledger, meter, err = newLedger(&c); err != nil {
 		return nil, err
 	}
-	if r.limits, err = limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: c.Limits, Cost: c.Prices}); err != nil {
+	if r.limits, err = account.NewGate(account.GateOptions{Env: c.Env, Store: c.Store, Limits: c.Limits, Cost: c.Prices}); err != nil {
 		return nil, err
 	}
 	if err := checkPrices(agents, c); err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -21,7 +21,7 @@ import (
 func TestARunOfALaterTimeTakesNobodysPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(limit.Limits{ConcurrentRuns: 1}))
+		process := r.process("w", r.store, limited(account.Limits{ConcurrentRuns: 1}))
 		later := submission("t1", "echo: later")
 		later.Opening.Delay = 360 * 24 * time.Hour
 		if _, err := process.Submit(t.Context(), later); err != nil {
@@ -41,7 +41,7 @@ func TestARunOfALaterTimeTakesNobodysPlace(t *testing.T) {
 func TestTheSlotOfARunWhoseRecordIsDamagedIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		limits := limited(limit.Limits{ConcurrentRuns: 1})
+		limits := limited(account.Limits{ConcurrentRuns: 1})
 		process := r.process("w", r.store, limits)
 		receipt := r.submits(process, "t1", "echo: hello")
 		r.settle(process, submission("t1", "").Thread)
@@ -68,12 +68,12 @@ func TestTheSlotOfARunWhoseRecordIsDamagedIsGivenBack(t *testing.T) {
 func TestChildrenHaveSoManySlots(t *testing.T) {
 	r := newRig(t)
 	e := env.System()
-	gate, err := limit.New(limit.Options{Env: e, Store: r.store, Limits: limit.Tenants{Default: limit.Limits{ConcurrentRuns: 8}}})
+	gate, err := account.NewGate(account.GateOptions{Env: e, Store: r.store, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	child := func(i int) error {
-		_, err := gate.Admit(t.Context(), limit.Run{Key: core.ThreadKey{Tenant: "acme", Thread: fmt.Sprint("child-", i)}, ID: e.NewID(), Child: true})
+		_, err := gate.Admit(t.Context(), account.Applicant{Key: core.ThreadKey{Tenant: "acme", Thread: fmt.Sprint("child-", i)}, ID: e.NewID(), Child: true})
 		return err
 	}
 	for i := range 128 {
@@ -81,7 +81,7 @@ func TestChildrenHaveSoManySlots(t *testing.T) {
 			t.Fatalf("child %d: %v", i, err)
 		}
 	}
-	if err := child(128); !errors.Is(err, limit.ErrReached) {
+	if err := child(128); !errors.Is(err, account.ErrReached) {
 		t.Errorf("the 129th child gets %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestChildrenHaveSoManySlots(t *testing.T) {
 func TestACancelThatComesTooLateForTheQueueGivesNoSlotBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, begun, over := newRig(t), make(chan struct{}), make(chan struct{})
-		limits := limited(limit.Limits{ConcurrentRuns: 1})
+		limits := limited(account.Limits{ConcurrentRuns: 1})
 		worker := r.process("w", r.store, limits, func(c *runtime.Config) {
 			m := c.Agents.Models["m"]
 			m.Model = upfront{begun}

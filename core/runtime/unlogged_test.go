@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -48,7 +48,7 @@ func TestAnInferenceThatIsEndedIsCharged(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t)
 			begun := make(chan struct{})
-			process := r.process("w", r.store, limited(limit.Limits{TokensADay: 1000, SpendADay: core.Dollar}), func(c *runtime.Config) {
+			process := r.process("w", r.store, limited(account.Limits{TokensADay: 1000, SpendADay: core.Dollar}), func(c *runtime.Config) {
 				m := c.Agents.Models["m"]
 				m.Model = upfront{begun}
 				c.Agents.Models["m"] = m
@@ -70,8 +70,8 @@ func TestAnInferenceThatIsEndedIsCharged(t *testing.T) {
 			<-over
 			r.sweep(process)
 			r.wantCounters(process, test.name, "1 runs, 1010 tokens, 0.1 USD, 0 slots")
-			if _, err := process.Submit(t.Context(), submission("t2", "again")); !errors.Is(err, limit.ErrReached) {
-				t.Errorf("over its limit the tenant is answered %v, want %v", err, limit.ErrReached)
+			if _, err := process.Submit(t.Context(), submission("t2", "again")); !errors.Is(err, account.ErrReached) {
+				t.Errorf("over its limit the tenant is answered %v, want %v", err, account.ErrReached)
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestACallThatIsTriedAgainIsCharged(t *testing.T) {
 			slots = append(slots, c.Slot != store.Slot{})
 			return faulty.Backend.Charge(ctx, tenant, c)
 		}
-		process := r.process("w", faulty, limited(limit.Limits{TokensADay: 10_000}), func(c *runtime.Config) {
+		process := r.process("w", faulty, limited(account.Limits{TokensADay: 10_000}), func(c *runtime.Config) {
 			m := c.Agents.Models["m"]
 			m.Model = failing{m.Model, &times, model.KindRateLimited}
 			c.Agents.Models["m"] = m
@@ -147,7 +147,7 @@ func TestATurnThatWasChargedAndRefusedCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		faulty := &storetest.Faulty{Backend: r.store}
-		process := r.process("w", faulty, limited(limit.Limits{TokensADay: 10_000}))
+		process := r.process("w", faulty, limited(account.Limits{TokensADay: 10_000}))
 		r.cancelledBehindItsCharge(process, faulty)
 		r.wantCounters(process, "cancelled", "1 runs, 110 tokens, 0 USD, 0 slots")
 	})
@@ -159,7 +159,7 @@ func TestAFailedInferenceOfACancelledRunCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, times := newRig(t), 1
 		faulty := &storetest.Faulty{Backend: r.store}
-		process := r.process("w", faulty, limited(limit.Limits{TokensADay: 10_000}), func(c *runtime.Config) {
+		process := r.process("w", faulty, limited(account.Limits{TokensADay: 10_000}), func(c *runtime.Config) {
 			m := c.Agents.Models["m"]
 			m.Model = failing{m.Model, &times, model.KindUnauthorized}
 			c.Agents.Models["m"] = m

@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/runtime/runtimetest"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 func TestUsage(t *testing.T) {
@@ -50,10 +50,10 @@ func (q pricedQueue) Wake(ctx context.Context, hint core.WakeUp, delay time.Dura
 // less what was estimated before, and estimates itself and its hint. A batch of two shares
 // its receive and its delete.
 func TestWhatAProcessSpends(t *testing.T) {
-	var records []usage.Record
+	var records []account.Record
 	w := newWorld(t, func(c *runtime.Config) {
 		c.Store, c.Waker = priced{c.Store}, pricedQueue{c.Waker.(*mailboxtest.Queue)}
-		c.Metering = &runtime.Metering{Memory: 256, Ended: func(tenant string, r usage.Record) {
+		c.Metering = &runtime.Metering{Memory: 256, Ended: func(tenant string, r account.Record) {
 			if tenant != "local" {
 				t.Errorf("tenant %q", tenant)
 			}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -19,24 +19,24 @@ const (
 
 // limitsFor are those of a world's tenants: so low that some runs come to them. In a day
 // there are several kinds, and two of five tenants have none.
-func (w *World) limitsFor() limit.Tenants {
+func (w *World) limitsFor() account.Tenants {
 	if !w.Limited {
-		return limit.Tenants{}
+		return account.Tenants{}
 	}
 	if w.Tenants == 0 {
-		return limit.Tenants{Default: []limit.Limits{
+		return account.Tenants{Default: []account.Limits{
 			{ConcurrentRuns: 2}, {TokensADay: 8 * turnTokens}, {RunsADay: 4, ConcurrentRuns: 3},
 		}[w.Seed/Kinds%3]}
 	}
-	all := limit.Tenants{Tenants: map[string]limit.Limits{}}
+	all := account.Tenants{Tenants: map[string]account.Limits{}}
 	for n := range w.Tenants {
-		l := []limit.Limits{
+		l := []account.Limits{
 			{ConcurrentRuns: 1 + n%3}, {TokensADay: int64(2+n%7) * turnTokens}, {SpendADay: core.USD(1+n%7) * turnCost},
 			{RunsADay: int64(2 + n%5), ConcurrentRuns: 2, TokensADay: 20 * turnTokens},
 		}
 		switch {
 		case n < 5 && n%2 == 0: // the hottest
-			all.Tenants[tenantName(n)] = limit.Limits{TokensADay: 25 * turnTokens, ConcurrentRuns: 4}
+			all.Tenants[tenantName(n)] = account.Limits{TokensADay: 25 * turnTokens, ConcurrentRuns: 4}
 		case n%5 < 3:
 			all.Tenants[tenantName(n)] = l[n%len(l)]
 		}
@@ -46,7 +46,7 @@ func (w *World) limitsFor() limit.Tenants {
 
 // admissions are what is known of the tenants' limits.
 type admissions struct {
-	limits limit.Tenants
+	limits account.Tenants
 	over   map[tenantDay]*overrun
 	// crossed are the tenants with a slot that was taken on one day and given back on
 	// another: nothing is taken off then, so that their counters stay high.
@@ -124,7 +124,7 @@ type beginnings struct {
 
 // forever reports whether a client is refused until the next day.
 func forever(err error) bool {
-	reached, ok := limit.Reached(err)
+	reached, ok := account.Reached(err)
 	return ok && reached.Ends != 0
 }
 
@@ -151,7 +151,7 @@ func (w *World) charged(s *inference) {
 		return // somebody's clock may say that it was another day
 	}
 	spent := w.provider.of(at)
-	spent.tokens += limit.Tokens(s.usage)
+	spent.tokens += account.Tokens(s.usage)
 	if price, ok := w.provider.prices.Price("", s.model, epoch.Add(w.now)); ok {
 		spent.cost += price.Cost(s.usage)
 	}
@@ -189,7 +189,7 @@ func (th *threadState) checkWithin(h *host, s script) {
 
 // checkLimited: nobody is refused for a limit whose tenant is below it.
 func (th *threadState) checkLimited(in *input, err error) {
-	reached, ok := limit.Reached(err)
+	reached, ok := account.Reached(err)
 	if !ok {
 		return
 	}
@@ -200,13 +200,13 @@ func (th *threadState) checkLimited(in *input, err error) {
 	}
 	l, use := w.admissions.limits.Of(th.p.key.Tenant), w.mostOf(th.p.key.Tenant)
 	switch reached.Limit {
-	case limit.TokensADay:
+	case account.TokensADay:
 		ok = use.tokens >= l.TokensADay
-	case limit.SpendADay:
+	case account.SpendADay:
 		ok = use.spend >= l.SpendADay
-	case limit.RunsADay:
+	case account.RunsADay:
 		ok = use.runs >= l.RunsADay
-	case limit.ConcurrentRuns:
+	case account.ConcurrentRuns:
 		ok = use.slots >= l.ConcurrentRuns
 	}
 	if !ok {
@@ -259,7 +259,7 @@ func (w *World) mostOf(tenant string) (m most) {
 	}
 	for _, s := range w.provider.served {
 		if s.th.p.key.Tenant == tenant && (!s.over || on(s.ended)) {
-			m.tokens += limit.Tokens(s.usage)
+			m.tokens += account.Tokens(s.usage)
 			cost, _ := w.provider.cost("", s.model, s.usage, epoch.Add(w.now))
 			m.spend += cost
 		}
@@ -376,7 +376,7 @@ func (w *World) checkCounters() {
 		}
 		c.runs += int64(len(th.admitted))
 		for _, t := range last {
-			c.tokens += limit.Tokens(t.Usage)
+			c.tokens += account.Tokens(t.Usage)
 			c.spend += t.Spend
 		}
 		logged[th.p.key.Tenant] = c
@@ -418,7 +418,7 @@ func (w *World) addUnlogged(logged map[string]counted) {
 		}
 		tenant := s.th.p.key.Tenant
 		c := logged[tenant]
-		tokens := limit.Tokens(s.usage)
+		tokens := account.Tokens(s.usage)
 		var cost core.USD
 		if w.admissions.limits.Of(tenant).SpendADay > 0 {
 			cost, _ = w.provider.cost("", s.model, s.usage, epoch.Add(w.now))

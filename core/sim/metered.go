@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // newLedger returns the ledger of usage over a store, for who looks at a world that is over.
-func newLedger(w *World, s store.Usages, now func() time.Time) *usage.Ledger {
-	l, err := usage.New(usage.Options{Store: s, Now: now, Records: w.checks, Models: w.provider.prices})
+func newLedger(w *World, s store.Usages, now func() time.Time) *account.Ledger {
+	l, err := account.NewLedger(account.LedgerOptions{Store: s, Now: now, Records: w.checks, Models: w.provider.prices})
 	if err != nil {
 		w.violate("make the ledger: %v", err)
 	}
@@ -33,39 +33,39 @@ func (h *host) sumUsage(ctx context.Context) {
 	})
 }
 
-// account is whose usage something is, and when.
-type account struct {
+// payer is whose usage something is, and when.
+type payer struct {
 	tenant      string
 	hour        int64 // or the day
 	user, agent string
 	model       string // empty: runs and stretches
 }
 
-func (a account) compare(b account) int {
+func (a payer) compare(b payer) int {
 	return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.hour, b.hour), cmp.Compare(a.user, b.user),
 		cmp.Compare(a.agent, b.agent), cmp.Compare(a.model, b.model))
 }
 
-// used is what an account has used.
+// used is what a payer has used.
 type used struct {
 	runs, stretches, inferences int
 	tokens                      core.Usage
 }
 
 // accounts are the books of a world: the provider's, or what tenants are told.
-type accounts map[account]used
+type accounts map[payer]used
 
-func (a accounts) add(to account, u used) {
+func (a accounts) add(to payer, u used) {
 	was := a[to]
 	a[to] = used{was.runs + u.runs, was.stretches + u.stretches, was.inferences + u.inferences, was.tokens.Add(u.tokens)}
 }
 
 // books are what has been used by what the provider has served and what the heads show.
-// period is how long an account's time is.
+// period is how long a payer's time is.
 func (w *World) books(period int64) accounts {
 	all := accounts{}
-	of := func(s *stretch) account {
-		return account{tenant: s.th.p.key.Tenant, hour: s.since / period, user: s.th.user, agent: s.agent}
+	of := func(s *stretch) payer {
+		return payer{tenant: s.th.p.key.Tenant, hour: s.since / period, user: s.th.user, agent: s.agent}
 	}
 	for _, s := range w.stretches {
 		if !s.over {
@@ -143,7 +143,7 @@ func (w *World) storedSums(ctx context.Context) accounts {
 			w.violate("read the sums of %s: %v", tenant, err)
 		}
 		for _, t := range totals {
-			var stored struct{ Sums []usage.Sum }
+			var stored struct{ Sums []account.Sum }
 			if err := w.checks.Decode("usage sums", t.Payload, &stored); err != nil {
 				w.violate("read the sums of %s: %v", tenant, err)
 			}
@@ -160,8 +160,8 @@ func (w *World) reported(ctx context.Context) accounts {
 	all, now := accounts{}, epoch.Add(w.now)
 	ledger := newLedger(w, w.usage, func() time.Time { return now })
 	for _, tenant := range w.tenants() {
-		rows, err := ledger.Report(ctx, usage.Query{
-			Tenant: tenant, From: epoch.Add(-24 * time.Hour), To: now, By: usage.By{Day: true, User: true, Agent: true, Model: true},
+		rows, err := ledger.Report(ctx, account.Query{
+			Tenant: tenant, From: epoch.Add(-24 * time.Hour), To: now, By: account.By{Day: true, User: true, Agent: true, Model: true},
 		})
 		if err != nil {
 			w.violate("report the usage of %s: %v", tenant, err)
@@ -179,7 +179,7 @@ func (w *World) reported(ctx context.Context) accounts {
 }
 
 // checkCost: money is the tokens at the day's price.
-func (w *World) checkCost(tenant string, r *usage.Row) {
+func (w *World) checkCost(tenant string, r *account.Row) {
 	if r.Model == "" {
 		return
 	}
@@ -189,23 +189,23 @@ func (w *World) checkCost(tenant string, r *usage.Row) {
 	}
 }
 
-func (a accounts) take(tenant string, hour int64, s usage.Sum) {
-	a.add(account{tenant, hour, s.User, s.Agent, s.Model}, used{s.Runs, s.Stretches, s.Inferences, s.Tokens})
+func (a accounts) take(tenant string, hour int64, s account.Sum) {
+	a.add(payer{tenant, hour, s.User, s.Agent, s.Model}, used{s.Runs, s.Stretches, s.Inferences, s.Tokens})
 }
 
 // compareBooks: what, which tenants are told, is what the provider's books have.
 func (w *World) compareBooks(what string, books, told accounts) {
 	both := maps.Clone(books)
 	maps.Copy(both, told)
-	for _, at := range slices.SortedFunc(maps.Keys(both), account.compare) {
+	for _, at := range slices.SortedFunc(maps.Keys(both), payer.compare) {
 		if books[at] != told[at] {
 			w.violate("%s of %+v say %+v, the provider's books %+v%s", what, at, told[at], books[at], w.entries(at))
 		}
 	}
 }
 
-// entries are what the books have of an account, to find what is missing.
-func (w *World) entries(at account) (all string) {
+// entries are what the books have of a payer, to find what is missing.
+func (w *World) entries(at payer) (all string) {
 	for _, s := range w.provider.served {
 		if s.th.p.key.Tenant == at.tenant && s.th.user == at.user && s.model == at.model && (s.within == nil || s.within.agent == at.agent) {
 			all += fmt.Sprintf("\n\tthread %s, run %s by %s under fence %d at %s..%s: %+v, over %t, told %t, within %+v",

@@ -6,20 +6,20 @@ package limits
 import (
 	"fmt"
 
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
 // Read returns the limits that REVEILLE_LIMITS gives: as JSON, or in a file. Empty: there
 // are none. The error names the variable, the file if there is one, and what is wrong.
-func Read(s settings.Settings) (limit.Tenants, error) {
+func Read(s settings.Settings) (account.Tenants, error) {
 	data, from, err := given("REVEILLE_LIMITS", s.Limits)
 	if err != nil || data == nil {
-		return limit.Tenants{}, err
+		return account.Tenants{}, err
 	}
-	limits, err := limit.Decode(data)
+	limits, err := account.DecodeLimits(data)
 	if err != nil {
-		return limit.Tenants{}, fmt.Errorf("%s: %w", from, err)
+		return account.Tenants{}, fmt.Errorf("%s: %w", from, err)
 	}
 	return limits, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -20,9 +20,9 @@ func TestLimitsAreReadFromTheVariableOrItsFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := limit.Tenants{
-		Default: limit.Limits{RunsADay: 10, SpendADay: core.Dollar / 2},
-		Tenants: map[string]limit.Limits{"acme": {ConcurrentRuns: 3}},
+	want := account.Tenants{
+		Default: account.Limits{RunsADay: 10, SpendADay: core.Dollar / 2},
+		Tenants: map[string]account.Limits{"acme": {ConcurrentRuns: 3}},
 	}
 	for _, setting := range []string{text, file} {
 		got, err := Read(settings.Settings{Limits: setting})

@@ -23,11 +23,11 @@ import (
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/emf"
 	"github.com/reveille-run/reveille/adapters/eventbridge"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/usage"
 	"github.com/reveille-run/reveille/functions/announce"
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
@@ -120,9 +120,9 @@ func metering(c *cloud.Function) (*runtime.Metering, error) {
 	return m, nil
 }
 
-func rates() (usage.Rates, error) {
+func rates() (account.Rates, error) {
 	table, err := prices.Default()
-	return usage.Rates{
+	return account.Rates{
 		WriteUnits: table.Million.WriteUnits, ReadUnits: table.Million.ReadUnits,
 		QueueRequests: table.Million.QueueRequests, GBSeconds: table.Million.GBSeconds,
 	}, err

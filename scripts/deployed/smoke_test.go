@@ -20,9 +20,9 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/usage"
 	"github.com/reveille-run/reveille/scripts/deployed/stack"
 )
 
@@ -103,7 +103,7 @@ func (d *deployment) marksUsage(t *testing.T) int {
 			continue
 		}
 		shards[store.UsageShard(of.Tenant)] = true
-		r := usage.Record{Run: core.ID{1}, Since: 400_000 * store.UsageHour}
+		r := account.Record{Run: core.ID{1}, Since: 400_000 * store.UsageHour}
 		record, err := r.Encode(thread.Records{}, 100*365*24*time.Hour)
 		if err != nil {
 			t.Fatal(err)

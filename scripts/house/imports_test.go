@@ -111,7 +111,7 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // before it, and of its own folder.
 var order = []string{
 	"core", "core/env", "core/state", "core/secret", "core/pattern", "core/schema", "core/tool", "core/model", "core/plugin", "core/stop", "core/agent",
-	"core/thread", "core/store", "core/limit", "core/usage", "core/window", "core/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim",
+	"core/thread", "core/store", "core/account", "core/window", "core/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim",
 }
 
 func rank(t *testing.T, room string) int {

@@ -5,7 +5,7 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "an hour that is summed again is added to",
-		File: "core/usage/ledger.go",
+		File: "core/account/ledger.go",
 		Old:  "	all := sums{}\n	if _, err := l.hour(ctx, mark.Tenant, mark.Hour, all, false); err != nil {",
 		New: "	all := sums{}\n	if len(before) > 0 {\n		var s stored\n		_ = l.o.Records.Decode(\"usage sums\", before[0].Payload, &s)\n		for _, sum := range s.Sums {\n			all.add(sum)\n		}\n	}\n" +
 			"	if _, err := l.hour(ctx, mark.Tenant, mark.Hour, all, false); err != nil {",

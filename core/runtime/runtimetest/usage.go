@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -26,7 +27,6 @@ import (
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // Usage tests what a run is found to have used, whatever goes wrong on its way.
@@ -185,14 +185,14 @@ func (w *metered) decided() core.ID {
 }
 
 // stretches are the stored records of an hour, without what a backend's units make of them.
-func (w *metered) stretches(hour time.Time) (all []usage.Record) {
+func (w *metered) stretches(hour time.Time) (all []account.Record) {
 	w.t.Helper()
 	stored, err := w.store.UsageRecords(w.t.Context(), theThread.Tenant, store.HourOf(hour.UnixMilli()), "", 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	for _, s := range stored {
-		var r usage.Record
+		var r account.Record
 		if err := (thread.Records{}).Decode("usage", s.Payload, &r); err != nil {
 			w.t.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func (o Options) twoStretches(t *testing.T, processes int) {
 	}
 	id := w.play()
 	ms := func(offset time.Duration) int64 { return began.Add(offset).UnixMilli() }
-	want := []usage.Record{
+	want := []account.Record{
 		{User: "ann", Agent: "clerk", Run: id, Stretch: 0, Since: ms(10 * time.Millisecond), Until: ms(2010 * time.Millisecond), End: "waiting",
 			Models: []thread.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: 100, Output: 10, CacheRead: 40, CacheWrite: 8}, Inferences: 1, Millis: 2000}},
 			Spent:  thread.Spent{Handler: 2000}, Memory: 512},
@@ -243,7 +243,7 @@ func (o Options) usageOfADeletedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	ms := func(offset time.Duration) int64 { return began.Add(offset).UnixMilli() }
-	want := []usage.Record{{
+	want := []account.Record{{
 		User: "ann", Agent: "clerk", Run: id, Stretch: 1, Since: ms(time.Hour + 10*time.Millisecond), Until: ms(time.Hour + 510*time.Millisecond), End: "deleted",
 		Models: []thread.ModelUse{}, Tools: 1, ToolTime: 500, Spent: thread.Spent{Handler: 500},
 	}}
@@ -279,12 +279,12 @@ func (o Options) usageAfterCrashes(t *testing.T) {
 					return
 				}
 				w.faulty.Around, w.faulty.OnCommit = nil, nil
-				var got []usage.Sum
-				for _, r := range w.report(usage.By{}) {
+				var got []account.Sum
+				for _, r := range w.report(account.By{}) {
 					r.Spent, r.Billed = thread.Spent{}, 0
 					got = append(got, r.Sum)
 				}
-				want := []usage.Sum{{
+				want := []account.Sum{{
 					Runs: 1, Stretches: 2, Tokens: core.Usage{Input: 300, Output: 30, CacheRead: 40, CacheWrite: 8, Reasoning: 5},
 					Inferences: 2, ModelMillis: 4000, Tools: 1, ToolMillis: 500,
 				}}
@@ -326,22 +326,22 @@ func (w *metered) halves(dies func() bool) func(context.Context, core.ThreadKey,
 // prices know the model of these tests.
 const prices = `{"models":[{"provider":"p","names":["gpt-test"],"prices":[{"from":"2026-01-01","input":1,"output":10,"source":"a test"}]}]}`
 
-func (w *metered) ledger() *usage.Ledger {
+func (w *metered) ledger() *account.Ledger {
 	w.t.Helper()
 	models, err := (&catalog.Catalog{}).With([]byte(prices))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	ledger, err := usage.New(usage.Options{Store: w.store, Now: w.now, Models: models})
+	ledger, err := account.NewLedger(account.LedgerOptions{Store: w.store, Now: w.now, Models: models})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return ledger
 }
 
-func (w *metered) report(by usage.By) []usage.Row {
+func (w *metered) report(by account.By) []account.Row {
 	w.t.Helper()
-	rows, err := w.ledger().Report(w.t.Context(), usage.Query{Tenant: theThread.Tenant, From: began, To: began.Add(24 * time.Hour), By: by})
+	rows, err := w.ledger().Report(w.t.Context(), account.Query{Tenant: theThread.Tenant, From: began, To: began.Add(24 * time.Hour), By: by})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func (w *metered) sum() (summed int) {
 func (o Options) usageOfAnErasedThread(t *testing.T) {
 	w := newMetered(t, o)
 	w.play()
-	before := w.report(usage.By{Day: true, User: true, Agent: true, Model: true})
+	before := w.report(account.By{Day: true, User: true, Agent: true, Model: true})
 	program := w.build()
 	if err := program.DeleteThread(t.Context(), core.Identity{Tenant: theThread.Tenant, User: "ann"}, theThread.Thread, mailbox.ChildrenDetach); err != nil {
 		t.Fatal(err)
@@ -376,7 +376,7 @@ func (o Options) usageOfAnErasedThread(t *testing.T) {
 	if records, err := w.store.Records(t.Context(), theThread, "", "", 10); err != nil || len(records) > 0 {
 		t.Fatalf("%d records of the thread are left, error %v", len(records), err)
 	}
-	if diff := cmp.Diff(before, w.report(usage.By{Day: true, User: true, Agent: true, Model: true})); diff != "" || len(before) != 2 {
+	if diff := cmp.Diff(before, w.report(account.By{Day: true, User: true, Agent: true, Model: true})); diff != "" || len(before) != 2 {
 		t.Errorf("%d rows before, and then (-before +after):\n%s", len(before), diff)
 	}
 }
@@ -400,13 +400,13 @@ func (o Options) lateUsage(t *testing.T) {
 	if n := w.sum(); n != 0 {
 		t.Fatalf("%d hours are summed again", n)
 	}
-	tokens := func() core.Usage { return w.report(usage.By{})[0].Tokens }
+	tokens := func() core.Usage { return w.report(account.By{})[0].Tokens }
 	if got := tokens(); got.Input != 300 {
 		t.Errorf("%d tokens from the sums, want 300", got.Input)
 	}
 	key := core.ThreadKey{Tenant: theThread.Tenant, Thread: "late"}
 	for i, input := range []int{1000, 1001} {
-		r := usage.Record{Agent: "clerk", Run: core.ID{9}, Models: []thread.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: input}}}}
+		r := account.Record{Agent: "clerk", Run: core.ID{9}, Models: []thread.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: input}}}}
 		payload, err := (thread.Records{}).Encode("usage", &r)
 		if err != nil {
 			t.Fatal(err)

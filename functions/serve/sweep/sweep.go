@@ -13,9 +13,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/sqs"
-	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/usage"
 	"github.com/reveille-run/reveille/functions/limits"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 )
@@ -37,7 +36,7 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ledger, err := usage.New(usage.Options{Store: c.Store, Now: c.Env.Now, Keep: c.Settings.UsageKeep})
+	ledger, err := account.NewLedger(account.LedgerOptions{Store: c.Store, Now: c.Env.Now, Keep: c.Settings.UsageKeep})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -63,7 +62,7 @@ func configure(c *cloud.Function) (mailbox.Options, error) {
 	if err != nil {
 		return mailbox.Options{}, err
 	}
-	gate, err := limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: tenants})
+	gate, err := account.NewGate(account.GateOptions{Env: c.Env, Store: c.Store, Limits: tenants})
 	if err != nil {
 		return mailbox.Options{}, err
 	}
@@ -89,7 +88,7 @@ func (l letters) Receive(ctx context.Context, most int, wait time.Duration) ([]e
 // repair is a sweep, and behind it a part of the sums of what was used.
 type repair struct {
 	*mailbox.Service
-	ledger *usage.Ledger
+	ledger *account.Ledger
 	c      *cloud.Function
 }
 

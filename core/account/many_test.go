@@ -2,25 +2,25 @@
 
 // It starts no goroutine, and takes eight times as long under the race detector.
 
-package usage_test
+package account_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/usage"
+	"github.com/reveille-run/reveille/core/account"
 )
 
 func TestAReportByRunsReadsSoManyRecords(t *testing.T) {
 	b := newBook(t)
 	put := func(n int) {
-		b.put(day(1).Add(time.Duration(n%20)*time.Hour), 1, usage.Record{User: "ann", Stretch: uint64(n)})
+		b.put(day(1).Add(time.Duration(n%20)*time.Hour), 1, account.Record{User: "ann", Stretch: uint64(n)})
 	}
 	for n := range 100_000 {
 		put(n)
 	}
-	q := usage.Query{Tenant: "acme", From: day(1), To: day(1), By: usage.By{Run: true}}
+	q := account.Query{Tenant: "acme", From: day(1), To: day(1), By: account.By{Run: true}}
 	if rows, err := b.Report(t.Context(), q); err != nil || len(rows) != 1 || rows[0].Stretches != 100_000 {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}

@@ -1,4 +1,4 @@
-package limit
+package account
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-func TestDecodeReadsEachField(t *testing.T) {
-	got, err := Decode([]byte(`{"default":{"runs_a_day":1,"tokens_a_day":2,"spend_a_day_usd":3.25,"concurrent_runs":4},"tenants":{"a":{},"b":{"runs_a_day":5}}}`))
+func TestDecodeLimitsReadsEachField(t *testing.T) {
+	got, err := DecodeLimits([]byte(`{"default":{"runs_a_day":1,"tokens_a_day":2,"spend_a_day_usd":3.25,"concurrent_runs":4},"tenants":{"a":{},"b":{"runs_a_day":5}}}`))
 	want := Tenants{Default: Limits{1, 2, 3_250_000_000, 4}, Tenants: map[string]Limits{"a": {}, "b": {RunsADay: 5}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
@@ -24,7 +24,7 @@ func TestDecodeReadsEachField(t *testing.T) {
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecodeLimitsRefuses(t *testing.T) {
 	const allowed = "allowed are runs_a_day, tokens_a_day, spend_a_day_usd, concurrent_runs"
 	for text, want := range map[string]string{
 		``:                                         "the value must be an object",
@@ -49,12 +49,12 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"default":{}} {}`:                        "the value is followed by more",
 		`{"default":{}`:                            "is not JSON",
 	} {
-		_, err := Decode([]byte(text))
+		_, err := DecodeLimits([]byte(text))
 		if core.CodeOf(err) != core.CodeInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	if got, err := Decode([]byte(`{"default":{"concurrent_runs":64}}`)); err != nil || got.Default.ConcurrentRuns != 64 {
+	if got, err := DecodeLimits([]byte(`{"default":{"concurrent_runs":64}}`)); err != nil || got.Default.ConcurrentRuns != 64 {
 		t.Errorf("64 runs at a time: %+v, %v", got, err)
 	}
 }
@@ -62,7 +62,7 @@ func TestDecodeRefuses(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"default":{"runs_a_day":1,"spend_a_day_usd":0.5},"tenants":{"a":{"concurrent_runs":2}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := Decode(data)
+		got, err := DecodeLimits(data)
 		if err != nil {
 			if core.CodeOf(err) != core.CodeInvalid {
 				t.Errorf("%v", err)
@@ -83,7 +83,7 @@ func TestReachedSaysTheOneThatMattersMost(t *testing.T) {
 		a     store.Admission
 		runs  bool
 		slots int
-		want  Kind
+		want  LimitKind
 	}{
 		{"all", store.Admission{Runs: 5, Tokens: 50, Spend: core.Dollar, Slots: slots}, true, 1, SpendADay},
 		{"but money", store.Admission{Runs: 5, Tokens: 50, Slots: slots}, true, 1, TokensADay},
@@ -92,7 +92,7 @@ func TestReachedSaysTheOneThatMattersMost(t *testing.T) {
 		{"none", store.Admission{Runs: 4, Tokens: 49, Spend: core.Dollar - 1}, true, 1, ""},
 		{"runs, of one that runs", store.Admission{Runs: 5, Slots: slots}, false, 0, ""},
 	} {
-		got := Kind("")
+		got := LimitKind("")
 		if over := l.reached(tt.a, tt.runs, tt.slots); over != nil {
 			got = over.Limit
 			if want := map[bool]error{true: ErrSpent, false: ErrReached}[got == SpendADay]; !errors.Is(over, want) {

@@ -1,4 +1,4 @@
-package usage
+package account
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Options configures a Ledger. Store and Now are required.
-type Options struct {
+// LedgerOptions configures a [Ledger]. Store and Now are required.
+type LedgerOptions struct {
 	Store   store.Usages
 	Now     func() time.Time
 	Records thread.Records        // the schemas that the program reads and writes
@@ -24,10 +24,10 @@ type Options struct {
 }
 
 // Ledger reads what tenants have used. It is safe for concurrent use.
-type Ledger struct{ o Options }
+type Ledger struct{ o LedgerOptions }
 
-// New returns a Ledger.
-func New(o Options) (*Ledger, error) {
+// NewLedger returns a Ledger.
+func NewLedger(o LedgerOptions) (*Ledger, error) {
 	if o.Store == nil || o.Now == nil {
 		return nil, core.Errorf(core.CodeInvalid, "usage: Store and Now are required")
 	}

@@ -1,4 +1,4 @@
-package limit
+package account
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Decode reads limits from JSON:
+// DecodeLimits reads limits from JSON:
 //
 //	{"default": {"runs_a_day": 1000, "tokens_a_day": 2000000, "spend_a_day_usd": 5.5, "concurrent_runs": 8},
 //	 "tenants": {"acme": {"concurrent_runs": 64}}}
 //
 // A key that is not known, or is there twice, and a value of another type or out of range
 // are core.CodeInvalid; the error names the key, and says what is allowed.
-func Decode(data []byte) (t Tenants, err error) {
+func DecodeLimits(data []byte) (t Tenants, err error) {
 	if err := t.decode(data); err != nil {
 		return Tenants{}, core.Errorf(core.CodeInvalid, "limits: %w", err)
 	}

@@ -1,4 +1,4 @@
-package usage_test
+package account_test
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // book is a ledger over a memory store, at a time that the test says.
@@ -23,7 +23,7 @@ type book struct {
 	t     *testing.T
 	store *memory.Store
 	now   time.Time
-	*usage.Ledger
+	*account.Ledger
 }
 
 // The price of gpt-x doubles on the second of March, and local has none.
@@ -37,10 +37,10 @@ func newBook(t *testing.T) *book {
 		t.Fatal(err)
 	}
 	b := &book{t: t, store: memory.New(), now: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)}
-	b.Ledger, err = usage.New(usage.Options{
+	b.Ledger, err = account.NewLedger(account.LedgerOptions{
 		Store: b.store, Now: func() time.Time { return b.now }, Models: models, Keep: 24 * time.Hour,
-		Rates: func() (usage.Rates, error) {
-			return usage.Rates{WriteUnits: 0.625, ReadUnits: 0.125, QueueRequests: 0.40, GBSeconds: 13.3334}, nil
+		Rates: func() (account.Rates, error) {
+			return account.Rates{WriteUnits: 0.625, ReadUnits: 0.125, QueueRequests: 0.40, GBSeconds: 13.3334}, nil
 		},
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func newBook(t *testing.T) *book {
 }
 
 // put stores the record of a run's first stretch that began at a time.
-func (b *book) put(at time.Time, run byte, r usage.Record) {
+func (b *book) put(at time.Time, run byte, r account.Record) {
 	b.t.Helper()
 	r.Run, r.Since = core.ID{run}, at.UnixMilli()
 	record, err := r.Encode(thread.Records{}, 0)
@@ -69,7 +69,7 @@ func calls(model string, input, output int) []thread.ModelUse {
 
 func day(d int) time.Time { return time.Date(2026, 3, d, 0, 0, 0, 0, time.UTC) }
 
-func (b *book) report(q usage.Query) (lines []string) {
+func (b *book) report(q account.Query) (lines []string) {
 	b.t.Helper()
 	q.Tenant = "acme"
 	rows, err := b.Report(b.t.Context(), q)
@@ -88,31 +88,31 @@ func (b *book) report(q usage.Query) (lines []string) {
 
 func TestReportsGoByWhatIsAsked(t *testing.T) {
 	b := newBook(t)
-	b.put(day(1).Add(23*time.Hour+59*time.Minute), 1, usage.Record{User: "ann", Agent: "clerk", Models: calls("gpt-x", 1_000_000, 100_000)})
-	b.put(day(2), 2, usage.Record{User: "ann", Agent: "clerk", Models: calls("gpt-x", 1_000_000, 100_000)})
-	b.put(day(2).Add(time.Hour), 3, usage.Record{User: "bob", Agent: "scout", Models: calls("local", 5, 6)})
-	b.put(day(3), 4, usage.Record{User: "ann", Agent: "scout", Models: calls("gpt-x", 10, 0)})
+	b.put(day(1).Add(23*time.Hour+59*time.Minute), 1, account.Record{User: "ann", Agent: "clerk", Models: calls("gpt-x", 1_000_000, 100_000)})
+	b.put(day(2), 2, account.Record{User: "ann", Agent: "clerk", Models: calls("gpt-x", 1_000_000, 100_000)})
+	b.put(day(2).Add(time.Hour), 3, account.Record{User: "bob", Agent: "scout", Models: calls("local", 5, 6)})
+	b.put(day(3), 4, account.Record{User: "ann", Agent: "scout", Models: calls("gpt-x", 10, 0)})
 	for _, tt := range []struct {
 		name string
-		q    usage.Query
+		q    account.Query
 		want []string
 	}{
-		{"nothing: one sum, whose cost is not known", usage.Query{From: day(1), To: day(3)}, []string{"||| runs 4 in 2000015 out 200006: unknown [local]"}},
-		{"days, at the prices of each", usage.Query{From: day(1), To: day(3), By: usage.By{Day: true}}, []string{
+		{"nothing: one sum, whose cost is not known", account.Query{From: day(1), To: day(3)}, []string{"||| runs 4 in 2000015 out 200006: unknown [local]"}},
+		{"days, at the prices of each", account.Query{From: day(1), To: day(3), By: account.By{Day: true}}, []string{
 			"2026-03-01||| runs 1 in 1000000 out 100000: 2 []",
 			"2026-03-02||| runs 2 in 1000005 out 100006: unknown [local]",
 			"2026-03-03||| runs 1 in 10 out 0: 0.00002 []"}},
-		{"the first day alone", usage.Query{From: day(1), To: day(1), By: usage.By{Agent: true}}, []string{"||clerk| runs 1 in 1000000 out 100000: 2 []"}},
-		{"users and models", usage.Query{From: day(2), To: day(3), By: usage.By{User: true, Model: true}}, []string{
+		{"the first day alone", account.Query{From: day(1), To: day(1), By: account.By{Agent: true}}, []string{"||clerk| runs 1 in 1000000 out 100000: 2 []"}},
+		{"users and models", account.Query{From: day(2), To: day(3), By: account.By{User: true, Model: true}}, []string{
 			"|ann|| runs 2 in 0 out 0: 0 []", "|ann||gpt-x runs 0 in 1000010 out 100000: 4.00002 []",
 			"|bob|| runs 1 in 0 out 0: 0 []", "|bob||local runs 0 in 5 out 6: unknown [local]"}},
-		{"runs, each with its money", usage.Query{From: day(2), To: day(3), By: usage.By{Run: true}}, []string{
+		{"runs, each with its money", account.Query{From: day(2), To: day(3), By: account.By{Run: true}}, []string{
 			"||02000000-0000-0000-0000-000000000000| runs 1 in 1000000 out 100000: 4 []",
 			"||03000000-0000-0000-0000-000000000000| runs 1 in 5 out 6: unknown [local]",
 			"||04000000-0000-0000-0000-000000000000| runs 1 in 10 out 0: 0.00002 []"}},
-		{"one user", usage.Query{From: day(1), To: day(3), OnlyUser: true, User: "bob"}, []string{"||| runs 1 in 5 out 6: unknown [local]"}},
-		{"threads of nobody", usage.Query{From: day(1), To: day(3), OnlyUser: true}, nil},
-		{"days of which nothing is known", usage.Query{From: day(4), To: day(5), By: usage.By{Day: true}}, nil},
+		{"one user", account.Query{From: day(1), To: day(3), OnlyUser: true, User: "bob"}, []string{"||| runs 1 in 5 out 6: unknown [local]"}},
+		{"threads of nobody", account.Query{From: day(1), To: day(3), OnlyUser: true}, nil},
+		{"days of which nothing is known", account.Query{From: day(4), To: day(5), By: account.By{Day: true}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, state := range []string{"from records", "from sums"} {
@@ -133,8 +133,8 @@ func TestReportsGoByWhatIsAsked(t *testing.T) {
 // A unit is counted in hundredths, the function's time in MB and milliseconds.
 func TestWhatTheCloudCosts(t *testing.T) {
 	b := newBook(t)
-	b.put(day(1), 1, usage.Record{Memory: 512, Spent: thread.Spent{Handler: 2_000_000, Write: 100_000_000, WriteMore: 100_000_000, Read: 100_000_000, Queue: 50_000_000, QueueMore: 50_000_000}})
-	rows, err := b.Report(t.Context(), usage.Query{Tenant: "acme", From: day(1), To: day(1)})
+	b.put(day(1), 1, account.Record{Memory: 512, Spent: thread.Spent{Handler: 2_000_000, Write: 100_000_000, WriteMore: 100_000_000, Read: 100_000_000, Queue: 50_000_000, QueueMore: 50_000_000}})
+	rows, err := b.Report(t.Context(), account.Query{Tenant: "acme", From: day(1), To: day(1)})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
@@ -146,8 +146,8 @@ func TestWhatTheCloudCosts(t *testing.T) {
 
 func TestHoursAreSummedWhenTheyHaveSettled(t *testing.T) {
 	b := newBook(t)
-	b.put(day(3).Add(10*time.Hour), 1, usage.Record{Models: calls("gpt-x", 1, 1)})
-	b.put(day(3).Add(11*time.Hour), 2, usage.Record{Models: calls("gpt-x", 1, 1)})
+	b.put(day(3).Add(10*time.Hour), 1, account.Record{Models: calls("gpt-x", 1, 1)})
+	b.put(day(3).Add(11*time.Hour), 2, account.Record{Models: calls("gpt-x", 1, 1)})
 	shard := store.UsageShard("acme")
 	for _, tt := range []struct {
 		at    time.Duration
@@ -175,7 +175,7 @@ func TestHoursAreSummedWhenTheyHaveSettled(t *testing.T) {
 // Each shard has its minute, so that a quarter of an hour and a minute see all of them.
 func TestEveryShardHasItsMinute(t *testing.T) {
 	b := newBook(t)
-	b.put(day(1), 1, usage.Record{})
+	b.put(day(1), 1, account.Record{})
 	summed := 0
 	for range store.Shards {
 		n, err := b.SumNext(t.Context(), b.now.Add(time.Minute))
@@ -194,14 +194,14 @@ func TestEveryShardHasItsMinute(t *testing.T) {
 // same time and finds less does not win.
 func TestASumThatIsOlderIsLeftOut(t *testing.T) {
 	b := newBook(t)
-	b.put(day(1), 1, usage.Record{Models: calls("gpt-x", 100, 0)})
+	b.put(day(1), 1, account.Record{Models: calls("gpt-x", 100, 0)})
 	slow := &slow{Store: b.store}
-	other, err := usage.New(usage.Options{Store: slow, Now: func() time.Time { return b.now }})
+	other, err := account.NewLedger(account.LedgerOptions{Store: slow, Now: func() time.Time { return b.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	slow.meanwhile = func() { // between the records that it has read and its sum
-		b.put(day(1), 2, usage.Record{Models: calls("gpt-x", 7, 0)})
+		b.put(day(1), 2, account.Record{Models: calls("gpt-x", 7, 0)})
 		if n, err := b.Sum(t.Context(), store.UsageShard("acme"), b.now.Add(time.Minute)); n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
@@ -209,7 +209,7 @@ func TestASumThatIsOlderIsLeftOut(t *testing.T) {
 	if n, err := other.Sum(t.Context(), store.UsageShard("acme"), b.now.Add(time.Minute)); n != 0 || err != nil {
 		t.Errorf("the slow one sums %d hours, %v, want none", n, err)
 	}
-	if diff := cmp.Diff([]string{"||| runs 2 in 107 out 0: 0.000107 []"}, b.report(usage.Query{From: day(1), To: day(1)})); diff != "" {
+	if diff := cmp.Diff([]string{"||| runs 2 in 107 out 0: 0.000107 []"}, b.report(account.Query{From: day(1), To: day(1)})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -228,12 +228,12 @@ func (s *slow) SumUsage(ctx context.Context, mark store.UsageMark, total store.U
 func TestAReportHasSoManyRows(t *testing.T) {
 	b := newBook(t)
 	put := func(n int) {
-		b.put(day(1).Add(time.Duration(n%20)*time.Hour), 1, usage.Record{User: fmt.Sprint("user-", n), Stretch: uint64(n)})
+		b.put(day(1).Add(time.Duration(n%20)*time.Hour), 1, account.Record{User: fmt.Sprint("user-", n), Stretch: uint64(n)})
 	}
 	for n := range 5000 {
 		put(n)
 	}
-	q := usage.Query{Tenant: "acme", From: day(1), To: day(1), By: usage.By{User: true}}
+	q := account.Query{Tenant: "acme", From: day(1), To: day(1), By: account.By{User: true}}
 	if rows, err := b.Report(t.Context(), q); err != nil || len(rows) != 5000 {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}
@@ -257,7 +257,7 @@ func (s full) SumUsage(ctx context.Context, m store.UsageMark, total store.Usage
 
 func TestAnHourThatCannotBeSummedStopsNoOther(t *testing.T) {
 	b := newBook(t)
-	l, err := usage.New(usage.Options{Store: full{b.store}, Now: func() time.Time { return b.now }})
+	l, err := account.NewLedger(account.LedgerOptions{Store: full{b.store}, Now: func() time.Time { return b.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestAnHourThatCannotBeSummedStopsNoOther(t *testing.T) {
 		}
 	}
 	for _, tenant := range []string{"big", behind} {
-		r := usage.Record{Run: core.ID{1}, Since: day(1).UnixMilli()}
+		r := account.Record{Run: core.ID{1}, Since: day(1).UnixMilli()}
 		record, err := r.Encode(thread.Records{}, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package limit
+package account
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Options configures a [Gate]. Env and Store are required.
-type Options struct {
+// GateOptions configures a [Gate]. Env and Store are required.
+type GateOptions struct {
 	Env    *env.Env
 	Store  store.Admissions
 	Limits Tenants
@@ -29,8 +29,8 @@ type Gate struct {
 	cost   func(string, string, core.Usage, time.Time) (core.USD, bool)
 }
 
-// New returns a gate; nil where no tenant has a limit.
-func New(o Options) (*Gate, error) {
+// NewGate returns a gate; nil where no tenant has a limit.
+func NewGate(o GateOptions) (*Gate, error) {
 	if err := o.Limits.Check(); err != nil {
 		return nil, err
 	}

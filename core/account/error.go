@@ -1,4 +1,4 @@
-package limit
+package account
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Kind says which limit it is, as clients are told it.
-type Kind string
+// LimitKind says which limit it is, as clients are told it.
+type LimitKind string
 
 // The limits.
 const (
-	RunsADay       Kind = "runs_a_day"
-	TokensADay     Kind = "tokens_a_day"
-	SpendADay      Kind = "spend_a_day_usd"
-	ConcurrentRuns Kind = "concurrent_runs"
+	RunsADay       LimitKind = "runs_a_day"
+	TokensADay     LimitKind = "tokens_a_day"
+	SpendADay      LimitKind = "spend_a_day_usd"
+	ConcurrentRuns LimitKind = "concurrent_runs"
 )
 
 // ErrReached is what a [ReachedError] of each limit but that of money wraps, and ErrSpent
@@ -28,7 +28,7 @@ var (
 
 // ReachedError is a limit that a tenant has reached.
 type ReachedError struct {
-	Limit   Kind
+	Limit   LimitKind
 	Allowed string // as in the limits: a number, of SpendADay dollars
 	Used    string
 	Ends    int64 // unix milliseconds: the limit of a day ends with the day; 0: as soon as a run waits or ends

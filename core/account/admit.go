@@ -1,4 +1,4 @@
-package limit
+package account
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Run is a run that asks to be admitted.
-type Run struct {
+// Applicant is a run that asks to be admitted.
+type Applicant struct {
 	Key core.ThreadKey
 	ID  core.ID
 	Tag string // see [store.Slot.Key]
@@ -24,7 +24,7 @@ type Run struct {
 // is admitted: whoever got no answer asks again. The error wraps a *[ReachedError] when a
 // limit is reached; nothing is counted then. It must not be called for a tenant without
 // limits.
-func (g *Gate) Admit(ctx context.Context, r Run) (store.Slot, error) {
+func (g *Gate) Admit(ctx context.Context, r Applicant) (store.Slot, error) {
 	l := g.Of(r.Key.Tenant)
 	slots := l.ConcurrentRuns + r.Replaces
 	if r.Child {
