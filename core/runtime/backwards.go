@@ -57,7 +57,7 @@ func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before
 				p.size+entry.Size > p.query.Bytes && (early || len(p.page.Messages) > 0):
 				return entry.Message, nil
 			default:
-				p.add(read(&entry.Entry), entry.Size)
+				p.add(messageOf(&entry.Entry), entry.Size)
 			}
 		}
 		if hidden.From <= after+1 {
@@ -117,7 +117,7 @@ func (p *pager) descending(ctx context.Context, before uint64) error {
 				p.page.Next = e.Seq + 1
 				return nil
 			}
-			p.add(read(&e.Entry), e.Size)
+			p.add(messageOf(&e.Entry), e.Size)
 		}
 		if hidden.From <= max(p.first, 1) {
 			return nil

@@ -20,7 +20,7 @@ type failing struct {
 
 func newCauses() *causes { return &causes{waits: map[core.ID]*failing{}} }
 
-// join keeps the error of a run for a call that waits for it, until leave.
+// join keeps the error of a run for a call that waits for it, until quit.
 func (c *causes) join(run core.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,8 +30,8 @@ func (c *causes) join(run core.ID) {
 	c.waits[run].calls++
 }
 
-// leave ends a join.
-func (c *causes) leave(run core.ID) {
+// quit ends a join.
+func (c *causes) quit(run core.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f := c.waits[run]; f != nil {

@@ -19,8 +19,8 @@ type check func(answer string) error
 
 func newChecks() *checks { return &checks{waits: map[core.ID][]*check{}} }
 
-// join asks f about the run's answers until leave is called; nil: it asks nothing.
-func (c *checks) join(run core.ID, f check) (leave func()) {
+// join asks f about the run's answers until quit is called; nil: it asks nothing.
+func (c *checks) join(run core.ID, f check) (quit func()) {
 	if f == nil {
 		return func() {}
 	}

@@ -35,7 +35,7 @@ func (r *reader) earlyMessages(ctx context.Context, key core.ThreadKey, head thr
 				yield(sized{}, err)
 				return
 			}
-			if head.Run.Base+uint64(result.call) > after && !yield(sized{read(&result.entry), result.size}, nil) {
+			if head.Run.Base+uint64(result.call) > after && !yield(sized{messageOf(&result.entry), result.size}, nil) {
 				return
 			}
 		}

@@ -34,7 +34,7 @@ func (r *Runtime) Events(ctx context.Context, agentID, text string) iter.Seq2[co
 // it submits anew.
 func (r *Runtime) EventsOf(ctx context.Context, s mailbox.Submission) iter.Seq2[core.Event, error] {
 	return func(yield func(core.Event, error) bool) {
-		playing, leave := context.WithCancelCause(ctx)
+		playing, cancel := context.WithCancelCause(ctx)
 		// The steps run beside the loop, so that its body may take its time; in the loop's
 		// goroutine stays the body, which may panic or end the goroutine.
 		group, shared := r.env.Group(playing)
@@ -50,7 +50,7 @@ func (r *Runtime) EventsOf(ctx context.Context, s mailbox.Submission) iter.Seq2[
 			})
 		})
 		defer func() {
-			leave(errLeft)
+			cancel(errLeft)
 			_ = group.Wait() // its error was yielded, or nobody is there to take it
 		}()
 		for {

@@ -60,7 +60,7 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	within, cancel := f.beforeReserve(ctx)
 	defer cancel()
 	watch := f.watches.join(f.key)
-	defer watch.leave() // after the last event: the last follower waits there for a read under way
+	defer watch.quit() // after the last event: the last follower waits there for a read under way
 	if next == nil {
 		next = func(ctx context.Context, seen thread.Head) (thread.Head, error) {
 			return f.unsaid.after(ctx, watch, seen, f.record.AgentID)

@@ -37,8 +37,8 @@ func (p *pager) fits(size int) bool {
 	return len(p.page.Messages) == 0 || p.size+size <= p.query.Bytes
 }
 
-// read is the message of an entry that has one, as readers are given it.
-func read(e *thread.Entry) core.Message {
+// messageOf returns the message of an entry that has one, as readers receive it.
+func messageOf(e *thread.Entry) core.Message {
 	m := *e.Message
 	m.Decided = e.Decision != ""
 	return m
@@ -58,7 +58,7 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 		passed = 0 // the log has come on, and they with it
 	}
 	for full := false; seq < p.head.Seq; {
-		from, end := shown(p.superseded, seq+1, p.head.Seq)
+		from, end := nextShown(p.superseded, seq+1, p.head.Seq)
 		if seq = from - 1; seq >= p.head.Seq {
 			break
 		}
@@ -96,7 +96,7 @@ func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full
 			if !p.fits(entry.Size) {
 				return seq, true, nil
 			}
-			p.add(read(&entry.Entry), entry.Size)
+			p.add(messageOf(&entry.Entry), entry.Size)
 		}
 		seq = entry.Seq
 	}
@@ -157,7 +157,7 @@ func (p *pager) past(e store.LogEntry) bool {
 // shown is where the log goes on that readers see, at a sequence or behind it, and
 // the last sequence before the next superseded range. Ranges are newest first, and
 // do not overlap; behind each lies the record that superseded it, which is shown.
-func shown(superseded []thread.Range, from, last uint64) (first, end uint64) {
+func nextShown(superseded []thread.Range, from, last uint64) (first, end uint64) {
 	for _, r := range slices.Backward(superseded) {
 		switch {
 		case from > r.To: // it lies behind the reader

@@ -160,7 +160,7 @@ func (p *player) follow(key core.ThreadKey, runID, dispatch core.ID, id core.Ide
 
 // end follows the run to its end and reads its outcome.
 func (p *player) end(ctx context.Context, one played) (Result, error) {
-	defer p.causes.leave(one.run)
+	defer p.causes.quit(one.run)
 	result := Result{Thread: one.key.Thread, Run: core.Run{ID: one.run, ThreadID: one.key.Thread}, identity: one.identity}
 	failed := p.streams.follow(ctx, one.follower)
 	reading := ctx

@@ -86,16 +86,16 @@ func (s *solo) next(key core.ThreadKey) <-chan struct{} {
 	return l.changed
 }
 
-// join says that a call waits for a thread, until leave.
+// join says that a call waits for a thread, until quit.
 func (s *solo) join(key core.ThreadKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line(key).waiting++
 }
 
-// leave ends a join. A hint of the thread stays for those who wait for others: the
+// quit ends a join. A hint of the thread stays for those who wait for others: the
 // thread may have more to do than this call has waited for.
-func (s *solo) leave(key core.ThreadKey) {
+func (s *solo) quit(key core.ThreadKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.line(key)

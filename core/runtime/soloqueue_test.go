@@ -83,18 +83,18 @@ func TestHintsOfAThreadThatIsWaitedFor(t *testing.T) {
 		if got := took(s, start); got != "nothing" {
 			t.Errorf("%s is taken", got)
 		}
-		s.leave(soloKey("a"))
+		s.quit(soloKey("a"))
 		if got := took(s, start); got != "nothing" || isClosed(other) {
 			t.Errorf("with one who waits %s is taken, b was told: %v", got, isClosed(other))
 		}
-		s.leave(soloKey("a"))
+		s.quit(soloKey("a"))
 		if !isClosed(other) {
 			t.Error("nobody is told that there is a hint to take")
 		}
 		if got := took(s, start); got != "a" {
 			t.Errorf("%s is taken, want a", got)
 		}
-		s.leave(soloKey("b"))
+		s.quit(soloKey("b"))
 		if len(s.lines) != 0 {
 			t.Errorf("%d lines are left", len(s.lines))
 		}

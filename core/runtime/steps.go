@@ -93,8 +93,8 @@ type steps struct {
 	done  int // calls of the last step that have a result
 }
 
-// add takes the next record of the run. Where the page is full it has its Next, which is
-// the record's.
+// add adds the next record of the run. If the page is full, it sets the page's Next to
+// the record's sequence instead.
 func (b *steps) add(e store.LogEntry) {
 	begins := e.Failed != nil || e.Message != nil && e.Message.Role == core.RoleAssistant
 	if begins && len(b.page.Steps) > 0 && (len(b.page.Steps) == b.limit || b.size+e.Size > maxPageBytes) {
@@ -107,9 +107,9 @@ func (b *steps) add(e store.LogEntry) {
 		b.page.Steps, b.done = append(b.page.Steps, Step{Number: e.Step, Began: e.At, Ended: e.Failed.At, Failed: e.Failed}), 0
 	case m == nil, m.Role == core.RoleUser:
 	case m.Role == core.RoleAssistant:
-		b.turn(e.Entry)
+		b.addTurn(e.Entry)
 	default:
-		b.result(e.Entry)
+		b.addResult(e.Entry)
 	}
 	if n := len(b.page.Steps); n > 0 && !e.Closing {
 		last := &b.page.Steps[n-1]
@@ -122,7 +122,8 @@ func (b *steps) add(e store.LogEntry) {
 	}
 }
 
-func (b *steps) turn(e thread.Entry) {
+// addTurn starts a step with its turn.
+func (b *steps) addTurn(e thread.Entry) {
 	m := e.Message
 	s := Step{
 		Number: m.Step, MessageID: m.ID, Began: e.At, Said: m.CreatedAt, Model: m.Model, Stop: m.StopReason, Usage: m.Usage,
@@ -143,14 +144,14 @@ func (b *steps) turn(e thread.Entry) {
 	b.page.Steps, b.done = append(b.page.Steps, s), 0
 }
 
-// result takes the result of the next call, in the order of calls, which is the log's.
-func (b *steps) result(e thread.Entry) {
+// addResult adds the result of the next call. The log has them in call order.
+func (b *steps) addResult(e thread.Entry) {
 	n := len(b.page.Steps)
 	if n == 0 || b.done >= len(b.page.Steps[n-1].Calls) {
 		return
 	}
 	s := &b.page.Steps[n-1]
-	s.Calls[b.done].take(e)
+	s.Calls[b.done].setResult(e)
 	if b.done++; b.done == len(s.Calls) {
 		for _, c := range s.Calls {
 			s.Ended = max(s.Ended, c.Ended)
@@ -158,7 +159,8 @@ func (b *steps) result(e thread.Entry) {
 	}
 }
 
-func (c *StepCall) take(e thread.Entry) {
+// setResult fills in what the record of a call's result says of the call.
+func (c *StepCall) setResult(e thread.Entry) {
 	c.Result, c.Ended, c.Duration, c.Decision = e.Message.ToolResult, e.Message.CreatedAt, e.Duration, e.Decision
 	if c.Status = string(c.Result.Status); c.Status == "" { // of an older program
 		c.Status = string(core.ResultOK)
@@ -171,7 +173,7 @@ func (c *StepCall) take(e thread.Entry) {
 	}
 }
 
-// openCalls says of the calls of a round that is open how they stand, as the head has it.
+// openCalls sets the status of the calls of an open round, as the head has it.
 func (r *reader) openCalls(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID, b *steps) error {
 	n := len(b.page.Steps)
 	if n == 0 || !head.Open() || head.Run.ID != runID || head.Run.Cursor != thread.CursorTools {
@@ -188,7 +190,7 @@ func (r *reader) openCalls(ctx context.Context, key core.ThreadKey, head thread.
 		if err != nil {
 			return err
 		}
-		s.Calls[result.call].take(result.entry)
+		s.Calls[result.call].setResult(result.entry)
 	}
 	return nil
 }

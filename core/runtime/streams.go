@@ -183,7 +183,7 @@ func (s *streams) follow(ctx context.Context, f *follower) error {
 		return f.follow(ctx, nil)
 	}
 	s.solo.join(f.key)
-	defer s.solo.leave(f.key)
+	defer s.solo.quit(f.key)
 	own := soloWork{worker: s.worker, solo: s.solo, follower: f}
 	return f.follow(ctx, func(ctx context.Context, seen thread.Head) (thread.Head, error) { return own.after(ctx, seen) })
 }

@@ -58,7 +58,7 @@ func newWatches(e *env.Env, read func(context.Context, core.ThreadKey) (thread.H
 	return &watches{env: e, read: read, interval: interval, log: log, threads: map[core.ThreadKey]*watch{}}
 }
 
-// join begins to follow a thread, until leave. Whoever joins reads the head afterwards,
+// join begins to follow a thread, until quit. Whoever joins reads the head afterwards,
 // by newest: what was written before is seen there, what is written later told.
 func (w *watches) join(key core.ThreadKey) *watch {
 	w.mu.Lock()
@@ -72,9 +72,9 @@ func (w *watches) join(key core.ThreadKey) *watch {
 	return at
 }
 
-// leave ends a join. The last one waits until nothing reads any more, so that no
+// quit ends a join. The last one waits until nothing reads any more, so that no
 // function outlives the invocation that it belongs to.
-func (a *watch) leave() {
+func (a *watch) quit() {
 	a.watches.mu.Lock()
 	a.followers--
 	last := a.followers == 0

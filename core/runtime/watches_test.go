@@ -47,7 +47,7 @@ func followed(t *testing.T, s *watched, within time.Duration, meanwhile func(*wa
 	t.Helper()
 	w := newWatches(env.System(), s.read, time.Second, slog.New(slog.DiscardHandler))
 	at := w.join(watchedKey)
-	defer at.leave()
+	defer at.quit()
 	head, err := at.newest(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -150,12 +150,12 @@ func TestAWatchThatFailedIsNotJoined(t *testing.T) {
 		if head, err = later.after(ctx, head); err != nil || head.Version != 2 {
 			t.Errorf("version %d, %v for who came later, want 2", head.Version, err)
 		}
-		at.leave()
+		at.quit()
 		w.moved(watchedKey, s.write(3))
 		if head, err = later.after(ctx, head); err != nil || head.Version != 3 {
 			t.Errorf("version %d, %v when the first one has left, want 3", head.Version, err)
 		}
-		later.leave()
+		later.quit()
 		if len(w.threads) != 0 {
 			t.Errorf("%d threads are watched still", len(w.threads))
 		}

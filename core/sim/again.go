@@ -77,9 +77,9 @@ func (w *World) goOn(g *goingOn, again int) {
 		before, made := th.p.head, len(g.made)
 		g.sent = w.now
 		w.begin(HiddenAgain).again = g
-		ask := h.engine.TakeUp
+		ask := h.engine.runtime.TakeUp
 		if g.anew {
-			ask = h.engine.RetryRun
+			ask = h.engine.runtime.RetryRun
 		}
 		r, err := ask(ctx, th.client(), g.run)
 		if w.Trace != nil {

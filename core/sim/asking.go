@@ -30,7 +30,7 @@ func (w *World) askAgain() {
 func (w *World) repeat(th *threadState, in *input) {
 	reader, read := th.readBy[in.name]
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		r, err := h.engine.Submit(ctx, th.submission(in))
+		r, err := h.engine.runtime.Submit(ctx, th.submission(in))
 		switch {
 		case core.CodeOf(err) == core.CodeDeleted && th.p.head.Deleted:
 		case err != nil && refused(err):
@@ -51,7 +51,7 @@ func (w *World) ask(th *threadState, in *input) {
 	run := in.run
 	final, ended := th.ended[run]
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		r, err := h.engine.ReadRun(ctx, th.client(), run)
+		r, err := h.engine.runtime.ReadRun(ctx, th.client(), run)
 		switch {
 		case core.CodeOf(err) == core.CodeDeleted && th.p.head.Deleted:
 			return true

@@ -287,7 +287,7 @@ func (w *World) edit(th *threadState, in *input) {
 			return true
 		}
 		d := w.begin(HiddenEdit)
-		err := h.engine.EditInput(ctx, th.client(), th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
+		err := h.engine.runtime.EditInput(ctx, th.client(), th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
 		th.checkDeed(d, err)
 		th.checkEdited(in, text, d, err)
 		if err == nil {
@@ -311,7 +311,7 @@ func (w *World) cancelRun(th *threadState, run func() core.ID) {
 		}
 		d := w.begin(HiddenStop)
 		th.named[id] = true
-		err := h.engine.CancelRun(ctx, th.client(), id)
+		err := h.engine.runtime.CancelRun(ctx, th.client(), id)
 		th.checkDeed(d, err)
 		if err == nil {
 			w.Stats.Cancels++
@@ -327,7 +327,7 @@ func (w *World) interrupt(th *threadState) {
 	if w.random.chance(0.3) {
 		key := fmt.Sprintf("interrupt-%d", w.id())
 		w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-			_, err := h.engine.InterruptThread(ctx, th.client(), th.p.key.Thread, key)
+			_, err := h.engine.runtime.InterruptThread(ctx, th.client(), th.p.key.Thread, key)
 			return err == nil || refused(err)
 		})
 		return

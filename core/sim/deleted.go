@@ -17,7 +17,7 @@ func (w *World) deleted() time.Duration { return time.Duration(w.Seed%97) * 3 * 
 // deleteThread insists on the end of a thread.
 func (w *World) deleteThread(th *threadState) {
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		err := h.engine.DeleteThread(ctx, th.client(), th.p.key.Thread, mailbox.ChildrenDetach)
+		err := h.engine.runtime.DeleteThread(ctx, th.client(), th.p.key.Thread, mailbox.ChildrenDetach)
 		return err == nil || refused(err)
 	})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // engine is the program that a process runs: the real runtime.
-type engine struct{ *runtime.Runtime }
+type engine struct{ runtime *runtime.Runtime }
 
 // newEngine builds the runtime of a process.
 func newEngine(h *host) (engine, error) {
@@ -72,12 +72,12 @@ func (t traceWriter) Write(line []byte) (int, error) {
 
 var errStopping = runtime.ErrStopping
 
-// takeOver takes back what a process left that is gone, and sweeps.
-func (e engine) takeOver(ctx context.Context, keys []core.ThreadKey) error {
-	if err := e.Reclaim(ctx, keys); err != nil {
+// reclaim releases the claims of a process that is gone, and sweeps.
+func (e engine) reclaim(ctx context.Context, keys []core.ThreadKey) error {
+	if err := e.runtime.Reclaim(ctx, keys); err != nil {
 		return err
 	}
-	_, err := e.Sweep(ctx)
+	_, err := e.runtime.Sweep(ctx)
 	return err
 }
 
@@ -85,16 +85,15 @@ func (e engine) takeOver(ctx context.Context, keys []core.ThreadKey) error {
 // client knows it to be durable, whatever the error is.
 func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool, heard func(core.Event)) (r mailbox.Receipt, accepted bool, err error) {
 	if !inline {
-		r, err = e.Submit(ctx, s)
+		r, err = e.runtime.Submit(ctx, s)
 		return r, err == nil, err
 	}
 	shown := false
-	r, err = e.Stream(ctx, s, runtime.ListenerFunc(func(event core.Event) error {
+	r, err = e.runtime.Stream(ctx, s, runtime.ListenerFunc(func(event core.Event) error {
 		shown = true
 		heard(event)
 		return nil
 	}))
-
 	return r, shown || err == nil, err
 }
 
@@ -102,16 +101,15 @@ func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool, h
 func (e engine) decide(ctx context.Context, as core.Identity, threadID string, run core.ID, d mailbox.Deciding, inline bool, heard func(core.Event)) (mailbox.Decided, error) {
 	switch {
 	case !inline && run.IsZero():
-		return e.DecideThread(ctx, as, threadID, d)
+		return e.runtime.DecideThread(ctx, as, threadID, d)
 	case !inline:
-		return e.Decide(ctx, as, run, d)
+		return e.runtime.Decide(ctx, as, run, d)
 	}
 	d.Run = run
-	all, err := e.StreamDecisions(ctx, as, threadID, []mailbox.Deciding{d}, runtime.ListenerFunc(func(event core.Event) error {
+	all, err := e.runtime.StreamDecisions(ctx, as, threadID, []mailbox.Deciding{d}, runtime.ListenerFunc(func(event core.Event) error {
 		heard(event)
 		return nil
 	}))
-
 	if len(all) > 0 {
 		return all[0], nil
 	}

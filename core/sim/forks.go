@@ -138,7 +138,7 @@ func (w *World) askForFork(f *fork, at string) {
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		d := w.begin(HiddenFork)
 		d.fork, d.at = f, at
-		made, err := h.engine.Fork(ctx, f.of.client(), f.of.p.key.Thread, at, f.th.p.key.Thread)
+		made, err := h.engine.runtime.Fork(ctx, f.of.client(), f.of.p.key.Thread, at, f.th.p.key.Thread)
 		if w.Trace != nil {
 			w.Trace("%s: fork %s of %s at %s: %+v, %v", h.name, f.th.p.key.Thread, f.of.p.key.Thread, at, made, err)
 		}
@@ -231,7 +231,7 @@ func (w *World) readFork(f *fork) {
 		var shown []core.Message
 		before := f.th.p.head.Seq
 		for after := uint64(0); ; {
-			page, err := h.engine.Messages(ctx, f.th.client(), f.th.p.key.Thread, runtime.MessageQuery{After: after, Limit: 200})
+			page, err := h.engine.runtime.Messages(ctx, f.th.client(), f.th.p.key.Thread, runtime.MessageQuery{After: after, Limit: 200})
 			if err != nil {
 				return refused(err) || f.th.p.head.Deleted
 			}

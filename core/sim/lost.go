@@ -132,7 +132,7 @@ func (th *threadState) unread() *input {
 func (w *World) stopThread(th *threadState) {
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		d := w.begin(HiddenStop)
-		run, err := h.engine.CancelThread(ctx, th.client(), th.p.key.Thread)
+		run, err := h.engine.runtime.CancelThread(ctx, th.client(), th.p.key.Thread)
 		th.checkDeed(d, err)
 		if err == nil && len(d.runs) > 0 && d.runs[0] != run {
 			th.fail("a client is told that it has stopped run %s, it was %s", run, d.runs[0])

@@ -28,7 +28,7 @@ func (h *host) sumUsage(ctx context.Context) {
 		return
 	}
 	h.world.attempt(h, "sum usage", func() error {
-		_, err := h.engine.SumUsage(ctx, h.clock().Add(sweepTimeout))
+		_, err := h.engine.runtime.SumUsage(ctx, h.clock().Add(sweepTimeout))
 		return err
 	})
 }

@@ -230,7 +230,7 @@ func (w *World) restart() {
 		for i, p := range w.partitions {
 			keys[i] = p.key
 		}
-		for w.attempt(h, "reclaim", func() error { return h.engine.takeOver(h.ctx, keys) }) {
+		for w.attempt(h, "reclaim", func() error { return h.engine.reclaim(h.ctx, keys) }) {
 			_ = w.sleep(h.ctx, time.Second)
 		}
 	})
@@ -263,7 +263,7 @@ func (w *World) sweep() {
 			return
 		}
 		h.spawn(func() {
-			_, _ = h.engine.Sweep(h.ctx)
+			_, _ = h.engine.runtime.Sweep(h.ctx)
 			h.sumUsage(h.ctx)
 		})
 		return
@@ -271,7 +271,7 @@ func (w *World) sweep() {
 	h = w.sandbox(roleSweep)
 	h.invoke(sweepTimeout, func(ctx context.Context) {
 		w.attempt(h, "sweep", func() error {
-			_, err := h.engine.Sweep(ctx)
+			_, err := h.engine.runtime.Sweep(ctx)
 			return err
 		})
 		h.sumUsage(ctx)

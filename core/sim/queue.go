@@ -149,7 +149,7 @@ func (w *World) handOut(hints []core.WakeUp) {
 	}
 	h.invoke(stepTimeout, func(ctx context.Context) {
 		h.begin(hints)
-		for i, err := range h.engine.WorkBatch(ctx, hints) {
+		for i, err := range h.engine.runtime.WorkBatch(ctx, hints) {
 			if err == nil {
 				if hints[i].Kind == core.WakeWork { // the others are good for nothing that a head says
 					w.checkAcknowledged(h, hints[i], handed[i], began)
@@ -186,7 +186,7 @@ func (w *World) rewake(hint core.WakeUp) {
 		failed := true
 		h.invoke(sweepTimeout, func(ctx context.Context) {
 			failed = w.attempt(h, "rewake", func() error {
-				_, err := h.engine.Rewake(ctx, hint)
+				_, err := h.engine.runtime.Rewake(ctx, hint)
 				return err
 			})
 		}, func(bool) {
@@ -207,7 +207,7 @@ func (w *World) handLocally(hint core.WakeUp) {
 	th.handed++
 	h.spawn(func() {
 		w.working++
-		if err := h.engine.WorkLocal(h.ctx, hint); err != nil {
+		if err := h.engine.runtime.WorkLocal(h.ctx, hint); err != nil {
 			w.carry(h, hint, w.random.between(5*time.Second, 30*time.Second))
 		}
 		w.working--

@@ -164,7 +164,7 @@ func (w *World) reader(th *threadState, in *input, tries int) {
 	w.clients++
 	h.invoke(inlineTimeout, func(ctx context.Context) {
 		heard := th.heardBy(&reading{th: th, steps: map[int]*words{}, follows: true})
-		_ = h.engine.Follow(ctx, th.client(), id, runtime.ListenerFunc(func(e core.Event) error {
+		_ = h.engine.runtime.Follow(ctx, th.client(), id, runtime.ListenerFunc(func(e core.Event) error {
 			over = over || e.Type == core.EventRunFinish
 			heard(e)
 			return nil

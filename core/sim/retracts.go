@@ -43,7 +43,7 @@ func (w *World) retract(th *threadState) {
 		d := w.begin(HiddenRetract)
 		d.target = in
 		before := th.p.head
-		err := h.engine.RetractInput(ctx, th.client(), th.p.key.Thread, in.id)
+		err := h.engine.runtime.RetractInput(ctx, th.client(), th.p.key.Thread, in.id)
 		th.checkDeed(d, err)
 		th.checkRetracted(in, d, &before, err)
 		return err == nil || refused(err)

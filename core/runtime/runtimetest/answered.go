@@ -22,7 +22,7 @@ func (o Options) answeredInput(t *testing.T) {
 		Messages: []core.Message{{ID: "m2", Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "and this"}}}},
 	}
 	got := events{seen: make(chan string, 100)}
-	s.takeHints()
+	s.drainHints()
 	ctx, wait := s.beside(func(ctx context.Context) error {
 		receipt, err := s.program.StreamAnswered(ctx, ann, resume(1), input, runtime.ListenerFunc(got.sink))
 		if err == nil && receipt.RunID != s.receipt.RunID {
@@ -36,7 +36,7 @@ func (o Options) answeredInput(t *testing.T) {
 		}
 	}
 	messages := s.queue.Messages() // that of the decision comes after a lease, that of the input at once
-	if diff := cmp.Diff("t1 35s, t1 0s", s.takeHints()); diff != "" {
+	if diff := cmp.Diff("t1 35s, t1 0s", s.drainHints()); diff != "" {
 		t.Fatalf("hints (-want +got):\n%s", diff)
 	}
 	for hint := messages[1].Hint; ; { // a step each

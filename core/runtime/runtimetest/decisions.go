@@ -112,7 +112,7 @@ func (o Options) onlyDecision(t *testing.T) {
 	if diff := cmp.Diff(want, decided); diff != "" {
 		t.Errorf("receipts (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff("t1 35s", s.takeHints()); diff != "" {
+	if diff := cmp.Diff("t1 35s", s.drainHints()); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 	want[0].Duplicate = true
@@ -127,7 +127,7 @@ func (o Options) partialDecision(t *testing.T) {
 	s.wait(nil, 0, 1)
 	s.decide("the first", resume(0), "run_start", "run_finish suspended")
 	s.decide("the first again", resume(0), "run_start", "run_finish suspended")
-	if hints := s.takeHints(); hints != "" {
+	if hints := s.drainHints(); hints != "" {
 		t.Errorf("hints %q for a run that waits", hints)
 	}
 	s.decide("the second", resume(1), rest("tool_call_done c0", "tool_call_done c1")...)
@@ -180,7 +180,7 @@ func (o Options) followedDecision(t *testing.T) {
 	if diff := cmp.Diff(want, got.lines); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if hints := s.takeHints(); hints != "" {
+	if hints := s.drainHints(); hints != "" {
 		t.Errorf("hints %q for a run that is held", hints)
 	}
 }
@@ -210,7 +210,7 @@ func (o Options) refusedDecisions(t *testing.T) {
 			if core.CodeOf(err) != tt.code || len(decided) != tt.taken || got.lines != nil {
 				t.Errorf("%d taken, %v, events %q; want %d and code %s", len(decided), err, got.lines, tt.taken, tt.code)
 			}
-			if diff := cmp.Diff(tt.hints, s.takeHints()); diff != "" {
+			if diff := cmp.Diff(tt.hints, s.drainHints()); diff != "" {
 				t.Errorf("hints (-want +got):\n%s", diff)
 			}
 		})
@@ -271,7 +271,7 @@ func (o Options) lateDecision(t *testing.T) {
 	if diff := cmp.Diff([]string{"run_start", "run_yield -"}, got.lines); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff("t1 35s, t1 0s", s.takeHints()); diff != "" {
+	if diff := cmp.Diff("t1 35s, t1 0s", s.drainHints()); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 }
@@ -296,7 +296,7 @@ func (o Options) overtakenDecision(t *testing.T) {
 			Termination: &core.Termination{Type: core.TerminationCancelled},
 		}}))
 		s.submit("next")
-		s.takeHints()
+		s.drainHints()
 		return s.store.Backend.Commit(ctx, key, c)
 	}
 	s.decide("a run that was cancelled", resume(1), "run_start", "tool_call_done c1", "step_end", "run_finish cancelled")
@@ -304,7 +304,7 @@ func (o Options) overtakenDecision(t *testing.T) {
 	if err != nil || !head.Ready() || head.Run.ID == s.receipt.RunID || head.Run.Attempts != 0 {
 		t.Errorf("run %s, ready %v, %d attempts, %v; want the next one, untried", head.Run.ID, head.Ready(), head.Run.Attempts, err)
 	}
-	if diff := cmp.Diff("t1 0s", s.takeHints()); diff != "" {
+	if diff := cmp.Diff("t1 0s", s.drainHints()); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 }
@@ -399,7 +399,7 @@ func (o Options) brokenStream(t *testing.T) {
 				if _, err := s.box.Decide(t.Context(), theThread, decision); err != nil {
 					t.Fatal(err)
 				}
-				s.takeHints()
+				s.drainHints()
 			}
 			reads := 0
 			s.reading(func(name string) error {
@@ -416,7 +416,7 @@ func (o Options) brokenStream(t *testing.T) {
 			if !errors.Is(err, broken) || len(decided) != 1 || got.lines != nil {
 				t.Errorf("%d taken, %v, events %q; want the failure", len(decided), err, got.lines)
 			}
-			if diff := cmp.Diff("t1 35s, t1 0s", s.takeHints()); diff != "" {
+			if diff := cmp.Diff("t1 35s, t1 0s", s.drainHints()); diff != "" {
 				t.Errorf("hints (-want +got):\n%s", diff)
 			}
 		})
@@ -457,7 +457,7 @@ func (o Options) plainDecisions(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("by thread: %v (-want +got):\n%s", err, diff)
 	}
-	if diff := cmp.Diff("t1 0s, t1 0s", s.takeHints()); diff != "" {
+	if diff := cmp.Diff("t1 0s, t1 0s", s.drainHints()); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 }

@@ -20,7 +20,7 @@ func (o Options) Fork(t *testing.T) {
 	program := w.sayer(t)
 	ids := map[string]string{}
 	for i, s := range sayings[:4] {
-		w.tell(program, theThread.Thread, mailbox.Submission{Messages: []core.Message{core.UserMessage("", s.text)}, Opening: mailbox.Opening{Supersede: s.supersede}})
+		w.complete(program, theThread.Thread, mailbox.Submission{Messages: []core.Message{core.UserMessage("", s.text)}, Opening: mailbox.Opening{Supersede: s.supersede}})
 		for _, m := range w.all(program, theThread.Thread) {
 			ids[fmt.Sprint(i, " ", m.Text())] = m.ID
 		}
@@ -53,14 +53,14 @@ func (o Options) Fork(t *testing.T) {
 		if last := w.all(program, to); last[len(last)-1].ID != ids["3 "+test.at] {
 			t.Errorf("the last message of the fork at %q is called %s", test.at, last[len(last)-1].ID)
 		}
-		w.tell(program, to, mailbox.Submission{Messages: []core.Message{core.UserMessage("", "on")}})
+		w.complete(program, to, mailbox.Submission{Messages: []core.Message{core.UserMessage("", "on")}})
 		if got, want := texts(w.all(program, to)), append(slices.Clone(test.has), "on", "re: on"); !slices.Equal(got, want) {
 			t.Errorf("the fork at %q goes on to %q, want %q", test.at, got, want)
 		}
 		if got := w.lastChange(to); got != test.steps {
 			t.Errorf("the fork at %q counts %s, want %s", test.at, got, test.steps)
 		}
-		w.tell(program, to, mailbox.Submission{Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: ids["3 one"]}}}) // of a run that the fork has no record of
+		w.complete(program, to, mailbox.Submission{Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: ids["3 one"]}}}) // of a run that the fork has no record of
 		if got, want := texts(w.all(program, to)), []string{"one", "re: one"}; !slices.Equal(got, want) {
 			t.Errorf("the fork at %q, taken back to its first message, has %q, want %q", test.at, got, want)
 		}
@@ -93,8 +93,8 @@ func (w *world) refusesForks(ids map[string]string, fork func(at, to string) (ma
 	}
 }
 
-// tell submits to a thread on ann's behalf and takes the run to its end.
-func (w *world) tell(program *runtime.Runtime, threadID string, s mailbox.Submission) {
+// complete submits to a thread on ann's behalf and takes the run to its end.
+func (w *world) complete(program *runtime.Runtime, threadID string, s mailbox.Submission) {
 	w.t.Helper()
 	s.Thread, s.User, s.Opening.AgentID = core.ThreadKey{Tenant: theThread.Tenant, Thread: threadID}, ann.User, "sayer"
 	if _, err := program.Submit(w.t.Context(), s); err != nil {

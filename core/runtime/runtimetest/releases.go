@@ -115,10 +115,10 @@ func (w *world) play(p phase, between func()) {
 		}
 		r := p.releases[turn%len(p.releases)]
 		if r.reads(w.head()) {
-			w.turn(r)
+			w.workOnce(r)
 		} else {
 			before := w.contents()
-			w.turn(r)
+			w.workOnce(r)
 			if after := w.contents(); !slices.Equal(before, after) {
 				w.t.Fatalf("%s wrote to a thread that it cannot read:\nbefore %q\nafter  %q", r.name, before, after)
 			}

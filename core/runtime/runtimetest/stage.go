@@ -41,8 +41,8 @@ type stage struct {
 // ann owns the thread.
 var ann = core.Identity{Tenant: "acme", User: "ann"}
 
-// takeHints returns what was sent since the last time, the delays to the second.
-func (s *stage) takeHints() string {
+// drainHints returns what was sent since the last time, the delays to the second.
+func (s *stage) drainHints() string {
 	var hints []string
 	for _, m := range s.queue.Messages() {
 		hints = append(hints, fmt.Sprint(m.Hint.Thread, " ", m.Delay.Round(time.Second)))
@@ -120,7 +120,7 @@ func (s *stage) begin(texts []string) {
 			ID: run, ThreadID: theThread.Thread, AgentID: "demo", Status: core.RunRunning, Dispatch: s.receipt.DispatchID, FirstSeq: 1,
 		}}),
 	)
-	s.takeHints()
+	s.drainHints()
 }
 
 func (s *stage) claim() {

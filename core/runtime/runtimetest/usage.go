@@ -45,10 +45,10 @@ var began = time.Date(2026, 3, 1, 9, 59, 55, 0, time.UTC)
 
 // metered is a world whose programs record what runs use.
 type metered struct {
-	*world
+	world  *world
 	faulty *storetest.Faulty
 	warm   []*runtime.Runtime // the processes that work in turn; none: each delivery is another's
-	turn   int
+	worked int                // deliveries
 }
 
 func newMetered(t *testing.T, o Options) *metered {
@@ -92,22 +92,22 @@ func (asksFirst) Register(r *plugin.Registrar) error {
 
 // build starts a process.
 func (w *metered) build() *runtime.Runtime {
-	w.t.Helper()
+	w.world.t.Helper()
 	risky, err := tool.Typed(tool.Spec{Name: "risky"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
-		w.advance(500 * time.Millisecond)
+		w.world.advance(500 * time.Millisecond)
 		return tool.JSON("ok")
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		w.world.t.Fatal(err)
 	}
 	e := env.System()
-	e.Now = w.now
+	e.Now = w.world.now
 	e.Deadline = func(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) {
 		return context.WithCancel(ctx)
 	}
-	e.Sleep = func(_ context.Context, d time.Duration) error { w.advance(d); return nil }
+	e.Sleep = func(_ context.Context, d time.Duration) error { w.world.advance(d); return nil }
 	program, err := runtime.Build(runtime.Config{
-		Env: e, Store: w.faulty, Waker: &w.queue, Worker: "w", Logger: slog.New(slog.DiscardHandler), Metering: &runtime.Metering{Memory: 512},
+		Env: e, Store: w.faulty, Waker: &w.world.queue, Worker: "w", Logger: slog.New(slog.DiscardHandler), Metering: &runtime.Metering{Memory: 512},
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: told{w.world}, Name: "gpt-test"}},
 			Tools:  []tool.Tool{risky}, Plugins: []plugin.Plugin{asksFirst{}},
@@ -115,7 +115,7 @@ func (w *metered) build() *runtime.Runtime {
 		},
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		w.world.t.Fatal(err)
 	}
 	return program
 }
@@ -125,35 +125,35 @@ func (w *metered) next() *runtime.Runtime {
 	if len(w.warm) == 0 {
 		return w.build()
 	}
-	w.turn++
-	return w.warm[w.turn%len(w.warm)]
+	w.worked++
+	return w.warm[w.worked%len(w.warm)]
 }
 
 // work handles hints, and sweeps where none comes, until the run waits or is over.
 func (w *metered) work(run core.ID) thread.Head {
-	w.t.Helper()
+	w.world.t.Helper()
 	for range 60 {
-		head := w.head()
+		head := w.world.head()
 		if head.Run.Status == thread.Waiting || head.Run.ID != run && len(head.Pending) == 0 {
 			return head
 		}
-		w.advance(10 * time.Millisecond)
+		w.world.advance(10 * time.Millisecond)
 		program := w.next()
-		hint, ok := w.receive()
+		hint, ok := w.world.receive()
 		if !ok {
-			w.advance(time.Minute)
-			_, _ = program.Sweep(w.t.Context())
+			w.world.advance(time.Minute)
+			_, _ = program.Sweep(w.world.t.Context())
 			continue
 		}
-		_ = program.WorkBatch(w.t.Context(), []core.WakeUp{hint})[0]
+		_ = program.WorkBatch(w.world.t.Context(), []core.WakeUp{hint})[0]
 	}
-	w.t.Fatal("the run comes to no end")
+	w.world.t.Fatal("the run comes to no end")
 	return thread.Head{}
 }
 
 // play submits a run, lets it wait for an hour, and takes it to its end.
 func (w *metered) play() core.ID {
-	w.t.Helper()
+	w.world.t.Helper()
 	id := w.decided()
 	w.work(id)
 	return id
@@ -161,16 +161,16 @@ func (w *metered) play() core.ID {
 
 // decided submits a run, lets it wait for an hour, and decides.
 func (w *metered) decided() core.ID {
-	w.t.Helper()
-	ctx := w.t.Context()
+	w.world.t.Helper()
+	ctx := w.world.t.Context()
 	receipt, err := w.build().Submit(ctx, mailbox.Submission{Thread: theThread, User: "ann", Opening: mailbox.Opening{AgentID: "clerk"}, Messages: []core.Message{core.UserMessage("", "go")}})
 	if err != nil {
-		w.t.Fatal(err)
+		w.world.t.Fatal(err)
 	}
 	if head := w.work(receipt.RunID); head.Run.Status != thread.Waiting {
-		w.t.Fatalf("the run is %d, want it to wait", head.Run.Status)
+		w.world.t.Fatalf("the run is %d, want it to wait", head.Run.Status)
 	}
-	w.advance(began.Add(time.Hour).Sub(w.now()))
+	w.world.advance(began.Add(time.Hour).Sub(w.world.now()))
 	decision := mailbox.Deciding{Target: "c0", User: "ann", Decision: core.Decision{ID: "d", Action: core.DecisionResume}}
 	id := core.Identity{Tenant: theThread.Tenant, User: "ann"}
 	for range 8 {
@@ -179,25 +179,25 @@ func (w *metered) decided() core.ID {
 		}
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		w.world.t.Fatal(err)
 	}
 	return receipt.RunID
 }
 
 // stretches are the stored records of an hour, without what a backend's units make of them.
 func (w *metered) stretches(hour time.Time) (all []account.Record) {
-	w.t.Helper()
-	stored, err := w.store.UsageRecords(w.t.Context(), theThread.Tenant, store.HourOf(hour.UnixMilli()), "", 100)
+	w.world.t.Helper()
+	stored, err := w.world.store.UsageRecords(w.world.t.Context(), theThread.Tenant, store.HourOf(hour.UnixMilli()), "", 100)
 	if err != nil {
-		w.t.Fatal(err)
+		w.world.t.Fatal(err)
 	}
 	for _, s := range stored {
 		var r account.Record
 		if err := (thread.Records{}).Decode("usage", s.Payload, &r); err != nil {
-			w.t.Fatal(err)
+			w.world.t.Fatal(err)
 		}
-		if head := w.head(); s.Fence == 0 || s.Fence > head.Fence || s.Version == 0 || s.Version > head.Version {
-			w.t.Errorf("%s goes with fence %d and version %d, the head has %d and %d", s.Name, s.Fence, s.Version, head.Fence, head.Version)
+		if head := w.world.head(); s.Fence == 0 || s.Fence > head.Fence || s.Version == 0 || s.Version > head.Version {
+			w.world.t.Errorf("%s goes with fence %d and version %d, the head has %d and %d", s.Name, s.Fence, s.Version, head.Fence, head.Version)
 		}
 		r.Spent = thread.Spent{Handler: r.Spent.Handler}
 		all = append(all, r)
@@ -230,9 +230,9 @@ func (o Options) twoStretches(t *testing.T, processes int) {
 func (o Options) usageOfADeletedRun(t *testing.T) {
 	w := newMetered(t, o)
 	id := w.decided()
-	w.advance(10 * time.Millisecond)
+	w.world.advance(10 * time.Millisecond)
 	program := w.build()
-	hint, ok := w.receive()
+	hint, ok := w.world.receive()
 	if !ok {
 		t.Fatal("no hint follows the decision")
 	}
@@ -304,15 +304,15 @@ var errDied = errors.New("died")
 // halves stores everything of a Commit but its head, as a backend without transactions
 // may, where that is possible and dies says so.
 func (w *metered) halves(dies func() bool) func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
-	usages, ok := w.store.(interface {
+	usages, ok := w.world.store.(interface {
 		PutUsage(tenant string, usage *store.Usage) error
 	})
 	return func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		if !ok || !dies() {
-			return w.store.Commit(ctx, key, c)
+			return w.world.store.Commit(ctx, key, c)
 		}
 		for _, r := range c.Records {
-			if err := w.store.Put(ctx, key, r); err != nil {
+			if err := w.world.store.Put(ctx, key, r); err != nil {
 				return store.Outcome{}, err
 			}
 		}
@@ -327,33 +327,33 @@ func (w *metered) halves(dies func() bool) func(context.Context, core.ThreadKey,
 const prices = `{"models":[{"provider":"p","names":["gpt-test"],"prices":[{"from":"2026-01-01","input":1,"output":10,"source":"a test"}]}]}`
 
 func (w *metered) ledger() *account.Ledger {
-	w.t.Helper()
+	w.world.t.Helper()
 	models, err := (&catalog.Catalog{}).With([]byte(prices))
 	if err != nil {
-		w.t.Fatal(err)
+		w.world.t.Fatal(err)
 	}
-	ledger, err := account.NewLedger(account.LedgerOptions{Store: w.store, Now: w.now, Models: models})
+	ledger, err := account.NewLedger(account.LedgerOptions{Store: w.world.store, Now: w.world.now, Models: models})
 	if err != nil {
-		w.t.Fatal(err)
+		w.world.t.Fatal(err)
 	}
 	return ledger
 }
 
 func (w *metered) report(by account.By) []account.Row {
-	w.t.Helper()
-	rows, err := w.ledger().Report(w.t.Context(), account.Query{Tenant: theThread.Tenant, From: began, To: began.Add(24 * time.Hour), By: by})
+	w.world.t.Helper()
+	rows, err := w.ledger().Report(w.world.t.Context(), account.Query{Tenant: theThread.Tenant, From: began, To: began.Add(24 * time.Hour), By: by})
 	if err != nil {
-		w.t.Fatal(err)
+		w.world.t.Fatal(err)
 	}
 	return rows
 }
 
 func (w *metered) sum() (summed int) {
-	w.t.Helper()
+	w.world.t.Helper()
 	for shard := range store.Shards {
-		n, err := w.ledger().Sum(w.t.Context(), shard, w.now().Add(time.Minute))
+		n, err := w.ledger().Sum(w.world.t.Context(), shard, w.world.now().Add(time.Minute))
 		if err != nil {
-			w.t.Fatal(err)
+			w.world.t.Fatal(err)
 		}
 		summed += n
 	}
@@ -369,11 +369,11 @@ func (o Options) usageOfAnErasedThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 4 {
-		if hint, ok := w.receive(); ok {
+		if hint, ok := w.world.receive(); ok {
 			_ = program.WorkBatch(t.Context(), []core.WakeUp{hint})[0]
 		}
 	}
-	if records, err := w.store.Records(t.Context(), theThread, "", "", 10); err != nil || len(records) > 0 {
+	if records, err := w.world.store.Records(t.Context(), theThread, "", "", 10); err != nil || len(records) > 0 {
 		t.Fatalf("%d records of the thread are left, error %v", len(records), err)
 	}
 	if diff := cmp.Diff(before, w.report(account.By{Day: true, User: true, Agent: true, Model: true})); diff != "" || len(before) != 2 {
@@ -389,11 +389,11 @@ func (o Options) lateUsage(t *testing.T) {
 	if n := w.sum(); n != 1 {
 		t.Fatalf("%d hours are summed, want the first alone: the second has not passed", n)
 	}
-	w.advance(time.Date(2026, 3, 1, 11, 14, 59, 0, time.UTC).Sub(w.now()))
+	w.world.advance(time.Date(2026, 3, 1, 11, 14, 59, 0, time.UTC).Sub(w.world.now()))
 	if n := w.sum(); n != 0 {
 		t.Fatalf("%d hours are summed before they have settled", n)
 	}
-	w.advance(time.Second)
+	w.world.advance(time.Second)
 	if n := w.sum(); n != 1 {
 		t.Fatalf("%d hours are summed, want the second", n)
 	}
@@ -414,7 +414,7 @@ func (o Options) lateUsage(t *testing.T) {
 		c := store.Commit{Head: thread.Head{Layout: 1, Version: uint64(i + 1), Fence: 3}, Usage: &store.Usage{Hour: store.HourOf(began.UnixMilli()), Record: store.Record{
 			Name: store.UsageName(core.ID{9}, 0), Fence: 3, Version: uint64(i + 1), Payload: payload,
 		}}}
-		if out, err := w.store.Commit(t.Context(), key, c); err != nil || !out.Written {
+		if out, err := w.world.store.Commit(t.Context(), key, c); err != nil || !out.Written {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		if got := tokens(); got.Input != 300+input {

@@ -68,9 +68,9 @@ func (w *world) receive() (hint core.WakeUp, ok bool) {
 	return w.queue.Take()
 }
 
-// turn lets a release work on the next message, or sweep when none comes within
+// workOnce lets a release work on the next message, or sweep when none comes within
 // a minute.
-func (w *world) turn(r release) {
+func (w *world) workOnce(r release) {
 	w.t.Helper()
 	w.advance(time.Second)
 	program := w.program(r)
@@ -88,7 +88,7 @@ func (w *world) turn(r release) {
 }
 
 // program is the release's runtime: one process, which has the thread in its
-// memory from its last turn.
+// memory from its last step.
 func (w *world) program(r release) *runtime.Runtime {
 	w.t.Helper()
 	if program := w.runtimes[r.name]; program != nil {
