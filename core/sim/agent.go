@@ -106,7 +106,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 	return func(yield func(model.Delta, error) bool) {
 		w := m.w
 		h := w.current().host
-		w.Stats.Inferences++
+		w.Stats.Steps.Inferences++
 		s := w.read(request)
 		nonce := w.id()
 		if w.Trace != nil {

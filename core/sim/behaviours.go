@@ -137,14 +137,6 @@ const leastShare = 3
 // did notes that a behaviour happened.
 func (w *World) did(b Behaviour) { w.Stats.Did[b]++ }
 
-// addBehaviours takes another world's in.
-func (s *Stats) addBehaviours(o *Stats) {
-	for b := range behaviours {
-		s.Did[b] += o.Did[b]
-		s.WorldsThatDid[b] += o.WorldsThatDid[b]
-	}
-}
-
 // countBehaviours notes what happened at all.
 func (s *Stats) countBehaviours() {
 	for b := range behaviours {

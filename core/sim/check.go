@@ -15,7 +15,7 @@ import (
 
 // checkHead is run at every write of a head, from a to b.
 func (w *World) checkHead(p *partition, a, b thread.Head) {
-	w.Stats.Commits++
+	w.Stats.Steps.Commits++
 	th := p.state
 	if w.Trace != nil {
 		w.Trace("head of %s: %+v", p.key.Thread, b)
@@ -95,8 +95,8 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 	w := th.w
 	if b.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence {
 		if a.Claim.Fence != 0 && b.Claim.Fence == 0 && b.Run.ID == a.Run.ID && b.Run.Lost > a.Run.Lost {
-			w.Stats.Reclaims++
-			w.Stats.Takeovers++
+			w.Stats.Steps.Reclaims++
+			w.Stats.Steps.Takeovers++
 		}
 		return
 	}
@@ -104,7 +104,7 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 		th.fail("a claim takes fence %d, which %d has passed", b.Claim.Fence, a.Fence)
 	}
 	if a.Claim.Fence != 0 && a.Claim.Worker == b.Claim.Worker && b.HolderCommitID == b.CommitID {
-		w.Stats.Refences++
+		w.Stats.Steps.Refences++
 		return
 	}
 	th.checkWoken(a)
@@ -114,7 +114,7 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 	th.beginAlone(&b)
 	delete(th.lost, b.Claim.Worker)
 	if a.Claim.Fence != 0 {
-		w.Stats.Takeovers++
+		w.Stats.Steps.Takeovers++
 		th.checkRenewed(a)
 		th.checkKnown(&a)
 		th.checkApart(b)
@@ -354,7 +354,7 @@ func (th *threadState) checkClosing(a, b thread.Head) {
 	if b.Run.Reason != thread.ReasonDeadLetter {
 		return
 	}
-	th.w.Stats.DeadLetters++
+	th.w.Stats.Steps.DeadLetters++
 	if th.w.Faults == 0 && th.w.poisonOf(th, th.textOf(a.Run.Dispatch)) == 0 {
 		th.fail("run %s is innocent and dead-lettered", a.Run.ID)
 	}
@@ -418,7 +418,7 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 		th.fail("run %s ended naturally beside input for it", run)
 	}
 	if len(b.Pending) > len(a.Pending) {
-		w.Stats.Dispatched++
+		w.Stats.Clients.Dispatched++
 	}
 	th.checkPrompt(a)
 	th.wantMore(run, end)
@@ -442,7 +442,7 @@ func (th *threadState) checkPrompt(a thread.Head) {
 func (th *threadState) checkRunEnd(record thread.RunRecord, end core.Termination) {
 	saw := th.seen[record.ID]
 	if record.Skipped {
-		th.w.Stats.Skipped++
+		th.w.Stats.Steps.Skipped++
 	}
 	listens := record.AgentID == agentEnding
 	if listens && len(saw) == 0 && !record.Skipped && !th.hung[record.ID] {

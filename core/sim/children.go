@@ -83,7 +83,7 @@ func (w *World) childOf(call tool.Call) *child {
 	th.child = true
 	c := &child{th: th, in: th.newInput(mailbox.ModeQueue, w.anyAgent()), call: call}
 	w.family.byCall[call.Key()] = c
-	w.Stats.Children++
+	w.Stats.Clients.Children++
 	return c
 }
 

@@ -143,17 +143,17 @@ func (w *World) newcomer(th *threadState, k int) {
 	if mode == mailbox.ModeQueue && !w.innocent() && w.random.chance(0.3) {
 		if in.supersede = th.taken(); in.supersede > 0 && w.Seed%2 == 0 { // by its message, in every other world
 			in.retakes = th.entries[in.supersede-1].Message.ID
-			w.Stats.Retakes++
+			w.Stats.Clients.Retakes++
 		}
 	}
 	inline := !w.Local && w.random.chance(0.2)
 	if in.inline = inline; inline {
-		w.Stats.Inline++
+		w.Stats.Clients.Inline++
 	}
 	// Without a draw, so that the worlds of a seed stay what they were.
 	in.event = mode == mailbox.ModeQueue && !inline && in.supersede == 0 && (k+th.i)%eventEvery == 1
 	if in.event {
-		w.Stats.Events++
+		w.Stats.Clients.Events++
 	}
 	if mode == mailbox.ModeQueue && !inline && in.supersede == 0 && !w.innocent() {
 		in.place(th, k)
@@ -202,7 +202,7 @@ func (in *input) place(th *threadState, k int) {
 		in.priority = 255
 	case 4:
 		in.delay = 20 * time.Second
-		th.w.Stats.Delayed++
+		th.w.Stats.Clients.Delayed++
 		th.w.did(DelayedInput)
 	}
 }
@@ -267,7 +267,7 @@ func (th *threadState) accept(in *input, r mailbox.Receipt) {
 
 // steer gives the open run something to read; without one it is a run.
 func (w *World) steer(th *threadState) {
-	w.Stats.Steers++
+	w.Stats.Clients.Steers++
 	in := th.newInput(mailbox.ModeSteer, w.anyAgent())
 	in.text += w.bulkInput(in)
 	w.submit(th, in, false)
@@ -291,7 +291,7 @@ func (w *World) edit(th *threadState, in *input) {
 		th.checkDeed(d, err)
 		th.checkEdited(in, text, d, err)
 		if err == nil {
-			w.Stats.Edits++
+			w.Stats.Clients.Edits++
 		}
 		return err == nil || refused(err)
 	})
@@ -314,7 +314,7 @@ func (w *World) cancelRun(th *threadState, run func() core.ID) {
 		err := h.engine.runtime.CancelRun(ctx, th.client(), id)
 		th.checkDeed(d, err)
 		if err == nil {
-			w.Stats.Cancels++
+			w.Stats.Clients.Cancels++
 		}
 		return err == nil || refused(err)
 	})
@@ -322,7 +322,7 @@ func (w *World) cancelRun(th *threadState, run func() core.ID) {
 
 // interrupt supersedes everything of a thread, with something in its place or nothing.
 func (w *World) interrupt(th *threadState) {
-	w.Stats.Interrupts++
+	w.Stats.Clients.Interrupts++
 	th.interrupts++
 	if w.random.chance(0.3) {
 		key := fmt.Sprintf("interrupt-%d", w.id())

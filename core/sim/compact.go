@@ -119,7 +119,7 @@ func (th *threadState) checkSummary(a, b *thread.Head) {
 		return
 	}
 	if b.Summary > a.Summary {
-		th.w.Stats.Summaries++
+		th.w.Stats.Summaries.InForce++
 	}
 	fell := b.Summary < a.Summary
 	if fell && b.Supersedes == a.Supersedes {
@@ -144,7 +144,7 @@ func (th *threadState) checkSummary(a, b *thread.Head) {
 		upTo = s.Predecessor
 	}
 	if fell {
-		th.w.Stats.Restored++
+		th.w.Stats.Summaries.Restored++
 		if want := th.standing(a, b); b.Summary != want {
 			th.fail("behind a range that was taken back the summary up to %d is in force, want %d", b.Summary, want)
 		}
@@ -197,7 +197,7 @@ func (th *threadState) behindSummary(messages []core.Message, visible []shown) (
 	case s.From == 0 && s.Text != th.printsOf(visible, upTo):
 		th.fail("a model is shown a summary of %s up to %d, the log says %s", s.Text, upTo, th.printsOf(visible, upTo))
 	}
-	th.w.Stats.Summarized++
+	th.w.Stats.Summaries.Shown++
 	messages = messages[1:]
 	for len(visible) > 0 && visible[0].seq <= upTo {
 		if len(messages) > 0 && showing(visible[0].seq, &messages[0]) == visible[0] {

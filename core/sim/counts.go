@@ -109,10 +109,10 @@ func (w *World) checkCounts() {
 	}
 	least := want.inferences - inline
 	most += want.inferences
-	if sent := w.Stats.Hints - w.summaries; sent < least || sent > most {
+	if sent := w.Stats.Steps.Hints - w.summaries; sent < least || sent > most {
 		w.violate("%d hints for work were sent, %d to %d are needed", sent, least, most)
 	}
-	if got := (expect{w.Stats.Inferences, w.Stats.Executions}); got != want {
+	if got := (expect{w.Stats.Steps.Inferences, w.Stats.Steps.Executions}); got != want {
 		w.violate("models and tools were called %+v times, %+v are needed", got, want)
 	}
 }

@@ -20,9 +20,9 @@ func TestADayIsBilledAndLimitedAsTheProviderServedIt(t *testing.T) {
 		name       string
 		got, least int // a day
 	}{
-		{"runs", total.Runs, 150}, {"stretches", total.Stretches, 250}, {"inferences", total.Inferences, 350},
-		{"inferences that were killed", total.Killed, 25}, {"refusals", total.Refusals, 50}, {"overruns", total.Overruns, 5},
-		{"takeovers", total.Takeovers, 50}, {"decisions", total.Decisions, 50}, {"cancels", total.Cancels, 5}, {"faults", total.Faults, 150},
+		{"runs", total.Runs, 150}, {"stretches", total.Usage.Stretches, 250}, {"inferences", total.Steps.Inferences, 350},
+		{"inferences that were killed", total.Usage.Killed, 25}, {"refusals", total.Usage.Refusals, 50}, {"overruns", total.Usage.Overruns, 5},
+		{"takeovers", total.Steps.Takeovers, 50}, {"decisions", total.Tickets.Decisions, 50}, {"cancels", total.Clients.Cancels, 5}, {"faults", total.Faults, 150},
 	} {
 		if what.got < what.least*days {
 			t.Errorf("%d %s in %d days, want %d in each", what.got, what.name, days, what.least)

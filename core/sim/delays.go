@@ -43,7 +43,7 @@ func (w *World) delays(th *threadState) {
 func (w *World) forLater(th *threadState) {
 	in := th.newInput(mailbox.ModeQueue, w.anyAgent())
 	in.delay = w.random.between(45*time.Second, 150*time.Second)
-	w.Stats.Delayed++
+	w.Stats.Clients.Delayed++
 	w.did(DelayedInput)
 	w.submit(th, in, false)
 }
@@ -70,8 +70,8 @@ func (w *World) sayAgain(th *threadState) {
 	if at == 0 {
 		return
 	}
-	w.Stats.Interrupts++
-	w.Stats.Retakes++
+	w.Stats.Clients.Interrupts++
+	w.Stats.Clients.Retakes++
 	th.interrupts++
 	in := th.newInput(mailbox.ModeInterrupt, w.anyAgent())
 	in.supersede, in.retakes = at, th.entries[at-1].Message.ID

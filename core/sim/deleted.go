@@ -30,7 +30,7 @@ func (th *threadState) checkDeleted(a, b *thread.Head) {
 		th.fail("a deleted thread has work: %+v", *b)
 	}
 	if !a.Deleted {
-		th.w.Stats.Deletes++
+		th.w.Stats.Clients.Deletes++
 		if b.Epoch != a.Epoch+1 || b.Fence != a.Fence || b.Seq != a.Seq || b.Erased {
 			th.fail("the delete makes %+v of %+v", *b, *a)
 		}

@@ -13,7 +13,7 @@ import (
 
 // execute is a tool's start.
 func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Spec) {
-	th.w.Stats.Executions++
+	th.w.Stats.Steps.Executions++
 	th.starts[key]++
 	if th.holds() { // of a claim that is lost already the head cannot know
 		th.acts[key] = true

@@ -39,7 +39,7 @@ func (th *threadState) takeFailures(a thread.Head, e thread.Entry) {
 		if s.errors++; !tolerant {
 			th.fail("run %s goes on behind a failed inference", e.Run)
 		}
-		th.w.Stats.FailedSteps++
+		th.w.Stats.Steps.FailedSteps++
 		th.budget.forget(e.Run)
 	case turn:
 		s.calls, s.results, s.round = len(m.ToolCalls), 0, thread.Outcomes{}

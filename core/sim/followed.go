@@ -44,7 +44,7 @@ func (th *threadState) saidTo(id core.ID) (known, inline, live bool) {
 
 // heardBefore notes that a client of a follower has words of a turn that is not committed.
 func (th *threadState) heardBefore(id core.ID) {
-	th.w.Stats.Unsaid++
+	th.w.Stats.Streams.Unsaid++
 	known, inline, live := th.saidTo(id)
 	switch {
 	case th.w.Local:

@@ -156,7 +156,7 @@ func (w *World) charged(s *inference) {
 		spent.cost += price.Cost(s.usage)
 	}
 	if o := w.admissions.over[at]; o == nil && (l.TokensADay > 0 && spent.tokens >= l.TokensADay || l.SpendADay > 0 && spent.cost >= l.SpendADay) {
-		w.Stats.Overruns++
+		w.Stats.Usage.Overruns++
 		w.admissions.over[at] = &overrun{since: w.now, began: map[core.ID]beginnings{}}
 	}
 }
@@ -178,7 +178,7 @@ func (th *threadState) checkWithin(h *host, s script) {
 		o.began[s.run] = b
 	}
 	b.steps[s.step] = true
-	w.Stats.Overshoots++
+	w.Stats.Usage.Overshoots++
 	switch {
 	case len(b.steps) > 1:
 		th.fail("run %s begins a second inference over the limit of its tenant", s.run)
@@ -194,7 +194,7 @@ func (th *threadState) checkLimited(in *input, err error) {
 		return
 	}
 	w := th.w
-	w.Stats.Refusals++
+	w.Stats.Usage.Refusals++
 	if w.Trace != nil {
 		w.Trace("%s is refused: %v", in.name, reached)
 	}
@@ -392,7 +392,7 @@ func (w *World) checkCounters() {
 		}
 		w.compareCounters(tenant, logged[tenant])
 	}
-	w.Stats.Limited++
+	w.Stats.Usage.Limited++
 }
 
 // counted is what the logs of a tenant say.

@@ -48,7 +48,7 @@ func (l listening) hear(e core.Event) {
 	default:
 		return
 	}
-	l.th.w.Stats.Reports++
+	l.th.w.Stats.Streams.Reports++
 	call := l.calls[e.MessageID]
 	var execution, n int
 	if _, err := fmt.Sscanf(e.Delta, "%d %d", &execution, &n); err != nil {

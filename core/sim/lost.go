@@ -138,7 +138,7 @@ func (w *World) stopThread(th *threadState) {
 			th.fail("a client is told that it has stopped run %s, it was %s", run, d.runs[0])
 		}
 		if err == nil {
-			w.Stats.Cancels++
+			w.Stats.Clients.Cancels++
 		}
 		return err == nil || refused(err)
 	})

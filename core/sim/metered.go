@@ -103,13 +103,13 @@ func (w *World) checkUsage() {
 			w.violate("hours are marked and nobody sums them: %+v (%v)", marks, err)
 		}
 	}
-	w.Stats.Stretches = len(w.stretches)
+	w.Stats.Usage.Stretches = len(w.stretches)
 	for _, s := range w.provider.served {
 		if !s.told {
-			w.Stats.Killed++
+			w.Stats.Usage.Killed++
 			continue
 		}
-		w.Stats.Tokens += s.usage.Input + s.usage.Output
+		w.Stats.Usage.Tokens += s.usage.Input + s.usage.Output
 	}
 	w.compareBooks("the stored sums", w.books(store.UsageHour), w.storedSums(ctx))
 	w.compareBooks("the reports", w.books(24*store.UsageHour), w.reported(ctx))

@@ -116,7 +116,7 @@ func (th *threadState) ignore(ctx context.Context, h *host, call tool.Call, key 
 	if behind <= tooLate {
 		return tool.Text(text), nil
 	}
-	w.Stats.LeftBehind++
+	w.Stats.Steps.LeftBehind++
 	th.asks.late[text] = true
 	if w.Trace != nil {
 		w.Trace("%s: %s is late", h.name, key)

@@ -24,7 +24,7 @@ func (w *World) consider(th *threadState, k *asked) {
 		return
 	}
 	if k.ticket.Deadline != 0 && w.random.chance(0.4) || w.Forgetful && w.random.chance(0.1) {
-		w.Stats.Undecided++
+		w.Stats.Tickets.Undecided++
 		return
 	}
 	if !w.Calm && w.random.chance(0.06) {
@@ -97,7 +97,7 @@ func (w *World) decision(k *asked) deciding {
 
 // decide insists on a decision until it has a response.
 func (w *World) decide(th *threadState, k *asked, d deciding) {
-	w.Stats.Decides++
+	w.Stats.Tickets.Decides++
 	asking := mailbox.Deciding{Target: k.ticket.Suspension.ID, Decision: d.said}
 	if d.byCall {
 		asking.Target = k.ticket.CallID

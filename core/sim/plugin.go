@@ -225,7 +225,7 @@ func (w *World) deliverMail(ctx context.Context, c plugin.HandlerContext, name s
 
 // effect counts mail.
 func (th *threadState) effect(run core.ID, name string) {
-	th.w.Stats.Effects++
+	th.w.Stats.Steps.Effects++
 	key := run.String() + " " + name
 	if th.effects[key]++; th.effects[key] > 1 {
 		th.fail("the effect %s of run %s happens %d times", name, run, th.effects[key])

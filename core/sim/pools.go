@@ -237,7 +237,7 @@ func (th *threadState) takePlace(e thread.Entry, seq uint64) {
 	if most := mostSwitches; now.Switches < before.Switches || now.Pool == poolOf(agentShort) && now.Switches > most {
 		th.fail("the thread has switched %d times behind %d, and %d times before", now.Switches, seq, before.Switches)
 	}
-	th.w.Stats.Switches += now.Switches - before.Switches
+	th.w.Stats.Steps.Switches += now.Switches - before.Switches
 	th.places = append(th.places, now)
 }
 

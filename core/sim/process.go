@@ -170,7 +170,7 @@ func (h *host) terminate() {
 		return
 	}
 	h.ending = true
-	w.Stats.Stops++
+	w.Stats.Steps.Stops++
 	w.strike(SiteHost, FaultStopped)
 	h.cancel(errStopping)
 	h.poll()

@@ -43,7 +43,7 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 		w.violate("a hint with a delay of %s: the queue takes at most %s", delay, maxDelay)
 	}
 	if hint.Tries > 0 {
-		w.Stats.SchemaRefused++
+		w.Stats.Steps.SchemaRefused++
 	}
 	w.checkNeeded(hint)
 	copies := 1
@@ -78,7 +78,7 @@ func (w *World) doubled() float64 {
 // carry brings a hint to a worker after the delay.
 func (w *World) carry(from *host, hint core.WakeUp, delay time.Duration) {
 	th := w.partition(hint.Key()).state
-	w.Stats.Hints++
+	w.Stats.Steps.Hints++
 	if hint.Kind == core.WakeCompact {
 		w.summaries++
 	}

@@ -33,11 +33,11 @@ func (w *World) replay() {
 			if !p.state.checkInherited(&r) {
 				continue
 			}
-			w.Stats.Replayed++
+			w.Stats.Replays.Replayed++
 			hung := p.state.hung[r.Run] // how long a hook took is no part of a record
 			// A run that takes another up has no input of its own, so it is not replayed.
 			if p.state.takenUp[r.Run] == nil && r.Skipped != "" || hung {
-				w.Stats.Unreplayed++
+				w.Stats.Replays.Unreplayed++
 			}
 			if r.Difference != nil && !hung {
 				w.fail(p, "a replay comes to something else:\n%s", r)

@@ -33,7 +33,7 @@ func showing(seq uint64, m *core.Message) shown {
 // is gone, and the state with it.
 func (th *threadState) takeShown(e thread.Entry, seq uint64) {
 	if r := e.Superseded; r != nil {
-		th.w.Stats.Superseded++
+		th.w.Stats.Clients.Superseded++
 		if r.To != seq-1 || r.From == 0 || r.From > r.To {
 			th.fail("the record at %d takes %d to %d back", seq, r.From, r.To)
 			return

@@ -27,12 +27,12 @@ func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
 			t.Errorf("world %d (%s): %s\n\tgo run ./scripts/sim -world %d", n, KindName(n), violation, n)
 		}
 	}
-	if total.Worlds != worlds || total.Faults < 5*worlds || total.Takeovers < worlds || total.Effects < 10*worlds {
+	if total.Worlds != worlds || total.Faults < 5*worlds || total.Steps.Takeovers < worlds || total.Steps.Effects < 10*worlds {
 		t.Errorf("%d worlds with %d faults, %d takeovers and %d effects are tamer than they should be",
-			total.Worlds, total.Faults, total.Takeovers, total.Effects)
+			total.Worlds, total.Faults, total.Steps.Takeovers, total.Steps.Effects)
 	}
-	if total.Replayed < worlds/2 || total.Unreplayed*20 > total.Replayed {
-		t.Errorf("%d runs were repeated from their records, and %d could not be", total.Replayed, total.Unreplayed)
+	if total.Replays.Replayed < worlds/2 || total.Replays.Unreplayed*20 > total.Replays.Replayed {
+		t.Errorf("%d runs were repeated from their records, and %d could not be", total.Replays.Replayed, total.Replays.Unreplayed)
 	}
 	if want := worlds / 10; total.With.Unswept != want {
 		t.Errorf("%d worlds go without a sweep, want %d", total.With.Unswept, want)
@@ -46,7 +46,7 @@ func TestTameWorldsAreTold(t *testing.T) {
 	if got := new(Stats).Tame(); got != nil {
 		t.Errorf("of no worlds: %q", got)
 	}
-	s := Stats{Worlds: 20 * Kinds, Children: 92, Deletes: 12, Delayed: 46, Retakes: 23, Events: 91, Unsaid: 230, Switches: 91}
+	s := Stats{Worlds: 20 * Kinds, Clients: Clients{Children: 92, Deletes: 12, Delayed: 46, Retakes: 23, Events: 91}, Streams: Streams{Unsaid: 230}, Steps: Steps{Switches: 91}}
 	s.With.Suspension, s.With.Decision, s.With.Deny, s.With.Expired, s.With.LeftBehind = 69, 69, 46, 10, 4
 	for b := range behaviours {
 		s.WorldsThatDid[b] = 14
@@ -56,5 +56,18 @@ func TestTameWorldsAreTold(t *testing.T) {
 		"13 of 460 worlds have a delayed run, want 3 % of them"}
 	if got := s.Tame(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestStatsAddSumsEveryNumber(t *testing.T) {
+	all := Stats{Worlds: 1, Clients: Clients{Steers: 2}, With: With{Deny: 1}}
+	other := Stats{Worlds: 1, Clients: Clients{Steers: 3, Edits: 4}, With: With{Deny: 1}}
+	other.Struck[SiteHint][FaultDropped], other.Did[1], other.WorldsThatDid[1] = 5, 6, 1
+	all.Add(&other)
+	all.Add(&other)
+	want := Stats{Worlds: 3, Clients: Clients{Steers: 8, Edits: 8}, With: With{Deny: 3}}
+	want.Struck[SiteHint][FaultDropped], want.Did[1], want.WorldsThatDid[1] = 10, 12, 2
+	if all != want {
+		t.Errorf("%+v, want %+v", all, want)
 	}
 }

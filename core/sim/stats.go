@@ -3,77 +3,105 @@ package sim
 import (
 	"fmt"
 	"io"
+	"reflect"
 )
 
-// Stats is what happened in a world, or in many.
+// Stats is what happened in a world, or in many: numbers alone, which [Stats.Add] sums.
 type Stats struct {
-	Worlds, Runs, Threads, Faults      int
-	Tenants                            int // of days
-	Stretches, Killed, Tokens          int // of runs; inferences whose process wrote nothing behind them; of the others
-	Refusals                           int // of submissions, for a limit
-	Overruns, Overshoots               int // tenants' days that came to a limit, and inferences that began behind that
-	Struck                             [sites][faults]int
-	Operations, Commits, Inferences    int
-	Executions, Effects, Hints         int
-	Takeovers, Steers, Interrupts      int
-	Cancels, Stops, Edits, Inline      int
-	Events                             int // that started runs
-	Refences, DeadLetters, Reclaims    int
-	SchemaRefused, Adopted, Dispatched int
-	Skipped, Superseded, FailedSteps   int
-	Children                           int // runs that calls have started
-	Deletes, Delayed                   int
-	Retakes                            int // asked for by a message
-	Suspensions, Undecided             int // tickets, and those that nobody means to decide
-	Decides, Decisions, Denies         int // requests, and what was accepted
-	Expired, LeftBehind                int
-	Limited                            int // worlds whose tenant has limits
-	Replayed, Unreplayed               int // runs, and those that could not be
-	Switches                           int // of threads, from one model of their pool to another
-	Summaries, Summarized, Restored    int // that came in force; requests that begin with one; that are in force again
-	Reports                            int // of running tools, that readers heard
-	Unsaid                             int // pieces of turns that readers had before another process had committed them
-	States, Blind                      int // shown whole in streams; patches on a state that could not be read
+	Worlds, Runs, Threads, Tenants int // tenants: of days
+	Operations, Faults             int
+	Struck                         [sites][faults]int // faults by site and kind
+	Did                            [behaviours]int    // how often each behaviour happened
+	WorldsThatDid                  [behaviours]int    // worlds in which it happened at least once
 
-	Did           [behaviours]int // how often each behaviour happened
-	WorldsThatDid [behaviours]int // worlds in which it happened at least once
-
-	// Worlds in which it happened at least once.
-	With struct {
-		Takeover, Steer, Interrupt, Cancel, Stop, Unswept int
-		Suspension, Decision, Deny, Expired, LeftBehind   int
-	}
+	Steps     Steps
+	Clients   Clients
+	Tickets   Tickets
+	Streams   Streams
+	Usage     Usage
+	Summaries Summaries
+	Replays   Replays
+	With      With
 }
 
-// Add takes another world's in.
-func (s *Stats) Add(o *Stats) {
-	for _, n := range []struct{ to, from *int }{
-		{&s.Worlds, &o.Worlds}, {&s.Runs, &o.Runs}, {&s.Threads, &o.Threads}, {&s.Tenants, &o.Tenants}, {&s.Stretches, &o.Stretches}, {&s.Killed, &o.Killed}, {&s.Tokens, &o.Tokens}, {&s.Refusals, &o.Refusals}, {&s.Overruns, &o.Overruns}, {&s.Overshoots, &o.Overshoots}, {&s.Faults, &o.Faults},
-		{&s.Operations, &o.Operations}, {&s.Commits, &o.Commits}, {&s.Inferences, &o.Inferences},
-		{&s.Executions, &o.Executions}, {&s.Effects, &o.Effects}, {&s.Hints, &o.Hints},
-		{&s.Takeovers, &o.Takeovers}, {&s.Steers, &o.Steers}, {&s.Interrupts, &o.Interrupts},
-		{&s.Cancels, &o.Cancels}, {&s.Stops, &o.Stops}, {&s.Edits, &o.Edits}, {&s.Inline, &o.Inline}, {&s.Events, &o.Events},
-		{&s.Refences, &o.Refences}, {&s.DeadLetters, &o.DeadLetters},
-		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
-		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded}, {&s.Retakes, &o.Retakes}, {&s.FailedSteps, &o.FailedSteps},
-		{&s.Children, &o.Children}, {&s.Deletes, &o.Deletes}, {&s.Delayed, &o.Delayed}, {&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
-		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.Switches, &o.Switches}, {&s.Reports, &o.Reports},
-		{&s.Summaries, &o.Summaries}, {&s.Summarized, &o.Summarized}, {&s.Restored, &o.Restored},
-		{&s.Limited, &o.Limited}, {&s.Replayed, &o.Replayed}, {&s.Unreplayed, &o.Unreplayed},
-		{&s.Unsaid, &o.Unsaid}, {&s.States, &o.States}, {&s.Blind, &o.Blind},
-		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
-		{&s.With.Expired, &o.With.Expired}, {&s.With.LeftBehind, &o.With.LeftBehind},
-		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
-		{&s.With.Cancel, &o.With.Cancel}, {&s.With.Stop, &o.With.Stop}, {&s.With.Unswept, &o.With.Unswept},
-	} {
-		*n.to += *n.from
-	}
-	for p := range sites {
-		for f := range faults {
-			s.Struck[p][f] += o.Struck[p][f]
+// Steps counts what processes did.
+type Steps struct {
+	Commits, Inferences, Executions, Effects, Hints int
+	Takeovers, Refences, Reclaims, DeadLetters      int
+	SchemaRefused                                   int // claims left to newer programs
+	Adopted                                         int // results of an earlier claim
+	Skipped                                         int // RunEnd phases
+	FailedSteps                                     int
+	LeftBehind                                      int // tools
+	Stops                                           int // processes that were told to stop
+	Switches                                        int // of threads, from one model of their pool to another
+}
+
+// Clients counts what clients asked for.
+type Clients struct {
+	Steers, Interrupts, Cancels, Edits int
+	Inline                             int // submissions that stream
+	Events                             int // that started runs
+	Dispatched                         int // inputs steered to a run that ended, which became the next one
+	Superseded                         int // tails of logs that were withdrawn
+	Retakes                            int // of them, asked for by a message
+	Deletes, Delayed                   int
+	Children                           int // runs that calls have started
+}
+
+// Tickets counts suspended calls, and what people decide about them.
+type Tickets struct {
+	Suspensions, Undecided     int // tickets, and those that no person means to decide
+	Decides, Decisions, Denies int // requests, and what was accepted
+	Expired                    int // runs
+}
+
+// Streams counts what readers received.
+type Streams struct {
+	Reports       int // of running tools
+	Unsaid        int // pieces of turns before another process had committed them
+	States, Blind int // shown whole; patches on a state that could not be read
+}
+
+// Usage counts what was billed, and what limits did.
+type Usage struct {
+	Stretches, Killed, Tokens int // of runs; inferences whose process wrote nothing after them; of the others
+	Refusals                  int // of submissions, for a limit
+	Overruns, Overshoots      int // tenants' days that came to a limit, and inferences that began after that
+	Limited                   int // worlds whose tenant has limits
+}
+
+// Summaries counts summaries that came in force, requests that begin with one, and
+// summaries that are in force again.
+type Summaries struct{ InForce, Shown, Restored int }
+
+// Replays counts runs that were repeated from their records, and those that could not be.
+type Replays struct{ Replayed, Unreplayed int }
+
+// With counts the worlds in which something happened at least once.
+type With struct {
+	Takeover, Steer, Interrupt, Cancel, Stop, Unswept int
+	Suspension, Decision, Deny, Expired, LeftBehind   int
+}
+
+// Add adds the numbers of another world.
+func (s *Stats) Add(o *Stats) { addNumbers(reflect.ValueOf(s).Elem(), reflect.ValueOf(o).Elem()) }
+
+// addNumbers adds each number of from to that of to: both are of one type, made of structs,
+// arrays and ints.
+func addNumbers(to, from reflect.Value) {
+	switch to.Kind() {
+	case reflect.Struct:
+		for i := range to.NumField() {
+			addNumbers(to.Field(i), from.Field(i))
 		}
+	case reflect.Array:
+		for i := range to.Len() {
+			addNumbers(to.Index(i), from.Index(i))
+		}
+	default:
+		to.SetInt(to.Int() + from.Int())
 	}
-	s.addBehaviours(o)
 }
 
 // countWorld notes what happened at all.
@@ -84,10 +112,10 @@ func (s *Stats) countWorld() {
 		with *int
 		of   int
 	}{
-		{&s.With.Takeover, s.Takeovers}, {&s.With.Steer, s.Steers}, {&s.With.Interrupt, s.Interrupts},
-		{&s.With.Cancel, s.Cancels}, {&s.With.Stop, s.Stops},
-		{&s.With.Suspension, s.Suspensions}, {&s.With.Decision, s.Decisions}, {&s.With.Deny, s.Denies},
-		{&s.With.Expired, s.Expired}, {&s.With.LeftBehind, s.LeftBehind},
+		{&s.With.Takeover, s.Steps.Takeovers}, {&s.With.Steer, s.Clients.Steers}, {&s.With.Interrupt, s.Clients.Interrupts},
+		{&s.With.Cancel, s.Clients.Cancels}, {&s.With.Stop, s.Steps.Stops},
+		{&s.With.Suspension, s.Tickets.Suspensions}, {&s.With.Decision, s.Tickets.Decisions}, {&s.With.Deny, s.Tickets.Denies},
+		{&s.With.Expired, s.Tickets.Expired}, {&s.With.LeftBehind, s.Steps.LeftBehind},
 	} {
 		if n.of > 0 {
 			*n.with = 1
@@ -120,18 +148,18 @@ func (s *Stats) Print(out io.Writer) {
 		share(s.With.Suspension), share(s.With.Decision), share(s.With.Deny), share(s.With.Expired), share(s.With.LeftBehind))
 	fmt.Fprintln(out, s.behaved())
 	fmt.Fprintf(out, "tickets %d, decisions asked for %d, accepted %d, of which refusals %d; tickets that nobody decides %d, runs expired %d, tools left behind %d, outputs heard %d\n",
-		s.Suspensions, s.Decides, s.Decisions, s.Denies, s.Undecided, s.Expired, s.LeftBehind, s.Reports)
+		s.Tickets.Suspensions, s.Tickets.Decides, s.Tickets.Decisions, s.Tickets.Denies, s.Tickets.Undecided, s.Tickets.Expired, s.Steps.LeftBehind, s.Streams.Reports)
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
-		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
+		s.Threads, s.Operations, s.Steps.Commits, s.Steps.Inferences, s.Steps.Executions, s.Steps.Effects, s.Steps.Hints)
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d (asked for by a message %d), inferences failed for good %d, events %d\n",
-		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.Retakes, s.FailedSteps, s.Events)
-	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replayed, s.Unreplayed)
-	fmt.Fprintf(out, "switches to another model of a pool %d\n", s.Switches)
-	fmt.Fprintf(out, "child runs %d, threads deleted %d, inputs delayed %d\n", s.Children, s.Deletes, s.Delayed)
-	fmt.Fprintf(out, "pieces of turns that other processes were saying %d\n", s.Unsaid)
-	fmt.Fprintf(out, "summaries in force %d, and again %d, requests that begin with one %d\n", s.Summaries, s.Restored, s.Summarized)
+		s.Steps.Takeovers, s.Steps.Refences, s.Steps.Adopted, s.Steps.DeadLetters, s.Steps.SchemaRefused, s.Clients.Dispatched, s.Steps.Skipped, s.Clients.Superseded, s.Clients.Retakes, s.Steps.FailedSteps, s.Clients.Events)
+	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replays.Replayed, s.Replays.Unreplayed)
+	fmt.Fprintf(out, "switches to another model of a pool %d\n", s.Steps.Switches)
+	fmt.Fprintf(out, "child runs %d, threads deleted %d, inputs delayed %d\n", s.Clients.Children, s.Clients.Deletes, s.Clients.Delayed)
+	fmt.Fprintf(out, "pieces of turns that other processes were saying %d\n", s.Streams.Unsaid)
+	fmt.Fprintf(out, "summaries in force %d, and again %d, requests that begin with one %d\n", s.Summaries.InForce, s.Summaries.Restored, s.Summaries.Shown)
 	s.printDays(out)
-	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.States, s.Blind)
+	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.Streams.States, s.Streams.Blind)
 }
 
 // Tame says what too few of the worlds had: a share of them has each trouble and each kind
@@ -161,8 +189,8 @@ func (s *Stats) Tame() (complaints []string) {
 		got  int
 		each int // so many worlds have one
 	}{
-		{"child runs", s.Children, 5}, {"deleted threads", s.Deletes, 40}, {"delayed inputs", s.Delayed, 10},
-		{"inputs said again", s.Retakes, 20}, {"events", s.Events, 5}, {"pieces of turns that other processes were saying", s.Unsaid, 2}, {"switches to another model", s.Switches, 5},
+		{"child runs", s.Clients.Children, 5}, {"deleted threads", s.Clients.Deletes, 40}, {"delayed inputs", s.Clients.Delayed, 10},
+		{"inputs said again", s.Clients.Retakes, 20}, {"events", s.Clients.Events, 5}, {"pieces of turns that other processes were saying", s.Streams.Unsaid, 2}, {"switches to another model", s.Steps.Switches, 5},
 	} {
 		if part.got*part.each < s.Worlds {
 			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))
@@ -173,9 +201,9 @@ func (s *Stats) Tame() (complaints []string) {
 
 // printDays writes what was billed, where anything was.
 func (s *Stats) printDays(out io.Writer) {
-	if s.Stretches == 0 {
+	if s.Usage.Stretches == 0 {
 		return
 	}
 	fmt.Fprintf(out, "tenants=%d runs=%d stretches=%d inferences=%d killed=%d tokens=%d refused=%d limits=%d overshoots=%d faults=%d\n",
-		s.Tenants, s.Runs, s.Stretches, s.Inferences, s.Killed, s.Tokens, s.Refusals, s.Overruns, s.Overshoots, s.Faults)
+		s.Tenants, s.Runs, s.Usage.Stretches, s.Steps.Inferences, s.Usage.Killed, s.Usage.Tokens, s.Usage.Refusals, s.Usage.Overruns, s.Usage.Overshoots, s.Faults)
 }

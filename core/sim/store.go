@@ -372,7 +372,7 @@ func (w *World) put(key core.ThreadKey, r store.Record) error {
 	}
 	w.checkAsked(r)
 	if was != nil && r.Kind() == store.KindLog && bytes.Equal(was.Payload, r.Payload) {
-		w.Stats.Adopted++
+		w.Stats.Steps.Adopted++
 	}
 	w.checkPut(p, was, r)
 	p.keep(r, w.now)

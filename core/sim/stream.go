@@ -88,7 +88,7 @@ func (s *stream) takePatch(e core.Event) {
 		err = s.fold.Apply(patch, e.Revision)
 	}
 	if err != nil && s.blind {
-		s.th.w.Stats.Blind++
+		s.th.w.Stats.Streams.Blind++
 		return
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (th *threadState) checkStreamed(e core.Event, found bool) {
 		}
 		for _, s := range []state.Snapshot{said, said.BeginRun()} {
 			if document, _ := s.Document(run.Visible); string(document) == string(e.Snapshot) {
-				th.w.Stats.States++
+				th.w.Stats.Streams.States++
 				return
 			}
 		}

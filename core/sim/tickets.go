@@ -99,7 +99,7 @@ func (th *threadState) newTicket(b *thread.Head, t thread.Ticket) *asked {
 		th.fail("ticket %s is unreadable or another's: %v", name, err)
 		return nil
 	}
-	w.Stats.Suspensions++
+	w.Stats.Tickets.Suspensions++
 	at := place{b.Run.Base - 1, int(t.Call)}
 	th.asks.by[ticketID{k.base, k.key}] = k
 	th.asks.calls[at] = append(th.asks.calls[at], k)
@@ -125,10 +125,10 @@ func (th *threadState) takeDecision(b *thread.Head, t thread.Ticket, k *asked) {
 		return
 	}
 	want := thread.CallCancelling
-	if w.Stats.Decisions++; k.ticket.Resumes(d.Decision) {
+	if w.Stats.Tickets.Decisions++; k.ticket.Resumes(d.Decision) {
 		want = thread.CallResuming
 	} else {
-		w.Stats.Denies++
+		w.Stats.Tickets.Denies++
 	}
 	if got := b.Run.Calls[t.Call]; got != want {
 		th.fail("call %d is %s after decision %+v", t.Call, got, d)
@@ -419,7 +419,7 @@ func (th *threadState) checkExpired(a, b *thread.Head) {
 	if b.Run.Reason != thread.ReasonExpired {
 		return
 	}
-	th.w.Stats.Expired++
+	th.w.Stats.Tickets.Expired++
 	passed := func(t thread.Ticket) bool {
 		return t.Decision == 0 && t.Deadline != 0 && t.Deadline <= th.w.millis()+300 // clocks differ
 	}
