@@ -181,8 +181,7 @@ const (
 // ResultStatus says how a call came to its result.
 type ResultStatus string
 
-// The result statuses. A decision about a call looks at its status, never at a
-// text. Empty, in records of older programs, is ok or error, as IsError says.
+// The result statuses. A decision about a call looks at its status, never at a text.
 const (
 	ResultOK          ResultStatus = "ok"           // the tool's own
 	ResultError       ResultStatus = "error"        // the tool failed, timed out or panicked

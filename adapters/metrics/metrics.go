@@ -129,18 +129,11 @@ func (m *Metrics) said(e *thread.Entry) {
 	}
 }
 
-// called counts a result. One without a status is of an older program.
+// called counts a result.
 func (m *Metrics) called(e *thread.Entry) {
 	r := e.Message.ToolResult
-	status := r.Status
-	switch {
-	case status == "" && r.IsError:
-		status = core.ResultError
-	case status == "":
-		status = core.ResultOK
-	}
-	m.calls.add(1, r.Name, string(status))
-	if status == core.ResultOK || status == core.ResultError {
+	m.calls.add(1, r.Name, string(r.Status))
+	if r.Status == core.ResultOK || r.Status == core.ResultError {
 		m.callTime.observe(seconds(e.Duration), r.Name)
 	}
 }

@@ -65,13 +65,11 @@ func result(name string, status core.ResultStatus, duration int64) thread.Entry 
 func TestWhatStepsDoIsCounted(t *testing.T) {
 	m := New(Options{Log: quiet()})
 	user := core.UserMessage("m1", "hi")
-	old := result("old", "", 7)
-	failed := result("old", "", 8)
-	failed.Message.ToolResult.IsError = true
 	m.Logged("demo", []thread.Entry{
 		{Message: &user},
 		turn("m", 1500, 2, core.Usage{Input: 10, Output: 3, CacheRead: 4, CacheWrite: 5, Reasoning: 1}),
-		result("echo", core.ResultOK, 5), result("echo", core.ResultOK, 6), result("echo", core.ResultDenied, 0), old, failed,
+		result("echo", core.ResultOK, 5), result("echo", core.ResultOK, 6), result("echo", core.ResultDenied, 0),
+		result("search", core.ResultOK, 7), result("search", core.ResultError, 8),
 		{Patch: nil}, {Failed: &thread.Failure{Kind: "rate_limited"}},
 	})
 	m.Logged("demo", []thread.Entry{turn("m", 0, 0, core.Usage{Output: 2})})
@@ -110,8 +108,8 @@ reveille_tokens_total{model="m",kind="output"} 5
 reveille_tokens_total{model="m",kind="reasoning"} 1
 reveille_tool_calls_total{tool="echo",status="denied"} 1
 reveille_tool_calls_total{tool="echo",status="ok"} 2
-reveille_tool_calls_total{tool="old",status="error"} 1
-reveille_tool_calls_total{tool="old",status="ok"} 1
+reveille_tool_calls_total{tool="search",status="error"} 1
+reveille_tool_calls_total{tool="search",status="ok"} 1
 reveille_streams_open 0
 `
 	got := scrape(t, m)
@@ -126,7 +124,7 @@ reveille_streams_open 0
 			"reveille_step_duration_seconds":      {`_bucket{agent="demo",le="1"} 0`, `_bucket{agent="demo",le="2.5"} 1`, `_sum{agent="demo"} 2`},
 			"reveille_inference_duration_seconds": {`_bucket{model="m",le="0.1"} 1`, `_bucket{model="m",le="2.5"} 2`, `_sum{model="m"} 1.5`},
 			// A bound is of its bucket: 5 ms are in that of 5 ms, 6 ms are not.
-			"reveille_tool_call_duration_seconds": {`_bucket{tool="echo",le="0.001"} 0`, `_bucket{tool="echo",le="0.005"} 1`, `_bucket{tool="echo",le="0.01"} 2`, `_count{tool="echo"} 2`, `_count{tool="old"} 2`},
+			"reveille_tool_call_duration_seconds": {`_bucket{tool="echo",le="0.001"} 0`, `_bucket{tool="echo",le="0.005"} 1`, `_bucket{tool="echo",le="0.01"} 2`, `_count{tool="echo"} 2`, `_count{tool="search"} 2`},
 		}[histogram] {
 			if !strings.Contains(got, histogram+line+"\n") {
 				t.Errorf("there is no %s%s", histogram, line)

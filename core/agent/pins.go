@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"sync"
 
@@ -24,7 +23,6 @@ type Snapshots interface {
 type Pins struct {
 	registry  *Registry
 	snapshots Snapshots
-	log       *slog.Logger
 
 	mu     sync.Mutex
 	stored map[string]bool      // hashes of today's agents that are known to be stored
@@ -39,8 +37,8 @@ var ErrStore = errors.New("the store of agents failed")
 const maxBefore = 64
 
 // NewPins returns the resolver of a registry whose agents are kept in snapshots.
-func NewPins(registry *Registry, snapshots Snapshots, log *slog.Logger) *Pins {
-	return &Pins{registry: registry, snapshots: snapshots, log: log, stored: map[string]bool{}, before: map[string]*Resolved{}}
+func NewPins(registry *Registry, snapshots Snapshots) *Pins {
+	return &Pins{registry: registry, snapshots: snapshots, stored: map[string]bool{}, before: map[string]*Resolved{}}
 }
 
 // Resolve returns the agent that a run is pinned to by its hash. An empty pin is that
@@ -49,9 +47,7 @@ func NewPins(registry *Registry, snapshots Snapshots, log *slog.Logger) *Pins {
 //
 // An id that is not registered is an error with code not_found, and so is what a
 // pinned agent names and this program has not. Content of a newer program has code
-// schema. A failure of the store is [ErrStore], whatever else it is. An agent that
-// was never stored, because a program before this one pinned it, is today's: that is
-// logged.
+// schema. A failure of the store is [ErrStore], whatever else it is.
 func (p *Pins) Resolve(ctx context.Context, id, pin string) (*Resolved, error) {
 	today, err := p.registry.Resolve(id)
 	switch {
@@ -71,8 +67,7 @@ func (p *Pins) Resolve(ctx context.Context, id, pin string) (*Resolved, error) {
 	case err != nil:
 		return nil, err
 	}
-	p.log.WarnContext(ctx, "a run goes on with today's agent: the one that it began with was not stored", "agent", id, "pin", pin, "today", today.Hash())
-	return today, nil
+	return nil, core.Errorf(core.CodeNotFound, "agent %q as of %s: it is not stored", id, core.Excerpt(pin))
 }
 
 // store keeps today's agent, unless this process has done so.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,7 +41,7 @@ func (k *kept) Snapshot(_ context.Context, hash string) ([]byte, bool, error) {
 }
 
 // program is a process with one agent, a.
-func program(t *testing.T, k *kept, log *bytes.Buffer, spec agent.Spec, plugins ...plugin.Plugin) *agent.Pins {
+func program(t *testing.T, k *kept, spec agent.Spec, plugins ...plugin.Plugin) *agent.Pins {
 	t.Helper()
 	if spec.ID == "" {
 		spec.ID = "a"
@@ -55,7 +53,7 @@ func program(t *testing.T, k *kept, log *bytes.Buffer, spec agent.Spec, plugins 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return agent.NewPins(registry, k, slog.New(slog.NewTextHandler(log, nil)))
+	return agent.NewPins(registry, k)
 }
 
 func mustResolve(t *testing.T, p *agent.Pins, id, pin string) *agent.Resolved {
@@ -69,8 +67,7 @@ func mustResolve(t *testing.T, p *agent.Pins, id, pin string) *agent.Resolved {
 
 func TestARunEndsWithTheAgentThatItBeganWith(t *testing.T) {
 	var k kept
-	var log bytes.Buffer
-	yesterday := program(t, &k, &log, agent.Spec{SystemPrompt: "old"})
+	yesterday := program(t, &k, agent.Spec{SystemPrompt: "old"})
 	pin := mustResolve(t, yesterday, "a", "").Hash()
 	mustResolve(t, yesterday, "a", "")
 	mustResolve(t, yesterday, "a", pin)
@@ -78,8 +75,8 @@ func TestARunEndsWithTheAgentThatItBeganWith(t *testing.T) {
 		t.Errorf("%d puts and %d reads, want the agent stored once and never read", k.puts, k.reads)
 	}
 	for name, today := range map[string]*agent.Pins{
-		"changed": program(t, &k, &log, agent.Spec{SystemPrompt: "new"}),
-		"gone":    program(t, &k, &log, agent.Spec{ID: "b"}),
+		"changed": program(t, &k, agent.Spec{SystemPrompt: "new"}),
+		"gone":    program(t, &k, agent.Spec{ID: "b"}),
 	} {
 		before := k.reads
 		for range 2 {
@@ -91,9 +88,6 @@ func TestARunEndsWithTheAgentThatItBeganWith(t *testing.T) {
 			t.Errorf("%s: the agent was read %d times, want once", name, k.reads-before)
 		}
 	}
-	if log.Len() != 0 {
-		t.Errorf("it logs %s", &log)
-	}
 }
 
 // A process that meets agents of many days keeps some of them: 64, and then begins
@@ -102,9 +96,9 @@ func TestAgentsOfOtherTimesAreKeptInBounds(t *testing.T) {
 	var k kept
 	var pins []string
 	for i := range 66 {
-		pins = append(pins, mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{SystemPrompt: fmt.Sprint(i)}), "a", "").Hash())
+		pins = append(pins, mustResolve(t, program(t, &k, agent.Spec{SystemPrompt: fmt.Sprint(i)}), "a", "").Hash())
 	}
-	today := program(t, &k, &bytes.Buffer{}, agent.Spec{})
+	today := program(t, &k, agent.Spec{})
 	for _, test := range []struct {
 		name       string
 		from, till int
@@ -123,18 +117,19 @@ func TestAgentsOfOtherTimesAreKeptInBounds(t *testing.T) {
 
 func TestResolveOfAPinRefuses(t *testing.T) {
 	var k kept
-	pin := mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{Plugins: []string{"p"}}, bringer{"p", "find"}), "a", "").Hash()
-	other := mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{SystemPrompt: "x"}), "a", "").Hash()
+	pin := mustResolve(t, program(t, &k, agent.Spec{Plugins: []string{"p"}}, bringer{"p", "find"}), "a", "").Hash()
+	other := mustResolve(t, program(t, &k, agent.Spec{SystemPrompt: "x"}), "a", "").Hash()
 	k.content["newer"] = []byte(`{"spec":{"id":"a","model":"m"},"orchestra":[]}`)
 	k.content["damaged"] = []byte(`{"spec":`)
 	k.content["swapped"] = k.content[other]
-	today := program(t, &k, &bytes.Buffer{}, agent.Spec{})
+	today := program(t, &k, agent.Spec{})
 	tests := []struct {
 		name, id, pin, want string
 		code                core.Code
 	}{
 		{"an agent that does not exist", "c", "", `agent "c" not found, known are: a`, core.CodeNotFound},
 		{"one that was never stored either", "c", "lost", `agent "c" not found, known are: a`, core.CodeNotFound},
+		{"one that is not stored", "a", "lost", `agent "a" as of lost: it is not stored`, core.CodeNotFound},
 		{"a plugin that is gone", "a", pin, fmt.Sprintf(`agent "a" as of %s: resolving agent "a": plugin "p" not found, known are: none`, pin), core.CodeNotFound},
 		{"content of a newer program", "a", "newer", `agent "a" as of newer: content of an agent: unknown field "orchestra", allowed are: spec, pool, models, providers, facts`, core.CodeSchema},
 		{"damage", "a", "damaged", `agent "a" as of damaged: content of an agent: not JSON: unexpected EOF`, core.CodeCorrupt},
@@ -153,7 +148,7 @@ func TestResolveOfAPinRefuses(t *testing.T) {
 func TestFailureOfTheStoreIsWorthAnotherTry(t *testing.T) {
 	down := errors.New("down")
 	k := kept{failure: down}
-	p := program(t, &k, &bytes.Buffer{}, agent.Spec{})
+	p := program(t, &k, agent.Spec{})
 	for _, pin := range []string{"", "other"} {
 		if _, err := p.Resolve(t.Context(), "a", pin); !errors.Is(err, agent.ErrStore) || !errors.Is(err, down) {
 			t.Errorf("pin %q: %v, want a failure of the store", pin, err)
@@ -163,17 +158,5 @@ func TestFailureOfTheStoreIsWorthAnotherTry(t *testing.T) {
 	mustResolve(t, p, "a", "")
 	if len(k.content) != 1 || k.puts != 2 {
 		t.Errorf("%d agents are stored by %d puts, want 1 by 2", len(k.content), k.puts)
-	}
-}
-
-// A program before this one noted a hash, and stored nothing under it.
-func TestAgentThatWasNeverStoredIsTodaysAndSaysSo(t *testing.T) {
-	var log bytes.Buffer
-	p := program(t, &kept{}, &log, agent.Spec{SystemPrompt: "new"})
-	if r := mustResolve(t, p, "a", "ancient"); r.Spec.SystemPrompt != "new" {
-		t.Errorf("prompt %q", r.Spec.SystemPrompt)
-	}
-	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "pin=ancient") {
-		t.Errorf("it logs %s", &log)
 	}
 }

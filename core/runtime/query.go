@@ -47,13 +47,12 @@ type ThreadInfo struct {
 	Queued    int            // runs that open after it
 	Delayed   int            // runs that were accepted for later and have not opened
 	Messages  int            // as MessagePage.Total
-	Created   int64          // unix milliseconds; 0: not known, of a thread from before that was kept
+	Created   int64          // unix milliseconds
 
 	Title    string
 	Metadata json.RawMessage // an object; nil: none
 
-	// What lists say of the thread: all zero until a run of it has ended or waits, where
-	// it was made before lists were kept.
+	// What lists say of the thread; all zero where its listing cannot be read.
 	Activity int64           // when it was made, or a run of it ended or began to wait; unix milliseconds
 	AgentID  string          // of Last, or of the input that made the thread
 	Parent   string          // the thread whose call has started Last

@@ -162,12 +162,7 @@ func (b *steps) addResult(e thread.Entry) {
 // setResult fills in what the record of a call's result says of the call.
 func (c *StepCall) setResult(e thread.Entry) {
 	c.Result, c.Ended, c.Duration, c.Decision = e.Message.ToolResult, e.Message.CreatedAt, e.Duration, e.Decision
-	if c.Status = string(c.Result.Status); c.Status == "" { // of an older program
-		c.Status = string(core.ResultOK)
-		if c.Result.IsError {
-			c.Status = string(core.ResultError)
-		}
-	}
+	c.Status = string(c.Result.Status)
 	if e.Duration > 0 {
 		c.Began = c.Ended - c.Duration
 	}

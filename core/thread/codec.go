@@ -154,12 +154,14 @@ func (w *writer) parent(p *Parent) {
 }
 
 func (w *writer) tables(h *Head) {
-	w.uint(uint64(len(h.Pending) + len(h.Delayed)))
+	w.uint(uint64(len(h.Pending)))
 	for i := range h.Pending {
-		w.dispatch(&h.Pending[i])
+		w.queued(&h.Pending[i])
 	}
+	w.uint(uint64(len(h.Delayed)))
 	for i := range h.Delayed {
 		w.dispatch(&h.Delayed[i])
+		w.time(h.Delayed[i].AvailableAt)
 	}
 	w.uint(uint64(len(h.Tickets)))
 	for _, t := range h.Tickets {
@@ -172,14 +174,17 @@ func (w *writer) tables(h *Head) {
 	w.inbox(h.Inbox)
 }
 
-// dispatch writes the form that programs know which have one list for the queue and the
-// delayed ones: its time tells a delayed one.
+// dispatch writes what one of the queue and a delayed one have.
 func (w *writer) dispatch(d *Dispatch) {
 	w.id(d.ID)
 	w.id(d.Run)
 	w.uint(uint64(d.Revision))
 	w.byte(d.Priority)
-	w.time(d.AvailableAt)
+}
+
+// queued writes a dispatch of the queue.
+func (w *writer) queued(d *Dispatch) {
+	w.dispatch(d)
 	w.flags(d.Parent != nil, d.Steered)
 	if d.Parent != nil {
 		w.parent(d.Parent)

@@ -22,11 +22,5 @@ func (c Create) apply(h *Head, _ Transition) (Result, error) {
 }
 
 // Created is when the thread was made, in unix milliseconds: the time in the id of its
-// first commit. 0: it is not known, of a thread that a program made which kept the
-// random part of that id, whose first bit is set.
-func (h *Head) Created() int64 {
-	if h.Incarnation>>63 != 0 {
-		return 0
-	}
-	return int64(h.Incarnation >> 16)
-}
+// first commit.
+func (h *Head) Created() int64 { return int64(h.Incarnation >> 16) }

@@ -49,12 +49,3 @@ func TestCreateRefuses(t *testing.T) {
 		})
 	}
 }
-
-// The first bit of what older programs kept is set: they kept the bytes of an id that
-// say its variant.
-func TestTimeOfAnOlderThreadIsNotKnown(t *testing.T) {
-	h := thread.Head{Incarnation: 0x8bcfe56800000000}
-	if got := h.Created(); got != 0 {
-		t.Errorf("Created() is %d, want 0", got)
-	}
-}

@@ -113,7 +113,19 @@ func (r *reader) claim() Claim {
 }
 
 func (r *reader) tables(h *Head) {
-	r.dispatches(h)
+	if n := r.count(maxQueued); n > 0 {
+		h.Pending = make([]Dispatch, n)
+		for i := range h.Pending {
+			h.Pending[i] = r.queued()
+		}
+	}
+	if n := r.count(MaxDelayed); n > 0 {
+		h.Delayed = make([]Dispatch, n)
+		for i := range h.Delayed {
+			h.Delayed[i] = r.dispatch()
+			h.Delayed[i].AvailableAt = r.moment()
+		}
+	}
 	if n := r.count(MaxTickets); n > 0 {
 		h.Tickets = make([]Ticket, n)
 		for i := range h.Tickets {
@@ -123,34 +135,18 @@ func (r *reader) tables(h *Head) {
 	h.Inbox = r.inbox()
 }
 
-// dispatches reads those of the queue and the delayed ones, which have a time. An older
-// program leaves them in any order.
-func (r *reader) dispatches(h *Head) {
-	n := r.count(maxQueued + MaxDelayed)
-	for range n {
-		d := r.dispatch()
-		switch {
-		case d.AvailableAt != 0:
-			h.Delayed = append(h.Delayed, d)
-		case h.Pending == nil:
-			h.Pending = append(make([]Dispatch, 0, n), d)
-		default:
-			h.Pending = append(h.Pending, d)
-		}
-	}
-	r.must(len(h.Pending) <= maxQueued && len(h.Delayed) <= MaxDelayed)
+func (r *reader) dispatch() Dispatch {
+	return Dispatch{ID: r.id(), Run: r.id(), Revision: r.uint32(), Priority: r.byte()}
 }
 
-func (r *reader) dispatch() Dispatch {
-	d := Dispatch{ID: r.id(), Run: r.id(), Revision: r.uint32(), Priority: r.byte(), AvailableAt: r.time()}
-	flags := r.below(1 << 2)
-	if flags&1 != 0 {
+func (r *reader) queued() Dispatch {
+	d, flags := r.dispatch(), r.flags(2)
+	if flags.has(0) {
 		d.Parent = r.parent()
 	}
-	if d.Steered = flags&2 != 0; d.Steered {
+	if d.Steered = flags.has(1); d.Steered {
 		d.Rest = r.inbox()
 	}
-	r.must(d.AvailableAt == 0 || flags == 0)
 	return d
 }
 

@@ -41,7 +41,7 @@ type Entry struct {
 	Attempt  uint64       `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events; of a result with a place: that of the claim that gave it
 	Place    int          `json:"place,omitempty"`    // of a result of a parallel round that changes state: where it stands in the order in which they are merged, from 1; 0 of any other, and of one that was not tried on what siblings changed
 	Retried  uint8        `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
-	Window   *core.Window `json:"window,omitempty"`   // of a turn: what its model was shown of the thread; nil: of one that no model was asked for, or an older program's; of a failed inference: what its step came to about summaries, nil: nothing
+	Window   *core.Window `json:"window,omitempty"`   // of a turn: what its model was shown of the thread; nil: of one that no model was asked for; of a failed inference: what its step came to about summaries, nil: nothing
 	Toolless []int        `json:"toolless,omitempty"` // of a turn: indexes of the calls that name no tool which the agent had in the build that called its model
 	Member   *Member      `json:"member,omitempty"`   // of a turn, a failed inference or last words, of an agent whose model is a pool
 	Duration int64        `json:"duration,omitempty"` // of a turn: how long its model's calls took; of a result: how long the tool ran; milliseconds

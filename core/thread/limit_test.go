@@ -152,9 +152,9 @@ func TestEstimateOfASizeCountsEveryPart(t *testing.T) {
 		head        thread.Head
 		bound, size int
 	}{
-		{"none", thread.Head{}, 512, 49},
-		{"usual", busy(t, "owner", "worker", "parent", 2), 1087, 446},
-		{"fullest", full, 5517, 4107},
+		{"none", thread.Head{}, 512, 50},
+		{"usual", busy(t, "owner", "worker", "parent", 2), 1087, 445},
+		{"fullest", full, 5517, 4092},
 		{"steered input", steered, 832, 230},
 	}
 	for _, tt := range tests {

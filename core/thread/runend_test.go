@@ -3,9 +3,6 @@ package thread_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -36,27 +33,4 @@ func TestThatRunEndHasRunIsKeptOverClaims(t *testing.T) {
 	w.write("k", thread.Enqueue{Dispatch: id("d2"), Run: id("r2")})
 	w.write("l", thread.TakeClaim{Worker: "w", Lease: 30_000, Alone: true})
 	ranBy(0)
-}
-
-// A program that knows nothing of the form of an end drops it when it writes the run's
-// record again, and keeps the rest of the ending: whoever closes the run tries the whole of
-// its end first, as the first claim did, and the store decides again.
-func TestTwoBuildsAgreeOnAnEndWithoutItsForm(t *testing.T) {
-	// As an older program names its fields: form is unknown to it.
-	const older = `{"schema":1,"run_id":"` + one + `","thread_id":"t","agent_id":"demo","status":"running","steps":2,"created_at":3,` +
-		`"ending":{"version":7,"termination":{"type":"stopped","code":"max_rounds"},"form of a newer program":3}}`
-	var records thread.Records
-	run, err := records.DecodeRun([]byte(older))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := records.EncodeRun(&run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	newer, err := records.DecodeRun(again)
-	want := &thread.Ending{Version: 7, Termination: core.Termination{Type: core.TerminationStopped, Code: "max_rounds"}, Form: thread.FormWhole}
-	if diff := cmp.Diff(want, newer.Ending); err != nil || diff != "" {
-		t.Errorf("%s, %v (-want +got):\n%s", again, err, diff)
-	}
 }

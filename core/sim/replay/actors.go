@@ -172,7 +172,7 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 	switch status := result.Message.ToolResult.Status; {
 	case status == core.ResultNotExecuted && (s.blocked() || d.closesIn(s)): // it asked, and nobody was asked any more
 		return tool.Suspended(core.TicketRequest{}), nil
-	case status == core.ResultOK, status == core.ResultError, status == "":
+	case status == core.ResultOK, status == core.ResultError:
 	default:
 		d.differs(Difference{
 			Step: call.Step, Seq: s.seq + 1 + uint64(i), Where: WhereLog, Field: "message.tool_result.status", By: "gates and before_tool_execute",

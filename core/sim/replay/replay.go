@@ -56,7 +56,7 @@ func (o Options) Thread(ctx context.Context, from store.Backend, key core.Thread
 	if err != nil {
 		return nil, fmt.Errorf("replay thread %s: %w", key, err)
 	}
-	p := player{Options: o, owner: head.Owner, summed: summed, pins: agent.NewPins(o.Agents, from, quiet)}
+	p := player{Options: o, owner: head.Owner, summed: summed, pins: agent.NewPins(o.Agents, from)}
 	var reports []Report
 	for _, r := range runs {
 		if only.IsZero() || only == r.record.ID {
@@ -142,8 +142,6 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 	switch {
 	case err != nil:
 		return fmt.Sprintf("agent %q: %v", id, err)
-	case pin != "" && r.agent.Hash() != pin:
-		return fmt.Sprintf("it ran under another agent %q than the present one: its hash is %s, the present one's %s", id, pin, r.agent.Hash())
 	case r.record.Spend != 0 || r.record.Termination != nil && r.record.Termination.Code == string(core.CodeTenantLimit):
 		return "its tenant had limits, which are in no record"
 	case r.record.Ending != nil && r.record.Ending.Form != thread.FormWhole:
