@@ -24,11 +24,11 @@ import (
 func (c *Config) agains(kind, turn int) {
 	switch kind {
 	case 0, 1, 4, 7, 8, 9, 11, 15, 16, 17, 18:
-		c.Again = turn%5 < 2
+		c.People.Again = turn%5 < 2
 	case 12, 19, 21, 22:
-		c.Again = turn%5 == 0 || c.Hidden
+		c.People.Again = turn%5 == 0 || c.Storage.Hidden
 	}
-	c.Again = c.Again && !c.Local && !c.Batch && !c.Unswept && (!c.Calm || kind == 16)
+	c.People.Again = c.People.Again && !c.Processes.Local && !c.Processes.Batch && !c.Processes.Unswept && (!c.People.Calm || kind == 16)
 }
 
 // mostAgain is how many runs of one thread people go on with.
@@ -52,7 +52,7 @@ type takenUp struct {
 // wantMore has people go on with a run that has ended with an error.
 func (th *threadState) wantMore(run core.ID, end core.Termination) {
 	w := th.w
-	if !w.Again || th.child || end.Type != core.TerminationError || len(th.goingOn) >= mostAgain {
+	if !w.config.People.Again || th.child || end.Type != core.TerminationError || len(th.goingOn) >= mostAgain {
 		return
 	}
 	g := &goingOn{th: th, run: run, anew: thread.ReasonDeadLetter.Is(&end) && th.takenUp[run] == nil && w.random.chance(0.7)}
@@ -62,7 +62,7 @@ func (th *threadState) wantMore(run core.ID, end core.Termination) {
 	if w.random.chance(0.4) { // somebody else, at the same time
 		w.plan(at+w.random.between(0, 30*time.Millisecond), func() { w.goOn(g, 0) })
 	}
-	if w.Hidden { // most responses are lost, and some of them hidden
+	if w.config.Storage.Hidden { // most responses are lost, and some of them hidden
 		w.plan(at+w.random.between(0, 5*time.Second), func() { w.goOn(g, 3) })
 	}
 	if w.random.chance(0.5) {
@@ -82,8 +82,8 @@ func (w *World) goOn(g *goingOn, again int) {
 			ask = h.engine.runtime.RetryRun
 		}
 		r, err := ask(ctx, th.client(), g.run)
-		if w.Trace != nil {
-			w.Trace("%s: go on with run %s, anew %t, gives %+v, %v", h.name, g.run, g.anew, r, err)
+		if w.config.Trace != nil {
+			w.config.Trace("%s: go on with run %s, anew %t, gives %+v, %v", h.name, g.run, g.anew, r, err)
 		}
 		over := err == nil || refused(err) || forever(err) || core.CodeOf(err) == core.CodeConflict
 		if err == nil {
@@ -118,7 +118,7 @@ func (g *goingOn) checkRefused(made int, before *thread.Head, err error) {
 	th := g.th
 	h := &th.p.head
 	code := core.CodeOf(err)
-	if h.Deleted && code == core.CodeDeleted || code == core.CodeTooLarge && th.w.Tight {
+	if h.Deleted && code == core.CodeDeleted || code == core.CodeTooLarge && th.w.config.Storage.Tight {
 		return
 	}
 	if errors.Is(err, store.ErrConflict) {
@@ -264,7 +264,7 @@ func (th *threadState) beganAnew(run core.ID) *goingOn {
 // takesUp corrects what an inference is for, in a run that goes on with another: nothing
 // that the model is shown need be its own, nor that of the runs before it.
 func (w *World) takesUp(s *script) {
-	if !w.Again {
+	if !w.config.People.Again {
 		return
 	}
 	th, held := w.workedOn()
@@ -305,7 +305,7 @@ func (th *threadState) own(dispatch core.ID) *input {
 
 // breaks reports whether a model fails in a step, and in no other of the run.
 func (w *World) breaks(s script) bool {
-	return w.Again && (w.Hidden || trait(s.name, 70, 3) == 0) && s.step == int(trait(s.name, 71, 2)) && !w.mended(s.name)
+	return w.config.People.Again && (w.config.Storage.Hidden || trait(s.name, 70, 3) == 0) && s.step == int(trait(s.name, 71, 2)) && !w.mended(s.name)
 }
 
 // mended reports whether what makes a run fail has been seen to: people had to go on with it

@@ -84,7 +84,7 @@ func (s script) calls(w *World) int {
 		return 4
 	case s.endless(w):
 		return 25
-	case w.Long && !w.Asks && s.step == 0 && trait(s.name, 2, 3) == 0:
+	case w.config.Agents.Long && !w.config.People.Asks && s.step == 0 && trait(s.name, 2, 3) == 0:
 		return 12
 	}
 	return int(trait(fmt.Sprintf("%s.%d", s.name, s.step), 3, 4))
@@ -109,8 +109,8 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		w.Stats.Steps.Inferences++
 		s := w.read(request)
 		nonce := w.id()
-		if w.Trace != nil {
-			w.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
+		if w.config.Trace != nil {
+			w.config.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
 		}
 		th := w.threadOf(s.name)
 		served := w.provider.serve(h, th, s.run, request.Model)
@@ -132,7 +132,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		th.checkWithin(h, s)
 		w.poison(h, th, s.name, 'm')
 		began := w.now
-		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
+		wait := max(w.config.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
 		if s.crowdedOut(w) {
 			wait += besideAfter
 		}
@@ -225,7 +225,7 @@ var toolNames = []string{"echo", "echo", "once", "once", "slow", "fail", "note",
 var newTools = []string{"note", "slow", "guard", "askonce", "childresult"}
 
 // lacks reports whether the process's program has not the new tools.
-func (h *host) lacks() bool { return h.world.Lacks && h.schemas.Reads == 1 }
+func (h *host) lacks() bool { return h.world.config.Programs.Lacks && h.schemas.Reads == 1 }
 
 // known is the tool, or another in the place of one that the program has not.
 func (h *host) known(name string) string {
@@ -318,7 +318,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	if keeping {
 		result.Command = state.Combine(result.Command, w.grows(key, 62, w.grown()))
-		if w.Seats && trait(key, 66, 2) == 0 {
+		if w.config.Agents.Seats && trait(key, 66, 2) == 0 {
 			result.Command = state.Combine(result.Command, seatKey.Update(call.Step))
 		}
 	}

@@ -31,22 +31,22 @@ var crowdNames = []string{"guard", "guard", "guardonce", "ask", "ask", "askonce"
 
 // The sorts of rounds of an asking world.
 func (s script) crowded(w *World) bool {
-	return w.Asks && !w.Children && s.step == 0 && trait(s.name, 2, 9) == 0
+	return w.config.People.Asks && !w.config.Agents.Children && s.step == 0 && trait(s.name, 2, 9) == 0
 }
 func (s script) endless(w *World) bool {
-	return w.Asks && !w.Children && s.step == 0 && trait(s.name, 2, 9) == 1
+	return w.config.People.Asks && !w.config.Agents.Children && s.step == 0 && trait(s.name, 2, 9) == 1
 }
 
 // toolFor is the tool of the call that has the name.
 func (w *World) toolFor(s script, name string) string {
 	of := func(names []string) string { return names[trait(name, 4, uint64(len(names)))] }
 	switch {
-	case w.Children && !w.threadOf(s.name).child:
-		if w.Asks {
+	case w.config.Agents.Children && !w.threadOf(s.name).child:
+		if w.config.People.Asks {
 			return of(mixedNames)
 		}
 		return of(childNames)
-	case !w.Asks:
+	case !w.config.People.Asks:
 		return of(toolNames)
 	case s.endless(w):
 		return "slow"
@@ -61,7 +61,7 @@ func (w *World) toolFor(s script, name string) string {
 // callID is the model's id of a call. Where people name calls by it, it is
 // another in each turn: they may come late.
 func (w *World) callID(nonce uint64, i int) string {
-	if w.Asks {
+	if w.config.People.Asks {
 		return fmt.Sprintf("c%d.%d", nonce, i)
 	}
 	return fmt.Sprintf("c%d", i)
@@ -71,7 +71,7 @@ func (w *World) callID(nonce uint64, i int) string {
 const deafFor = 6 * time.Second
 
 func (w *World) askingTools() (list []tool.Tool) {
-	if !w.Asks {
+	if !w.config.People.Asks {
 		return nil
 	}
 	for _, name := range []string{"given", "guard", "guardonce", "pair", "bar", "ask", "askonce", "twice", "parts", "deaf", "deaftimed"} {

@@ -17,8 +17,8 @@ import (
 func (w *World) checkHead(p *partition, a, b thread.Head) {
 	w.Stats.Steps.Commits++
 	th := p.state
-	if w.Trace != nil {
-		w.Trace("head of %s: %+v", p.key.Thread, b)
+	if w.config.Trace != nil {
+		w.config.Trace("head of %s: %+v", p.key.Thread, b)
 	}
 	if b.Version != a.Version+1 || b.Epoch < a.Epoch || b.Fence < a.Fence || b.Seq < a.Seq || b.Closing < a.Closing || b.Schema < a.Schema {
 		w.fail(p, "version, epoch, fence, sequence, closing or schema is wrong: %+v after %+v", b, a)
@@ -82,7 +82,7 @@ func (th *threadState) fail(format string, args ...any) { th.w.fail(th.p, format
 // the one who closes it, whatever hint of the run is still on its way.
 func (th *threadState) checkWoken(a thread.Head) {
 	w := th.w
-	if w.disturbed() || w.Mixed || a.Run.Status != thread.Closing || !a.Ready() {
+	if w.disturbed() || w.config.Programs.Mixed || a.Run.Status != thread.Closing || !a.Ready() {
 		return
 	}
 	if wait := w.now - th.closed; wait > 5*time.Second {
@@ -247,7 +247,7 @@ func (th *threadState) says(id core.ID, revision uint32, m *core.Message) bool {
 		return false
 	}
 	said, read := q.Messages[0].Text(), m.Text()
-	if short, cut := strings.CutSuffix(read, "..."); cut && th.w.Tight && len(r.Payload) > thread.MinPayload-300 {
+	if short, cut := strings.CutSuffix(read, "..."); cut && th.w.config.Storage.Tight && len(r.Payload) > thread.MinPayload-300 {
 		read, said = short, said[:min(len(said), len(short))]
 	}
 	return q.Messages[0].ID == m.ID && said == read
@@ -355,7 +355,7 @@ func (th *threadState) checkClosing(a, b thread.Head) {
 		return
 	}
 	th.w.Stats.Steps.DeadLetters++
-	if th.w.Faults == 0 && th.w.poisonOf(th, th.textOf(a.Run.Dispatch)) == 0 {
+	if th.w.config.Faults == 0 && th.w.poisonOf(th, th.textOf(a.Run.Dispatch)) == 0 {
 		th.fail("run %s is innocent and dead-lettered", a.Run.ID)
 	}
 }
@@ -433,7 +433,7 @@ const endsWithin = 4 * time.Second
 func (th *threadState) checkPrompt(a thread.Head) {
 	w := th.w
 	ended := a.Run.Status == thread.Closing && (a.Run.Reason == thread.ReasonCancelled || a.Run.Reason == thread.ReasonSuperseded)
-	if took := w.now - th.closed; ended && !w.disturbed() && w.Poison == 0 && !w.Old && took > w.poll()+endsWithin {
+	if took := w.now - th.closed; ended && !w.disturbed() && w.config.Poison == 0 && !w.config.Programs.Old && took > w.poll()+endsWithin {
 		th.fail("run %s was ended by a person, and is over after %s", a.Run.ID, took)
 	}
 }
@@ -460,5 +460,5 @@ func (th *threadState) checkRunEnd(record thread.RunRecord, end core.Termination
 
 // innocent: nothing is lost here and nobody dies.
 func (w *World) innocent() bool {
-	return w.Faults == 0 && w.Poison == 0 && !w.Restarts && !w.Late && !w.Ambiguous && w.Calm
+	return w.config.Faults == 0 && w.config.Poison == 0 && !w.config.Processes.Restarts && !w.config.Storage.Late && !w.config.Storage.Ambiguous && w.config.People.Calm
 }

@@ -37,7 +37,7 @@ type child struct {
 }
 
 func (w *World) childTools() (list []tool.Tool) {
-	if !w.Children {
+	if !w.config.Agents.Children {
 		return nil
 	}
 	for _, name := range []string{"child", "childresult"} {
@@ -111,7 +111,7 @@ func (th *threadState) checkChildTold(k *asked, d thread.DecisionRecord) {
 
 // checkFamily: when all is over nobody waits for a child, and each end was published.
 func (w *World) checkFamily() {
-	if !w.Children {
+	if !w.config.Agents.Children {
 		return
 	}
 	for _, p := range w.partitions {
@@ -142,7 +142,7 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	if err := w.sleep(ctx, w.random.between(5*time.Millisecond, 300*time.Millisecond)); err != nil {
 		return err
 	}
-	faulty := w.now < w.stop && w.Faults > 0
+	faulty := w.now < w.stop && w.config.Faults > 0
 	if faulty && w.random.chance(0.2) {
 		return store.ErrThrottled
 	}
@@ -159,7 +159,7 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 		th.fail("the end of run %s is published as %+v, it ended as %s", a.RunID, a.Termination, final.end)
 	case a.Type == mailbox.RunEnded:
 		f.ends[a.RunID]++
-	case a.Type == mailbox.RunWaiting && !w.Asks:
+	case a.Type == mailbox.RunWaiting && !w.config.People.Asks:
 		th.fail("run %s is said to wait for people, of whom there are none", a.RunID)
 	}
 	if faulty && w.random.chance(0.1) {

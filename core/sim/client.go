@@ -34,7 +34,7 @@ func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host)
 		}
 		again := func() { w.at(w.random.between(4*time.Second, 9*time.Second), try) }
 		h := w.local
-		if !w.Local {
+		if !w.config.Processes.Local {
 			h = w.sandbox(roleAPI)
 		} else if h == nil || h.ending {
 			again()
@@ -57,7 +57,9 @@ func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host)
 }
 
 // responseLost draws whether the response to a client is lost.
-func (w *World) responseLost() bool { return w.now < w.stop && w.Faults > 0 && w.random.chance(0.02) }
+func (w *World) responseLost() bool {
+	return w.now < w.stop && w.config.Faults > 0 && w.random.chance(0.02)
+}
 
 // refused reports whether an error is a client's response, after which it does
 // not try again.
@@ -78,7 +80,9 @@ func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
 }
 
 // inputName is the name of the thread's n-th input.
-func (th *threadState) inputName(n int) string { return fmt.Sprintf("m%d.%d-%d", th.i, n, th.w.Seed) }
+func (th *threadState) inputName(n int) string {
+	return fmt.Sprintf("m%d.%d-%d", th.i, n, th.w.config.Seed)
+}
 
 // submission is the request for it; its Key makes each try the same. An event is told
 // in other words at each try, of which the first count.
@@ -135,18 +139,18 @@ func (th *threadState) begins(seq uint64) bool {
 // newcomer is a client that starts a run, and maybe meddles with it.
 func (w *World) newcomer(th *threadState, k int) {
 	mode := mailbox.ModeQueue
-	if !w.Calm && w.random.chance(0.05) {
+	if !w.config.People.Calm && w.random.chance(0.05) {
 		mode = mailbox.ModeReject
 	}
 	in := th.newInput(mode, w.anyAgent())
 	in.text += w.bulkInput(in)
 	if mode == mailbox.ModeQueue && !w.innocent() && w.random.chance(0.3) {
-		if in.supersede = th.taken(); in.supersede > 0 && w.Seed%2 == 0 { // by its message, in every other world
+		if in.supersede = th.taken(); in.supersede > 0 && w.config.Seed%2 == 0 { // by its message, in every other world
 			in.retakes = th.entries[in.supersede-1].Message.ID
 			w.Stats.Clients.Retakes++
 		}
 	}
-	inline := !w.Local && w.random.chance(0.2)
+	inline := !w.config.Processes.Local && w.random.chance(0.2)
 	if in.inline = inline; inline {
 		w.Stats.Clients.Inline++
 	}
@@ -162,19 +166,19 @@ func (w *World) newcomer(th *threadState, k int) {
 	if inline || in.agent == agentShort {
 		w.at(w.random.between(0, 5*time.Second), func() { w.readers(th, in) })
 	}
-	if w.Followed {
+	if w.config.People.Followed {
 		w.follow(th, in)
 		if k == 0 {
 			w.wrongMarks(th)
 		}
 	}
-	if w.Calm {
+	if w.config.People.Calm {
 		return
 	}
-	if w.Hidden {
+	if w.config.Storage.Hidden {
 		w.meddle(th)
 	}
-	if w.Own {
+	if w.config.People.Own {
 		w.stops(th)
 	}
 	for range w.random.below(2) {
@@ -195,7 +199,7 @@ func (w *World) newcomer(th *threadState, k int) {
 
 // place gives some of what is queued another place in its queue, and some a later one.
 func (in *input) place(th *threadState, k int) {
-	switch (int(th.w.Seed/Kinds) + th.i + 2*k) % 6 {
+	switch (int(th.w.config.Seed/Kinds) + th.i + 2*k) % 6 {
 	case 1:
 		in.priority = 1
 	case 3:
@@ -229,8 +233,8 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		if accepted {
 			th.accept(in, r)
 		}
-		if err != nil && w.Trace != nil {
-			w.Trace("%s: submit %s: %v", h.name, in.name, err)
+		if err != nil && w.config.Trace != nil {
+			w.config.Trace("%s: submit %s: %v", h.name, in.name, err)
 		}
 		if core.CodeOf(err) == core.CodeConflict || errors.Is(err, store.ErrConflict) {
 			th.fail("a repeated submission of %s is refused: %v", in.name, err)
@@ -238,7 +242,7 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		if core.CodeOf(err) == core.CodeDeleted && !th.p.head.Deleted {
 			th.fail("%s is told that the thread was deleted, and it was not", in.name)
 		}
-		if err == nil && inline && w.Unswept && !th.isOver(in) {
+		if err == nil && inline && w.config.Processes.Unswept && !th.isOver(in) {
 			return false // it has lost sight of its run, which it wants to see to the end
 		}
 		th.checkLimited(in, err)
@@ -254,8 +258,8 @@ func (th *threadState) isOver(in *input) bool {
 
 // accept notes that a client was told that its input is durable.
 func (th *threadState) accept(in *input, r mailbox.Receipt) {
-	if th.w.Trace != nil {
-		th.w.Trace("accepted %s as run %s, dispatch %s", in.name, r.RunID, r.DispatchID)
+	if th.w.config.Trace != nil {
+		th.w.config.Trace("accepted %s as run %s, dispatch %s", in.name, r.RunID, r.DispatchID)
 	}
 	if !in.id.IsZero() && in.id != r.DispatchID {
 		th.fail("input %s was accepted as dispatch %s, and then as %s", in.name, in.id, r.DispatchID)

@@ -27,11 +27,11 @@ const compactFrom = 120
 
 // compacting is how the world's agents compact; nil: not at all.
 func (w *World) compacting() *agent.ContextWindowPolicy {
-	if w.Compacts == "" {
+	if w.config.Agents.Compacts == "" {
 		return nil
 	}
 	return &agent.ContextWindowPolicy{
-		AutocompactThreshold: compactFrom, Compaction: w.Compacts, CompactionRawSuffixMessages: new(4), MinSavingsRatio: new(0.1),
+		AutocompactThreshold: compactFrom, Compaction: w.config.Agents.Compacts, CompactionRawSuffixMessages: new(4), MinSavingsRatio: new(0.1),
 	}
 }
 
@@ -70,8 +70,8 @@ func (m scriptedModel) summarize(ctx context.Context, request model.Request) ite
 		for _, p := range strings.Split(within(text, "transcript"), "\n\n") {
 			prints = append(prints, fingerprint(p))
 		}
-		if w.Trace != nil {
-			w.Trace("%s: summary %s", h.name, strings.Join(prints, " "))
+		if w.config.Trace != nil {
+			w.config.Trace("%s: summary %s", h.name, strings.Join(prints, " "))
 		}
 		if yield(model.Delta{Type: model.DeltaText, Text: strings.Join(prints, " ")}, nil) && yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil) {
 			c.takes(w, nil, began)

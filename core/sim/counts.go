@@ -15,7 +15,7 @@ const modelCalls = 3
 
 // doomed: no call of the run's model ever succeeds.
 func (w *World) doomed(name string) bool {
-	return (w.Faults == 0 || w.Asks) && !w.Local && !w.Batch && trait(name, 12, 12) == 0 && !w.mended(name)
+	return (w.config.Faults == 0 || w.config.People.Asks) && !w.config.Processes.Local && !w.config.Processes.Batch && trait(name, 12, 12) == 0 && !w.mended(name)
 }
 
 // modelStep names a step.
@@ -88,12 +88,12 @@ func (w *World) expected(in *input) (e expect) {
 // checkCounts: where nothing goes wrong, nothing is done twice, left out, or
 // done late.
 func (w *World) checkCounts() {
-	if !w.innocent() || w.Asks || w.Children { // what people say decides then, or who is quicker
+	if !w.innocent() || w.config.People.Asks || w.config.Agents.Children { // what people say decides then, or who is quicker
 		return
 	}
 	var want expect
 	inline := 0
-	most := w.again + len(w.threads)*w.Runs // one that comes while a run is ready gives a hint, too
+	most := w.again + len(w.threads)*w.config.Runs // one that comes while a run is ready gives a hint, too
 	for _, th := range w.threads {
 		for _, in := range th.byText {
 			e := w.expected(in)
@@ -161,7 +161,7 @@ func (th *threadState) checkUncounted(a, b *thread.Head) {
 		th.fail("a run that is left to another program has %d attempts, as many as with the claim", b.Run.Attempts)
 	}
 	h := w.hosts[a.Claim.Worker]
-	if w.Restarts && w.Faults == 0 && w.Poison == 0 && h != nil && h.ending && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
+	if w.config.Processes.Restarts && w.config.Faults == 0 && w.config.Poison == 0 && h != nil && h.ending && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
 		th.fail("%s is told to stop, and the run that it gives back has %d attempts, as many as with it", h.name, b.Run.Attempts)
 	}
 }
@@ -190,11 +190,11 @@ func (th *threadState) checkRenewed(a thread.Head) {
 // claims without progress are lost: no other run loses more to it.
 func (th *threadState) checkApart(b thread.Head) {
 	w := th.w
-	if w.Faults > 0 || w.Poison != 1 && w.Poison != 3 || w.poisonOf(th, th.textOf(b.Run.Dispatch)) != 0 {
+	if w.config.Faults > 0 || w.config.Poison != 1 && w.config.Poison != 3 || w.poisonOf(th, th.textOf(b.Run.Dispatch)) != 0 {
 		return
 	}
 	most := uint8(2)
-	if w.Poison == 3 { // the claim under which it begins to close has made progress, and is lost besides
+	if w.config.Poison == 3 { // the claim under which it begins to close has made progress, and is lost besides
 		most = 3
 	}
 	if uint8(b.Run.Lost) > most {
@@ -210,7 +210,7 @@ func (th *threadState) checkAlone(b thread.Head) {
 	if h == nil || h.slow > th.w.now {
 		return
 	}
-	if s := h.sight.suspect; s != nil && s != th && th.w.Faults == 0 {
+	if s := h.sight.suspect; s != nil && s != th && th.w.config.Faults == 0 {
 		head := &s.p.head
 		if s.p.changed < h.sight.began || head.Suspect() && head.Claim.Worker == h.name {
 			th.fail("%s claims it beside suspect %s of the same batch", h.name, head.Run.ID)
@@ -231,7 +231,7 @@ func (th *threadState) checkAlone(b thread.Head) {
 // have been claimed all the time, or another hint. One that came to an invocation since then is its
 // matter.
 func (w *World) checkAcknowledged(h *host, hint core.WakeUp, handed int, began int64) {
-	if w.Faults > 0 || w.Poison < 0 || w.Mixed || w.Late || w.Ambiguous || h.ending {
+	if w.config.Faults > 0 || w.config.Poison < 0 || w.config.Programs.Mixed || w.config.Storage.Late || w.config.Storage.Ambiguous || h.ending {
 		return
 	}
 	p := w.partition(hint.Key())

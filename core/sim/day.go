@@ -18,7 +18,7 @@ const DayTenants = 1000
 
 // Day is the n-th day of so many tenants: its seed is n.
 func Day(n, tenants int) Config {
-	return Config{Seed: uint64(n), Tenants: tenants, Faults: 0.004, Poison: -1, Asks: true, Metered: true, Limited: true}
+	return Config{Seed: uint64(n), Tenants: tenants, Faults: 0.004, Poison: -1, People: People{Asks: true}, Accounts: Accounts{Metered: true, Limited: true}}
 }
 
 // Times of a day, since the world's epoch, which is a midnight.
@@ -59,7 +59,7 @@ func (w *World) habit(n int) habits {
 // openDay makes the threads of the tenants, and what they do when.
 func (w *World) openDay() {
 	w.now, w.stop = dayBegins, dayBegins+dayLasts
-	for n := range w.Tenants {
+	for n := range w.config.Tenants {
 		tenant, h := tenantName(n), w.habit(n)
 		if h.inputs == 0 {
 			continue
@@ -83,7 +83,7 @@ func (w *World) openDay() {
 		}
 		w.Stats.Runs += h.inputs
 	}
-	w.Stats.Tenants = w.Tenants
+	w.Stats.Tenants = w.config.Tenants
 	w.Stats.Threads = len(w.threads)
 }
 
@@ -119,7 +119,7 @@ const (
 
 // stalled is how long the queue will hand out nothing.
 func (w *World) stalled() time.Duration {
-	if into := (w.now - stallBegins) % stallsEvery; w.Tenants > 0 && w.now < w.stop-stallsEvery && into < stallLasts {
+	if into := (w.now - stallBegins) % stallsEvery; w.config.Tenants > 0 && w.now < w.stop-stallsEvery && into < stallLasts {
 		return stallLasts - into
 	}
 	return 0
@@ -134,7 +134,7 @@ func (w *World) later() time.Duration {
 // settles is how long a world must be at rest before it is looked at. The last hour of a
 // day must have passed, and been summed.
 func (w *World) settles() time.Duration {
-	if w.Tenants > 0 {
+	if w.config.Tenants > 0 {
 		return 130 * time.Minute
 	}
 	return sweepEvery

@@ -19,7 +19,7 @@ const skew = 1_000
 // delays is what people do on a thread of such a world.
 func (w *World) delays(th *threadState) {
 	n := 2
-	if th.i == int(w.Seed/Kinds)%w.Threads {
+	if th.i == int(w.config.Seed/Kinds)%w.config.Threads {
 		n = thread.MaxDelayed + 1
 	}
 	began := w.random.between(0, 200*time.Second)
@@ -28,7 +28,7 @@ func (w *World) delays(th *threadState) {
 	}
 	soon := func() time.Duration { return began + w.random.between(2*time.Second, 40*time.Second) }
 	for range 2 {
-		w.at(soon(), func() { w.submit(th, th.newInput(mailbox.ModeQueue, w.anyAgent()), !w.Local) })
+		w.at(soon(), func() { w.submit(th, th.newInput(mailbox.ModeQueue, w.anyAgent()), !w.config.Processes.Local) })
 		w.at(soon(), func() { w.stopBeside(th) })
 	}
 	w.at(soon(), func() { w.submit(th, th.newInput(mailbox.ModeReject, w.anyAgent()), false) })
@@ -111,7 +111,7 @@ func (th *threadState) checkDelayed(a, b *thread.Head) {
 	}
 	if opens {
 		w.did(DelayedInline)
-	} else if len(b.Pending) == 1 && !w.Mixed && b.Epoch == a.Epoch {
+	} else if len(b.Pending) == 1 && !w.config.Programs.Mixed && b.Epoch == a.Epoch {
 		if in := th.own(b.Pending[0].ID); in != nil && in.inline {
 			th.fail("%s is queued behind runs that are to open later: %+v", in.name, *b)
 		}

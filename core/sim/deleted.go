@@ -12,7 +12,7 @@ import (
 
 // deleted is when somebody deletes the first thread of a world with Deletes. It takes
 // no draw, so that the worlds of a seed stay what they were.
-func (w *World) deleted() time.Duration { return time.Duration(w.Seed%97) * 3 * time.Second }
+func (w *World) deleted() time.Duration { return time.Duration(w.config.Seed%97) * 3 * time.Second }
 
 // deleteThread insists on the end of a thread.
 func (w *World) deleteThread(th *threadState) {

@@ -18,8 +18,8 @@ func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Sp
 	if th.holds() { // of a claim that is lost already the head cannot know
 		th.acts[key] = true
 	}
-	if th.w.Trace != nil {
-		th.w.Trace("%s: tool %s runs %s", h.name, spec.Name, key)
+	if th.w.config.Trace != nil {
+		th.w.config.Trace("%s: tool %s runs %s", h.name, spec.Name, key)
 	}
 	if most := 1 + th.resumed(call) + th.asks.crowded[placed(call)]; spec.Delivery == tool.AtMostOnce && th.starts[key] > most {
 		th.fail("at-most-once call %s runs %d times, %d are allowed", key, th.starts[key], most)
@@ -95,11 +95,11 @@ func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
 func (w *World) poisonOf(th *threadState, name string) int {
 	switch {
 	case name == "", w.mended(name):
-	case w.Poison > 0 && th.i == 0 && strings.HasPrefix(name, "m0.0-"):
-		return w.Poison
-	case w.Again && w.Poison < 0 && trait(name, 72, 6) == 0:
+	case w.config.Poison > 0 && th.i == 0 && strings.HasPrefix(name, "m0.0-"):
+		return w.config.Poison
+	case w.config.People.Again && w.config.Poison < 0 && trait(name, 72, 6) == 0:
 		return 1
-	case w.Poison < 0 && trait(name, 11, 20) < 3:
+	case w.config.Poison < 0 && trait(name, 11, 20) < 3:
 		return int(trait(name, 11, 20)) + 1
 	}
 	return 0

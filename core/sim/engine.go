@@ -25,10 +25,10 @@ func newEngine(h *host) (engine, error) {
 		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
 		Limits: h.world.admissions.limits, Prices: h.world.provider.cost,
 	}
-	if h.world.Metered {
+	if h.world.config.Accounts.Metered {
 		config.Metering = &runtime.Metering{Models: h.world.provider.prices}
 	}
-	if h.world.Children {
+	if h.world.config.Agents.Children {
 		if config.Announce = true; h.role == roleStep || h.role == roleLocal {
 			config.Publisher = publisher{h}
 		}
@@ -47,7 +47,7 @@ func (h *host) agents() *agent.Registry {
 
 // logger writes into the trace, if there is one.
 func (h *host) logger() *slog.Logger {
-	if h.world.Trace == nil {
+	if h.world.config.Trace == nil {
 		return slog.New(slog.DiscardHandler)
 	}
 	return slog.New(slog.NewTextHandler(traceWriter{h}, &slog.HandlerOptions{
@@ -66,7 +66,7 @@ type traceWriter struct{ h *host }
 
 // Write implements io.Writer.
 func (t traceWriter) Write(line []byte) (int, error) {
-	t.h.world.Trace("%s: log %s", t.h.name, line[:max(0, len(line)-1)])
+	t.h.world.config.Trace("%s: log %s", t.h.name, line[:max(0, len(line)-1)])
 	return len(line), nil
 }
 

@@ -30,7 +30,7 @@ func (h *host) clock() time.Time { return epoch.Add(h.world.now + h.skew) }
 
 // poll is how often a holder looks whether it still is one.
 func (w *World) poll() time.Duration {
-	if w.Seed/Kinds%5 == 0 { // in each kind
+	if w.config.Seed/Kinds%5 == 0 { // in each kind
 		return 2 * time.Second
 	}
 	return lease / 6

@@ -70,7 +70,7 @@ func (w *World) final() {
 // finalCounts: without a crash, every command has its effects, once, and in a
 // world where nothing goes wrong nothing is done twice.
 func (th *threadState) finalCounts() {
-	if th.w.Faults > 0 || th.w.Poison != 0 {
+	if th.w.config.Faults > 0 || th.w.config.Poison != 0 {
 		return
 	}
 	for name := range th.folded.committed {
@@ -93,7 +93,7 @@ func waits(h *thread.Head) bool {
 
 // disturbed reports whether anything but people interferes with the runs.
 func (w *World) disturbed() bool {
-	return w.Faults > 0 || w.Poison < 0 || w.Mixed && !w.Old || w.Local || w.Late || w.Ambiguous || w.Restarts
+	return w.config.Faults > 0 || w.config.Poison < 0 || w.config.Programs.Mixed && !w.config.Programs.Old || w.config.Processes.Local || w.config.Storage.Late || w.config.Storage.Ambiguous || w.config.Processes.Restarts
 }
 
 // lookForForgotten: without a fault, the sweep finds nothing that could have
@@ -108,7 +108,7 @@ func (w *World) lookForForgotten() {
 			continue // a ticket's deadline is the sweep's
 		}
 		ready := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
-		if w.Old && w.now > oldSettles/3 {
+		if w.config.Programs.Old && w.now > oldSettles/3 {
 			continue // the sweep's, in the end
 		}
 		if w.millis()-ready > (3 * time.Second).Milliseconds() {
@@ -126,10 +126,10 @@ func (w *World) lookForStranded() {
 		}
 		since := max(p.head.DueAt, epoch.Add(max(p.changed, w.stop)).UnixMilli())
 		within := 2*sweepEvery + 10*time.Second
-		if w.Unswept {
+		if w.config.Processes.Unswept {
 			within = unswept
 		}
-		if w.Local && p.head.Suspect() && w.keepsWaiting(since) {
+		if w.config.Processes.Local && p.head.Suspect() && w.keepsWaiting(since) {
 			continue // it starts alone, and a step takes as long as its tools
 		}
 		if late := w.millis() - since; p.head.DueAt != 0 && late > within.Milliseconds() {

@@ -47,7 +47,7 @@ func (th *threadState) heardBefore(id core.ID) {
 	th.w.Stats.Streams.Unsaid++
 	known, inline, live := th.saidTo(id)
 	switch {
-	case th.w.Local:
+	case th.w.config.Processes.Local:
 		th.w.did(HeardInside)
 	case known && !live && inline:
 		th.w.did(HeardStream)

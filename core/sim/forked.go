@@ -213,7 +213,7 @@ func (h *forkable) summedUp(upTo uint64) uint64 {
 // are in no record, nor is input that was taken back unread, and an end that was too large
 // cannot be repeated.
 func (w *World) replaysForks() bool {
-	return w.Forks && !w.Limited && !w.Hidden && !w.Retracts && !w.Tight
+	return w.config.People.Forks && !w.config.Accounts.Limited && !w.config.Storage.Hidden && !w.config.People.Retracts && !w.config.Storage.Tight
 }
 
 // checkInherited: what a fork was made with is not repeated, and what its own runs did is.

@@ -49,8 +49,8 @@ const (
 // copies chooses the worlds in which people fork threads: some, some more in which a thread
 // is deleted, and all in which most responses to what people do are lost.
 func (c *Config) copies(n, turn int) {
-	some := c.Hidden || turn%replayEvery == 3 || c.Deletes && n%2 == 0
-	c.Forks = some && !c.Calm && !c.Old && !c.Batch
+	some := c.Storage.Hidden || turn%replayEvery == 3 || c.People.Deletes && n%2 == 0
+	c.People.Forks = some && !c.People.Calm && !c.Programs.Old && !c.Processes.Batch
 }
 
 // planForks has people come who fork: one of them when the first thread is being deleted,
@@ -59,7 +59,7 @@ func (w *World) planForks() {
 	r := &w.forks.random
 	for k := range forksEach {
 		of, at := w.threads[r.below(len(w.threads))], r.between(10*time.Second, forksWithin)
-		if k == 0 && w.Deletes {
+		if k == 0 && w.config.People.Deletes {
 			of, at = w.threads[0], max(0, w.deleted()-r.between(0, 100*time.Millisecond))
 		}
 		w.at(at, func() { w.forker(of, k == forksEach-1, 0) })
@@ -139,8 +139,8 @@ func (w *World) askForFork(f *fork, at string) {
 		d := w.begin(HiddenFork)
 		d.fork, d.at = f, at
 		made, err := h.engine.runtime.Fork(ctx, f.of.client(), f.of.p.key.Thread, at, f.th.p.key.Thread)
-		if w.Trace != nil {
-			w.Trace("%s: fork %s of %s at %s: %+v, %v", h.name, f.th.p.key.Thread, f.of.p.key.Thread, at, made, err)
+		if w.config.Trace != nil {
+			w.config.Trace("%s: fork %s of %s at %s: %+v, %v", h.name, f.th.p.key.Thread, f.of.p.key.Thread, at, made, err)
 		}
 		if ctx.Err() != nil && err != nil || !f.answers(d, f.heads[from:], made, err) {
 			return false
@@ -211,7 +211,7 @@ func (f *fork) tell(d *deed, made mailbox.Forked) {
 		f.th.fail("a client is told of a new fork, %+v: it has made it %v, with %d records", made, d.made, f.made.Seq)
 	case made.Messages < f.made.Seq || made.Messages > f.th.p.head.Seq:
 		f.th.fail("a client is told that the fork has %d records, it began with %d", made.Messages, f.made.Seq)
-	case made.Duplicate && d.made && w.Faults == 0 && !w.Ambiguous && !w.Late:
+	case made.Duplicate && d.made && w.config.Faults == 0 && !w.config.Storage.Ambiguous && !w.config.Storage.Late:
 		f.th.fail("a client has made a fork, and is told that another has")
 	}
 	w.did(Forked)

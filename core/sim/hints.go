@@ -34,7 +34,7 @@ func (w *World) tells(parent *partition) bool {
 // checkHinted is run when an invocation is over.
 func (h *host) checkHinted() {
 	w := h.world
-	if w.Faults > 0 || w.Late || w.Ambiguous || w.Local {
+	if w.config.Faults > 0 || w.config.Storage.Late || w.config.Storage.Ambiguous || w.config.Processes.Local {
 		return
 	}
 	for _, p := range w.partitions {
@@ -64,7 +64,7 @@ type seen struct {
 // begin forgets the delivery before.
 func (h *host) begin(hints []core.WakeUp) {
 	w := h.world
-	if !w.Unswept && !w.Batch {
+	if !w.config.Processes.Unswept && !w.config.Processes.Batch {
 		return
 	}
 	h.sight = sight{heads: map[core.ThreadKey]seen{}, tended: map[core.ThreadKey]bool{}, began: w.now}
@@ -117,7 +117,7 @@ func (w *World) checkNeeded(hint core.WakeUp) {
 func (h *host) checkTended(key core.ThreadKey) {
 	w := h.world
 	s, ok := h.sight.heads[key]
-	if !w.Unswept || !ok || h.sight.tended[key] {
+	if !w.config.Processes.Unswept || !ok || h.sight.tended[key] {
 		return
 	}
 	then := epoch.Add(max(s.at, h.sight.looked) - time.Second).UnixMilli() // clocks differ

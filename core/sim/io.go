@@ -206,7 +206,7 @@ func (w *World) draw(r request) Fault {
 	if w.now >= w.stop {
 		return FaultNone
 	}
-	rate := w.Faults
+	rate := w.config.Faults
 	if p == SiteDue {
 		rate /= 2 // there are many, and nothing hangs on one
 	}
@@ -214,22 +214,22 @@ func (w *World) draw(r request) Fault {
 	switch {
 	case w.random.chance(rate):
 		kinds := allowed(p)
-		if fault = kinds[w.random.below(len(kinds))]; w.Unswept && p == SiteHint && fault == FaultThrottled {
+		if fault = kinds[w.random.below(len(kinds))]; w.config.Processes.Unswept && p == SiteHint && fault == FaultThrottled {
 			fault = FaultLost // one that was not taken is the sweep's
 		}
-	case w.Unswept && w.Batch && p == SiteHead && w.random.chance(0.04):
+	case w.config.Processes.Unswept && w.config.Processes.Batch && p == SiteHead && w.random.chance(0.04):
 		fault = FaultPausedAfter // claims are taken over while a batch is looked at
-	case w.Tardy && r.claims && w.random.chance(0.1):
+	case w.config.Storage.Tardy && r.claims && w.random.chance(0.1):
 		fault = FaultPausedAfter
-	case w.Hidden && r.person && w.random.chance(0.6):
+	case w.config.Storage.Hidden && r.person && w.random.chance(0.6):
 		fault = FaultLost
-	case w.Ambiguous && p == SiteCommit && w.random.chance(0.2):
+	case w.config.Storage.Ambiguous && p == SiteCommit && w.random.chance(0.2):
 		fault = FaultLost
 	case r.cut:
 		fault = FaultThrottled
-	case w.Throttled && p == SiteCreate && w.throttle(r.name):
+	case w.config.Storage.Throttled && p == SiteCreate && w.throttle(r.name):
 		fault = FaultThrottled
-	case w.Late && (p == SiteLogPut || p == SiteRewrite || p == SiteCreate) && w.random.chance(0.1):
+	case w.config.Storage.Late && (p == SiteLogPut || p == SiteRewrite || p == SiteCreate) && w.random.chance(0.1):
 		fault = []Fault{FaultPausedBefore, FaultLate}[w.random.below(2)]
 	}
 	if r.sure && fault != FaultCrashBefore && fault != FaultCrashAfter {
@@ -246,7 +246,7 @@ func (w *World) strike(p Site, f Fault) {
 	}
 	w.Stats.Faults++
 	w.Stats.Struck[p][f]++
-	if w.Trace != nil {
-		w.Trace("%s at %s", f, p)
+	if w.config.Trace != nil {
+		w.config.Trace("%s at %s", f, p)
 	}
 }

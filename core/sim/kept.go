@@ -17,9 +17,9 @@ import (
 func (c *Config) cuts(kind, turn int) {
 	switch kind {
 	case 1, 8, 9, 15, 17, 21:
-		c.Cuts = turn%2 == 0
+		c.Storage.Cuts = turn%2 == 0
 	}
-	c.Cuts = (c.Cuts || c.Restarts) && !c.Calm && !c.Local && !c.Unswept
+	c.Storage.Cuts = (c.Storage.Cuts || c.Processes.Restarts) && !c.People.Calm && !c.Processes.Local && !c.Processes.Unswept
 }
 
 // cutsFor is how often such a write is refused: more often than it is tried.
@@ -29,7 +29,7 @@ const cutsFor = 10
 // RunEnd, and is refused.
 func (th *threadState) cutsOff(b *thread.Head) bool {
 	a := &th.p.head
-	if !th.w.Cuts || a.Run.Status != thread.Closing || b.HolderCommitID != b.CommitID || b.Run.ID == a.Run.ID || a.Run.RunEnd != 0 {
+	if !th.w.config.Storage.Cuts || a.Run.Status != thread.Closing || b.HolderCommitID != b.CommitID || b.Run.ID == a.Run.ID || a.Run.RunEnd != 0 {
 		return false
 	}
 	in := th.byText[th.textOf(a.Run.Dispatch)]
@@ -51,7 +51,7 @@ func (th *threadState) checkKept(a, b *thread.Head) {
 	case b.Run.RunEnd != b.Version || !ok:
 		th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", run, b.Run.RunEnd)
 	case len(th.seen[run]) == 0 || th.hung[run]: // it has failed
-	case len(end.Patch) == 0 && !th.w.Tight:
+	case len(end.Patch) == 0 && !th.w.config.Storage.Tight:
 		th.fail("RunEnd of run %s has changed the state, and what is kept of it says nothing", run)
 	case end.Command == nil || !slices.ContainsFunc(end.Command.Effects, isFarewell):
 		th.fail("RunEnd of run %s has had an effect, and what is kept of it says nothing", run)

@@ -32,55 +32,55 @@ func Kind(n int) Config {
 	c.Replayed = turn%replayEvery == 0
 	switch n % Kinds {
 	case 0:
-		c.Faults, c.Unswept = 0.005, turn%10%3 == 2 // a tenth of all worlds goes unswept
+		c.Faults, c.Processes.Unswept = 0.005, turn%10%3 == 2 // a tenth of all worlds goes unswept
 	case 1:
-		c.Mixed = true
+		c.Programs.Mixed = true
 	case 2:
-		c.Long = true
+		c.Agents.Long = true
 	case 3: // seven threads, one process: one poison run among innocents
-		c.Batch, c.Threads, c.Runs, c.Faults, c.Poison, c.Calm = true, 7, 1, 0, 1+turn%3, true
+		c.Processes.Batch, c.Threads, c.Runs, c.Faults, c.Poison, c.People.Calm = true, 7, 1, 0, 1+turn%3, true
 	case 4: // nothing goes wrong but what people do
 		c.Faults, c.Poison = 0, 0
 	case 5: // nothing goes wrong
-		c.Faults, c.Poison, c.Calm, c.Long = 0, 0, true, true
+		c.Faults, c.Poison, c.People.Calm, c.Agents.Long = 0, 0, true, true
 	case 6:
-		c.Local, c.Threads, c.Runs, c.Faults, c.Poison, c.Calm = true, 7, 1, 0, 1+turn%4, true
+		c.Processes.Local, c.Threads, c.Runs, c.Faults, c.Poison, c.People.Calm = true, 7, 1, 0, 1+turn%4, true
 		if c.Poison == 4 {
 			c.Slow = 40 * time.Second
 		}
 	case 7:
-		c.Mixed, c.Faults = true, 0.05
+		c.Programs.Mixed, c.Faults = true, 0.05
 	case 8:
-		c.Restarts, c.Faults, c.Poison, c.Slow, c.Long = true, 0, 0, 8*time.Second, turn%2 == 0
+		c.Processes.Restarts, c.Faults, c.Poison, c.Slow, c.Agents.Long = true, 0, 0, 8*time.Second, turn%2 == 0
 	case 9:
-		c.Late = true
+		c.Storage.Late = true
 	case 10:
-		c.Mixed, c.Old, c.Faults, c.Poison = true, true, 0.005*float64(turn%2), 0
+		c.Programs.Mixed, c.Programs.Old, c.Faults, c.Poison = true, true, 0.005*float64(turn%2), 0
 	case 11:
-		c.Late, c.Mixed, c.Faults = true, true, 0.05
+		c.Storage.Late, c.Programs.Mixed, c.Faults = true, true, 0.05
 	case 12:
-		c.Ambiguous, c.Faults, c.Poison = true, 0, 0
+		c.Storage.Ambiguous, c.Faults, c.Poison = true, 0, 0
 	case 13:
-		c.Unswept = true
+		c.Processes.Unswept = true
 	case 14:
-		c.Unswept, c.Batch, c.Threads, c.Runs = true, true, 5, 1
+		c.Processes.Unswept, c.Processes.Batch, c.Threads, c.Runs = true, true, 5, 1
 	case 15:
-		c.Talkative, c.Faults = true, 0.005
+		c.People.Talkative, c.Faults = true, 0.005
 	case 16: // nothing goes wrong but what people decide
-		c.Asks, c.Faults, c.Poison, c.Calm = true, 0, 0, turn%2 == 0
+		c.People.Asks, c.Faults, c.Poison, c.People.Calm = true, 0, 0, turn%2 == 0
 	case 17:
-		c.Asks, c.Faults, c.Forgetful = true, 0.01, turn%3 == 0
+		c.People.Asks, c.Faults, c.People.Forgetful = true, 0.01, turn%3 == 0
 	case 18:
-		c.Asks, c.Mixed, c.Forgetful = true, true, turn%3 == 0
+		c.People.Asks, c.Programs.Mixed, c.People.Forgetful = true, true, turn%3 == 0
 	case 19:
-		c.Asks, c.Faults, c.Poison = true, 0, 0
+		c.People.Asks, c.Faults, c.Poison = true, 0, 0
 		c.trouble(turn)
 	case 20:
-		c.Children, c.Faults, c.Poison, c.Calm = true, 0, 0, turn%2 == 0
+		c.Agents.Children, c.Faults, c.Poison, c.People.Calm = true, 0, 0, turn%2 == 0
 	case 21:
-		c.Children, c.Mixed = true, turn%2 == 0
+		c.Agents.Children, c.Programs.Mixed = true, turn%2 == 0
 	case 22:
-		c.Children, c.Faults, c.Poison = true, 0, 0
+		c.Agents.Children, c.Faults, c.Poison = true, 0, 0
 		c.trouble(turn)
 	}
 	c.mix(n, turn)
@@ -89,21 +89,21 @@ func Kind(n int) Config {
 
 // mix adds to some worlds of most kinds what is no kind of its own.
 func (c *Config) mix(n, turn int) {
-	c.Lacks = c.Mixed && !c.Old && turn%2 == 0
-	c.Metered = n%2 == 0
+	c.Programs.Lacks = c.Programs.Mixed && !c.Programs.Old && turn%2 == 0
+	c.Accounts.Metered = n%2 == 0
 	switch n % Kinds {
 	case 0, 1, 2, 9, 12, 15, 17, 21:
-		c.Pooled = turn%3 == 0
+		c.Agents.Pooled = turn%3 == 0
 	}
-	c.Throttled = n%Kinds == 16 || n%Kinds == 17 && turn%2 == 0
+	c.Storage.Throttled = n%Kinds == 16 || n%Kinds == 17 && turn%2 == 0
 	// Where people interfere, one of them deletes a thread now and then.
-	c.Deletes = turn%4 == 1 && !c.Calm && !c.Children && !c.Unswept && !c.Old
-	c.Seats = turn%2 == 1 && !c.Old
+	c.People.Deletes = turn%4 == 1 && !c.People.Calm && !c.Agents.Children && !c.Processes.Unswept && !c.Programs.Old
+	c.Agents.Seats = turn%2 == 1 && !c.Programs.Old
 	// Some wait for people besides.
-	c.Asks = c.Asks || c.Children && turn%3 != 0
+	c.People.Asks = c.People.Asks || c.Agents.Children && turn%3 != 0
 	switch n % Kinds {
 	case 0, 1, 4, 8, 9, 12, 13, 17:
-		c.Delays = turn%2 == 1
+		c.People.Delays = turn%2 == 1
 	}
 	c.compacts(n%Kinds, turn)
 	c.crowds(n%Kinds, turn)
@@ -113,10 +113,10 @@ func (c *Config) mix(n, turn int) {
 	c.takesBack(turn)
 	c.agains(n%Kinds, turn)
 	c.cuts(n%Kinds, turn)
-	c.Followed = !c.Batch && (turn%4 == 2 || turn%8 == 7 || c.Local)
+	c.People.Followed = !c.Processes.Batch && (turn%4 == 2 || turn%8 == 7 || c.Processes.Local)
 	switch n % Kinds {
 	case 0, 7, 9, 12, 17, 19, 21, 22:
-		if c.Limited = turn%3 == 1 && !c.Unswept; c.Limited {
+		if c.Accounts.Limited = turn%3 == 1 && !c.Processes.Unswept; c.Accounts.Limited {
 			c.Replayed = false // a limit is no part of a record
 		}
 	}
@@ -126,13 +126,13 @@ func (c *Config) mix(n, turn int) {
 // wait, which is rarer than the rest.
 func (c *Config) tightens(kind, turn int) {
 	switch {
-	case c.Compacts != "", c.Throttled, kind == 5: // where nothing goes wrong, nothing is too large
+	case c.Agents.Compacts != "", c.Storage.Throttled, kind == 5: // where nothing goes wrong, nothing is too large
 	case kind >= 18:
-		c.Tight = turn%4 != 0
+		c.Storage.Tight = turn%4 != 0
 	case kind == 17:
-		c.Tight = true
+		c.Storage.Tight = true
 	default:
-		c.Tight = turn%4 == 3
+		c.Storage.Tight = turn%4 == 3
 	}
 }
 
@@ -143,9 +143,9 @@ func (c *Config) compacts(kind, turn int) {
 		if turn%3 != 2 {
 			return
 		}
-		c.Metered, c.Threads, c.Runs = false, min(c.Threads, 2), 5
-		if c.Compacts = agent.CompactBackground; turn%6 == 5 {
-			c.Compacts = agent.CompactInline
+		c.Accounts.Metered, c.Threads, c.Runs = false, min(c.Threads, 2), 5
+		if c.Agents.Compacts = agent.CompactBackground; turn%6 == 5 {
+			c.Agents.Compacts = agent.CompactInline
 		}
 	}
 }
@@ -154,12 +154,12 @@ func (c *Config) compacts(kind, turn int) {
 func (c *Config) trouble(turn int) {
 	switch turn % 4 {
 	case 0:
-		c.Restarts = true
+		c.Processes.Restarts = true
 	case 1:
-		c.Late, c.Faults = true, 0.005
+		c.Storage.Late, c.Faults = true, 0.005
 	case 2:
-		c.Ambiguous = true
+		c.Storage.Ambiguous = true
 	case 3: // one process, which dies
-		c.Local, c.Calm, c.Threads, c.Runs, c.Faults = true, true, 4, 1, 0.01
+		c.Processes.Local, c.People.Calm, c.Threads, c.Runs, c.Faults = true, true, 4, 1, 0.01
 	}
 }

@@ -20,16 +20,16 @@ const (
 // limitsFor are those of a world's tenants: so low that some runs come to them. In a day
 // there are several kinds, and two of five tenants have none.
 func (w *World) limitsFor() account.Tenants {
-	if !w.Limited {
+	if !w.config.Accounts.Limited {
 		return account.Tenants{}
 	}
-	if w.Tenants == 0 {
+	if w.config.Tenants == 0 {
 		return account.Tenants{Default: []account.Limits{
 			{ConcurrentRuns: 2}, {TokensADay: 8 * turnTokens}, {RunsADay: 4, ConcurrentRuns: 3},
-		}[w.Seed/Kinds%3]}
+		}[w.config.Seed/Kinds%3]}
 	}
 	all := account.Tenants{Tenants: map[string]account.Limits{}}
-	for n := range w.Tenants {
+	for n := range w.config.Tenants {
 		l := []account.Limits{
 			{ConcurrentRuns: 1 + n%3}, {TokensADay: int64(2+n%7) * turnTokens}, {SpendADay: core.USD(1+n%7) * turnCost},
 			{RunsADay: int64(2 + n%5), ConcurrentRuns: 2, TokensADay: 20 * turnTokens},
@@ -195,8 +195,8 @@ func (th *threadState) checkLimited(in *input, err error) {
 	}
 	w := th.w
 	w.Stats.Usage.Refusals++
-	if w.Trace != nil {
-		w.Trace("%s is refused: %v", in.name, reached)
+	if w.config.Trace != nil {
+		w.config.Trace("%s is refused: %v", in.name, reached)
 	}
 	l, use := w.admissions.limits.Of(th.p.key.Tenant), w.mostOf(th.p.key.Tenant)
 	switch reached.Limit {
@@ -344,7 +344,7 @@ func (th *threadState) enqueued(run core.ID) {
 // lookForSlots: when nothing moves any more, slots are given back within two sweeps of the
 // time that a run may take to be enqueued.
 func (w *World) lookForSlots() {
-	if !w.Limited || w.now < w.stop || w.moving() != "" {
+	if !w.config.Accounts.Limited || w.now < w.stop || w.moving() != "" {
 		w.admissions.calm = w.now
 		return
 	}
@@ -361,7 +361,7 @@ func (w *World) lookForSlots() {
 // checkCounters: what is counted is what the logs say, and what the provider has served for
 // turns that came to nothing.
 func (w *World) checkCounters() {
-	if !w.Limited {
+	if !w.config.Accounts.Limited {
 		return
 	}
 	logged := map[string]counted{}

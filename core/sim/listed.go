@@ -9,7 +9,7 @@ import (
 // checkListed: who reads a head knows whether it understands the input that the
 // head lists.
 func (th *threadState) checkListed(a, b *thread.Head) {
-	if !th.w.Mixed {
+	if !th.w.config.Programs.Mixed {
 		return
 	}
 	check := func(id core.ID, revision uint32) {

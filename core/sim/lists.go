@@ -50,11 +50,11 @@ func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 // lagging leaves an event chunk or a follow mark out of a list at times, as a list may that
 // lags.
 func (w *World) lagging(found []store.Record) []store.Record {
-	if w.Followed && len(found) == 1 && found[0].Name == store.FollowName && w.Faults > 0 && w.now < w.stop && w.random.chance(0.2) {
+	if w.config.People.Followed && len(found) == 1 && found[0].Name == store.FollowName && w.config.Faults > 0 && w.now < w.stop && w.random.chance(0.2) {
 		w.strike(SiteGet, FaultStale)
 		return nil
 	}
-	if len(found) == 0 || !strings.HasPrefix(found[0].Name, "E#") || w.Faults == 0 || w.now >= w.stop || !w.random.chance(0.1) {
+	if len(found) == 0 || !strings.HasPrefix(found[0].Name, "E#") || w.config.Faults == 0 || w.now >= w.stop || !w.random.chance(0.1) {
 		return found
 	}
 	w.strike(SiteGet, FaultStale)

@@ -14,18 +14,18 @@ import (
 func (c *Config) loses(kind, turn int) {
 	switch kind {
 	case 12, 19, 22:
-		c.Hidden = c.Ambiguous && !c.Calm
+		c.Storage.Hidden = c.Storage.Ambiguous && !c.People.Calm
 	case 0, 1, 9, 17, 21:
-		c.Tardy = turn%4 == 3 && !c.Unswept
+		c.Storage.Tardy = turn%4 == 3 && !c.Processes.Unswept
 	case 4:
-		c.Own = turn%3 != 1
+		c.People.Own = turn%3 != 1
 	case 20:
-		c.Own = turn%2 == 1
+		c.People.Own = turn%2 == 1
 	}
-	if c.Own {
-		c.Local, c.Calm = true, false
+	if c.People.Own {
+		c.Processes.Local, c.People.Calm = true, false
 	}
-	if c.Hidden { // a replay does not know of input that kept a run from its end and was taken back unread
+	if c.Storage.Hidden { // a replay does not know of input that kept a run from its end and was taken back unread
 		c.Replayed = false
 	}
 }
@@ -53,10 +53,10 @@ func (w *World) lose(h *host, r request, tell func()) {
 // hide lets others write on top of a write whose response is lost, and returns how long
 // after that the process hears that it is.
 func (w *World) hide(r request) time.Duration {
-	if r.site != SiteCommit || !w.Ambiguous {
+	if r.site != SiteCommit || !w.config.Storage.Ambiguous {
 		return 0
 	}
-	if !w.Hidden {
+	if !w.config.Storage.Hidden {
 		if w.random.chance(0.3) {
 			w.touchAll()
 		}
@@ -247,7 +247,7 @@ func (th *threadState) checkKnown(a *thread.Head) {
 	if h := w.hosts[a.Claim.Worker]; h == nil || h.ending || h.dead { // it stops while a response is missing
 		return
 	}
-	if w.Hidden && w.Faults == 0 && w.Poison == 0 && !w.Restarts && !w.Late {
+	if w.config.Storage.Hidden && w.config.Faults == 0 && w.config.Poison == 0 && !w.config.Processes.Restarts && !w.config.Storage.Late {
 		th.fail("the claim of %s under fence %d runs out, and nothing but responses is lost", a.Claim.Worker, a.Claim.Fence)
 	}
 }

@@ -18,7 +18,7 @@ func (w *World) interfere(th *threadState, k *asked) {
 	if w.mixed() {
 		chance = 0.8
 	}
-	if !w.Calm && w.random.chance(chance) {
+	if !w.config.People.Calm && w.random.chance(chance) {
 		w.plan(w.random.between(0, 15*time.Second), func() { w.steer(th) })
 	}
 }
@@ -67,7 +67,7 @@ func (th *threadState) checkSpoken(a, b *thread.Head) {
 }
 
 // mixed reports whether calls wait for people and for child runs.
-func (w *World) mixed() bool { return w.Children && w.Asks }
+func (w *World) mixed() bool { return w.config.Agents.Children && w.config.People.Asks }
 
 // mixedNames are what a model calls in a world with Children and Asks, on a thread that is
 // no child's.

@@ -24,7 +24,7 @@ func newLedger(w *World, s store.Usages, now func() time.Time) *account.Ledger {
 
 // sumUsage is the job that sums the hours that have passed, as a sweep runs it.
 func (h *host) sumUsage(ctx context.Context) {
-	if !h.world.Metered {
+	if !h.world.config.Accounts.Metered {
 		return
 	}
 	h.world.attempt(h, "sum usage", func() error {
@@ -90,11 +90,11 @@ func (w *World) books(period int64) accounts {
 // checkUsage compares what tenants are told to have used with the provider's books, when
 // all is over and summed.
 func (w *World) checkUsage() {
-	if !w.Metered {
+	if !w.config.Accounts.Metered {
 		return
 	}
 	ctx := context.Background()
-	if w.Tenants == 0 { // its hour has not passed
+	if w.config.Tenants == 0 { // its hour has not passed
 		w.sumLater(ctx)
 	}
 	for shard := range store.Shards {

@@ -38,7 +38,7 @@ func (h *host) endsOwn(th *threadState, a, b *thread.Head) {
 	w := h.world
 	ended := a.Open() && b.Run.ID == a.Run.ID && a.Run.Status != thread.Closing && b.Run.Status == thread.Closing
 	byPerson := ended && (b.Run.Reason == thread.ReasonCancelled || b.Run.Reason == thread.ReasonSuperseded)
-	if !byPerson && !b.Deleted || w.Faults > 0 || w.Ambiguous || w.Late {
+	if !byPerson && !b.Deleted || w.config.Faults > 0 || w.config.Storage.Ambiguous || w.config.Storage.Late {
 		return
 	}
 	for _, c := range h.calls {

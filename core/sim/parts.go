@@ -66,7 +66,7 @@ func (w *World) throttle(name string) bool {
 // throttledPart reports whether a fault is one that hinders nobody: what it strikes is
 // tried again, more often than that.
 func (w *World) throttledPart(r request, f Fault) bool {
-	if !w.Throttled || f != FaultThrottled || !strings.Contains(r.name, "#once#") {
+	if !w.config.Storage.Throttled || f != FaultThrottled || !strings.Contains(r.name, "#once#") {
 		return false
 	}
 	w.throttled[r.name]++
@@ -118,8 +118,8 @@ func (th *threadState) ignore(ctx context.Context, h *host, call tool.Call, key 
 	}
 	w.Stats.Steps.LeftBehind++
 	th.asks.late[text] = true
-	if w.Trace != nil {
-		w.Trace("%s: %s is late", h.name, key)
+	if w.config.Trace != nil {
+		w.config.Trace("%s: %s is late", h.name, key)
 	}
 	if _, err := call.Once(context.WithoutCancel(ctx), "late", func(context.Context) (json.RawMessage, error) {
 		return json.RawMessage(`1`), nil

@@ -23,11 +23,11 @@ func (w *World) consider(th *threadState, k *asked) {
 		w.interfere(th, k)
 		return
 	}
-	if k.ticket.Deadline != 0 && w.random.chance(0.4) || w.Forgetful && w.random.chance(0.1) {
+	if k.ticket.Deadline != 0 && w.random.chance(0.4) || w.config.People.Forgetful && w.random.chance(0.1) {
 		w.Stats.Tickets.Undecided++
 		return
 	}
-	if !w.Calm && w.random.chance(0.06) {
+	if !w.config.People.Calm && w.random.chance(0.06) {
 		w.plan(w.soon(), func() { w.steer(th) })
 	}
 	d, at := w.decision(k), w.soon()
@@ -52,7 +52,7 @@ func (w *World) plan(d time.Duration, f func()) {
 
 // soon is how long a person thinks.
 func (w *World) soon() time.Duration {
-	if w.Tenants > 0 && w.random.chance(0.4) {
+	if w.config.Tenants > 0 && w.random.chance(0.4) {
 		return w.later()
 	}
 	switch w.random.below(4) {
@@ -102,7 +102,7 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 	if d.byCall {
 		asking.Target = k.ticket.CallID
 	}
-	inline, limit := !w.Local && w.random.chance(0.25), requestTimeout
+	inline, limit := !w.config.Processes.Local && w.random.chance(0.25), requestTimeout
 	if inline {
 		limit = inlineTimeout
 	}
@@ -113,8 +113,8 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 	w.insist(limit, func(ctx context.Context, h *host) bool {
 		before := th.p.head
 		got, err := h.engine.decide(ctx, th.client(), th.p.key.Thread, run, asking, inline, th.heard())
-		if w.Trace != nil {
-			w.Trace("%s: decision %s on %s gives %+v, %v", h.name, d.said.ID, asking.Target, got, err)
+		if w.config.Trace != nil {
+			w.config.Trace("%s: decision %s on %s gives %+v, %v", h.name, d.said.ID, asking.Target, got, err)
 		}
 		if errors.Is(err, store.ErrConflict) { // a client would try again, over what should not be there
 			th.checkRefused(k, d.said, run, &before, err)

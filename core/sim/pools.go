@@ -35,7 +35,7 @@ func poolOf(id string) string { return id + ".pool" }
 
 // addPools puts a pool in the place of each agent's model.
 func (w *World) addPools(p *agent.Parts) {
-	if !w.Pooled {
+	if !w.config.Agents.Pooled {
 		return
 	}
 	for i := range p.Specs {
@@ -58,7 +58,7 @@ func (w *World) addPools(p *agent.Parts) {
 // for that.
 func (w *World) refuses(name string) *model.Error {
 	home := slices.ContainsFunc(agents, func(id string) bool { return modelOf[id] == name })
-	if !w.Pooled || !w.flaky() || !w.random.chance(map[bool]float64{true: 0.25, false: 0.08}[home]) {
+	if !w.config.Agents.Pooled || !w.flaky() || !w.random.chance(map[bool]float64{true: 0.25, false: 0.08}[home]) {
 		return nil
 	}
 	switch w.random.below(4) {
@@ -140,7 +140,7 @@ func (th *threadState) inquire(h *host, s script, name string) func(context.Cont
 func (th *threadState) member(h *host, s script, name string) *inquiry {
 	w := th.w
 	head, in := &th.p.head, th.byText[s.name]
-	if !w.Pooled || in == nil || !th.holds() || head.Run.ID != s.run {
+	if !w.config.Agents.Pooled || in == nil || !th.holds() || head.Run.ID != s.run {
 		return nil
 	}
 	key := modelStep{s.run, int(head.Run.Step)} // not that of the script: a step may have no turn
@@ -216,7 +216,7 @@ func (th *threadState) takePlace(e thread.Entry, seq uint64) {
 	}
 	turn := e.Message != nil && e.Message.Role == core.RoleAssistant
 	words := turn && e.Totals == nil // a run that cannot be read any more does not say whose they are
-	if !th.w.Pooled || !turn && e.Failed == nil || words && e.Member == nil {
+	if !th.w.config.Agents.Pooled || !turn && e.Failed == nil || words && e.Member == nil {
 		return
 	}
 	if e.Member == nil {
@@ -230,7 +230,7 @@ func (th *threadState) takePlace(e thread.Entry, seq uint64) {
 	}
 	if now.at = before.at; turn {
 		now.at = e.Message.CreatedAt
-		if least := words && th.w.Tight && e.Message.Model == ""; !least { // the least form of an end leaves out who said its last words
+		if least := words && th.w.config.Storage.Tight && e.Message.Model == ""; !least { // the least form of an end leaves out who said its last words
 			th.checkTurn(&e, before, now)
 		}
 	}

@@ -64,7 +64,7 @@ func (w *World) sandbox(r role) *host {
 		i := w.random.below(len(free))
 		h := free[i]
 		w.idle[r] = slices.Delete(free, i, i+1)
-		if w.now < w.stop || !w.Mixed || h.schemas.Reads > 1 {
+		if w.now < w.stop || !w.config.Programs.Mixed || h.schemas.Reads > 1 {
 			return h
 		}
 	}
@@ -73,7 +73,7 @@ func (w *World) sandbox(r role) *host {
 
 func (w *World) newHost(r role) *host {
 	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r), owes: map[core.ThreadKey]uint64{}, circuits: map[string]*circuit{}}
-	if w.now < w.stop && w.Faults > 0 {
+	if w.now < w.stop && w.config.Faults > 0 {
 		h.skew = w.random.between(-200*time.Millisecond, 200*time.Millisecond)
 	}
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
@@ -90,9 +90,9 @@ func (w *World) newHost(r role) *host {
 func (w *World) program(r role) thread.Schemas {
 	one, bridge, two := thread.Schemas{Reads: 1, Writes: 1}, thread.Schemas{Reads: 2, Writes: 1}, thread.Schemas{Reads: 2, Writes: 2}
 	switch {
-	case w.Old && w.now < w.stop && r == roleAPI:
+	case w.config.Programs.Old && w.now < w.stop && r == roleAPI:
 		return two
-	case !w.Mixed, w.Old && w.now < w.stop:
+	case !w.config.Programs.Mixed, w.config.Programs.Old && w.now < w.stop:
 		return one
 	case w.now >= w.stop:
 		return []thread.Schemas{bridge, two}[w.random.below(2)]
@@ -131,7 +131,7 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 	if limit > 0 {
 		w.at(limit, func() {
 			if !over && !h.dead {
-				if w.Faults == 0 {
+				if w.config.Faults == 0 {
 					w.violate("an invocation of %s was not over at its limit of %s", h.name, limit)
 				}
 				h.kill()
@@ -155,9 +155,9 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 // stopping draws whether the process of an invocation is told to stop.
 func (w *World) stopping() bool {
 	switch {
-	case w.now >= w.stop || w.Calm:
+	case w.now >= w.stop || w.config.People.Calm:
 		return false
-	case w.Restarts:
+	case w.config.Processes.Restarts:
 		return w.random.chance(0.6)
 	}
 	return w.random.chance(0.05)
@@ -178,7 +178,7 @@ func (h *host) terminate() {
 		if h.dead {
 			return
 		}
-		if w.Faults == 0 && !w.Late && len(h.tasks) > 0 {
+		if w.config.Faults == 0 && !w.config.Storage.Late && len(h.tasks) > 0 {
 			w.violate("%s was told to stop and still runs %d tasks after %s", h.name, len(h.tasks), killAfter)
 		}
 		h.kill()
@@ -203,8 +203,8 @@ func (h *host) kill() {
 	h.dead = true
 	h.cancel(errStopping)
 	w.idle[h.role] = slices.DeleteFunc(w.idle[h.role], func(o *host) bool { return o == h })
-	if w.Trace != nil {
-		w.Trace("%s dies", h.name)
+	if w.config.Trace != nil {
+		w.config.Trace("%s dies", h.name)
 	}
 	for _, f := range h.onDeath {
 		f()
@@ -242,8 +242,8 @@ func (w *World) restart() {
 // attempt reports whether f failed and is to be tried again.
 func (w *World) attempt(h *host, what string, f func() error) (again bool) {
 	err := f()
-	if err != nil && w.Trace != nil {
-		w.Trace("%s: %s: %v", h.name, what, err)
+	if err != nil && w.config.Trace != nil {
+		w.config.Trace("%s: %s: %v", h.name, what, err)
 	}
 	return err != nil && (!h.ending || h.role != roleLocal)
 }
@@ -254,11 +254,11 @@ func (w *World) sweep() {
 	w.lookForStranded()
 	w.lookForSlots()
 	w.push(sweepEvery, w.sweep, true)
-	if w.Unswept {
+	if w.config.Processes.Unswept {
 		return
 	}
 	h := w.local
-	if w.Local {
+	if w.config.Processes.Local {
 		if h == nil || h.ending {
 			return
 		}

@@ -47,12 +47,12 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 	}
 	w.checkNeeded(hint)
 	copies := 1
-	if w.now < w.stop && w.Faults > 0 {
+	if w.now < w.stop && w.config.Faults > 0 {
 		switch {
 		case w.random.chance(w.doubled()):
 			copies = 2
 			w.strike(SiteHint, FaultDoubled)
-		case !w.Unswept && w.random.chance(0.01):
+		case !w.config.Processes.Unswept && w.random.chance(0.01):
 			copies = 0
 			w.strike(SiteHint, FaultDropped)
 		case w.random.chance(0.02):
@@ -69,7 +69,7 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 // doubled is how often a hint arrives twice. In batches without a sweep it is
 // often: the second is there while the first one's work is about to fail.
 func (w *World) doubled() float64 {
-	if w.Unswept && w.Batch {
+	if w.config.Processes.Unswept && w.config.Processes.Batch {
 		return 0.3
 	}
 	return 0.02
@@ -82,14 +82,14 @@ func (w *World) carry(from *host, hint core.WakeUp, delay time.Duration) {
 	if hint.Kind == core.WakeCompact {
 		w.summaries++
 	}
-	if th.hints++; th.hints > tooMany && w.Tenants == 0 {
+	if th.hints++; th.hints > tooMany && w.config.Tenants == 0 {
 		w.fail(th.p, "%d hints are under way", th.hints)
 	}
-	if w.Old && w.Faults == 0 && w.now > oldSettles && w.now < w.stop && th.hints > 2 {
+	if w.config.Programs.Old && w.config.Faults == 0 && w.now > oldSettles && w.now < w.stop && th.hints > 2 {
 		w.fail(th.p, "%d hints are under way where nobody can claim", th.hints)
 	}
 	w.at(delay, func() {
-		if w.Local && from != w.local {
+		if w.config.Processes.Local && from != w.local {
 			th.hints-- // the queue was the process's own
 			return
 		}
@@ -99,7 +99,7 @@ func (w *World) carry(from *host, hint core.WakeUp, delay time.Duration) {
 		}
 		w.queue.gathered = true
 		wait := time.Duration(0)
-		if w.Batch {
+		if w.config.Processes.Batch {
 			wait = gather
 		}
 		w.at(wait, w.deliver)
@@ -112,13 +112,13 @@ func (w *World) deliver() {
 	w.queue.arrived, w.queue.gathered = nil, false
 	for len(hints) > 0 {
 		n := 1
-		if w.Batch {
+		if w.config.Processes.Batch {
 			n = min(batchSize, len(hints))
 		}
 		for _, hint := range hints[:n] {
 			w.partition(hint.Key()).state.hints--
 		}
-		if w.Local {
+		if w.config.Processes.Local {
 			w.handLocally(hints[0])
 		} else {
 			w.handOut(hints[:n:n])
@@ -157,7 +157,7 @@ func (w *World) handOut(hints []core.WakeUp) {
 				}
 				continue
 			}
-			if w.Faults == 0 && !w.Ambiguous && !w.Late && !h.ending {
+			if w.config.Faults == 0 && !w.config.Storage.Ambiguous && !w.config.Storage.Late && !h.ending {
 				w.violate("a delivery failed without a fault: %v", err)
 			}
 			again(hints[i])

@@ -82,7 +82,7 @@ func (r *reading) takeText(e core.Event) {
 		r.th.fail("run %s shows %q to byte %d, the client has %q", e.RunID, e.Delta, at.End, w.text)
 	}
 	for _, s := range r.th.said[e.RunID] {
-		if short, cut := strings.CutSuffix(w.text, "..."); strings.HasPrefix(s.text, w.text) || cut && r.th.w.Tight && strings.HasPrefix(s.text, short) { // last words, in the last form of an end
+		if short, cut := strings.CutSuffix(w.text, "..."); strings.HasPrefix(s.text, w.text) || cut && r.th.w.config.Storage.Tight && strings.HasPrefix(s.text, short) { // last words, in the last form of an end
 			if _, ok := r.th.turnOf(e.RunID, at.Step); !ok && r.follows {
 				r.th.heardBefore(e.RunID)
 			}
@@ -113,7 +113,7 @@ func (r *reading) finish(e core.Event) {
 			got = &words{}
 		}
 		short, cut := strings.CutSuffix(m.Text(), "...") // last words, in the last form of an end
-		if got != nil && got.text != m.Text() && !(cut && r.th.w.Tight && strings.HasPrefix(got.text, short)) {
+		if got != nil && got.text != m.Text() && !(cut && r.th.w.config.Storage.Tight && strings.HasPrefix(got.text, short)) {
 			r.th.fail("a client has %q of step %d of run %s, the log %q", got.text, m.Step, e.RunID, m.Text())
 		}
 	}
@@ -137,7 +137,7 @@ func (th *threadState) turnOf(run core.ID, step int) (thread.Entry, bool) {
 // readers are clients in other processes than the one that infers: they come when they
 // like, and again until the run is done or waits.
 func (w *World) readers(th *threadState, in *input) {
-	if w.Local || w.Batch {
+	if w.config.Processes.Local || w.config.Processes.Batch {
 		return
 	}
 	w.at(w.random.between(0, 20*time.Second), func() { w.reader(th, in, 0) })
@@ -148,14 +148,14 @@ const maxReads = 6
 
 func (w *World) reader(th *threadState, in *input, tries int) {
 	id := in.run
-	if id.IsZero() && w.Followed {
+	if id.IsZero() && w.config.People.Followed {
 		id = in.told
 	}
 	if id.IsZero() || tries == maxReads {
 		return
 	}
 	h, over := w.local, false
-	if !w.Local {
+	if !w.config.Processes.Local {
 		h = w.sandbox(roleAPI)
 	} else if h == nil || h.ending {
 		w.at(w.random.between(time.Second, 5*time.Second), func() { w.reader(th, in, tries+1) })

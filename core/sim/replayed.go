@@ -22,7 +22,7 @@ func (w *World) replay() {
 	}
 	o := replay.Options{Agents: registry, Records: w.checks}
 	for _, p := range w.partitions {
-		if !p.head.Exists() || p.head.Deleted || !w.Replayed && p.state.fork == nil {
+		if !p.head.Exists() || p.head.Deleted || !w.config.Replayed && p.state.fork == nil {
 			continue
 		}
 		reports, err := o.Thread(context.Background(), p.stored(w), p.key, core.ID{})

@@ -11,7 +11,7 @@ import (
 
 // takesBack chooses the worlds in which people take back what they have said.
 func (c *Config) takesBack(turn int) {
-	c.Retracts = turn%5 == 2 && !c.Replayed && !c.Calm && !c.Old
+	c.People.Retracts = turn%5 == 2 && !c.Replayed && !c.People.Calm && !c.Programs.Old
 }
 
 // retractionsEach is how often somebody takes input back, on each thread.

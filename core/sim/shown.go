@@ -88,7 +88,7 @@ func (th *threadState) checkRanges(superseded []thread.Range, record uint64) {
 // checkShown: a model is shown what the log says, and then what the step adds.
 func (th *threadState) checkShown(h *host, messages []core.Message, s script) {
 	head := &th.p.head
-	if !th.holds() || head.Run.ID != s.run || th.w.Local || th.w.Batch {
+	if !th.holds() || head.Run.ID != s.run || th.w.config.Processes.Local || th.w.config.Processes.Batch {
 		return // its claim is lost, and it does not know yet
 	}
 	visible := th.visible

@@ -24,7 +24,7 @@ const largerInput = 200
 // mostBytes is the store's limit of a record's payload, in bytes.
 func (w *World) mostBytes(r store.Record) int {
 	switch {
-	case !w.Tight:
+	case !w.config.Storage.Tight:
 		return maxRecord
 	case strings.HasPrefix(r.Name, "Q#"):
 		return thread.MinPayload + largerInput
@@ -37,7 +37,7 @@ func (w *World) mostBytes(r store.Record) int {
 // bulk is a text that what has the name says in a tight world, one in so many: more than
 // the store takes, about as much, or half of it. Empty: nothing, as in every other world.
 func (w *World) bulk(name string, which, of uint64) string {
-	if !w.Tight || trait(name, which, of) != 0 {
+	if !w.config.Storage.Tight || trait(name, which, of) != 0 {
 		return ""
 	}
 	return strings.Repeat("z", bulkSize(name, which))
@@ -57,7 +57,7 @@ func bulkSize(name string, which uint64) int {
 // client's request has just room for, and the log hardly.
 func (w *World) bulkInput(in *input) string {
 	switch {
-	case !w.Tight || trait(in.name, 67, 6) != 0:
+	case !w.config.Storage.Tight || trait(in.name, 67, 6) != 0:
 		return ""
 	case trait(in.name, 68, 4) == 0:
 		return strings.Repeat("z", 2*thread.MinPayload)
@@ -125,7 +125,7 @@ func (w *World) formOf(p *partition, run core.ID) thread.Form {
 // countForm counts the end of a run by how much of it is stored.
 func (w *World) countForm(record *thread.RunRecord) {
 	if e := record.Ending; e != nil && e.Form > thread.FormWhole {
-		if !w.Tight {
+		if !w.config.Storage.Tight {
 			w.violate("the end of run %s takes the form %s where nothing is too large", record.ID, e.Form)
 		}
 		w.did(SmallerEnd)
@@ -135,7 +135,7 @@ func (w *World) countForm(record *thread.RunRecord) {
 // grown is which part of the calls adds to the value in a tight world: where calls wait
 // all of them, so that a round that waits has some.
 func (w *World) grown() uint64 {
-	if w.Asks {
+	if w.config.People.Asks {
 		return 1
 	}
 	return 3

@@ -132,7 +132,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 			}
 		},
 		// A claim whose response is lost stands when its hint has come again: then the thread is the sweep's.
-		sure: w.Unswept && c.Head.Claim.Fence > w.partition(key).head.Claim.Fence,
+		sure: w.config.Processes.Unswept && c.Head.Claim.Fence > w.partition(key).head.Claim.Fence,
 		do: func() {
 			was = w.partition(key).head
 			if refused, written = w.setHead(key, c.Head.Version, encoded); written {
@@ -395,7 +395,7 @@ func (w *World) setHead(key core.ThreadKey, version uint64, encoded []byte) (ref
 		w.fail(p, "the head has %d bytes", len(encoded))
 	}
 	was := p.head
-	if p.listed = was.DueAt; w.now < w.stop && w.Faults > 0 {
+	if p.listed = was.DueAt; w.now < w.stop && w.config.Faults > 0 {
 		p.lag = w.now + w.random.between(0, 8*time.Second)
 	}
 	p.encoded, p.head, p.changed = encoded, next, w.now

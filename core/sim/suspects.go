@@ -13,12 +13,12 @@ import (
 func (c *Config) crowds(kind, turn int) {
 	switch kind {
 	case 2, 4, 5:
-		c.Crowded = turn%3 == 1
+		c.Processes.Crowded = turn%3 == 1
 	case 6:
-		c.Crowded = c.Poison == crowding
+		c.Processes.Crowded = c.Poison == crowding
 	}
-	if c.Crowded {
-		c.Local, c.Calm, c.Long, c.Deletes, c.Pooled = true, true, false, false, false
+	if c.Processes.Crowded {
+		c.Processes.Local, c.People.Calm, c.Agents.Long, c.People.Deletes, c.Agents.Pooled = true, true, false, false, false
 		c.Threads, c.Runs, c.Faults, c.Poison = 6, 1, 0, crowding
 	}
 }
@@ -35,7 +35,7 @@ const crowdedWithin = 45 * time.Second
 
 // crowdedOut reports whether a run is the one with the long round.
 func (s script) crowdedOut(w *World) bool {
-	return w.Crowded && s.step == 0 && w.poisonOf(w.threads[0], s.name) == crowding
+	return w.config.Processes.Crowded && s.step == 0 && w.poisonOf(w.threads[0], s.name) == crowding
 }
 
 // alone is what the world knows of the claim of a suspect: whether a result of its own
@@ -110,7 +110,7 @@ func (th *threadState) checkProof(r store.Record) {
 	}
 	th.alone.proved = true
 	h := w.hosts[head.Claim.Worker]
-	if !w.Local || w.Faults > 0 || h == nil || w.suspectWaits() {
+	if !w.config.Processes.Local || w.config.Faults > 0 || h == nil || w.suspectWaits() {
 		return
 	}
 	var held []uint64 // the versions of those that wait

@@ -20,7 +20,7 @@ func ends(a, b *thread.Head) bool {
 // the run goes on.
 func (w *World) speakUp(ctx context.Context, key core.ThreadKey, next *thread.Head) error {
 	p := w.partition(key)
-	if !w.Talkative || w.now >= w.stop || !ends(&p.head, next) || !w.random.chance(0.6) {
+	if !w.config.People.Talkative || w.now >= w.stop || !ends(&p.head, next) || !w.random.chance(0.6) {
 		return nil
 	}
 	for range 1 + w.random.below(2) {
@@ -33,7 +33,7 @@ func (w *World) speakUp(ctx context.Context, key core.ThreadKey, next *thread.He
 // finds what is stored of the run's end.
 func (h *host) dieAtTheEnd(a, b *thread.Head) {
 	w := h.world
-	if w.Talkative && w.now < w.stop && ends(a, b) && b.Open() && w.random.chance(0.4) {
+	if w.config.People.Talkative && w.now < w.stop && ends(a, b) && b.Open() && w.random.chance(0.4) {
 		w.strike(SiteCommit, FaultCrashAfter)
 		w.at(0, h.kill)
 	}
@@ -42,7 +42,7 @@ func (h *host) dieAtTheEnd(a, b *thread.Head) {
 // callOff has people end what becomes of input that a run leaves unread: while
 // the run closes, or as soon as the input is queued.
 func (w *World) callOff(th *threadState, a, b *thread.Head) {
-	if !w.Talkative || w.now >= w.stop {
+	if !w.config.People.Talkative || w.now >= w.stop {
 		return
 	}
 	if b.Run.Status == thread.Closing && a.Run.Status != thread.Closing && len(b.Inbox) > 0 && w.random.chance(0.3) {
@@ -60,7 +60,7 @@ func (w *World) callOff(th *threadState, a, b *thread.Head) {
 // anyAgent draws one; where people talk at the end, most often one that listens
 // to it.
 func (w *World) anyAgent() string {
-	if w.Talkative && w.random.chance(0.5) {
+	if w.config.People.Talkative && w.random.chance(0.5) {
 		return agentEnding
 	}
 	if w.mixed() && w.random.chance(0.7) { // whose calls wait beside each other

@@ -20,57 +20,87 @@ import (
 // Config is a world before it begins. The zero Config is a world without
 // faults and without anything to do.
 type Config struct {
-	Seed    uint64
-	Tenants int // 0: one; else the world is a day of theirs, and Threads and Runs are not looked at
-	Threads int
-	Runs    int     // submitted to each thread
-	Faults  float64 // of an operation, until the faults stop
+	Seed     uint64
+	Tenants  int // 0: one; else the world is a day of theirs, and Threads and Runs are not looked at
+	Threads  int
+	Runs     int           // submitted to each thread
+	Faults   float64       // of an operation, until the faults stop
+	Slow     time.Duration // of an inference, at least
+	Poison   int           // kind of the first thread's first run; -1: some runs, by their input
+	Replayed bool          // when all is over every run is repeated from its record
 
-	Mixed     bool             // programs 1/1, 2/1 and 2/2 share the threads; 2/1 and 2/2 after the faults
-	Old       bool             // with Mixed: nobody reads schema 2 until the faults stop, clients write it
-	Lacks     bool             // with Mixed: programs 1/1 have not all tools
-	Batch     bool             // hints are taken ten at a time
-	Local     bool             // one process does everything; a crash starts the next one
-	Poison    int              // kind of the first thread's first run; -1: some runs, by their input
-	Crowded   bool             // with Local: the first run loses claims and has a long round then, beside many others
-	Calm      bool             // nobody steers, cancels, interrupts, edits or stops a host
-	Long      bool             // some rounds have many slow calls
-	Slow      time.Duration    // of an inference, at least
-	Restarts  bool             // most hosts are told to stop while they work
-	Late      bool             // many puts come late
-	Ambiguous bool             // many responses to head writes are lost
-	Hidden    bool             // with Ambiguous: others write before the process looks, people take back what they said
-	Tardy     bool             // many claims are heard of when their leases are over
-	Own       bool             // with Local: people end runs while the process works on them
-	Again     bool             // people go on with runs that ended with an error
-	Cuts      bool             // the store refuses for a while what makes the ends of runs final
-	Unswept   bool             // nobody sweeps: what is lost is what a delivery or a client repeats
-	Talkative bool             // people speak when a run is about to end, and processes die when it has begun to
-	Asks      bool             // calls wait for people, who decide
-	Forgetful bool             // with Asks: some tickets are never decided
-	Children  bool             // some calls wait for runs of other threads, and what happens to runs is published
-	Deletes   bool             // somebody deletes the first thread
-	Delays    bool             // runs are submitted for later, and people come between
-	Metered   bool             // what runs use is recorded and summed
-	Limited   bool             // the tenant has limits
-	Compacts  agent.Compaction // how agents compact; "": not at all
-	Pooled    bool             // agents have pools of models, some of which often refuse
-	Tight     bool             // the store takes no large records, and much is large
-	Replayed  bool             // when all is over every run is repeated from its record
-	Followed  bool             // clients follow every run, marks go wrong; with Local: in the one process
-	Throttled bool             // with Asks: most puts of tools' parts are throttled, none of them as often as it is tried
-	Forks     bool             // people make threads of others
-	Retracts  bool             // people take back what they have said
-	Seats     bool             // some tools change what one call of a step can change: the others come to an error
+	Programs  Programs
+	Processes Processes
+	Storage   Storage
+	People    People
+	Agents    Agents
+	Accounts  Accounts
 
-	// Trace is told what happens; nil: nobody is.
+	// Trace receives what happens; nil: nothing does.
 	Trace func(format string, args ...any)
+}
+
+// Programs says which programs share the threads.
+type Programs struct {
+	Mixed bool // 1/1, 2/1 and 2/2; 2/1 and 2/2 after the faults
+	Old   bool // with Mixed: no program reads schema 2 until the faults stop, clients write it
+	Lacks bool // with Mixed: programs 1/1 have not all tools
+}
+
+// Processes says how work reaches processes, and what happens to them.
+type Processes struct {
+	Batch    bool // hints are taken ten at a time
+	Local    bool // one process does everything; a crash starts the next one
+	Crowded  bool // with Local: the first run loses claims and has a long round then, next to many others
+	Restarts bool // most hosts are told to stop while they work
+	Unswept  bool // there is no sweep: what is lost is what a delivery or a client repeats
+}
+
+// Storage says what the store does besides its faults.
+type Storage struct {
+	Late      bool // many puts come late
+	Ambiguous bool // many responses to head writes are lost
+	Hidden    bool // with Ambiguous: others write before the process looks, people withdraw what they said
+	Tardy     bool // many responses to claims arrive after their leases
+	Cuts      bool // it refuses for a while what makes the ends of runs final
+	Tight     bool // it accepts no large records, and much is large
+	Throttled bool // with Asks: most puts of tools' parts are throttled, none of them as often as it is tried
+}
+
+// People says what clients do besides submitting input.
+type People struct {
+	Calm      bool // they do not steer, cancel, interrupt or edit, and no host is told to stop
+	Own       bool // with Local: they end runs while the process works on them
+	Again     bool // they retry runs that ended with an error
+	Talkative bool // they speak when a run is about to end, and processes die when it has begun to
+	Asks      bool // calls wait for people, who decide
+	Forgetful bool // with Asks: some tickets are never decided
+	Deletes   bool // one deletes the first thread
+	Delays    bool // runs are submitted for later, and people come between
+	Followed  bool // they follow every run, marks go wrong; with Local: in the one process
+	Forks     bool // they make threads of others
+	Retracts  bool // they withdraw what they have said
+}
+
+// Agents says what agents are made of and do.
+type Agents struct {
+	Long     bool             // some rounds have many slow calls
+	Children bool             // some calls wait for runs of other threads, and what happens to runs is published
+	Compacts agent.Compaction // how they compact; "": not at all
+	Pooled   bool             // they have pools of models, some of which often refuse
+	Seats    bool             // some tools change what one call of a step can change: the others have an error
+}
+
+// Accounts says what is accounted.
+type Accounts struct {
+	Metered bool // what runs use is recorded and summed
+	Limited bool // the tenant has limits
 }
 
 // World is one simulated world. It must be used by one goroutine at a time.
 type World struct {
-	Config
-	Stats Stats
+	config Config
+	Stats  Stats
 
 	now, stop  time.Duration // stop: when the faults do
 	count      uint64        // of events, orders those of one instant
@@ -128,7 +158,7 @@ const (
 // New makes a world: its threads, its clients, its sweeper.
 func New(c Config) *World {
 	w := &World{
-		Config: c, random: random{mix(c.Seed)}, stop: faultsLast,
+		config: c, random: random{mix(c.Seed)}, stop: faultsLast,
 		throttled: map[string]int{},
 		byKey:     map[core.ThreadKey]*partition{}, asked: map[core.ID]bool{}, pointers: map[string][]byte{}, usage: memory.New(),
 		profiles: map[string]*state.MemoryProfiles{}, tallies: map[string]*store.Tally{}, configs: map[string][]byte{},
@@ -144,14 +174,14 @@ func New(c Config) *World {
 		w.violate("resolve the agents: %v", err)
 	}
 	w.agents = agents
-	if c.Lacks {
+	if c.Programs.Lacks {
 		parts := w.parts()
 		parts.Tools = slices.DeleteFunc(parts.Tools, func(t tool.Tool) bool { return slices.Contains(newTools, t.Spec().Name) })
 		if w.older, err = agent.NewRegistry(parts); err != nil {
 			w.violate("resolve the agents without the new tools: %v", err)
 		}
 	}
-	if c.Old {
+	if c.Programs.Old {
 		w.stop = oldFaultsLast
 	}
 	if c.Tenants > 0 {
@@ -159,23 +189,23 @@ func New(c Config) *World {
 	} else {
 		w.openThreads()
 	}
-	if c.Unswept {
+	if c.Processes.Unswept {
 		w.Stats.With.Unswept = 1
 	}
-	if c.Deletes {
+	if c.People.Deletes {
 		w.at(w.deleted(), func() { w.deleteThread(w.threads[0]) })
 	}
-	if c.Forks {
+	if c.People.Forks {
 		w.planForks()
 	}
-	if c.Retracts {
+	if c.People.Retracts {
 		w.planRetractions()
 	}
-	if c.Local {
+	if c.Processes.Local {
 		w.restart()
 	}
 	w.push(sweepEvery, w.sweep, true)
-	if !w.innocent() && !w.Unswept {
+	if !w.innocent() && !w.config.Processes.Unswept {
 		w.at(w.stop+5*time.Second, w.askAgain)
 	}
 	return w
@@ -183,22 +213,22 @@ func New(c Config) *World {
 
 // openThreads makes the threads of the one tenant, and the clients who come.
 func (w *World) openThreads() {
-	for range w.Config.Threads {
+	for range w.config.Threads {
 		w.addThread(tenant, "u")
 	}
-	w.Stats.Threads, w.Stats.Runs = w.Config.Threads, w.Config.Threads*w.Config.Runs
+	w.Stats.Threads, w.Stats.Runs = w.config.Threads, w.config.Threads*w.config.Runs
 	for _, th := range w.threads {
-		for k := range w.Config.Runs {
+		for k := range w.config.Runs {
 			within := submitWithin
-			if w.Batch || w.Local {
+			if w.config.Processes.Batch || w.config.Processes.Local {
 				within = 150 * time.Millisecond
 			}
-			if w.Crowded && th.i > 0 {
+			if w.config.Processes.Crowded && th.i > 0 {
 				within = crowdedWithin
 			}
 			w.at(w.random.between(0, within), func() { w.newcomer(th, k) })
 		}
-		if w.Delays {
+		if w.config.People.Delays {
 			w.delays(th)
 		}
 	}
@@ -219,7 +249,7 @@ func (w *World) Run() string {
 	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience+w.settles() {
 		e := w.events.pop()
 		w.now = e.at
-		if w.Stats.Operations++; w.Stats.Operations > tooBusy+w.Tenants*tooBusy/100 {
+		if w.Stats.Operations++; w.Stats.Operations > tooBusy+w.config.Tenants*tooBusy/100 {
 			w.violate("%d operations and no end", w.Stats.Operations)
 		}
 		e.run()
@@ -230,7 +260,7 @@ func (w *World) Run() string {
 	if w.violation == "" {
 		w.final()
 	}
-	if w.violation == "" && (w.Replayed || w.replaysForks()) {
+	if w.violation == "" && (w.config.Replayed || w.replaysForks()) {
 		w.replay()
 	}
 	w.over = true
@@ -275,8 +305,8 @@ func (w *World) failPanic(e any) {
 func (w *World) note(h *host, r request) {
 	w.fold(uint64(r.site)<<56 ^ uint64(w.now))
 	w.foldBytes([]byte(r.name))
-	if w.Trace != nil {
-		w.Trace("%s: %s %s", h.name, r.site, r.name)
+	if w.config.Trace != nil {
+		w.config.Trace("%s: %s %s", h.name, r.site, r.name)
 	}
 }
 
