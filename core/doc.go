@@ -84,7 +84,7 @@
 //   - epoch: counts the interrupts of a thread; a hint of an earlier one is late.
 //   - takeover: a claim on a run whose last claim was lost.
 //   - cursor: where in its step a run stands; thread.Cursor.
-//   - replay: of a stream, its events made again from the records; run.Replayer. Of a run,
+//   - replay: of a stream, its events made again from the records; history.Replayer. Of a run,
 //     the present code driven over its record; core/sim/replay.
 //
 // # Where to look
@@ -127,6 +127,6 @@
 //
 //   - core/position.go: what a position is made of, its form and its order.
 //   - core/run/turn.go, say and emit: the block of a delta, and the byte at which it
-//     ends; core/run/event.go, emitAt, makes the position of them.
+//     ends; core/run/history/emitter.go, EmitAt, makes the position of them.
 //   - adapters/httpapi/encoder.go, add: the position becomes the frame's id.
 package core

@@ -78,7 +78,7 @@ func decode(t *testing.T, text []byte) any {
 // turn, and then holds their messages.
 func echoRuntime() *fake {
 	f := &fake{}
-	f.stream = func(_ context.Context, _ mailbox.Submission, sink run.Sink) error {
+	f.stream = func(_ context.Context, _ mailbox.Submission, sink history.Sink) error {
 		for _, e := range echoEvents() {
 			err := sink(e)
 			switch e.Type {

@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -33,8 +33,8 @@ type fake struct {
 	decisions   [][]mailbox.Deciding // of each try
 
 	submit   func(mailbox.Submission) (mailbox.Receipt, error)
-	stream   func(context.Context, mailbox.Submission, run.Sink) error
-	follow   func(context.Context, core.ID, run.Sink) error
+	stream   func(context.Context, mailbox.Submission, history.Sink) error
+	follow   func(context.Context, core.ID, history.Sink) error
 	thread   func(core.Identity, string) (runtime.ThreadInfo, error)
 	messages func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error)
 	cancel   func(core.Identity, string) (core.ID, error)
@@ -174,7 +174,7 @@ var (
 	dispatchID = core.ID{0x01, 0x89, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 2}
 )
 
-func play(sink run.Sink, events []core.Event) error {
+func play(sink history.Sink, events []core.Event) error {
 	for _, e := range events {
 		if sink(e) != nil {
 			return nil // nobody listens; the run goes on

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -161,7 +162,7 @@ func schemaOf(payload []byte) uint16 {
 // step and index are in the message id: no other turn's result can have it.
 func (r *round) isResult(entry thread.Entry, i int) bool {
 	return entry.Run == r.id && entry.Message != nil && entry.Message.ToolResult != nil &&
-		entry.Message.ID == resultID(r.id, int(r.head.Run.Step), i)
+		entry.Message.ID == history.ResultID(r.id, int(r.head.Run.Step), i)
 }
 
 // openTurn is the turn of the open round, for its close. It is read from the log by
@@ -177,7 +178,7 @@ func (l *loaded) openTurn(ctx context.Context) (core.Message, error) {
 	}
 	var turn core.Message
 	for i := range l.head.Run.Calls {
-		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: callID(l.id, int(l.head.Run.Step), i)})
+		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: history.CallID(l.id, int(l.head.Run.Step), i)})
 	}
 	return turn, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -120,7 +121,7 @@ func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 	}
 	note := core.UserMessage(turn.ID+".repair", unusable+complaint(wrong)+". "+how+"]")
 	note.RunID, note.Step, note.CreatedAt, note.Repair = d.id, turn.Step, turn.CreatedAt, true
-	d.add(thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: &note, Totals: &totals})
+	d.add(thread.Entry{Run: d.id, Step: d.events.Step(), At: d.at, Message: &note, Totals: &totals})
 }
 
 // askToGoOn adds what a run begins with that takes up one which has ended behind an
@@ -146,7 +147,7 @@ func (d *draft) askToGoOn() {
 			text = fmt.Sprintf("[The answer cannot be used: %s. Answer again, in the form that was asked for.]", why)
 		}
 	}
-	note := core.UserMessage(turnID(d.id, 0)+".repair", text)
+	note := core.UserMessage(history.TurnID(d.id, 0)+".repair", text)
 	note.RunID, note.CreatedAt, note.Repair = d.id, d.at, true
 	d.add(thread.Entry{Run: d.id, At: d.at, Message: &note})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -171,9 +172,9 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 		}
 	}
 	began, ended := r.resultAt(i)
-	entry := thread.Entry{Run: r.id, Step: r.events.step, At: began, Decision: end.decision, Blocked: end.blocked, Duration: end.took.Milliseconds(), Message: &core.Message{
-		ID: resultID(r.id, r.events.step, i), Role: core.RoleTool, ToolResult: &result,
-		RunID: r.id, Step: r.events.step, CreatedAt: ended,
+	entry := thread.Entry{Run: r.id, Step: r.events.Step(), At: began, Decision: end.decision, Blocked: end.blocked, Duration: end.took.Milliseconds(), Message: &core.Message{
+		ID: history.ResultID(r.id, r.events.Step(), i), Role: core.RoleTool, ToolResult: &result,
+		RunID: r.id, Step: r.events.Step(), CreatedAt: ended,
 	}}
 	if entry.Place = end.place; end.place > 0 {
 		entry.Attempt = r.fence()

@@ -92,13 +92,13 @@ func (m *machine) beginChunks(number int) {
 	default:
 		c.demand = demandMarked
 	}
-	c.attempt = Attempt{m.id, number, m.events.fence}
-	m.events.chunks = c
+	c.attempt = Attempt{m.id, number, m.events.Fence()}
+	m.events.SetTap(c)
 }
 
-// add takes an event that is emitted. That arguments are complete, and the turn is, is
+// Add implements history.Tap: it takes an event that is emitted. That arguments are complete, and the turn is, is
 // left to the commit, which comes next.
-func (c *chunks) add(event core.Event, at core.Position) {
+func (c *chunks) Add(event core.Event, at core.Position) {
 	switch event.Type {
 	case core.EventStepRestarted, // the next fence says so
 		core.EventToolCallReady, core.EventInferenceComplete, core.EventInferenceFailed:
@@ -109,7 +109,7 @@ func (c *chunks) add(event core.Event, at core.Position) {
 	}
 }
 
-// took is add under the lock. It reports whether there is something new to hear.
+// took is Add under the lock. It reports whether there is something new to hear.
 func (c *chunks) took(event core.Event, at core.Position) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -292,11 +292,8 @@ func (c *chunks) clear() {
 	c.cut, c.since, c.writing = 0, time.Time{}, store.Record{}
 }
 
-// restart begins the next attempt, under another fence.
-func (c *chunks) restart(fence uint64) {
-	if c == nil {
-		return
-	}
+// Restart implements history.Tap: it begins the next attempt, under another fence.
+func (c *chunks) Restart(fence uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.attempt.Fence, c.next = fence, 0
@@ -306,11 +303,11 @@ func (c *chunks) restart(fence uint64) {
 // end keeps and stores nothing any more: the turn is committed, or void. A write under way
 // goes on, until the step is over.
 func (c *chunks) end() {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.attempt == (Attempt{}) { // there is no turn: nothing is kept, and marks are still looked for
+		return
+	}
 	c.over = true
 	c.clear()
 	c.wake()
@@ -318,7 +315,7 @@ func (c *chunks) end() {
 
 // report says in the log what was given up, when the step is over.
 func (c *chunks) report(ctx context.Context) {
-	if c != nil && c.cause != nil {
+	if c.cause != nil {
 		c.step.warn(ctx, "a part of what the model said was not shown before its commit to readers beside the run's own", "error", c.cause)
 	}
 }

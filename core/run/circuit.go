@@ -111,7 +111,7 @@ func (t *turnBuilder) stream(ctx context.Context) error {
 // process's: another one may call the model.
 func (t *turnBuilder) announceCircuit(ctx context.Context, state model.CircuitState, wait time.Duration) {
 	t.draft.warn(ctx, "circuit of a model, in this process", "model", t.member.ID, "circuit", state, "wait", wait)
-	t.draft.events.emit(core.Event{Type: core.EventModelCircuit, Model: t.member.ID, Status: string(state), Wait: wait.Milliseconds()})
+	t.draft.events.Emit(core.Event{Type: core.EventModelCircuit, Model: t.member.ID, Status: string(state), Wait: wait.Milliseconds()})
 }
 
 // refused decides what becomes of a call that a circuit refuses for so long. Without an

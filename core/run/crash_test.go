@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -245,7 +246,7 @@ func TestFailedInferenceOverEveryMishap(t *testing.T) {
 					o := options{agents: spec(t, said, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
 					w := newWorld(t, o)
 					receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-					var sink run.Sink
+					var sink history.Sink
 					if tt.heard {
 						sink = listener
 					}

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -276,7 +277,7 @@ func TestWhoseWordsAreStored(t *testing.T) {
 	tests := []struct {
 		events   agent.EventMode
 		followed time.Duration // from the step's beginning
-		sink     run.Sink
+		sink     history.Sink
 		off      bool // the program keeps none
 		want     int  // chunks
 	}{

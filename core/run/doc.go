@@ -145,12 +145,12 @@
 //
 // # Events
 //
-// What a listener is told follows from records, or is live only. An event of a record is
-// made by one function for the live stream and for a [Replayer] (events.go, change.go),
-// and has a position that follows from the record; both say the same, but for how the
+// What a listener is told follows from records, or is live only: package run/history has
+// both. An event of a record is made by one function for the live stream and for a
+// [history.Replayer], and has a position that follows from the record; both say the same, but for how the
 // model's words were cut. Of the state a reader is given each record's patch, at its
 // place, and the whole without one: where a stream begins, and behind the step that has
-// changed it. Only what [Visible] says is shown. Nothing is announced before the commit
+// changed it. Only what [history.Visible] says is shown. Nothing is announced before the commit
 // that makes it true, but the words of a turn that is being said: if its claim is lost,
 // step_restarted voids them. Those words are kept until their commit for readers
 // of this process (said.go). Readers in other processes leave a mark beside the head,
@@ -258,7 +258,7 @@
 // each end; Cancel in core/thread/control.go begins it, and CommitClose in
 // core/thread/commit.go is the head's last word.
 //
-// Where does a stream get the state that it begins with? announceFound in change.go for
+// Where does a stream get the state that it begins with? announceFound in announce.go for
 // the reader of a live step, Stepper.StateAt in state.go for one that follows.
 //
 // Who decides that a run has gone on long enough? judge in judge.go, which asks max_rounds
@@ -272,8 +272,8 @@
 // (unsaid.go), as long as the head says that their claim infers.
 //
 // Where does a delta get its position, which is its SSE id? turn.go knows the block
-// and the byte at which it ends (say, emit), and emitAt in event.go makes a
-// core.Position of them. A replay comes to the same ones in replay.go. The encoder
+// and the byte at which it ends (say, emit), and history.Emitter makes
+// a core.Position of them, for a history.Replayer as well. The encoder
 // of package adapters/httpapi writes it as the frame's id; AI SDK's frames have none.
 //
 // What happens to a step that fails? remedy and giveBack in guard.go choose;

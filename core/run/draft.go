@@ -61,7 +61,7 @@ func (d *draft) reset() {
 	if d.conversation != nil {
 		d.begin()
 	}
-	d.events.step = max(1, int(d.head.Run.Step))
+	d.events.Enter(max(1, int(d.head.Run.Step)))
 }
 
 // forget drops the draft, and with it what is known of the state: whoever goes on
@@ -71,7 +71,7 @@ func (d *draft) forget() { *d = draft{loaded: d.loaded} }
 // enter begins a step's own state: values of single calls end with their step. A
 // step that is taken again after its turn was committed has them already.
 func (d *draft) enter(number int) {
-	d.events.step = number
+	d.events.Enter(number)
 	if c := d.conversation; c.run != d.id || c.step != number {
 		d.snapshot = d.snapshot.BeginStep()
 	}
@@ -106,7 +106,7 @@ func (d *draft) addStep() {
 	if len(d.patches) == 0 {
 		return
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Round: d.since}
+	entry := thread.Entry{Run: d.id, Step: d.events.Step(), At: d.at, Round: d.since}
 	d.movePatches(&entry)
 	d.add(entry)
 }
@@ -148,7 +148,7 @@ func (d *draft) phase(ctx context.Context, phase core.Phase, m plugin.Moment) er
 // same immutable snapshot and messages, so that hooks side by side share nothing
 // that changes.
 func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
-	m.Phase, m.Thread, m.User, m.Run, m.Step = phase, d.Key, d.head.Owner, d.id, d.events.step
+	m.Phase, m.Thread, m.User, m.Run, m.Step = phase, d.Key, d.head.Owner, d.id, d.events.Step()
 	m.Snapshot, m.Messages, m.Usage = d.snapshot, d.messages.slice(), d.totals.Usage
 	m.Now, m.Request, m.Profiles = clock(d.at), d.record.Request, d.profiles
 	return m
@@ -158,7 +158,7 @@ func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
 // and what the run came to: a cold step and a policy read the totals of a long
 // run from its newest turn. t is where it comes from.
 func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
-	d.totals.Steps = d.events.step
+	d.totals.Steps = d.events.Step()
 	if turn.Usage != nil {
 		d.totals.Usage = d.totals.Usage.Add(*turn.Usage)
 	}
@@ -172,7 +172,7 @@ func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
 		d.totals.EndStep(false)
 	}
 	entry := thread.Entry{
-		Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence,
+		Run: d.id, Step: d.events.Step(), At: d.at, Message: turn, Attempt: d.events.Fence(),
 		Retried: t.failures(), Duration: t.took.Milliseconds(), Member: t.pool.stands(t.member),
 	}
 	entry.Window = d.turnWindow()

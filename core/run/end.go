@@ -5,6 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -392,10 +393,10 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	}
 	number := int(m.head.Run.Step) + 1
 	last := core.Message{
-		ID: turnID(m.id, number), Role: core.RoleAssistant, Content: m.unsaid.words(),
+		ID: history.TurnID(m.id, number), Role: core.RoleAssistant, Content: m.unsaid.words(),
 		RunID: m.id, Step: number, CreatedAt: m.saidAt(number), StopReason: core.StopOther,
 	}
-	entry := thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.fence}
+	entry := thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.Fence()}
 	if m.agent != nil {
 		last.Model, last.Provider = m.unsaid.asked.Model, m.unsaid.member.Provider
 		if !stays { // else the model was chosen for a thread without that
@@ -456,17 +457,17 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 // announceEnd emits the last events of a run that was closed. A run that ended before
 // its first step begins with them: its stream has no state before the end's.
 func (m *machine) announceEnd() {
-	if m.found == thread.CursorStart && !m.events.begun {
+	if m.found == thread.CursorStart && !m.events.Begun() {
 		m.announceStart()
-		m.events.changed = true
+		m.events.OweState()
 	}
 	if m.round != nil {
 		at := m.lastSaid()
 		m.round.allStored()
 		m.round = nil
-		m.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(at)})
+		m.events.StepEnd(at)
 	}
 	m.announceChanges()
 	m.announceState()
-	m.events.finish(&m.record.Run)
+	m.events.Finish(&m.record.Run)
 }

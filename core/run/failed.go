@@ -17,7 +17,7 @@ import (
 // any inference does: the next claim makes what is left of the step's model calls.
 func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	failed := &thread.Failure{
-		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.failures()), At: m.saidAt(m.events.step),
+		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.failures()), At: m.saidAt(m.events.Step()),
 	}
 	m.unsaid.void = true
 	if err := m.void(ctx); err != nil {
@@ -37,7 +37,7 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if verdict == nil {
 		verdict = m.stopped()
 	}
-	m.events.inferenceFailed(m.unsaid.id, failed)
+	m.events.InferenceFailed(m.unsaid.id, failed)
 	return m.finishStep(ctx, ending{termination: verdict})
 }
 
@@ -45,27 +45,27 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 // follows has the next fence: a client that holds a position in the lost text and
 // reconnects is told the same.
 func (m *machine) void(ctx context.Context) error {
-	if !m.events.told() || !m.unsaid.shown() {
+	if !m.events.Told() || !m.unsaid.shown() {
 		return nil
 	}
 	if err := m.refence(ctx, m.head); err != nil {
 		return err
 	}
-	m.events.begin(m.fence())
-	m.events.emitUnplaced(core.Event{Type: core.EventStepRestarted})
-	m.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: m.unsaid.id})
+	m.events.Restart(m.fence())
+	m.events.EmitUnplaced(core.Event{Type: core.EventStepRestarted})
+	m.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: m.unsaid.id})
 	return nil
 }
 
 // addFailure puts the failure into the draft, with what the hooks before the
 // inference changed. Tokens of the calls that failed count, as far as they are known.
 func (d *draft) addFailure(failed *thread.Failure, t *turnBuilder) {
-	d.totals.Steps = d.events.step
+	d.totals.Steps = d.events.Step()
 	if spent := t.allSpent(); spent != nil {
 		d.totals.Usage = d.totals.Usage.Add(*spent)
 	}
 	d.totals.EndStep(true)
-	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Failed: failed, Attempt: d.events.fence, Member: t.pool.failed(), Window: d.noted}
+	entry := thread.Entry{Run: d.id, Step: d.events.Step(), At: d.at, Failed: failed, Attempt: d.events.Fence(), Member: t.pool.failed(), Window: d.noted}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -178,7 +178,7 @@ func (t *turnBuilder) leave(ctx context.Context, next *agent.BoundModel, reason 
 	c.switches++
 	d.model, d.framed = next, true // which has kept nothing of the request's beginning
 	d.warn(ctx, "run goes on with another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
-	d.events.emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: string(reason), Failed: int(t.failed)})
+	d.events.Emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: string(reason), Failed: int(t.failed)})
 }
 
 // goneError is a pool of which no member is left.

@@ -17,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -149,7 +150,7 @@ func (m *market) turns(t *testing.T) (lines []string) {
 }
 
 // talk sends an input and steps until nothing is due.
-func (m *market) talk(t *testing.T, text string, sink run.Sink) string {
+func (m *market) talk(t *testing.T, text string, sink history.Sink) string {
 	t.Helper()
 	receipt := m.submit(t, key, text, mailbox.ModeQueue)
 	m.finish(t, key, sink)

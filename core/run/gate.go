@@ -239,7 +239,7 @@ func (r *round) phaseError(ctx context.Context, where string, call core.ToolCall
 func (r *round) toolCall(t *task) tool.Call {
 	return tool.Call{
 		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Idempotency: r.key(t.index), Index: t.index,
-		Thread: r.Key, Run: r.id, Step: r.events.step, Snapshot: t.snapshot.For(r.agent.Engine.Registry()).ForCall(t.index), Resume: t.resume,
+		Thread: r.Key, Run: r.id, Step: r.events.Step(), Snapshot: t.snapshot.For(r.agent.Engine.Registry()).ForCall(t.index), Resume: t.resume,
 		User: r.head.Owner, Now: clock(t.at), Request: r.record.Request, Profiles: r.profiles,
 	}
 }

@@ -25,7 +25,7 @@ const maxRemedies = 4
 // fails may be cancelled while it does, and a close may lose its claim. It gets
 // a context of its own when the step's is over.
 func (m *machine) run(ctx context.Context) (Stepped, error) {
-	defer func() { m.events.chunks.report(ctx) }()
+	defer func() { m.chunks.report(ctx) }()
 	m.at = m.beganAt()
 	if deadline, ok := ctx.Deadline(); ok {
 		m.last = deadline.Add(afterDeadline)
@@ -59,7 +59,7 @@ func (m *machine) work(ctx context.Context) (Stepped, error) {
 		}
 		m.hold.ending.Store(m.head.Run.Status == thread.Closing)
 		if m.head.Run.Cursor != thread.CursorTools {
-			m.events.fence = m.fence()
+			m.events.SetFence(m.fence())
 		}
 	}
 	if m.head.Run.Status == thread.Closing {

@@ -75,7 +75,7 @@ func (r *round) askedAt(i, decided int) int64 {
 	if r.history == nil {
 		return r.began
 	}
-	return r.history.Asked(r.id, r.events.step, i, decided)
+	return r.history.Asked(r.id, r.events.Step(), i, decided)
 }
 
 // resultAt returns the clock of a result and when it was made.
@@ -83,5 +83,5 @@ func (r *round) resultAt(i int) (began, ended int64) {
 	if r.history == nil {
 		return r.began, r.env.Millis()
 	}
-	return r.history.Result(r.id, r.events.step, i)
+	return r.history.Result(r.id, r.events.Step(), i)
 }

@@ -5,34 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
-
-// Ids of what a run says. They are no random numbers: whoever repeats a step after
-// a crash makes the same.
-//
-// turnID, callID and resultID derive ids from where a thing stands, so that the
-// order of completion never shows in them.
-func turnID(run core.ID, step int) string {
-	var room [64]byte
-	return string(strconv.AppendInt(append(run.AppendTo(room[:0]), '.'), int64(step), 10))
-}
-
-func callID(run core.ID, step, index int) string {
-	var room, text [64]byte
-	b := append(append(room[:0], "call_"...), run.AppendTo(text[:0])[24:]...)
-	b = strconv.AppendInt(append(b, '_'), int64(step), 10)
-	return string(strconv.AppendInt(append(b, '_'), int64(index), 10))
-}
-
-func resultID(run core.ID, step, index int) string {
-	var room [80]byte
-	b := strconv.AppendInt(append(run.AppendTo(room[:0]), '.'), int64(step), 10)
-	return string(strconv.AppendInt(append(b, '.'), int64(index), 10))
-}
 
 // infer calls the model until it has said a whole turn, and returns that; its id
 // is given. Deltas are emitted as they come, before anything is stored: what a

@@ -28,7 +28,7 @@ import (
 // of the turn. A policy that panics ends the run with an error.
 func (d *draft) judge(turn core.Message, failed *thread.Failure, before []core.Message) (*core.Termination, error) {
 	at, started := turn.CreatedAt, d.record.StartedAt
-	view := stop.View{Step: d.events.step, Turn: turn, Usage: d.totals.Usage, ErrorSteps: d.totals.ErrorSteps, Mends: d.mends}
+	view := stop.View{Step: d.events.Step(), Turn: turn, Usage: d.totals.Usage, ErrorSteps: d.totals.ErrorSteps, Mends: d.mends}
 	if failed != nil {
 		view.Failed, at = failed.Kind, failed.At
 	}

@@ -71,7 +71,7 @@ func (r *round) takePlace(ctx context.Context, i int, end *conclusion, ask bool)
 		now.places++
 		end.place = now.places
 		if r.history != nil {
-			end.place = cmp.Or(r.history.Place(r.id, r.events.step, i), end.place)
+			end.place = cmp.Or(r.history.Place(r.id, r.events.Step(), i), end.place)
 		}
 		r.line = now
 	}
@@ -347,7 +347,7 @@ func (r *round) hold(i int, end conclusion) bool {
 // isTurn reports whether no result is missing that stands before that of call i in the
 // recorded line.
 func (r *round) isTurn(i int) bool {
-	place := func(i int) int { return r.history.Place(r.id, r.events.step, i) }
+	place := func(i int) int { return r.history.Place(r.id, r.events.Step(), i) }
 	mine := place(i)
 	for n, c := range r.calls {
 		if p := place(n); c.entry == nil && 0 < p && p < mine {
@@ -368,7 +368,7 @@ func (r *round) release(ctx context.Context, all bool) error {
 	for r.holding() {
 		first, least := -1, 0
 		for i, c := range r.calls {
-			if place := r.history.Place(r.id, r.events.step, i); c.held != nil && (first < 0 || place < least) {
+			if place := r.history.Place(r.id, r.events.Step(), i); c.held != nil && (first < 0 || place < least) {
 				first, least = i, place
 			}
 		}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -104,9 +105,9 @@ func (n *news) silence() {
 // emitShown emits what tools have shown, in the step's goroutine.
 func (p *step) emitShown(all []shown) {
 	for _, s := range all {
-		p.events.emitUnplaced(p.shownEvent(s))
+		p.events.EmitUnplaced(p.shownEvent(s))
 	}
-	if len(all) > 0 && !p.events.listened() {
+	if len(all) > 0 && !p.events.Listened() {
 		p.news.silence()
 	}
 }
@@ -114,7 +115,7 @@ func (p *step) emitShown(all []shown) {
 // shownEvent is the event of a report. An activity has a message id of its own, by
 // which its changes find it: that of the call's result, and the kind.
 func (p *step) shownEvent(s shown) core.Event {
-	e := core.Event{Type: s.report.Type, MessageID: resultID(p.id, p.events.step, int(s.from.call)), CallID: s.from.live.id}
+	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(p.id, p.events.Step(), int(s.from.call)), CallID: s.from.live.id}
 	if s.report.Type == core.EventToolCallStreamDelta {
 		e.Name, e.Delta = s.from.live.name, s.report.Text
 		return e

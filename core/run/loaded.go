@@ -418,10 +418,6 @@ func (l *loaded) identify(ctx context.Context) error {
 // listens reports whether a plugin wants to know of the run's end.
 func (l *loaded) listens() bool { return l.agent != nil && l.agent.Engine.Listens(core.PhaseRunEnd) }
 
-// announceStart emits the run's first event, once: at the end, when the run ended
-// before its first step.
-func (l *loaded) announceStart() { l.events.start(&l.record.Run, l.Key.Thread) }
-
 // readRecord reads a record that the head names. The head is written after what it
 // names: a record that is not there is damage, and not a race.
 func (l *loaded) readRecord(ctx context.Context, what, name string, v any) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -24,7 +25,7 @@ type machine struct {
 
 // newMachine returns a machine that knows of the run what the claim says. The
 // values of a step are allocated together: each lives as long as the others.
-func (s *Stepper) newMachine(w Work, sink Sink) *machine {
+func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	fence := w.Head.Claim.Fence
 	values := &struct {
 		machine
@@ -34,7 +35,7 @@ func (s *Stepper) newMachine(w Work, sink Sink) *machine {
 	}{step: step{
 		Stepper: s, Key: w.Key, id: w.Head.Run.ID, head: w.Head,
 		found: w.Head.Run.Cursor, keep: w.Keep, whole: w.Whole, proved: w.Proved,
-		events: emitter{sink: sink, run: w.Head.Run.ID, fence: fence},
+		events: history.NewEmitter(w.Head.Run.ID, fence, sink),
 	}}
 	p, m := &values.step, &values.machine
 	p.hold.fence.Store(fence)
@@ -48,7 +49,7 @@ func (s *Stepper) newMachine(w Work, sink Sink) *machine {
 		p.profiles = s.profiles(w.Key.Tenant)
 	}
 	if w.Head.Run.Cursor == thread.CursorTools { // the turn's events were positioned under its own fence
-		p.events.fence = w.Head.Run.TurnFence
+		p.events.SetFence(w.Head.Run.TurnFence)
 	}
 	values.loaded.step, values.draft.loaded, m.draft = p, &values.loaded, &values.draft
 	return m
@@ -88,9 +89,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	// The turn has its id before the model is called, from its place alone: a client
 	// that saw it begin finds the committed turn under the same id.
-	id := turnID(m.id, number)
+	id := history.TurnID(m.id, number)
 	m.beginChunks(number)
-	m.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: id})
+	m.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
 		if err := m.phase(ctx, phase, plugin.Moment{}); err != nil {
 			return Stepped{}, err
@@ -157,7 +158,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	summary, schema := d.newlySummed()
 	_, err := m.save(ctx, nil, func() thread.Change {
 		return thread.CommitTurn{
-			Fence: m.fence(), From: from, Seq: d.seq(), Calls: calls, TurnFence: m.events.fence, Consumed: d.consumed, Cut: d.cut,
+			Fence: m.fence(), From: from, Seq: d.seq(), Calls: calls, TurnFence: m.events.Fence(), Consumed: d.consumed, Cut: d.cut,
 			Summary: summary, Schema: schema, Batch: m.agent.Spec.Mode() == agent.ParallelBatchApproval, Lacks: m.lacks,
 		}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
@@ -351,10 +352,10 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	if result.Outcome == thread.Done {
 		m.leave(ctx, m.totals)
 	}
-	m.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(m.at)})
+	m.events.StepEnd(m.at)
 	m.stepOver(m.record.AgentID)
 	if result.Outcome == thread.Done {
-		m.events.finish(&m.record.Run)
+		m.events.Finish(&m.record.Run)
 		m.report(ctx, m.record.Run)
 	}
 	m.committed(ctx)

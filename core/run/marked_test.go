@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/window"
 )
 
@@ -48,10 +49,10 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var told []string
-			p := &step{events: emitter{sink: func(e core.Event) error {
+			p := &step{events: history.NewEmitter(core.ID{1}, 1, func(e core.Event) error {
 				told = append(told, e.Reason)
 				return nil
-			}}}
+			})}
 			c := &conversation{}
 			if tt.last != nil {
 				c.messages = listOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("", "on")})

@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -297,7 +298,7 @@ func TestResultsAreAnnouncedOnceOverAWait(t *testing.T) {
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		var got events
 		var positions []bool
-		sink := run.Sink(func(e core.Event) error {
+		sink := history.Sink(func(e core.Event) error {
 			positions = append(positions, e.Position != "")
 			return got.sink(e)
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -383,7 +384,7 @@ func TestReaderOfAFailedInference(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				replayer := run.NewReplayer(record.Run, func(e core.Event) error {
+				replayer := history.NewReplayer(record.Run, func(e core.Event) error {
 					late = append(late, eventLine(t, receipt.RunID, e))
 					return nil
 				})

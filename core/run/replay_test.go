@@ -10,7 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -35,7 +35,7 @@ func TestReplayHasThePositionsOfTheLiveStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got, places []string
-		replayer := run.NewReplayer(record.Run, func(e core.Event) error {
+		replayer := history.NewReplayer(record.Run, func(e core.Event) error {
 			got, places = append(got, eventLine(t, receipt.RunID, e)), append(places, place(e))
 			return nil
 		})
@@ -93,7 +93,7 @@ func TestReplayOfRecordsWithoutAClockSaysTheTimeOfTheirTurn(t *testing.T) {
 		{Run: of, Step: 1, Closing: true, Patch: state.Patch{{Op: state.OpAdd, Path: "/thread/n", Value: []byte("2")}}, Revision: 2},
 	}
 	var got []string
-	replayer := run.NewReplayer(core.Run{ID: of, CreatedAt: 1000}, func(e core.Event) error {
+	replayer := history.NewReplayer(core.Run{ID: of, CreatedAt: 1000}, func(e core.Event) error {
 		switch e.Type {
 		case core.EventStepStart, core.EventStateDelta, core.EventStepEnd:
 			got = append(got, fmt.Sprint(e.Type, " ", int64(e.Time)))
@@ -113,7 +113,7 @@ func TestReplayOfRecordsWithoutAClockSaysTheTimeOfTheirTurn(t *testing.T) {
 
 func TestReplayReturnsTheErrorOfItsSink(t *testing.T) {
 	left := errors.New("nobody listens")
-	replayer := run.NewReplayer(core.Run{ID: core.ID{1}}, func(core.Event) error { return left })
+	replayer := history.NewReplayer(core.Run{ID: core.ID{1}}, func(core.Event) error { return left })
 	if err := replayer.Add(thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleAssistant}}); !errors.Is(err, left) {
 		t.Errorf("Add returns %v, want the sink's error", err)
 	}

@@ -31,7 +31,7 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
 	t.at = r.askedAt(t.index, len(t.suspended))
 	ticket.Ticket.Decision = &decision.Decision
-	r.events.resumed(&ticket.Ticket)
+	r.events.Resumed(&ticket.Ticket)
 	t.resume = &core.Resume{Suspension: ticket.Suspension.ID, Decision: decision.Decision}
 	t.answers = answers(ticket, decision.Decision)
 	if !ticket.Resumes(decision.Decision) {

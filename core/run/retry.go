@@ -89,7 +89,7 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	}
 	wait := max(t.draft.env.Jitter(pause(t.draft.agent.Spec.Retry, kind, t.failed)), asked, t.draft.closedFor(t.member, t.asked.Model))
 	t.draft.warn(ctx, "model call failed and is made again", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
-	t.draft.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	t.draft.events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	// Announced in both cases: a reader who stays sees why nothing comes.
 	if !t.stays(wait) {
 		return &modelRetry{wait, err}
@@ -123,7 +123,7 @@ func (t *turnBuilder) goBack(ctx context.Context, back *leftMember, kind model.E
 	d := t.draft
 	wait := max(d.env.Jitter(pause(d.agent.Spec.Retry, back.kind, t.failed)), back.asked, d.closedFor(back.member, back.member.Name))
 	d.warn(ctx, "model call failed for good, and a member of the pool that was left is asked again", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
-	d.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	d.events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	if !t.stays(wait) {
 		return &modelRetry{wait, t.gone(err, kind)}
 	}
@@ -145,14 +145,14 @@ func (t *turnBuilder) overflowed(ctx context.Context, err error) error {
 	}
 	t.shortened = true
 	t.draft.warn(ctx, "the request was too long for the model, which is shown less", "first", t.draft.window.First, "failed", t.failed, "error", err)
-	t.draft.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow)})
+	t.draft.events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow)})
 	return t.cutPieces(ctx)
 }
 
 // stays reports whether the step itself makes the next call. Without a reader it
 // never does: a background run costs nothing while it waits in the mailbox.
 func (t *turnBuilder) stays(wait time.Duration) bool {
-	return wait <= maxPause && t.draft.events.listened() && t.timely(wait)
+	return wait <= maxPause && t.draft.events.Listened() && t.timely(wait)
 }
 
 // timely reports whether the step has time for a call behind a pause.
@@ -171,22 +171,14 @@ func (t *turnBuilder) cutPieces(ctx context.Context) error {
 	if err := t.draft.refence(ctx, t.draft.head); err != nil {
 		return err
 	}
-	t.draft.events.begin(t.draft.fence())
-	t.retell()
+	t.draft.events.Restart(t.draft.fence())
+	t.draft.events.Retell(t.retell)
 	return nil
 }
 
-// retell puts what stands of the turn into the chunks of its new attempt: a reader of
-// those has no part of the one before.
+// retell emits what stands of the turn again, for readers of its new attempt.
 func (t *turnBuilder) retell() {
-	e := &t.draft.events
-	if e.chunks == nil {
-		return
-	}
-	sink := e.sink
-	e.sink = nil // who listens has it all
-	defer func() { e.sink = sink }()
-	e.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(t.draft.at), MessageID: t.id})
+	t.draft.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(t.draft.at), MessageID: t.id})
 	for i, b := range t.blocks {
 		t.emitBlock(b.Type, b.Text, i)
 		if b.Echo != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -172,7 +173,7 @@ func TestRetryPolicy(t *testing.T) {
 				w := newWorld(t, options{env: drawing(tt.draw), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: tt.retries, BackoffBaseMS: tt.base}})})
 				m.world = w
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-				var sink run.Sink
+				var sink history.Sink
 				if !tt.silent {
 					sink = listener
 				}

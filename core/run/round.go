@@ -140,10 +140,10 @@ func (r *round) tell(i int) {
 	}
 	c.told = true
 	if slices.ContainsFunc(r.calls[:i], func(c *openCall) bool { return !c.stored }) {
-		r.events.resultUnplaced(c.entry)
+		r.events.ResultUnplaced(c.entry)
 		return
 	}
-	r.events.result(c.entry, len(r.turn.Content)+i)
+	r.events.Result(c.entry, len(r.turn.Content)+i)
 }
 
 // allStored announces what a commit has made visible.

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
@@ -180,12 +181,6 @@ func (s *Stepper) Abandoned() int { return int(s.abandoned.Load()) }
 // line in the log.
 func (s *Stepper) EffectFailures() int64 { return s.failedEffects.Load() }
 
-// Sink takes the events of a run as they happen, in the step's goroutine, which
-// waits for it: it returns at once. An error means that nobody listens any more.
-// The run goes on, and every later call returns an error, too: the sink is the one
-// who remembers that. It does not panic.
-type Sink func(core.Event) error
-
 // Work is the right to take one step.
 type Work struct {
 	Key  core.ThreadKey
@@ -222,7 +217,7 @@ type Stepped struct {
 // given positions out of their order. An error means that nothing was handed
 // on: store.ErrFenced that a later claim has the run, thread.ErrApplied that
 // the lease decides who goes on, anything else that the store did not take it.
-func (s *Stepper) Step(ctx context.Context, w Work, sink Sink) (Stepped, error) {
+func (s *Stepper) Step(ctx context.Context, w Work, sink history.Sink) (Stepped, error) {
 	ctx = core.WithIdentity(ctx, core.Identity{Tenant: w.Key.Tenant, User: w.Head.Owner})
 	m := s.newMachine(w, sink)
 	s.under.enter(m.step)

@@ -19,7 +19,7 @@ func (d *draft) save(ctx context.Context, r *round, change func() thread.Change,
 	was := d.head
 	result, err := d.commit(ctx, change, build)
 	if err == nil {
-		d.events.chunks.end() // what the model said is in the log now, or void
+		d.chunks.end() // what the model said is in the log now, or void
 		d.logged(was, d.head)
 	}
 	if err == nil && r != nil {
@@ -145,4 +145,23 @@ func (d *draft) runEffects(ctx context.Context, m plugin.Moment, effects []state
 		d.failedEffects.Add(1)
 		d.complain(ctx, "an effect failed; what was committed stands", failure(err)...)
 	}
+}
+
+// lastText is the text of the run's newest assistant turn; empty when the window
+// has none of the run any more.
+func lastText(messages []core.Message, run core.ID) string {
+	if turn := lastTurnOf(messages, run); turn != nil {
+		return turn.Text()
+	}
+	return ""
+}
+
+// lastTurnOf is that turn; nil when the window has none.
+func lastTurnOf(messages []core.Message, run core.ID) *core.Message {
+	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
+		if messages[i].Role == core.RoleAssistant {
+			return &messages[i]
+		}
+	}
+	return nil
 }

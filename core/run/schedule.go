@@ -283,7 +283,7 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 func (s *scheduler) start(ctx context.Context, t *task) {
 	s.round.calls[t.index].begun = true
 	call, kept := s.toolCall(t), s.newParts(t.index)
-	if s.events.listened() {
+	if s.events.Listened() {
 		kept.listen(call.ID, call.Name, s.group == nil)
 	}
 	if s.group == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -35,7 +36,7 @@ type step struct {
 	whole  bool          // see Work.Whole
 	proved func()        // see Work.Proved
 	last   time.Time     // until when there is time to hand back the work; zero: no end
-	events emitter
+	events history.Emitter
 	hold   hold      // shared with the watch; it has the fence of the claim
 	news   news      // what reaches a round from beside the step's goroutine
 	told   told      // by others of its process; it has its own lock
@@ -106,7 +107,7 @@ func (p *step) proves() {
 
 // attrs says in the log what the step works on.
 func (p *step) attrs() []any {
-	return []any{"tenant", p.Key.Tenant, "thread", p.Key.Thread, "run", p.id, "step", p.events.step}
+	return []any{"tenant", p.Key.Tenant, "thread", p.Key.Thread, "run", p.id, "step", p.events.Step()}
 }
 
 // warn logs what the run survives.

@@ -101,7 +101,7 @@ func (d *draft) adopt(ctx context.Context) error {
 		return nil
 	}
 	if d.history != nil { // it may have come later than it is there
-		if w := d.history.Window(d.id, d.events.step); w == nil || w.Summary != asked && w.Skipped != asked {
+		if w := d.history.Window(d.id, d.events.Step()); w == nil || w.Summary != asked && w.Skipped != asked {
 			return nil
 		}
 	}
@@ -177,7 +177,7 @@ func (c *conversation) noteSummary() *core.Window {
 // for: it looks before its stream has begun.
 func (d *draft) announceSummaries() {
 	for _, e := range d.settled {
-		d.events.emit(e)
+		d.events.Emit(e)
 	}
 	d.settled = nil
 }
@@ -234,7 +234,7 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 
 // recompact does what the step did that is replayed.
 func (d *draft) recompact(ctx context.Context) error {
-	w := d.history.Window(d.id, d.events.step)
+	w := d.history.Window(d.id, d.events.Step())
 	if w == nil {
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -226,7 +227,7 @@ func (w *world) revive(t *testing.T, o options) {
 }
 
 // work steps the thread until nothing is due, over a process that dies once.
-func (w *world) work(t *testing.T, o options, sink run.Sink) {
+func (w *world) work(t *testing.T, o options, sink history.Sink) {
 	t.Helper()
 	for range 100 {
 		w.revive(t, o)

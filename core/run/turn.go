@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/history"
 )
 
 // turnBuilder collects the deltas of one inference into a turn, and emits them.
@@ -157,7 +158,7 @@ func (t *turnBuilder) start(d model.Delta) {
 	// A dropped call keeps its number: its id was shown, and must not mean another.
 	id := d.CallID
 	if id == "" || t.taken(id) {
-		id = callID(t.draft.id, t.number, len(t.dropped)+len(t.calls))
+		id = history.CallID(t.draft.id, t.number, len(t.dropped)+len(t.calls))
 	}
 	t.calls = append(t.calls, &callBuilder{index: d.Index, id: id, name: d.Name, echo: d.Echo})
 	t.emit(core.Event{Type: core.EventToolCallStart, CallID: id, Name: d.Name}, len(t.blocks)+len(t.calls)-1, 0)
@@ -196,10 +197,10 @@ func (t *turnBuilder) find(index int) int {
 }
 
 // emit emits an event of this turn at the end of a byte of a block. This is where a
-// delta gets its place; emitter.emitAt makes a position of it.
+// delta gets its place; history.Emitter makes a position of it.
 func (t *turnBuilder) emit(e core.Event, block, end int) {
 	e.MessageID = t.id
-	t.draft.events.emitAt(e, block, end)
+	t.draft.events.EmitAt(e, block, end)
 }
 
 // failures is how many calls of the model have failed for the turn; none when
@@ -361,8 +362,8 @@ func (t *turnBuilder) complete() *core.Message {
 			call.Origin = t.asked.Origin
 		}
 		m.ToolCalls = append(m.ToolCalls, call)
-		t.emit(readyEvent(m, i), len(t.blocks)+i, c.arguments.Len())
+		t.draft.events.Ready(m, i, c.arguments.Len())
 	}
-	t.emit(completeEvent(m, t.took.Milliseconds()), len(t.blocks)+len(t.calls), 0)
+	t.draft.events.Complete(m, t.took.Milliseconds())
 	return m
 }

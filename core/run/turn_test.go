@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -219,7 +220,7 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 				if turn.Attempt != 1 {
 					return // clients hold positions of a void call, and are told that the step was restarted
 				}
-				replayer := run.NewReplayer(core.Run{ID: receipt.RunID}, func(e core.Event) error {
+				replayer := history.NewReplayer(core.Run{ID: receipt.RunID}, func(e core.Event) error {
 					if e.Type != core.EventRunStart && !live[e.Position] {
 						t.Errorf("%s stands at %s in a replay, and stood elsewhere", e.Type, e.Position)
 					}

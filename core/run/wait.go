@@ -81,7 +81,7 @@ func (r *round) announceTickets() {
 			c.crowded = true
 			continue
 		}
-		r.events.emitUnplaced(suspendedEvent(k.record.Ticket))
+		r.events.Suspended(k.record.Ticket)
 	}
 }
 

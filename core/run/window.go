@@ -184,7 +184,7 @@ func (d *draft) marked(request *model.Request, b beside) {
 	default:
 		return
 	}
-	d.events.emit(core.Event{Type: core.EventPrefixChanged, Reason: reason})
+	d.events.Emit(core.Event{Type: core.EventPrefixChanged, Reason: reason})
 }
 
 // lastTurn is the newest turn of the history, and what its record says that its model was

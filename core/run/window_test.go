@@ -18,6 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
@@ -300,7 +301,7 @@ func TestAModelReadsOnInAResultThatIsShortened(t *testing.T) {
 }
 
 // stepTo claims the thread and takes one step, with its events.
-func (w *world) stepTo(tb testing.TB, key core.ThreadKey, sink run.Sink) {
+func (w *world) stepTo(tb testing.TB, key core.ThreadKey, sink history.Sink) {
 	tb.Helper()
 	if _, err := w.stepper.Step(tb.Context(), run.Work{Key: key, Head: w.take(tb, key)}, sink); err != nil {
 		tb.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -406,7 +407,7 @@ func (w *world) step(tb testing.TB, key core.ThreadKey) run.Stepped {
 
 // finish claims and steps the thread whenever it is due until it never is
 // again, in the time of a synctest bubble.
-func (w *world) finish(tb testing.TB, key core.ThreadKey, sink run.Sink) {
+func (w *world) finish(tb testing.TB, key core.ThreadKey, sink history.Sink) {
 	tb.Helper()
 	for range 100 {
 		head := w.head(tb, key)

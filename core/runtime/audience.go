@@ -40,7 +40,7 @@ var errOver = core.Errorf(core.CodeInternal, "the stream is over")
 // over reports whether nothing can be emitted any more.
 func (a *audience) over() bool { return a.gone != nil }
 
-// emit is the run.Sink of all emitters. Its error says why the listener is gone, the same
+// emit is the history.Sink of all emitters. Its error says why the listener is gone, the same
 // for every later event.
 func (a *audience) emit(e core.Event) error {
 	if a.gone != nil || !a.wants(e.Type) || !a.isNew(e) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -48,7 +48,7 @@ func (r *Runtime) Committed(ctx context.Context, id core.Identity, runID core.ID
 
 // replayCommitted replays what a head covers of a run.
 func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head thread.Head, record core.Run, c *committed) error {
-	replayer := run.NewReplayer(record, c.emit)
+	replayer := history.NewReplayer(record, c.emit)
 	if record.FirstSeq != 0 {
 		for e, err := range store.Entries(ctx, r.store, r.records, key, record.FirstSeq, head.Seq) {
 			if err != nil {

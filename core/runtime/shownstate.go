@@ -1,13 +1,13 @@
 package runtime
 
 import (
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 )
 
 // shownState is the state as a stream's reader has it: the values that readers are shown
-// (run.Visible), after the last record that the stream has shown. A follower reads it when
+// (history.Visible), after the last record that the stream has shown. A follower reads it when
 // the stream must show it; from then on the stream folds each record that it shows.
 type shownState struct {
 	fold     *state.Fold // nil: not known
@@ -26,7 +26,7 @@ func (s *shownState) apply(entry store.LogEntry) error {
 		return nil
 	}
 	s.next, s.revision = entry.Seq+1, max(s.revision, entry.Revision)
-	if patch := entry.Patch.Only(run.Visible); len(patch) > 0 {
+	if patch := entry.Patch.Only(history.Visible); len(patch) > 0 {
 		return s.fold.Apply(patch, entry.Revision)
 	}
 	return nil

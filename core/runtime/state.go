@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -46,7 +46,7 @@ func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, 
 		return StateView{}, err
 	}
 	view.Revision = now.Revision()
-	if view.Document, _ = now.Document(run.Visible); len(view.Document) > maxPageBytes {
+	if view.Document, _ = now.Document(history.Visible); len(view.Document) > maxPageBytes {
 		return StateView{}, core.Errorf(core.CodeTooLarge, "the state of thread %s has %d bytes, at most %d are shown", threadID, len(view.Document), maxPageBytes)
 	}
 	return view, nil
@@ -151,7 +151,7 @@ func (r *Runtime) StatePatches(ctx context.Context, id core.Identity, threadID s
 		if err != nil {
 			return page, err
 		}
-		patch := e.Patch.Only(run.Visible)
+		patch := e.Patch.Only(history.Visible)
 		if len(patch) > 0 {
 			text, err := core.EncodeJSON(patch)
 			if err != nil {

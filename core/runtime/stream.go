@@ -5,7 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -19,10 +19,10 @@ import (
 type stream struct {
 	run      core.ID
 	audience audience
-	replayer *run.Replayer // turns records into events; nil until the run's record is known
-	place    place         // in the log
-	early    openRound     // of the round at place.next, which the log does not have yet
-	unsaid   core.Position // of the last event that was shown before its turn's commit; zero: none
+	replayer *history.Replayer // turns records into events; nil until the run's record is known
+	place    place             // in the log
+	early    openRound         // of the round at place.next, which the log does not have yet
+	unsaid   core.Position     // of the last event that was shown before its turn's commit; zero: none
 	state    shownState
 	hurry    bool // a run waits until the stream has caught up: the stream does not wait for its reader
 }
@@ -50,7 +50,7 @@ func (s *stream) begin(record core.Run) {
 	s.place.first = record.FirstSeq
 	if s.replayer == nil {
 		s.state.owed = !s.audience.started || s.state.again
-		s.replayer = run.NewReplayer(record, s.emit)
+		s.replayer = history.NewReplayer(record, s.emit)
 	}
 	if s.place.next == 0 {
 		s.place.next = record.FirstSeq // 0 until the first step has committed
@@ -61,7 +61,7 @@ func (s *stream) begin(record core.Run) {
 // was shown of the turn's round.
 func (s *stream) resume(record core.Run, seq uint64, turn thread.Entry, before shownBefore) {
 	for _, call := range before.results {
-		s.audience.first(resultItem(run.ResultID(s.run, turn.Step, call)))
+		s.audience.first(resultItem(history.ResultID(s.run, turn.Step, call)))
 	}
 	s.begin(record)
 	s.replayer.Pass(turn)
@@ -105,7 +105,7 @@ func (s *stream) showRecord(entry store.LogEntry) error {
 	return nil
 }
 
-// emit is the run.Sink of what follows from records and chunks. It omits or cuts what
+// emit is the history.Sink of what follows from records and chunks. It omits or cuts what
 // the reader has of a turn that was shown before its commit.
 func (s *stream) emit(e core.Event) error {
 	had := s.unsaid
@@ -228,7 +228,7 @@ func (s *stream) showState() error {
 	}
 	begins, known := t.owed && !t.again, !t.owed
 	t.owed, t.again = false, false
-	document, empty := run.Shown(t.fold.Snapshot(), known)
+	document, empty := history.Shown(t.fold.Snapshot(), known)
 	if empty && begins {
 		return nil // a thread without a state has nothing to show at the start
 	}

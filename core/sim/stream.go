@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -54,7 +54,7 @@ func (s *stream) take(e core.Event) {
 // the log has.
 func (s *stream) takeState(e core.Event) {
 	if s.fold != nil && !s.blind {
-		if now, _ := s.fold.Snapshot().Document(run.Visible); string(now) != string(e.Snapshot) {
+		if now, _ := s.fold.Snapshot().Document(history.Visible); string(now) != string(e.Snapshot) {
 			s.th.fail("run %s shows the state %s, its patches come to %s", s.run, e.Snapshot, now)
 		}
 	}
@@ -104,7 +104,7 @@ func (th *threadState) checkStreamed(e core.Event, found bool) {
 			continue
 		}
 		for _, s := range []state.Snapshot{said, said.BeginRun()} {
-			if document, _ := s.Document(run.Visible); string(document) == string(e.Snapshot) {
+			if document, _ := s.Document(history.Visible); string(document) == string(e.Snapshot) {
 				th.w.Stats.Streams.States++
 				return
 			}

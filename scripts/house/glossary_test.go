@@ -12,7 +12,8 @@ import (
 func TestTheGlossaryNamesWhatExists(t *testing.T) {
 	exported := map[string]bool{} // "thread.Head", and "Run" of package core
 	sources(t, "./core/...", func(room, _ string, _ *token.FileSet, file *ast.File, _ []byte) {
-		in := strings.TrimPrefix(strings.TrimPrefix(room, "core"), "/")
+		in := strings.TrimPrefix(room, "core")
+		in = in[strings.LastIndex(in, "/")+1:]
 		note := func(name string) {
 			if in != "" {
 				name = in + "." + name

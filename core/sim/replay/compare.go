@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -279,7 +279,7 @@ type placedEvent struct {
 
 // events are those of a run that somebody reads who comes late.
 func events(of core.Run, entries []thread.Entry) (all []placedEvent) {
-	r := run.NewReplayer(of, func(e core.Event) error {
+	r := history.NewReplayer(of, func(e core.Event) error {
 		all = append(all, placedEvent{e.Position, e})
 		return nil
 	})

@@ -1,4 +1,4 @@
-package run
+package history
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ func readyEvent(turn *core.Message, i int) core.Event {
 	}
 }
 
-// completeEvent says that the model has said its turn, and how long it took, in
+// completeEvent says that the model has said its turn, and how long that took, in
 // milliseconds.
 func completeEvent(turn *core.Message, took int64) core.Event {
 	return core.Event{
@@ -52,6 +52,13 @@ func resultEvent(entry *thread.Entry) core.Event {
 // suspendedEvent announces a ticket.
 func suspendedEvent(t core.Ticket) core.Event {
 	return core.Event{Type: core.EventToolCallSuspended, CallID: t.CallID, Name: t.Tool, Ticket: &t}
+}
+
+// resumedEvent announces that the run resumes a call whose ticket was decided.
+func resumedEvent(t *core.Ticket) core.Event {
+	return core.Event{
+		Type: core.EventToolCallResumed, CallID: t.CallID, Name: t.Tool, DecisionID: t.Decision.ID, Action: t.Decision.Action,
+	}
 }
 
 // errorEvent says what a run ends with. A termination's detail is for clients already.

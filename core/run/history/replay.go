@@ -1,4 +1,4 @@
-package run
+package history
 
 import (
 	"encoding/json"
@@ -7,31 +7,31 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Replayer turns the committed records of one run back into its events: what a
-// client that comes late, or to another process, is shown. Text comes in one
-// delta per block. Of an open round it shows what the head has of it already.
+// Replayer makes the events of one run from its committed records: what a client that
+// comes late, or to another process, is shown. Text comes in one delta per block. Of an
+// open round it shows what the head has of it already.
 //
-// Its positions are those of the live stream, made by the same emitter from the
-// same places: a client that has seen a part of the stream, live or replayed, goes
-// on behind it in the other. It reads no store; whoever reads the log in order
-// hands it the records. One goroutine uses it.
+// Its positions are those of the live stream, made by the same [Emitter] from the same
+// places: a client that has seen a part of the stream, live or replayed, resumes after it
+// in the other. A Replayer reads no store: the caller reads the log in order and hands it
+// the records. One goroutine uses it.
 type Replayer struct {
 	run    core.Run
-	events emitter
+	events Emitter
 	open   int // calls of the turn that have no result yet
 	turn   *core.Message
-	said   int64 // when the last of the step was said, see machine.lastSaid
+	said   int64 // when the last of the step was said: its turn, or its latest result; unix milliseconds
 	due    bool  // the step is whole, and its end was not emitted: its record may come next
 }
 
 // NewReplayer starts with the run's run_start event.
 func NewReplayer(run core.Run, sink Sink) *Replayer {
-	r := &Replayer{run: run, events: emitter{run: run.ID, sink: sink, step: 1}, said: run.CreatedAt}
-	r.events.start(&run, run.ThreadID)
+	r := &Replayer{run: run, events: Emitter{run: run.ID, sink: sink, step: 1}, said: run.CreatedAt}
+	r.events.Start(&run, run.ThreadID)
 	return r
 }
 
-// Pass takes the run's next record in without its events: the reader has them.
+// Pass takes the run's next record without its events: the client has them.
 func (r *Replayer) Pass(entry thread.Entry) {
 	sink := r.events.sink
 	r.events.sink = nil
@@ -39,9 +39,9 @@ func (r *Replayer) Pass(entry thread.Entry) {
 	r.events.sink, r.due = sink, false
 }
 
-// Add emits the events of the run's next record. The end of a step waits for the next
-// one, or for [Replayer.Settle], since what the step changed comes before it. An error
-// is the sink's: nobody listens any more.
+// Add emits the events of the run's next record; a record of another run is passed over.
+// The end of a step waits for the next record, or for [Replayer.Settle], since what the
+// step changed comes before it. An error is the sink's: no client listens any more.
 func (r *Replayer) Add(entry thread.Entry) error {
 	m := entry.Message
 	if entry.Run != r.run.ID {
@@ -60,7 +60,7 @@ func (r *Replayer) Add(entry thread.Entry) error {
 		if entry.Closing {
 			r.events.step = entry.Step
 		}
-		r.events.change(&entry)
+		r.events.Change(&entry)
 		return r.events.err
 	case m.Role == core.RoleAssistant:
 		r.events.fence = entry.Attempt
@@ -73,7 +73,7 @@ func (r *Replayer) Add(entry thread.Entry) error {
 		if r.turn != nil {
 			index = len(r.turn.Content) + len(r.turn.ToolCalls) - r.open
 		}
-		r.events.result(&entry, index)
+		r.events.Result(&entry, index)
 		r.open--
 	default:
 		return r.events.err
@@ -83,8 +83,8 @@ func (r *Replayer) Add(entry thread.Entry) error {
 	return r.events.err
 }
 
-// date gives a record of a program that kept no clock the time of what it holds, so
-// that every stream says the same.
+// date gives a record that was stored without a time the time of what it holds, so that
+// every stream says the same.
 func (r *Replayer) date(entry *thread.Entry) {
 	if entry.At != 0 {
 		return
@@ -102,69 +102,65 @@ func (r *Replayer) Settle() error {
 	return r.events.err
 }
 
+// endStep emits the end of a step whose turn and results were all added.
 func (r *Replayer) endStep() {
 	if r.due {
 		r.due = false
-		r.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(r.said)})
+		r.events.StepEnd(r.said)
 	}
 }
 
-// Changed reports whether patches were shown since the state was, of a step or run
-// that has come to its end: it is to be shown before the next event.
+// Changed reports whether patches were shown since the state was, of a step or run that
+// is over: the state is to be shown before the next event, see [Replayer.State].
 func (r *Replayer) Changed() bool { return r.events.changed && r.open == 0 }
 
 // State emits the state of the thread after the last record that was added, as [Shown]
 // makes it, without a position. The error is as for Add.
 func (r *Replayer) State(document json.RawMessage, revision uint64) error {
-	r.events.state(document, revision)
+	r.events.State(document, revision)
 	return r.events.err
 }
 
 // Early emits the result of call i of the last turn, which the head marks done
-// while others of its round are open. behind says that a call before it is: then
-// the event has no position, so that a reader who reconnects, and says where it
-// was, is given it again and not what it has not seen yet. Add emits the event
-// once more when the log comes to it. The error is as for Add.
+// while others of its round are open. behind says that an earlier call is open: then
+// the event has no position, so that a client which reconnects, and says what it has
+// seen, is given the event again. Add emits it once more when the log comes to it. The
+// error is as for Add.
 func (r *Replayer) Early(i int, entry thread.Entry, behind bool) error {
 	if entry.Message == nil || entry.Message.ToolResult == nil || r.turn == nil {
 		return r.events.err
 	}
 	if behind {
-		r.events.resultUnplaced(&entry)
+		r.events.ResultUnplaced(&entry)
 		return r.events.err
 	}
-	r.events.result(&entry, len(r.turn.Content)+i)
+	r.events.Result(&entry, len(r.turn.Content)+i)
 	return r.events.err
 }
 
-// Suspended emits a ticket of the open round, without a position: it stands
-// until it is decided, and whoever connects until then is shown it. The error is
-// as for Add.
+// Suspended emits a ticket of the open round, without a position: until it is decided,
+// every client that connects is shown it. The error is as for Add.
 func (r *Replayer) Suspended(t core.Ticket) error {
-	r.events.emitUnplaced(suspendedEvent(t))
+	r.events.Suspended(t)
 	return r.events.err
 }
 
-// Resumed emits that the run goes on with a call whose ticket was decided, without a
-// position. The error is as for Add.
+// Resumed emits that the run resumes a call whose ticket was decided, without a position.
+// The error is as for Add.
 func (r *Replayer) Resumed(t core.Ticket) error {
-	r.events.resumed(&t)
+	r.events.Resumed(&t)
 	return r.events.err
 }
 
-// ResultID is the message id of the result of a call, by its index in the turn of
-// a step.
-func ResultID(run core.ID, step, index int) string { return resultID(run, step, index) }
-
-// replayTurn emits a turn as a model that says each block at once would have. All
-// calls begin before the first is ready, as in a live turn.
+// replayTurn emits a turn as a model that says each block in one delta would have. All
+// calls start before the first is ready, as in a live turn.
 func (r *Replayer) replayTurn(entry *thread.Entry) {
 	m := entry.Message
 	at := func(e core.Event, block, end int) {
 		e.MessageID, e.Time = m.ID, core.Millis(m.CreatedAt)
-		r.events.emitAt(e, block, end)
+		r.events.EmitAt(e, block, end)
 	}
-	r.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(entry.At), MessageID: m.ID})
+	r.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(entry.At), MessageID: m.ID})
 	for i, b := range m.Content {
 		kind := core.EventTextDelta
 		if b.Type == core.BlockReasoning {
@@ -183,37 +179,35 @@ func (r *Replayer) replayTurn(entry *thread.Entry) {
 		at(core.Event{Type: core.EventToolCallDelta, CallID: c.ID, Delta: string(c.Arguments)}, block, len(c.Arguments))
 	}
 	for i, c := range m.ToolCalls {
-		at(readyEvent(m, i), len(m.Content)+i, len(c.Arguments))
+		r.events.Ready(m, i, len(c.Arguments))
 	}
-	at(completeEvent(m, entry.Duration), len(m.Content)+len(m.ToolCalls), 0)
-	r.events.change(entry)
+	r.events.Complete(m, entry.Duration)
+	r.events.Change(entry)
 }
 
-// replayFailure emits a step whose inference failed: nothing of what it had said is
-// left.
+// replayFailure emits a step whose inference failed: what its model had said is void.
 func (r *Replayer) replayFailure(entry *thread.Entry) {
 	r.events.fence, r.events.step = entry.Attempt, entry.Step
 	r.turn, r.open = nil, 0
-	id := turnID(r.run.ID, entry.Step)
-	r.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(entry.At), MessageID: id})
-	r.events.inferenceFailed(id, entry.Failed)
-	r.events.change(entry)
+	id := TurnID(r.run.ID, entry.Step)
+	r.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(entry.At), MessageID: id})
+	r.events.InferenceFailed(id, entry.Failed)
+	r.events.Change(entry)
 }
 
 // Finish emits the end of the stream: of the run when it is done or waits, of
-// the stream alone when it goes on. run is read after the last record was added:
-// an end that came meanwhile is shown, and nothing of it is missing. The error is
-// as for Add.
+// the stream alone when it continues. run is read after the last record was added: an end
+// that came until then is shown, and nothing of it is missing. The error is as for Add.
 func (r *Replayer) Finish(run core.Run) error {
 	r.endStep()
 	switch run.Status {
 	case core.RunDone: // of the last step that counts, which last words are not
 		r.events.step = max(1, run.Steps)
-		r.events.finish(&run)
+		r.events.Finish(&run)
 	case core.RunWaiting:
-		r.events.finish(&run)
+		r.events.Finish(&run)
 	default:
-		r.events.emit(core.Event{Type: core.EventRunYield})
+		r.events.Emit(core.Event{Type: core.EventRunYield})
 	}
 	return r.events.err
 }

@@ -1,14 +1,15 @@
-package run_test
+package history_test
 
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -18,14 +19,14 @@ func TestReplayOfAnOpenRound(t *testing.T) {
 	id := core.ID{1}
 	result := func(i int) thread.Entry {
 		return thread.Entry{Run: id, Step: 2, Message: &core.Message{
-			ID: run.ResultID(id, 2, i), Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "c", Name: "echo", Data: json.RawMessage(`1`)},
+			ID: history.ResultID(id, 2, i), Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "c", Name: "echo", Data: json.RawMessage(`1`)},
 		}}
 	}
 	turn := thread.Entry{Run: id, Step: 2, Attempt: 3, Message: &core.Message{
 		Role: core.RoleAssistant, Step: 2, Content: []core.Block{{Type: core.BlockText, Text: "so"}}, ToolCalls: make([]core.ToolCall, 3),
 	}}
 	var got []string
-	r := run.NewReplayer(core.Run{ID: id, ThreadID: "t1"}, func(e core.Event) error {
+	r := history.NewReplayer(core.Run{ID: id, ThreadID: "t1"}, func(e core.Event) error {
 		got = append(got, eventLine(t, id, e))
 		return nil
 	})
@@ -68,7 +69,7 @@ func TestReplayOfAnOpenRound(t *testing.T) {
 func TestReplayOfAnOpenRoundWithoutAReader(t *testing.T) {
 	left := errors.New("nobody listens")
 	calls := 0
-	r := run.NewReplayer(core.Run{ID: core.ID{1}}, func(e core.Event) error {
+	r := history.NewReplayer(core.Run{ID: core.ID{1}}, func(e core.Event) error {
 		calls++
 		if e.Type == core.EventToolCallSuspended {
 			return left
@@ -84,4 +85,17 @@ func TestReplayOfAnOpenRoundWithoutAReader(t *testing.T) {
 	if calls != 3 { // run_start and the tickets; what was passed over is not emitted
 		t.Errorf("the sink was called %d times, want 3", calls)
 	}
+}
+
+// eventLine is an event with its position, with RUN for its run's id.
+func eventLine(t *testing.T, run core.ID, e core.Event) string {
+	t.Helper()
+	if e.Time = 0; e.Type != core.EventRunStart {
+		e.RunID = core.ID{}
+	}
+	b, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(e.Position, run.String()+".")+" "+string(b), run.String(), "RUN")
 }

@@ -1,0 +1,245 @@
+package history
+
+import (
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Sink takes the events of a run as they happen, in the step's goroutine, which
+// waits for it: it returns immediately. An error means that no client listens any more.
+// The run continues, and every later call returns an error, too: the sink is the one
+// that remembers that. It does not panic.
+type Sink func(core.Event) error
+
+// Tap takes what an [Emitter] emits, with its place, whether or not the emitter has a
+// sink: it keeps what a model says for readers that are not the run's own client. It is
+// called in the step's goroutine and returns immediately.
+type Tap interface {
+	// Add takes an event and its position; a position of kind 0 says that it has none.
+	Add(event core.Event, at core.Position)
+	// Restart says that the next events are of another attempt at the step's inference,
+	// under the given fence: all that was added before is void.
+	Restart(fence uint64)
+}
+
+// Emitter hands the events of one claim to its sink and its tap, each with its position.
+// It belongs to the step's goroutine, and the order of events is the order in which that
+// works: the results of tools, what they show and what the watch sees are emitted there.
+//
+// A position says where in the turn an event is as the turn will be committed, and not
+// how many events came before it: a process that replays the turn from its record gives
+// the same event the same position, however the deltas were cut. The step's number and
+// the fence of its inference are part of it: the fence tells an attempt that was lost
+// from the one that was committed, although both say things at the same places. Events
+// that exist live only (tickets, resumed calls, retries, dropped calls) have no position,
+// nor has the state as a whole.
+//
+// An Emitter must not be copied once it has emitted.
+type Emitter struct {
+	sink    Sink // nil: no client streams the run
+	tap     Tap  // nil: nothing is kept
+	run     core.ID
+	fence   uint64 // of the inference whose turn the events are about
+	step    int
+	begun   bool            // run_start was emitted
+	changed bool            // a state_delta was emitted, and no state_snapshot after it
+	err     error           // the sink's newest answer
+	room    strings.Builder // of positions, see place
+}
+
+// NewEmitter returns the emitter of a claim on a run. fence is that of the inference
+// that the events are about; a nil sink discards them.
+func NewEmitter(run core.ID, fence uint64, sink Sink) Emitter {
+	return Emitter{sink: sink, run: run, fence: fence}
+}
+
+// Step is the number of the step that the events are about; 0 before the first.
+func (e *Emitter) Step() int { return e.step }
+
+// Enter makes the events that follow those of a step.
+func (e *Emitter) Enter(step int) { e.step = step }
+
+// Fence is that of the inference that the events are about.
+func (e *Emitter) Fence() uint64 { return e.fence }
+
+// SetFence makes the events that follow those of an inference under a fence of which
+// nothing was emitted yet. See [Emitter.Restart] for one that has begun.
+func (e *Emitter) SetFence(fence uint64) { e.fence = fence }
+
+// SetTap makes the tap hear of the events that follow. The emitter has none before.
+func (e *Emitter) SetTap(t Tap) { e.tap = t }
+
+// Restart begins another attempt at the step's inference, under the next fence: what was
+// emitted of the one before is void.
+func (e *Emitter) Restart(fence uint64) {
+	e.fence = fence
+	if e.tap != nil {
+		e.tap.Restart(fence)
+	}
+}
+
+// Retell calls f, whose events go to the tap alone: a reader of a restarted attempt has
+// no part of the one before, while the sink has been given all of it. Without a tap f is
+// not called.
+func (e *Emitter) Retell(f func()) {
+	if e.tap == nil {
+		return
+	}
+	sink := e.sink
+	e.sink = nil
+	defer func() { e.sink = sink }()
+	f()
+}
+
+// Attached reports whether the emitter has a sink, whatever that has answered.
+func (e *Emitter) Attached() bool { return e.sink != nil }
+
+// Told reports whether anything is done with events: by the sink, or by the tap.
+func (e *Emitter) Told() bool { return e.sink != nil || e.tap != nil }
+
+// Listened reports whether a client takes the events, as far as is known.
+func (e *Emitter) Listened() bool { return e.sink != nil && e.err == nil }
+
+// Begun reports whether run_start was emitted.
+func (e *Emitter) Begun() bool { return e.begun }
+
+// Start emits the run's first event, once: the step may begin the run and end it. Its
+// time is when the run was accepted, which a stream knows that waits for it to begin.
+func (e *Emitter) Start(run *core.Run, thread string) {
+	if !e.begun {
+		e.begun = true
+		e.Emit(core.Event{Type: core.EventRunStart, Time: core.Millis(run.CreatedAt), ThreadID: thread, AgentID: run.AgentID, Origin: run.Origin})
+	}
+}
+
+// Finish emits the run's last events: the error that it ends with, if it does, and its
+// end, or that it waits.
+func (e *Emitter) Finish(run *core.Run) {
+	if e.sink == nil {
+		return
+	}
+	if t := run.Termination; t != nil && t.Type == core.TerminationError && run.Status == core.RunDone {
+		e.Emit(errorEvent(t, run.FinishedAt))
+	}
+	e.Emit(finishEvent(run))
+}
+
+// StepEnd emits that the step is over. at is when the last of it was said, in unix
+// milliseconds.
+func (e *Emitter) StepEnd(at int64) {
+	e.Emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(at)})
+}
+
+// Emit emits an event about the run or step as a whole.
+func (e *Emitter) Emit(event core.Event) {
+	block := core.LastBlock
+	if event.Type == core.EventRunStart || event.Type == core.EventStepStart {
+		block = core.FirstBlock
+	}
+	e.EmitAt(event, block, 0)
+}
+
+// EmitAt emits an event that ends at a byte of a block of the step's turn. Calls are
+// blocks after those of the turn's content, and what comes of the turn as a whole is
+// after the last call.
+func (e *Emitter) EmitAt(event core.Event, block, end int) {
+	if !e.Told() {
+		return // most background runs have no reader: no position is made for none
+	}
+	kind, _ := event.Type.PositionKind()
+	e.emitPlaced(event, kind, block, end)
+}
+
+// EmitUnplaced emits an event that has no place in the stream: a client that reconnects
+// is shown it again, from what holds then.
+func (e *Emitter) EmitUnplaced(event core.Event) { e.emitPlaced(event, 0, 0, 0) }
+
+// emitPlaced is EmitAt for an event whose type alone does not say its place; kind 0: it
+// has no place.
+func (e *Emitter) emitPlaced(event core.Event, kind core.PositionKind, block, end int) {
+	at := core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind}
+	if e.tap != nil {
+		e.tap.Add(event, at)
+	}
+	if e.sink == nil {
+		return
+	}
+	position := ""
+	if kind != 0 {
+		position = e.place(at)
+	}
+	e.send(event, position)
+}
+
+// place returns the text of a position. A step has dozens of them, which lie side by
+// side in pieces of memory that are never written again.
+func (e *Emitter) place(p core.Position) string {
+	var room [96]byte
+	text, _ := p.AppendText(room[:0]) // which cannot fail
+	if e.room.Cap()-e.room.Len() < len(text) {
+		e.room.Reset()
+		e.room.Grow(piece)
+	}
+	begin := e.room.Len()
+	_, _ = e.room.Write(text)
+	return e.room.String()[begin:]
+}
+
+// piece is how much memory positions take in one go, in bytes: those of some ten events.
+const piece = 1 << 9
+
+// send calls the sink, and waits for it. Whoever cuts a stream from the events numbers
+// them, and gives those a time that are not of a record: they happen now.
+func (e *Emitter) send(event core.Event, position string) {
+	event.RunID, event.Step, event.Position = e.run, e.step, position
+	e.err = e.sink(event)
+}
+
+// Ready announces that the arguments of call i of a turn are complete. end is the number
+// of bytes of them that were emitted as deltas.
+func (e *Emitter) Ready(turn *core.Message, i, end int) {
+	e.EmitAt(readyEvent(turn, i), len(turn.Content)+i, end)
+}
+
+// Complete announces that the model has said its turn. took is how long all its calls
+// took together, in milliseconds.
+func (e *Emitter) Complete(turn *core.Message, took int64) {
+	e.EmitAt(completeEvent(turn, took), len(turn.Content)+len(turn.ToolCalls), 0)
+}
+
+// InferenceFailed announces that the model has failed for good in a step of a run that
+// goes on nevertheless. It takes the place of inference_complete, at the first block of
+// the step. turn is the id that the turn would have had.
+func (e *Emitter) InferenceFailed(turn string, f *thread.Failure) {
+	e.EmitAt(core.Event{Type: core.EventInferenceFailed, Time: core.Millis(f.At), MessageID: turn, Failed: f.Calls, Reason: f.Kind}, 0, 0)
+}
+
+// Result announces a stored result at its place: block is that of its call, see
+// [Emitter.EmitAt].
+func (e *Emitter) Result(entry *thread.Entry, block int) {
+	if e.sink != nil {
+		e.EmitAt(resultEvent(entry), block, 0)
+	}
+}
+
+// ResultUnplaced announces a result that has overtaken the result of an earlier call.
+func (e *Emitter) ResultUnplaced(entry *thread.Entry) {
+	if e.sink != nil {
+		e.EmitUnplaced(resultEvent(entry))
+	}
+}
+
+// Suspended announces a ticket. It has no place: the ticket stands until it is decided,
+// and whoever connects until then is shown it.
+func (e *Emitter) Suspended(t core.Ticket) { e.EmitUnplaced(suspendedEvent(t)) }
+
+// Resumed announces that the run resumes a call whose ticket was decided; nothing is
+// announced of an undecided one. It has no place: the result that follows says which
+// decision it came after.
+func (e *Emitter) Resumed(t *core.Ticket) {
+	if e.sink != nil && t.Decision != nil {
+		e.EmitUnplaced(resumedEvent(t))
+	}
+}
