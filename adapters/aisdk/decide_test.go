@@ -209,7 +209,9 @@ func TestSettledPartsAreDecidedBeforeTheNewMessage(t *testing.T) {
 		}
 		f := &fake{run: steps, thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
 			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
-		}, stream: func(_ context.Context, _ mailbox.Submission, sink history.Sink) error { return play(sink, laterEvents()) }}
+		}, stream: func(_ context.Context, _ mailbox.Submission, sink history.Sink) error {
+			return play(sink, laterEvents())
+		}}
 		body := `{"id":"t1","messages":[{"id":"` + runText + `","role":"assistant","parts":[{"type":"step-start"},` + test.part + `]},` + user("m2", "no, wait") + `]}`
 		rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body)
 		var got []mailbox.Deciding

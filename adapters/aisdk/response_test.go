@@ -62,7 +62,9 @@ func TestInputToARunThatWaitsGetsAMessageOfItsOwn(t *testing.T) {
 	}
 	asked := `{"id":"` + runText + `","role":"assistant","parts":[{"type":"tool-danger","toolCallId":"c1","state":"approval-requested","approval":{"id":"a"}}]}`
 	body := `{"id":"t1","messages":[` + user("m1", "x") + `,` + asked + `,` + user("m2", "no") + `]}`
-	stream := func(_ context.Context, _ mailbox.Submission, sink history.Sink) error { return play(sink, laterEvents()) }
+	stream := func(_ context.Context, _ mailbox.Submission, sink history.Sink) error {
+		return play(sink, laterEvents())
+	}
 	steps := func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", Steps: 1}, nil }
 	tests := []struct {
 		name  string
@@ -129,8 +131,10 @@ func TestANewestMessageAloneIsAnsweredInAMessageOfItsOwn(t *testing.T) {
 		thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
 			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
 		},
-		run:    func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", Steps: 1}, nil },
-		stream: func(_ context.Context, _ mailbox.Submission, sink history.Sink) error { return play(sink, laterEvents()) },
+		run: func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", Steps: 1}, nil },
+		stream: func(_ context.Context, _ mailbox.Submission, sink history.Sink) error {
+			return play(sink, laterEvents())
+		},
 	}
 	rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body)
 	if diff := cmp.Diff(later, chunks(rec.Body.String())); rec.Code != 200 || diff != "" {

@@ -4,7 +4,8 @@
 // change that only moves code leaves all of them equal.
 //
 //	go run ./scripts/simsame HEAD                          # 40 worlds, some seconds
-//	go run ./scripts/simsame -seeds 1000 -seed0 5000 main  # others
+//	go run ./scripts/simsame main                          # where this branch left another
+//	go run ./scripts/simsame -seeds 1000 -seed0 5000 HEAD  # other worlds
 //	go run ./scripts/simsame -replay HEAD                  # each world's runs are also repeated from their records
 //
 // It fails when a world differs. Worlds also differ where core/sim itself has changed, so
@@ -47,15 +48,20 @@ func main() {
 }
 
 // compare runs the simulators of a commit and of the working tree, and prints each world
-// in which they differ.
+// in which they differ. What another branch has since changed does not count: of one that
+// is no ancestor of HEAD the newest common commit is meant.
 func compare(commit string, options []string) (same bool, err error) {
 	scratch, err := os.MkdirTemp("", "simsame")
 	if err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(scratch)
+	base, err := exec.Command("git", "merge-base", commit, "HEAD").Output()
+	if err != nil {
+		return false, fmt.Errorf("find where %s and HEAD part: %w", commit, err)
+	}
 	source := filepath.Join(scratch, "before")
-	if err := export(commit, source); err != nil {
+	if err := export(string(bytes.TrimSpace(base)), source); err != nil {
 		return false, err
 	}
 	before, err := worldsOf(source, filepath.Join(scratch, "sim-before"), options)
