@@ -170,6 +170,12 @@ func (t Ticket) Refuses(d Decision) bool {
 // ByPerson reports whether a person decides.
 func (t Ticket) ByPerson() bool { return t.Kind == TicketPerson || t.Kind == "" }
 
+// AsksPermission reports whether a person decides if the call may run as it is. Otherwise
+// the decision brings the call's output, or its input.
+func (t Ticket) AsksPermission() bool {
+	return t.ByPerson() && (t.Mode == ResumeReplay || t.Mode == "")
+}
+
 // Resume is what a call that goes on after a decision is told.
 type Resume struct {
 	Suspension string   `json:"suspension"` // id of the suspension that was decided

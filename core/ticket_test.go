@@ -35,3 +35,22 @@ func TestOnlyAPersonRefusesByAPayload(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyACallThatIsReplayedAsksAPersonForPermission(t *testing.T) {
+	for _, test := range []struct {
+		mode core.ResumeMode
+		kind core.TicketKind
+		want bool
+	}{
+		{core.ResumeReplay, core.TicketPerson, true},
+		{"", "", true},
+		{core.ResumeAsResult, core.TicketPerson, false},
+		{core.ResumeAsArguments, core.TicketPerson, false},
+		{core.ResumeReplay, core.TicketClient, false},
+		{core.ResumeReplay, core.TicketChild, false},
+	} {
+		if got := (core.Ticket{Mode: test.mode, Kind: test.kind}).AsksPermission(); got != test.want {
+			t.Errorf("%q, %q: %v, want %v", test.mode, test.kind, got, test.want)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -70,17 +71,17 @@ func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 func (c *connection) look(line []byte, long bool) *sdk.RequestError {
 	switch {
 	case long:
-		return &sdk.RequestError{Code: codeInvalidRequest, Message: fmt.Sprintf("the message is longer than %d bytes", MaxLine)}
+		return &sdk.RequestError{Code: protocol.RPCInvalidRequest, Message: fmt.Sprintf("the message is longer than %d bytes", MaxLine)}
 	case len(line) == 0:
 		return nil
 	case !json.Valid(line):
-		return &sdk.RequestError{Code: codeParse, Message: "the line is not JSON"}
+		return &sdk.RequestError{Code: protocol.RPCParse, Message: "the line is not JSON"}
 	case line[0] == '[':
-		return &sdk.RequestError{Code: codeInvalidRequest, Message: "batches are not part of this protocol"}
+		return &sdk.RequestError{Code: protocol.RPCInvalidRequest, Message: "batches are not part of this protocol"}
 	}
 	var e envelope
 	if json.Unmarshal(line, &e) != nil || e.Method == "" && len(e.ID) == 0 {
-		return &sdk.RequestError{Code: codeInvalidRequest, Message: "a message needs a method, or the id of a request that it answers"}
+		return &sdk.RequestError{Code: protocol.RPCInvalidRequest, Message: "a message needs a method, or the id of a request that it answers"}
 	}
 	request := len(e.ID) > 0 && string(e.ID) != "null"
 	switch {
@@ -89,7 +90,7 @@ func (c *connection) look(line []byte, long bool) *sdk.RequestError {
 		c.out.owe()
 		c.announce(e)
 	case e.Method != sdk.AgentMethodSessionCancel && !strings.HasPrefix(e.Method, "$/") && !strings.HasPrefix(e.Method, "_"):
-		return &sdk.RequestError{Code: codeInvalidRequest, Message: "method " + core.Excerpt(e.Method) + " needs an id, so that it can be answered"}
+		return &sdk.RequestError{Code: protocol.RPCInvalidRequest, Message: "method " + core.Excerpt(e.Method) + " needs an id, so that it can be answered"}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -60,7 +61,7 @@ func (c *connection) call(ctx context.Context, method string, params rawJSON) (a
 			return struct{}{}, nil
 		})
 	}
-	return nil, &sdk.RequestError{Code: codeNoMethod, Message: "method " + core.Excerpt(method) + " is not supported"}
+	return nil, &sdk.RequestError{Code: protocol.RPCNoMethod, Message: "method " + core.Excerpt(method) + " is not supported"}
 }
 
 // with decodes the parameters of a method. Unknown keys are ignored, as the protocol

@@ -82,24 +82,6 @@ func TestAnswersAreDecisions(t *testing.T) {
 }
 
 // What is not a question for permission is nobody's here.
-func TestOnlyPermissionIsAskedFor(t *testing.T) {
-	for _, test := range []struct {
-		mode core.ResumeMode
-		kind core.TicketKind
-		want bool
-	}{
-		{core.ResumeReplay, core.TicketPerson, true},
-		{"", "", true},
-		{core.ResumeAsResult, core.TicketPerson, false},
-		{core.ResumeAsArguments, core.TicketPerson, false},
-		{core.ResumeReplay, core.TicketClient, false},
-	} {
-		if got := permits(core.Ticket{Mode: test.mode, Kind: test.kind}); got != test.want {
-			t.Errorf("%s, %s: %v, want %v", test.mode, test.kind, got, test.want)
-		}
-	}
-}
-
 // The client's MCP servers are named in the log by their number: what they are started
 // with may hold secrets.
 func TestMCPServersArePassedOverAloud(t *testing.T) {

@@ -36,7 +36,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	if behind := o.writing + len(o.backlog); o.err == nil && behind > 0 && behind+len(p) > protocol.MaxBacklog {
 		o.err = protocol.ErrSlow
-		o.tell()
+		o.signal()
 	}
 	if o.err != nil {
 		return 0, o.err
@@ -45,7 +45,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 		o.owed--
 	}
 	o.backlog = append(o.backlog, p...)
-	o.tell()
+	o.signal()
 	return len(p), nil
 }
 
@@ -65,8 +65,8 @@ func (o *outlet) owe() {
 	o.owed++
 }
 
-// tell wakes who waits for a change. The lock is held.
-func (o *outlet) tell() {
+// signal wakes those who wait for a change. The caller holds the lock.
+func (o *outlet) signal() {
 	close(o.changed)
 	o.changed = make(chan struct{})
 }
@@ -84,7 +84,7 @@ func (o *outlet) run() {
 			if o.writing = 0; o.err == nil {
 				o.err = err
 			}
-			o.tell()
+			o.signal()
 			o.mu.Unlock()
 			continue
 		}
@@ -127,5 +127,5 @@ func (o *outlet) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
-	o.tell()
+	o.signal()
 }

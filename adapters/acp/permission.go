@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -33,7 +34,7 @@ func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err er
 			continue
 		}
 		d = mailbox.Deciding{Run: run, Target: ticket.Suspension.ID, User: t.Identity.User}
-		if !permits(ticket) {
+		if !ticket.AsksPermission() {
 			d.Decision = core.Decision{Action: core.DecisionCancel, Reason: noQuestions}
 			return d, true, nil
 		}
@@ -41,11 +42,6 @@ func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err er
 		return d, true, err
 	}
 	return d, false, nil
-}
-
-// permits reports whether a ticket asks a person whether the call may run as it is.
-func permits(t core.Ticket) bool {
-	return t.ByPerson() && (t.Mode == core.ResumeReplay || t.Mode == "")
 }
 
 // ask asks the client for permission. A turn that is cancelled meanwhile has no
@@ -73,7 +69,7 @@ func (t *talk) ask(run core.ID, ticket core.Ticket) (core.Decision, error) {
 		return core.Decision{}, context.Cause(t.ctx)
 	case err != nil:
 		t.log.Error("the client was asked for permission and did not answer", "session", t.session, "run", run, "error", err)
-		return core.Decision{}, &sdk.RequestError{Code: codeInternal, Message: "the client did not answer session/request_permission; the call still waits"}
+		return core.Decision{}, &sdk.RequestError{Code: protocol.RPCInternal, Message: "the client did not answer session/request_permission; the call still waits"}
 	case response.Outcome.Cancelled != nil:
 		t.cancel()
 		return core.Decision{}, nil
@@ -82,7 +78,7 @@ func (t *talk) ask(run core.ID, ticket core.Ticket) (core.Decision, error) {
 			return d, nil
 		}
 	}
-	return core.Decision{}, &sdk.RequestError{Code: codeInvalidParams, Message: "the answer to session/request_permission names none of its options; the call still waits"}
+	return core.Decision{}, &sdk.RequestError{Code: protocol.RPCInvalidParams, Message: "the answer to session/request_permission names none of its options; the call still waits"}
 }
 
 // question is a ticket as the client reads it.
@@ -129,10 +125,12 @@ func about(ticket core.Ticket) string {
 
 // decision is what an option says; false: it was not offered.
 func (t *talk) decision(ticket core.Ticket, option string) (core.Decision, bool) {
-	d := core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"approved":true}`), Remember: core.RememberOnce}
-	switch kind := sdk.PermissionOptionKind(option); kind {
+	kind := sdk.PermissionOptionKind(option)
+	rejects := kind == sdk.PermissionOptionKindRejectOnce || kind == sdk.PermissionOptionKindRejectAlways
+	d := protocol.Permission(!rejects)
+	d.Remember = core.RememberOnce
+	switch kind {
 	case sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways:
-		d.Action, d.Payload = core.DecisionCancel, json.RawMessage(`{"approved":false}`)
 		if kind == sdk.PermissionOptionKindRejectOnce {
 			return d, true
 		}

@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -128,7 +129,7 @@ func (t *talk) passOn(done <-chan struct{}) {
 // errGoesOn is a prompt whose stream ended before its run. The client must not send it
 // again: it is accepted, and another process goes on with it.
 var errGoesOn = &sdk.RequestError{
-	Code: codeInternal, Message: "the run goes on without this connection: load the session to see what comes of it",
+	Code: protocol.RPCInternal, Message: "the run goes on without this connection: load the session to see what comes of it",
 	Data: details{Code: string(core.CodeUnavailable)},
 }
 

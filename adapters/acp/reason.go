@@ -5,6 +5,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/stop"
 )
@@ -59,6 +60,6 @@ func stopReason(t *core.Termination) (sdk.StopReason, error) {
 	}
 	code := cmp.Or(t.Code, "error")
 	return "", &sdk.RequestError{
-		Code: codeInternal, Message: cmp.Or(t.Detail, "the run ended with the error "+code), Data: details{Code: code},
+		Code: protocol.RPCInternal, Message: cmp.Or(t.Detail, "the run ended with the error "+code), Data: details{Code: code},
 	}
 }

@@ -10,30 +10,23 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// The codes of errors on the wire: those of JSON-RPC, and the protocol's own for what
-// does not exist.
-const (
-	codeParse          = -32700
-	codeInvalidRequest = -32600
-	codeNoMethod       = -32601
-	codeInvalidParams  = -32602
-	codeInternal       = -32603
-	codeNotFound       = -32002
-)
+// codeNotFound is the protocol's own code, beside those of JSON-RPC, for what does not
+// exist.
+const codeNotFound = -32002
 
 // codes maps what is the client's doing; any other error is internal.
 var codes = map[core.Code]int{
-	core.CodeInvalid:     codeInvalidParams,
-	core.CodeUnsupported: codeInvalidParams,
-	core.CodeTooLarge:    codeInvalidParams,
+	core.CodeInvalid:     protocol.RPCInvalidParams,
+	core.CodeUnsupported: protocol.RPCInvalidParams,
+	core.CodeTooLarge:    protocol.RPCInvalidParams,
 	core.CodeNotFound:    codeNotFound,
 	core.CodeDeleted:     codeNotFound,
-	core.CodeBusy:        codeInvalidRequest,
-	core.CodeConflict:    codeInvalidRequest,
-	core.CodeFull:        codeInvalidRequest,
+	core.CodeBusy:        protocol.RPCInvalidRequest,
+	core.CodeConflict:    protocol.RPCInvalidRequest,
+	core.CodeFull:        protocol.RPCInvalidRequest,
 
-	core.CodeTenantLimit: codeInvalidRequest,
-	core.CodeTenantSpend: codeInvalidRequest,
+	core.CodeTenantLimit: protocol.RPCInvalidRequest,
+	core.CodeTenantSpend: protocol.RPCInvalidRequest,
 }
 
 // details is the data of an error: its code as every protocol here has it, and of a limit
@@ -54,7 +47,7 @@ func refusal(log *slog.Logger, err error) *sdk.RequestError {
 	p := protocol.Public(err)
 	code, ok := codes[p.Code]
 	if !ok {
-		code = codeInternal
+		code = protocol.RPCInternal
 	}
 	return &sdk.RequestError{Code: code, Message: p.Error, Data: details{string(p.Code), string(p.Limit), p.EndsAt}}
 }

@@ -5,6 +5,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -96,7 +97,7 @@ func (s *sessions) begin(id string) (*turn, error) {
 	}
 	known.announced = max(known.announced-1, 0)
 	if known.turn != nil {
-		return nil, &sdk.RequestError{Code: codeInvalidRequest, Message: "the session has a prompt under way, cancel it or wait for its end"}
+		return nil, &sdk.RequestError{Code: protocol.RPCInvalidRequest, Message: "the session has a prompt under way, cancel it or wait for its end"}
 	}
 	known.turn = newTurn()
 	if known.cancelled {

@@ -30,18 +30,16 @@ type handler struct {
 // New returns the handler of all AG-UI routes.
 func New(o Options) http.Handler {
 	h := &handler{o}
-	return protocol.Later(func() http.Handler {
-		mux := http.NewServeMux()
-		mux.HandleFunc("POST /v1/ag-ui/run", h.Handle(h.run))
-		mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/runs", h.Handle(h.run))
-		mux.HandleFunc("POST /v1/ag-ui/agents/{agent}/runs", h.Handle(h.run))
-		mux.HandleFunc("POST /v1/ag-ui/connect", h.Handle(h.connect))
-		mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/connect", h.Handle(h.connect))
-		mux.HandleFunc("GET /v1/ag-ui/threads/{thread}/stream", h.Handle(h.stream))
-		mux.HandleFunc("GET /v1/ag-ui/threads/{thread}/messages", h.Handle(h.messages))
-		mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/cancel", h.Handle(h.cancel))
-		mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/interrupt", h.Handle(h.interrupt))
-		return mux
+	return o.Routes(map[string]protocol.Route{
+		"POST /v1/ag-ui/run":                        h.run,
+		"POST /v1/ag-ui/threads/{thread}/runs":      h.run,
+		"POST /v1/ag-ui/agents/{agent}/runs":        h.run,
+		"POST /v1/ag-ui/connect":                    h.connect,
+		"POST /v1/ag-ui/threads/{thread}/connect":   h.connect,
+		"GET /v1/ag-ui/threads/{thread}/stream":     h.stream,
+		"GET /v1/ag-ui/threads/{thread}/messages":   h.messages,
+		"POST /v1/ag-ui/threads/{thread}/cancel":    o.Cancel(cancelledBody),
+		"POST /v1/ag-ui/threads/{thread}/interrupt": o.Interrupt(interruptedBody),
 	})
 }
 
@@ -63,22 +61,17 @@ func (*framed) Header() http.Header { return nil }
 // Encode implements protocol.Encoder.
 func (f *framed) Encode(e core.Event) ([]protocol.Frame, error) {
 	payloads, err := f.Encoder.Encode(e)
-	return f.frame(payloads), err
+	f.frames = protocol.DataFrames(f.frames, payloads)
+	return f.frames, err
 }
 
 // Fail implements protocol.Encoder.
 func (f *framed) Fail(err error) []protocol.Frame {
 	p := protocol.Public(err)
+	text, code := p.Error, string(p.Code)
 	if errors.Is(err, protocol.ErrUnfinished) {
-		return f.frame(f.Encoder.Fail(interrupted, "stream_ended"))
+		text, code = interrupted, "stream_ended"
 	}
-	return f.frame(f.Encoder.Fail(p.Error, string(p.Code)))
-}
-
-func (f *framed) frame(payloads [][]byte) []protocol.Frame {
-	f.frames = f.frames[:0]
-	for _, p := range payloads {
-		f.frames = append(f.frames, protocol.Frame{Data: p})
-	}
+	f.frames = protocol.DataFrames(f.frames, f.Encoder.Fail(text, code))
 	return f.frames
 }

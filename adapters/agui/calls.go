@@ -24,11 +24,11 @@ func (e *Encoder) toolCall(in core.Event) {
 		e.callCancel(in.CallID)
 	case core.EventToolCallSuspended:
 		if in.Ticket != nil && in.Ticket.Decision == nil {
-			e.settle(in.CallID)
+			e.forgetTicket(in.CallID)
 			e.tickets = append(e.tickets, *in.Ticket)
 		}
 	case core.EventToolCallResumed:
-		e.settle(in.CallID)
+		e.forgetTicket(in.CallID)
 	case core.EventToolCallDone:
 		e.callDone(in)
 	}
@@ -39,7 +39,7 @@ func (e *Encoder) callStart(in core.Event) {
 	if e.open(in.CallID) != nil { // its start was told already
 		return
 	}
-	e.turn(in)
+	e.startTurn(in)
 	e.closeMessages()
 	e.calls = append(e.calls, call{id: in.CallID, name: in.Name})
 	if e.transcript.call(in.CallID) == nil {
@@ -110,15 +110,15 @@ func (e *Encoder) dropCalls() {
 	}
 }
 
-// settle forgets what a call waited for.
-func (e *Encoder) settle(id string) {
+// forgetTicket forgets what a call waited for.
+func (e *Encoder) forgetTicket(id string) {
 	e.tickets = slices.DeleteFunc(e.tickets, func(t core.Ticket) bool { return t.CallID == id })
 }
 
 // callDone tells a call's result. One that the client has given is not told again: it
 // would have the call's result twice.
 func (e *Encoder) callDone(in core.Event) {
-	e.settle(in.CallID)
+	e.forgetTicket(in.CallID)
 	e.endCall(in.CallID)
 	e.forget(in.CallID)
 	e.endOutput(in.CallID)
@@ -169,18 +169,12 @@ const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boole
 	`"reason":{"type":"string"},"remember":{"type":"string","enum":["once","run","thread"]},` +
 	`"rememberAs":{"type":"string","enum":["call","rule"]}},"required":["approved"]}`
 
-// approves reports whether a ticket asks for permission: a person says whether the call
-// may run as it is. Otherwise what the person says is the call's output, or input.
-func approves(t core.Ticket) bool {
-	return (t.Mode == core.ResumeReplay || t.Mode == "") && t.ByPerson()
-}
-
 func interruptOf(t core.Ticket) interrupt {
 	i := interrupt{
 		ID: t.Suspension.ID, Reason: "input_required", Message: t.Suspension.Message, ToolCallID: t.CallID,
 		Metadata: map[string]any{"reveille": about{t.Suspension.Action, t.Suspension.Parameters}},
 	}
-	if approves(t) {
+	if t.AsksPermission() {
 		i.Reason, i.ResponseSchema = "tool_call", json.RawMessage(approvalSchema)
 	} else if len(t.Suspension.ResponseSchema) > 0 && t.Suspension.ResponseSchema[0] == '{' {
 		i.ResponseSchema = t.Suspension.ResponseSchema

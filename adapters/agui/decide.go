@@ -15,10 +15,10 @@ import (
 )
 
 // asksPerson reports whether the open run waits for a person.
-func (a *asked) asksPerson() bool { return slices.ContainsFunc(a.tickets, core.Ticket.ByPerson) }
+func (a *exchange) asksPerson() bool { return slices.ContainsFunc(a.tickets, core.Ticket.ByPerson) }
 
 // interrupts are the ids of those that are open.
-func (a *asked) interrupts() (ids []string) {
+func (a *exchange) interrupts() (ids []string) {
 	for _, t := range a.tickets {
 		if t.ByPerson() {
 			ids = append(ids, t.Suspension.ID)
@@ -34,7 +34,7 @@ func (a *asked) interrupts() (ids []string) {
 // Results of the server's own tools come back with the history in the same form, so that
 // a tool message counts only where its call waits; or where the input has nothing else,
 // since it may be the same request again.
-func (a *asked) answers(speaks bool) (all []mailbox.Deciding, err error) {
+func (a *exchange) answers(speaks bool) (all []mailbox.Deciding, err error) {
 	for i, m := range a.in.tail() {
 		if m.Role == "tool" && m.ToolCallID == "" {
 			return nil, core.Errorf(core.CodeInvalid, "messages[%d].toolCallId is required: the id of the call whose result the message is", len(a.in.messages)-len(a.in.tail())+i)
@@ -74,7 +74,7 @@ func (a *asked) answers(speaks bool) (all []mailbox.Deciding, err error) {
 // it has on every other door: it is no breach of the protocol's contract. Beside a new
 // message the tool messages say nothing of them: some clients settle in their history what
 // waits.
-func (a *asked) refuseChildren(speaks bool) error {
+func (a *exchange) refuseChildren(speaks bool) error {
 	for _, t := range a.tickets {
 		if t.Kind != core.TicketChild {
 			continue
@@ -90,7 +90,7 @@ func (a *asked) refuseChildren(speaks bool) error {
 
 // resume is the decision of an answer. waits is false when no interrupt that is open has
 // its id: it may be an answer that was taken before, which the mailbox knows.
-func (a *asked) resume(e resumeEntry) (d mailbox.Deciding, waits bool, err error) {
+func (a *exchange) resume(e resumeEntry) (d mailbox.Deciding, waits bool, err error) {
 	d = mailbox.Deciding{Target: e.InterruptID, Decision: core.Decision{Action: core.DecisionCancel}}
 	var ticket core.Ticket
 	for _, t := range a.tickets {
@@ -101,11 +101,11 @@ func (a *asked) resume(e resumeEntry) (d mailbox.Deciding, waits bool, err error
 	if e.Status == "cancelled" {
 		return d, waits, nil
 	}
-	if waits && ticket.Deadline != 0 && a.Env.Now().UnixMilli() >= ticket.Deadline {
+	if waits && ticket.Deadline != 0 && a.h.Env.Now().UnixMilli() >= ticket.Deadline {
 		return d, waits, core.Errorf(core.CodeInvalid, "interrupt %q has expired: it can only be cancelled", core.Excerpt(e.InterruptID))
 	}
 	d.Decision.Action, d.Decision.Payload = core.DecisionResume, e.Payload
-	if waits && !approves(ticket) {
+	if waits && !ticket.AsksPermission() {
 		return d, waits, nil
 	}
 	if p, ok, err := approvalOf(e.Payload); ok || waits {
@@ -133,16 +133,14 @@ func approvalOf(payload json.RawMessage) (d core.Decision, ok bool, err error) {
 	case !absent(p.EditedArgs):
 		return d, true, core.Errorf(core.CodeUnsupported, "editedArgs are not asked for: the call runs with the arguments that were shown")
 	}
-	d = core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"approved":true}`), Reason: p.Reason, Remember: p.Remember, RememberAs: p.RememberAs}
-	if !*p.Approved {
-		d.Action, d.Payload = core.DecisionCancel, json.RawMessage(`{"approved":false}`)
-	}
+	d = protocol.Permission(*p.Approved)
+	d.Reason, d.Remember, d.RememberAs = p.Reason, p.Remember, p.RememberAs
 	return d, true, d.Check()
 }
 
 // results are the decisions of the frontend's tool messages. beside says that the input
 // means something without them.
-func (a *asked) results(beside bool) (all []mailbox.Deciding) {
+func (a *exchange) results(beside bool) (all []mailbox.Deciding) {
 	var old []mailbox.Deciding
 	for _, m := range a.in.given() {
 		d := mailbox.Deciding{Target: m.ToolCallID, Decision: resultOf(m)}
@@ -181,16 +179,16 @@ func resultOf(m inMessage) core.Decision {
 
 // decide takes decisions and streams what follows. Where the input has a new message,
 // too, it is for the run that the decisions let go on.
-func (a *asked) decide(all []mailbox.Deciding, s mailbox.Submission) error {
-	if a.Buffered && protocol.Demanded(a.r) {
+func (a *exchange) decide(all []mailbox.Deciding, s mailbox.Submission) error {
+	if a.h.Buffered && protocol.Demanded(a.r) {
 		return protocol.ErrBuffered
 	}
-	if a.Buffered || len(s.Messages) > 0 {
+	if a.h.Buffered || len(s.Messages) > 0 {
 		return a.decideFirst(all, s)
 	}
 	return a.serve(a.resumed(), func(l runtime.Listener) error {
 		listener := &heard{Listener: l}
-		accepted, err := a.Runtime.StreamDecisions(a.r.Context(), a.id, a.thread, all, listener)
+		accepted, err := a.h.Runtime.StreamDecisions(a.r.Context(), a.id, a.thread, all, listener)
 		if err == nil || listener.any {
 			return hide(err)
 		}
@@ -201,7 +199,7 @@ func (a *asked) decide(all []mailbox.Deciding, s mailbox.Submission) error {
 // resumed is the response to answers. Results that the client gives are its own, and it has
 // them. A client may also put what a person has said where the result of the call will be,
 // which is not known yet: that is taken back before the result is told.
-func (a *asked) resumed() Response {
+func (a *exchange) resumed() Response {
 	to := Response{}
 	begin := len(a.in.messages) - len(a.in.tail())
 	for i, m := range a.in.messages {
@@ -233,7 +231,7 @@ func (h *heard) Emit(e core.Event) error {
 
 // missing makes the error of an answer to nothing say what waits, if anything does. The
 // thread is one that the caller may read, or does not exist.
-func (a *asked) missing(target string, err error) error {
+func (a *exchange) missing(target string, err error) error {
 	if core.CodeOf(err) != core.CodeNotFound {
 		return err
 	}
@@ -259,7 +257,7 @@ func (a *asked) missing(target string, err error) error {
 
 // explain tells a client of an answer that was refused, as the protocol wants it; what
 // is not the client's doing stays an error.
-func (a *asked) explain(err error, l runtime.Listener) error {
+func (a *exchange) explain(err error, l runtime.Listener) error {
 	switch p := protocol.Public(err); p.Code {
 	case core.CodeNotFound, core.CodeDecided, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge:
 		t := &core.Termination{Type: core.TerminationError, Code: string(p.Code), Detail: p.Error}
@@ -270,11 +268,11 @@ func (a *asked) explain(err error, l runtime.Listener) error {
 
 // decideFirst takes decisions without a stream, and then what was said beside them: the
 // run that goes on reads it at its next step.
-func (a *asked) decideFirst(all []mailbox.Deciding, s mailbox.Submission) error {
+func (a *exchange) decideFirst(all []mailbox.Deciding, s mailbox.Submission) error {
 	var last mailbox.Decided
 	for _, d := range all {
 		var err error
-		if last, err = a.Runtime.DecideThread(a.r.Context(), a.id, a.thread, d); err != nil {
+		if last, err = a.h.Runtime.DecideThread(a.r.Context(), a.id, a.thread, d); err != nil {
 			return a.missing(d.Target, hide(err))
 		}
 	}
@@ -284,7 +282,7 @@ func (a *asked) decideFirst(all []mailbox.Deciding, s mailbox.Submission) error 
 			ThreadID  string  `json:"threadId"`
 			RunID     core.ID `json:"runId"`
 			StreamURL string  `json:"streamUrl"`
-		}{"decision_submitted", last.ThreadID, last.RunID, a.StreamURL + streamPath(last.ThreadID)})
+		}{"decision_submitted", last.ThreadID, last.RunID, a.h.StreamURL + streamPath(last.ThreadID)})
 		return nil
 	}
 	s.Mode = mailbox.ModeSteer

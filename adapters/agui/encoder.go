@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -242,7 +243,7 @@ func (e *Encoder) textDelta(in core.Event) {
 	if in.Delta == "" {
 		return
 	}
-	e.turn(in)
+	e.startTurn(in)
 	if !e.text {
 		e.closeReasoning()
 		e.text, e.transcript.open.spoken = true, true
@@ -256,7 +257,7 @@ func (e *Encoder) reasoningDelta(in core.Event) {
 	if in.Delta == "" {
 		return
 	}
-	e.turn(in)
+	e.startTurn(in)
 	if e.reasoning == "" {
 		e.closeMessages()
 		e.reasoning = e.transcript.think()
@@ -281,8 +282,8 @@ func (e *Encoder) encrypted(in core.Event) {
 	e.closeReasoning()
 }
 
-// turn opens the turn that an event is part of, where its step's begin was not told.
-func (e *Encoder) turn(in core.Event) {
+// startTurn opens the turn that an event is part of, where its step's begin was not told.
+func (e *Encoder) startTurn(in core.Event) {
 	id := in.MessageID
 	if id == "" || id == e.transcript.open.id {
 		return
@@ -308,7 +309,7 @@ func (e *Encoder) finish(in core.Event) {
 		t = &core.Termination{Type: core.TerminationNatural}
 	}
 	if t.Type == core.TerminationError {
-		e.fail(reason(t), t.Code)
+		e.fail(protocol.EndError(t), t.Code)
 		return
 	}
 	e.dropCalls()
@@ -343,17 +344,6 @@ func (e *Encoder) fail(text, code string) {
 	e.closeStep()
 	e.emit(event{Type: "RUN_ERROR", Message: text, Code: code})
 	e.ended = true
-}
-
-// reason is what a person reads about a run that ended with an error.
-func reason(t *core.Termination) string {
-	switch {
-	case t.Detail != "":
-		return t.Detail
-	case t.Code != "":
-		return "the run ended with the error " + t.Code
-	}
-	return "the run ended with an error"
 }
 
 // interrupted is what a client reads whose stream ended before the run.

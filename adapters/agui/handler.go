@@ -2,7 +2,6 @@ package agui
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 
@@ -12,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// asked is a request under way.
-type asked struct {
-	*handler
+// exchange is a request that is being answered.
+type exchange struct {
+	h  *handler
 	w  http.ResponseWriter
 	r  *http.Request
 	id core.Identity
@@ -26,16 +25,16 @@ type asked struct {
 }
 
 // read reads a request's body and what its thread is doing.
-func (h *handler) read(w http.ResponseWriter, r *http.Request, id core.Identity) (*asked, error) {
-	body, err := io.ReadAll(r.Body)
+func (h *handler) read(w http.ResponseWriter, r *http.Request, id core.Identity) (*exchange, error) {
+	body, err := protocol.Body(r)
 	if err != nil {
-		return nil, core.Errorf(core.CodeInvalid, "read body: %w", err)
+		return nil, err
 	}
 	in, err := decodeInput(body)
 	if err != nil {
 		return nil, err
 	}
-	a := &asked{handler: h, w: w, r: r, id: id, in: in, thread: r.PathValue("thread")}
+	a := &exchange{h: h, w: w, r: r, id: id, in: in, thread: r.PathValue("thread")}
 	if a.thread == "" {
 		a.thread = in.ThreadID
 	}
@@ -43,18 +42,18 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request, id core.Identity)
 }
 
 // look reads how the thread stands, and what its open run waits for.
-func (a *asked) look() error {
+func (a *exchange) look() error {
 	if err := core.CheckName("thread id", a.thread); err != nil {
 		return err
 	}
-	info, err := a.Runtime.Thread(a.r.Context(), a.id, a.thread)
+	info, err := a.h.Runtime.Thread(a.r.Context(), a.id, a.thread)
 	if core.CodeOf(err) == core.CodeNotFound {
 		return nil
 	}
 	if a.info = info; err != nil || info.Status != core.RunWaiting {
 		return hide(err)
 	}
-	record, err := a.Runtime.ReadRun(a.r.Context(), a.id, info.ActiveRun)
+	record, err := a.h.Runtime.ReadRun(a.r.Context(), a.id, info.ActiveRun)
 	if core.CodeOf(err) == core.CodeNotFound {
 		return nil
 	}
@@ -67,7 +66,7 @@ func (a *asked) look() error {
 }
 
 // active reports whether a run of the thread is open.
-func (a *asked) active() bool { return !a.info.ActiveRun.IsZero() && a.info.Status != core.RunDone }
+func (a *exchange) active() bool { return !a.info.ActiveRun.IsZero() && a.info.Status != core.RunDone }
 
 // run takes an input: answers to what the run waits for, something new that a person has
 // said, something that is said again, or the same request a second time.
@@ -108,7 +107,7 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, id core.Identity) 
 }
 
 // submission makes a submission of the input.
-func (a *asked) submission() (s mailbox.Submission, err error) {
+func (a *exchange) submission() (s mailbox.Submission, err error) {
 	s.Thread.Thread, s.Opening.AgentID = a.thread, a.r.PathValue("agent")
 	if s.Messages, err = a.in.said(); err != nil {
 		return s, err
@@ -129,21 +128,24 @@ func (a *asked) submission() (s mailbox.Submission, err error) {
 func runKey(run string) string { return "ag-ui:" + run }
 
 // alias finds the run that the client's runId names.
-func (a *asked) alias() (run core.ID, ok bool, err error) {
+func (a *exchange) alias() (run core.ID, ok bool, err error) {
 	if a.in.RunID == "" || a.info.ID == "" {
 		return run, false, nil
 	}
-	run, ok, err = a.Aliases.RunOfKey(a.r.Context(), a.id, a.thread, runKey(a.in.RunID))
+	run, ok, err = a.h.Aliases.RunOfKey(a.r.Context(), a.id, a.thread, runKey(a.in.RunID))
 	return run, ok, hide(err)
 }
 
 // say submits what a person has said and streams the run. known says that the same
 // runId came before, for run: it is followed if it has read the message, and else the
 // submission is refused for not being the same.
-func (a *asked) say(s mailbox.Submission, run core.ID, known bool) error {
-	runs, err := a.runsOfMessages()
-	if err != nil {
-		return err
+func (a *exchange) say(s mailbox.Submission, run core.ID, known bool) error {
+	var runs map[string]core.ID
+	if a.info.ID != "" { // else there is no thread
+		var err error
+		if runs, err = a.h.InputRuns(a.r.Context(), a.id, a.thread); err != nil {
+			return err
+		}
 	}
 	last := s.Messages[len(s.Messages)-1].ID
 	to := Response{History: a.in.Messages, State: a.in.sharedState()}
@@ -154,31 +156,31 @@ func (a *asked) say(s mailbox.Submission, run core.ID, known bool) error {
 		s.Opening.Retake, s.Messages = &mailbox.Retake{Message: last}, nil
 	}
 	s.Messages = unknown(s.Messages, runs, run)
-	if err := a.Complete(&s, a.id); err != nil {
+	if err := a.h.Complete(&s, a.id); err != nil {
 		return err
 	}
-	if a.Buffered {
-		return hide(a.Queue(a.w, a.r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
+	if a.h.Buffered {
+		return hide(a.h.Queue(a.w, a.r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
 	return a.serve(to, func(l runtime.Listener) error {
-		_, err := a.Runtime.Stream(a.r.Context(), s, l)
+		_, err := a.h.Runtime.Stream(a.r.Context(), s, l)
 		return hide(err)
 	})
 }
 
 // serve streams a response.
-func (a *asked) serve(to Response, source func(runtime.Listener) error) error {
+func (a *exchange) serve(to Response, source func(runtime.Listener) error) error {
 	to.ThreadID, to.RunID, to.ParentRunID, to.Modern = a.thread, a.in.RunID, a.in.ParentRunID, a.in.modern()
 	if to.RunID == "" && to.Reset {
-		to.RunID = a.Env.NewID().String()
+		to.RunID = a.h.Env.NewID().String()
 	}
-	return a.Serve(a.w, a.r, &framed{Encoder: NewEncoder(to)}, source)
+	return a.h.Serve(a.w, a.r, &framed{Encoder: NewEncoder(to)}, source)
 }
 
 // refuse responds with a RUN_ERROR: what the protocol has for an input that does not
 // answer what the thread waits for.
-func (a *asked) refuse(err error) error {
-	if a.Buffered {
+func (a *exchange) refuse(err error) error {
+	if a.h.Buffered {
 		return err
 	}
 	p := protocol.Public(err)
@@ -200,7 +202,7 @@ func (h *handler) connect(w http.ResponseWriter, r *http.Request, id core.Identi
 
 // stream is connect for whoever has no input.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	a := &asked{handler: h, w: w, r: r, id: id, thread: r.PathValue("thread"), in: input{ProtocolVersion: r.URL.Query().Get("protocolVersion")}}
+	a := &exchange{h: h, w: w, r: r, id: id, thread: r.PathValue("thread"), in: input{ProtocolVersion: r.URL.Query().Get("protocolVersion")}}
 	if err := a.look(); err != nil {
 		return err
 	}
@@ -210,11 +212,11 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, id core.Identit
 	return a.attach()
 }
 
-func (a *asked) attach() error {
+func (a *exchange) attach() error {
 	if a.active() {
 		return a.follow(a.info.ActiveRun)
 	}
-	if a.Buffered {
+	if a.h.Buffered {
 		return protocol.ErrBuffered
 	}
 	to := Response{Reset: true}
@@ -226,25 +228,25 @@ func (a *asked) attach() error {
 }
 
 // follow streams a run from its begin.
-func (a *asked) follow(run core.ID) (err error) {
-	if a.Buffered {
+func (a *exchange) follow(run core.ID) (err error) {
+	if a.h.Buffered {
 		return protocol.ErrBuffered
 	}
 	to := Response{Reset: true}
 	if to.History, err = a.history(run); err != nil {
 		return err
 	}
-	return a.serve(to, func(l runtime.Listener) error { return hide(a.Runtime.Follow(a.r.Context(), a.id, run, l)) })
+	return a.serve(to, func(l runtime.Listener) error { return hide(a.h.Runtime.Follow(a.r.Context(), a.id, run, l)) })
 }
 
 // history is the conversation before a run is told: the thread's newest messages without
 // what the run has said. Reasoning of it that the client has is emptied, since a
 // client keeps what a snapshot does not name.
-func (a *asked) history(run core.ID) (all []json.RawMessage, err error) {
+func (a *exchange) history(run core.ID) (all []json.RawMessage, err error) {
 	if a.info.ID == "" {
 		return nil, nil
 	}
-	page, err := a.Runtime.Messages(a.r.Context(), a.id, a.thread, runtime.MessageQuery{Newest: true})
+	page, err := a.h.Runtime.Messages(a.r.Context(), a.id, a.thread, runtime.MessageQuery{Newest: true})
 	if err != nil {
 		return nil, hide(err)
 	}

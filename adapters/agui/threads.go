@@ -6,30 +6,9 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 )
-
-// tail is how many of a thread's newest messages are searched for ones that the client
-// sends again.
-const tail = 200
-
-// runsOfMessages returns the run that stored each of the thread's newest user messages.
-func (a *asked) runsOfMessages() (map[string]core.ID, error) {
-	runs := map[string]core.ID{}
-	if a.info.ID == "" {
-		return runs, nil
-	}
-	page, err := a.Runtime.Messages(a.r.Context(), a.id, a.thread, runtime.MessageQuery{Newest: true, Limit: tail})
-	if err != nil {
-		return nil, hide(err)
-	}
-	for _, m := range page.Messages {
-		if m.IsInput() {
-			runs[m.ID] = m.RunID
-		}
-	}
-	return runs, nil
-}
 
 // unknown drops from several new messages those that the thread has already, as a client
 // whose first response never began sends them again; but not those of the run that the
@@ -62,32 +41,16 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	return nil
 }
 
-func (h *handler) cancel(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := protocol.Thread(r)
-	if err != nil {
-		return err
-	}
-	if _, err := h.Runtime.CancelThread(r.Context(), id, thread); err != nil {
-		return protocol.Hide(err, "active run of thread", thread)
-	}
-	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "threadId": thread})
-	return nil
+// cancelledBody is the body of a 202 for a cancel.
+func cancelledBody(thread string) any {
+	return map[string]string{"status": "cancel_requested", "threadId": thread}
 }
 
-// interrupt ends the thread's open run and what is queued behind it.
-func (h *handler) interrupt(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := protocol.Thread(r)
-	if err != nil {
-		return err
-	}
-	got, err := h.Runtime.InterruptThread(r.Context(), id, thread, "")
-	if err != nil {
-		return protocol.Hide(err, "active run of thread", thread)
-	}
-	protocol.JSON(w, http.StatusAccepted, struct {
+// interruptedBody is the body of a 202 for an interrupt.
+func interruptedBody(thread string, ended mailbox.Interrupted) any {
+	return struct {
 		Status     string `json:"status"`
 		ThreadID   string `json:"threadId"`
 		Superseded int    `json:"supersededDispatches"`
-	}{"interrupt_requested", thread, got.Superseded})
-	return nil
+	}{"interrupt_requested", thread, ended.Superseded}
 }

@@ -16,16 +16,14 @@ type handler struct {
 // New returns the handler of all AI SDK routes.
 func New(o Options) http.Handler {
 	h := &handler{o}
-	return protocol.Later(func() http.Handler {
-		mux := http.NewServeMux()
-		mux.HandleFunc("POST /v1/ai-sdk/chat", h.Handle(h.chat))
-		mux.HandleFunc("POST /v1/ai-sdk/threads/{thread}/runs", h.Handle(h.chat))
-		mux.HandleFunc("POST /v1/ai-sdk/agents/{agent}/runs", h.Handle(h.chat))
-		mux.HandleFunc("GET /v1/ai-sdk/chat/{thread}/stream", h.Handle(h.resume))
-		mux.HandleFunc("GET /v1/ai-sdk/threads/{thread}/stream", h.Handle(h.resume))
-		mux.HandleFunc("GET /v1/ai-sdk/threads/{thread}/messages", h.Handle(h.messages))
-		mux.HandleFunc("POST /v1/ai-sdk/threads/{thread}/cancel", h.Handle(h.cancel))
-		mux.HandleFunc("POST /v1/ai-sdk/threads/{thread}/interrupt", h.Handle(h.interrupt))
-		return mux
+	return o.Routes(map[string]protocol.Route{
+		"POST /v1/ai-sdk/chat":                       h.chat,
+		"POST /v1/ai-sdk/threads/{thread}/runs":      h.chat,
+		"POST /v1/ai-sdk/agents/{agent}/runs":        h.chat,
+		"GET /v1/ai-sdk/chat/{thread}/stream":        h.resume,
+		"GET /v1/ai-sdk/threads/{thread}/stream":     h.resume,
+		"GET /v1/ai-sdk/threads/{thread}/messages":   h.messages,
+		"POST /v1/ai-sdk/threads/{thread}/cancel":    o.Cancel(cancelledBody),
+		"POST /v1/ai-sdk/threads/{thread}/interrupt": o.Interrupt(interruptedBody),
 	})
 }

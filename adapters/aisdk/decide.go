@@ -1,7 +1,6 @@
 package aisdk
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -67,10 +66,8 @@ func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 // approved is the decision of an answered request for approval. It has no id of
 // its own: what it says is its id, so that the same request again changes nothing.
 func approved(a approval) core.Decision {
-	d := core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"approved":true}`), Reason: a.Reason, Remember: a.Remember, RememberAs: a.RememberAs}
-	if !*a.Approved {
-		d.Action, d.Payload = core.DecisionCancel, json.RawMessage(`{"approved":false}`)
-	}
+	d := protocol.Permission(*a.Approved)
+	d.Reason, d.Remember, d.RememberAs = a.Reason, a.Remember, a.RememberAs
 	return d
 }
 
@@ -78,27 +75,20 @@ func approved(a approval) core.Decision {
 // waits for something else: the output of a call never approves it.
 func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 	for _, t := range tickets {
-		fits := a.approval == approvable(t)
+		fits := a.approval == t.AsksPermission()
 		switch named := t.Suspension.ID == a.Target || t.CallID == a.Target; {
 		case t.Decision != nil || !named:
 		case t.Kind == core.TicketChild:
 			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), thread.ErrChild)
 		case fits && (a.approval == (t.Suspension.ID == a.Target)):
 			return true, nil
-		case !fits && approvable(t):
+		case !fits && t.AsksPermission():
 			return false, core.Errorf(core.CodeInvalid, "tool call %q waits for an approval, not for an output", core.Excerpt(a.at))
 		case !fits:
 			return false, core.Errorf(core.CodeInvalid, "tool call %q does not wait for an answer of this kind", core.Excerpt(a.at))
 		}
 	}
 	return false, nil
-}
-
-// approvable reports whether a ticket is a request for approval in the client's
-// eyes: a person says whether the call may run as it is. What a client or a
-// person has to give instead is the call's output to it.
-func approvable(t core.Ticket) bool {
-	return (t.Mode == core.ResumeReplay || t.Mode == "") && t.ByPerson()
 }
 
 // decide takes the decisions of a request that goes on with an assistant message
@@ -113,7 +103,7 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request, id core.Identit
 		return h.submitDecisions(w, r, id, thread, all)
 	}
 	return h.Serve(w, r, &framed{Encoder: Encoder{Continues: m.calls(), MessageID: m.ID}}, func(l runtime.Listener) error {
-		return take(all, func(d []mailbox.Deciding) (int, error) {
+		return decideInTurn(all, func(d []mailbox.Deciding) (int, error) {
 			decided, err := h.Runtime.StreamDecisions(r.Context(), id, thread, d, l)
 			return len(decided), err
 		})
@@ -176,9 +166,9 @@ func (h *handler) waiting(r *http.Request, id core.Identity, thread string, m ui
 	return record, hide(err)
 }
 
-// take hands decisions over, and again without one that was refused, as long as
+// decideInTurn passes decisions to try, and again without one that was refused, as long as
 // it is an old one and others are left. try returns how many were accepted.
-func take(all []answer, try func([]mailbox.Deciding) (accepted int, err error)) error {
+func decideInTurn(all []answer, try func([]mailbox.Deciding) (accepted int, err error)) error {
 	for {
 		list := make([]mailbox.Deciding, len(all))
 		for i, a := range all {
@@ -242,7 +232,7 @@ func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id cor
 		return protocol.ErrBuffered
 	}
 	var last mailbox.Decided
-	err := take(all, func(list []mailbox.Deciding) (n int, err error) {
+	err := decideInTurn(all, func(list []mailbox.Deciding) (n int, err error) {
 		for i, d := range list {
 			if last, err = h.Runtime.DecideThread(r.Context(), id, thread, d); err != nil {
 				return i, err

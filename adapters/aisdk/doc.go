@@ -77,7 +77,8 @@
 //
 //   - What a request is, input or decisions: request.go and chat in handler.go.
 //   - What is said again or edited, and when it is new after all: retake.go.
-//   - Which parts decide, on what, and what a repeated request comes to: decide.go.
+//   - Which parts decide, on what, and the outcome of a repeated request: decide.go; of
+//     decisions that come with new input: answered.go.
 //   - What an event becomes: encoder.go, of a running tool live.go,
 //     what is data data.go; its bytes: chunk.go
 //     and frames.go.

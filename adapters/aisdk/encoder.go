@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -253,7 +254,7 @@ func (e *Encoder) toolSuspended(event core.Event) {
 		e.toolReady(core.Event{CallID: event.CallID, Name: event.Name, Arguments: t.Arguments})
 	}
 	switch {
-	case approvable(*t):
+	case t.AsksPermission():
 		e.emit(chunk{Type: "tool-approval-request", ApprovalID: t.Suspension.ID, ToolCallID: event.CallID})
 	case c == nil: // the client has given an output, and another is wanted
 		e.emit(chunk{Type: "tool-input-available", ToolCallID: event.CallID, ToolName: event.Name, Input: orElse(t.Arguments, "{}")})
@@ -322,7 +323,7 @@ func (e *Encoder) finish(t *core.Termination) {
 	}
 	switch t.Type {
 	case core.TerminationError:
-		e.fail(reason(t))
+		e.fail(protocol.EndError(t))
 	case core.TerminationCancelled, core.TerminationSuperseded:
 		e.closeBlocks()
 		e.emit(chunk{Type: "abort"})
@@ -379,7 +380,7 @@ func (e *Encoder) forget(id string) {
 }
 
 // finishReason translates the end of a run. A run that a policy stopped after a
-// turn with calls, or that waits for a decision, ends as the official server's
+// addTurn with calls, or that waits for a decision, ends as the official server's
 // do: with the reason of its last turn.
 func finishReason(t core.TerminationType, last core.StopReason) string {
 	switch {
@@ -395,17 +396,6 @@ func finishReason(t core.TerminationType, last core.StopReason) string {
 		return "other"
 	}
 	return "stop"
-}
-
-// reason is what a person reads about a run that ended with an error.
-func reason(t *core.Termination) string {
-	switch {
-	case t.Detail != "":
-		return t.Detail
-	case t.Code != "":
-		return "the run ended with the error " + t.Code
-	}
-	return "the run ended with an error"
 }
 
 // errorText reads the text of a failed call's result, {"error": text}.

@@ -22,7 +22,8 @@ func (*framed) Header() http.Header {
 
 // Encode implements protocol.Encoder.
 func (f *framed) Encode(e core.Event) ([]protocol.Frame, error) {
-	return f.frame(f.Encoder.Encode(e)), nil
+	f.frames = protocol.DataFrames(f.frames, f.Encoder.Encode(e))
+	return f.frames, nil
 }
 
 // Fail implements protocol.Encoder. The client's protocol has no way to say that
@@ -32,14 +33,7 @@ func (f *framed) Fail(err error) []protocol.Frame {
 	if errors.Is(err, protocol.ErrUnfinished) {
 		text = interrupted
 	}
-	return f.frame(f.Encoder.Fail(text))
-}
-
-func (f *framed) frame(payloads [][]byte) []protocol.Frame {
-	f.frames = f.frames[:0]
-	for _, p := range payloads {
-		f.frames = append(f.frames, protocol.Frame{Data: p})
-	}
+	f.frames = protocol.DataFrames(f.frames, f.Encoder.Fail(text))
 	return f.frames
 }
 

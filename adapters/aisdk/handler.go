@@ -1,7 +1,6 @@
 package aisdk
 
 import (
-	"io"
 	"net/http"
 	"net/url"
 
@@ -14,9 +13,9 @@ import (
 // chat takes what useChat sends: the history, which is not believed, and at its end
 // either a new message of the person or an assistant message whose parts decide.
 func (h *handler) chat(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	body, err := io.ReadAll(r.Body)
+	body, err := protocol.Body(r)
 	if err != nil {
-		return core.Errorf(core.CodeInvalid, "read body: %w", err)
+		return err
 	}
 	req, err := decodeRequest(body)
 	if err != nil {
@@ -40,12 +39,12 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return err
 	}
-	settled, shown, err := h.settled(r, id, s.Thread.Thread, req)
+	answers, shown, err := h.answered(r, id, s.Thread.Thread, req)
 	if err != nil {
 		return err
 	}
-	if len(settled) > 0 {
-		return h.startAnswered(w, r, id, settled, shown, s)
+	if len(answers) > 0 {
+		return h.startAnswered(w, r, id, answers, shown, s)
 	}
 	if h.Buffered {
 		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
@@ -149,34 +148,18 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	return nil
 }
 
-func (h *handler) cancel(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := protocol.Thread(r)
-	if err != nil {
-		return err
-	}
-	if _, err := h.Runtime.CancelThread(r.Context(), id, thread); err != nil {
-		return protocol.Hide(err, "active run of thread", thread)
-	}
-	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
-	return nil
+// cancelledBody is the body of a 202 for a cancel.
+func cancelledBody(thread string) any {
+	return map[string]string{"status": "cancel_requested", "thread_id": thread}
 }
 
-// interrupt ends the thread's open run and what is queued behind it.
-func (h *handler) interrupt(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := protocol.Thread(r)
-	if err != nil {
-		return err
-	}
-	got, err := h.Runtime.InterruptThread(r.Context(), id, thread, "")
-	if err != nil {
-		return protocol.Hide(err, "active run of thread", thread)
-	}
-	protocol.JSON(w, http.StatusAccepted, struct {
+// interruptedBody is the body of a 202 for an interrupt.
+func interruptedBody(thread string, ended mailbox.Interrupted) any {
+	return struct {
 		Status     string `json:"status"`
 		ThreadID   string `json:"thread_id"`
 		Superseded int    `json:"superseded_dispatches"`
-	}{"interrupt_requested", thread, got.Superseded})
-	return nil
+	}{"interrupt_requested", thread, ended.Superseded}
 }
 
 // hide makes another user's thread look like one that does not exist.

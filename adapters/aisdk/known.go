@@ -5,12 +5,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
 )
-
-// tail is how many of a thread's newest messages are searched for ones that the
-// client sends again.
-const tail = 200
 
 // unknown drops from several new messages those that the thread has: a client
 // whose first response never began sends that message again with the next one.
@@ -22,7 +17,7 @@ func (h *handler) unknown(ctx context.Context, id core.Identity, thread string, 
 	if len(input) < 2 {
 		return input, nil
 	}
-	runs, err := h.runsOfMessages(ctx, id, thread)
+	runs, err := h.InputRuns(ctx, id, thread)
 	if err != nil {
 		return nil, err
 	}
@@ -31,24 +26,4 @@ func (h *handler) unknown(ctx context.Context, id core.Identity, thread string, 
 		run, known := runs[m.ID]
 		return known && !(repeated && run == last)
 	}), nil
-}
-
-// runsOfMessages returns the run that stored each of the thread's newest user
-// messages; a thread that does not exist has none.
-func (h *handler) runsOfMessages(ctx context.Context, id core.Identity, thread string) (map[string]core.ID, error) {
-	page, err := h.Runtime.Messages(ctx, id, thread, runtime.MessageQuery{Newest: true, Limit: tail})
-	switch core.CodeOf(err) {
-	case "":
-	case core.CodeNotFound:
-		return nil, nil
-	default:
-		return nil, hide(err)
-	}
-	runs := map[string]core.ID{}
-	for _, m := range page.Messages {
-		if m.IsInput() {
-			runs[m.ID] = m.RunID
-		}
-	}
-	return runs, nil
 }

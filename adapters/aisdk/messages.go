@@ -21,7 +21,7 @@ func convert(messages []core.Message) *converter {
 		case core.RoleUser:
 			c.input(m)
 		case core.RoleAssistant:
-			c.turn(m)
+			c.addTurn(m)
 		case core.RoleTool:
 			c.result(m)
 		}
@@ -77,9 +77,9 @@ func (c *converter) tickets(run core.ID, tickets []core.Ticket) {
 func (p *uiPart) suspend(t core.Ticket) {
 	d := t.Decision
 	switch {
-	case approvable(t) && d == nil:
+	case t.AsksPermission() && d == nil:
 		p.State, p.Approval = "approval-requested", &approval{ID: t.Suspension.ID}
-	case approvable(t):
+	case t.AsksPermission():
 		resumes := t.Resumes(*d)
 		p.State, p.Approval = "approval-responded", &approval{ID: t.Suspension.ID, Approved: &resumes, Reason: d.Reason}
 	case d == nil: // the client has to give the output
@@ -98,7 +98,7 @@ func (c *converter) input(m core.Message) {
 	}
 }
 
-func (c *converter) turn(m core.Message) {
+func (c *converter) addTurn(m core.Message) {
 	c.last = m.RunID
 	r, ok := c.runs[m.RunID]
 	if !ok || r.ended {

@@ -72,9 +72,9 @@ func (b *bridge) send(w http.ResponseWriter) {
 		b.status = http.StatusOK
 	}
 	if b.status >= 400 && !strings.HasPrefix(b.header.Get("Content-Type"), "application/json") {
-		f := failure{b.status, codeInvalidRequest, strings.TrimSpace(b.body.String())}
+		f := failure{b.status, protocol.RPCInvalidRequest, strings.TrimSpace(b.body.String())}
 		if b.status >= 500 {
-			f.code, f.text = codeInternal, "internal error"
+			f.code, f.text = protocol.RPCInternal, "internal error"
 		}
 		f.write(w, b.id)
 		return

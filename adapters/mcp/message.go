@@ -10,16 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
-)
-
-// The codes of JSON-RPC 2.0 that are answered here.
-const (
-	codeParse          = -32700
-	codeInvalidRequest = -32600
-	codeNoMethod       = -32601
-	codeInvalidParams  = -32602
-	codeInternal       = -32603
 )
 
 // stateless is the first version of the protocol without a handshake. An unknown method
@@ -61,18 +53,18 @@ func readMessage(r *http.Request) (m message, f *failure, err error) {
 	text := bytes.TrimLeft(body, " \t\r\n")
 	switch {
 	case !json.Valid(body):
-		return m, &failure{http.StatusBadRequest, codeParse, "the body is not JSON"}, nil
+		return m, &failure{http.StatusBadRequest, protocol.RPCParse, "the body is not JSON"}, nil
 	case text[0] == '[':
-		return m, &failure{http.StatusBadRequest, codeInvalidRequest, "batches are not taken, send one message at a time"}, nil
+		return m, &failure{http.StatusBadRequest, protocol.RPCInvalidRequest, "batches are not taken, send one message at a time"}, nil
 	case text[0] != '{':
-		return m, &failure{http.StatusBadRequest, codeInvalidRequest, "the body is not an object"}, nil
+		return m, &failure{http.StatusBadRequest, protocol.RPCInvalidRequest, "the body is not an object"}, nil
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return m, &failure{http.StatusBadRequest, codeInvalidRequest, wrong.Field + " is a " + wrong.Value + ", want a string"}, nil
+			return m, &failure{http.StatusBadRequest, protocol.RPCInvalidRequest, wrong.Field + " is a " + wrong.Value + ", want a string"}, nil
 		}
-		return m, &failure{http.StatusBadRequest, codeInvalidRequest, "the body is no JSON-RPC message"}, nil
+		return m, &failure{http.StatusBadRequest, protocol.RPCInvalidRequest, "the body is no JSON-RPC message"}, nil
 	}
 	return m, m.check(r.Header.Get("Mcp-Protocol-Version")), nil
 }
@@ -82,11 +74,11 @@ func (m *message) check(version string) *failure {
 	id := m.ID
 	if id != nil && id[0] != '"' && (id[0] < '0' || id[0] > '9') && id[0] != '-' {
 		m.ID = nil
-		return &failure{http.StatusBadRequest, codeInvalidRequest, "id must be a string or a number"}
+		return &failure{http.StatusBadRequest, protocol.RPCInvalidRequest, "id must be a string or a number"}
 	}
 	switch {
 	case m.JSONRPC != "2.0":
-		return &failure{http.StatusBadRequest, codeInvalidRequest, `jsonrpc must be "2.0"`}
+		return &failure{http.StatusBadRequest, protocol.RPCInvalidRequest, `jsonrpc must be "2.0"`}
 	case !m.call():
 		return nil
 	case slices.Contains(methods, *m.Method):
@@ -96,7 +88,7 @@ func (m *message) check(version string) *failure {
 	if version >= stateless {
 		status = http.StatusNotFound
 	}
-	return &failure{status, codeNoMethod, "method " + core.Excerpt(*m.Method) + " is unknown"}
+	return &failure{status, protocol.RPCNoMethod, "method " + core.Excerpt(*m.Method) + " is unknown"}
 }
 
 // checkParams refuses what the SDK could not decode, and would say in words of its own
@@ -126,7 +118,7 @@ func (m *message) checkParams(version string) *failure {
 	if version >= stateless {
 		status = http.StatusBadRequest
 	}
-	return &failure{status, codeInvalidParams, "params: " + core.DecodeError(err).Error()}
+	return &failure{status, protocol.RPCInvalidParams, "params: " + core.DecodeError(err).Error()}
 }
 
 // write responds with the failure.

@@ -1,28 +1,39 @@
-// Package protocol is what every protocol over HTTP has in common, so that a
-// new one is: decode a request, encode events.
+// Package protocol is what all protocols over HTTP share, so that a new one decodes
+// requests and encodes events, and does nothing else.
 //
-// How do I add a protocol? Four files:
+// # How to add a protocol
 //
-//  1. adapters/NAME/request.go decodes a body into a mailbox.Submission (and, if
-//     the protocol has them, decisions); it is all that knows the requests' form.
-//  2. adapters/NAME/encoder.go is an [Encoder]: it turns the events of one
-//     response into frames. It does no I/O, so that a golden test of events and
-//     frames says all about it.
-//  3. adapters/NAME/NAME.go has New([Options]) http.Handler, with a route for
-//     each request. [Options.Handle] gives a route the caller's identity and makes
-//     what it returns a refusal; [Options.Complete] checks a submission;
-//     [Options.Serve] streams a run as the encoder writes it; [Options.Queue]
-//     takes the run where nothing can be streamed.
-//  4. functions/app/web/web.go mounts the handler under its path, behind package
-//     httpapi, which authenticates and bounds the body.
+// A protocol touches three places:
 //
-// The package's example is such a protocol, whole.
+//  1. A folder adapters/NAME. Its request.go decodes a body into a mailbox.Submission
+//     and, if the protocol has them, decisions; it alone knows the form of requests. Its
+//     encoder.go is an [Encoder]: it turns the events of one response into frames. It
+//     does no I/O, so that a golden test of events and frames covers it. Its NAME.go has
+//     New([Options]) http.Handler, a table of [Options.Routes].
+//  2. functions/app/web/web.go, which mounts the handler under its path, behind package
+//     httpapi: that authenticates, bounds the body and refuses unknown paths.
+//  3. README.md, where users look for the address.
 //
-// A stream never holds up its run: a [Writer] takes frames without waiting and
-// writes them from a loop of its own, those of one write with one flush. A reader
-// that takes nothing for [Stall], or is more than [MaxBacklog] bytes behind, is
-// left: the listener returns that error from then on, and the run goes on. The
-// headers are held back until the first frame, so that a submission which is
-// refused is still a JSON refusal with its own status: [Status] is the one table
-// from error codes to statuses.
+// A route uses [Options.Complete], which checks a submission; [Options.Serve], which
+// streams a run as the encoder writes it; and [Options.Queue], which accepts the run where
+// nothing can be streamed. [Options.Cancel] and [Options.Interrupt] are whole routes. What
+// a route returns is its refusal: [Status] is the one table from error codes to statuses,
+// and [Public] is all that a client may read of an error. The example of this package is
+// such a protocol, whole.
+//
+// # Streams
+//
+// A stream never delays its run. A [Writer] accepts frames without waiting; a loop of its
+// own writes those that have gathered, and flushes once. A reader that takes nothing for
+// [Stall], or is more than [MaxBacklog] bytes behind, is dropped: from then on the
+// listener returns that error, and the run continues. The headers wait for the first frame,
+// so that a refused submission is still a JSON refusal with a status of its own.
+//
+// # Where to look
+//
+//   - The loop that writes, its deadlines and heartbeats: loop.go; who waits for whom:
+//     writer.go.
+//   - How a stream ends, and when it is a refusal after all: stream.finish in serve.go.
+//   - Slow readers of responses that are not streams: bound.go.
+//   - What browsers must not send: form.go.
 package protocol

@@ -12,6 +12,16 @@ type Frame struct {
 	Data  []byte // several lines become several data fields
 }
 
+// DataFrames returns frames of payloads that have nothing but data, in the room of an
+// earlier result of it: for encoders whose frames are valid until their next call.
+func DataFrames(room []Frame, payloads [][]byte) []Frame {
+	room = room[:0]
+	for _, p := range payloads {
+		room = append(room, Frame{Data: p})
+	}
+	return room
+}
+
 // appendTo appends the wire form, in place: a stream has thousands of frames, and
 // this way none is built elsewhere first.
 func (f Frame) appendTo(b []byte) []byte {

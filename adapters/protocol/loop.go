@@ -24,7 +24,7 @@ const keepAlive = ": keep-alive\n\n"
 // gather in the other. done ends the heartbeats.
 //
 // It ends with an error of the response, or with whatever else has ended the stream.
-// Before it waits it has said so under the lock (idle, in take), so that no frame can
+// Before it waits it has said so under the lock (idle, in swap), so that no frame can
 // come between the look and the wait without a signal.
 func (w *Writer) loop(done <-chan struct{}) error {
 	silence := time.NewTimer(Heartbeat)
@@ -33,7 +33,7 @@ func (w *Writer) loop(done <-chan struct{}) error {
 	sent := false
 	for {
 		var over bool
-		if batch, over = w.take(batch); over {
+		if batch, over = w.swap(batch); over {
 			return nil
 		}
 		if len(batch) > 0 {
@@ -61,9 +61,9 @@ func (w *Writer) loop(done <-chan struct{}) error {
 	}
 }
 
-// take changes the backlog for an empty buffer. over says that there is nothing
+// swap exchanges the backlog for an empty buffer. over says that there is nothing
 // to write and never will be. With neither, the loop has to wait for a signal.
-func (w *Writer) take(empty []byte) (batch []byte, over bool) {
+func (w *Writer) swap(empty []byte) (batch []byte, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if cap(empty) > keep { // one large frame must not cost every idle stream its memory
@@ -127,5 +127,5 @@ func (w *Writer) gone(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.writing -= n
-	w.tellRoom()
+	w.signalRoom()
 }

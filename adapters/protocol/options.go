@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"log/slog"
-	"net/http"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -30,28 +29,6 @@ func (o Options) Logger() *slog.Logger {
 		return slog.Default()
 	}
 	return o.Log
-}
-
-// Handle returns a handler that calls f with the identity of the caller, which
-// package httpapi puts into the context. What f returns is refused: it must return
-// an error only as long as it has written nothing.
-func (o Options) Handle(f func(http.ResponseWriter, *http.Request, core.Identity) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		id, ok := core.IdentityFrom(r.Context())
-		err := core.Errorf(core.CodeUnauthorized, "the request carries no identity")
-		if ok {
-			err = f(w, r, id)
-		}
-		if err != nil {
-			Refuse(w, o.Logger(), err)
-		}
-	}
-}
-
-// Thread returns the thread id in the path of a request whose pattern has {thread}.
-func Thread(r *http.Request) (string, error) {
-	thread := r.PathValue("thread")
-	return thread, core.CheckName("thread id", thread)
 }
 
 // Hide makes what belongs to others look like what does not exist, in the same

@@ -79,7 +79,7 @@ func Public(err error) Problem {
 	case code == core.CodeForbidden:
 		return Problem{Error: "not found", Code: core.CodeNotFound}
 	case code == core.CodeSchema, code == core.CodeSuspect, code == core.CodeApplied, code == core.CodeFenced,
-		code == core.CodeInternal && (errors.Is(err, context.DeadlineExceeded) || left(err)):
+		code == core.CodeInternal && (errors.Is(err, context.DeadlineExceeded) || clientLeft(err)):
 		code = core.CodeUnavailable // the runtime's own affairs, which another try settles
 	}
 	switch Status(code) {
@@ -131,14 +131,14 @@ func Refuse(w http.ResponseWriter, log *slog.Logger, err error) {
 	JSON(w, status, p)
 }
 
-// left reports an error that comes of a client which closed its side of the
+// clientLeft reports an error that comes of a client which closed its side of the
 // connection before it had its response: its request's context is cancelled then.
-func left(err error) bool { return errors.Is(err, context.Canceled) }
+func clientLeft(err error) bool { return errors.Is(err, context.Canceled) }
 
 // Log records err when its text is kept from the client, with the stack of a
 // panic; at level debug when the client left.
 func Log(log *slog.Logger, err error) {
-	if left(err) {
+	if clientLeft(err) {
 		log.Debug("request given up, its client has left", "error", err)
 		return
 	}

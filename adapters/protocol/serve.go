@@ -47,16 +47,16 @@ var ErrUnfinished = core.Errorf(core.CodeUnavailable, "stream ended before its r
 // the client has everything. Serve returns when the last frame has left, or could
 // not within [Stall].
 func (o Options) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(runtime.Listener) error) error {
-	s := &stream{Writer: NewWriter(w), encoder: encoder, log: o.Logger()}
+	s := &stream{out: NewWriter(w), encoder: encoder, log: o.Logger()}
 	for name, values := range encoder.Header() {
-		s.SetHeader(name, values...)
+		s.out.SetHeader(name, values...)
 	}
 	// Written by the function that While runs in this goroutine. The end is decided in
 	// there, while the loop still writes, since a stream that broke off has last frames;
 	// a refusal is written outside, by the caller, when the loop has ended.
 	var refusal error
 	var everything bool
-	err := s.While(r.Context(), o.Env, func() error {
+	err := s.out.While(r.Context(), o.Env, func() error {
 		err := env.Protect(func() error { return source(s) })
 		refusal, everything = s.finish(r.Context(), err)
 		return nil
@@ -64,7 +64,7 @@ func (o Options) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, 
 	if err != nil {
 		Log(s.log, err)
 	}
-	if err := s.Err(); tooSlow(err) {
+	if err := s.out.Err(); tooSlow(err) {
 		s.log.InfoContext(r.Context(), "a reader that takes nothing was left, its run goes on", "path", r.URL.Path, "error", err)
 	}
 	if everything {
@@ -80,7 +80,7 @@ func tooSlow(err error) bool {
 
 // stream is the listener of one response.
 type stream struct {
-	*Writer
+	out     *Writer
 	encoder Encoder
 	broken  error // of the encoder
 	log     *slog.Logger
@@ -88,7 +88,7 @@ type stream struct {
 
 // Emit implements runtime.Listener.
 func (s *stream) Emit(e core.Event) error {
-	if err := s.Err(); err != nil {
+	if err := s.out.Err(); err != nil {
 		return err // encoding is for nobody
 	}
 	frames, err := s.encode(e)
@@ -96,7 +96,7 @@ func (s *stream) Emit(e core.Event) error {
 		return err
 	}
 	for _, f := range frames {
-		if err := s.Write(f); err != nil {
+		if err := s.out.Write(f); err != nil {
 			return err
 		}
 	}
@@ -105,6 +105,9 @@ func (s *stream) Emit(e core.Event) error {
 	}
 	return nil
 }
+
+// Ready implements runtime.Listener.
+func (s *stream) Ready(ctx context.Context) error { return s.out.Ready(ctx) }
 
 // last reports whether events of a type end a stream.
 func last(t core.EventType) bool { return t == core.EventRunFinish || t == core.EventRunYield }
@@ -131,8 +134,8 @@ func (s *stream) encode(e core.Event) (frames []Frame, err error) {
 func (s *stream) finish(ctx context.Context, err error) (refusal error, everything bool) {
 	// First of all: from here on either a frame was sent and no refusal is possible, or
 	// none was and no heartbeat can send the headers any more.
-	unsent := s.seal()
-	if s.Err() != nil || gone(ctx) { // nobody is there to tell; the run goes on
+	unsent := s.out.seal()
+	if s.out.Err() != nil || gone(ctx) { // nobody is there to tell; the run goes on
 		return nil, false
 	}
 	switch {
@@ -150,7 +153,7 @@ func (s *stream) finish(ctx context.Context, err error) (refusal error, everythi
 	}
 	Log(s.log, err)
 	for _, f := range s.encoder.Fail(err) {
-		if s.Write(f) != nil {
+		if s.out.Write(f) != nil {
 			break // nobody is left to tell
 		}
 	}

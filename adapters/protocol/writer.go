@@ -95,7 +95,7 @@ func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	beside.Go(func(ctx context.Context) error {
 		err := env.Protect(func() error { return w.loop(ctx.Done()) })
 		if err != nil {
-			w.leave(err) // whatever it was, nobody writes any more
+			w.abandon(err) // whatever it was, nobody writes any more
 		}
 		return nil
 	})
@@ -120,7 +120,7 @@ func (w *Writer) Write(f Frame) error {
 	case w.closed:
 		return errOver
 	case w.behind() > MaxBacklog:
-		w.abandon(ErrSlow)
+		w.abandonHeld(ErrSlow)
 		return w.err
 	}
 	w.started = true
@@ -190,22 +190,22 @@ func (w *Writer) drain(within time.Duration) {
 	w.rouse()
 }
 
-// leave ends the stream with an error; the first one stays.
-func (w *Writer) leave(err error) {
+// abandon ends the stream with an error; the first one stays.
+func (w *Writer) abandon(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.abandon(err)
+	w.abandonHeld(err)
 }
 
-// abandon is leave for a caller that holds the lock. A write that is under way is ended by
-// its deadline; one that is about to begin looks at err first, under the lock.
-func (w *Writer) abandon(err error) {
+// abandonHeld is abandon for a caller that holds the lock. A write that is under way is
+// ended by its deadline; one that is about to start looks at err first, under the lock.
+func (w *Writer) abandonHeld(err error) {
 	if w.err != nil {
 		return
 	}
 	w.err, w.backlog = err, nil
 	_ = w.control.SetWriteDeadline(w.now()) // a transport without deadlines has nothing to end
-	w.tellRoom()
+	w.signalRoom()
 	w.rouse()
 }
 
@@ -224,8 +224,8 @@ func (w *Writer) rouse() {
 // behind is how many bytes have not left.
 func (w *Writer) behind() int { return len(w.backlog) + w.writing }
 
-// tellRoom lets those who wait in Ready look again; the caller holds the lock.
-func (w *Writer) tellRoom() {
+// signalRoom lets those who wait in Ready look again; the caller holds the lock.
+func (w *Writer) signalRoom() {
 	if w.room != nil && (w.err != nil || w.behind() < ready) {
 		close(w.room)
 		w.room = nil

@@ -8,10 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// settled are the decisions that come before new input: a client may settle a call that
+// answered returns the decisions that come before new input: a client may settle a call that
 // waits, and send nothing until its person says something new. Shown is what the messages
 // before the response show of the run. What nothing waits for is the history's own.
-func (h *handler) settled(r *http.Request, id core.Identity, thread string, req request) (all []answer, shown Shown, err error) {
+func (h *handler) answered(r *http.Request, id core.Identity, thread string, req request) (all []answer, shown Shown, err error) {
 	m, ok := req.before()
 	if !ok {
 		return nil, shown, nil
@@ -64,16 +64,16 @@ func (r request) before() (uiMessage, bool) {
 }
 
 // startAnswered takes decisions and then the input beside them. The response is a message
-// of its own, since the client has the person's behind the one that it has settled.
-func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.Identity, settled []answer, shown Shown, s mailbox.Submission) error {
-	all := make([]mailbox.Deciding, len(settled))
-	for i, a := range settled {
+// of its own, since the client has the person's behind the one that it has answered.
+func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.Identity, answers []answer, shown Shown, s mailbox.Submission) error {
+	all := make([]mailbox.Deciding, len(answers))
+	for i, a := range answers {
 		all[i] = a.Deciding
 	}
 	if h.Buffered {
 		for i, d := range all {
 			if _, err := h.Runtime.DecideThread(r.Context(), id, s.Thread.Thread, d); err != nil {
-				return hide(settled[i].explain(err))
+				return hide(answers[i].explain(err))
 			}
 		}
 		s.Answered = true

@@ -1,0 +1,49 @@
+package protocol
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Route answers one request of a protocol on behalf of a caller. An error is written as a
+// refusal: a route returns one only as long as it has written nothing.
+type Route = func(w http.ResponseWriter, r *http.Request, id core.Identity) error
+
+// Routes returns the handler of a protocol's routes, by pattern of [http.ServeMux]. Each
+// is called as [Options.Handle] says. The handler is built at its first request, see
+// [Later].
+func (o Options) Routes(routes map[string]Route) http.Handler {
+	return Later(func() http.Handler {
+		mux := http.NewServeMux()
+		for pattern, route := range routes {
+			mux.HandleFunc(pattern, o.Handle(route))
+		}
+		return mux
+	})
+}
+
+// Handle returns a handler that calls a route with the identity of the caller, which
+// package httpapi puts into the context. A request without one is unauthorized.
+func (o Options) Handle(route Route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		id, ok := core.IdentityFrom(r.Context())
+		err := core.Errorf(core.CodeUnauthorized, "the request carries no identity")
+		if ok {
+			err = route(w, r, id)
+		}
+		if err != nil {
+			Refuse(w, o.Logger(), err)
+		}
+	}
+}
+
+// Body reads the body of a request, which package httpapi bounds.
+func Body(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "read body: %w", err)
+	}
+	return body, nil
+}
