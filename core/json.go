@@ -6,27 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"sync"
 )
-
-var errSeveralValues = errors.New("more than one JSON value")
-
-// DecodeStrict decodes data into the value that v points to, as json.Unmarshal does. A
-// field that v has not, and anything but white space behind the first value, are errors,
-// too; v may have been written to by then.
-func DecodeStrict(data []byte, v any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(v); err != nil {
-		return DecodeError(err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errSeveralValues
-	}
-	return nil
-}
 
 // DecodeError returns the error of a decoder of JSON without the names of Go types, which
 // mean nothing to a client: a value of the wrong type is named by its field and the type

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // The provider options that have members of their own.
@@ -100,30 +101,31 @@ func add(fields map[string]json.RawMessage, field string, value json.RawMessage)
 
 // set is one of the other options.
 func set(input *bedrockruntime.ConverseStreamInput, member string, text json.RawMessage) error {
+	decode := strict.Options{Name: "provider_options." + member}.Decode
 	var err error
 	switch member {
 	case "guardrailConfig":
 		var g guardrail
-		err = core.DecodeStrict(text, &g)
+		err = decode(text, &g)
 		input.GuardrailConfig = &types.GuardrailStreamConfiguration{
 			Trace: types.GuardrailTrace(g.Trace), StreamProcessingMode: types.GuardrailStreamProcessingMode(g.Mode),
 			GuardrailIdentifier: said(g.Identifier), GuardrailVersion: said(g.Version),
 		}
 	case "performanceConfig":
 		var p performance
-		err = core.DecodeStrict(text, &p)
+		err = decode(text, &p)
 		input.PerformanceConfig = &types.PerformanceConfiguration{Latency: types.PerformanceConfigLatency(p.Latency)}
 	case "serviceTier":
 		var t tier
-		if err = core.DecodeStrict(text, &t); err == nil && t.Type == "" {
+		if err = decode(text, &t); err == nil && t.Type == "" {
 			return invalid("provider_options.serviceTier.type is missing")
 		}
 		input.ServiceTier = &types.ServiceTier{Type: types.ServiceTierType(t.Type)}
 	case "requestMetadata":
-		err = json.Unmarshal(text, &input.RequestMetadata)
+		err = decode(text, &input.RequestMetadata)
 	}
 	if err != nil {
-		return invalid("provider_options.%s: %v", member, err)
+		return invalid("%v", err)
 	}
 	return nil
 }

@@ -366,7 +366,7 @@ func TestCheckNamesWhatHasNoForm(t *testing.T) {
 			r.ReasoningEffort, r.ProviderOptions = model.EffortLow, json.RawMessage(`{"thinking":{}}`)
 		}, `bedrock: provider_options.thinking is set twice, by the reasoning effort perhaps`},
 		{"fields that are none", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"additionalModelRequestFields":1}`) }, `bedrock: provider_options.additionalModelRequestFields is 1, want a JSON object`},
-		{"a member that is not known", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"guardrailConfig":{"id":"g"}}`) }, `bedrock: provider_options.guardrailConfig: json: unknown field "id"`},
+		{"a member that is not known", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"guardrailConfig":{"id":"g"}}`) }, `bedrock: unknown field "id" in provider_options.guardrailConfig, allowed are guardrailIdentifier, guardrailVersion, trace, streamProcessingMode`},
 		{"a tier without its type", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"serviceTier":{}}`) }, `bedrock: provider_options.serviceTier.type is missing`},
 	}
 	m, err := New(Options{AWS: environment("")})

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent/internal/strict"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // content is what of a resolved agent is data: what its hash covers, and what a run
@@ -116,7 +116,7 @@ func (r *Resolved) Hash() string {
 // field that this program does not know has code schema: a newer one wrote it.
 func (r *Registry) ResolveContent(text []byte) (*Resolved, error) {
 	var c content
-	if err := strict.Decode(text, &c); strict.Unknown(err) {
+	if err := (strict.Options{MaxDepth: strict.AnyDepth}).Decode(text, &c); strict.Unknown(err) {
 		return nil, core.Errorf(core.CodeSchema, "content of an agent: %w", err)
 	} else if err != nil {
 		return nil, core.Errorf(core.CodeCorrupt, "content of an agent: %w", err)

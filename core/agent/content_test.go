@@ -248,14 +248,14 @@ func TestContentThatCannotBeResolved(t *testing.T) {
 		name, text, want string
 		code             core.Code
 	}{
-		{"nothing", ``, `content of an agent: there is nothing to decode`, core.CodeCorrupt},
+		{"nothing", ``, `content of an agent: value is empty, want JSON`, core.CodeCorrupt},
 		{"no spec", `{}`, `content of an agent: agent id is empty`, core.CodeCorrupt},
 		{"a spec out of range", `{"spec":{"id":"a","model":"small","max_rounds":-1}}`, `content of an agent: agent "a": max_rounds is -1, want 0 (no limit) or more`, core.CodeCorrupt},
 		{"a pool out of range", `{"spec":{"id":"a","model":"p"},"pool":{"id":"p","members":[]}}`, `content of an agent: pool "p": members has none of role "member"`, core.CodeCorrupt},
 		{"a model out of range", `{"spec":{"id":"a","model":"m"},"models":[{"id":"m","provider":"","upstream_model":""}]}`, `content of an agent: model "m": provider is empty`, core.CodeCorrupt},
 		{"a provider out of range", `{"spec":{"id":"a","model":"m"},"providers":[{"id":"p","adapter":""}]}`, `content of an agent: provider "p": adapter is empty`, core.CodeCorrupt},
 		{"a model without its provider", `{"spec":{"id":"a","model":"m"},"models":[{"id":"m","provider":"p","upstream_model":"u"}]}`, `resolving agent "a": model "m": provider "p" not found, known are: none`, core.CodeNotFound},
-		{"a newer program's", `{"spec":{"id":"a","model":"small","later":1}}`, `content of an agent: unknown field "later" in spec, allowed are: `, core.CodeSchema},
+		{"a newer program's", `{"spec":{"id":"a","model":"small","later":1}}`, `content of an agent: unknown field "later" in spec, allowed are `, core.CodeSchema},
 		{"no such plugin", `{"spec":{"id":"a","model":"small","plugins":["x"]}}`, `resolving agent "a": plugin "x" not found, known are: none`, core.CodeNotFound},
 		{"no such model in code", `{"spec":{"id":"a","model":"large"}}`, `resolving agent "a": model "large" not found, known are: small`, core.CodeNotFound},
 		{"no such adapter", `{"spec":{"id":"a","model":"m"},"models":[{"id":"m","provider":"p","upstream_model":"u"}],"providers":[{"id":"p","adapter":"v"}]}`,
@@ -269,7 +269,7 @@ func TestContentThatCannotBeResolved(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := registry(t, bare).ResolveContent([]byte(test.text))
 			got := fmt.Sprint(err)
-			if strings.HasSuffix(test.want, ": ") { // a list of fields follows
+			if strings.HasSuffix(test.want, " are ") { // a list of fields follows
 				got = got[:min(len(test.want), len(got))]
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent/internal/strict"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // specText is a spec as JSON: some fields have to be seen beside what they decode to.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent/internal/strict"
 	"github.com/reveille-run/reveille/core/secret"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // ModelSpec is a model as data: what specs call it, and whose it is.

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent/internal/strict"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // Field is one field of a [Patch]: absent (the zero value: the base's stays), null

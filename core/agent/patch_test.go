@@ -185,13 +185,13 @@ func TestPatchesThatAreNone(t *testing.T) {
 	tests := []struct{ name, patch, want string }{
 		{"an unknown field", `{"max_round":3}`, `agent patch: unknown field "max_round", did you mean "max_rounds"?`},
 		{"an unknown field further in", `{"context":{"max_context_token":3}}`, `agent patch: unknown field "max_context_token" in context, did you mean "max_context_tokens"?`},
-		{"the id", `{"id":"b"}`, `agent patch: unknown field "id", allowed are: description, system_prompt, model, max_rounds, stop, max_continuations, max_repairs, retry, max_tokens, temperature, top_p, stop_sequences, reasoning_effort, response_format, tool_choice, provider_options, execution_mode, events, context, plugins, active_hook_filter, allowed_tools, allowed_tool_patterns, excluded_tools, excluded_tool_patterns, delegates, hidden, exposed_tools, sections, strict, active_plugins`},
+		{"the id", `{"id":"b"}`, `agent patch: unknown field "id", allowed are description, system_prompt, model, max_rounds, stop, max_continuations, max_repairs, retry, max_tokens, temperature, top_p, stop_sequences, reasoning_effort, response_format, tool_choice, provider_options, execution_mode, events, context, plugins, active_hook_filter, allowed_tools, allowed_tool_patterns, excluded_tools, excluded_tool_patterns, delegates, hidden, exposed_tools, sections, strict, active_plugins`},
 		{"no model", `{"model":null}`, `agent patch: model is null, an agent has one`},
-		{"a wrong type", `{"max_rounds":"3"}`, `agent patch: max_rounds is "3", want an integer`},
+		{"a wrong type", `{"max_rounds":"3"}`, `agent patch: max_rounds is "3", want a whole number`},
 		{"a wrong type in a list", `{"plugins":["a",3]}`, `agent patch: plugins[1] is 3, want a string`},
 		{"a field twice", `{"strict":true,"strict":null}`, `agent patch: strict is given twice`},
 		{"a field and its other name", `{"active_plugins":null,"active_hook_filter":[]}`, `agent patch: active_plugins is another name of active_hook_filter, give one of them`},
-		{"no object", `[]`, `agent patch: value is [], want an object`},
+		{"no object", `[]`, `agent patch: value is a list, want an object`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

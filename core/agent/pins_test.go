@@ -131,8 +131,8 @@ func TestResolveOfAPinRefuses(t *testing.T) {
 		{"one that was never stored either", "c", "lost", `agent "c" not found, known are: a`, core.CodeNotFound},
 		{"one that is not stored", "a", "lost", `agent "a" as of lost: it is not stored`, core.CodeNotFound},
 		{"a plugin that is gone", "a", pin, fmt.Sprintf(`agent "a" as of %s: resolving agent "a": plugin "p" not found, known are: none`, pin), core.CodeNotFound},
-		{"content of a newer program", "a", "newer", `agent "a" as of newer: content of an agent: unknown field "orchestra", allowed are: spec, pool, models, providers, facts`, core.CodeSchema},
-		{"damage", "a", "damaged", `agent "a" as of damaged: content of an agent: not JSON: unexpected EOF`, core.CodeCorrupt},
+		{"content of a newer program", "a", "newer", `agent "a" as of newer: content of an agent: unknown field "orchestra", allowed are spec, pool, models, providers, facts`, core.CodeSchema},
+		{"damage", "a", "damaged", `agent "a" as of damaged: content of an agent: value is not JSON at byte 9: unexpected end of JSON input`, core.CodeCorrupt},
 		{"content of another agent", "a", "swapped", fmt.Sprintf(`agent "a" as of swapped: the stored content has another hash, %s`, other), core.CodeCorrupt},
 	}
 	for _, tt := range tests {

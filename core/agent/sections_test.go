@@ -79,8 +79,8 @@ func TestSectionsThatAreWrong(t *testing.T) {
 		want    string // of the error
 		warning string
 	}{
-		{"an unknown member", false, "greeting", `{"txt":"x"}`, `resolving agent "a": registering plugin "greeter": section "greeting": json: unknown field "txt"`, ""},
-		{"a member of another type", false, "greeting", `{"times":"x"}`, `resolving agent "a": registering plugin "greeter": section "greeting": times is a JSON string, want a whole number that fits`, ""},
+		{"an unknown member", false, "greeting", `{"txt":"x"}`, `resolving agent "a": registering plugin "greeter": section "greeting": unknown field "txt", did you mean "text"?`, ""},
+		{"a member of another type", false, "greeting", `{"times":"x"}`, `resolving agent "a": registering plugin "greeter": section "greeting": times is "x", want a whole number`, ""},
 		{"one that nobody reads", false, "farewell", `{}`, "<nil>", `agent "a": sections has "farewell", which no plugin of the agent reads; read are: greeting`},
 	}
 	for _, tt := range tests {

@@ -1,12 +1,12 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // Effort is how much a model may reason before it responds: one of the levels, or
@@ -59,41 +59,41 @@ func (e Effort) Check() error {
 		}
 		return nil
 	}
-	return core.Errorf(core.CodeInvalid, `reasoning_effort is %q, allowed are "none", "low", "medium", "high", "max" and {"budget": n}`, core.Excerpt(string(e)))
+	return core.Errorf(core.CodeInvalid, "reasoning_effort is %q, %s", core.Excerpt(string(e)), effortsAllowed)
 }
+
+const effortsAllowed = `allowed are "none", "low", "medium", "high", "max" and {"budget": n}`
 
 // effortBudget is a budget as JSON.
 type effortBudget struct {
-	Budget *int `json:"budget"`
+	Budget int `json:"budget" strict:"min=1,max=1000000"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (e Effort) MarshalJSON() ([]byte, error) {
 	if tokens, ok := e.Budget(); ok {
-		return json.Marshal(effortBudget{&tokens})
+		return json.Marshal(effortBudget{tokens})
 	}
 	return json.Marshal(string(e))
 }
 
 // UnmarshalJSON implements json.Unmarshaler. What Check refuses is an error.
 func (e *Effort) UnmarshalJSON(data []byte) error {
-	var read Effort
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
+	if data[0] == '{' {
 		var b effortBudget
-		if err := core.DecodeStrict(trimmed, &b); err != nil || b.Budget == nil {
-			return core.Errorf(core.CodeInvalid, `reasoning_effort is %s, want a level or {"budget": n}`, core.Excerpt(string(trimmed)))
+		if err := (strict.Options{NoNull: true, Required: true}).Decode(data, &b); err != nil {
+			return err
 		}
-		read = EffortBudget(*b.Budget)
-	} else {
-		var text string
-		if err := json.Unmarshal(data, &text); err != nil {
-			return core.Errorf(core.CodeInvalid, `reasoning_effort is %s, want a level or {"budget": n}`, core.Excerpt(string(data)))
-		}
-		read = Effort(text)
+		*e = EffortBudget(b.Budget)
+		return nil
 	}
-	if err := read.Check(); err != nil {
-		return err
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return strict.Errorf(`is %s, want a level or {"budget": n}`, core.Excerpt(string(data)))
 	}
-	*e = read
+	if Effort(text).Check() != nil {
+		return strict.Errorf("is %q, %s", core.Excerpt(text), effortsAllowed)
+	}
+	*e = Effort(text)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 func TestEffortHasOneJSONForm(t *testing.T) {
@@ -48,21 +49,24 @@ func TestEffortRefusesWhatItIsNot(t *testing.T) {
 		{"another level", `"extreme"`, `reasoning_effort is "extreme", ` + levels},
 		{"a level in capitals", `"High"`, `reasoning_effort is "High", ` + levels},
 		{"a number", `5`, `reasoning_effort is 5, want a level or {"budget": n}`},
-		{"no budget", `{}`, `reasoning_effort is {}, want a level or {"budget": n}`},
-		{"something beside", `{"budget":1,"x":2}`, `reasoning_effort is {"budget":1,"x":2}, want a level or {"budget": n}`},
-		{"a budget of nothing", `{"budget":0}`, `reasoning_effort.budget is 0, allowed are 1 to 1000000`},
-		{"too large a budget", `{"budget":1000001}`, `reasoning_effort.budget is 1000001, allowed are 1 to 1000000`},
+		{"no budget", `{}`, `reasoning_effort.budget is required`},
+		{"something beside", `{"budget":1,"x":2}`, `unknown field "x" in reasoning_effort, allowed are budget`},
+		{"a budget of nothing", `{"budget":0}`, `reasoning_effort.budget is 0, want a whole number from 1 to 1000000`},
+		{"too large a budget", `{"budget":1000001}`, `reasoning_effort.budget is 1000001, want a whole number from 1 to 1000000`},
+		{"null as a budget", `{"budget":null}`, `reasoning_effort.budget is null, want a whole number from 1 to 1000000`},
 		{"a budget's text with a sign", `"budget:+5"`, `reasoning_effort is "budget:+5", ` + levels},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := model.EffortLow
-			err := json.Unmarshal([]byte(test.text), &got)
+			got := struct {
+				Effort model.Effort `json:"reasoning_effort"`
+			}{model.EffortLow}
+			err := strict.Decode([]byte(`{"reasoning_effort":`+test.text+`}`), &got)
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
-			if core.CodeOf(err) != core.CodeInvalid || got != model.EffortLow {
-				t.Errorf("code %q, value %q", core.CodeOf(err), got)
+			if core.CodeOf(err) != core.CodeInvalid || got.Effort != model.EffortLow {
+				t.Errorf("code %q, value %q", core.CodeOf(err), got.Effort)
 			}
 		})
 	}

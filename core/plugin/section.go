@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // Section declares a part of an agent's spec that configures a plugin: its JSON
@@ -84,7 +85,7 @@ func (s Section[C]) decode(raw json.RawMessage) (C, error) {
 	if err != nil {
 		return value, err
 	}
-	if err := core.DecodeStrict(raw, &value); err != nil {
+	if err := strict.Decode(raw, &value); err != nil {
 		return value, core.Errorf(core.CodeInvalid, "%w", err)
 	}
 	type checker interface{ Check() error }

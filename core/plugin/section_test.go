@@ -90,11 +90,11 @@ func TestASectionIsReadOverItsDefault(t *testing.T) {
 
 func TestASectionThatIsWrongNamesItself(t *testing.T) {
 	tests := []struct{ name, section, want string }{
-		{"an unknown member", `{"per_week":1}`, `json: unknown field "per_week"`},
-		{"another type", `{"per_day":"1"}`, "per_day is a JSON string, want a whole number that fits"},
-		{"no object", `[1]`, "the value is a JSON array, want an object"},
-		{"no JSON", `{"per_day":`, "unexpected EOF"},
-		{"two values", `{} {}`, "more than one JSON value"},
+		{"an unknown member", `{"per_week":1}`, `unknown field "per_week", allowed are per_day, note, hosts, nested`},
+		{"another type", `{"per_day":"1"}`, `per_day is "1", want a whole number`},
+		{"no object", `[1]`, "value is a list, want an object"},
+		{"no JSON", `{"per_day":`, "value is not JSON at byte 12: unexpected end of JSON input"},
+		{"two values", `{} {}`, "value is not JSON at byte 4: invalid character '{' after top-level value"},
 		{"what its check refuses", `{"per_day":-1}`, "per_day is negative"},
 	}
 	for _, test := range tests {

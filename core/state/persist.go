@@ -1,14 +1,13 @@
 package state
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // UnknownKeys says what an import does with values of keys that are not registered.
@@ -22,37 +21,8 @@ const (
 
 // persisted is the form of one scope's values outside of a thread.
 type persisted struct {
-	Revision   *uint64    `json:"revision"`
-	Extensions extensions `json:"extensions"`
-}
-
-// extensions are values by key.
-type extensions map[string]json.RawMessage
-
-// UnmarshalJSON implements json.Unmarshaler. It refuses a key that is given twice, of
-// which only the last would be seen.
-func (x *extensions) UnmarshalJSON(text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
-		return errors.New("the extensions are no object")
-	}
-	*x = extensions{}
-	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return err
-		}
-		key, _ := token.(string) // the decoder has seen that it is one
-		if _, twice := (*x)[key]; twice {
-			return fmt.Errorf("key %q is given twice", key)
-		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return err
-		}
-		(*x)[key] = value
-	}
-	return nil
+	Revision   *uint64                    `json:"revision"`
+	Extensions map[string]json.RawMessage `json:"extensions"` // by key
 }
 
 // Export returns the stored values of a scope as {"revision":n,"extensions":{key:
@@ -63,7 +33,7 @@ func (s Snapshot) Export(scope Scope) ([]byte, error) {
 	if err := portable(scope); err != nil {
 		return nil, fmt.Errorf("exporting state: %w", err)
 	}
-	out := persisted{Revision: &s.revision, Extensions: extensions{}}
+	out := persisted{Revision: &s.revision, Extensions: map[string]json.RawMessage{}}
 	for path, v := range s.values {
 		if path.Scope != scope {
 			continue
@@ -120,7 +90,7 @@ func (r *Registry) parse(data []byte, scope Scope, policy UnknownKeys) (Snapshot
 
 func decodePersisted(data []byte) (persisted, error) {
 	var in persisted
-	if err := core.DecodeStrict(data, &in); err != nil {
+	if err := (strict.Options{MaxDepth: strict.AnyDepth}).Decode(data, &in); err != nil {
 		return in, core.Errorf(core.CodeInvalid, "decoding it: %w", err)
 	}
 	if in.Revision == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // Spec is a policy as data, in the list stop of an agent's spec. Type says which
@@ -43,7 +44,7 @@ func Types() []Type {
 // decoder of an agent's spec is as strict.
 func DecodeSpec(data []byte) (Spec, error) {
 	var s Spec
-	if err := core.DecodeStrict(data, &s); err != nil {
+	if err := strict.Decode(data, &s); err != nil {
 		return Spec{}, core.Errorf(core.CodeInvalid, "stop policy: %w", err)
 	}
 	if err := s.Check(); err != nil {

@@ -53,9 +53,9 @@ func TestSpecsThatAreRefused(t *testing.T) {
 	}{
 		{"unknown type", `{"type":"moon_phase"}`, `stop policy type "moon_phase" is unknown, allowed are max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match, loop_detection`},
 		{"no type", `{"seconds":3}`, `stop policy type "" is unknown, allowed are max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match, loop_detection`},
-		{"unknown field", `{"type":"timeout","second":3}`, `stop policy: json: unknown field "second"`},
+		{"unknown field", `{"type":"timeout","second":3}`, `stop policy: unknown field "second", did you mean "seconds"?`},
 		{"field of another type", `{"type":"timeout","seconds":3,"rounds":2}`, `stop policy "timeout": it takes seconds, and not rounds`},
-		{"wrong JSON type", `{"type":"timeout","seconds":"3"}`, `stop policy: seconds is a JSON string, want a whole number that fits`},
+		{"wrong JSON type", `{"type":"timeout","seconds":"3"}`, `stop policy: seconds is "3", want a whole number`},
 		{"rounds missing", `{"type":"max_rounds"}`, `stop policy "max_rounds": rounds is 0, allowed are 1 to 2147483647`},
 		{"negative seconds", `{"type":"timeout","seconds":-1}`, `stop policy "timeout": seconds is -1, allowed are 1 to 2147483647`},
 		{"too many seconds", `{"type":"timeout","seconds":2147483648}`, `stop policy "timeout": seconds is 2147483648, allowed are 1 to 2147483647`},
@@ -64,7 +64,7 @@ func TestSpecsThatAreRefused(t *testing.T) {
 		{"no tool", `{"type":"stop_on_tool"}`, `stop policy "stop_on_tool": tool_name is empty`},
 		{"no pattern", `{"type":"content_match"}`, `stop policy "content_match": the pattern is empty`},
 		{"wrong pattern", `{"type":"content_match","pattern":"["}`, "stop policy \"content_match\": pattern: error parsing regexp: missing closing ]: `[`"},
-		{"two values", `{"type":"loop_detection","window":2} {}`, `stop policy: more than one JSON value`},
+		{"two values", `{"type":"loop_detection","window":2} {}`, "stop policy: value is not JSON at byte 38: invalid character '{' after top-level value"},
 		{"small window", `{"type":"loop_detection","window":1}`, `stop policy "loop_detection": window is 1, allowed are 2 to 64`},
 	}
 	for _, tt := range tests {

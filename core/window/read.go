@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/strict"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -54,8 +55,8 @@ func (Reader) Check(arguments json.RawMessage) error {
 }
 
 func decodeRead(arguments json.RawMessage) (a readArguments, err error) {
-	if err := core.DecodeStrict(arguments, &a); err != nil {
-		return a, core.Errorf(core.CodeInvalid, "arguments: %w", err)
+	if err := (strict.Options{Name: "arguments"}).Decode(arguments, &a); err != nil {
+		return a, err
 	}
 	switch {
 	case a.Result == 0:

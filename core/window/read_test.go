@@ -33,7 +33,7 @@ func TestReaderReturnsPiecesOfResults(t *testing.T) {
 		{`{"result":8,"offset":-1}`, "invalid arguments: offset is -1, want 0 or more"},
 		{`{"result":8,"limit":100001}`, "invalid arguments: limit is 100001, allowed are 1 to 100000"},
 		{`{"result":8,"limit":-1}`, "invalid arguments: limit is -1, allowed are 1 to 100000"},
-		{`{"result":8,"length":1}`, `invalid arguments: arguments: json: unknown field "length"`},
+		{`{"result":8,"length":1}`, `invalid arguments: unknown field "length" in arguments, allowed are result, offset, limit`},
 	}
 	for _, tt := range tests {
 		got, err := tool.Execute(context.Background(), reader, tool.Call{Arguments: json.RawMessage(tt.arguments)})

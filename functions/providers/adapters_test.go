@@ -42,9 +42,9 @@ func TestProvidersThatAreData(t *testing.T) {
 		{agent.ProviderSpec{Adapter: "gemini", APIKey: key, Options: json.RawMessage(`{}`)}, "*gemini.Model"},
 		{agent.ProviderSpec{Adapter: "groq", APIKey: key, TimeoutMS: 1000}, "providers.checked"},
 		{agent.ProviderSpec{Adapter: "openai", Options: json.RawMessage(`{"dialect":"klingon"}`)}, `openai: dialect "klingon" is unknown, allowed are azure, compatible, deepseek, groq, llamacpp, mistral, ollama, openai, openrouter, vllm, xai, zai`},
-		{agent.ProviderSpec{Adapter: "openai", Options: json.RawMessage(`{"dialects":"groq"}`)}, `options: json: unknown field "dialects"`},
-		{agent.ProviderSpec{Adapter: "anthropic", Options: json.RawMessage(`{"dialect":"groq"}`)}, `options: json: unknown field "dialect"`},
-		{agent.ProviderSpec{Adapter: "gemini", Options: json.RawMessage(`{"dialect":"groq"}`)}, `options: json: unknown field "dialect"`},
+		{agent.ProviderSpec{Adapter: "openai", Options: json.RawMessage(`{"dialects":"groq"}`)}, `unknown field "dialects" in options, did you mean "dialect"?`},
+		{agent.ProviderSpec{Adapter: "anthropic", Options: json.RawMessage(`{"dialect":"groq"}`)}, `unknown field "dialect" in options, allowed are version, betas`},
+		{agent.ProviderSpec{Adapter: "gemini", Options: json.RawMessage(`{"dialect":"groq"}`)}, `unknown field "dialect" in options, none is allowed`},
 		{agent.ProviderSpec{Adapter: "openai", BaseURL: "https://p.example/v1", APIKey: secret.New("a b")}, "openai: API key has a space, a line end or another character that a header cannot carry"},
 	}
 	for _, test := range tests {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"github.com/reveille-run/reveille/adapters/openai"
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // kin is a server that speaks OpenAI's Chat Completions.
@@ -68,10 +68,7 @@ func (c connection) decode(into any) error {
 	if len(c.options) == 0 {
 		return nil
 	}
-	if err := core.DecodeStrict(c.options, into); err != nil {
-		return core.Errorf(core.CodeInvalid, "options: %w", err)
-	}
-	return nil
+	return strict.Options{Name: "options"}.Decode(c.options, into)
 }
 
 // made returns no model of a type where there is an error.

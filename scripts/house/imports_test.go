@@ -110,7 +110,7 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // order is the core's, from the vocabulary down: a package imports only those
 // before it, and of its own folder.
 var order = []string{
-	"core", "core/env", "core/state", "core/secret", "core/pattern", "core/schema", "core/tool", "core/model", "core/plugin", "core/stop", "core/agent",
+	"core", "core/strict", "core/env", "core/state", "core/secret", "core/pattern", "core/schema", "core/tool", "core/model", "core/plugin", "core/stop", "core/agent",
 	"core/thread", "core/store", "core/account", "core/window", "core/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim",
 }
 

@@ -33,7 +33,7 @@ type options struct {
 
 // defaultPackages are those whose rules a run of the runtime rests on.
 const defaultPackages = "core/thread,core/mailbox,core/run,core/state,core/state/lattice,core/secret,core/tool,core/plugin,core/stop," +
-	"core/agent,core/agent/internal/strict,core/agent/specfile"
+	"core/agent,core/strict,core/agent/specfile"
 
 func main() {
 	if err := command(); err != nil {

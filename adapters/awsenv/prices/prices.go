@@ -1,11 +1,11 @@
 package prices
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 //go:embed prices.json
@@ -55,9 +55,7 @@ func Default() (Table, error) { return Parse(embedded) }
 // negative and a day that is none are errors: nothing here is free.
 func Parse(data []byte) (Table, error) {
 	var t Table
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&t); err != nil {
+	if err := strict.Decode(data, &t); err != nil {
 		return Table{}, fmt.Errorf("prices: %w", err)
 	}
 	if _, err := time.Parse(time.DateOnly, t.AsOf); err != nil {

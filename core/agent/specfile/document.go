@@ -3,10 +3,9 @@ package specfile
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/agent/internal/strict"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // maxDepth bounds how deep lists and objects nest.
@@ -29,35 +28,26 @@ func errorAt(at place, format string, args ...any) error {
 	return &placed{at: at, cause: fmt.Errorf(format, args...)}
 }
 
-// document is one of a file, as JSON, with the places of its parts by their paths.
-// Those of an object's members are the places of their names.
+// document is one of a file, as JSON.
 type document struct {
 	file string
 	json []byte
-	at   map[string]place
+	// find returns the place of the part that a path leads to, of an object's member that
+	// of its name; where the file leaves it out, that of the nearest part which would
+	// contain it. It takes as long as reading the document does.
+	find func(path string) place
 }
 
-// has reports whether the document has a value at the path, null included.
-func (d document) has(path string) bool {
-	_, ok := d.at[path]
-	return ok
+// part is one of a document.
+type part struct {
+	of   document
+	path string
 }
 
-// find returns the place of the path or, where a file leaves it out, of the nearest
-// part that would contain it.
-func (d document) find(path string) place {
-	for {
-		if at, ok := d.at[path]; ok || path == "" {
-			return at
-		}
-		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
-	}
-}
-
-// where is the place of a path for an error about another one.
-func (d document) where(path string) string {
-	at := d.find(path)
-	return fmt.Sprintf("%s:%d:%d", d.file, at.line, at.column)
+// String returns the place of a part, for an error about another one.
+func (p part) String() string {
+	at := p.of.find(p.path)
+	return fmt.Sprintf("%s:%d:%d", p.of.file, at.line, at.column)
 }
 
 // failed says where in the file the error of the part at path is.

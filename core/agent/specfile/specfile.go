@@ -35,8 +35,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/agent/internal/strict"
 	"github.com/reveille-run/reveille/core/secret"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // MaxFile is the largest file, in bytes.
@@ -94,7 +94,7 @@ func (l Loader) Load(fsys fs.FS, patterns ...string) (agent.Parts, error) {
 	if err != nil {
 		return agent.Parts{}, err
 	}
-	r := reading{loader: l, ids: map[string]string{}}
+	r := reading{loader: l, ids: map[string]part{}}
 	for _, name := range names {
 		data, err := fs.ReadFile(fsys, name)
 		if err != nil {
@@ -135,7 +135,7 @@ func matches(fsys fs.FS, patterns []string) ([]string, error) {
 // Decode reads one file's text; the name is that of errors, and its end says whether
 // the text is YAML (.yaml, .yml) or JSON (.json).
 func (l Loader) Decode(name string, data []byte) (agent.Parts, error) {
-	r := reading{loader: l, ids: map[string]string{}}
+	r := reading{loader: l, ids: map[string]part{}}
 	if err := r.file(name, data); err != nil {
 		return agent.Parts{}, err
 	}
@@ -146,7 +146,7 @@ func (l Loader) Decode(name string, data []byte) (agent.Parts, error) {
 type reading struct {
 	loader Loader
 	parts  agent.Parts
-	ids    map[string]string // kind and id -> where it was given
+	ids    map[string]part // kind and id -> where it was given
 }
 
 // lists is a document that is no agent.
@@ -192,7 +192,7 @@ func (r *reading) file(name string, data []byte) error {
 // document reads an agent, or lists of specs: an id at the top makes the difference,
 // which no list of specs has.
 func (r *reading) document(d document) error {
-	if _, single := d.at["id"]; single {
+	if _, single := strict.Find(d.json, "id"); single {
 		return r.agent(d, "", d.json)
 	}
 	var l lists
@@ -203,7 +203,7 @@ func (r *reading) document(d document) error {
 		if r.parts.Default != "" {
 			return d.failed("default", fmt.Errorf("default is given twice, first at %s", r.ids["default"]))
 		}
-		r.parts.Default, r.ids["default"] = l.Default, d.where("default")
+		r.parts.Default, r.ids["default"] = l.Default, part{d, "default"}
 	}
 	for _, list := range []struct {
 		name  string
@@ -250,8 +250,8 @@ func (r *reading) pool(d document, at string, item json.RawMessage) error {
 // provider reads a provider, and its key from where the file says: a key in a file would
 // be shown to whoever reads the file, so that one is refused before it is decoded.
 func (r *reading) provider(d document, at string, item json.RawMessage) error {
-	if where := strict.Join(at, "api_key"); d.has(where) {
-		return d.failed(where, errors.New("api_key does not belong into a file, api_key_env names the environment variable that holds it"))
+	if _, given := strict.Find(item, "api_key"); given {
+		return d.failed(strict.Join(at, "api_key"), errors.New("api_key does not belong into a file, api_key_env names the environment variable that holds it"))
 	}
 	err := add(r, "provider", agent.DecodeProvider, func(p agent.ProviderSpec) string { return p.ID }, &r.parts.Providers, d, at, item)
 	if err != nil {
@@ -270,6 +270,6 @@ func (r *reading) once(kind, id string, d document, at string) error {
 	if first, twice := r.ids[key]; twice {
 		return fmt.Errorf("%s %q is given twice, first at %s", kind, id, first)
 	}
-	r.ids[key] = d.where(cmp.Or(at, "id"))
+	r.ids[key] = part{d, cmp.Or(at, "id")}
 	return nil
 }

@@ -6,11 +6,12 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent/internal/strict"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // maxNodes bounds what aliases can make of a small file.
@@ -34,7 +35,17 @@ func parseYAML(data []byte) (documents []document, err error) {
 		if err := c.value(root.Content[0], "", 1); err != nil {
 			return nil, err
 		}
-		documents = append(documents, document{json: c.out.Bytes(), at: c.at})
+		documents = append(documents, document{json: c.out.Bytes(), find: c.find})
+	}
+}
+
+// find returns the place of a path or of the nearest part that would contain it.
+func (c conversion) find(path string) place {
+	for {
+		if at, ok := c.at[path]; ok || path == "" {
+			return at
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
 }
 

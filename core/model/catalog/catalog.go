@@ -1,16 +1,13 @@
 package catalog
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // Catalog is a set of models by who sells them and the names that these have for them. It
@@ -43,16 +40,11 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 	var read struct {
 		Models []Model `json:"models"`
 	}
-	decoder := json.NewDecoder(bytes.NewReader(file))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&read); err != nil {
-		return nil, notRead(err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, core.Errorf(core.CodeInvalid, "model catalog: there is more behind its end")
+	if err := (strict.Options{Name: "file"}).Decode(file, &read); err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "model catalog: %w", err)
 	}
 	if read.Models == nil {
-		return nil, core.Errorf(core.CodeInvalid, "model catalog: has no models, want %s", shape)
+		return nil, core.Errorf(core.CodeInvalid, `model catalog: has no models, want {"models": [...]}`)
 	}
 	with := &Catalog{own: map[string][]Model{}, builtIn: c.builtIn}
 	for i, m := range read.Models {
@@ -70,25 +62,6 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 		with.own[name] = over(with.own[name], before)
 	}
 	return with, nil
-}
-
-// shape is what a file is, as mistakes in it are told.
-const shape = `{"models": [...]}`
-
-// notRead says what is wrong with a file that cannot be decoded.
-func notRead(err error) error {
-	var other *json.UnmarshalTypeError
-	switch {
-	case errors.Is(err, io.EOF):
-		return core.Errorf(core.CodeInvalid, "model catalog: is empty, want %s", shape)
-	case errors.As(err, &other) && other.Field == "":
-		return core.Errorf(core.CodeInvalid, "model catalog: is a JSON %s, want %s", other.Value, shape)
-	case errors.As(err, &other) && other.Field == "models":
-		return core.Errorf(core.CodeInvalid, "model catalog: models is a JSON %s, want %s", other.Value, shape)
-	case errors.As(err, &other):
-		return core.Errorf(core.CodeInvalid, "model catalog: %s is a JSON %s, want one of type %s", strings.ReplaceAll(other.Field, ".Facts.", "."), other.Value, other.Type)
-	}
-	return core.Errorf(core.CodeInvalid, "model catalog: %w", err)
 }
 
 func (m Model) sameSeller(o Model) bool { return m.Provider == o.Provider }

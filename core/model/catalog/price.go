@@ -1,12 +1,11 @@
 package catalog
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // Price is what tokens cost from a day on, in US dollars for a million. From, Input,
@@ -47,9 +46,7 @@ func (p *Price) UnmarshalJSON(b []byte) error {
 		CacheWrite *core.USD `json:"cache_write"`
 		Source     string    `json:"source"`
 	}
-	decoder := json.NewDecoder(bytes.NewReader(b))
-	decoder.DisallowUnknownFields() // the outer one's is not passed on
-	if err := decoder.Decode(&read); err != nil {
+	if err := strict.Decode(b, &read); err != nil {
 		return err
 	}
 	if read.Input == nil || read.Output == nil {

@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/pattern"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // Section is the part of an agent's spec that has its rules.
@@ -63,33 +63,13 @@ const (
 // and so is whatever [Config.Check] refuses. Errors have code invalid.
 func Decode(data []byte) (Config, error) {
 	var c Config
-	if err := core.DecodeStrict(data, &c); err != nil {
+	if err := strict.Decode(data, &c); err != nil {
 		return Config{}, core.Errorf(core.CodeInvalid, "permission: %w", err)
 	}
 	if err := c.Check(); err != nil {
 		return Config{}, fmt.Errorf("permission: %w", err)
 	}
 	return c, nil
-}
-
-// UnmarshalJSON implements json.Unmarshaler: it is strict, and says in which rule
-// something is wrong.
-func (c *Config) UnmarshalJSON(data []byte) error {
-	type plain Config // without this method
-	text := struct {
-		*plain
-		Rules []json.RawMessage `json:"rules"`
-	}{plain: (*plain)(c)}
-	if err := core.DecodeStrict(data, &text); err != nil {
-		return err
-	}
-	c.Rules = make([]Rule, len(text.Rules))
-	for i, raw := range text.Rules {
-		if err := core.DecodeStrict(raw, &c.Rules[i]); err != nil {
-			return fmt.Errorf("rules[%d]: %w", i, err)
-		}
-	}
-	return nil
 }
 
 // Check returns an error with code invalid, or too_large, that names what of the section

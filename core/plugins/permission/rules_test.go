@@ -137,8 +137,8 @@ func TestADenyOrAskRuleIsNotAvoided(t *testing.T) {
 
 func TestBadSections(t *testing.T) {
 	for section, want := range map[string]string{
-		`[]`:                           `the value is a JSON array, want an object`,
-		`{"default_behaviour":"ask"}`:  `json: unknown field "default_behaviour"`,
+		`[]`:                           `value is a list, want an object`,
+		`{"default_behaviour":"ask"}`:  `unknown field "default_behaviour", did you mean "default_behavior"?`,
 		`{"default_behavior":"maybe"}`: `default_behavior is "maybe", allowed are allow, ask, deny`,
 		`{"on_deny":"explode"}`:        `on_deny is "explode", allowed are block_run, fail_call`,
 		`{"rules":[{"tool":"a","behavior":"ask"},{"tool":"b"}]}`:                           `rules[1].behavior is "", allowed are allow, ask, deny`,
@@ -147,9 +147,9 @@ func TestBadSections(t *testing.T) {
 		`{"rules":[{"tool":"a(","behavior":"ask"}]}`:                                       `rules[0].tool: pattern "a(" at byte 2: no ) at the end; a single parenthesis within is written [(] or [)]`,
 		`{"rules":[{"tool":"/(/","behavior":"deny"}]}`:                                     `rules[0].tool: pattern "/(/" at byte 0: regular expression has no / at its end`,
 		`{"rules":[{"tool":"a(x =~ '[')","behavior":"deny"}]}`:                             `rules[0].tool: pattern "a(x =~ '[')" at byte 8: regular expression "["`,
-		`{"rules":[{"tool":"a","behavior":"ask"},{"tool":"a","behavior":"ask","wehn":1}]}`: `rules[1]: json: unknown field "wehn"`,
-		`{"rules":[{"tool":7,"behavior":"ask"}]}`:                                          `rules[0]: tool is a JSON number, want a string`,
-		`{"rules":["a"]}`: `rules[0]: the value is a JSON string, want an object`,
+		`{"rules":[{"tool":"a","behavior":"ask"},{"tool":"a","behavior":"ask","wehn":1}]}`: `unknown field "wehn" in rules[1], allowed are tool, behavior, scope`,
+		`{"rules":[{"tool":7,"behavior":"ask"}]}`:                                          `rules[0].tool is 7, want a string`,
+		`{"rules":["a"]}`: `rules[0] is "a", want an object`,
 		`{"rules":[{"tool":"a","behavior":"allow","scope":"ever"}]}`:                 `rules[0].scope is "ever", allowed are once, run, thread, project`,
 		`{"rules":[{"tool":"a","behavior":"allow","scope":"run"}]}`:                  `rules[0].scope "run" is none of a rule here that says allow, allowed are project, once`,
 		`{"rules":[{"tool":"a","behavior":"deny","scope":"once"}]}`:                  `rules[0].scope "once" is none of a rule here that says deny, allowed are project`,

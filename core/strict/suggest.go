@@ -2,21 +2,26 @@ package strict
 
 import "strings"
 
-// instead says which field may have been meant, or which there are.
-func instead(name string, known []field) string {
-	names := make([]string, 0, len(known))
-	for _, f := range known {
-		names = append(names, f.name)
-	}
-	if near := Nearest(name, names); near != "" {
+// instead says which of the names may have been meant, or which there are.
+func instead(name string, names []string) string {
+	if near := nearest(name, names); near != "" {
 		return `did you mean "` + near + `"?`
 	}
-	return "allowed are: " + strings.Join(names, ", ")
+	if len(names) == 0 {
+		return "none is allowed"
+	}
+	return "allowed are " + strings.Join(names, ", ")
 }
 
-// Nearest returns the first of names that is the fewest edits away from name: at
+// maxName is the longest name, in bytes, of which a near one is looked for.
+const maxName = 64
+
+// nearest returns the first of names that is the fewest edits away from name: at
 // most a third of its length, and at most three. Empty: none is near.
-func Nearest(name string, names []string) string {
+func nearest(name string, names []string) string {
+	if len(name) > maxName {
+		return ""
+	}
 	best, least := "", min((len(name)+1)/3, 3)+1
 	for _, candidate := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(candidate), least); d < least {

@@ -1,0 +1,113 @@
+package strict
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// What follows reads JSON that encoding/json has found valid: it looks for nothing but
+// where values end.
+
+// isSpace reports whether c is one of JSON's spaces.
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+func blank(data []byte) bool { return len(bytes.Trim(data, " \n\t\r")) == 0 }
+
+// endOfString returns the index behind the string that begins at i, and whether it is
+// written without escapes. Each byte is looked at twice at most, by searches for a quote
+// and for a backslash.
+func endOfString(data []byte, i int) (end int, plain bool) {
+	plain = true
+	i++
+	quote := i + bytes.IndexByte(data[i:], '"')
+	for {
+		escape := bytes.IndexByte(data[i:quote], '\\')
+		if escape < 0 {
+			return quote + 1, plain
+		}
+		plain = false
+		if i += escape + 2; i > quote { // the quote is the one that is escaped
+			quote = i + bytes.IndexByte(data[i:], '"')
+		}
+	}
+}
+
+// endOfWord returns the index behind the number, true, false or null that begins at i.
+func endOfWord(data []byte, i int) int {
+	for ; i < len(data); i++ {
+		if c := data[i]; c == ',' || c == '}' || c == ']' || isSpace(c) {
+			break
+		}
+	}
+	return i
+}
+
+// endOfValue returns the index behind the value that begins at i. It is -1 where lists
+// and objects nest more than depth deep within it; i is then the bracket that does.
+func endOfValue(data []byte, i, depth int) (end int) {
+	switch data[i] {
+	case '"':
+		end, _ = endOfString(data, i)
+		return end
+	case '{', '[':
+	default:
+		return endOfWord(data, i)
+	}
+	for open := 0; ; {
+		switch data[i] {
+		case '"':
+			i, _ = endOfString(data, i)
+			continue
+		case '{', '[':
+			if open++; open > depth {
+				return -1
+			}
+		case '}', ']':
+			if open--; open == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+}
+
+// unquote returns the text of a string.
+func unquote(raw []byte, plain bool) (text string, err error) {
+	if inner := raw[1 : len(raw)-1]; plain && utf8.Valid(inner) {
+		return string(inner), nil
+	}
+	err = json.Unmarshal(raw, &text)
+	return text, err
+}
+
+// TooDeep looks for the bracket that exceeds the depth: with most 1 it is that of a list
+// in a list. The text need not be JSON.
+func TooDeep(text []byte, most int) (offset int, deep bool) {
+	depth, quoted, escaped := 0, false, false
+	for i, c := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > most {
+				return i, true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return 0, false
+}
+
+// Line returns the line and the column of a byte of a text, both from 1. Columns count
+// bytes.
+func Line(text []byte, offset int) (line, column int) {
+	before := text[:min(max(offset, 0), len(text))]
+	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}

@@ -1,0 +1,94 @@
+package strict
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+)
+
+// How deep lists and objects nest, the outermost counted.
+const (
+	DefaultDepth = 64     // at most, where Options do not say
+	AnyDepth     = 10_000 // as deep as encoding/json goes: for what a program has stored
+)
+
+// Options say how a value is decoded. The zero value is that of [Decode].
+type Options struct {
+	// Name is what errors call the value as a whole, such as "body"; empty: "value".
+	Name string
+	// MaxBytes is the size of the largest value; 0: any.
+	MaxBytes int
+	// MaxDepth is how deep lists and objects nest at most; 0: DefaultDepth.
+	MaxDepth int
+	// NoNull refuses null, but where the type of a field decodes it itself, as
+	// json.RawMessage does. Without, null leaves a field as it is.
+	NoNull bool
+	// Required refuses an object that lacks a field of its struct, unless the field's tag
+	// has omitempty or omitzero.
+	Required bool
+	// WholeFloats takes 7.0 and 7e3 for whole numbers, up to 2^53: JSON has one kind of
+	// number, and some languages write all of them so.
+	WholeFloats bool
+	// Raw looks for names that are given twice within json.RawMessage and any, too.
+	Raw bool
+	// Stop is called before every 256th part of the value; its error ends decoding. Nil:
+	// nothing does.
+	Stop func() error
+}
+
+// Decode decodes one JSON value into what the pointer points to; it may have been
+// written to when there is an error. Unless a type decodes itself, names of fields are
+// compared exactly. Elements of a slice start from zero, whatever the slice held.
+//
+// Errors are of type *[Error], with code invalid. A json.Unmarshaler may return the error
+// of a Decode of its own, whose path is then put right, or of [Errorf].
+func Decode(data []byte, into any) error { return Options{}.Decode(data, into) }
+
+// Decode is the function Decode with options.
+func (o Options) Decode(data []byte, into any) error {
+	if o.MaxDepth == 0 {
+		o.MaxDepth = DefaultDepth
+	}
+	if o.MaxBytes > 0 && len(data) > o.MaxBytes {
+		return problem(0, "has %d bytes, at most %d are allowed", len(data), o.MaxBytes).of(o.Name)
+	}
+	if !json.Valid(data) {
+		return o.syntax(data).of(o.Name)
+	}
+	d := decoder{options: &o, data: data}
+	target := reflect.ValueOf(into).Elem()
+	d.skipSpace()
+	if err := d.value(planOf(target.Type()), target); err != nil {
+		return err.of(o.Name)
+	}
+	return nil
+}
+
+// syntax returns why data is not one JSON value.
+func (o Options) syntax(data []byte) *Error {
+	if at, deep := TooDeep(data, o.MaxDepth); deep {
+		return tooDeep(at, o.MaxDepth)
+	}
+	err := json.Unmarshal(data, new(json.RawMessage))
+	var broken *json.SyntaxError
+	if !errors.As(err, &broken) { // cannot be
+		return problem(0, "is not JSON: %v", err)
+	}
+	if blank(data) {
+		return problem(0, "is empty, want JSON")
+	}
+	at := max(int(broken.Offset)-1, 0) // it counts the byte that is wrong
+	if broken.Error() == endsEarly {
+		at = len(data)
+	}
+	return problem(at, "is not JSON at byte %d: %w", at+1, err)
+}
+
+// endsEarly is what encoding/json says of a value without its end.
+const endsEarly = "unexpected end of JSON input"
+
+// Unknown reports whether err is an unknown field.
+func Unknown(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.kind == unknownField
+}
