@@ -21,9 +21,10 @@ import (
 // it was deleted so long ago that no worker of that time can live; then the head
 // says that it is erased, and the sweep leaves it alone.
 
-// DefaultLinger is how long a deleted thread is looked at again: longer than any
+// linger is how long a deleted thread is looked at again for what late workers have put:
+// longer than any
 // invocation of a function lasts, with its lease.
-const DefaultLinger = 20 * time.Minute
+const linger = 20 * time.Minute
 
 // How much one delivery erases: records a call of the store, and calls. Then the hint
 // is sent again, so that other threads have their turn.
@@ -72,7 +73,7 @@ func (s *Service) erase(ctx context.Context, hint core.WakeUp, head thread.Head)
 // erased notes that nothing is left, and nothing can come. The time of the head's last
 // write is in its id; a write after the delete only makes it later.
 func (s *Service) erased(ctx context.Context, key core.ThreadKey, head thread.Head) error {
-	if s.env.Millis() < createdAt(head.CommitID)+s.linger.Milliseconds() {
+	if s.env.Millis() < createdAt(head.CommitID)+linger.Milliseconds() {
 		return nil
 	}
 	_, _, err := s.Commit(ctx, key, head, thread.Delete{Erased: true}, nil)

@@ -37,9 +37,6 @@ type Options struct {
 	Records thread.Records // the schemas that the program reads and writes
 	Worker  string         // name in claims, 1 to 64 bytes; "": "worker"
 	Lease   time.Duration  // of a claim; 0: 30 s
-	// Linger is how long after its deletion a thread is still looked at for what late
-	// workers have put: longer than a worker can live. 0: [DefaultLinger].
-	Linger time.Duration
 	// Fits checks what a decision brings against what its ticket asks for, before
 	// it is taken; see tool.CheckDecision. nil: nothing is checked.
 	Fits func(core.Ticket, core.Decision) error
@@ -77,7 +74,6 @@ type Service struct {
 	records thread.Records
 	worker  string
 	lease   time.Duration
-	linger  time.Duration
 	fits    func(core.Ticket, core.Decision) error
 	moved   func(core.ThreadKey, thread.Head)
 
@@ -93,7 +89,7 @@ func New(o Options) (*Service, error) {
 	if o.Env == nil || o.Store == nil || o.Waker == nil {
 		return nil, core.Errorf(core.CodeInvalid, "mailbox: Env, Store and Waker are required")
 	}
-	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Store.DuePolicy(), records: o.Records, worker: o.Worker, lease: o.Lease, linger: o.Linger, fits: o.Fits, moved: o.Moved}
+	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Store.DuePolicy(), records: o.Records, worker: o.Worker, lease: o.Lease, fits: o.Fits, moved: o.Moved}
 	s.keep = o.KeepUsage
 	s.publisher, s.announcing = o.Publisher, o.Announce || o.Publisher != nil
 	s.limits = o.Limits
@@ -108,9 +104,6 @@ func New(o Options) (*Service, error) {
 	}
 	if s.lease == 0 {
 		s.lease = DefaultLease
-	}
-	if s.linger == 0 {
-		s.linger = DefaultLinger
 	}
 	return s, nil
 }

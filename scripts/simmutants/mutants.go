@@ -260,7 +260,7 @@ var headMutants = []mutant{
 	{
 		Name: "a deleted thread is erased once and for all",
 		File: "core/mailbox/delete.go",
-		Old:  "	if s.env.Millis() < createdAt(head.CommitID)+s.linger.Milliseconds() {",
+		Old:  "	if s.env.Millis() < createdAt(head.CommitID)+linger.Milliseconds() {",
 		New:  "	if false {",
 	},
 	{

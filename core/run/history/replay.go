@@ -145,13 +145,6 @@ func (r *Replayer) Suspended(t core.Ticket) error {
 	return r.events.err
 }
 
-// Resumed emits that the run resumes a call whose ticket was decided, without a position.
-// The error is as for Add.
-func (r *Replayer) Resumed(t core.Ticket) error {
-	r.events.Resumed(&t)
-	return r.events.err
-}
-
 // replayTurn emits a turn as a model that says each block in one delta would have. All
 // calls start before the first is ready, as in a live turn.
 func (r *Replayer) replayTurn(entry *thread.Entry) {
