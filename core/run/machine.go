@@ -302,6 +302,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 				Followed: m.chunks.followed(),
 			}
 		}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
+			d.ended = nil // of another head, which this write has not met
 			records, err := d.logRecords(results)
 			if err != nil {
 				return nil, err
