@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -15,49 +16,75 @@ import (
 // maxRefences bounds how often one commit takes a new fence.
 const maxRefences = 8
 
-// builds makes the records of a commit, without fence and version.
-type builds func(next thread.Head, result thread.Result) ([]store.Record, error)
+// write is a change of the head under the claim, with the records that go with it. It
+// holds values alone, and is asked again for every head and fence that it is tried on:
+// what it comes to is in the plan of the last time, and nowhere else.
+type write interface {
+	// change names the fence, so that it is asked again under the next one.
+	change(fence uint64) thread.Change
+	// records makes the plan for the head that the change comes to, into an empty one.
+	// Its records have neither fence nor version yet.
+	records(p *plan, next thread.Head, result thread.Result) error
+}
+
+// plan is what a write stores with one head. The last plan that was made is of the head
+// that was written.
+type plan struct {
+	records []store.Record
+	run     thread.RunRecord // the run's, where the write makes one
+	used    *account.Record  // of the stretch that it ends; nil: it ends none
+	left    int              // bytes of a usage record that it leaves out, as too large; 0: it leaves out none
+}
 
 // commitTime is how long a commit may take that has begun: longer than the
 // tries of the AWS client that get no response, so that the head can still be
 // read, which says what they came to.
 const commitTime = 25 * time.Second
 
-// commit applies a change under the step's claim. Where records that an earlier
-// try of this claim has left behind stand in the way, it takes the next fence:
-// change is asked again then, since it names the fence.
+// write writes under the step's claim, and returns the plan that was stored. Where records
+// that an earlier try of this claim has left behind stand in the way, it takes the next
+// fence, and asks for change and records again.
 //
-// Only the step's goroutine commits, but the watch renews the lease beside it.
+// Only the step's goroutine writes, but the watch renews the lease beside it.
 // Both may lose a race to the other; the committer's loop then tries the same
 // change on the newer head, which differs in nothing that the change is about.
 //
 // What has begun is seen through, though the host stops: else nobody would know
 // what it came to. Nor may the watch stop it, which finds the claim gone as soon
-// as the commit itself is applied.
-func (p *step) commit(ctx context.Context, change func() thread.Change, build builds) (thread.Result, error) {
+// as the write itself is applied.
+//
+// An error has no plan: nil.
+func (p *step) write(ctx context.Context, w write) (*plan, thread.Result, error) {
 	if ctx.Err() != nil {
-		return thread.Result{}, context.Cause(ctx)
+		return nil, thread.Result{}, context.Cause(ctx)
 	}
 	within, cancel := p.seeThrough(ctx)
 	defer cancel()
+	last := new(plan)
+	build := func(next thread.Head, result thread.Result) ([]store.Record, error) {
+		*last = plan{}
+		err := w.records(last, next, result)
+		p.stamp(last.records, next.Version)
+		return last.records, err
+	}
 	for try := 0; ; try++ {
-		head, result, err := p.committer.Commit(within, p.Key, p.head, change(), p.stamped(build))
+		head, result, err := p.committer.Commit(within, p.Key, p.head, w.change(p.fence()), build)
 		// The committer has tried the same bytes until it knew: other bytes of this
 		// claim stand there for good, and only a higher fence goes over them.
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
 			if err := p.takeFence(within, head); err != nil {
-				return result, err
+				return nil, result, err
 			}
 			continue
 		}
 		if core.CodeOf(err) == core.CodeTooLarge { // a record or the head: the same turn would come to the same size again
-			return result, endWith("too_large", err)
+			return nil, result, endWith("too_large", err)
 		}
 		if err != nil {
-			return result, err
+			return nil, result, err
 		}
 		p.head, p.moved = head, true
-		return result, nil
+		return last, result, nil
 	}
 }
 
@@ -71,24 +98,16 @@ func (p *step) seeThrough(ctx context.Context) (context.Context, context.CancelF
 	return p.env.WithDeadline(context.WithoutCancel(ctx), until)
 }
 
-// stamped adds fence and version to what build makes. build is called for every
-// head that the change is tried on, and under a new fence after a refence, so
-// that nothing of either may be fixed before.
-func (p *step) stamped(build builds) func(thread.Head, thread.Result) ([]store.Record, error) {
-	if build == nil {
-		return nil
-	}
-	return func(next thread.Head, result thread.Result) ([]store.Record, error) {
-		records, err := build(next, result)
-		for i := range records {
-			switch kind := records[i].Kind(); {
-			case kind == store.KindLog:
-				records[i].Fence = p.fence()
-			case kind == store.KindRewrite, kind == store.KindLatest, records[i].IsUsage():
-				records[i].Fence, records[i].Version = p.fence(), next.Version
-			}
+// stamp adds fence and version to the records of a plan. Both are those of the very try:
+// another head has another version, and another fence may have been taken.
+func (p *step) stamp(records []store.Record, version uint64) {
+	for i := range records {
+		switch kind := records[i].Kind(); {
+		case kind == store.KindLog:
+			records[i].Fence = p.fence()
+		case kind == store.KindRewrite, kind == store.KindLatest, records[i].IsUsage():
+			records[i].Fence, records[i].Version = p.fence(), version
 		}
-		return records, err
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
@@ -35,10 +34,9 @@ type draft struct {
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
 	effects  []state.Effect     // to run after the commit
 	totals   thread.Totals
-	wrong    error           // of the turn, as the run's answer; nil: it is right, or none
-	mends    bool            // the model is to mend it
-	ended    *account.Record // what the stretch used that the write under way ends; nil: it ends none
-	since    uint64          // version of the round record that it goes on from; 0: none
+	wrong    error  // of the turn, as the run's answer; nil: it is right, or none
+	mends    bool   // the model is to mend it
+	since    uint64 // version of the round record that it goes on from; 0: none
 }
 
 // begin makes the draft that follows from what is committed. What ended with the

@@ -6,7 +6,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run/history"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -147,82 +146,56 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	if m.failed != nil && t.Type == core.TerminationError { // before the write that shows the end
 		m.failed(m.id, cause)
 	}
-	failed, err := m.commitFailure(ctx, t)
+	w, p, result, err := m.commitFailure(ctx, &t)
 	for again := true; err != nil && again; {
 		if again, err = m.shrinks(ctx, err, thread.FormLeast); again {
-			failed, err = m.commitFailure(ctx, t)
+			w, p, result, err = m.commitFailure(ctx, &t)
 		}
 	}
 	if err != nil {
 		return Stepped{}, err
 	}
-	m.record, m.recorded = failed.record, true
-	m.tellUsage()
-	if failed.outcome == thread.Close {
-		m.wasted, m.unsaid = m.allWasted(failed.unlogged), nil
+	m.record, m.recorded = p.run, true
+	m.tellUsage(p.used)
+	if result.Outcome == thread.Close {
+		m.wasted, m.unsaid = m.allWasted(w.unlogged), nil
 		return m.closeRun(ctx)
 	}
 	m.leave(ctx, m.totals)
 	m.announceEnd()
 	m.report(ctx, m.record.Run)
-	return Stepped{Outcome: failed.outcome, Head: m.head}, nil
-}
-
-// failedRun is what a write by which a run fails has come to.
-type failedRun struct {
-	outcome  thread.Outcome
-	record   thread.RunRecord
-	unlogged *turnBuilder
+	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
 
 // commitFailure is the first write of [machine.fail], in the form that the end has.
-func (m *machine) commitFailure(ctx context.Context, t core.Termination) (failed failedRun, err error) {
+func (m *machine) commitFailure(ctx context.Context, t *core.Termination) (w *failWrite, p *plan, result thread.Result, err error) {
 	m.reset()
-	d, r, from := m.draft, m.round, m.head.Seq
-	seq := from
-	inRound := len(m.head.Run.Calls) > 0
-	if !inRound {
+	from := m.head.Seq
+	w = &failWrite{inRound: len(m.head.Run.Calls) > 0, listens: m.listens(), adopted: m.round.adopted()}
+	if !w.inRound {
 		if m.head.Run.Cursor == thread.CursorStart && m.input != nil {
 			if err := m.sayOwnAtEnd(ctx, m.input, m.form); err != nil {
-				return failed, err
+				return w, p, result, err
 			}
 		}
 		m.cutMessages()
-		seq = d.seq()
 	}
 	if err := m.chargeUnlogged(ctx, from); err != nil {
-		return failed, err
+		return w, p, result, err
 	}
 	m.hold.ending.Store(true)
-	unlogged := m.unlogged(from)
-	failed.unlogged = unlogged
-	through := r.letThrough(m.head)
-	summary, schema := d.newlySummed()
-	result, err := m.save(ctx, r, func() thread.Change {
-		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: inRound || m.listens(), Seq: seq, Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted()), Through: through}
-	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
-		records, err := d.logRecords(0)
-		if err != nil {
-			return nil, err
-		}
-		failed.record = m.recordFor(next, result, &t)
-		failed.record.InRound = inRound
-		if records, err = m.addUsage(records, next, result, &failed.record, unlogged); err != nil {
-			return nil, err
-		}
-		records = m.leastUsage(ctx, records)
-		if result.Outcome == thread.Close {
-			if records, err = m.addWasted(records, next, unlogged); err != nil {
-				return nil, err
-			}
-		}
-		return m.addRun(records, next, result.Outcome, m.stored(&failed.record, next.Closing, &t), failed.record.FinishedAt)
-	})
-	if err != nil {
-		return failed, err
+	w.log, w.run, w.unlogged, w.through = m.logPart(), m.runPart(t, m.form), m.unsaid.unlogged(from), m.round.letThrough(m.head)
+	if p, result, err = m.save(ctx, m.round, w); err == nil {
+		m.sayLeft(ctx, p)
 	}
-	failed.outcome = result.Outcome
-	return failed, nil
+	return w, p, result, err
+}
+
+// sayLeft logs what a write has left out that no store takes.
+func (m *machine) sayLeft(ctx context.Context, p *plan) {
+	if p.left > 0 {
+		m.complain(ctx, "the record of what the run has used is too large for the store", "bytes", p.left)
+	}
 }
 
 // closeRun writes what a closing run still owes, and makes its end final. The head
@@ -408,47 +381,36 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	return nil
 }
 
-// commitClose makes the end final: results first, then what was said and what
-// RunEnd changed, in one commit with the run's record.
+// commitClose makes the end final, and does what follows that.
 func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped bool) (Stepped, error) {
-	d, r, from, calls := m.draft, m.round, m.head.Seq, len(m.head.Run.Calls)
-	summary, schema := d.newlySummed()
+	r, from := m.round, m.head.Seq
 	if err := m.chargeUnlogged(ctx, from); err != nil {
 		return Stepped{}, err
 	}
-	d.addClose()
-	record := m.record
-	record.Steps, record.Usage, record.Spend, record.Skipped = d.totals.Steps, d.totals.Usage, d.totals.Spend, skipped
-	record.InRound = calls > 0 || record.InRound && m.head.Ending(&record) != nil
-	m.finalize(&record, t, m.at)
-	result, err := m.save(ctx, r, func() thread.Change {
-		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted())}
-	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
-		records, err := d.logRecords(calls)
-		if err == nil {
-			records, err = m.addUsage(records, next, result, &record, m.unlogged(from))
-		}
-		if err != nil {
-			return nil, err
-		}
-		if records = m.leastUsage(ctx, records); calls > 0 {
-			records = r.addUnstored(records)
-		}
-		return m.addRun(records, next, thread.Done, m.stored(&record, next.Closing, t), record.FinishedAt)
-	})
+	m.addClose()
+	w := &closeWrite{log: m.logPart(), run: m.runPart(t, m.form), adopted: r.adopted(), unlogged: m.unsaid.unlogged(from)}
+	if len(m.head.Run.Calls) > 0 { // else the round that this step knows is over
+		w.calls = r.calls
+	}
+	record := &w.run.before
+	record.Steps, record.Usage, record.Spend, record.Skipped = m.totals.Steps, m.totals.Usage, m.totals.Spend, skipped
+	record.InRound = len(w.calls) > 0 || record.InRound && m.head.Ending(record) != nil
+	w.run.finish(record, m.at)
+	p, result, err := m.save(ctx, r, w)
 	if err != nil {
 		return Stepped{}, err
 	}
-	m.record = record
-	m.tellUsage()
+	m.sayLeft(ctx, p)
+	m.record = p.run
+	m.tellUsage(p.used)
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
-	m.runEffects(ctx, m.moment("", plugin.Moment{}), d.effects)
+	m.runEffects(ctx, m.moment("", plugin.Moment{}), m.effects)
 	if m.conversation != nil {
 		m.remember()
 		m.storeSnapshot(ctx)
 	}
-	m.leave(ctx, d.totals)
+	m.leave(ctx, m.totals)
 	m.announceEnd()
 	m.report(ctx, m.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil

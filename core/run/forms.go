@@ -41,29 +41,6 @@ func formOf(record *thread.RunRecord, head *thread.Head) thread.Form {
 	return thread.FormWhole
 }
 
-// stored is the run's record as the form of the end has it. What the form leaves out stays
-// known to this process: RunEnd and the run's last event have all of it.
-func (m *machine) stored(whole *thread.RunRecord, closing uint64, t *core.Termination) *thread.RunRecord {
-	if m.form == thread.FormWhole {
-		return whole
-	}
-	record := *whole
-	record.Ending = &thread.Ending{Version: closing, Termination: *t, Form: m.form}
-	record.Request, record.Frontend = nil, nil
-	if m.form >= thread.FormCut {
-		record.Response = cutText(record.Response)
-	}
-	if m.form >= thread.FormLeast {
-		record.Bases, record.Unknown = nil, nil
-		record.Ending.Termination.Detail = cutText(t.Detail)
-		if record.Termination != nil {
-			end := record.Ending.Termination
-			record.Termination = &end
-		}
-	}
-	return &record
-}
-
 // cutText cuts a text to MaxLeast bytes as it is encoded, and marks that it goes on.
 func cutText(text string) string {
 	const most = thread.MaxLeast - len(`"..."`)
@@ -98,13 +75,12 @@ func (m *machine) cutMessages() {
 	}
 }
 
-// leastUsage leaves out a record of usage that is larger than every store takes.
-func (m *machine) leastUsage(ctx context.Context, records []store.Record) []store.Record {
-	if last := len(records) - 1; m.form >= thread.FormLeast && last >= 0 && records[last].IsUsage() && len(records[last].Payload) > thread.MinPayload {
-		m.complain(ctx, "the record of what the run has used is too large for the store", "bytes", len(records[last].Payload))
-		return records[:last]
+// dropUsage leaves out of the records one of usage, the last of them, that is larger than
+// every store takes, if the end has the form in which nothing may be.
+func (p *plan) dropUsage(form thread.Form) {
+	if last := len(p.records) - 1; form >= thread.FormLeast && last >= 0 && p.records[last].IsUsage() && len(p.records[last].Payload) > thread.MinPayload {
+		p.left, p.records = len(p.records[last].Payload), p.records[:last]
 	}
-	return records
 }
 
 // storeSmaller stores the result of call i that the store refuses as too large, as an error

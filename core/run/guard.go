@@ -158,26 +158,53 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	return Stepped{Outcome: thread.Yield, Head: m.head, Retry: true}, nil
 }
 
-// nack is the write by which the step gives its claim back.
-func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
-	var calls []thread.CallStatus
-	progress := false
-	if m.round != nil {
-		calls, progress = m.round.statuses(m.head.Run.Calls)
+// nackWrite gives the claim back. Nothing of the log becomes visible; what was stored stays,
+// and its calls are done.
+type nackWrite struct {
+	draft    *draft
+	kind     thread.NackKind
+	at       int64 // when the run is tried again, unix milliseconds; 0: at once
+	closing  bool
+	calls    []thread.CallStatus // of the open round; nil: none is known
+	progress bool                // a result that this claim has stored is not done yet
+	adopted  uint16
+	through  *uint32
+	failed   uint8             // calls of the model for the turn that is begun
+	unsaid   *turnBuilder      // that turn: what it was asked counts unless the log has it; nil: there is none
+	ended    *thread.EndRecord // what RunEnd has changed; nil: it has not run
+	form     thread.Form       // of the run's end
+	followed int64
+}
+
+// change implements write.
+func (w *nackWrite) change(fence uint64) thread.Change {
+	return thread.Nack{
+		Fence: fence, Kind: w.kind, AvailableAt: w.at, Closing: w.closing, Followed: w.followed,
+		Calls: w.calls, Progress: w.progress, Schema: w.adopted, ModelFailed: w.failed, RunEnd: w.ended != nil,
+		Through: w.through,
 	}
-	_, err := m.save(ctx, m.round, func() thread.Change {
-		return thread.Nack{
-			Fence: m.fence(), Kind: kind, AvailableAt: at, Closing: m.head.Run.Status == thread.Closing, Followed: m.chunks.followed(),
-			Calls: calls, Progress: progress, Schema: m.round.adopted(), ModelFailed: m.unsaid.failures(), RunEnd: m.runEnded != nil,
-			Through: m.round.letThrough(m.head),
-		}
-	}, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-		records, err := m.addWasted(nil, next, m.unlogged(next.Seq))
-		if err != nil {
-			return nil, err
-		}
-		return m.addRunEnd(records, next)
-	})
+}
+
+// records implements write.
+func (w *nackWrite) records(p *plan, next thread.Head, _ thread.Result) (err error) {
+	if p.records, err = w.draft.addWasted(nil, next, w.unsaid.unlogged(next.Seq)); err != nil || w.ended == nil {
+		return err
+	}
+	record, err := endRecord(w.draft.records, w.ended, w.form, w.draft.id, next.Version)
+	p.records = append(p.records, record)
+	return err
+}
+
+// nack gives the claim back.
+func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
+	w := &nackWrite{
+		draft: m.draft, kind: kind, at: at, closing: m.head.Run.Status == thread.Closing, adopted: m.round.adopted(), through: m.round.letThrough(m.head),
+		failed: m.unsaid.failures(), unsaid: m.unsaid, ended: m.runEnded, form: m.form, followed: m.chunks.followed(),
+	}
+	if m.round != nil {
+		w.calls, w.progress = m.round.statuses(m.head.Run.Calls)
+	}
+	_, _, err := m.save(ctx, m.round, w)
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run/history"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -154,23 +153,13 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	if calls > thread.MaxCalls {
 		return Stepped{}, endWith("too_many_calls", fmt.Errorf("the model asked for %d tool calls in one turn, at most %d are allowed", calls, thread.MaxCalls))
 	}
-	d, from := m.draft, m.head.Seq
-	summary, schema := d.newlySummed()
-	_, err := m.save(ctx, nil, func() thread.Change {
-		return thread.CommitTurn{
-			Fence: m.fence(), From: from, Seq: d.seq(), Calls: calls, TurnFence: m.events.Fence(), Consumed: d.consumed, Cut: d.cut,
-			Summary: summary, Schema: schema, Batch: m.agent.Spec.Mode() == agent.ParallelBatchApproval, Lacks: m.lacks,
-		}
-	}, func(thread.Head, thread.Result) ([]store.Record, error) {
-		records, err := d.logRecords(0)
-		if err != nil || m.recorded {
-			return records, err
-		}
-		// A takeover must find whose run it is: the input is read only before this.
-		record, err := m.runRecord(&m.record)
-		return append(records, record), err
-	})
-	if err != nil {
+	w := &turnWrite{
+		log: m.logPart(), calls: calls, turnFence: m.events.Fence(), batch: m.agent.Spec.Mode() == agent.ParallelBatchApproval, lacks: m.lacks,
+	}
+	if !m.recorded { // the input is read only before this write
+		w.run = &m.record
+	}
+	if _, _, err := m.save(ctx, nil, w); err != nil {
 		return Stepped{}, err
 	}
 	// A new round, with the places that the head has reserved for it.
@@ -269,73 +258,36 @@ func (m *machine) lastSaid() (at int64) {
 	return at
 }
 
-// commitStep is commit B. What the head makes of it counts, see
-// [thread.CommitStep], and the run's record says that: it is built from the
-// result, since input may have come after the model's last look, or a listener
-// of RunEnd may turn the end into a close.
-//
-// The results go before the step record, in the order of the log; those that
-// were put alone are left out. The run's record is stored with its first commit,
-// which a takeover needs it from, and when the run ends.
+// commitStep makes commit B, and goes on from what the head has made of it. The results
+// go before the step record, in the order of the log; those that were put alone are left
+// out.
 func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
-	d, r, from, results := m.draft, m.round, m.head.Seq, 0
-	summary, schema := d.newlySummed()
+	r, w := m.round, &stepWrite{natural: end.natural, listens: m.listens(), recorded: m.recorded, done: m.allDone(), lacks: m.lacks, keep: m.keep}
 	if r != nil {
-		results = len(r.calls)
+		w.calls, w.adopted = r.calls, r.adopted()
 		r.takeResults()
 	}
-	d.addStep()
-	asked := thread.Yield
+	m.addStep()
+	w.log, w.run = m.logPart(), m.runPart(end.termination, m.form)
+	w.lease, w.followed = m.lease.Milliseconds(), m.chunks.followed()
 	if end.termination != nil {
-		asked = thread.Done
 		m.hold.ending.Store(true) // before the write: the watch may see its head first
 	}
-	// build may be called for several heads, the last of which counts: what it makes
-	// is kept aside until the commit has come back.
-	var record thread.RunRecord
-	commit := func() (thread.Result, error) {
-		return m.save(ctx, r, func() thread.Change {
-			return thread.CommitStep{
-				Fence: m.fence(), From: from, Outcome: asked, Natural: end.natural, Listens: m.listens(),
-				Seq: d.seq(), Calls: m.allDone(), Consumed: d.consumed, Cut: d.cut,
-				Summary: summary, Schema: max(schema, r.adopted()), Lacks: m.lacks, Lease: m.lease.Milliseconds(), Keep: m.keep,
-				Followed: m.chunks.followed(),
-			}
-		}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
-			d.ended = nil // of another head, which this write has not met
-			records, err := d.logRecords(results)
-			if err != nil {
-				return nil, err
-			}
-			if r != nil {
-				records = r.addUnstored(records)
-			}
-			// R# is written at start, wait and end alone: its steps and usage between them
-			// follow from the turns, which carry the totals.
-			record = m.recordFor(next, result, end.termination)
-			if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
-				return records, nil
-			}
-			if records, err = m.addUsage(records, next, result, &record, nil); err != nil {
-				return nil, err
-			}
-			return m.addRun(records, next, result.Outcome, m.stored(&record, next.Closing, end.termination), record.FinishedAt)
-		})
-	}
-	result, err := commit()
+	p, result, err := m.save(ctx, r, w)
 	// What the step has come to stands whole or not at all: where it is not its record of
 	// the run that is too large, the run fails instead.
 	for again := end.termination != nil; err != nil && again; {
 		if again, err = m.shrinks(ctx, err, thread.FormCut); again {
-			result, err = commit()
+			w.run.form = m.form
+			p, result, err = m.save(ctx, r, w)
 		}
 	}
 	if err != nil {
 		m.form = thread.FormWhole // of another end, which says less
 		return Stepped{}, err
 	}
-	m.record = record
-	m.tellUsage()
+	m.record = p.run
+	m.tellUsage(p.used)
 	return m.stepped(ctx, result)
 }
 

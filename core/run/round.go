@@ -117,12 +117,13 @@ func (r *round) logRecord(i int) store.Record {
 	return store.Record{Name: store.LogName(r.base + uint64(i)), Payload: r.calls[i].payload}
 }
 
-// addUnstored adds the records of results that no put has stored: they travel with
-// the commit that closes the round. Every call has its result by then.
-func (r *round) addUnstored(records []store.Record) []store.Record {
-	for i, c := range r.calls {
+// addUnstored adds the records of results that no put has stored, in the order of the log:
+// they travel with the write that closes the round. Every call has its result by then. from
+// is the sequence of the turn.
+func addUnstored(records []store.Record, from uint64, calls []*openCall) []store.Record {
+	for i, c := range calls {
 		if !c.stored {
-			records = append(records, r.logRecord(i))
+			records = append(records, store.Record{Name: store.LogName(from + 1 + uint64(i)), Payload: c.payload})
 		}
 	}
 	return records

@@ -73,16 +73,14 @@ func (m *machine) recallRunEnd(ctx context.Context) error {
 	return nil
 }
 
-// addRunEnd adds the record of what RunEnd has changed to those of a nack behind it.
-func (m *machine) addRunEnd(records []store.Record, next thread.Head) ([]store.Record, error) {
-	if m.runEnded == nil {
-		return records, nil
-	}
-	end := *m.runEnded
-	end.Form = m.form
-	if m.form >= thread.FormStateless {
+// endRecord is the record of what RunEnd has changed, in the form that the end has, for a nack
+// behind it. version is that of the head that names it.
+func endRecord(codec thread.Records, ended *thread.EndRecord, form thread.Form, run core.ID, version uint64) (store.Record, error) {
+	end := *ended
+	end.Form = form
+	if form >= thread.FormStateless {
 		end.Patch, end.Revision = nil, 0
 	}
-	payload, err := m.records.Encode("end", &end)
-	return append(records, store.Record{Name: store.EndName(m.id, next.Version), Payload: payload}), err
+	payload, err := codec.Encode("end", &end)
+	return store.Record{Name: store.EndName(run, version), Payload: payload}, err
 }

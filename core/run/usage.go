@@ -106,11 +106,12 @@ func (d *draft) meterTurn(t *turnBuilder) {
 
 // addUsage adds the record of the stretch to those of the write that ends it. What was
 // asked of the model for a turn that came to nothing, unlogged, counts as well; nil is none.
-// The run's record notes where the next stretch begins.
-func (d *draft) addUsage(records []store.Record, next thread.Head, result thread.Result, r *thread.RunRecord, unlogged *turnBuilder) ([]store.Record, error) {
+// The run's record notes where the next stretch begins. ends is what is told when the write
+// is done; nil: it ends no stretch.
+func (d *draft) addUsage(records []store.Record, next thread.Head, result thread.Result, r *thread.RunRecord, unlogged *turnBuilder) (_ []store.Record, ends *account.Record, err error) {
 	s := result.Stretch
 	if d.metering == nil || s == nil {
-		return records, nil
+		return records, nil, nil
 	}
 	used, wasted := d.totals.Metered, d.wasted
 	if unlogged != nil {
@@ -134,10 +135,9 @@ func (d *draft) addUsage(records []store.Record, next thread.Head, result thread
 	}
 	record, err := u.Encode(d.records, d.metering.Keep)
 	if err != nil {
-		return records, err
+		return records, nil, err
 	}
-	d.ended = &u
-	return append(records, record), nil
+	return append(records, record), &u, nil
 }
 
 // Calls of the model behind which no turn was stored are in no record of the log. Whoever
@@ -147,28 +147,28 @@ func (d *draft) addUsage(records []store.Record, next thread.Head, result thread
 
 // unlogged is what was asked of the model for the turn that is begun, unless the log has the
 // turn, which ends there: the write that stored it may have had no answer.
-func (m *machine) unlogged(seq uint64) *turnBuilder {
-	if !m.unsaid.metered() || seq > m.unsaid.from {
+func (t *turnBuilder) unlogged(seq uint64) *turnBuilder {
+	if !t.metered() || seq > t.from {
 		return nil
 	}
-	return m.unsaid
+	return t
 }
 
 // allWasted is what the stretch has asked of models for turns that came to nothing.
-func (m *machine) allWasted(unlogged *turnBuilder) *thread.Metered {
+func (d *draft) allWasted(unlogged *turnBuilder) *thread.Metered {
 	if unlogged != nil {
-		return unlogged.addTo(m.wasted)
+		return unlogged.addTo(d.wasted)
 	}
-	return m.wasted
+	return d.wasted
 }
 
 // addWasted adds the record of it, if this claim has something to say of it.
-func (m *machine) addWasted(records []store.Record, next thread.Head, unlogged *turnBuilder) ([]store.Record, error) {
+func (d *draft) addWasted(records []store.Record, next thread.Head, unlogged *turnBuilder) ([]store.Record, error) {
 	if unlogged == nil {
 		return records, nil
 	}
-	payload, err := m.records.Encode("wasted calls", m.allWasted(unlogged))
-	return append(records, store.Record{Name: store.WastedName(m.id, next.Version), Payload: payload}), err
+	payload, err := d.records.Encode("wasted calls", d.allWasted(unlogged))
+	return append(records, store.Record{Name: store.WastedName(d.id, next.Version), Payload: payload}), err
 }
 
 // recallWasted reads it.
@@ -185,10 +185,9 @@ func (l *loaded) recallWasted(ctx context.Context) error {
 	return nil
 }
 
-// tellUsage tells of the stretch that the last write has ended.
-func (d *draft) tellUsage() {
-	if u := d.ended; u != nil && d.metering.Ended != nil {
+// tellUsage tells of the stretch that the last write has ended; nil: it has ended none.
+func (d *draft) tellUsage(u *account.Record) {
+	if u != nil && d.metering.Ended != nil {
 		d.metering.Ended(d.Key.Tenant, *u)
 	}
-	d.ended = nil
 }

@@ -18,7 +18,7 @@ var closingMutants = []mutant{
 	{
 		Name: "a nack behind RunEnd does not say so",
 		File: "core/run/guard.go",
-		Old:  "RunEnd: m.runEnded != nil,",
+		Old:  "RunEnd: w.ended != nil,",
 		New:  "",
 	},
 	{

@@ -361,8 +361,8 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "a run's own ending is not kept in its record",
-		File: "core/run/save.go",
-		Old:  "	case thread.Close:\n		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}\n",
+		File: "core/run/runrecord.go",
+		Old:  "	case thread.Close:\n		r.Ending = &thread.Ending{Version: next.Closing, Termination: *p.end}\n",
 		New:  "	case thread.Close:\n",
 	},
 	{

@@ -4,10 +4,9 @@ package main
 var summaryMutants = []mutant{
 	{
 		Name: "a run that fails at its start lets the summary fall to none",
-		File: "core/run/end.go",
-		Old:  "Seq: seq, Summary: summary, Cut: d.cut,",
-		New:  "Seq: seq, Cut: d.cut,",
-		Also: []change{{"core/run/end.go", "	summary, schema := d.newlySummed()\n	result, err := m.save(ctx, r, func() thread.Change {\n		return thread.CommitStep", "	_, schema := d.newlySummed()\n	result, err := m.save(ctx, r, func() thread.Change {\n		return thread.CommitStep"}},
+		File: "core/run/closewrite.go",
+		Old:  "Seq: w.log.seq(), Summary: w.log.summary,\n		Cut:",
+		New:  "Seq: w.log.seq(),\n		Cut:",
 	},
 	{
 		Name: "a stale summary comes in force",

@@ -1,0 +1,77 @@
+package run
+
+import (
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// failWrite is the first write of a run that fails. It makes the run closing, or ends it
+// where the end owes nothing more: no call is open, and no plugin listens to RunEnd. The log
+// does not move over an open round: the close takes what its calls have changed.
+type failWrite struct {
+	log      logPart // the run's own input, of one that has not begun; nothing of an open round
+	run      runPart
+	inRound  bool // a round is open
+	listens  bool
+	adopted  uint16 // the highest schema of the round's results
+	through  *uint32
+	unlogged *turnBuilder // what was asked of the model for a turn that no log has; nil: nothing
+}
+
+// change implements write.
+func (w *failWrite) change(fence uint64) thread.Change {
+	return thread.CommitStep{
+		Fence: fence, From: w.log.from, Outcome: thread.Done, Listens: w.inRound || w.listens, Seq: w.log.seq(), Summary: w.log.summary,
+		Cut: w.log.cut, Schema: max(w.log.schema, w.adopted), Through: w.through,
+	}
+}
+
+// records implements write.
+func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
+	if p.records, err = w.log.encode(0); err != nil {
+		return err
+	}
+	p.run = w.run.record(next, result)
+	p.run.InRound = w.inRound
+	if p.records, p.used, err = w.run.draft.addUsage(p.records, next, result, &p.run, w.unlogged); err != nil {
+		return err
+	}
+	p.dropUsage(w.run.form)
+	if result.Outcome == thread.Close {
+		if p.records, err = w.run.draft.addWasted(p.records, next, w.unlogged); err != nil {
+			return err
+		}
+	}
+	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing), p.run.FinishedAt)
+	return err
+}
+
+// closeWrite makes an end final: results first, then what was said and what RunEnd changed,
+// and the run's record. From it on the head has no run.
+type closeWrite struct {
+	log      logPart      // the results of calls first
+	calls    []*openCall  // of the open round; none: there was none
+	run      runPart      // before is the record as it is stored
+	adopted  uint16       // the highest schema of the round's results
+	unlogged *turnBuilder // what was asked of the model for a turn that no log has; nil: nothing
+}
+
+// change implements write.
+func (w *closeWrite) change(fence uint64) thread.Change {
+	return thread.CommitClose{
+		Fence: fence, From: w.log.from, Seq: w.log.seq(), Summary: w.log.summary, Cut: w.log.cut, Schema: max(w.log.schema, w.adopted),
+	}
+}
+
+// records implements write.
+func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
+	if p.records, err = w.log.encode(len(w.calls)); err != nil {
+		return err
+	}
+	p.run = w.run.before
+	if p.records, p.used, err = w.run.draft.addUsage(p.records, next, result, &p.run, w.unlogged); err != nil {
+		return err
+	}
+	p.dropUsage(w.run.form)
+	p.records, err = w.run.addTo(addUnstored(p.records, w.log.from, w.calls), next, thread.Done, w.run.stored(&p.run, next.Closing), p.run.FinishedAt)
+	return err
+}

@@ -1,0 +1,188 @@
+package run
+
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// logPart is what a write does to the log: the entries that it makes visible, and the
+// input and summary that come in force with them.
+type logPart struct {
+	codec    thread.Records
+	from     uint64 // sequence of the log's newest record before the write
+	entries  []thread.Entry
+	consumed []thread.InboxRef // inbox entries among them
+	cut      uint64            // the log is taken back from here on; 0: it is not
+	summary  uint64            // the summary that comes in force ends there; 0: the one that is stays
+	schema   uint16            // of its record
+}
+
+// logPart returns what the draft's commit does to the log.
+func (d *draft) logPart() logPart {
+	summary, schema := d.newlySummed()
+	return logPart{
+		codec: d.records, from: d.head.Seq, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema,
+	}
+}
+
+// seq is the sequence of the log's newest record behind the write.
+func (p *logPart) seq() uint64 { return p.from + uint64(len(p.entries)) }
+
+// encode makes records of the entries behind the first so many, which are stored by
+// other means: results have their payloads already. It leaves room for records that come
+// behind them: a run's, and what lists its thread.
+func (p *logPart) encode(skip int) ([]store.Record, error) {
+	first := p.from + 1 + uint64(skip)
+	records := make([]store.Record, 0, len(p.entries)-skip+2)
+	for i := range p.entries[skip:] {
+		payload, err := p.codec.EncodeEntry(&p.entries[skip+i])
+		if err != nil {
+			return nil, endWith("encoding", err)
+		}
+		records = append(records, store.Record{Name: store.LogName(first + uint64(i)), Payload: payload})
+	}
+	return records, nil
+}
+
+// encodeRun makes the record of a run. It is rewritten with the fence and version of the
+// head that it goes with, so that a late write of a lost claim cannot replace a newer one.
+func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) {
+	payload, err := codec.EncodeRun(r)
+	return store.Record{Name: store.RunName(r.ID), Payload: payload}, err
+}
+
+// runPart is the run as a write finds it: what its record, and what lists of threads show
+// of it, are made of for each head that the write may come to.
+type runPart struct {
+	draft    *draft
+	before   thread.RunRecord // as it stood before the write
+	totals   thread.Totals
+	messages []core.Message        // of the thread, those that the write adds among them
+	answer   *model.ResponseFormat // the form that the run's answer has to have; nil: none, or nobody knows
+	parent   *thread.Parent        // of the run; nil: no other run waits for it
+	end      *core.Termination     // nil: the run goes on, or waits
+	form     thread.Form           // of its end
+}
+
+// runPart returns the run as the draft's commit finds it. end is how it ends, if it does.
+func (d *draft) runPart(end *core.Termination, form thread.Form) runPart {
+	p := runPart{draft: d, before: d.record, totals: d.totals, messages: d.messages.items, parent: d.head.Run.Parent, end: end, form: form}
+	if d.agent != nil {
+		p.answer = d.agent.Spec.ResponseFormat
+	}
+	return p
+}
+
+// record is the run's record for an outcome. The ending names the version of the head
+// that begins to close the run: a record that a refused commit has left behind names a
+// version that never did, and is not believed.
+func (p *runPart) record(next thread.Head, result thread.Result) thread.RunRecord {
+	r := p.before
+	r.Steps, r.Usage, r.Spend = p.totals.Steps, p.totals.Usage, p.totals.Spend
+	r.Status, r.InRound = core.RunRunning, false // what a refused end has left behind
+	switch result.Outcome {
+	case thread.Wait:
+		r.Status = core.RunWaiting
+	case thread.Close:
+		r.Ending = &thread.Ending{Version: next.Closing, Termination: *p.end}
+		r.Response = p.response() // the run reads as done from this head on
+	case thread.Done:
+		r.Ending = &thread.Ending{Version: next.Closing, Termination: *p.end}
+		p.finish(&r, p.draft.endedAt())
+	}
+	return r
+}
+
+// finish makes a record say that its run is over, and since when. Where the same
+// write ends the run, that is the time of the last try that built it: only the one
+// whose head was set is ever read.
+func (p *runPart) finish(r *thread.RunRecord, at int64) {
+	r.Status, r.Termination, r.FinishedAt = core.RunDone, p.end, at
+	r.Response = p.response()
+}
+
+// response is the text of the run's last turn. Of one that came to an answer of a form it
+// is that alone, as the form means it: what stands before it in the turn is not of the form.
+func (p *runPart) response() string {
+	turn := lastTurnOf(p.messages, p.before.ID)
+	switch {
+	case turn == nil:
+		return ""
+	case p.end.Type == core.TerminationNatural && p.answer != nil:
+		return agent.DropNulls(p.answer, agent.AnswerOf(turn))
+	}
+	return turn.Text()
+}
+
+// stored is the run's record as the form of the end has it. What the form leaves out stays
+// known to this process: RunEnd and the run's last event have all of it.
+func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRecord {
+	if p.form == thread.FormWhole {
+		return whole
+	}
+	record := *whole
+	record.Ending = &thread.Ending{Version: closing, Termination: *p.end, Form: p.form}
+	record.Request, record.Frontend = nil, nil
+	if p.form >= thread.FormCut {
+		record.Response = cutText(record.Response)
+	}
+	if p.form >= thread.FormLeast {
+		record.Bases, record.Unknown = nil, nil
+		record.Ending.Termination.Detail = cutText(p.end.Detail)
+		if record.Termination != nil {
+			end := record.Ending.Termination
+			record.Termination = &end
+		}
+	}
+	return &record
+}
+
+// addTo adds to the records of a write that of the run, as it is to be stored, and, where
+// the run ends or begins to wait with the write, what lists of threads show from then on. A
+// close is not listed until it is final. at is when that happens, unix milliseconds.
+func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread.Outcome, r *thread.RunRecord, at int64) ([]store.Record, error) {
+	codec := p.draft.records
+	stored, err := encodeRun(codec, r)
+	records = append(records, stored)
+	if err != nil || outcome != thread.Wait && outcome != thread.Done {
+		return records, err
+	}
+	said := r.Response
+	if outcome == thread.Wait {
+		said = lastText(p.messages, r.ID)
+	}
+	l := thread.Listing{
+		List: store.ListOf(next.Owner, p.parent), At: at, AgentID: r.AgentID, Excerpt: thread.Excerpt(said), Asked: thread.Asked(p.messages, r.ID),
+		Last: &thread.LastRun{ID: r.ID, AgentID: r.AgentID, Status: r.Status, Steps: r.Steps, Usage: r.Usage},
+	}
+	if p.parent != nil {
+		l.Parent = p.parent.Thread
+	}
+	if l.Last.Termination = r.Termination; r.Termination != nil && r.Termination.Detail != "" {
+		l.Last.Termination = &core.Termination{Type: r.Termination.Type, Code: r.Termination.Code}
+	}
+	payload, err := codec.EncodeListing(&l)
+	return append(records, store.Record{Name: store.ActivityName, Payload: payload}), err
+}
+
+// lastText is the text of the run's newest assistant turn; empty when the window
+// has none of the run any more.
+func lastText(messages []core.Message, run core.ID) string {
+	if turn := lastTurnOf(messages, run); turn != nil {
+		return turn.Text()
+	}
+	return ""
+}
+
+// lastTurnOf is that turn; nil when the window has none.
+func lastTurnOf(messages []core.Message, run core.ID) *core.Message {
+	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
+		if messages[i].Role == core.RoleAssistant {
+			return &messages[i]
+		}
+	}
+	return nil
+}

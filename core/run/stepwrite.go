@@ -1,0 +1,55 @@
+package run
+
+import (
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// stepWrite is commit B: the head moves over the results and the step record, and hands the
+// run on. What the head makes of it counts, see [thread.CommitStep]: input may have come
+// after the model's last look, and a listener of RunEnd turns an end into a close. The
+// run's record says what it has come to.
+type stepWrite struct {
+	log      logPart     // the results of calls first
+	calls    []*openCall // of the round; none: there was none
+	run      runPart
+	recorded bool                // the run's record is stored; it is written again when the run ends, closes or waits
+	natural  bool                // unread input makes the run go on
+	listens  bool                // a plugin wants to know of the run's end
+	done     []thread.CallStatus // of calls, all of them done
+	adopted  uint16              // the highest schema of its results
+	lacks    bool
+	keep     bool  // the claim goes on over the write
+	lease    int64 // milliseconds
+	followed int64 // see thread.CommitStep
+}
+
+// change implements write.
+func (w *stepWrite) change(fence uint64) thread.Change {
+	asked := thread.Yield
+	if w.run.end != nil {
+		asked = thread.Done
+	}
+	return thread.CommitStep{
+		Fence: fence, From: w.log.from, Outcome: asked, Natural: w.natural, Listens: w.listens,
+		Seq: w.log.seq(), Calls: w.done, Consumed: w.log.consumed, Cut: w.log.cut,
+		Summary: w.log.summary, Schema: max(w.log.schema, w.adopted), Lacks: w.lacks, Lease: w.lease, Keep: w.keep,
+		Followed: w.followed,
+	}
+}
+
+// records implements write. The run's record is written at its start, wait and end alone:
+// its steps and usage between them follow from the turns, which carry the totals.
+func (w *stepWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
+	if p.records, err = w.log.encode(len(w.calls)); err != nil {
+		return err
+	}
+	p.records, p.run = addUnstored(p.records, w.log.from, w.calls), w.run.record(next, result)
+	if result.Outcome != thread.Done && result.Outcome != thread.Close && w.recorded {
+		return nil
+	}
+	if p.records, p.used, err = w.run.draft.addUsage(p.records, next, result, &p.run, nil); err != nil {
+		return err
+	}
+	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing), p.run.FinishedAt)
+	return err
+}

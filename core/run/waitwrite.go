@@ -1,0 +1,97 @@
+package run
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Two writes make a wait known: suspendWrite while calls of the round still run, and
+// waitWrite, which ends the step when none does. Both propose; Apply decides which calls
+// find a place, and whether there is still something to wait for (thread.Suspend,
+// thread.CommitStep with the outcome Wait).
+
+// callPart is how a write leaves the calls of the open round. It is made once, and not for
+// every head that the write meets: the round is the step's alone, and what decisions change
+// meanwhile Apply merges.
+type callPart struct {
+	calls   []thread.CallStatus
+	tickets []thread.Ticket
+	asked   []store.Record // of the tickets: whoever sees the head can read them
+	adopted uint16         // the highest schema of the results that were met in the log
+	through *uint32        // see thread.Suspend
+}
+
+// suspendWrite makes known how far the round is while calls of it still run: tickets can be
+// decided from then on, and of a marked call a claim that finds no result knows only that it
+// may have run.
+type suspendWrite struct{ round callPart }
+
+// change implements write.
+func (w *suspendWrite) change(fence uint64) thread.Change {
+	return thread.Suspend{Fence: fence, Calls: w.round.calls, Tickets: w.round.tickets, Schema: w.round.adopted, Through: w.round.through}
+}
+
+// records implements write.
+func (w *suspendWrite) records(p *plan, _ thread.Head, _ thread.Result) error {
+	p.records = slices.Clone(w.round.asked)
+	return nil
+}
+
+// waitWrite ends the step while calls wait for decisions. Nothing of the log becomes
+// visible, since the places of the results are not all taken: the tickets, the round's
+// values and, if there is still something to wait for, R# are all that it stores.
+type waitWrite struct {
+	round    callPart
+	run      runPart
+	open     thread.RoundRecord // without its fence and what it waits for, which the head says
+	seq      uint64             // of the log's newest record
+	lacks    bool
+	keep     bool
+	lease    int64 // milliseconds
+	followed int64
+}
+
+// change implements write.
+func (w *waitWrite) change(fence uint64) thread.Change {
+	return thread.CommitStep{
+		Fence: fence, From: w.seq, Seq: w.seq, Outcome: thread.Wait, Calls: w.round.calls, Tickets: w.round.tickets, Round: true, Through: w.round.through,
+		Schema: w.round.adopted, Lacks: w.lacks, Lease: w.lease, Keep: w.keep, Followed: w.followed,
+	}
+}
+
+// records implements write.
+func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
+	open, failure := w.values(next)
+	p.records, p.run = append(slices.Clone(w.round.asked), open), w.run.before
+	if result.Outcome != thread.Wait { // it goes on at once: the run's record need not say that it waits
+		return failure
+	}
+	p.run = w.run.record(next, result)
+	if p.records, p.used, err = w.run.draft.addUsage(p.records, next, result, &p.run, nil); err != nil {
+		return err
+	}
+	p.records, err = w.run.addTo(p.records, next, result.Outcome, &p.run, w.run.draft.env.Millis())
+	return errors.Join(failure, err)
+}
+
+// values is the record of what the round has come to: whoever goes on with it starts from
+// these values, and merges only what came later. It is stored with every wait, also
+// when nothing was merged: a stream that shows what followed a decision finds by
+// its open tickets where the wait was.
+func (w *waitWrite) values(next thread.Head) (store.Record, error) {
+	record := w.open
+	record.Fence = next.Fence // the claim's: it has taken the newest
+	for _, t := range next.Tickets {
+		if undecided(t) {
+			record.Waits = append(record.Waits, t.ID)
+		}
+	}
+	payload, err := w.run.draft.records.Encode("round", record)
+	if err != nil {
+		return store.Record{}, endWith("encoding", err)
+	}
+	return store.Record{Name: store.RoundName(w.run.before.ID, next.Version), Payload: payload}, nil
+}
