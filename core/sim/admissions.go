@@ -10,18 +10,18 @@ import (
 )
 
 // tallyOf is what the store holds of a tenant's admissions.
-func (w *World) tallyOf(tenant string) *store.Tally {
-	t := w.tallies[tenant]
+func (st *storage) tallyOf(tenant string) *store.Tally {
+	t := st.tallies[tenant]
 	if t == nil {
 		t = &store.Tally{}
-		w.tallies[tenant] = t
+		st.tallies[tenant] = t
 	}
 	return t
 }
 
 // Admission implements [store.Admissions].
 func (b backend) Admission(ctx context.Context, tenant string, day int64) (a store.Admission, err error) {
-	err = b.one(ctx, SiteGet, "admission "+tenant, func() { a = b.host.world.tallyOf(tenant).On(day) })
+	err = b.one(ctx, SiteGet, "admission "+tenant, func() { a = b.host.world.storage.tallyOf(tenant).On(day) })
 	if err != nil {
 		return store.Admission{}, err
 	}
@@ -31,11 +31,11 @@ func (b backend) Admission(ctx context.Context, tenant string, day int64) (a sto
 // Admit implements [store.Admissions].
 func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("admit %s again=%t tokens=%d", a.Run, a.Again, a.Slot.Tokens), func() {
-		t := b.host.world.tallyOf(tenant)
+		t := b.host.world.storage.tallyOf(tenant)
 		_, had := t.Slots[a.Run]
 		var taken bool
 		if admitted, taken = t.Admit(a); taken {
-			b.host.world.noteAdmission(tenant, a, had)
+			b.host.world.auditor.noteAdmission(tenant, a, had)
 			b.host.world.admissions.last[a.Run] = b.host.world.now
 		}
 		after = t.On(a.Day)
@@ -49,7 +49,7 @@ func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 // Charge implements [store.Admissions].
 func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("charge %s since=%d", c.Run, c.Slot.Since), func() {
-		t := b.host.world.tallyOf(tenant)
+		t := b.host.world.storage.tallyOf(tenant)
 		charged = t.Charge(c)
 		after = t.On(c.Day)
 		if charged {
@@ -67,7 +67,7 @@ func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (a
 func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) (released bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Seen.Since, r.Seen.Tokens, r.Tokens, r.Runs), func() {
 		w := b.host.world
-		if released = w.tallyOf(tenant).Release(r); released && r.Runs > 0 {
+		if released = w.storage.tallyOf(tenant).Release(r); released && r.Runs > 0 {
 			run := w.admissions.runs[r.Run]
 			if run.times--; b.host.dead && w.partition(run.thread).state.admitted[r.Run] {
 				run.slow = true
@@ -84,8 +84,8 @@ func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) 
 func (b backend) Occupied(ctx context.Context, after string, limit int) (list []store.Occupied, err error) {
 	err = b.one(ctx, SiteDue, "occupied", func() {
 		list = nil
-		for _, tenant := range slices.Sorted(maps.Keys(b.host.world.tallies)) {
-			if t := b.host.world.tallies[tenant]; tenant > after && len(t.Slots) > 0 && len(list) < limit {
+		for _, tenant := range slices.Sorted(maps.Keys(b.host.world.storage.tallies)) {
+			if t := b.host.world.storage.tallies[tenant]; tenant > after && len(t.Slots) > 0 && len(list) < limit {
 				list = append(list, store.Occupied{Tenant: tenant, Slots: maps.Clone(t.Slots)})
 			}
 		}

@@ -58,32 +58,32 @@ func (th *threadState) wantMore(run core.ID, end core.Termination) {
 	g := &goingOn{th: th, run: run, anew: thread.ReasonDeadLetter.Is(&end) && th.takenUp[run] == nil && w.random.chance(0.7)}
 	th.goingOn = append(th.goingOn, g)
 	at := w.random.between(20*time.Millisecond, 15*time.Second)
-	w.plan(at, func() { w.goOn(g, 3) })
+	w.people.plan(at, func() { w.people.goOn(g, 3) })
 	if w.random.chance(0.4) { // somebody else, at the same time
-		w.plan(at+w.random.between(0, 30*time.Millisecond), func() { w.goOn(g, 0) })
+		w.people.plan(at+w.random.between(0, 30*time.Millisecond), func() { w.people.goOn(g, 0) })
 	}
 	if w.config.Storage.Hidden { // most responses are lost, and some of them hidden
-		w.plan(at+w.random.between(0, 5*time.Second), func() { w.goOn(g, 3) })
+		w.people.plan(at+w.random.between(0, 5*time.Second), func() { w.people.goOn(g, 3) })
 	}
 	if w.random.chance(0.5) {
-		w.plan(at+w.random.between(time.Second, 2*time.Minute), func() { w.goOn(g, 0) })
+		w.people.plan(at+w.random.between(time.Second, 2*time.Minute), func() { w.people.goOn(g, 0) })
 	}
 }
 
 // goOn insists on it. Who is refused asks again some time later.
-func (w *World) goOn(g *goingOn, again int) {
+func (pe *people) goOn(g *goingOn, again int) {
 	th := g.th
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		before, made := th.p.head, len(g.made)
-		g.sent = w.now
-		w.begin(HiddenAgain).again = g
+		g.sent = pe.w.now
+		pe.begin(HiddenAgain).again = g
 		ask := h.engine.runtime.TakeUp
 		if g.anew {
 			ask = h.engine.runtime.RetryRun
 		}
 		r, err := ask(ctx, th.client(), g.run)
-		if w.config.Trace != nil {
-			w.config.Trace("%s: go on with run %s, anew %t, gives %+v, %v", h.name, g.run, g.anew, r, err)
+		if pe.w.config.Trace != nil {
+			pe.w.config.Trace("%s: go on with run %s, anew %t, gives %+v, %v", h.name, g.run, g.anew, r, err)
 		}
 		over := err == nil || refused(err) || forever(err) || core.CodeOf(err) == core.CodeConflict
 		if err == nil {
@@ -93,7 +93,7 @@ func (w *World) goOn(g *goingOn, again int) {
 		}
 		if err != nil && over && again > 0 && len(g.made) == 0 {
 			again--
-			w.plan(w.random.between(5*time.Second, 40*time.Second), func() { w.goOn(g, again) })
+			pe.plan(pe.w.random.between(5*time.Second, 40*time.Second), func() { pe.goOn(g, again) })
 		}
 		return over
 	})
@@ -190,7 +190,7 @@ func (g *goingOn) take(d thread.Dispatch) {
 	in := &input{agent: said.AgentID, sent: w.now, id: d.ID, run: d.Run}
 	if g.anew {
 		in.mode, in.name, in.text = string(mailbox.ModeQueue), said.Messages[0].ID, said.Messages[0].Text()
-		th.byText[in.name], w.byInput[in.name] = in, th
+		th.byText[in.name], w.people.byInput[in.name] = in, th
 		g.checkSame(&said, &record)
 	} else {
 		in.mode, in.name, in.begun = "take up", "on with "+d.Run.String(), th.textOf(record.Dispatch)
@@ -263,11 +263,11 @@ func (th *threadState) beganAnew(run core.ID) *goingOn {
 
 // takesUp corrects what an inference is for, in a run that goes on with another: nothing
 // that the model is shown need be its own, nor that of the runs before it.
-func (w *World) takesUp(s *script) {
-	if !w.config.People.Again {
+func (pe *people) takesUp(s *script) {
+	if !pe.w.config.People.Again {
 		return
 	}
-	th, held := w.workedOn()
+	th, held := pe.w.workedOn()
 	if held == nil || th.takenUp[held.run] == nil {
 		return
 	}
@@ -304,22 +304,22 @@ func (th *threadState) own(dispatch core.ID) *input {
 }
 
 // breaks reports whether a model fails in a step, and in no other of the run.
-func (w *World) breaks(s script) bool {
-	return w.config.People.Again && (w.config.Storage.Hidden || trait(s.name, 70, 3) == 0) && s.step == int(trait(s.name, 71, 2)) && !w.mended(s.name)
+func (sc scripted) breaks(s script) bool {
+	return sc.w.config.People.Again && (sc.w.config.Storage.Hidden || trait(s.name, 70, 3) == 0) && s.step == int(trait(s.name, 71, 2)) && !sc.w.mended(s.name)
 }
 
 // mended reports whether what makes a run fail has been seen to: people had to go on with it
 // once, or twice.
 func (w *World) mended(name string) bool {
-	th := w.byInput[name]
+	th := w.people.byInput[name]
 	return th != nil && th.mends[name] > int(trait(name, 73, 2))
 }
 
 // repeatAgain has all who went on with something ask for that once more.
-func (w *World) repeatAgain(th *threadState) {
+func (pe *people) repeatAgain(th *threadState) {
 	for _, g := range th.goingOn {
 		if len(g.made) > 0 {
-			w.at(w.random.between(0, 90*time.Second), func() { w.goOn(g, 0) })
+			pe.w.at(pe.w.random.between(0, 90*time.Second), func() { pe.goOn(g, 0) })
 		}
 	}
 }

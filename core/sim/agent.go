@@ -54,8 +54,8 @@ type script struct {
 
 // read finds out what a request asks for; one that goes on from a cut response asks
 // for the same as the one before.
-func (w *World) read(request model.Request) script {
-	w.foldValue(&request)
+func (sc scripted) read(request model.Request) script {
+	sc.w.foldValue(&request)
 	var s script
 	messages, _ := model.Continued(request.Messages)
 	s.run = messages[len(messages)-1].RunID
@@ -66,7 +66,7 @@ func (w *World) read(request model.Request) script {
 			break
 		}
 	}
-	w.takesUp(&s)
+	sc.w.people.takesUp(&s)
 	return s
 }
 
@@ -80,7 +80,7 @@ func (s script) calls(w *World) int {
 		return 0
 	case s.crowded(w):
 		return 12
-	case w.mixed() && s.step == 0:
+	case w.people.mixed() && s.step == 0:
 		return 4
 	case s.endless(w):
 		return 25
@@ -107,7 +107,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		w := m.w
 		h := w.current().host
 		w.Stats.Steps.Inferences++
-		s := w.read(request)
+		s := w.scripted.read(request)
 		nonce := w.id()
 		if w.config.Trace != nil {
 			w.config.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
@@ -130,7 +130,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		defer h.calling(ctx, th)()
 		th.checkShown(h, before, s)
 		th.checkWithin(h, s)
-		w.poison(h, th, s.name, 'm')
+		w.scripted.poison(h, th, s.name, 'm')
 		began := w.now
 		wait := max(w.config.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
 		if s.crowdedOut(w) {
@@ -161,7 +161,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 				return
 			}
 		}
-		if bulk := w.bulk(fmt.Sprintf("%s.%d", s.name, s.step), 60, s.loud(w)); bulk != "" && !text(bulk) {
+		if bulk := w.scripted.bulk(fmt.Sprintf("%s.%d", s.name, s.step), 60, s.loud(w)); bulk != "" && !text(bulk) {
 			return
 		}
 		th.checkHolds(h, began)
@@ -174,16 +174,16 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 // fails returns how an inference fails behind its first words; nil: it does not.
 func (m scriptedModel) fails(s script, name string) *model.Error {
 	w := m.w
-	if !w.doomed(s.name) && !w.breaks(s) {
-		if failure := w.refuses(name); failure != nil {
+	if !w.auditor.doomed(s.name) && !w.scripted.breaks(s) {
+		if failure := w.scripted.refuses(name); failure != nil {
 			return failure
 		}
-		if !w.flaky() || !w.random.chance(0.08) {
+		if !w.scripted.flaky() || !w.random.chance(0.08) {
 			return nil
 		}
 	}
 	failure := &model.Error{Kind: model.KindOverloaded, Message: "overloaded"}
-	if !w.disturbed() && w.random.chance(0.5) {
+	if !w.auditor.disturbed() && w.random.chance(0.5) {
 		failure.RetryAfter = 20 * time.Second // time enough for people to interfere
 	}
 	return failure
@@ -193,14 +193,14 @@ func (m scriptedModel) fails(s script, name string) *model.Error {
 const pieces = 3
 
 // flaky: models fail at times.
-func (w *World) flaky() bool { return !w.innocent() && w.now < w.stop }
+func (sc scripted) flaky() bool { return !sc.w.innocent() && sc.w.now < sc.w.stop }
 
 func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, error) bool, use func() bool) (whole bool) {
 	n := s.calls(m.w)
 	for i := range n {
 		name := fmt.Sprintf("%s.%d.%d", s.name, s.step, i)
 		deltas := []model.Delta{
-			{Type: model.DeltaToolStart, Index: i, CallID: m.w.callID(nonce, i), Name: m.w.current().host.known(m.w.toolFor(s, name))},
+			{Type: model.DeltaToolStart, Index: i, CallID: m.w.scripted.callID(nonce, i), Name: m.w.current().host.known(m.w.scripted.toolFor(s, name))},
 			{Type: model.DeltaToolArgument, Index: i, Text: fmt.Sprintf(`{"k":"%d.%d"}`, nonce, i)},
 		}
 		for _, d := range deltas {
@@ -241,16 +241,16 @@ type simTool struct {
 	spec tool.Spec
 }
 
-func (w *World) tools() []tool.Tool {
+func (sc scripted) tools() []tool.Tool {
 	var list []tool.Tool
 	for _, name := range []string{"echo", "once", "slow", "fail", "note", "mail", "big"} {
 		spec := tool.Spec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}
 		if name == "once" {
 			spec.Delivery = tool.AtMostOnce
 		}
-		list = append(list, simTool{w, spec})
+		list = append(list, simTool{sc.w, spec})
 	}
-	return append(append(list, w.childTools()...), w.askingTools()...)
+	return append(append(list, sc.childTools()...), sc.askingTools()...)
 }
 
 // Spec implements tool.Tool.
@@ -267,7 +267,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	th := w.partition(call.Thread).state
 	defer h.calling(ctx, th)()
 	th.execute(h, key, call, t.spec)
-	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
+	w.scripted.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
 	began := w.now
 	if deaf(t.spec.Name) {
 		return th.ignore(ctx, h, call, key)
@@ -303,12 +303,12 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Failed("failed " + key), nil
 	case "big":
 		if trait(key, 5, 20) == 0 {
-			return tool.Text(strings.Repeat("x", w.mostBytes(store.Record{}))), nil
+			return tool.Text(strings.Repeat("x", w.auditor.mostBytes(store.Record{}))), nil
 		}
 	}
 	th.complete(ctx, h, call)
 	th.checkHolds(h, began)
-	result := tool.Text(key + w.bulk(key, 61, 12))
+	result := tool.Text(key + w.scripted.bulk(key, 61, 12))
 	in := th.byText[th.textOf(th.p.head.Run.Dispatch)]
 	keeping := in != nil && keeps(in.agent)
 	if name := t.spec.Name; name == "note" || name == "mail" || call.Resume != nil {
@@ -317,7 +317,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		}
 	}
 	if keeping {
-		result.Command = state.Combine(result.Command, w.grows(key, 62, w.grown()))
+		result.Command = state.Combine(result.Command, w.scripted.grows(key, 62, w.scripted.grown()))
 		if w.config.Agents.Seats && trait(key, 66, 2) == 0 {
 			result.Command = state.Combine(result.Command, seatKey.Update(call.Step))
 		}

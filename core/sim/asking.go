@@ -12,24 +12,24 @@ import (
 // askAgain has every client whose input was accepted make its request again,
 // and look at its run: whatever refused writes have left behind, the responses
 // are the log's.
-func (w *World) askAgain() {
-	for _, th := range w.threads {
+func (pe *people) askAgain() {
+	for _, th := range pe.w.threads {
 		for n := range len(th.byText) {
 			in := th.byText[th.inputName(n)]
 			if in == nil || in.id.IsZero() {
 				continue
 			}
-			w.at(w.random.between(0, 90*time.Second), func() { w.repeat(th, in) })
-			w.at(w.random.between(0, 90*time.Second), func() { w.ask(th, in) })
+			pe.w.at(pe.w.random.between(0, 90*time.Second), func() { pe.repeat(th, in) })
+			pe.w.at(pe.w.random.between(0, 90*time.Second), func() { pe.ask(th, in) })
 		}
-		w.repeatAgain(th)
+		pe.repeatAgain(th)
 	}
 }
 
 // repeat makes the request of an accepted input again.
-func (w *World) repeat(th *threadState, in *input) {
+func (pe *people) repeat(th *threadState, in *input) {
 	reader, read := th.readBy[in.name]
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		r, err := h.engine.runtime.Submit(ctx, th.submission(in))
 		switch {
 		case core.CodeOf(err) == core.CodeDeleted && th.p.head.Deleted:
@@ -47,10 +47,10 @@ func (w *World) repeat(th *threadState, in *input) {
 }
 
 // ask reads the run of an accepted input.
-func (w *World) ask(th *threadState, in *input) {
+func (pe *people) ask(th *threadState, in *input) {
 	run := in.run
 	final, ended := th.ended[run]
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		r, err := h.engine.runtime.ReadRun(ctx, th.client(), run)
 		switch {
 		case core.CodeOf(err) == core.CodeDeleted && th.p.head.Deleted:

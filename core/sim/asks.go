@@ -38,19 +38,19 @@ func (s script) endless(w *World) bool {
 }
 
 // toolFor is the tool of the call that has the name.
-func (w *World) toolFor(s script, name string) string {
+func (sc scripted) toolFor(s script, name string) string {
 	of := func(names []string) string { return names[trait(name, 4, uint64(len(names)))] }
 	switch {
-	case w.config.Agents.Children && !w.threadOf(s.name).child:
-		if w.config.People.Asks {
+	case sc.w.config.Agents.Children && !sc.w.threadOf(s.name).child:
+		if sc.w.config.People.Asks {
 			return of(mixedNames)
 		}
 		return of(childNames)
-	case !w.config.People.Asks:
+	case !sc.w.config.People.Asks:
 		return of(toolNames)
-	case s.endless(w):
+	case s.endless(sc.w):
 		return "slow"
-	case s.crowded(w):
+	case s.crowded(sc.w):
 		return of(crowdNames)
 	case trait(name, 20, 40) == 0:
 		return "bar"
@@ -60,8 +60,8 @@ func (w *World) toolFor(s script, name string) string {
 
 // callID is the model's id of a call. Where people name calls by it, it is
 // another in each turn: they may come late.
-func (w *World) callID(nonce uint64, i int) string {
-	if w.config.People.Asks {
+func (sc scripted) callID(nonce uint64, i int) string {
+	if sc.w.config.People.Asks {
 		return fmt.Sprintf("c%d.%d", nonce, i)
 	}
 	return fmt.Sprintf("c%d", i)
@@ -70,8 +70,8 @@ func (w *World) callID(nonce uint64, i int) string {
 // deafFor is the timeout of the deaf tool that has one.
 const deafFor = 6 * time.Second
 
-func (w *World) askingTools() (list []tool.Tool) {
-	if !w.config.People.Asks {
+func (sc scripted) askingTools() (list []tool.Tool) {
+	if !sc.w.config.People.Asks {
 		return nil
 	}
 	for _, name := range []string{"given", "guard", "guardonce", "pair", "bar", "ask", "askonce", "twice", "parts", "deaf", "deaftimed"} {
@@ -82,7 +82,7 @@ func (w *World) askingTools() (list []tool.Tool) {
 		case "deaftimed":
 			spec.Timeout = deafFor
 		}
-		list = append(list, simTool{w, spec})
+		list = append(list, simTool{sc.w, spec})
 	}
 	return list
 }
@@ -140,12 +140,12 @@ func (p guard) gate(_ context.Context, c plugin.GateCall) (plugin.Verdict, error
 }
 
 func (p guard) waitFor(id, key string, mode core.ResumeMode) plugin.Verdict {
-	return plugin.Suspend(*p.of.suspension(id, key, mode))
+	return plugin.Suspend(*p.of.scripted.suspension(id, key, mode))
 }
 
 // suspension is what a call waits for; some have a deadline.
-func (w *World) suspension(id, key string, mode core.ResumeMode) *core.TicketRequest {
-	s := &core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "ask", Message: w.bulk(key, 65, 3)}, Mode: mode}
+func (sc scripted) suspension(id, key string, mode core.ResumeMode) *core.TicketRequest {
+	s := &core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "ask", Message: sc.bulk(key, 65, 3)}, Mode: mode}
 	if trait(key, 22, 8) == 0 {
 		s.Timeout = 40 * time.Second
 	}
@@ -158,19 +158,19 @@ func (th *threadState) ask(ctx context.Context, name, key string, call tool.Call
 	switch name {
 	case "ask", "askonce":
 		if call.Resume == nil {
-			r.Suspend = th.w.suspension("", key, modes[trait(key, 21, 3)])
+			r.Suspend = th.w.scripted.suspension("", key, modes[trait(key, 21, 3)])
 		}
 	case "twice":
 		switch {
 		case call.Resume == nil:
-			r.Suspend = th.w.suspension("one."+key, key, core.ResumeReplay)
+			r.Suspend = th.w.scripted.suspension("one."+key, key, core.ResumeReplay)
 		case call.Resume.Suspension == "one."+key:
-			r.Suspend = th.w.suspension("two."+key, key, modes[trait(key, 21, 3)])
+			r.Suspend = th.w.scripted.suspension("two."+key, key, modes[trait(key, 21, 3)])
 		}
 	case "parts":
 		err := th.part(ctx, call, key, "a")
 		if err == nil && call.Resume == nil && trait(key, 24, 2) == 0 {
-			r.Suspend = th.w.suspension("", key, core.ResumeReplay)
+			r.Suspend = th.w.scripted.suspension("", key, core.ResumeReplay)
 			return r, true, nil
 		}
 		if err == nil {

@@ -14,22 +14,22 @@ import (
 )
 
 // checkHead is run at every write of a head, from a to b.
-func (w *World) checkHead(p *partition, a, b thread.Head) {
-	w.Stats.Steps.Commits++
+func (au *auditor) checkHead(p *partition, a, b thread.Head) {
+	au.w.Stats.Steps.Commits++
 	th := p.state
-	if w.config.Trace != nil {
-		w.config.Trace("head of %s: %+v", p.key.Thread, b)
+	if au.w.config.Trace != nil {
+		au.w.config.Trace("head of %s: %+v", p.key.Thread, b)
 	}
 	if b.Version != a.Version+1 || b.Epoch < a.Epoch || b.Fence < a.Fence || b.Seq < a.Seq || b.Closing < a.Closing || b.Schema < a.Schema {
-		w.fail(p, "version, epoch, fence, sequence, closing or schema is wrong: %+v after %+v", b, a)
+		au.w.fail(p, "version, epoch, fence, sequence, closing or schema is wrong: %+v after %+v", b, a)
 	}
 	if a.Exists() && (b.Incarnation != a.Incarnation || b.Owner != a.Owner) {
-		w.fail(p, "incarnation or owner changed")
+		au.w.fail(p, "incarnation or owner changed")
 	}
 	if b.CommitID == a.CommitID {
-		w.fail(p, "two writes have the commit id %s", b.CommitID)
+		au.w.fail(p, "two writes have the commit id %s", b.CommitID)
 	}
-	w.provider.written(&a, &b)
+	au.w.provider.written(&a, &b)
 	th.keepStretch(&a, &b)
 	th.admits(&a, &b)
 	if b.Deleted {
@@ -60,7 +60,7 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	}
 	if a.Open() && a.Run.Status != thread.Closing && b.Run.ID == a.Run.ID && b.Run.Status == thread.Closing {
 		th.checkClosing(a, b)
-		th.closed = w.now
+		th.closed = au.w.now
 	}
 	if a.Open() && b.Run.ID != a.Run.ID {
 		th.checkEnd(a, b)
@@ -73,7 +73,7 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	th.checkSpoken(&a, &b)
 	th.checkListed(&a, &b)
 	th.look()
-	w.callOff(th, &a, &b)
+	au.w.people.callOff(th, &a, &b)
 }
 
 func (th *threadState) fail(format string, args ...any) { th.w.fail(th.p, format, args...) }
@@ -82,7 +82,7 @@ func (th *threadState) fail(format string, args ...any) { th.w.fail(th.p, format
 // the one who closes it, whatever hint of the run is still on its way.
 func (th *threadState) checkWoken(a thread.Head) {
 	w := th.w
-	if w.disturbed() || w.config.Programs.Mixed || a.Run.Status != thread.Closing || !a.Ready() {
+	if w.auditor.disturbed() || w.config.Programs.Mixed || a.Run.Status != thread.Closing || !a.Ready() {
 		return
 	}
 	if wait := w.now - th.closed; wait > 5*time.Second {
@@ -294,7 +294,7 @@ func (th *threadState) checkFence(r store.Record, seq uint64) {
 }
 
 // checkPut is run at every put that changes something.
-func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
+func (au *auditor) checkPut(p *partition, was *store.Record, r store.Record) {
 	th := p.state
 	if p.head.Deleted { // of a worker that does not know it yet: what it puts is erased
 		return
@@ -310,13 +310,13 @@ func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
 	}
 	if seq, ok := store.LogSeq(r.Name); ok {
 		if th.fixed[seq] {
-			w.fail(p, "visible record %s changes from %s to %s", r.Name, was.Payload, r.Payload)
+			au.w.fail(p, "visible record %s changes from %s to %s", r.Name, was.Payload, r.Payload)
 		}
 		return
 	}
 	for run, final := range th.ended {
 		if !bytes.Equal(final.payload, r.Payload) && r.Name == store.RunName(run) {
-			w.fail(p, "the final record of run %s changes from %s to %s", run, final.payload, r.Payload)
+			au.w.fail(p, "the final record of run %s changes from %s to %s", run, final.payload, r.Payload)
 		}
 	}
 }
@@ -355,7 +355,7 @@ func (th *threadState) checkClosing(a, b thread.Head) {
 		return
 	}
 	th.w.Stats.Steps.DeadLetters++
-	if th.w.config.Faults == 0 && th.w.poisonOf(th, th.textOf(a.Run.Dispatch)) == 0 {
+	if th.w.config.Faults == 0 && th.w.scripted.poisonOf(th, th.textOf(a.Run.Dispatch)) == 0 {
 		th.fail("run %s is innocent and dead-lettered", a.Run.ID)
 	}
 }
@@ -413,7 +413,7 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 	}
 	th.checkRunEnd(record, end)
 	th.checkKeptEnd(&a, &record)
-	w.countForm(&record)
+	w.auditor.countForm(&record)
 	if end.Type == core.TerminationNatural && len(b.Pending) > len(a.Pending) {
 		th.fail("run %s ended naturally beside input for it", run)
 	}
@@ -433,7 +433,7 @@ const endsWithin = 4 * time.Second
 func (th *threadState) checkPrompt(a thread.Head) {
 	w := th.w
 	ended := a.Run.Status == thread.Closing && (a.Run.Reason == thread.ReasonCancelled || a.Run.Reason == thread.ReasonSuperseded)
-	if took := w.now - th.closed; ended && !w.disturbed() && w.config.Poison == 0 && !w.config.Programs.Old && took > w.poll()+endsWithin {
+	if took := w.now - th.closed; ended && !w.auditor.disturbed() && w.config.Poison == 0 && !w.config.Programs.Old && took > w.poll()+endsWithin {
 		th.fail("run %s was ended by a person, and is over after %s", a.Run.ID, took)
 	}
 }

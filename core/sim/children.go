@@ -36,12 +36,12 @@ type child struct {
 	told int // decisions on its call that say how it ended
 }
 
-func (w *World) childTools() (list []tool.Tool) {
-	if !w.config.Agents.Children {
+func (sc scripted) childTools() (list []tool.Tool) {
+	if !sc.w.config.Agents.Children {
 		return nil
 	}
 	for _, name := range []string{"child", "childresult"} {
-		list = append(list, simTool{w, tool.Spec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}})
+		list = append(list, simTool{sc.w, tool.Spec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}})
 	}
 	return list
 }
@@ -58,7 +58,7 @@ func (th *threadState) leave(ctx context.Context, name string, call tool.Call, k
 		}
 		return tool.Text(key + " " + end.Response), true, nil
 	}
-	c := w.childOf(call)
+	c := w.scripted.childOf(call)
 	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Thread: c.th.p.key.Thread, Messages: []core.Message{core.UserMessage(c.in.name, c.in.text)}})
 	if err != nil {
 		return r, true, err
@@ -75,15 +75,15 @@ func (th *threadState) leave(ctx context.Context, name string, call tool.Call, k
 }
 
 // childOf is the child of a call, with a thread of its own.
-func (w *World) childOf(call tool.Call) *child {
-	if c := w.family.byCall[call.Key()]; c != nil {
+func (sc scripted) childOf(call tool.Call) *child {
+	if c := sc.w.family.byCall[call.Key()]; c != nil {
 		return c
 	}
-	th := w.addThread(call.Thread.Tenant, w.partition(call.Thread).state.user)
+	th := sc.w.addThread(call.Thread.Tenant, sc.w.partition(call.Thread).state.user)
 	th.child = true
-	c := &child{th: th, in: th.newInput(mailbox.ModeQueue, w.anyAgent()), call: call}
-	w.family.byCall[call.Key()] = c
-	w.Stats.Clients.Children++
+	c := &child{th: th, in: th.newInput(mailbox.ModeQueue, sc.w.people.anyAgent()), call: call}
+	sc.w.family.byCall[call.Key()] = c
+	sc.w.Stats.Clients.Children++
 	return c
 }
 
@@ -110,24 +110,24 @@ func (th *threadState) checkChildTold(k *asked, d thread.DecisionRecord) {
 }
 
 // checkFamily: when all is over nobody waits for a child, and each end was published.
-func (w *World) checkFamily() {
-	if !w.config.Agents.Children {
+func (au *auditor) checkFamily() {
+	if !au.w.config.Agents.Children {
 		return
 	}
-	for _, p := range w.partitions {
+	for _, p := range au.w.storage.partitions {
 		for _, t := range p.head.Tickets {
 			if t.Kind == thread.TicketChild && t.Decision == 0 {
-				w.fail(p, "call %d still waits for its child: %+v", t.Call, p.head)
+				au.w.fail(p, "call %d still waits for its child: %+v", t.Call, p.head)
 			}
 		}
 		untold := 0
 		for run := range p.state.ended {
-			if w.family.ends[run] == 0 {
+			if au.w.family.ends[run] == 0 {
 				untold++
 			}
 		}
-		if missed := w.family.missed[p.key.Thread]; untold > missed {
-			w.fail(p, "%d ends were never published, %d are said to be missed", untold, missed)
+		if missed := au.w.family.missed[p.key.Thread]; untold > missed {
+			au.w.fail(p, "%d ends were never published, %d are said to be missed", untold, missed)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	if f.announced[a.ID] > 1 && w.innocent() {
 		w.violate("%s is published again, and nothing has failed", a.ID)
 	}
-	th := w.byKey[core.ThreadKey{Tenant: a.Tenant, Thread: a.ThreadID}].state
+	th := w.storage.byKey[core.ThreadKey{Tenant: a.Tenant, Thread: a.ThreadID}].state
 	switch final, over := th.ended[a.RunID]; {
 	case a.Type == mailbox.RunEnded && over && (a.Termination == nil || a.Termination.Type != final.end):
 		th.fail("the end of run %s is published as %+v, it ended as %s", a.RunID, a.Termination, final.end)

@@ -22,7 +22,7 @@ const (
 
 // insist makes a request until it has a response. A crash or a lost response is a
 // new try of the same. f reports whether it is over.
-func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host) bool) {
+func (pe *people) insist(limit time.Duration, f func(ctx context.Context, h *host) bool) {
 	over, tries := false, 0
 	var try func()
 	try = func() {
@@ -30,29 +30,29 @@ func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host)
 			return
 		}
 		if tries++; tries > 1 {
-			w.again++
+			pe.again++
 		}
-		again := func() { w.at(w.random.between(4*time.Second, 9*time.Second), try) }
-		h := w.local
-		if !w.config.Processes.Local {
-			h = w.sandbox(roleAPI)
+		again := func() { pe.w.at(pe.w.random.between(4*time.Second, 9*time.Second), try) }
+		h := pe.w.local
+		if !pe.w.config.Processes.Local {
+			h = pe.w.sandbox(roleAPI)
 		} else if h == nil || h.ending {
 			again()
 			return
 		}
-		w.clients++
+		pe.clients++
 		h.invoke(limit, func(ctx context.Context) {
-			if f(ctx, h) && !w.responseLost() {
+			if f(ctx, h) && !pe.w.responseLost() {
 				over = true
 			}
 		}, func(bool) {
-			w.clients--
+			pe.clients--
 			again()
 		})
 	}
 	try()
-	if w.random.chance(0.05) { // an impatient client
-		w.at(w.random.between(10*time.Millisecond, 2*time.Second), try)
+	if pe.w.random.chance(0.05) { // an impatient client
+		pe.w.at(pe.w.random.between(10*time.Millisecond, 2*time.Second), try)
 	}
 }
 
@@ -75,7 +75,7 @@ func refused(err error) bool {
 func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
 	in := &input{name: th.inputName(len(th.byText)), agent: agent, mode: string(mode)}
 	in.text = in.name + " says"
-	th.byText[in.name], th.w.byInput[in.name] = in, th
+	th.byText[in.name], th.w.people.byInput[in.name] = in, th
 	return in
 }
 
@@ -99,7 +99,7 @@ func (th *threadState) submission(in *input) mailbox.Submission {
 		s.Opening.Priority = new(in.priority)
 	}
 	s.Opening.Delay = in.delay
-	if bulk := w.bulk(in.name, 66, 2); bulk != "" && len(in.text) < 100 && mailbox.Mode(in.mode) != mailbox.ModeSteer {
+	if bulk := w.scripted.bulk(in.name, 66, 2); bulk != "" && len(in.text) < 100 && mailbox.Mode(in.mode) != mailbox.ModeSteer {
 		s.Opening.Request = json.RawMessage(strconv.Quote(bulk[:len(bulk)*3/4]))
 	}
 	if in.event {
@@ -137,63 +137,63 @@ func (th *threadState) begins(seq uint64) bool {
 }
 
 // newcomer is a client that starts a run, and maybe meddles with it.
-func (w *World) newcomer(th *threadState, k int) {
+func (pe *people) newcomer(th *threadState, k int) {
 	mode := mailbox.ModeQueue
-	if !w.config.People.Calm && w.random.chance(0.05) {
+	if !pe.w.config.People.Calm && pe.w.random.chance(0.05) {
 		mode = mailbox.ModeReject
 	}
-	in := th.newInput(mode, w.anyAgent())
-	in.text += w.bulkInput(in)
-	if mode == mailbox.ModeQueue && !w.innocent() && w.random.chance(0.3) {
-		if in.supersede = th.taken(); in.supersede > 0 && w.config.Seed%2 == 0 { // by its message, in every other world
+	in := th.newInput(mode, pe.anyAgent())
+	in.text += pe.w.scripted.bulkInput(in)
+	if mode == mailbox.ModeQueue && !pe.w.innocent() && pe.w.random.chance(0.3) {
+		if in.supersede = th.taken(); in.supersede > 0 && pe.w.config.Seed%2 == 0 { // by its message, in every other world
 			in.retakes = th.entries[in.supersede-1].Message.ID
-			w.Stats.Clients.Retakes++
+			pe.w.Stats.Clients.Retakes++
 		}
 	}
-	inline := !w.config.Processes.Local && w.random.chance(0.2)
+	inline := !pe.w.config.Processes.Local && pe.w.random.chance(0.2)
 	if in.inline = inline; inline {
-		w.Stats.Clients.Inline++
+		pe.w.Stats.Clients.Inline++
 	}
 	// Without a draw, so that the worlds of a seed stay what they were.
 	in.event = mode == mailbox.ModeQueue && !inline && in.supersede == 0 && (k+th.i)%eventEvery == 1
 	if in.event {
-		w.Stats.Clients.Events++
+		pe.w.Stats.Clients.Events++
 	}
-	if mode == mailbox.ModeQueue && !inline && in.supersede == 0 && !w.innocent() {
+	if mode == mailbox.ModeQueue && !inline && in.supersede == 0 && !pe.w.innocent() {
 		in.place(th, k)
 	}
-	w.submit(th, in, inline)
+	pe.submit(th, in, inline)
 	if inline || in.agent == agentShort {
-		w.at(w.random.between(0, 5*time.Second), func() { w.readers(th, in) })
+		pe.w.at(pe.w.random.between(0, 5*time.Second), func() { pe.readers(th, in) })
 	}
-	if w.config.People.Followed {
-		w.follow(th, in)
+	if pe.w.config.People.Followed {
+		pe.follow(th, in)
 		if k == 0 {
-			w.wrongMarks(th)
+			pe.wrongMarks(th)
 		}
 	}
-	if w.config.People.Calm {
+	if pe.w.config.People.Calm {
 		return
 	}
-	if w.config.Storage.Hidden {
-		w.meddle(th)
+	if pe.w.config.Storage.Hidden {
+		pe.meddle(th)
 	}
-	if w.config.People.Own {
-		w.stops(th)
+	if pe.w.config.People.Own {
+		pe.stops(th)
 	}
-	for range w.random.below(2) {
-		w.at(w.random.between(500*time.Millisecond, 90*time.Second), func() { w.steer(th) })
+	for range pe.w.random.below(2) {
+		pe.w.at(pe.w.random.between(500*time.Millisecond, 90*time.Second), func() { pe.steer(th) })
 	}
-	if w.random.chance(0.12) {
-		w.at(w.random.between(500*time.Millisecond, 60*time.Second), func() { w.cancel(th, in) })
+	if pe.w.random.chance(0.12) {
+		pe.w.at(pe.w.random.between(500*time.Millisecond, 60*time.Second), func() { pe.cancel(th, in) })
 	}
-	if w.random.chance(0.12) {
-		w.at(w.random.between(500*time.Millisecond, 60*time.Second), func() { w.interrupt(th) })
+	if pe.w.random.chance(0.12) {
+		pe.w.at(pe.w.random.between(500*time.Millisecond, 60*time.Second), func() { pe.interrupt(th) })
 	}
-	if w.random.chance(0.1) { // both at once, on what is queued
-		at := w.random.between(500*time.Millisecond, 60*time.Second)
-		w.at(at, func() { w.cancel(th, in) })
-		w.at(at+w.random.between(0, 30*time.Millisecond), func() { w.interrupt(th) })
+	if pe.w.random.chance(0.1) { // both at once, on what is queued
+		at := pe.w.random.between(500*time.Millisecond, 60*time.Second)
+		pe.w.at(at, func() { pe.cancel(th, in) })
+		pe.w.at(at+pe.w.random.between(0, 30*time.Millisecond), func() { pe.interrupt(th) })
 	}
 }
 
@@ -220,21 +220,21 @@ func (in *input) usual() uint8 {
 }
 
 // submit insists on an input.
-func (w *World) submit(th *threadState, in *input, inline bool) {
-	in.sent, in.inline = w.now, inline
+func (pe *people) submit(th *threadState, in *input, inline bool) {
+	in.sent, in.inline = pe.w.now, inline
 	limit := requestTimeout
 	if inline {
 		limit = inlineTimeout
 	}
-	w.insist(limit, func(ctx context.Context, h *host) bool {
+	pe.insist(limit, func(ctx context.Context, h *host) bool {
 		before := th.p.head
 		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline, in.tells(th.heard()))
 		th.checkPlaces(in, &before, err)
 		if accepted {
 			th.accept(in, r)
 		}
-		if err != nil && w.config.Trace != nil {
-			w.config.Trace("%s: submit %s: %v", h.name, in.name, err)
+		if err != nil && pe.w.config.Trace != nil {
+			pe.w.config.Trace("%s: submit %s: %v", h.name, in.name, err)
 		}
 		if core.CodeOf(err) == core.CodeConflict || errors.Is(err, store.ErrConflict) {
 			th.fail("a repeated submission of %s is refused: %v", in.name, err)
@@ -242,7 +242,7 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		if core.CodeOf(err) == core.CodeDeleted && !th.p.head.Deleted {
 			th.fail("%s is told that the thread was deleted, and it was not", in.name)
 		}
-		if err == nil && inline && w.config.Processes.Unswept && !th.isOver(in) {
+		if err == nil && inline && pe.w.config.Processes.Unswept && !th.isOver(in) {
 			return false // it has lost sight of its run, which it wants to see to the end
 		}
 		th.checkLimited(in, err)
@@ -270,72 +270,72 @@ func (th *threadState) accept(in *input, r mailbox.Receipt) {
 }
 
 // steer gives the open run something to read; without one it is a run.
-func (w *World) steer(th *threadState) {
-	w.Stats.Clients.Steers++
-	in := th.newInput(mailbox.ModeSteer, w.anyAgent())
-	in.text += w.bulkInput(in)
-	w.submit(th, in, false)
-	if w.random.chance(0.4) {
-		w.at(w.random.between(0, 8*time.Second), func() { w.edit(th, in) })
+func (pe *people) steer(th *threadState) {
+	pe.w.Stats.Clients.Steers++
+	in := th.newInput(mailbox.ModeSteer, pe.anyAgent())
+	in.text += pe.w.scripted.bulkInput(in)
+	pe.submit(th, in, false)
+	if pe.w.random.chance(0.4) {
+		pe.w.at(pe.w.random.between(0, 8*time.Second), func() { pe.edit(th, in) })
 	}
-	if w.random.chance(0.1) {
-		w.at(w.random.between(0, time.Minute), func() { w.cancel(th, in) })
+	if pe.w.random.chance(0.1) {
+		pe.w.at(pe.w.random.between(0, time.Minute), func() { pe.cancel(th, in) })
 	}
 }
 
 // edit changes input that nobody has read yet.
-func (w *World) edit(th *threadState, in *input) {
-	text := fmt.Sprintf("%s says otherwise (%d)", in.name, w.id())
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+func (pe *people) edit(th *threadState, in *input) {
+	text := fmt.Sprintf("%s says otherwise (%d)", in.name, pe.w.id())
+	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		if in.id.IsZero() {
 			return true
 		}
-		d := w.begin(HiddenEdit)
+		d := pe.begin(HiddenEdit)
 		err := h.engine.runtime.EditInput(ctx, th.client(), th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
 		th.checkDeed(d, err)
 		th.checkEdited(in, text, d, err)
 		if err == nil {
-			w.Stats.Clients.Edits++
+			pe.w.Stats.Clients.Edits++
 		}
 		return err == nil || refused(err)
 	})
 }
 
 // cancel ends the run of an input.
-func (w *World) cancel(th *threadState, in *input) {
-	w.cancelRun(th, func() core.ID { return in.run })
+func (pe *people) cancel(th *threadState, in *input) {
+	pe.cancelRun(th, func() core.ID { return in.run })
 }
 
 // cancelRun ends a run, if its id is known by then.
-func (w *World) cancelRun(th *threadState, run func() core.ID) {
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+func (pe *people) cancelRun(th *threadState, run func() core.ID) {
+	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		id := run()
 		if id.IsZero() {
 			return true
 		}
-		d := w.begin(HiddenStop)
+		d := pe.begin(HiddenStop)
 		th.named[id] = true
 		err := h.engine.runtime.CancelRun(ctx, th.client(), id)
 		th.checkDeed(d, err)
 		if err == nil {
-			w.Stats.Clients.Cancels++
+			pe.w.Stats.Clients.Cancels++
 		}
 		return err == nil || refused(err)
 	})
 }
 
 // interrupt supersedes everything of a thread, with something in its place or nothing.
-func (w *World) interrupt(th *threadState) {
-	w.Stats.Clients.Interrupts++
+func (pe *people) interrupt(th *threadState) {
+	pe.w.Stats.Clients.Interrupts++
 	th.interrupts++
-	if w.random.chance(0.3) {
-		key := fmt.Sprintf("interrupt-%d", w.id())
-		w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+	if pe.w.random.chance(0.3) {
+		key := fmt.Sprintf("interrupt-%d", pe.w.id())
+		pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 			_, err := h.engine.runtime.InterruptThread(ctx, th.client(), th.p.key.Thread, key)
 			return err == nil || refused(err)
 		})
 		return
 	}
-	in := th.newInput(mailbox.ModeInterrupt, w.anyAgent())
-	w.submit(th, in, false)
+	in := th.newInput(mailbox.ModeInterrupt, pe.anyAgent())
+	pe.submit(th, in, false)
 }

@@ -26,12 +26,12 @@ import (
 const compactFrom = 120
 
 // compacting is how the world's agents compact; nil: not at all.
-func (w *World) compacting() *agent.ContextWindowPolicy {
-	if w.config.Agents.Compacts == "" {
+func (sc scripted) compacting() *agent.ContextWindowPolicy {
+	if sc.w.config.Agents.Compacts == "" {
 		return nil
 	}
 	return &agent.ContextWindowPolicy{
-		AutocompactThreshold: compactFrom, Compaction: w.config.Agents.Compacts, CompactionRawSuffixMessages: new(4), MinSavingsRatio: new(0.1),
+		AutocompactThreshold: compactFrom, Compaction: sc.w.config.Agents.Compacts, CompactionRawSuffixMessages: new(4), MinSavingsRatio: new(0.1),
 	}
 }
 
@@ -52,7 +52,7 @@ func (m scriptedModel) summarize(ctx context.Context, request model.Request) ite
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
 			return
 		}
-		if w.flaky() && w.random.chance(0.1) {
+		if w.scripted.flaky() && w.random.chance(0.1) {
 			kind := model.KindOverloaded
 			if w.random.chance(0.3) {
 				kind = model.KindFiltered

@@ -14,8 +14,8 @@ import (
 const modelCalls = 3
 
 // doomed: no call of the run's model ever succeeds.
-func (w *World) doomed(name string) bool {
-	return (w.config.Faults == 0 || w.config.People.Asks) && !w.config.Processes.Local && !w.config.Processes.Batch && trait(name, 12, 12) == 0 && !w.mended(name)
+func (au *auditor) doomed(name string) bool {
+	return (au.w.config.Faults == 0 || au.w.config.People.Asks) && !au.w.config.Processes.Local && !au.w.config.Processes.Batch && trait(name, 12, 12) == 0 && !au.w.mended(name)
 }
 
 // modelStep names a step.
@@ -68,8 +68,8 @@ func (th *threadState) keepBudget(a, b *thread.Head) {
 type expect struct{ inferences, tools int }
 
 // expected follows the script of an input.
-func (w *World) expected(in *input) (e expect) {
-	if w.doomed(in.name) {
+func (au *auditor) expected(in *input) (e expect) {
+	if au.doomed(in.name) {
 		if tolerates(in.agent) {
 			return expect{inferences: errorLimit}
 		}
@@ -77,7 +77,7 @@ func (w *World) expected(in *input) (e expect) {
 	}
 	for step := 0; ; step++ {
 		e.inferences++
-		calls := script{name: in.name, step: step}.calls(w)
+		calls := script{name: in.name, step: step}.calls(au.w)
 		if calls == 0 || in.agent == agentShort && step+1 == shortRounds {
 			return e
 		}
@@ -87,19 +87,19 @@ func (w *World) expected(in *input) (e expect) {
 
 // checkCounts: where nothing goes wrong, nothing is done twice, left out, or
 // done late.
-func (w *World) checkCounts() {
-	if !w.innocent() || w.config.People.Asks || w.config.Agents.Children { // what people say decides then, or who is quicker
+func (au *auditor) checkCounts() {
+	if !au.w.innocent() || au.w.config.People.Asks || au.w.config.Agents.Children { // what people say decides then, or who is quicker
 		return
 	}
 	var want expect
 	inline := 0
-	most := w.again + len(w.threads)*w.config.Runs // one that comes while a run is ready gives a hint, too
-	for _, th := range w.threads {
+	most := au.w.people.again + len(au.w.threads)*au.w.config.Runs // one that comes while a run is ready gives a hint, too
+	for _, th := range au.w.threads {
 		for _, in := range th.byText {
-			e := w.expected(in)
+			e := au.expected(in)
 			want.inferences += e.inferences
 			want.tools += e.tools
-			if w.doomed(in.name) { // who comes while the run waits for its model gives a hint, too
+			if au.doomed(in.name) { // who comes while the run waits for its model gives a hint, too
 				most += e.inferences - 1
 			}
 			if in.inline { // one hint for its safety, if it was not queued
@@ -109,11 +109,11 @@ func (w *World) checkCounts() {
 	}
 	least := want.inferences - inline
 	most += want.inferences
-	if sent := w.Stats.Steps.Hints - w.summaries; sent < least || sent > most {
-		w.violate("%d hints for work were sent, %d to %d are needed", sent, least, most)
+	if sent := au.w.Stats.Steps.Hints - au.w.summaries; sent < least || sent > most {
+		au.w.violate("%d hints for work were sent, %d to %d are needed", sent, least, most)
 	}
-	if got := (expect{w.Stats.Steps.Inferences, w.Stats.Steps.Executions}); got != want {
-		w.violate("models and tools were called %+v times, %+v are needed", got, want)
+	if got := (expect{au.w.Stats.Steps.Inferences, au.w.Stats.Steps.Executions}); got != want {
+		au.w.violate("models and tools were called %+v times, %+v are needed", got, want)
 	}
 }
 
@@ -190,7 +190,7 @@ func (th *threadState) checkRenewed(a thread.Head) {
 // claims without progress are lost: no other run loses more to it.
 func (th *threadState) checkApart(b thread.Head) {
 	w := th.w
-	if w.config.Faults > 0 || w.config.Poison != 1 && w.config.Poison != 3 || w.poisonOf(th, th.textOf(b.Run.Dispatch)) != 0 {
+	if w.config.Faults > 0 || w.config.Poison != 1 && w.config.Poison != 3 || w.scripted.poisonOf(th, th.textOf(b.Run.Dispatch)) != 0 {
 		return
 	}
 	most := uint8(2)
@@ -230,16 +230,16 @@ func (th *threadState) checkAlone(b thread.Head) {
 // checkAcknowledged: whoever is done with a hint leaves nothing that could
 // have been claimed all the time, or another hint. One that came to an invocation since then is its
 // matter.
-func (w *World) checkAcknowledged(h *host, hint core.WakeUp, handed int, began int64) {
-	if w.config.Faults > 0 || w.config.Poison < 0 || w.config.Programs.Mixed || w.config.Storage.Late || w.config.Storage.Ambiguous || h.ending {
+func (au *auditor) checkAcknowledged(h *host, hint core.WakeUp, handed int, began int64) {
+	if au.w.config.Faults > 0 || au.w.config.Poison < 0 || au.w.config.Programs.Mixed || au.w.config.Storage.Late || au.w.config.Storage.Ambiguous || h.ending {
 		return
 	}
-	p := w.partition(hint.Key())
+	p := au.w.partition(hint.Key())
 	if p.head.Deleted { // it stays due until no worker can put anything any more
 		return
 	}
 	ready := max(p.head.DueAt, epoch.Add(p.changed).UnixMilli())
 	if p.head.DueAt != 0 && ready < began && p.state.hints <= p.state.returning && p.state.held <= 1 && p.state.handed == handed {
-		w.fail(p, "%s is done with a hint and leaves the thread as it is: %+v", h.name, p.head)
+		au.w.fail(p, "%s is done with a hint and leaves the thread as it is: %+v", h.name, p.head)
 	}
 }

@@ -40,8 +40,8 @@ type habits struct {
 
 // habit draws the habits of the n-th tenant: a few are hot, many do little, and some
 // nothing at all.
-func (w *World) habit(n int) habits {
-	switch x := w.random.below(100); {
+func (pe *people) habit(n int) habits {
+	switch x := pe.w.random.below(100); {
 	case n < 5 || x < 2:
 		h := habits{users: 3, threads: 8, inputs: 30}
 		if n%2 == 0 {
@@ -53,45 +53,45 @@ func (w *World) habit(n int) habits {
 	case x < 40:
 		return habits{users: 1, threads: 1, inputs: 1}
 	}
-	return habits{users: 1 + w.random.below(2), threads: 1 + w.random.below(2), inputs: 2 + w.random.below(3)}
+	return habits{users: 1 + pe.w.random.below(2), threads: 1 + pe.w.random.below(2), inputs: 2 + pe.w.random.below(3)}
 }
 
 // openDay makes the threads of the tenants, and what they do when.
-func (w *World) openDay() {
-	w.now, w.stop = dayBegins, dayBegins+dayLasts
-	for n := range w.config.Tenants {
-		tenant, h := tenantName(n), w.habit(n)
+func (pe *people) openDay() {
+	pe.w.now, pe.w.stop = dayBegins, dayBegins+dayLasts
+	for n := range pe.w.config.Tenants {
+		tenant, h := tenantName(n), pe.habit(n)
 		if h.inputs == 0 {
 			continue
 		}
-		first := len(w.threads)
+		first := len(pe.w.threads)
 		for i := range h.threads {
-			w.addThread(tenant, fmt.Sprintf("u%d", i%h.users))
+			pe.w.addThread(tenant, fmt.Sprintf("u%d", i%h.users))
 		}
-		from := w.random.between(0, lastCall-h.busy)
+		from := pe.w.random.between(0, lastCall-h.busy)
 		for k := range h.inputs {
-			th := w.threads[first+w.random.below(h.threads)]
-			at := from + w.random.between(0, h.busy+1)
+			th := pe.w.threads[first+pe.w.random.below(h.threads)]
+			at := from + pe.w.random.between(0, h.busy+1)
 			if h.busy == 0 {
-				at = w.daytime()
+				at = pe.daytime()
 			}
-			w.at(at, func() { w.newcomer(th, k) })
+			pe.w.at(at, func() { pe.w.people.newcomer(th, k) })
 		}
-		if w.random.chance(0.03) {
-			th := w.threads[first]
-			w.at(w.random.between(dayLasts/4, lastCall), func() { w.deleteThread(th) })
+		if pe.w.random.chance(0.03) {
+			th := pe.w.threads[first]
+			pe.w.at(pe.w.random.between(dayLasts/4, lastCall), func() { pe.w.people.deleteThread(th) })
 		}
-		w.Stats.Runs += h.inputs
+		pe.w.Stats.Runs += h.inputs
 	}
-	w.Stats.Tenants = w.config.Tenants
-	w.Stats.Threads = len(w.threads)
+	pe.w.Stats.Tenants = pe.w.config.Tenants
+	pe.w.Stats.Threads = len(pe.w.threads)
 }
 
 // daytime draws when somebody comes, since the day began.
-func (w *World) daytime() time.Duration {
+func (pe *people) daytime() time.Duration {
 	for {
-		at := w.random.between(0, lastCall)
-		if hour := int((dayBegins + at) / time.Hour % 24); hour < quietFrom || hour >= quietTo || w.random.chance(0.1) {
+		at := pe.w.random.between(0, lastCall)
+		if hour := int((dayBegins + at) / time.Hour % 24); hour < quietFrom || hour >= quietTo || pe.w.random.chance(0.1) {
 			return at
 		}
 	}
@@ -104,8 +104,8 @@ func (w *World) addThread(tenant, user string) *threadState {
 	p.shard = store.Shard(p.key)
 	p.state = newThreadState(w, i, p)
 	p.state.user = user
-	w.partitions, w.threads, w.byKey[p.key] = append(w.partitions, p), append(w.threads, p.state), p
-	w.shards[p.shard] = append(w.shards[p.shard], p)
+	w.storage.partitions, w.threads, w.storage.byKey[p.key] = append(w.storage.partitions, p), append(w.threads, p.state), p
+	w.storage.shards[p.shard] = append(w.storage.shards[p.shard], p)
 	return p.state
 }
 
@@ -127,8 +127,8 @@ func (w *World) stalled() time.Duration {
 
 // later is how long a person of a day thinks about a decision: an hour is another one
 // then, and at times the day.
-func (w *World) later() time.Duration {
-	return min(w.random.between(30*time.Minute, 9*time.Hour), max(0, w.stop-w.now))
+func (pe *people) later() time.Duration {
+	return min(pe.w.random.between(30*time.Minute, 9*time.Hour), max(0, pe.w.stop-pe.w.now))
 }
 
 // settles is how long a world must be at rest before it is looked at. The last hour of a

@@ -17,65 +17,65 @@ import (
 const skew = 1_000
 
 // delays is what people do on a thread of such a world.
-func (w *World) delays(th *threadState) {
+func (pe *people) delays(th *threadState) {
 	n := 2
-	if th.i == int(w.config.Seed/Kinds)%w.config.Threads {
+	if th.i == int(pe.w.config.Seed/Kinds)%pe.w.config.Threads {
 		n = thread.MaxDelayed + 1
 	}
-	began := w.random.between(0, 200*time.Second)
+	began := pe.w.random.between(0, 200*time.Second)
 	for range n {
-		w.at(began+w.random.between(0, time.Second), func() { w.forLater(th) })
+		pe.w.at(began+pe.w.random.between(0, time.Second), func() { pe.forLater(th) })
 	}
-	soon := func() time.Duration { return began + w.random.between(2*time.Second, 40*time.Second) }
+	soon := func() time.Duration { return began + pe.w.random.between(2*time.Second, 40*time.Second) }
 	for range 2 {
-		w.at(soon(), func() { w.submit(th, th.newInput(mailbox.ModeQueue, w.anyAgent()), !w.config.Processes.Local) })
-		w.at(soon(), func() { w.stopBeside(th) })
+		pe.w.at(soon(), func() { pe.submit(th, th.newInput(mailbox.ModeQueue, pe.anyAgent()), !pe.w.config.Processes.Local) })
+		pe.w.at(soon(), func() { pe.stopBeside(th) })
 	}
-	w.at(soon(), func() { w.submit(th, th.newInput(mailbox.ModeReject, w.anyAgent()), false) })
-	w.at(soon(), func() { w.sayAgain(th) })
-	w.at(soon(), func() { w.interrupt(th) })
-	if w.random.chance(0.5) {
-		w.at(soon(), func() { w.cancelLater(th) })
+	pe.w.at(soon(), func() { pe.submit(th, th.newInput(mailbox.ModeReject, pe.anyAgent()), false) })
+	pe.w.at(soon(), func() { pe.sayAgain(th) })
+	pe.w.at(soon(), func() { pe.interrupt(th) })
+	if pe.w.random.chance(0.5) {
+		pe.w.at(soon(), func() { pe.cancelLater(th) })
 	}
 }
 
 // forLater submits a run that is to open in a while.
-func (w *World) forLater(th *threadState) {
-	in := th.newInput(mailbox.ModeQueue, w.anyAgent())
-	in.delay = w.random.between(45*time.Second, 150*time.Second)
-	w.Stats.Clients.Delayed++
-	w.did(DelayedInput)
-	w.submit(th, in, false)
+func (pe *people) forLater(th *threadState) {
+	in := th.newInput(mailbox.ModeQueue, pe.anyAgent())
+	in.delay = pe.w.random.between(45*time.Second, 150*time.Second)
+	pe.w.Stats.Clients.Delayed++
+	pe.w.did(DelayedInput)
+	pe.submit(th, in, false)
 }
 
 // cancelLater ends a delayed run by its name.
-func (w *World) cancelLater(th *threadState) {
+func (pe *people) cancelLater(th *threadState) {
 	if delayed := th.p.head.Delayed; len(delayed) > 0 {
-		run := delayed[w.random.below(len(delayed))].Run
-		w.cancelRun(th, func() core.ID { return run })
+		run := delayed[pe.w.random.below(len(delayed))].Run
+		pe.cancelRun(th, func() core.ID { return run })
 	}
 }
 
 // stopBeside ends whatever is open on a thread, or first in its queue.
-func (w *World) stopBeside(th *threadState) {
+func (pe *people) stopBeside(th *threadState) {
 	if len(th.p.head.Delayed) > 0 {
-		w.did(DelayedStop)
+		pe.w.did(DelayedStop)
 	}
-	w.stopThread(th)
+	pe.stopThread(th)
 }
 
 // sayAgain says other words in place of an earlier input, and interrupts with them.
-func (w *World) sayAgain(th *threadState) {
+func (pe *people) sayAgain(th *threadState) {
 	at := th.taken()
 	if at == 0 {
 		return
 	}
-	w.Stats.Clients.Interrupts++
-	w.Stats.Clients.Retakes++
+	pe.w.Stats.Clients.Interrupts++
+	pe.w.Stats.Clients.Retakes++
 	th.interrupts++
-	in := th.newInput(mailbox.ModeInterrupt, w.anyAgent())
+	in := th.newInput(mailbox.ModeInterrupt, pe.anyAgent())
 	in.supersede, in.retakes = at, th.entries[at-1].Message.ID
-	w.submit(th, in, false)
+	pe.submit(th, in, false)
 }
 
 // checkDelayed: a delayed run goes where it opens, when it is due, or where somebody named

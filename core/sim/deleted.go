@@ -15,8 +15,8 @@ import (
 func (w *World) deleted() time.Duration { return time.Duration(w.config.Seed%97) * 3 * time.Second }
 
 // deleteThread insists on the end of a thread.
-func (w *World) deleteThread(th *threadState) {
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+func (pe *people) deleteThread(th *threadState) {
+	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		err := h.engine.runtime.DeleteThread(ctx, th.client(), th.p.key.Thread, mailbox.ChildrenDetach)
 		return err == nil || refused(err)
 	})

@@ -92,34 +92,34 @@ func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
 
 // poisonOf is the kind of poison that a run has, by its first message; 0: none.
 // 1 dies at each inference, 2 twice at each step, 3 at RunEnd, 4 slowly.
-func (w *World) poisonOf(th *threadState, name string) int {
+func (sc scripted) poisonOf(th *threadState, name string) int {
 	switch {
-	case name == "", w.mended(name):
-	case w.config.Poison > 0 && th.i == 0 && strings.HasPrefix(name, "m0.0-"):
-		return w.config.Poison
-	case w.config.People.Again && w.config.Poison < 0 && trait(name, 72, 6) == 0:
+	case name == "", sc.w.mended(name):
+	case sc.w.config.Poison > 0 && th.i == 0 && strings.HasPrefix(name, "m0.0-"):
+		return sc.w.config.Poison
+	case sc.w.config.People.Again && sc.w.config.Poison < 0 && trait(name, 72, 6) == 0:
 		return 1
-	case w.config.Poison < 0 && trait(name, 11, 20) < 3:
+	case sc.w.config.Poison < 0 && trait(name, 11, 20) < 3:
 		return int(trait(name, 11, 20)) + 1
 	}
 	return 0
 }
 
 // poison kills the process if the run is one that does, there.
-func (w *World) poison(h *host, th *threadState, name string, where byte) {
+func (sc scripted) poison(h *host, th *threadState, name string, where byte) {
 	claims := int(th.p.head.Run.Attempts)
-	switch kind := w.poisonOf(th, name); {
+	switch kind := sc.poisonOf(th, name); {
 	case kind == 1 && where == 'm', kind == 2 && claims <= 2, kind == 3 && where == 'e':
 		h.die()
 	case kind == 4 && where == 'm':
-		_ = w.sleep(context.Background(), 14*time.Second)
+		_ = sc.w.sleep(context.Background(), 14*time.Second)
 		h.die()
 	}
 }
 
 // threadOf finds the thread that a message was made for.
 func (w *World) threadOf(name string) *threadState {
-	if th := w.byInput[name]; th != nil {
+	if th := w.people.byInput[name]; th != nil {
 		return th
 	}
 	w.violate("a model is shown message %q, which nobody has sent", name)

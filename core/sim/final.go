@@ -8,11 +8,11 @@ import (
 )
 
 // moving says what still moves, or should; "" when nothing does.
-func (w *World) moving() string {
-	if w.clients > 0 || w.working > 0 || w.planned > 0 {
+func (au *auditor) moving() string {
+	if au.w.people.clients > 0 || au.w.working > 0 || au.w.people.planned > 0 {
 		return "requests"
 	}
-	for _, p := range w.partitions {
+	for _, p := range au.w.storage.partitions {
 		h := &p.head
 		switch {
 		case p.state.hints > 0:
@@ -29,39 +29,39 @@ func (w *World) moving() string {
 }
 
 // final looks at a world that should be at rest.
-func (w *World) final() {
-	if what := w.moving(); what != "" {
-		for _, p := range w.partitions {
+func (au *auditor) final() {
+	if what := au.moving(); what != "" {
+		for _, p := range au.w.storage.partitions {
 			if h := &p.head; p.state.hints > 0 || h.DueAt != 0 || h.Claim.Fence != 0 {
-				w.fail(p, "not settled (%s), %d hints, head %+v", what, p.state.hints, *h)
+				au.w.fail(p, "not settled (%s), %d hints, head %+v", what, p.state.hints, *h)
 			}
 		}
-		w.violate("not settled: %s", what)
+		au.w.violate("not settled: %s", what)
 	}
-	w.checkCounts()
-	w.checkCounters()
-	w.checkFamily()
-	w.checkUsage()
-	w.checkForks()
-	for _, p := range w.partitions {
+	au.checkCounts()
+	au.checkCounters()
+	au.checkFamily()
+	au.checkUsage()
+	au.checkForks()
+	for _, p := range au.w.storage.partitions {
 		th, h := p.state, &p.head
 		if h.Deleted {
 			if !h.Erased {
-				w.fail(p, "the deleted thread is not erased: %+v", *h)
+				au.w.fail(p, "the deleted thread is not erased: %+v", *h)
 			}
 			th.checkErased()
 			continue
 		}
 		if h.Open() && h.Run.Status == thread.Waiting && !waits(h) {
-			w.fail(p, "the run waits for nobody: %+v", *h)
+			au.w.fail(p, "the run waits for nobody: %+v", *h)
 		}
 		th.finalCounts()
 		for _, in := range th.inputs {
 			if in.over == "" && !(h.Open() && h.Run.Status == thread.Waiting) {
-				w.fail(p, "input %s is never read", in.name)
+				au.w.fail(p, "input %s is never read", in.name)
 			}
 			if in.over == "read" && th.reads[in.name] != 1 {
-				w.fail(p, "input %s is said to be read, the log has it %d times", in.name, th.reads[in.name])
+				au.w.fail(p, "input %s is said to be read, the log has it %d times", in.name, th.reads[in.name])
 			}
 		}
 	}
@@ -92,48 +92,48 @@ func waits(h *thread.Head) bool {
 }
 
 // disturbed reports whether anything but people interferes with the runs.
-func (w *World) disturbed() bool {
-	return w.config.Faults > 0 || w.config.Poison < 0 || w.config.Programs.Mixed && !w.config.Programs.Old || w.config.Processes.Local || w.config.Storage.Late || w.config.Storage.Ambiguous || w.config.Processes.Restarts
+func (au *auditor) disturbed() bool {
+	return au.w.config.Faults > 0 || au.w.config.Poison < 0 || au.w.config.Programs.Mixed && !au.w.config.Programs.Old || au.w.config.Processes.Local || au.w.config.Storage.Late || au.w.config.Storage.Ambiguous || au.w.config.Processes.Restarts
 }
 
 // lookForForgotten: without a fault, the sweep finds nothing that could have
 // been claimed for a while.
-func (w *World) lookForForgotten() {
-	if w.disturbed() {
+func (au *auditor) lookForForgotten() {
+	if au.w.auditor.disturbed() {
 		return
 	}
-	for _, p := range w.partitions {
+	for _, p := range au.w.storage.partitions {
 		h := &p.head
 		if h.Deleted || h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 || p.state.held > 0 || h.Run.Status == thread.Waiting {
 			continue // a ticket's deadline is the sweep's
 		}
 		ready := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
-		if w.config.Programs.Old && w.now > oldSettles/3 {
+		if au.w.config.Programs.Old && au.w.now > oldSettles/3 {
 			continue // the sweep's, in the end
 		}
-		if w.millis()-ready > (3 * time.Second).Milliseconds() {
-			w.fail(p, "a hint was forgotten: %+v", *h)
+		if au.w.millis()-ready > (3 * time.Second).Milliseconds() {
+			au.w.fail(p, "a hint was forgotten: %+v", *h)
 		}
 	}
 }
 
 // lookForStranded: after the faults, what can be claimed is found within two
 // sweeps.
-func (w *World) lookForStranded() {
-	for _, p := range w.partitions {
+func (au *auditor) lookForStranded() {
+	for _, p := range au.w.storage.partitions {
 		if p.head.Deleted { // and due for as long as a worker may live; final looks at its end
 			continue
 		}
-		since := max(p.head.DueAt, epoch.Add(max(p.changed, w.stop)).UnixMilli())
+		since := max(p.head.DueAt, epoch.Add(max(p.changed, au.w.stop)).UnixMilli())
 		within := 2*sweepEvery + 10*time.Second
-		if w.config.Processes.Unswept {
+		if au.w.config.Processes.Unswept {
 			within = unswept
 		}
-		if w.config.Processes.Local && p.head.Suspect() && w.keepsWaiting(since) {
+		if au.w.config.Processes.Local && p.head.Suspect() && au.keepsWaiting(since) {
 			continue // it starts alone, and a step takes as long as its tools
 		}
-		if late := w.millis() - since; p.head.DueAt != 0 && late > within.Milliseconds() {
-			w.fail(p, "it has been due for %d s and nobody has claimed it: %+v", late/1000, p.head)
+		if late := au.w.millis() - since; p.head.DueAt != 0 && late > within.Milliseconds() {
+			au.w.fail(p, "it has been due for %d s and nobody has claimed it: %+v", late/1000, p.head)
 		}
 	}
 }
@@ -141,8 +141,8 @@ func (w *World) lookForStranded() {
 // keepsWaiting reports whether a suspect that is due since a time waits for a run of its
 // process: for another suspect, or for one that was claimed before it had waited for ten
 // seconds.
-func (w *World) keepsWaiting(since int64) bool {
-	return slices.ContainsFunc(w.partitions, func(p *partition) bool {
+func (au *auditor) keepsWaiting(since int64) bool {
+	return slices.ContainsFunc(au.w.storage.partitions, func(p *partition) bool {
 		claimed := epoch.Add(p.state.claimed).UnixMilli()
 		return p.head.Claim.Fence != 0 && (p.head.Suspect() || claimed <= since+(11*time.Second).Milliseconds())
 	})

@@ -11,13 +11,13 @@ import (
 
 // follow lets clients follow a run, in worlds where they do: from other processes than the
 // one that works on it, and in a world of one process from that.
-func (w *World) follow(th *threadState, in *input) {
+func (pe *people) follow(th *threadState, in *input) {
 	n, within := 2, 8*time.Second
 	if in.inline { // its stream is soon over
 		n, within = 4, 4*time.Second
 	}
 	for range n {
-		w.at(w.random.between(0, within), func() { w.reader(th, in, 0) })
+		pe.w.at(pe.w.random.between(0, within), func() { pe.reader(th, in, 0) })
 	}
 }
 
@@ -57,19 +57,19 @@ func (th *threadState) heardBefore(id core.ID) {
 }
 
 // checkAsked: what a model says is stored for somebody. A mark is noted, whoever it is of.
-func (w *World) checkAsked(r store.Record) {
+func (au *auditor) checkAsked(r store.Record) {
 	switch {
 	case r.Name == store.FollowName:
 		var mark run.Mark
-		if w.checks.Decode("follow mark", r.Payload, &mark) == nil {
-			w.asked[mark.Run] = true
+		if au.w.checks.Decode("follow mark", r.Payload, &mark) == nil {
+			au.w.people.asked[mark.Run] = true
 		}
 	case strings.HasPrefix(r.Name, "E#"):
 		id, err := core.ParseID(strings.Split(r.Name, "#")[1])
-		if err != nil || w.asked[id] {
+		if err != nil || au.w.people.asked[id] {
 			return
 		}
-		for _, th := range w.threads {
+		for _, th := range au.w.threads {
 			head := &th.p.head
 			if in := th.inputs[head.Run.Dispatch]; in != nil && head.Run.ID == id && in.agent != agentShort {
 				th.fail("%s is stored, nobody has asked for it", r.Name)
@@ -80,20 +80,20 @@ func (w *World) checkAsked(r store.Record) {
 
 // wrongMarks are left beside the head of a thread now and then, as followers leave them that
 // are long gone, or whose clocks go wrong, and as nobody leaves them.
-func (w *World) wrongMarks(th *threadState) {
+func (pe *people) wrongMarks(th *threadState) {
 	for range 3 {
-		w.at(w.random.between(0, time.Minute), func() { w.wrongMark(th) })
+		pe.w.at(pe.w.random.between(0, time.Minute), func() { pe.wrongMark(th) })
 	}
 }
 
-func (w *World) wrongMark(th *threadState) {
+func (pe *people) wrongMark(th *threadState) {
 	head := &th.p.head
 	if !head.Open() || head.Claim.Fence == 0 {
 		return
 	}
-	now := epoch.Add(w.now)
+	now := epoch.Add(pe.w.now)
 	mark := run.Mark{Run: head.Run.ID, Until: now.UnixMilli()}
-	switch w.random.below(4) {
+	switch pe.w.random.below(4) {
 	case 0:
 		mark.Until -= (10 * time.Minute).Milliseconds()
 	case 1:
@@ -102,11 +102,11 @@ func (w *World) wrongMark(th *threadState) {
 		mark.Run = core.ID{1}
 		mark.Until += run.MarkLife.Milliseconds()
 	}
-	record, err := mark.Record(w.checks, *head)
-	if w.random.chance(0.25) {
+	record, err := mark.Record(pe.w.checks, *head)
+	if pe.w.random.chance(0.25) {
 		record.Payload = []byte("{}")
 	}
-	if err == nil && w.put(th.p.key, record) == nil {
-		w.did(WrongMark)
+	if err == nil && pe.w.put(th.p.key, record) == nil {
+		pe.w.did(WrongMark)
 	}
 }

@@ -146,7 +146,7 @@ func (f *fork) begins(at string, b *thread.Head) {
 		if k == 0 && w.forks.random.chance(0.5) {
 			within = 3 * time.Second
 		}
-		w.at(w.forks.random.between(0, within), func() { w.newcomer(f.th, k+1) })
+		w.at(w.forks.random.between(0, within), func() { w.people.newcomer(f.th, k+1) })
 	}
 }
 
@@ -212,8 +212,8 @@ func (h *forkable) summedUp(upTo uint64) uint64 {
 // replaysForks reports whether the runs of forks are repeated where others are not. Limits
 // are in no record, nor is input that was taken back unread, and an end that was too large
 // cannot be repeated.
-func (w *World) replaysForks() bool {
-	return w.config.People.Forks && !w.config.Accounts.Limited && !w.config.Storage.Hidden && !w.config.People.Retracts && !w.config.Storage.Tight
+func (au *auditor) replaysForks() bool {
+	return au.w.config.People.Forks && !au.w.config.Accounts.Limited && !au.w.config.Storage.Hidden && !au.w.config.People.Retracts && !au.w.config.Storage.Tight
 }
 
 // checkInherited: what a fork was made with is not repeated, and what its own runs did is.

@@ -55,52 +55,52 @@ func (c *Config) copies(n, turn int) {
 
 // planForks has people come who fork: one of them when the first thread is being deleted,
 // where it is.
-func (w *World) planForks() {
-	r := &w.forks.random
+func (pe *people) planForks() {
+	r := &pe.w.forks.random
 	for k := range forksEach {
-		of, at := w.threads[r.below(len(w.threads))], r.between(10*time.Second, forksWithin)
-		if k == 0 && w.config.People.Deletes {
-			of, at = w.threads[0], max(0, w.deleted()-r.between(0, 100*time.Millisecond))
+		of, at := pe.w.threads[r.below(len(pe.w.threads))], r.between(10*time.Second, forksWithin)
+		if k == 0 && pe.w.config.People.Deletes {
+			of, at = pe.w.threads[0], max(0, pe.w.deleted()-r.between(0, 100*time.Millisecond))
 		}
-		w.at(at, func() { w.forker(of, k == forksEach-1, 0) })
+		pe.w.at(at, func() { pe.forker(of, k == forksEach-1, 0) })
 	}
 }
 
 // forker is somebody who forks a thread, or a fork of it if there is one. Some ask again,
 // at once or later, for the same or for another message under the same name.
-func (w *World) forker(of *threadState, again bool, tries int) {
-	r := &w.forks.random
-	for _, f := range w.forks.all {
+func (pe *people) forker(of *threadState, again bool, tries int) {
+	r := &pe.w.forks.random
+	for _, f := range pe.w.forks.all {
 		if again && f.made != nil && len(f.th.entries) > 0 {
 			of = f.th
 		}
 	}
-	at, ok := w.messageOf(of)
+	at, ok := pe.messageOf(of)
 	if !ok {
-		if tries < forksTries && w.now < w.stop {
-			w.at(forksLater, func() { w.forker(of, again, tries+1) })
+		if tries < forksTries && pe.w.now < pe.w.stop {
+			pe.w.at(forksLater, func() { pe.forker(of, again, tries+1) })
 		}
 		return
 	}
-	f := &fork{of: of, th: w.addThread(of.p.key.Tenant, of.user), inherited: map[core.ID]bool{}}
+	f := &fork{of: of, th: pe.w.addThread(of.p.key.Tenant, of.user), inherited: map[core.ID]bool{}}
 	f.th.fork, of.forked = f, append(of.forked, f)
 	f.note(&of.p.head)
-	w.forks.all = append(w.forks.all, f)
-	w.askForFork(f, at)
+	pe.w.forks.all = append(pe.w.forks.all, f)
+	pe.askForFork(f, at)
 	if r.chance(0.3) {
-		w.at(r.between(0, 30*time.Millisecond), func() { w.askForFork(f, at) })
+		pe.w.at(r.between(0, 30*time.Millisecond), func() { pe.askForFork(f, at) })
 	}
 	if r.chance(0.4) {
-		w.at(r.between(3*time.Second, time.Minute), func() { w.askForFork(f, at) })
+		pe.w.at(r.between(3*time.Second, time.Minute), func() { pe.askForFork(f, at) })
 	}
 	if r.chance(0.25) {
 		within := 30 * time.Millisecond
 		if r.chance(0.5) {
 			within = time.Minute
 		}
-		w.at(r.between(0, within), func() {
-			if other, ok := w.messageOf(of); ok {
-				w.askForFork(f, other)
+		pe.w.at(r.between(0, within), func() {
+			if other, ok := pe.messageOf(of); ok {
+				pe.askForFork(f, other)
 			}
 		})
 	}
@@ -108,8 +108,8 @@ func (w *World) forker(of *threadState, again bool, tries int) {
 
 // messageOf draws the message that somebody forks a thread at: most often one that it
 // shows, rather a new one; now and then one that was taken back, or none at all.
-func (w *World) messageOf(th *threadState) (id string, ok bool) {
-	r := &w.forks.random
+func (pe *people) messageOf(th *threadState) (id string, ok bool) {
+	r := &pe.w.forks.random
 	var all []string
 	for i := range th.entries {
 		if m := th.entries[i].Message; m != nil {
@@ -131,16 +131,16 @@ func (w *World) messageOf(th *threadState) (id string, ok bool) {
 }
 
 // askForFork insists on a fork until there is a response.
-func (w *World) askForFork(f *fork, at string) {
+func (pe *people) askForFork(f *fork, at string) {
 	f.wanted = append(f.wanted, at)
 	f.asked++
 	from, over := len(f.heads)-1, false
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		d := w.begin(HiddenFork)
+	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		d := pe.begin(HiddenFork)
 		d.fork, d.at = f, at
 		made, err := h.engine.runtime.Fork(ctx, f.of.client(), f.of.p.key.Thread, at, f.th.p.key.Thread)
-		if w.config.Trace != nil {
-			w.config.Trace("%s: fork %s of %s at %s: %+v, %v", h.name, f.th.p.key.Thread, f.of.p.key.Thread, at, made, err)
+		if pe.w.config.Trace != nil {
+			pe.w.config.Trace("%s: fork %s of %s at %s: %+v, %v", h.name, f.th.p.key.Thread, f.of.p.key.Thread, at, made, err)
 		}
 		if ctx.Err() != nil && err != nil || !f.answers(d, f.heads[from:], made, err) {
 			return false
@@ -222,12 +222,12 @@ func (f *fork) tell(d *deed, made mailbox.Forked) {
 		return
 	}
 	f.told = true
-	w.at(w.forks.random.between(0, 5*time.Second), func() { w.readFork(f) })
+	w.at(w.forks.random.between(0, 5*time.Second), func() { w.auditor.readFork(f) })
 }
 
 // readFork reads what the fork shows.
-func (w *World) readFork(f *fork) {
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+func (au *auditor) readFork(f *fork) {
+	au.w.people.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		var shown []core.Message
 		before := f.th.p.head.Seq
 		for after := uint64(0); ; {
@@ -263,8 +263,8 @@ func (f *fork) checkShown(messages []core.Message) {
 }
 
 // checkForks: when all is over everybody who has asked for a fork has a response.
-func (w *World) checkForks() {
-	for _, f := range w.forks.all {
+func (au *auditor) checkForks() {
+	for _, f := range au.w.forks.all {
 		if f.asked > 0 {
 			f.th.fail("%d requests for the fork of %s at %v have no response", f.asked, f.of.p.key.Thread, f.wanted)
 		}

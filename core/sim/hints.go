@@ -26,7 +26,7 @@ func (h *host) owe(key core.ThreadKey, a, b *thread.Head) {
 // tells reports whether a child still has to tell a thread of its end: whoever does so
 // again hints again.
 func (w *World) tells(parent *partition) bool {
-	return slices.ContainsFunc(w.partitions, func(p *partition) bool {
+	return slices.ContainsFunc(w.storage.partitions, func(p *partition) bool {
 		return slices.ContainsFunc(p.head.Notifies(), func(n thread.Notify) bool { return n.Parent.Thread == parent.key.Thread })
 	})
 }
@@ -37,7 +37,7 @@ func (h *host) checkHinted() {
 	if w.config.Faults > 0 || w.config.Storage.Late || w.config.Storage.Ambiguous || w.config.Processes.Local {
 		return
 	}
-	for _, p := range w.partitions {
+	for _, p := range w.storage.partitions {
 		if version, ok := h.owes[p.key]; ok && !w.tells(p) {
 			w.fail(p, "%s leaves work behind with version %d of the head, and no hint", h.name, version)
 		}
@@ -100,14 +100,14 @@ func (h *host) tended(key core.ThreadKey) {
 
 // checkNeeded: no hint is sent for a run that waits for people, unless one of them
 // has just asked for something.
-func (w *World) checkNeeded(hint core.WakeUp) {
-	p := w.partition(hint.Key())
+func (au *auditor) checkNeeded(hint core.WakeUp) {
+	p := au.w.partition(hint.Key())
 	h := &p.head
-	if w.disturbed() || w.clients > 0 || !h.Open() || h.Run.Status != thread.Waiting || h.DueAt != 0 {
+	if au.w.auditor.disturbed() || au.w.people.clients > 0 || !h.Open() || h.Run.Status != thread.Waiting || h.DueAt != 0 {
 		return
 	}
-	if waited := w.now - p.changed; waited > time.Second {
-		w.fail(p, "a hint is sent for a run that has waited for %s: %+v", waited, *h)
+	if waited := au.w.now - p.changed; waited > time.Second {
+		au.w.fail(p, "a hint is sent for a run that has waited for %s: %+v", waited, *h)
 	}
 }
 

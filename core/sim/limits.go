@@ -19,17 +19,17 @@ const (
 
 // limitsFor are those of a world's tenants: so low that some runs come to them. In a day
 // there are several kinds, and two of five tenants have none.
-func (w *World) limitsFor() account.Tenants {
-	if !w.config.Accounts.Limited {
+func (sc scripted) limitsFor() account.Tenants {
+	if !sc.w.config.Accounts.Limited {
 		return account.Tenants{}
 	}
-	if w.config.Tenants == 0 {
+	if sc.w.config.Tenants == 0 {
 		return account.Tenants{Default: []account.Limits{
 			{ConcurrentRuns: 2}, {TokensADay: 8 * turnTokens}, {RunsADay: 4, ConcurrentRuns: 3},
-		}[w.config.Seed/Kinds%3]}
+		}[sc.w.config.Seed/Kinds%3]}
 	}
 	all := account.Tenants{Tenants: map[string]account.Limits{}}
-	for n := range w.config.Tenants {
+	for n := range sc.w.config.Tenants {
 		l := []account.Limits{
 			{ConcurrentRuns: 1 + n%3}, {TokensADay: int64(2+n%7) * turnTokens}, {SpendADay: core.USD(1+n%7) * turnCost},
 			{RunsADay: int64(2 + n%5), ConcurrentRuns: 2, TokensADay: 20 * turnTokens},
@@ -91,20 +91,20 @@ type admitted struct {
 
 // noteAdmission notes a slot that was taken, and counts the run that was admitted by it. had
 // says that the run had a slot already: then it is not to be counted again.
-func (w *World) noteAdmission(tenant string, a store.Admitting, had bool) {
+func (au *auditor) noteAdmission(tenant string, a store.Admitting, had bool) {
 	if had {
-		w.fail(w.partition(core.ThreadKey{Tenant: tenant, Thread: a.Slot.Thread}), "run %s has a slot, and is admitted once more", a.Run)
+		au.w.fail(au.w.partition(core.ThreadKey{Tenant: tenant, Thread: a.Slot.Thread}), "run %s has a slot, and is admitted once more", a.Run)
 	}
-	w.admissions.taken[taking{a.Run, a.Slot.Since}]++
+	au.w.admissions.taken[taking{a.Run, a.Slot.Since}]++
 	if a.Again {
 		return
 	}
-	run := w.admissions.runs[a.Run]
+	run := au.w.admissions.runs[a.Run]
 	if run == nil {
 		run = &admitted{thread: core.ThreadKey{Tenant: tenant, Thread: a.Slot.Thread}}
-		w.admissions.runs[a.Run] = run
+		au.w.admissions.runs[a.Run] = run
 	}
-	run.times, run.since = run.times+1, w.now
+	run.times, run.since = run.times+1, au.w.now
 }
 
 // enqueueTime is how long after its admission a run may be enqueued.
@@ -129,8 +129,8 @@ func forever(err error) bool {
 }
 
 // occupied reports whether any slot is taken.
-func (w *World) occupied() bool {
-	for _, t := range w.tallies {
+func (au *auditor) occupied() bool {
+	for _, t := range au.w.storage.tallies {
 		if len(t.Slots) > 0 {
 			return true
 		}
@@ -141,23 +141,23 @@ func (w *World) occupied() bool {
 // charged takes turns that the log has, and says so to the books of their tenants: what
 // is over its limit by the provider's word is over it by the runtime's, which charges
 // before it commits.
-func (w *World) charged(s *inference) {
-	l := w.admissions.limits.Of(s.th.p.key.Tenant)
+func (au *auditor) charged(s *inference) {
+	l := au.w.admissions.limits.Of(s.th.p.key.Tenant)
 	if l.TokensADay == 0 && l.SpendADay == 0 {
 		return
 	}
 	at := tenantDay{s.th.p.key.Tenant, store.DayOf(epoch.Add(s.ended).UnixMilli())}
-	if store.DayOf(epoch.Add(s.ended-clocks).UnixMilli()) != at.day || store.DayOf(w.millis()) != at.day {
+	if store.DayOf(epoch.Add(s.ended-clocks).UnixMilli()) != at.day || store.DayOf(au.w.millis()) != at.day {
 		return // somebody's clock may say that it was another day
 	}
-	spent := w.provider.of(at)
+	spent := au.w.provider.of(at)
 	spent.tokens += account.Tokens(s.usage)
-	if price, ok := w.provider.prices.Price("", s.model, epoch.Add(w.now)); ok {
+	if price, ok := au.w.provider.prices.Price("", s.model, epoch.Add(au.w.now)); ok {
 		spent.cost += price.Cost(s.usage)
 	}
-	if o := w.admissions.over[at]; o == nil && (l.TokensADay > 0 && spent.tokens >= l.TokensADay || l.SpendADay > 0 && spent.cost >= l.SpendADay) {
-		w.Stats.Usage.Overruns++
-		w.admissions.over[at] = &overrun{since: w.now, began: map[core.ID]beginnings{}}
+	if o := au.w.admissions.over[at]; o == nil && (l.TokensADay > 0 && spent.tokens >= l.TokensADay || l.SpendADay > 0 && spent.cost >= l.SpendADay) {
+		au.w.Stats.Usage.Overruns++
+		au.w.admissions.over[at] = &overrun{since: au.w.now, began: map[core.ID]beginnings{}}
 	}
 }
 
@@ -198,7 +198,7 @@ func (th *threadState) checkLimited(in *input, err error) {
 	if w.config.Trace != nil {
 		w.config.Trace("%s is refused: %v", in.name, reached)
 	}
-	l, use := w.admissions.limits.Of(th.p.key.Tenant), w.mostOf(th.p.key.Tenant)
+	l, use := w.admissions.limits.Of(th.p.key.Tenant), w.auditor.mostOf(th.p.key.Tenant)
 	switch reached.Limit {
 	case account.TokensADay:
 		ok = use.tokens >= l.TokensADay
@@ -249,35 +249,35 @@ const reconciles = 10 * time.Minute
 
 // mostOf counts all that the provider has served a tenant, lost or not, all that its
 // clients have asked for, and every run that may still have its slot.
-func (w *World) mostOf(tenant string) (m most) {
-	today := store.DayOf(w.millis())
+func (au *auditor) mostOf(tenant string) (m most) {
+	today := store.DayOf(au.w.millis())
 	on := func(at time.Duration) bool {
 		return store.DayOf(epoch.Add(at+clocks).UnixMilli()) >= today
 	}
-	if twice := w.admissions.twice[tenantDay{tenant, today}]; twice != nil {
+	if twice := au.w.admissions.twice[tenantDay{tenant, today}]; twice != nil {
 		m.tokens, m.spend = twice.tokens, twice.cost
 	}
-	for _, s := range w.provider.served {
+	for _, s := range au.w.provider.served {
 		if s.th.p.key.Tenant == tenant && (!s.over || on(s.ended)) {
 			m.tokens += account.Tokens(s.usage)
-			cost, _ := w.provider.cost("", s.model, s.usage, epoch.Add(w.now))
+			cost, _ := au.w.provider.cost("", s.model, s.usage, epoch.Add(au.w.now))
 			m.spend += cost
 		}
 	}
-	for _, th := range w.threads {
+	for _, th := range au.w.threads {
 		if th.p.key.Tenant != tenant {
 			continue
 		}
 		h := &th.p.head
 		m.slots += len(h.Unopened())
-		if h.Open() && h.Run.Status != thread.Waiting || w.now-th.p.changed < reconciles {
+		if h.Open() && h.Run.Status != thread.Waiting || au.w.now-th.p.changed < reconciles {
 			m.slots++
 		}
 		for _, g := range th.goingOn {
 			if on(g.sent) {
 				m.runs++
 			}
-			if w.now-g.sent < reconciles {
+			if au.w.now-g.sent < reconciles {
 				m.slots++
 			}
 		}
@@ -285,7 +285,7 @@ func (w *World) mostOf(tenant string) (m most) {
 			if on(in.sent) {
 				m.runs++
 			}
-			if in.id.IsZero() && w.now-in.sent < reconciles {
+			if in.id.IsZero() && au.w.now-in.sent < reconciles {
 				m.slots++
 			}
 		}
@@ -298,22 +298,22 @@ const frees = 10 * time.Second
 
 // checkFreed: a run that waits has no slot, unless something has happened to the process
 // that gives it back.
-func (w *World) checkFreed(th *threadState, h *host, run core.ID, version uint64) {
-	if h == nil || w.admissions.limits.Of(th.p.key.Tenant).IsZero() {
+func (au *auditor) checkFreed(th *threadState, h *host, run core.ID, version uint64) {
+	if h == nil || au.w.admissions.limits.Of(th.p.key.Tenant).IsZero() {
 		return
 	}
-	began, claimed := w.now, th.claimed
-	w.at(frees, func() {
+	began, claimed := au.w.now, th.claimed
+	au.w.at(frees, func() {
 		if h.dead || h.ending || h.hindered >= began || th.p.head.Version != version {
 			return
 		}
-		if by := w.admissions.by[run]; by.host != h && by.at > claimed { // it had lost its claim, and nobody else knows
+		if by := au.w.admissions.by[run]; by.host != h && by.at > claimed { // it had lost its claim, and nobody else knows
 			return
 		}
-		if w.admissions.last[run] > began { // a try of its admission that came late: the sweep's
+		if au.w.admissions.last[run] > began { // a try of its admission that came late: the sweep's
 			return
 		}
-		if slot, ok := w.tallyOf(th.p.key.Tenant).Slots[run]; ok && slot.Tokens > 0 && slot.Since <= epoch.Add(began).UnixMilli() { // without, it is of an admission that came late: the sweep's
+		if slot, ok := au.w.storage.tallyOf(th.p.key.Tenant).Slots[run]; ok && slot.Tokens > 0 && slot.Since <= epoch.Add(began).UnixMilli() { // without, it is of an admission that came late: the sweep's
 			th.fail("run %s has waited for %s, and has a slot: %+v", run, frees, slot)
 		}
 	})
@@ -343,16 +343,16 @@ func (th *threadState) enqueued(run core.ID) {
 
 // lookForSlots: when nothing moves any more, slots are given back within two sweeps of the
 // time that a run may take to be enqueued.
-func (w *World) lookForSlots() {
-	if !w.config.Accounts.Limited || w.now < w.stop || w.moving() != "" {
-		w.admissions.calm = w.now
+func (au *auditor) lookForSlots() {
+	if !au.w.config.Accounts.Limited || au.w.now < au.w.stop || au.moving() != "" {
+		au.w.admissions.calm = au.w.now
 		return
 	}
 	const within = enqueueTime + 2*sweepEvery + 10*time.Second
-	if w.occupied() && w.now-w.admissions.calm > within {
-		for tenant, t := range w.tallies {
+	if au.occupied() && au.w.now-au.w.admissions.calm > within {
+		for tenant, t := range au.w.storage.tallies {
 			if len(t.Slots) > 0 {
-				w.violate("nothing has moved for %s, and tenant %s has slots: %+v", w.now-w.admissions.calm, tenant, t.Slots)
+				au.w.violate("nothing has moved for %s, and tenant %s has slots: %+v", au.w.now-au.w.admissions.calm, tenant, t.Slots)
 			}
 		}
 	}
@@ -360,12 +360,12 @@ func (w *World) lookForSlots() {
 
 // checkCounters: what is counted is what the logs say, and what the provider has served for
 // turns that came to nothing.
-func (w *World) checkCounters() {
-	if !w.config.Accounts.Limited {
+func (au *auditor) checkCounters() {
+	if !au.w.config.Accounts.Limited {
 		return
 	}
 	logged := map[string]counted{}
-	for _, th := range w.threads {
+	for _, th := range au.w.threads {
 		c := logged[th.p.key.Tenant]
 		c.erased = c.erased || th.p.head.Deleted
 		last := map[core.ID]thread.Totals{}
@@ -381,18 +381,18 @@ func (w *World) checkCounters() {
 		}
 		logged[th.p.key.Tenant] = c
 	}
-	w.addUnlogged(logged)
-	w.addAdmitted(logged)
-	for _, tenant := range w.tenants() {
-		if w.admissions.limits.Of(tenant).IsZero() {
-			if t := w.tallies[tenant]; t != nil && len(t.Days) > 0 {
-				w.violate("tenant %s has no limits, and is counted: %+v", tenant, t.Days)
+	au.addUnlogged(logged)
+	au.addAdmitted(logged)
+	for _, tenant := range au.tenants() {
+		if au.w.admissions.limits.Of(tenant).IsZero() {
+			if t := au.w.storage.tallies[tenant]; t != nil && len(t.Days) > 0 {
+				au.w.violate("tenant %s has no limits, and is counted: %+v", tenant, t.Days)
 			}
 			continue
 		}
-		w.compareCounters(tenant, logged[tenant])
+		au.compareCounters(tenant, logged[tenant])
 	}
-	w.Stats.Usage.Limited++
+	au.w.Stats.Usage.Limited++
 }
 
 // counted is what the logs of a tenant say.
@@ -411,8 +411,8 @@ type counted struct {
 // must be counted. Where it has not, it may be: it was charged, and the write that follows
 // was never made. So may be what was charged again without need: without a slot nothing is
 // taken off.
-func (w *World) addUnlogged(logged map[string]counted) {
-	for _, s := range w.provider.served {
+func (au *auditor) addUnlogged(logged map[string]counted) {
+	for _, s := range au.w.provider.served {
 		if s.logged {
 			continue
 		}
@@ -420,8 +420,8 @@ func (w *World) addUnlogged(logged map[string]counted) {
 		c := logged[tenant]
 		tokens := account.Tokens(s.usage)
 		var cost core.USD
-		if w.admissions.limits.Of(tenant).SpendADay > 0 {
-			cost, _ = w.provider.cost("", s.model, s.usage, epoch.Add(w.now))
+		if au.w.admissions.limits.Of(tenant).SpendADay > 0 {
+			cost, _ = au.w.provider.cost("", s.model, s.usage, epoch.Add(au.w.now))
 		}
 		if s.told {
 			c.tokens, c.spend = c.tokens+tokens, c.spend+cost
@@ -430,7 +430,7 @@ func (w *World) addUnlogged(logged map[string]counted) {
 		}
 		logged[tenant] = c
 	}
-	for tenant, twice := range w.admissions.stays {
+	for tenant, twice := range au.w.admissions.stays {
 		c := logged[tenant]
 		c.lost.tokens, c.lost.cost = c.lost.tokens+twice.tokens, c.lost.cost+twice.cost
 		logged[tenant] = c
@@ -440,12 +440,12 @@ func (w *World) addUnlogged(logged map[string]counted) {
 // addAdmitted adds how far the counters of runs may differ from the heads. A late try of an
 // admission counts its run again. A slow run may not be counted. A run of a deleted thread may
 // be counted though it was never enqueued: the thread's records are gone, so no check can tell.
-func (w *World) addAdmitted(logged map[string]counted) {
+func (au *auditor) addAdmitted(logged map[string]counted) {
 	threads := map[core.ThreadKey]*threadState{}
-	for _, th := range w.threads {
+	for _, th := range au.w.threads {
 		threads[th.p.key] = th
 	}
-	for id, run := range w.admissions.runs {
+	for id, run := range au.w.admissions.runs {
 		th, c := threads[run.thread], logged[run.thread.Tenant]
 		switch {
 		case th == nil:
@@ -461,24 +461,24 @@ func (w *World) addAdmitted(logged map[string]counted) {
 	}
 }
 
-func (w *World) compareCounters(tenant string, logged counted) {
-	t := w.tallyOf(tenant)
+func (au *auditor) compareCounters(tenant string, logged counted) {
+	t := au.w.storage.tallyOf(tenant)
 	if len(t.Slots) > 0 {
-		w.violate("at rest tenant %s has slots: %+v", tenant, t.Slots)
+		au.w.violate("at rest tenant %s has slots: %+v", tenant, t.Slots)
 	}
 	var all store.Counted
 	for _, c := range t.Days {
 		all.Runs, all.Tokens, all.Spend = all.Runs+c.Runs, all.Tokens+c.Tokens, all.Spend+c.Spend
 	}
 	if all.Runs < logged.runs-logged.slow || all.Runs > logged.runs+logged.again {
-		w.violate("%d runs of tenant %s are counted, the heads had %d, of which %d came late, and at most %d more", all.Runs, tenant, logged.runs, logged.slow, logged.again)
+		au.w.violate("%d runs of tenant %s are counted, the heads had %d, of which %d came late, and at most %d more", all.Runs, tenant, logged.runs, logged.slow, logged.again)
 	}
-	more := logged.erased || w.admissions.crossed[tenant]
+	more := logged.erased || au.w.admissions.crossed[tenant]
 	if all.Tokens < logged.tokens || all.Tokens > logged.tokens+logged.lost.tokens && !more {
-		w.violate("%d tokens of tenant %s are counted, the logs and the provider say %d, and at most %d more", all.Tokens, tenant, logged.tokens, logged.lost.tokens)
+		au.w.violate("%d tokens of tenant %s are counted, the logs and the provider say %d, and at most %d more", all.Tokens, tenant, logged.tokens, logged.lost.tokens)
 	}
 	if all.Spend < logged.spend || all.Spend > logged.spend+logged.lost.cost && !more {
-		w.violate("%s of tenant %s are counted, the logs and the provider say %s, and at most %s more", all.Spend, tenant, logged.spend, logged.lost.cost)
+		au.w.violate("%s of tenant %s are counted, the logs and the provider say %s, and at most %s more", all.Spend, tenant, logged.spend, logged.lost.cost)
 	}
 }
 

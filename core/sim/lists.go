@@ -17,7 +17,7 @@ func (b backend) Waiting(ctx context.Context, tenant string, after *store.Waitin
 		return cmp.Or(cmp.Compare(a.Since, b.Since), strings.Compare(a.Thread, b.Thread))
 	}
 	err = b.one(ctx, SiteGet, "", func() {
-		for _, p := range b.host.world.partitions {
+		for _, p := range b.host.world.storage.partitions {
 			w := store.Waiting{Thread: p.key.Thread, Since: p.head.Run.WaitsSince}
 			if p.key.Tenant == tenant && w.Since != 0 && (after == nil || order(w, *after) > 0) {
 				found = append(found, w)
@@ -75,7 +75,7 @@ func (b backend) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefi
 // Listed implements [store.Lists].
 func (b backend) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) (all []store.Listed, err error) {
 	err = b.one(ctx, SiteGet, list, func() {
-		for _, p := range b.host.world.partitions {
+		for _, p := range b.host.world.storage.partitions {
 			for name, r := range p.records {
 				in, err := store.PlaceOf(r)
 				at := store.Place{At: in.At, Thread: p.key.Thread, Name: name}

@@ -87,25 +87,25 @@ func (w *World) unheard(t *task, p *partition, a, b *thread.Head) {
 
 // meddle has people stop, take back and change what is open or queued, in a world where
 // most of the responses to that are lost.
-func (w *World) meddle(th *threadState) {
+func (pe *people) meddle(th *threadState) {
 	for range 5 {
-		w.at(w.random.between(500*time.Millisecond, 90*time.Second), func() {
+		pe.w.at(pe.w.random.between(500*time.Millisecond, 90*time.Second), func() {
 			edit := func() {
 				if in := th.unread(); in != nil && in.begun == "" {
-					w.edit(th, in)
+					pe.edit(th, in)
 				}
 			}
-			switch soon := w.random.between(100*time.Millisecond, 2*time.Second); w.random.below(8) {
+			switch soon := pe.w.random.between(100*time.Millisecond, 2*time.Second); pe.w.random.below(8) {
 			case 0, 1:
-				w.stopThread(th)
+				pe.stopThread(th)
 			case 2, 7:
-				w.steer(th)
-				w.at(soon, func() { w.retract(th) })
+				pe.steer(th)
+				pe.w.at(soon, func() { pe.retract(th) })
 			case 3:
-				w.retract(th)
+				pe.retract(th)
 			case 4, 5:
-				w.steer(th)
-				w.at(soon, edit)
+				pe.steer(th)
+				pe.w.at(soon, edit)
 			default:
 				edit()
 			}
@@ -129,16 +129,16 @@ func (th *threadState) unread() *input {
 }
 
 // stopThread ends whatever is open or first on a thread.
-func (w *World) stopThread(th *threadState) {
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		d := w.begin(HiddenStop)
+func (pe *people) stopThread(th *threadState) {
+	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		d := pe.begin(HiddenStop)
 		run, err := h.engine.runtime.CancelThread(ctx, th.client(), th.p.key.Thread)
 		th.checkDeed(d, err)
 		if err == nil && len(d.runs) > 0 && d.runs[0] != run {
 			th.fail("a client is told that it has stopped run %s, it was %s", run, d.runs[0])
 		}
 		if err == nil {
-			w.Stats.Clients.Cancels++
+			pe.w.Stats.Clients.Cancels++
 		}
 		return err == nil || refused(err)
 	})
@@ -159,9 +159,9 @@ type deed struct {
 }
 
 // begin makes the current task's writes a person's deed.
-func (w *World) begin(hidden Behaviour) *deed {
+func (pe *people) begin(hidden Behaviour) *deed {
 	d := &deed{hidden: hidden}
-	w.current().deed = d
+	pe.w.current().deed = d
 	return d
 }
 

@@ -9,17 +9,17 @@ import (
 )
 
 // interfere has people decide what the end of a child run decides, and speak while it works.
-func (w *World) interfere(th *threadState, k *asked) {
-	if w.random.chance(0.5) {
-		d := w.decision(k)
-		w.plan(w.random.between(0, 20*time.Second), func() { w.decide(th, k, d) })
+func (pe *people) interfere(th *threadState, k *asked) {
+	if pe.w.random.chance(0.5) {
+		d := pe.decision(k)
+		pe.plan(pe.w.random.between(0, 20*time.Second), func() { pe.decide(th, k, d) })
 	}
 	chance := 0.4
-	if w.mixed() {
+	if pe.mixed() {
 		chance = 0.8
 	}
-	if !w.config.People.Calm && w.random.chance(chance) {
-		w.plan(w.random.between(0, 15*time.Second), func() { w.steer(th) })
+	if !pe.w.config.People.Calm && pe.w.random.chance(chance) {
+		pe.plan(pe.w.random.between(0, 15*time.Second), func() { pe.steer(th) })
 	}
 }
 
@@ -67,7 +67,7 @@ func (th *threadState) checkSpoken(a, b *thread.Head) {
 }
 
 // mixed reports whether calls wait for people and for child runs.
-func (w *World) mixed() bool { return w.config.Agents.Children && w.config.People.Asks }
+func (pe *people) mixed() bool { return pe.w.config.Agents.Children && pe.w.config.People.Asks }
 
 // mixedNames are what a model calls in a world with Children and Asks, on a thread that is
 // no child's.

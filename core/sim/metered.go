@@ -62,12 +62,12 @@ func (a accounts) add(to payer, u used) {
 
 // books are what has been used by what the provider has served and what the heads show.
 // period is how long a payer's time is.
-func (w *World) books(period int64) accounts {
+func (au *auditor) books(period int64) accounts {
 	all := accounts{}
 	of := func(s *stretch) payer {
 		return payer{tenant: s.th.p.key.Tenant, hour: s.since / period, user: s.th.user, agent: s.agent}
 	}
-	for _, s := range w.stretches {
+	for _, s := range au.w.stretches {
 		if !s.over {
 			continue
 		}
@@ -77,7 +77,7 @@ func (w *World) books(period int64) accounts {
 		}
 		all.add(of(s), u)
 	}
-	for _, s := range w.provider.served {
+	for _, s := range au.w.provider.served {
 		if s.told && s.within.over {
 			to := of(s.within)
 			to.model = s.model
@@ -89,63 +89,63 @@ func (w *World) books(period int64) accounts {
 
 // checkUsage compares what tenants are told to have used with the provider's books, when
 // all is over and summed.
-func (w *World) checkUsage() {
-	if !w.config.Accounts.Metered {
+func (au *auditor) checkUsage() {
+	if !au.w.config.Accounts.Metered {
 		return
 	}
 	ctx := context.Background()
-	if w.config.Tenants == 0 { // its hour has not passed
-		w.sumLater(ctx)
+	if au.w.config.Tenants == 0 { // its hour has not passed
+		au.sumLater(ctx)
 	}
 	for shard := range store.Shards {
-		marks, err := w.usage.UsageMarks(ctx, shard, "", nil, 1)
+		marks, err := au.w.storage.usage.UsageMarks(ctx, shard, "", nil, 1)
 		if err != nil || len(marks) > 0 {
-			w.violate("hours are marked and nobody sums them: %+v (%v)", marks, err)
+			au.w.violate("hours are marked and nobody sums them: %+v (%v)", marks, err)
 		}
 	}
-	w.Stats.Usage.Stretches = len(w.stretches)
-	for _, s := range w.provider.served {
+	au.w.Stats.Usage.Stretches = len(au.w.stretches)
+	for _, s := range au.w.provider.served {
 		if !s.told {
-			w.Stats.Usage.Killed++
+			au.w.Stats.Usage.Killed++
 			continue
 		}
-		w.Stats.Usage.Tokens += s.usage.Input + s.usage.Output
+		au.w.Stats.Usage.Tokens += s.usage.Input + s.usage.Output
 	}
-	w.compareBooks("the stored sums", w.books(store.UsageHour), w.storedSums(ctx))
-	w.compareBooks("the reports", w.books(24*store.UsageHour), w.reported(ctx))
+	au.compareBooks("the stored sums", au.books(store.UsageHour), au.storedSums(ctx))
+	au.compareBooks("the reports", au.books(24*store.UsageHour), au.reported(ctx))
 }
 
 // sumLater sums what is marked as a sweep of the next hours does.
-func (w *World) sumLater(ctx context.Context) {
-	later := epoch.Add(w.now + 2*time.Hour)
-	ledger := newLedger(w, w.usage, func() time.Time { return later })
+func (au *auditor) sumLater(ctx context.Context) {
+	later := epoch.Add(au.w.now + 2*time.Hour)
+	ledger := newLedger(au.w, au.w.storage.usage, func() time.Time { return later })
 	for shard := range store.Shards {
 		if _, err := ledger.Sum(ctx, shard, later.Add(time.Hour)); err != nil {
-			w.violate("sum the usage of shard %d: %v", shard, err)
+			au.w.violate("sum the usage of shard %d: %v", shard, err)
 		}
 	}
 }
 
-func (w *World) tenants() []string {
+func (au *auditor) tenants() []string {
 	names := map[string]bool{}
-	for _, p := range w.partitions {
+	for _, p := range au.w.storage.partitions {
 		names[p.key.Tenant] = true
 	}
 	return slices.Sorted(maps.Keys(names))
 }
 
 // storedSums are what the job has stored, by hour.
-func (w *World) storedSums(ctx context.Context) accounts {
+func (au *auditor) storedSums(ctx context.Context) accounts {
 	all := accounts{}
-	for _, tenant := range w.tenants() {
-		totals, err := w.usage.UsageTotals(ctx, tenant, 1, store.HourOf(w.millis())+1, 10_000)
+	for _, tenant := range au.tenants() {
+		totals, err := au.w.storage.usage.UsageTotals(ctx, tenant, 1, store.HourOf(au.w.millis())+1, 10_000)
 		if err != nil {
-			w.violate("read the sums of %s: %v", tenant, err)
+			au.w.violate("read the sums of %s: %v", tenant, err)
 		}
 		for _, t := range totals {
 			var stored struct{ Sums []account.Sum }
-			if err := w.checks.Decode("usage sums", t.Payload, &stored); err != nil {
-				w.violate("read the sums of %s: %v", tenant, err)
+			if err := au.w.checks.Decode("usage sums", t.Payload, &stored); err != nil {
+				au.w.violate("read the sums of %s: %v", tenant, err)
 			}
 			for _, s := range stored.Sums {
 				all.take(tenant, t.Hour, s)
@@ -156,36 +156,36 @@ func (w *World) storedSums(ctx context.Context) accounts {
 }
 
 // reported is what a tenant's administrator reads, by day.
-func (w *World) reported(ctx context.Context) accounts {
-	all, now := accounts{}, epoch.Add(w.now)
-	ledger := newLedger(w, w.usage, func() time.Time { return now })
-	for _, tenant := range w.tenants() {
+func (au *auditor) reported(ctx context.Context) accounts {
+	all, now := accounts{}, epoch.Add(au.w.now)
+	ledger := newLedger(au.w, au.w.storage.usage, func() time.Time { return now })
+	for _, tenant := range au.tenants() {
 		rows, err := ledger.Report(ctx, account.Query{
 			Tenant: tenant, From: epoch.Add(-24 * time.Hour), To: now, By: account.By{Day: true, User: true, Agent: true, Model: true},
 		})
 		if err != nil {
-			w.violate("report the usage of %s: %v", tenant, err)
+			au.w.violate("report the usage of %s: %v", tenant, err)
 		}
 		for _, r := range rows {
 			day, err := time.Parse(time.DateOnly, r.Day)
 			if err != nil {
-				w.violate("the usage of %s is reported for day %q", tenant, r.Day)
+				au.w.violate("the usage of %s is reported for day %q", tenant, r.Day)
 			}
 			all.take(tenant, day.UnixMilli()/(24*store.UsageHour), r.Sum)
-			w.checkCost(tenant, &r)
+			au.checkCost(tenant, &r)
 		}
 	}
 	return all
 }
 
 // checkCost: money is the tokens at the day's price.
-func (w *World) checkCost(tenant string, r *account.Row) {
+func (au *auditor) checkCost(tenant string, r *account.Row) {
 	if r.Model == "" {
 		return
 	}
-	price, known := w.provider.prices.Price(r.Provider, r.Model, epoch.Add(w.now))
+	price, known := au.w.provider.prices.Price(r.Provider, r.Model, epoch.Add(au.w.now))
 	if want := price.Cost(r.Tokens); !known || r.ModelCost == nil || *r.ModelCost != want {
-		w.violate("the usage of %s of model %s costs %v, it should be %v: %+v", tenant, r.Model, r.ModelCost, want, r.Tokens)
+		au.w.violate("the usage of %s of model %s costs %v, it should be %v: %+v", tenant, r.Model, r.ModelCost, want, r.Tokens)
 	}
 }
 
@@ -194,25 +194,25 @@ func (a accounts) take(tenant string, hour int64, s account.Sum) {
 }
 
 // compareBooks: what, which tenants are told, is what the provider's books have.
-func (w *World) compareBooks(what string, books, told accounts) {
+func (au *auditor) compareBooks(what string, books, told accounts) {
 	both := maps.Clone(books)
 	maps.Copy(both, told)
 	for _, at := range slices.SortedFunc(maps.Keys(both), payer.compare) {
 		if books[at] != told[at] {
-			w.violate("%s of %+v say %+v, the provider's books %+v%s", what, at, told[at], books[at], w.entries(at))
+			au.w.violate("%s of %+v say %+v, the provider's books %+v%s", what, at, told[at], books[at], au.entries(at))
 		}
 	}
 }
 
 // entries are what the books have of a payer, to find what is missing.
-func (w *World) entries(at payer) (all string) {
-	for _, s := range w.provider.served {
+func (au *auditor) entries(at payer) (all string) {
+	for _, s := range au.w.provider.served {
 		if s.th.p.key.Tenant == at.tenant && s.th.user == at.user && s.model == at.model && (s.within == nil || s.within.agent == at.agent) {
 			all += fmt.Sprintf("\n\tthread %s, run %s by %s under fence %d at %s..%s: %+v, over %t, told %t, within %+v",
 				s.th.p.key.Thread, s.run, s.host.name, s.fence, s.began, s.ended, s.usage, s.over, s.told, s.within != nil)
 		}
 	}
-	records, _ := w.usage.UsageRecords(context.Background(), at.tenant, at.hour, "", 1000)
+	records, _ := au.w.storage.usage.UsageRecords(context.Background(), at.tenant, at.hour, "", 1000)
 	for _, r := range records {
 		all += fmt.Sprintf("\n\trecord %s: %s", r.Name, r.Payload)
 	}

@@ -55,8 +55,8 @@ func (h *host) endsOwn(th *threadState, a, b *thread.Head) {
 }
 
 // stops has people end what is open or first on a thread, one after the other.
-func (w *World) stops(th *threadState) {
+func (pe *people) stops(th *threadState) {
 	for range 2 {
-		w.at(w.random.between(time.Second, 40*time.Second), func() { w.stopThread(th) })
+		pe.w.at(pe.w.random.between(time.Second, 40*time.Second), func() { pe.stopThread(th) })
 	}
 }

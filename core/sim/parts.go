@@ -56,7 +56,7 @@ const maxThrottled = 6
 
 // throttle reports whether the put of a record is throttled: of a part, most are.
 func (w *World) throttle(name string) bool {
-	if !strings.Contains(name, "#once#") || w.throttled[name] >= maxThrottled || !w.random.chance(0.7) {
+	if !strings.Contains(name, "#once#") || w.storage.throttled[name] >= maxThrottled || !w.random.chance(0.7) {
 		return false
 	}
 	w.did(ThrottledPart)
@@ -69,8 +69,8 @@ func (w *World) throttledPart(r request, f Fault) bool {
 	if !w.config.Storage.Throttled || f != FaultThrottled || !strings.Contains(r.name, "#once#") {
 		return false
 	}
-	w.throttled[r.name]++
-	return w.throttled[r.name] <= maxThrottled
+	w.storage.throttled[r.name]++
+	return w.storage.throttled[r.name] <= maxThrottled
 }
 
 // storedPart is what is stored of a call's part.

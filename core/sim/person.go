@@ -18,52 +18,52 @@ import (
 // consider has people make up their minds about a new ticket: they decide, now or
 // later, once or again, alone or against each other; or they say something
 // instead, or nothing at all.
-func (w *World) consider(th *threadState, k *asked) {
+func (pe *people) consider(th *threadState, k *asked) {
 	if k.ticket.Kind == core.TicketChild { // nobody's but the child's
-		w.interfere(th, k)
+		pe.interfere(th, k)
 		return
 	}
-	if k.ticket.Deadline != 0 && w.random.chance(0.4) || w.config.People.Forgetful && w.random.chance(0.1) {
-		w.Stats.Tickets.Undecided++
+	if k.ticket.Deadline != 0 && pe.w.random.chance(0.4) || pe.w.config.People.Forgetful && pe.w.random.chance(0.1) {
+		pe.w.Stats.Tickets.Undecided++
 		return
 	}
-	if !w.config.People.Calm && w.random.chance(0.06) {
-		w.plan(w.soon(), func() { w.steer(th) })
+	if !pe.w.config.People.Calm && pe.w.random.chance(0.06) {
+		pe.plan(pe.soon(), func() { pe.steer(th) })
 	}
-	d, at := w.decision(k), w.soon()
-	w.plan(at, func() { w.decide(th, k, d) })
-	if w.random.chance(0.3) {
-		w.plan(at+w.random.between(0, 60*time.Second), func() { w.decide(th, k, d) })
+	d, at := pe.decision(k), pe.soon()
+	pe.plan(at, func() { pe.decide(th, k, d) })
+	if pe.w.random.chance(0.3) {
+		pe.plan(at+pe.w.random.between(0, 60*time.Second), func() { pe.decide(th, k, d) })
 	}
-	if w.random.chance(0.25) {
-		other, again := w.decision(k), w.random.chance(0.5)
-		w.plan(at+w.random.between(0, 40*time.Millisecond), func() { w.decide(th, k, other) })
+	if pe.w.random.chance(0.25) {
+		other, again := pe.decision(k), pe.w.random.chance(0.5)
+		pe.plan(at+pe.w.random.between(0, 40*time.Millisecond), func() { pe.decide(th, k, other) })
 		if again {
-			w.plan(at+w.random.between(0, 40*time.Second), func() { w.decide(th, k, other) })
+			pe.plan(at+pe.w.random.between(0, 40*time.Second), func() { pe.decide(th, k, other) })
 		}
 	}
 }
 
 // plan is at, for something that a person is about to do.
-func (w *World) plan(d time.Duration, f func()) {
-	w.planned++
-	w.at(d, func() { w.planned--; f() })
+func (pe *people) plan(d time.Duration, f func()) {
+	pe.planned++
+	pe.w.at(d, func() { pe.planned--; f() })
 }
 
 // soon is how long a person thinks.
-func (w *World) soon() time.Duration {
-	if w.config.Tenants > 0 && w.random.chance(0.4) {
-		return w.later()
+func (pe *people) soon() time.Duration {
+	if pe.w.config.Tenants > 0 && pe.w.random.chance(0.4) {
+		return pe.w.people.later()
 	}
-	switch w.random.below(4) {
+	switch pe.w.random.below(4) {
 	case 0:
-		return w.random.between(0, 50*time.Millisecond)
+		return pe.w.random.between(0, 50*time.Millisecond)
 	case 1:
-		return w.random.between(50*time.Millisecond, 5*time.Second)
+		return pe.w.random.between(50*time.Millisecond, 5*time.Second)
 	case 2:
-		return w.random.between(5*time.Second, 50*time.Second)
+		return pe.w.random.between(5*time.Second, 50*time.Second)
 	}
-	return w.random.between(0, 3*time.Minute)
+	return pe.w.random.between(0, 3*time.Minute)
 }
 
 // deciding is what a person says about a ticket.
@@ -73,15 +73,15 @@ type deciding struct {
 }
 
 // decision draws what a person says. It differs from what anybody else says.
-func (w *World) decision(k *asked) deciding {
-	n := w.id()
-	d := deciding{byCall: w.random.chance(0.3)}
+func (pe *people) decision(k *asked) deciding {
+	n := pe.w.id()
+	d := deciding{byCall: pe.w.random.chance(0.3)}
 	id := fmt.Sprintf("d%d", n)
 	payload := func(approved bool) json.RawMessage {
 		return json.RawMessage(fmt.Sprintf(`{"k":"%s", "by":"%s", "approved":%v}`, callKey(string(k.ticket.Arguments)), id, approved))
 	}
 	d.said.Action = core.DecisionResume
-	switch w.random.below(7) {
+	switch pe.w.random.below(7) {
 	case 0:
 		d.said.Action, d.said.Reason = core.DecisionCancel, "because of "+id
 	case 1:
@@ -89,32 +89,32 @@ func (w *World) decision(k *asked) deciding {
 	default:
 		d.said.Payload = payload(true)
 	}
-	if d.said.ID = id; w.random.chance(0.2) {
+	if d.said.ID = id; pe.w.random.chance(0.2) {
 		d.said.ID = "" // made of what it says
 	}
 	return d
 }
 
 // decide insists on a decision until it has a response.
-func (w *World) decide(th *threadState, k *asked, d deciding) {
-	w.Stats.Tickets.Decides++
+func (pe *people) decide(th *threadState, k *asked, d deciding) {
+	pe.w.Stats.Tickets.Decides++
 	asking := mailbox.Deciding{Target: k.ticket.Suspension.ID, Decision: d.said}
 	if d.byCall {
 		asking.Target = k.ticket.CallID
 	}
-	inline, limit := !w.config.Processes.Local && w.random.chance(0.25), requestTimeout
+	inline, limit := !pe.w.config.Processes.Local && pe.w.random.chance(0.25), requestTimeout
 	if inline {
 		limit = inlineTimeout
 	}
 	run := k.run
-	if !strings.HasPrefix(asking.Target, "s") && w.random.chance(0.2) { // the other ids are no other run's
+	if !strings.HasPrefix(asking.Target, "s") && pe.w.random.chance(0.2) { // the other ids are no other run's
 		run = core.ID{}
 	}
-	w.insist(limit, func(ctx context.Context, h *host) bool {
+	pe.insist(limit, func(ctx context.Context, h *host) bool {
 		before := th.p.head
 		got, err := h.engine.decide(ctx, th.client(), th.p.key.Thread, run, asking, inline, th.heard())
-		if w.config.Trace != nil {
-			w.config.Trace("%s: decision %s on %s gives %+v, %v", h.name, d.said.ID, asking.Target, got, err)
+		if pe.w.config.Trace != nil {
+			pe.w.config.Trace("%s: decision %s on %s gives %+v, %v", h.name, d.said.ID, asking.Target, got, err)
 		}
 		if errors.Is(err, store.ErrConflict) { // a client would try again, over what should not be there
 			th.checkRefused(k, d.said, run, &before, err)

@@ -46,10 +46,10 @@ const (
 var modelOf = map[string]string{agentBare: "gpt-4o-mini", agentShort: "gpt-4.1-nano", agentHooked: "gpt-4o", agentEnding: "scripted"}
 
 // models are the agents', each under the agent's id.
-func (w *World) models() map[string]agent.ModelBinding {
+func (sc scripted) models() map[string]agent.ModelBinding {
 	bound := map[string]agent.ModelBinding{}
 	for _, id := range agents {
-		bound[id] = agent.ModelBinding{Model: scriptedModel{w}, Name: modelOf[id]}
+		bound[id] = agent.ModelBinding{Model: scriptedModel{sc.w}, Name: modelOf[id]}
 	}
 	return bound
 }
@@ -63,18 +63,18 @@ var agents = []string{agentBare, agentShort, agentHooked, agentEnding}
 func keeps(agent string) bool { return agent != agentBare }
 
 // parts is what the runtimes of a world are built of.
-func (w *World) parts() agent.Parts {
-	return w.partsWith(w)
+func (sc scripted) parts() agent.Parts {
+	return sc.partsWith(sc.w)
 }
 
 // partsWith is parts with hooks that look at a world while they run; nil: at none, as
 // in a replay, which comes when the world is over.
-func (w *World) partsWith(seen *World) agent.Parts {
+func (sc scripted) partsWith(seen *World) agent.Parts {
 	rounds := shortRounds
 	parts := agent.Parts{
-		Models:  w.models(),
-		Tools:   w.tools(),
-		Plugins: []plugin.Plugin{ledger{w}, trail{w, seen}, farewell{w, seen}, guard{w, seen}},
+		Models:  sc.models(),
+		Tools:   sc.tools(),
+		Plugins: []plugin.Plugin{ledger{sc.w}, trail{sc.w, seen}, farewell{sc.w, seen}, guard{sc.w, seen}},
 		Specs: []agent.Spec{
 			{ID: agentBare, Model: agentBare, Plugins: []string{"guard"}},
 			{ID: agentShort, Model: agentShort, ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Events: agent.EventsLive, Plugins: []string{"ledger", "guard"}},
@@ -85,9 +85,9 @@ func (w *World) partsWith(seen *World) agent.Parts {
 			{ID: agentEnding, Model: agentEnding, Plugins: []string{"ledger", "trail", "farewell", "guard"}},
 		},
 	}
-	w.addPools(&parts)
+	sc.addPools(&parts)
 	for i := range parts.Specs {
-		parts.Specs[i].Context = w.compacting()
+		parts.Specs[i].Context = sc.compacting()
 	}
 	return parts
 }
@@ -106,7 +106,7 @@ func (p ledger) Register(r *plugin.Registrar) error {
 	r.Key(callsKey)
 	r.Key(seatKey)
 	r.Key(bulkKey)
-	mail.Handle(r, p.w.deliverMail)
+	mail.Handle(r, p.w.scripted.deliverMail)
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (p trail) afterTool(_ context.Context, c plugin.AfterTool) (state.Command, 
 
 func (p trail) stepEnd(_ context.Context, c plugin.StepEnd) (state.Command, error) {
 	name := hookName(c.Phase, c.Step, nil)
-	return state.Combine(leaveTrail(name), lastKey.Update(name), p.of.grows(fmt.Sprintf("%s.%d", c.Run, c.Step), 63, 15)), nil
+	return state.Combine(leaveTrail(name), lastKey.Update(name), p.of.scripted.grows(fmt.Sprintf("%s.%d", c.Run, c.Step), 63, 15)), nil
 }
 
 func (trail) second(_ context.Context, c plugin.StepEnd) (state.Command, error) {
@@ -193,12 +193,12 @@ func (p farewell) Register(r *plugin.Registrar) error {
 
 func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, error) {
 	w := p.w
-	command := state.Combine(leaveTrail(hookName(c.Phase, 0, nil)), p.of.grows(c.Run.String(), 64, 2))
+	command := state.Combine(leaveTrail(hookName(c.Phase, 0, nil)), p.of.scripted.grows(c.Run.String(), 64, 2))
 	if w == nil {
 		return command, nil
 	}
 	h, th := w.current().host, w.partition(c.Thread).state
-	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 'e')
+	w.scripted.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 'e')
 	if err := h.work(ctx, SiteTool, 100*time.Millisecond); err != nil {
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // it had the time of a lease
 			th.hung[c.Run] = true
@@ -214,8 +214,8 @@ func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, err
 }
 
 // deliverMail is the effect.
-func (w *World) deliverMail(ctx context.Context, c plugin.HandlerContext, name string) error {
-	h, th := w.current().host, w.partition(c.Thread).state
+func (sc scripted) deliverMail(ctx context.Context, c plugin.HandlerContext, name string) error {
+	h, th := sc.w.current().host, sc.w.partition(c.Thread).state
 	if err := h.work(ctx, SiteEffect, 20*time.Millisecond); err != nil {
 		return err
 	}

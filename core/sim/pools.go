@@ -34,8 +34,8 @@ func memberIDs(id string) [3]string { return [3]string{id, id + ".next", id + ".
 func poolOf(id string) string { return id + ".pool" }
 
 // addPools puts a pool in the place of each agent's model.
-func (w *World) addPools(p *agent.Parts) {
-	if !w.config.Agents.Pooled {
+func (sc scripted) addPools(p *agent.Parts) {
+	if !sc.w.config.Agents.Pooled {
 		return
 	}
 	for i := range p.Specs {
@@ -48,7 +48,7 @@ func (w *World) addPools(p *agent.Parts) {
 			pool.Switch.MaxSwitches = mostSwitches
 		}
 		for j, id := range ids {
-			p.Models[id] = agent.ModelBinding{Model: scriptedModel{w}, Name: names[j]}
+			p.Models[id] = agent.ModelBinding{Model: scriptedModel{sc.w}, Name: names[j]}
 		}
 		s.Model, p.Pools = pool.ID, append(p.Pools, pool)
 	}
@@ -56,12 +56,12 @@ func (w *World) addPools(p *agent.Parts) {
 
 // refuses draws how a model of a pool refuses a call; nil: it does not. Threads leave it
 // for that.
-func (w *World) refuses(name string) *model.Error {
+func (sc scripted) refuses(name string) *model.Error {
 	home := slices.ContainsFunc(agents, func(id string) bool { return modelOf[id] == name })
-	if !w.config.Agents.Pooled || !w.flaky() || !w.random.chance(map[bool]float64{true: 0.25, false: 0.08}[home]) {
+	if !sc.w.config.Agents.Pooled || !sc.w.scripted.flaky() || !sc.w.random.chance(map[bool]float64{true: 0.25, false: 0.08}[home]) {
 		return nil
 	}
-	switch w.random.below(4) {
+	switch sc.w.random.below(4) {
 	case 0:
 		return &model.Error{Kind: model.KindQuota, Message: "quota"}
 	case 1:

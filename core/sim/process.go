@@ -226,8 +226,8 @@ func (w *World) restart() {
 	h := w.newHost(roleLocal)
 	w.local = h
 	h.spawn(func() {
-		keys := make([]core.ThreadKey, len(w.partitions))
-		for i, p := range w.partitions {
+		keys := make([]core.ThreadKey, len(w.storage.partitions))
+		for i, p := range w.storage.partitions {
 			keys[i] = p.key
 		}
 		for w.attempt(h, "reclaim", func() error { return h.engine.reclaim(h.ctx, keys) }) {
@@ -250,9 +250,9 @@ func (w *World) attempt(h *host, what string, f func() error) (again bool) {
 
 // sweep is the schedule of the sweeper.
 func (w *World) sweep() {
-	w.lookForForgotten()
-	w.lookForStranded()
-	w.lookForSlots()
+	w.auditor.lookForForgotten()
+	w.auditor.lookForStranded()
+	w.auditor.lookForSlots()
 	w.push(sweepEvery, w.sweep, true)
 	if w.config.Processes.Unswept {
 		return

@@ -11,11 +11,11 @@ import (
 )
 
 // profilesOf is what the store holds of a tenant's profiles.
-func (w *World) profilesOf(tenant string) *state.MemoryProfiles {
-	profiles := w.profiles[tenant]
+func (st *storage) profilesOf(tenant string) *state.MemoryProfiles {
+	profiles := st.profiles[tenant]
 	if profiles == nil {
 		profiles = &state.MemoryProfiles{}
-		w.profiles[tenant] = profiles
+		st.profiles[tenant] = profiles
 	}
 	return profiles
 }
@@ -33,7 +33,7 @@ func (b backend) ask(ctx context.Context, site Site, name string, do func() (ref
 // ReadProfile implements [store.Profiles].
 func (b backend) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (profile state.Profile, err error) {
 	err = b.ask(ctx, SiteGet, name.String(), func() (err error) {
-		profile, err = b.host.world.profilesOf(tenant).Read(context.Background(), name)
+		profile, err = b.host.world.storage.profilesOf(tenant).Read(context.Background(), name)
 		return err
 	})
 	return profile, err
@@ -42,7 +42,7 @@ func (b backend) ReadProfile(ctx context.Context, tenant string, name state.Prof
 // WriteProfile implements [store.Profiles].
 func (b backend) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (next uint64, err error) {
 	err = b.ask(ctx, SiteRewrite, name.String(), func() (err error) {
-		next, err = b.host.world.profilesOf(tenant).Write(context.Background(), name, value, revision)
+		next, err = b.host.world.storage.profilesOf(tenant).Write(context.Background(), name, value, revision)
 		return err
 	})
 	return next, err
@@ -51,14 +51,14 @@ func (b backend) WriteProfile(ctx context.Context, tenant string, name state.Pro
 // DeleteProfile implements [store.Profiles].
 func (b backend) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
 	return b.ask(ctx, SiteRewrite, name.String(), func() error {
-		return b.host.world.profilesOf(tenant).Delete(context.Background(), name, revision)
+		return b.host.world.storage.profilesOf(tenant).Delete(context.Background(), name, revision)
 	})
 }
 
 // ProfileKeys implements [store.Profiles].
 func (b backend) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) (keys []string, err error) {
 	err = b.ask(ctx, SiteGet, namespace, func() (err error) {
-		keys, err = b.host.world.profilesOf(tenant).Keys(context.Background(), namespace, prefix, after, limit)
+		keys, err = b.host.world.storage.profilesOf(tenant).Keys(context.Background(), namespace, prefix, after, limit)
 		return err
 	})
 	return keys, err
@@ -73,11 +73,11 @@ func (b backend) PutSnapshot(ctx context.Context, hash string, content []byte) e
 		return fmt.Errorf("snapshot %s of %d bytes: %w", hash, len(content), store.ErrTooLarge)
 	}
 	return b.ask(ctx, SiteCreate, hash, func() error {
-		stored, ok := b.host.world.configs[hash]
+		stored, ok := b.host.world.storage.configs[hash]
 		if ok && !bytes.Equal(stored, content) {
 			return &store.RefusedError{Name: hash, Cause: store.ErrConflict}
 		}
-		b.host.world.configs[hash] = content
+		b.host.world.storage.configs[hash] = content
 		return nil
 	})
 }
@@ -87,6 +87,6 @@ func (b backend) Snapshot(ctx context.Context, hash string) (content []byte, ok 
 	if err := store.CheckSnapshotHash(hash); err != nil {
 		return nil, false, err
 	}
-	err = b.one(ctx, SiteGet, hash, func() { content, ok = b.host.world.configs[hash] })
+	err = b.one(ctx, SiteGet, hash, func() { content, ok = b.host.world.storage.configs[hash] })
 	return content, ok && err == nil, err
 }

@@ -134,7 +134,7 @@ func (p *provider) written(a, b *thread.Head) {
 		}
 		s.told = true
 		if s.logged = turns(s.th, a, b); s.logged {
-			s.th.w.charged(s)
+			s.th.w.auditor.charged(s)
 		}
 		return true
 	})

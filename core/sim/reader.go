@@ -136,32 +136,32 @@ func (th *threadState) turnOf(run core.ID, step int) (thread.Entry, bool) {
 
 // readers are clients in other processes than the one that infers: they come when they
 // like, and again until the run is done or waits.
-func (w *World) readers(th *threadState, in *input) {
-	if w.config.Processes.Local || w.config.Processes.Batch {
+func (pe *people) readers(th *threadState, in *input) {
+	if pe.w.config.Processes.Local || pe.w.config.Processes.Batch {
 		return
 	}
-	w.at(w.random.between(0, 20*time.Second), func() { w.reader(th, in, 0) })
+	pe.w.at(pe.w.random.between(0, 20*time.Second), func() { pe.reader(th, in, 0) })
 }
 
 // maxReads is how often a reader comes back.
 const maxReads = 6
 
-func (w *World) reader(th *threadState, in *input, tries int) {
+func (pe *people) reader(th *threadState, in *input, tries int) {
 	id := in.run
-	if id.IsZero() && w.config.People.Followed {
+	if id.IsZero() && pe.w.config.People.Followed {
 		id = in.told
 	}
 	if id.IsZero() || tries == maxReads {
 		return
 	}
-	h, over := w.local, false
-	if !w.config.Processes.Local {
-		h = w.sandbox(roleAPI)
+	h, over := pe.w.local, false
+	if !pe.w.config.Processes.Local {
+		h = pe.w.sandbox(roleAPI)
 	} else if h == nil || h.ending {
-		w.at(w.random.between(time.Second, 5*time.Second), func() { w.reader(th, in, tries+1) })
+		pe.w.at(pe.w.random.between(time.Second, 5*time.Second), func() { pe.reader(th, in, tries+1) })
 		return
 	}
-	w.clients++
+	pe.clients++
 	h.invoke(inlineTimeout, func(ctx context.Context) {
 		heard := th.heardBy(&reading{th: th, steps: map[int]*words{}, follows: true})
 		_ = h.engine.runtime.Follow(ctx, th.client(), id, runtime.ListenerFunc(func(e core.Event) error {
@@ -170,9 +170,9 @@ func (w *World) reader(th *threadState, in *input, tries int) {
 			return nil
 		})) // whoever is refused comes back as well
 	}, func(bool) {
-		w.clients--
+		pe.clients--
 		if !over {
-			w.at(w.random.between(100*time.Millisecond, 5*time.Second), func() { w.reader(th, in, tries+1) })
+			pe.w.at(pe.w.random.between(100*time.Millisecond, 5*time.Second), func() { pe.reader(th, in, tries+1) })
 		}
 	})
 }

@@ -14,33 +14,33 @@ import (
 
 // replay repeats every run from its record, whatever faults there were: the same code
 // comes to the same records. Where not all are repeated, those of forks are.
-func (w *World) replay() {
-	registry, err := agent.NewRegistry(w.partsWith(nil))
+func (au *auditor) replay() {
+	registry, err := agent.NewRegistry(au.w.scripted.partsWith(nil))
 	if err != nil {
-		w.violate("resolve the agents for a replay: %v", err)
+		au.w.violate("resolve the agents for a replay: %v", err)
 		return
 	}
-	o := replay.Options{Agents: registry, Records: w.checks}
-	for _, p := range w.partitions {
-		if !p.head.Exists() || p.head.Deleted || !w.config.Replayed && p.state.fork == nil {
+	o := replay.Options{Agents: registry, Records: au.w.checks}
+	for _, p := range au.w.storage.partitions {
+		if !p.head.Exists() || p.head.Deleted || !au.w.config.Replayed && p.state.fork == nil {
 			continue
 		}
-		reports, err := o.Thread(context.Background(), p.stored(w), p.key, core.ID{})
+		reports, err := o.Thread(context.Background(), p.stored(au.w), p.key, core.ID{})
 		if err != nil {
-			w.fail(p, "it cannot be replayed: %v", err)
+			au.w.fail(p, "it cannot be replayed: %v", err)
 		}
 		for _, r := range reports {
 			if !p.state.checkInherited(&r) {
 				continue
 			}
-			w.Stats.Replays.Replayed++
+			au.w.Stats.Replays.Replayed++
 			hung := p.state.hung[r.Run] // how long a hook took is no part of a record
 			// A run that takes another up has no input of its own, so it is not replayed.
 			if p.state.takenUp[r.Run] == nil && r.Skipped != "" || hung {
-				w.Stats.Replays.Unreplayed++
+				au.w.Stats.Replays.Unreplayed++
 			}
 			if r.Difference != nil && !hung {
-				w.fail(p, "a replay comes to something else:\n%s", r)
+				au.w.fail(p, "a replay comes to something else:\n%s", r)
 			}
 		}
 	}

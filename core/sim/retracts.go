@@ -19,28 +19,28 @@ const retractionsEach = 4
 
 // planRetractions has people take back what is queued, or what they have just said to a
 // run.
-func (w *World) planRetractions() {
-	for _, th := range w.threads {
+func (pe *people) planRetractions() {
+	for _, th := range pe.w.threads {
 		for k := range retractionsEach {
-			w.at(w.random.between(500*time.Millisecond, submitWithin+60*time.Second), func() {
+			pe.w.at(pe.w.random.between(500*time.Millisecond, submitWithin+60*time.Second), func() {
 				if k%2 == 0 {
-					w.steer(th)
+					pe.steer(th)
 				}
-				w.at(w.random.between(50*time.Millisecond, 2*time.Second), func() { w.retract(th) })
+				pe.w.at(pe.w.random.between(50*time.Millisecond, 2*time.Second), func() { pe.retract(th) })
 			})
 		}
 	}
 }
 
 // retract takes input back that no step has read.
-func (w *World) retract(th *threadState) {
+func (pe *people) retract(th *threadState) {
 	in := th.unread()
 	if in == nil {
 		return
 	}
-	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		th.named[in.run] = true // which it cancels, if no worker has opened it
-		d := w.begin(HiddenRetract)
+		d := pe.begin(HiddenRetract)
 		d.target = in
 		before := th.p.head
 		err := h.engine.runtime.RetractInput(ctx, th.client(), th.p.key.Thread, in.id)

@@ -65,7 +65,7 @@ func (th *threadState) checkOpening(a thread.Head, e thread.Entry, seq uint64) {
 	if in == nil || in.supersede == 0 || e.Input != a.Run.Dispatch || seq > a.Seq+1 {
 		return
 	}
-	if (a.Run.Status != thread.Closing || a.Run.Attempts < thread.SkipRunEnd) && th.w.formOf(th.p, a.Run.ID) < thread.FormStateless {
+	if (a.Run.Status != thread.Closing || a.Run.Attempts < thread.SkipRunEnd) && th.w.auditor.formOf(th.p, a.Run.ID) < thread.FormStateless {
 		th.fail("the input at %d of run %s is to supersede from %d on, and does not", seq, e.Run, in.supersede)
 	}
 }

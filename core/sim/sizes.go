@@ -22,9 +22,9 @@ var bulkKey = state.Appending(state.Key[[]string, string]{Name: "bulk", Scope: s
 const largerInput = 200
 
 // mostBytes is the store's limit of a record's payload, in bytes.
-func (w *World) mostBytes(r store.Record) int {
+func (au *auditor) mostBytes(r store.Record) int {
 	switch {
-	case !w.config.Storage.Tight:
+	case !au.w.config.Storage.Tight:
 		return maxRecord
 	case strings.HasPrefix(r.Name, "Q#"):
 		return thread.MinPayload + largerInput
@@ -36,8 +36,8 @@ func (w *World) mostBytes(r store.Record) int {
 
 // bulk is a text that what has the name says in a tight world, one in so many: more than
 // the store takes, about as much, or half of it. Empty: nothing, as in every other world.
-func (w *World) bulk(name string, which, of uint64) string {
-	if !w.config.Storage.Tight || trait(name, which, of) != 0 {
+func (sc scripted) bulk(name string, which, of uint64) string {
+	if !sc.w.config.Storage.Tight || trait(name, which, of) != 0 {
 		return ""
 	}
 	return strings.Repeat("z", bulkSize(name, which))
@@ -55,67 +55,67 @@ func bulkSize(name string, which uint64) int {
 
 // bulkInput is what some input says besides in a tight world: most of it as much as a
 // client's request has just room for, and the log hardly.
-func (w *World) bulkInput(in *input) string {
+func (sc scripted) bulkInput(in *input) string {
 	switch {
-	case !w.config.Storage.Tight || trait(in.name, 67, 6) != 0:
+	case !sc.w.config.Storage.Tight || trait(in.name, 67, 6) != 0:
 		return ""
 	case trait(in.name, 68, 4) == 0:
 		return strings.Repeat("z", 2*thread.MinPayload)
 	}
-	payload, err := w.checks.EncodeQueued(&thread.Queued{
-		Run: core.ID{1}, Dispatch: core.ID{1}, AgentID: in.agent, Messages: []core.Message{core.UserMessage(in.name, in.text)}, CreatedAt: w.millis(),
+	payload, err := sc.w.checks.EncodeQueued(&thread.Queued{
+		Run: core.ID{1}, Dispatch: core.ID{1}, AgentID: in.agent, Messages: []core.Message{core.UserMessage(in.name, in.text)}, CreatedAt: sc.w.millis(),
 	})
 	if err != nil {
-		w.violate("encode input %s: %v", in.name, err)
+		sc.w.violate("encode input %s: %v", in.name, err)
 	}
 	return strings.Repeat("z", thread.MinPayload+largerInput-len(payload)-int(trait(in.name, 69, 100)))
 }
 
 // grows is a command that adds to the value.
-func (w *World) grows(name string, which, of uint64) state.Command {
-	if text := w.bulk(name, which, of); text != "" {
+func (sc scripted) grows(name string, which, of uint64) state.Command {
+	if text := sc.bulk(name, which, of); text != "" {
 		return bulkKey.Update(text)
 	}
 	return state.Command{}
 }
 
 // noteTooLarge counts a record that the store has refused for its size.
-func (w *World) noteTooLarge(r store.Record) {
+func (au *auditor) noteTooLarge(r store.Record) {
 	switch {
 	case r.Kind() == store.KindLog:
-		entry, err := w.checks.DecodeEntry(r.Payload)
+		entry, err := au.w.checks.DecodeEntry(r.Payload)
 		switch {
 		case err != nil:
-			w.violate("record %s is unreadable: %v", r.Name, err)
+			au.w.violate("record %s is unreadable: %v", r.Name, err)
 		case entry.Message == nil:
-			w.did(TooLargeStep)
+			au.w.did(TooLargeStep)
 		case len(entry.Message.ToolCalls) > 0:
-			w.did(TooLargeTurn)
+			au.w.did(TooLargeTurn)
 		case entry.Message.ToolResult != nil:
-			w.did(TooLargeResult)
+			au.w.did(TooLargeResult)
 		case entry.Message.IsInput():
-			w.did(TooLargeInput)
+			au.w.did(TooLargeInput)
 		}
 	case strings.HasPrefix(r.Name, "Q#"):
-		w.did(TooLargeSubmission)
+		au.w.did(TooLargeSubmission)
 	case strings.HasPrefix(r.Name, "R#"):
-		w.did(TooLargeRun)
+		au.w.did(TooLargeRun)
 	case strings.HasPrefix(r.Name, store.SnapshotName):
-		w.did(TooLargeSnapshot)
+		au.w.did(TooLargeSnapshot)
 	case strings.Contains(r.Name, "#round#"):
-		w.did(TooLargeRound)
+		au.w.did(TooLargeRound)
 	case strings.HasPrefix(r.Name, "C#"):
-		w.did(TooLargeSuspension)
+		au.w.did(TooLargeSuspension)
 	}
 }
 
 // formOf is how much of a run's end is stored, as its record says.
-func (w *World) formOf(p *partition, run core.ID) thread.Form {
+func (au *auditor) formOf(p *partition, run core.ID) thread.Form {
 	r, ok := p.record(store.RunName(run))
 	if !ok {
 		return thread.FormWhole
 	}
-	record, err := w.checks.DecodeRun(r.Payload)
+	record, err := au.w.checks.DecodeRun(r.Payload)
 	if err != nil || record.Ending == nil {
 		return thread.FormWhole
 	}
@@ -123,19 +123,19 @@ func (w *World) formOf(p *partition, run core.ID) thread.Form {
 }
 
 // countForm counts the end of a run by how much of it is stored.
-func (w *World) countForm(record *thread.RunRecord) {
+func (au *auditor) countForm(record *thread.RunRecord) {
 	if e := record.Ending; e != nil && e.Form > thread.FormWhole {
-		if !w.config.Storage.Tight {
-			w.violate("the end of run %s takes the form %s where nothing is too large", record.ID, e.Form)
+		if !au.w.config.Storage.Tight {
+			au.w.violate("the end of run %s takes the form %s where nothing is too large", record.ID, e.Form)
 		}
-		w.did(SmallerEnd)
+		au.w.did(SmallerEnd)
 	}
 }
 
 // grown is which part of the calls adds to the value in a tight world: where calls wait
 // all of them, so that a round that waits has some.
-func (w *World) grown() uint64 {
-	if w.config.People.Asks {
+func (sc scripted) grown() uint64 {
+	if sc.w.config.People.Asks {
 		return 1
 	}
 	return 3

@@ -100,7 +100,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	w := b.host.world
 	b.host.checkForking(key)
 	for _, r := range c.Records {
-		if len(r.Payload) > w.mostBytes(r) {
+		if len(r.Payload) > w.auditor.mostBytes(r) {
 			return store.Outcome{}, w.tooLarge(r)
 		}
 	}
@@ -114,7 +114,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	if err := b.putUsage(ctx, key.Tenant, c.Usage); err != nil {
 		return store.Outcome{}, err
 	}
-	if err := w.speakUp(ctx, key, &c.Head); err != nil {
+	if err := w.people.speakUp(ctx, key, &c.Head); err != nil {
 		return store.Outcome{}, err
 	}
 	encoded := c.Head.AppendBinary(nil)
@@ -167,9 +167,9 @@ func (b backend) putPointers(ctx context.Context, tenant string, pointers []stor
 		requests[i] = request{site: SitePointer, name: p.Name, do: func() {
 			w.foldBytes(p.Value)
 			id := tenant + "#" + p.Name
-			switch was, ok := w.pointers[id]; {
+			switch was, ok := w.storage.pointers[id]; {
 			case !ok:
-				w.pointers[id] = p.Value
+				w.storage.pointers[id] = p.Value
 			case !bytes.Equal(was, p.Value):
 				taken = append(taken, store.Pointer{Name: p.Name, Value: was})
 			}
@@ -212,14 +212,14 @@ func (b backend) putting(key core.ThreadKey, r store.Record, refusal *error) req
 
 // Put implements [store.Threads].
 func (b backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
-	if len(r.Payload) > b.host.world.mostBytes(r) {
+	if len(r.Payload) > b.host.world.auditor.mostBytes(r) {
 		return b.host.world.tooLarge(r)
 	}
 	return b.putRecords(ctx, key, []store.Record{r})
 }
 
 func (w *World) tooLarge(r store.Record) error {
-	w.noteTooLarge(r)
+	w.auditor.noteTooLarge(r)
 	return fmt.Errorf("record %s of %d bytes: %w", r.Name, len(r.Payload), store.ErrTooLarge)
 }
 
@@ -293,7 +293,7 @@ func (b backend) page(ctx context.Context, key core.ThreadKey, from, to uint64) 
 
 // Pointer implements [store.Pointers].
 func (b backend) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
-	err = b.one(ctx, SitePointer, name, func() { value, ok = b.host.world.pointers[tenant+"#"+name] })
+	err = b.one(ctx, SitePointer, name, func() { value, ok = b.host.world.storage.pointers[tenant+"#"+name] })
 	return value, ok && err == nil, err
 }
 
@@ -302,11 +302,11 @@ func (b backend) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
 
 // Overdue implements [store.Due].
 func (b backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (found []store.Overdue, err error) {
-	if len(b.host.world.shards[shard]) == 0 {
+	if len(b.host.world.storage.shards[shard]) == 0 {
 		return nil, nil // most shards are empty: there is nothing to go wrong
 	}
 	err = b.one(ctx, SiteDue, "", func() {
-		for _, p := range b.host.world.shards[shard] {
+		for _, p := range b.host.world.storage.shards[shard] {
 			due := b.host.world.dueOf(p)
 			if due == 0 || due > until {
 				continue
@@ -370,11 +370,11 @@ func (w *World) put(key core.ThreadKey, r store.Record) error {
 	if err != nil || !write {
 		return err
 	}
-	w.checkAsked(r)
+	w.auditor.checkAsked(r)
 	if was != nil && r.Kind() == store.KindLog && bytes.Equal(was.Payload, r.Payload) {
 		w.Stats.Steps.Adopted++
 	}
-	w.checkPut(p, was, r)
+	w.auditor.checkPut(p, was, r)
 	p.keep(r, w.now)
 	return nil
 }
@@ -399,7 +399,7 @@ func (w *World) setHead(key core.ThreadKey, version uint64, encoded []byte) (ref
 		p.lag = w.now + w.random.between(0, 8*time.Second)
 	}
 	p.encoded, p.head, p.changed = encoded, next, w.now
-	w.checkHead(p, was, next)
+	w.auditor.checkHead(p, was, next)
 	return nil, true
 }
 
@@ -414,7 +414,7 @@ func (w *World) dueOf(p *partition) int64 {
 
 // touchAll is somebody's write on top of every thread.
 func (w *World) touchAll() {
-	for _, p := range w.partitions {
+	for _, p := range w.storage.partitions {
 		if !p.head.Exists() || p.head.Deleted {
 			continue
 		}

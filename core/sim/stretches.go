@@ -23,7 +23,7 @@ func (th *threadState) keepStretch(a, b *thread.Head) {
 		s.over = true
 		s, th.stretch = nil, nil
 		if b.Run.ID == a.Run.ID && b.HolderCommitID == b.CommitID {
-			th.w.checkFreed(th, th.w.hosts[a.Claim.Worker], b.Run.ID, b.Version)
+			th.w.auditor.checkFreed(th, th.w.hosts[a.Claim.Worker], b.Run.ID, b.Version)
 		}
 	}
 	if s != nil || !b.Open() || b.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence {

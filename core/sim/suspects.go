@@ -35,7 +35,7 @@ const crowdedWithin = 45 * time.Second
 
 // crowdedOut reports whether a run is the one with the long round.
 func (s script) crowdedOut(w *World) bool {
-	return w.config.Processes.Crowded && s.step == 0 && w.poisonOf(w.threads[0], s.name) == crowding
+	return w.config.Processes.Crowded && s.step == 0 && w.scripted.poisonOf(w.threads[0], s.name) == crowding
 }
 
 // alone is what the world knows of the claim of a suspect: whether a result of its own
@@ -110,11 +110,11 @@ func (th *threadState) checkProof(r store.Record) {
 	}
 	th.alone.proved = true
 	h := w.hosts[head.Claim.Worker]
-	if !w.config.Processes.Local || w.config.Faults > 0 || h == nil || w.suspectWaits() {
+	if !w.config.Processes.Local || w.config.Faults > 0 || h == nil || w.scripted.suspectWaits() {
 		return
 	}
 	var held []uint64 // the versions of those that wait
-	for _, p := range w.partitions {
+	for _, p := range w.storage.partitions {
 		held = append(held, p.head.Version)
 	}
 	w.at(startsWithin, func() { th.checkStarted(h, held) })
@@ -128,7 +128,7 @@ func (th *threadState) checkStarted(h *host, held []uint64) {
 		return
 	}
 	for i, version := range held {
-		p := w.partitions[i]
+		p := w.storage.partitions[i]
 		if head := &p.head; p != th.p && head.Version == version && head.DueAt != 0 && head.Claim.Fence == 0 && head.DueAt <= w.millis()-startsWithin.Milliseconds() &&
 			w.now-p.changed >= startsWithin && p.state.handed > 0 {
 			w.fail(p, "it is due and left aside for %s after a suspect of its process has stored a result: %+v", startsWithin, *head)
@@ -137,8 +137,8 @@ func (th *threadState) checkStarted(h *host, held []uint64) {
 }
 
 // suspectWaits reports whether a suspect is due that nobody has claimed.
-func (w *World) suspectWaits() bool {
-	for _, p := range w.partitions {
+func (sc scripted) suspectWaits() bool {
+	for _, p := range sc.w.storage.partitions {
 		if p.head.Suspect() && p.head.Claim.Fence == 0 && p.head.DueAt != 0 {
 			return true
 		}

@@ -62,7 +62,7 @@ func (th *threadState) checkTickets(a, b *thread.Head) {
 			if k = th.newTicket(b, t); k == nil {
 				return
 			}
-			th.w.consider(th, k)
+			th.w.people.consider(th, k)
 		}
 		var was uint64
 		if i := slices.IndexFunc(a.Tickets, func(o thread.Ticket) bool { return o.ID == t.ID }); same && i >= 0 {
@@ -214,7 +214,7 @@ func (th *threadState) checkWakes(a, b *thread.Head) {
 	round := a.Run.ID == b.Run.ID && a.Run.Base == b.Run.Base && b.Run.Cursor == thread.CursorTools && b.Run.Status == thread.Running
 	changed := !round || len(a.Inbox) != len(b.Inbox) || !slices.Equal(a.Run.Calls, b.Run.Calls) || !slices.Equal(a.Tickets, b.Tickets)
 	switch {
-	case changed, b.Run.Lost != a.Run.Lost, th.w.disturbed():
+	case changed, b.Run.Lost != a.Run.Lost, th.w.auditor.disturbed():
 		th.asks.wakes = 0
 	case a.Claim.Fence == 0 && b.Claim.Fence != 0:
 		if th.asks.wakes++; th.asks.wakes > mostWakes {

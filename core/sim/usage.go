@@ -17,7 +17,7 @@ func (b backend) putUsage(ctx context.Context, tenant string, usage *store.Usage
 	var refusal error
 	err := b.host.ask(ctx, request{site: SiteRewrite, name: usage.Name, do: func() {
 		b.host.world.foldRecord(&usage.Record)
-		refusal = b.host.world.usage.PutUsage(tenant, usage)
+		refusal = b.host.world.storage.usage.PutUsage(tenant, usage)
 	}})
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (b backend) putUsage(ctx context.Context, tenant string, usage *store.Usage
 // UsageRecords implements [store.Usages].
 func (b backend) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) (found []store.Record, err error) {
 	var failure error
-	err = b.one(ctx, SiteGet, tenant, func() { found, failure = b.host.world.usage.UsageRecords(ctx, tenant, hour, after, limit) })
+	err = b.one(ctx, SiteGet, tenant, func() { found, failure = b.host.world.storage.usage.UsageRecords(ctx, tenant, hour, after, limit) })
 	if err == nil {
 		err = failure
 	}
@@ -38,7 +38,7 @@ func (b backend) UsageRecords(ctx context.Context, tenant string, hour int64, af
 // UsageMarks implements [store.Usages].
 func (b backend) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) (found []store.UsageMark, err error) {
 	var failure error
-	err = b.one(ctx, SiteGet, tenant, func() { found, failure = b.host.world.usage.UsageMarks(ctx, shard, tenant, after, limit) })
+	err = b.one(ctx, SiteGet, tenant, func() { found, failure = b.host.world.storage.usage.UsageMarks(ctx, shard, tenant, after, limit) })
 	if err == nil {
 		err = failure
 	}
@@ -50,7 +50,7 @@ func (b backend) SumUsage(ctx context.Context, mark store.UsageMark, total store
 	var failure error
 	err := b.one(ctx, SiteRewrite, mark.Tenant, func() {
 		b.host.world.foldBytes(total.Payload)
-		failure = b.host.world.usage.SumUsage(ctx, mark, total)
+		failure = b.host.world.storage.usage.SumUsage(ctx, mark, total)
 	})
 	if err == nil {
 		err = failure
@@ -61,7 +61,7 @@ func (b backend) SumUsage(ctx context.Context, mark store.UsageMark, total store
 // UsageTotals implements [store.Usages].
 func (b backend) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) (found []store.UsageTotal, err error) {
 	var failure error
-	err = b.one(ctx, SiteGet, tenant, func() { found, failure = b.host.world.usage.UsageTotals(ctx, tenant, from, to, limit) })
+	err = b.one(ctx, SiteGet, tenant, func() { found, failure = b.host.world.storage.usage.UsageTotals(ctx, tenant, from, to, limit) })
 	if err == nil {
 		err = failure
 	}

@@ -113,36 +113,70 @@ type World struct {
 	over       bool
 	violation  string
 	trace      uint64
-	partitions []*partition
-	shards     [store.Shards][]*partition
 	threads    []*threadState
-	byKey      map[core.ThreadKey]*partition
-	byInput    map[string]*threadState // by the id of a message
-	asked      map[core.ID]bool        // runs that a mark was left for
+	storage    storage
 	provider   provider
 	stretches  []*stretch
-	pointers   map[string][]byte
-	usage      *memory.Store                    // nothing else is in it
-	profiles   map[string]*state.MemoryProfiles // by tenant
-	tallies    map[string]*store.Tally          // by tenant
-	configs    map[string][]byte                // by hash
-	checks     thread.Records                   // reads whatever is written
+	checks     thread.Records // reads whatever is written
 	queue      queue
 	local      *host
 	agents     *agent.Registry
 	older      *agent.Registry // with Lacks: of programs 1/1
 	idle       map[role][]*host
 	hosts      map[string]*host // by the worker's name in a claim
-	clients    int              // requests under way
-	again      int              // requests that were made again
 	summaries  int              // hints that ask for a summary, and claim nothing
 	working    int              // hints that the local host works on
-	planned    int              // decisions that people are about to take
 	family     children
-	throttled  map[string]int // how often the put of a part was
 	admissions admissions
 	forks      forks
+
+	people   people
+	scripted scripted
+	auditor  auditor
 }
+
+// storage is what the world's processes have stored.
+type storage struct {
+	partitions []*partition
+	shards     [store.Shards][]*partition
+	byKey      map[core.ThreadKey]*partition
+	pointers   map[string][]byte
+	usage      *memory.Store                    // nothing else is in it
+	profiles   map[string]*state.MemoryProfiles // by tenant
+	tallies    map[string]*store.Tally          // by tenant
+	configs    map[string][]byte                // by hash
+	throttled  map[string]int                   // how often the put of a part was
+}
+
+func newStorage() storage {
+	return storage{
+		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New(), profiles: map[string]*state.MemoryProfiles{},
+		tallies: map[string]*store.Tally{}, configs: map[string][]byte{}, throttled: map[string]int{},
+	}
+}
+
+// people are the clients of a world: they submit, steer, decide, cancel, fork, withdraw and
+// read, each when the seed says.
+type people struct {
+	w       *World
+	byInput map[string]*threadState // by the id of a message
+	asked   map[core.ID]bool        // runs that a mark was left for
+	clients int                     // requests under way
+	again   int                     // requests that were made again
+	planned int                     // decisions that people are about to take
+}
+
+func newPeople(w *World) people {
+	return people{w: w, byInput: map[string]*threadState{}, asked: map[core.ID]bool{}}
+}
+
+// scripted is what the agents of a world do: their models, tools, plugins and pools, and
+// how they fail.
+type scripted struct{ w *World }
+
+// auditor holds what is stored and counted against what must hold: at every write of a
+// head or a record, at every sweep, and when all is over.
+type auditor struct{ w *World }
 
 // Times of a world.
 const (
@@ -158,24 +192,22 @@ const (
 // New makes a world: its threads, its clients, its sweeper.
 func New(c Config) *World {
 	w := &World{
-		config: c, random: random{mix(c.Seed)}, stop: faultsLast,
-		throttled: map[string]int{},
-		byKey:     map[core.ThreadKey]*partition{}, asked: map[core.ID]bool{}, pointers: map[string][]byte{}, usage: memory.New(),
-		profiles: map[string]*state.MemoryProfiles{}, tallies: map[string]*store.Tally{}, configs: map[string][]byte{},
+		config: c, random: random{mix(c.Seed)}, stop: faultsLast, storage: newStorage(), provider: newProvider(),
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
 	}
-	w.admissions = admissions{limits: w.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Charging]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, last: map[core.ID]time.Duration{}, turns: map[store.Charging]bool{}}
+	w.queue.w = w
+	w.people, w.scripted, w.auditor = newPeople(w), scripted{w}, auditor{w}
+	w.admissions = admissions{limits: w.scripted.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Charging]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, last: map[core.ID]time.Duration{}, turns: map[store.Charging]bool{}}
 	w.forks.random = random{mix(c.Seed ^ 0xf0)}
-	w.byInput, w.provider = map[string]*threadState{}, newProvider()
-	agents, err := agent.NewRegistry(w.parts())
+	agents, err := agent.NewRegistry(w.scripted.parts())
 	if err != nil {
 		w.violate("resolve the agents: %v", err)
 	}
 	w.agents = agents
 	if c.Programs.Lacks {
-		parts := w.parts()
+		parts := w.scripted.parts()
 		parts.Tools = slices.DeleteFunc(parts.Tools, func(t tool.Tool) bool { return slices.Contains(newTools, t.Spec().Name) })
 		if w.older, err = agent.NewRegistry(parts); err != nil {
 			w.violate("resolve the agents without the new tools: %v", err)
@@ -185,7 +217,7 @@ func New(c Config) *World {
 		w.stop = oldFaultsLast
 	}
 	if c.Tenants > 0 {
-		w.openDay()
+		w.people.openDay()
 	} else {
 		w.openThreads()
 	}
@@ -193,20 +225,20 @@ func New(c Config) *World {
 		w.Stats.With.Unswept = 1
 	}
 	if c.People.Deletes {
-		w.at(w.deleted(), func() { w.deleteThread(w.threads[0]) })
+		w.at(w.deleted(), func() { w.people.deleteThread(w.threads[0]) })
 	}
 	if c.People.Forks {
-		w.planForks()
+		w.people.planForks()
 	}
 	if c.People.Retracts {
-		w.planRetractions()
+		w.people.planRetractions()
 	}
 	if c.Processes.Local {
 		w.restart()
 	}
 	w.push(sweepEvery, w.sweep, true)
 	if !w.innocent() && !w.config.Processes.Unswept {
-		w.at(w.stop+5*time.Second, w.askAgain)
+		w.at(w.stop+5*time.Second, w.people.askAgain)
 	}
 	return w
 }
@@ -226,16 +258,16 @@ func (w *World) openThreads() {
 			if w.config.Processes.Crowded && th.i > 0 {
 				within = crowdedWithin
 			}
-			w.at(w.random.between(0, within), func() { w.newcomer(th, k) })
+			w.at(w.random.between(0, within), func() { w.people.newcomer(th, k) })
 		}
 		if w.config.People.Delays {
-			w.delays(th)
+			w.people.delays(th)
 		}
 	}
 }
 
 func (w *World) partition(key core.ThreadKey) *partition {
-	p := w.byKey[key]
+	p := w.storage.byKey[key]
 	if p == nil {
 		w.violate("somebody reached for thread %s, which no client named", key)
 		p = &partition{key: key, records: map[string]store.Record{}}
@@ -253,15 +285,15 @@ func (w *World) Run() string {
 			w.violate("%d operations and no end", w.Stats.Operations)
 		}
 		e.run()
-		if w.now > w.stop+w.settles() && e.sweep && w.moving() == "" && !w.occupied() {
+		if w.now > w.stop+w.settles() && e.sweep && w.auditor.moving() == "" && !w.auditor.occupied() {
 			break
 		}
 	}
 	if w.violation == "" {
-		w.final()
+		w.auditor.final()
 	}
-	if w.violation == "" && (w.config.Replayed || w.replaysForks()) {
-		w.replay()
+	if w.violation == "" && (w.config.Replayed || w.auditor.replaysForks()) {
+		w.auditor.replay()
 	}
 	w.over = true
 	w.unwind()
