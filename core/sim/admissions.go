@@ -69,7 +69,7 @@ func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) 
 		w := b.host.world
 		if released = w.storage.tallyOf(tenant).Release(r); released && r.Runs > 0 {
 			run := w.admissions.runs[r.Run]
-			if run.times--; b.host.dead && w.partition(run.thread).state.admitted[r.Run] {
+			if run.times--; b.host.dead && w.partition(run.thread).state.runs.admitted[r.Run] {
 				run.slow = true
 			}
 		}

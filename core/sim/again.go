@@ -50,13 +50,13 @@ type takenUp struct {
 }
 
 // wantMore has people go on with a run that has ended with an error.
-func (th *threadState) wantMore(run core.ID, end core.Termination) {
-	w := th.w
-	if !w.config.People.Again || th.child || end.Type != core.TerminationError || len(th.goingOn) >= mostAgain {
+func (ru *runs) wantMore(run core.ID, end core.Termination) {
+	w := ru.th.w
+	if !w.config.People.Again || ru.th.child || end.Type != core.TerminationError || len(ru.goingOn) >= mostAgain {
 		return
 	}
-	g := &goingOn{th: th, run: run, anew: thread.ReasonDeadLetter.Is(&end) && th.takenUp[run] == nil && w.random.chance(0.7)}
-	th.goingOn = append(th.goingOn, g)
+	g := &goingOn{th: ru.th, run: run, anew: thread.ReasonDeadLetter.Is(&end) && ru.takenUp[run] == nil && w.random.chance(0.7)}
+	ru.goingOn = append(ru.goingOn, g)
 	at := w.random.between(20*time.Millisecond, 15*time.Second)
 	w.people.plan(at, func() { w.people.goOn(g, 3) })
 	if w.random.chance(0.4) { // somebody else, at the same time
@@ -131,17 +131,19 @@ func (g *goingOn) checkRefused(made int, before *thread.Head, err error) {
 	if before.Version != h.Version || h.Open() || len(h.Pending) > 0 || slices.ContainsFunc(h.Delayed, due) {
 		return
 	}
-	if g.anew || th.chained(g.run, th.entries[h.Seq-1].Run) && !th.overtaken(g.run) {
+	if g.anew || th.runs.chained(g.run, th.logged.entries[h.Seq-1].Run) && !th.runs.overtaken(g.run) {
 		th.fail("run %s ended with an error and nothing has come since, and going on with it is refused: %v", g.run, err)
 	}
 }
 
 // unopened reports whether a run ended before it began.
-func (g *goingOn) unopened(in *input) bool { return strings.HasPrefix(g.th.fate(in.id, in), "ended ") }
+func (g *goingOn) unopened(in *input) bool {
+	return strings.HasPrefix(g.th.inputs.fate(in.id, in), "ended ")
+}
 
 // overtaken reports whether another run goes on with the run already.
-func (th *threadState) overtaken(run core.ID) bool {
-	for _, up := range th.takenUp {
+func (ru *runs) overtaken(run core.ID) bool {
+	for _, up := range ru.takenUp {
 		if up.of == run {
 			return true
 		}
@@ -150,9 +152,9 @@ func (th *threadState) overtaken(run core.ID) bool {
 }
 
 // chained reports whether a run is another, or goes on with that, or with one that does.
-func (th *threadState) chained(run, other core.ID) bool {
+func (ru *runs) chained(run, other core.ID) bool {
 	for run != other {
-		up := th.takenUp[run]
+		up := ru.takenUp[run]
 		if up == nil {
 			return false
 		}
@@ -179,7 +181,7 @@ func (g *goingOn) take(d thread.Dispatch) {
 	}
 	r, ok := th.p.record(store.InputName(d.ID, 0))
 	said, err := w.checks.DecodeQueued(r.Payload)
-	record, failed := w.checks.DecodeRun(th.ended[g.run].payload)
+	record, failed := w.checks.DecodeRun(th.runs.ended[g.run].payload)
 	if !ok || err != nil || failed != nil {
 		th.fail("run %s goes on with input that is unreadable: %t, %v, %v", g.run, ok, err, failed)
 		return
@@ -190,26 +192,26 @@ func (g *goingOn) take(d thread.Dispatch) {
 	in := &input{agent: said.AgentID, sent: w.now, id: d.ID, run: d.Run}
 	if g.anew {
 		in.mode, in.name, in.text = string(mailbox.ModeQueue), said.Messages[0].ID, said.Messages[0].Text()
-		th.byText[in.name], w.people.byInput[in.name] = in, th
+		th.inputs.byText[in.name], w.people.byInput[in.name] = in, th
 		g.checkSame(&said, &record)
 	} else {
-		in.mode, in.name, in.begun = "take up", "on with "+d.Run.String(), th.textOf(record.Dispatch)
-		th.takenUp[d.Run] = &takenUp{of: g.run, begun: in.begun}
-		th.mends[in.begun]++
+		in.mode, in.name, in.begun = "take up", "on with "+d.Run.String(), th.inputs.textOf(record.Dispatch)
+		th.runs.takenUp[d.Run] = &takenUp{of: g.run, begun: in.begun}
+		th.runs.mends[in.begun]++
 		if said.TakesUp != g.run || len(said.Messages) > 0 || said.Resolution != record.Resolution {
 			th.fail("run %s is taken up with %+v, it was %+v", g.run, said, record)
 		}
 	}
 	g.made = append(g.made, in)
-	th.inputs[d.ID] = in
-	th.look()
+	th.inputs.accepted[d.ID] = in
+	th.inputs.look()
 }
 
 // checkSame: a run that begins anew is told what the one before was told, by what the log
 // has of that.
 func (g *goingOn) checkSame(said *thread.Queued, record *thread.RunRecord) {
 	var before, now []string
-	for _, e := range g.th.entries {
+	for _, e := range g.th.logged.entries {
 		if e.Run == g.run && e.Input == record.Dispatch && e.Message != nil {
 			before = append(before, e.Message.Text())
 		}
@@ -223,37 +225,37 @@ func (g *goingOn) checkSame(said *thread.Queued, record *thread.RunRecord) {
 }
 
 // checkTakenUp: a run that goes on with another begins where that has left the log.
-func (th *threadState) checkTakenUp(a, b *thread.Head) {
-	if up := th.takenUp[b.Run.ID]; up != nil && b.Open() && b.Run.ID != a.Run.ID && !th.chained(up.of, th.entries[a.Seq-1].Run) {
-		th.fail("run %s goes on with run %s, behind run %s that has come since", b.Run.ID, up.of, th.entries[a.Seq-1].Run)
+func (ru *runs) checkTakenUp(a, b *thread.Head) {
+	if up := ru.takenUp[b.Run.ID]; up != nil && b.Open() && b.Run.ID != a.Run.ID && !ru.chained(up.of, ru.th.logged.entries[a.Seq-1].Run) {
+		ru.th.fail("run %s goes on with run %s, behind run %s that has come since", b.Run.ID, up.of, ru.th.logged.entries[a.Seq-1].Run)
 	}
 }
 
 // checkOnward looks at a turn: those of a run and of the runs that go on with it are one
 // after the other, none twice, and none is left out.
-func (th *threadState) checkOnward(e *thread.Entry) {
-	up := th.takenUp[e.Run]
+func (ru *runs) checkOnward(e *thread.Entry) {
+	up := ru.takenUp[e.Run]
 	if e.Totals == nil {
 		return
 	}
 	if up == nil {
-		if g := th.beganAnew(e.Run); g != nil {
-			th.w.did(Retried)
+		if g := ru.beganAnew(e.Run); g != nil {
+			ru.th.w.did(Retried)
 		}
 		return
 	}
-	n := th.turnsOf(e.Run, th.entries[:len(th.entries)-1])
+	n := ru.th.logged.turnsOf(e.Run, ru.th.logged.entries[:len(ru.th.logged.entries)-1])
 	if want := fmt.Sprintf("%s.%d:", up.begun, n); !strings.HasPrefix(e.Message.Text(), want) {
-		th.fail("run %s goes on with run %s, and says %.60q: want turn %s", e.Run, up.of, e.Message.Text(), want)
+		ru.th.fail("run %s goes on with run %s, and says %.60q: want turn %s", e.Run, up.of, e.Message.Text(), want)
 	}
 	if n > 0 {
-		th.w.did(TookUp)
+		ru.th.w.did(TookUp)
 	}
 }
 
 // beganAnew is what a run has come of that begins another anew; nil: it does not.
-func (th *threadState) beganAnew(run core.ID) *goingOn {
-	for _, g := range th.goingOn {
+func (ru *runs) beganAnew(run core.ID) *goingOn {
+	for _, g := range ru.goingOn {
 		if g.anew && slices.ContainsFunc(g.made, func(in *input) bool { return in.run == run }) {
 			return g
 		}
@@ -268,17 +270,17 @@ func (pe *people) takesUp(s *script) {
 		return
 	}
 	th, held := pe.w.workedOn()
-	if held == nil || th.takenUp[held.run] == nil {
+	if held == nil || th.runs.takenUp[held.run] == nil {
 		return
 	}
-	s.run, s.name, s.step = held.run, th.takenUp[held.run].begun, th.turnsOf(held.run, th.entries)
+	s.run, s.name, s.step = held.run, th.runs.takenUp[held.run].begun, th.logged.turnsOf(held.run, th.logged.entries)
 }
 
 // turnsOf counts the turns of a run, and of the runs that it takes up, among entries.
-func (th *threadState) turnsOf(run core.ID, entries []thread.Entry) (n int) {
+func (lo *logged) turnsOf(run core.ID, entries []thread.Entry) (n int) {
 	for i := range entries {
 		e := &entries[i]
-		if e.Totals != nil && e.Message != nil && e.Message.Role == core.RoleAssistant && th.chained(run, e.Run) {
+		if e.Totals != nil && e.Message != nil && e.Message.Role == core.RoleAssistant && lo.th.runs.chained(run, e.Run) {
 			n++
 		}
 	}
@@ -296,11 +298,11 @@ func (w *World) workedOn() (*threadState, *holding) {
 }
 
 // own is the input that a dispatch brought; nil: it brought none, or nobody knows.
-func (th *threadState) own(dispatch core.ID) *input {
-	if in := th.inputs[dispatch]; in != nil && in.begun != "" {
+func (ins *inputs) own(dispatch core.ID) *input {
+	if in := ins.accepted[dispatch]; in != nil && in.begun != "" {
 		return nil
 	}
-	return th.byText[th.textOf(dispatch)]
+	return ins.byText[ins.textOf(dispatch)]
 }
 
 // breaks reports whether a model fails in a step, and in no other of the run.
@@ -312,12 +314,12 @@ func (sc scripted) breaks(s script) bool {
 // once, or twice.
 func (w *World) mended(name string) bool {
 	th := w.people.byInput[name]
-	return th != nil && th.mends[name] > int(trait(name, 73, 2))
+	return th != nil && th.runs.mends[name] > int(trait(name, 73, 2))
 }
 
 // repeatAgain has all who went on with something ask for that once more.
 func (pe *people) repeatAgain(th *threadState) {
-	for _, g := range th.goingOn {
+	for _, g := range th.runs.goingOn {
 		if len(g.made) > 0 {
 			pe.w.at(pe.w.random.between(0, 90*time.Second), func() { pe.goOn(g, 0) })
 		}
@@ -326,12 +328,12 @@ func (pe *people) repeatAgain(th *threadState) {
 
 // begunBehind reports whether a run that goes on with another has begun behind the end of
 // the log, which it need not have written to.
-func (th *threadState) begunBehind(seq uint64) bool {
-	if seq != uint64(len(th.entries)) {
+func (ins *inputs) begunBehind(seq uint64) bool {
+	if seq != uint64(len(ins.th.logged.entries)) {
 		return false
 	}
-	for run := range th.takenUp {
-		if last := th.entries[seq-1].Run; th.began[run] && run != last && th.chained(run, last) {
+	for run := range ins.th.runs.takenUp {
+		if last := ins.th.logged.entries[seq-1].Run; ins.th.runs.began[run] && run != last && ins.th.runs.chained(run, last) {
 			return true
 		}
 	}

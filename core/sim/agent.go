@@ -128,8 +128,8 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			return yield(model.Delta{Type: model.DeltaText, Text: piece}, nil)
 		}
 		defer h.calling(ctx, th)()
-		th.checkShown(h, before, s)
-		th.checkWithin(h, s)
+		th.logged.checkShown(h, before, s)
+		th.runs.checkWithin(h, s)
 		w.scripted.poison(h, th, s.name, 'm')
 		began := w.now
 		wait := max(w.config.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
@@ -147,7 +147,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			return
 		}
 		if failure := m.fails(s, request.Model); failure != nil {
-			th.modelFails(h, s)
+			th.runs.modelFails(h, s)
 			comesTo(ctx, failure)
 			yield(model.Delta{}, failure)
 			return
@@ -164,7 +164,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if bulk := w.scripted.bulk(fmt.Sprintf("%s.%d", s.name, s.step), 60, s.loud(w)); bulk != "" && !text(bulk) {
 			return
 		}
-		th.checkHolds(h, began)
+		th.runs.checkHolds(h, began)
 		if m.finish(s, nonce, yield, func() bool { return use(last) }) {
 			comesTo(ctx, nil)
 		}
@@ -266,16 +266,16 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	key := callKey(string(call.Arguments))
 	th := w.partition(call.Thread).state
 	defer h.calling(ctx, th)()
-	th.execute(h, key, call, t.spec)
-	w.scripted.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
+	th.calls.execute(h, key, call, t.spec)
+	w.scripted.poison(h, th, th.inputs.textOf(th.p.head.Run.Dispatch), 't')
 	began := w.now
 	if deaf(t.spec.Name) {
-		return th.ignore(ctx, h, call, key)
+		return th.calls.ignore(ctx, h, call, key)
 	}
 	d := w.random.between(50*time.Millisecond, 3*time.Second)
 	show := func() {}
 	if t.spec.Name == "slow" {
-		show = th.shows(call, key)
+		show = th.calls.shows(call, key)
 		d = w.random.between(4*time.Second, 16*time.Second) / 3
 		for range 2 {
 			show()
@@ -288,13 +288,13 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Result{}, err
 	}
 	show()
-	if left, ok, err := th.leave(ctx, t.spec.Name, call, key); ok || err != nil {
-		th.acts[key] = th.acts[key] && left.Suspend == nil
+	if left, ok, err := th.asks.leave(ctx, t.spec.Name, call, key); ok || err != nil {
+		th.calls.acts[key] = th.calls.acts[key] && left.Suspend == nil
 		return left, err
 	}
-	if suspended, ok, err := th.ask(ctx, t.spec.Name, key, call); ok || err != nil {
+	if suspended, ok, err := th.asks.ask(ctx, t.spec.Name, key, call); ok || err != nil {
 		if err == nil {
-			th.acts[key] = false // it has only asked
+			th.calls.acts[key] = false // it has only asked
 		}
 		return suspended, err
 	}
@@ -306,10 +306,10 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return tool.Text(strings.Repeat("x", w.auditor.mostBytes(store.Record{}))), nil
 		}
 	}
-	th.complete(ctx, h, call)
-	th.checkHolds(h, began)
+	th.runs.complete(ctx, h, call)
+	th.runs.checkHolds(h, began)
 	result := tool.Text(key + w.scripted.bulk(key, 61, 12))
-	in := th.byText[th.textOf(th.p.head.Run.Dispatch)]
+	in := th.inputs.byText[th.inputs.textOf(th.p.head.Run.Dispatch)]
 	keeping := in != nil && keeps(in.agent)
 	if name := t.spec.Name; name == "note" || name == "mail" || call.Resume != nil {
 		if keeping {

@@ -14,8 +14,8 @@ import (
 // are the log's.
 func (pe *people) askAgain() {
 	for _, th := range pe.w.threads {
-		for n := range len(th.byText) {
-			in := th.byText[th.inputName(n)]
+		for n := range len(th.inputs.byText) {
+			in := th.inputs.byText[th.inputs.inputName(n)]
 			if in == nil || in.id.IsZero() {
 				continue
 			}
@@ -28,9 +28,9 @@ func (pe *people) askAgain() {
 
 // repeat makes the request of an accepted input again.
 func (pe *people) repeat(th *threadState, in *input) {
-	reader, read := th.readBy[in.name]
+	reader, read := th.inputs.readBy[in.name]
 	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		r, err := h.engine.runtime.Submit(ctx, th.submission(in))
+		r, err := h.engine.runtime.Submit(ctx, th.inputs.submission(in))
 		switch {
 		case core.CodeOf(err) == core.CodeDeleted && th.p.head.Deleted:
 		case err != nil && refused(err):
@@ -49,7 +49,7 @@ func (pe *people) repeat(th *threadState, in *input) {
 // ask reads the run of an accepted input.
 func (pe *people) ask(th *threadState, in *input) {
 	run := in.run
-	final, ended := th.ended[run]
+	final, ended := th.runs.ended[run]
 	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		r, err := h.engine.runtime.ReadRun(ctx, th.client(), run)
 		switch {
@@ -62,9 +62,9 @@ func (pe *people) ask(th *threadState, in *input) {
 			return false
 		case ended && (r.Status != core.RunDone || r.Termination == nil || r.Termination.Type != final.end):
 			th.fail("run %s ended as %s, a reader is told %s, %+v", run, final.end, r.Status, r.Termination)
-		case r.Status == core.RunDone && th.goesOn(run):
+		case r.Status == core.RunDone && th.runs.goesOn(run):
 			th.fail("run %s goes on, a reader is told that it is done: %+v", run, r.Termination)
-		case r.Status == core.RunDone && !ended && mailbox.Mode(in.mode) != mailbox.ModeSteer && !th.endedUnread(in):
+		case r.Status == core.RunDone && !ended && mailbox.Mode(in.mode) != mailbox.ModeSteer && !th.inputs.endedUnread(in):
 			th.fail("run %s of input %s has not ended, a reader is told %+v", run, in.name, r.Termination)
 		}
 		return true
@@ -72,16 +72,16 @@ func (pe *people) ask(th *threadState, in *input) {
 }
 
 // goesOn reports whether a run is queued, or open and not closing.
-func (th *threadState) goesOn(run core.ID) bool {
-	status, live := th.p.head.RunStatus(run)
+func (ru *runs) goesOn(run core.ID) bool {
+	status, live := ru.th.p.head.RunStatus(run)
 	return live && status != core.RunDone
 }
 
 // endedUnread reports whether an input ended, now at the latest.
-func (th *threadState) endedUnread(in *input) bool {
-	if _, ended := th.ended[in.run]; ended {
+func (ins *inputs) endedUnread(in *input) bool {
+	if _, ended := ins.th.runs.ended[in.run]; ended {
 		return true
 	}
-	status, live := th.p.head.RunStatus(in.run)
-	return live && status == core.RunDone || strings.HasPrefix(th.fate(in.id, in), "ended")
+	status, live := ins.th.p.head.RunStatus(in.run)
+	return live && status == core.RunDone || strings.HasPrefix(ins.fate(in.id, in), "ended")
 }

@@ -112,7 +112,7 @@ func (p guard) Register(r *plugin.Registrar) error {
 
 func (p guard) gate(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 	if p.w != nil {
-		p.w.partition(c.Thread).state.checkGate(p.w.current().host, c)
+		p.w.partition(c.Thread).state.asks.checkGate(p.w.current().host, c)
 	}
 	key := callKey(string(c.Call.Arguments))
 	switch c.Call.Name {
@@ -153,31 +153,31 @@ func (sc scripted) suspension(id, key string, mode core.ResumeMode) *core.Ticket
 }
 
 // ask is the part of a tool's work that suspends its call; ok says that it does.
-func (th *threadState) ask(ctx context.Context, name, key string, call tool.Call) (r tool.Result, ok bool, err error) {
+func (as *asks) ask(ctx context.Context, name, key string, call tool.Call) (r tool.Result, ok bool, err error) {
 	modes := []core.ResumeMode{core.ResumeReplay, core.ResumeAsResult, core.ResumeAsArguments}
 	switch name {
 	case "ask", "askonce":
 		if call.Resume == nil {
-			r.Suspend = th.w.scripted.suspension("", key, modes[trait(key, 21, 3)])
+			r.Suspend = as.th.w.scripted.suspension("", key, modes[trait(key, 21, 3)])
 		}
 	case "twice":
 		switch {
 		case call.Resume == nil:
-			r.Suspend = th.w.scripted.suspension("one."+key, key, core.ResumeReplay)
+			r.Suspend = as.th.w.scripted.suspension("one."+key, key, core.ResumeReplay)
 		case call.Resume.Suspension == "one."+key:
-			r.Suspend = th.w.scripted.suspension("two."+key, key, modes[trait(key, 21, 3)])
+			r.Suspend = as.th.w.scripted.suspension("two."+key, key, modes[trait(key, 21, 3)])
 		}
 	case "parts":
-		err := th.part(ctx, call, key, "a")
+		err := as.part(ctx, call, key, "a")
 		if err == nil && call.Resume == nil && trait(key, 24, 2) == 0 {
-			r.Suspend = th.w.scripted.suspension("", key, core.ResumeReplay)
+			r.Suspend = as.th.w.scripted.suspension("", key, core.ResumeReplay)
 			return r, true, nil
 		}
 		if err == nil {
-			err = th.w.sleep(ctx, th.w.random.between(50*time.Millisecond, 2*time.Second))
+			err = as.th.w.sleep(ctx, as.th.w.random.between(50*time.Millisecond, 2*time.Second))
 		}
 		if err == nil {
-			err = th.part(ctx, call, key, "b")
+			err = as.part(ctx, call, key, "b")
 		}
 		return r, false, err
 	}

@@ -47,14 +47,14 @@ func (sc scripted) childTools() (list []tool.Tool) {
 }
 
 // leave is the work of a tool that leaves it to a child; ok says that it is one.
-func (th *threadState) leave(ctx context.Context, name string, call tool.Call, key string) (r tool.Result, ok bool, err error) {
+func (as *asks) leave(ctx context.Context, name string, call tool.Call, key string) (r tool.Result, ok bool, err error) {
 	if name != "child" && name != "childresult" {
 		return r, false, nil
 	}
-	w := th.w
+	w := as.th.w
 	if end, over := call.ChildEnd(); over {
 		if c := w.family.byRun[end.RunID]; c == nil || c.call.Key() != call.Key() {
-			th.fail("call %s goes on with the end of run %s, which is not its child", key, end.RunID)
+			as.th.fail("call %s goes on with the end of run %s, which is not its child", key, end.RunID)
 		}
 		return tool.Text(key + " " + end.Response), true, nil
 	}
@@ -64,7 +64,7 @@ func (th *threadState) leave(ctx context.Context, name string, call tool.Call, k
 		return r, true, err
 	}
 	if !c.in.run.IsZero() && c.in.run != run {
-		th.fail("call %s has started run %s, and then %s", key, c.in.run, run)
+		as.th.fail("call %s has started run %s, and then %s", key, c.in.run, run)
 	}
 	c.in.run, w.family.byRun[run] = run, c
 	mode := core.ResumeReplay
@@ -81,7 +81,7 @@ func (sc scripted) childOf(call tool.Call) *child {
 	}
 	th := sc.w.addThread(call.Thread.Tenant, sc.w.partition(call.Thread).state.user)
 	th.child = true
-	c := &child{th: th, in: th.newInput(mailbox.ModeQueue, sc.w.people.anyAgent()), call: call}
+	c := &child{th: th, in: th.inputs.newInput(mailbox.ModeQueue, sc.w.people.anyAgent()), call: call}
 	sc.w.family.byCall[call.Key()] = c
 	sc.w.Stats.Clients.Children++
 	return c
@@ -89,23 +89,23 @@ func (sc scripted) childOf(call tool.Call) *child {
 
 // checkChildTold looks at a decision on a ticket that waits for a child: it says how that
 // has ended.
-func (th *threadState) checkChildTold(k *asked, d thread.DecisionRecord) {
+func (as *asks) checkChildTold(k *asked, d thread.DecisionRecord) {
 	var end core.ChildEnd
 	if err := json.Unmarshal(d.Payload, &end); err != nil {
-		th.fail("the decision on %s says of no child: %s", k.ticket.Suspension.ID, d.Payload)
+		as.th.fail("the decision on %s says of no child: %s", k.ticket.Suspension.ID, d.Payload)
 		return
 	}
-	c := th.w.family.byRun[end.RunID]
+	c := as.th.w.family.byRun[end.RunID]
 	if c == nil || k.ticket.Suspension.ID != end.RunID.String() || c.call.Run != k.run {
-		th.fail("the ticket %s of run %s is told of run %s", k.ticket.Suspension.ID, k.run, end.RunID)
+		as.th.fail("the ticket %s of run %s is told of run %s", k.ticket.Suspension.ID, k.run, end.RunID)
 		return
 	}
 	if c.told++; c.told > 1 {
-		th.fail("the end of child %s is told %d times", end.RunID, c.told)
+		as.th.fail("the end of child %s is told %d times", end.RunID, c.told)
 	}
-	final, over := c.th.ended[end.RunID]
+	final, over := c.th.runs.ended[end.RunID]
 	if !over || end.Termination == nil || end.Termination.Type != final.end {
-		th.fail("child %s is said to have ended as %+v, it ended as %q", end.RunID, end.Termination, final.end)
+		as.th.fail("child %s is said to have ended as %+v, it ended as %q", end.RunID, end.Termination, final.end)
 	}
 }
 
@@ -121,7 +121,7 @@ func (au *auditor) checkFamily() {
 			}
 		}
 		untold := 0
-		for run := range p.state.ended {
+		for run := range p.state.runs.ended {
 			if au.w.family.ends[run] == 0 {
 				untold++
 			}
@@ -154,7 +154,7 @@ func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 		w.violate("%s is published again, and nothing has failed", a.ID)
 	}
 	th := w.storage.byKey[core.ThreadKey{Tenant: a.Tenant, Thread: a.ThreadID}].state
-	switch final, over := th.ended[a.RunID]; {
+	switch final, over := th.runs.ended[a.RunID]; {
 	case a.Type == mailbox.RunEnded && over && (a.Termination == nil || a.Termination.Type != final.end):
 		th.fail("the end of run %s is published as %+v, it ended as %s", a.RunID, a.Termination, final.end)
 	case a.Type == mailbox.RunEnded:

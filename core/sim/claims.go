@@ -38,9 +38,9 @@ func (t *task) holding(th *threadState) *holding {
 
 // holds reports whether the claim that stands is the one that the current task works
 // under. One that has lost its claim may not know it yet; what it does counts no more.
-func (th *threadState) holds() bool {
-	c := th.w.current().holding(th)
-	return c != nil && th.p.head.Claim.Fence == c.fence
+func (ru *runs) holds() bool {
+	c := ru.th.w.current().holding(ru.th)
+	return c != nil && ru.th.p.head.Claim.Fence == c.fence
 }
 
 // heard notes that a process hears of a write. A claim whose lease is over by its clock is
@@ -57,8 +57,8 @@ func (h *host) heard(t *task, th *threadState, next *thread.Head, claims bool) {
 
 // checkHeard: no model is asked under a claim that was heard of late, before the head says
 // that it still stands.
-func (th *threadState) checkHeard(h *host) {
-	if c := th.w.current().holding(th); c != nil && c.late {
-		th.fail("%s asks a model under fence %d, of which it has heard when the lease was over", h.name, c.fence)
+func (ru *runs) checkHeard(h *host) {
+	if c := ru.th.w.current().holding(ru.th); c != nil && c.late {
+		ru.th.fail("%s asks a model under fence %d, of which it has heard when the lease was over", h.name, c.fence)
 	}
 }

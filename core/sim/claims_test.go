@@ -28,7 +28,7 @@ func TestClaimsOfOneProcessAreToldApart(t *testing.T) {
 	}
 	claim := func() { write(thread.TakeClaim{Worker: h.name, Lease: lease.Milliseconds()}) }
 	holds := map[string]bool{}
-	look := func(who string) { holds[who] = th.holds() }
+	look := func(who string) { holds[who] = th.runs.holds() }
 	h.spawn(func() {
 		write(thread.Enqueue{Dispatch: core.ID{1}, Run: core.ID{2}, Owner: th.user})
 		look("nobody")

@@ -72,24 +72,24 @@ func refused(err error) bool {
 }
 
 // newInput makes what a client says.
-func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
-	in := &input{name: th.inputName(len(th.byText)), agent: agent, mode: string(mode)}
+func (ins *inputs) newInput(mode mailbox.Mode, agent string) *input {
+	in := &input{name: ins.inputName(len(ins.byText)), agent: agent, mode: string(mode)}
 	in.text = in.name + " says"
-	th.byText[in.name], th.w.people.byInput[in.name] = in, th
+	ins.byText[in.name], ins.th.w.people.byInput[in.name] = in, ins.th
 	return in
 }
 
 // inputName is the name of the thread's n-th input.
-func (th *threadState) inputName(n int) string {
-	return fmt.Sprintf("m%d.%d-%d", th.i, n, th.w.config.Seed)
+func (ins *inputs) inputName(n int) string {
+	return fmt.Sprintf("m%d.%d-%d", ins.th.i, n, ins.th.w.config.Seed)
 }
 
 // submission is the request for it; its Key makes each try the same. An event is told
 // in other words at each try, of which the first count.
-func (th *threadState) submission(in *input) mailbox.Submission {
-	w := th.w
+func (ins *inputs) submission(in *input) mailbox.Submission {
+	w := ins.th.w
 	s := mailbox.Submission{
-		Thread: th.p.key, User: th.client().User, Opening: mailbox.Opening{AgentID: in.agent, Supersede: in.supersede}, Mode: mailbox.Mode(in.mode), Key: mailbox.Key{Value: in.name},
+		Thread: ins.th.p.key, User: ins.th.client().User, Opening: mailbox.Opening{AgentID: in.agent, Supersede: in.supersede}, Mode: mailbox.Mode(in.mode), Key: mailbox.Key{Value: in.name},
 		Messages: []core.Message{core.UserMessage(in.name, in.text)},
 	}
 	if in.retakes != "" {
@@ -116,7 +116,7 @@ const eventEvery = 4
 // taken draws the input of a run that is to be said anew; 0: none is there.
 func (th *threadState) taken() uint64 {
 	var said []uint64
-	for _, v := range th.visible {
+	for _, v := range th.logged.visible {
 		if v.role == core.RoleUser && th.begins(v.seq) {
 			said = append(said, v.seq)
 		}
@@ -132,8 +132,8 @@ func (th *threadState) begins(seq uint64) bool {
 	if seq == 1 {
 		return true
 	}
-	before := th.entries[seq-2]
-	return before.Run != th.entries[seq-1].Run || before.Superseded != nil
+	before := th.logged.entries[seq-2]
+	return before.Run != th.logged.entries[seq-1].Run || before.Superseded != nil
 }
 
 // newcomer is a client that starts a run, and maybe meddles with it.
@@ -142,11 +142,11 @@ func (pe *people) newcomer(th *threadState, k int) {
 	if !pe.w.config.People.Calm && pe.w.random.chance(0.05) {
 		mode = mailbox.ModeReject
 	}
-	in := th.newInput(mode, pe.anyAgent())
+	in := th.inputs.newInput(mode, pe.anyAgent())
 	in.text += pe.w.scripted.bulkInput(in)
 	if mode == mailbox.ModeQueue && !pe.w.innocent() && pe.w.random.chance(0.3) {
 		if in.supersede = th.taken(); in.supersede > 0 && pe.w.config.Seed%2 == 0 { // by its message, in every other world
-			in.retakes = th.entries[in.supersede-1].Message.ID
+			in.retakes = th.logged.entries[in.supersede-1].Message.ID
 			pe.w.Stats.Clients.Retakes++
 		}
 	}
@@ -228,10 +228,10 @@ func (pe *people) submit(th *threadState, in *input, inline bool) {
 	}
 	pe.insist(limit, func(ctx context.Context, h *host) bool {
 		before := th.p.head
-		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline, in.tells(th.heard()))
-		th.checkPlaces(in, &before, err)
+		r, accepted, err := h.engine.submit(ctx, th.inputs.submission(in), inline, in.tells(th.asks.heard()))
+		th.inputs.checkPlaces(in, &before, err)
 		if accepted {
-			th.accept(in, r)
+			th.inputs.accept(in, r)
 		}
 		if err != nil && pe.w.config.Trace != nil {
 			pe.w.config.Trace("%s: submit %s: %v", h.name, in.name, err)
@@ -242,37 +242,37 @@ func (pe *people) submit(th *threadState, in *input, inline bool) {
 		if core.CodeOf(err) == core.CodeDeleted && !th.p.head.Deleted {
 			th.fail("%s is told that the thread was deleted, and it was not", in.name)
 		}
-		if err == nil && inline && pe.w.config.Processes.Unswept && !th.isOver(in) {
+		if err == nil && inline && pe.w.config.Processes.Unswept && !th.inputs.isOver(in) {
 			return false // it has lost sight of its run, which it wants to see to the end
 		}
-		th.checkLimited(in, err)
+		th.runs.checkLimited(in, err)
 		return err == nil || refused(err) || forever(err)
 	})
 }
 
 // isOver reports whether the run that reads an input is over.
-func (th *threadState) isOver(in *input) bool {
-	_, ended := th.ended[in.run]
+func (ins *inputs) isOver(in *input) bool {
+	_, ended := ins.th.runs.ended[in.run]
 	return ended || in.over != "" && in.over != "read"
 }
 
 // accept notes that a client was told that its input is durable.
-func (th *threadState) accept(in *input, r mailbox.Receipt) {
-	if th.w.config.Trace != nil {
-		th.w.config.Trace("accepted %s as run %s, dispatch %s", in.name, r.RunID, r.DispatchID)
+func (ins *inputs) accept(in *input, r mailbox.Receipt) {
+	if ins.th.w.config.Trace != nil {
+		ins.th.w.config.Trace("accepted %s as run %s, dispatch %s", in.name, r.RunID, r.DispatchID)
 	}
 	if !in.id.IsZero() && in.id != r.DispatchID {
-		th.fail("input %s was accepted as dispatch %s, and then as %s", in.name, in.id, r.DispatchID)
+		ins.th.fail("input %s was accepted as dispatch %s, and then as %s", in.name, in.id, r.DispatchID)
 	}
 	in.id, in.run = r.DispatchID, r.RunID
-	th.inputs[in.id] = in
-	th.look()
+	ins.accepted[in.id] = in
+	ins.look()
 }
 
 // steer gives the open run something to read; without one it is a run.
 func (pe *people) steer(th *threadState) {
 	pe.w.Stats.Clients.Steers++
-	in := th.newInput(mailbox.ModeSteer, pe.anyAgent())
+	in := th.inputs.newInput(mailbox.ModeSteer, pe.anyAgent())
 	in.text += pe.w.scripted.bulkInput(in)
 	pe.submit(th, in, false)
 	if pe.w.random.chance(0.4) {
@@ -293,7 +293,7 @@ func (pe *people) edit(th *threadState, in *input) {
 		d := pe.begin(HiddenEdit)
 		err := h.engine.runtime.EditInput(ctx, th.client(), th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
 		th.checkDeed(d, err)
-		th.checkEdited(in, text, d, err)
+		th.inputs.checkEdited(in, text, d, err)
 		if err == nil {
 			pe.w.Stats.Clients.Edits++
 		}
@@ -314,7 +314,7 @@ func (pe *people) cancelRun(th *threadState, run func() core.ID) {
 			return true
 		}
 		d := pe.begin(HiddenStop)
-		th.named[id] = true
+		th.inputs.named[id] = true
 		err := h.engine.runtime.CancelRun(ctx, th.client(), id)
 		th.checkDeed(d, err)
 		if err == nil {
@@ -327,7 +327,7 @@ func (pe *people) cancelRun(th *threadState, run func() core.ID) {
 // interrupt supersedes everything of a thread, with something in its place or nothing.
 func (pe *people) interrupt(th *threadState) {
 	pe.w.Stats.Clients.Interrupts++
-	th.interrupts++
+	th.inputs.interrupts++
 	if pe.w.random.chance(0.3) {
 		key := fmt.Sprintf("interrupt-%d", pe.w.id())
 		pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
@@ -336,6 +336,6 @@ func (pe *people) interrupt(th *threadState) {
 		})
 		return
 	}
-	in := th.newInput(mailbox.ModeInterrupt, pe.anyAgent())
+	in := th.inputs.newInput(mailbox.ModeInterrupt, pe.anyAgent())
 	pe.submit(th, in, false)
 }

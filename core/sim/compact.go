@@ -87,89 +87,89 @@ func within(text, element string) string {
 }
 
 // printsOf is what a summary says of visible messages up to a sequence.
-func (th *threadState) printsOf(visible []shown, upTo uint64) string {
+func (lo *logged) printsOf(visible []shown, upTo uint64) string {
 	var prints []string
 	for _, v := range visible {
 		if v.seq > upTo {
 			break
 		}
-		p, _ := window.Transcript(window.History{Messages: []core.Message{*th.entries[v.seq-1].Message}, Places: []window.Place{{Sequence: v.seq}}}, maxRecord)
+		p, _ := window.Transcript(window.History{Messages: []core.Message{*lo.entries[v.seq-1].Message}, Places: []window.Place{{Sequence: v.seq}}}, maxRecord)
 		prints = append(prints, fingerprint(p))
 	}
 	return strings.Join(prints, " ")
 }
 
 // summaryAt reads the summary up to a sequence.
-func (th *threadState) summaryAt(upTo uint64) (s thread.Summary, ok bool) {
-	r, ok := th.p.record(store.SummaryName(upTo))
+func (lo *logged) summaryAt(upTo uint64) (s thread.Summary, ok bool) {
+	r, ok := lo.th.p.record(store.SummaryName(upTo))
 	if !ok {
 		return s, false
 	}
-	s, err := th.w.checks.DecodeSummary(upTo, r.Payload)
+	s, err := lo.th.w.checks.DecodeSummary(upTo, r.Payload)
 	if err != nil {
-		th.fail("the summary up to %d is unreadable: %v", upTo, err)
+		lo.th.fail("the summary up to %d is unreadable: %v", upTo, err)
 	}
 	return s, true
 }
 
 // checkSummary is run at each write of a head: the summary in force is there, is of just
 // what readers see up to its turn, and so is each of its predecessors.
-func (th *threadState) checkSummary(a, b *thread.Head) {
+func (lo *logged) checkSummary(a, b *thread.Head) {
 	if b.Summary == a.Summary && b.Supersedes == a.Supersedes {
 		return
 	}
 	if b.Summary > a.Summary {
-		th.w.Stats.Summaries.InForce++
+		lo.th.w.Stats.Summaries.InForce++
 	}
 	fell := b.Summary < a.Summary
 	if fell && b.Supersedes == a.Supersedes {
-		th.fail("the summary in force falls from %d to %d, and nothing was taken back", a.Summary, b.Summary)
+		lo.th.fail("the summary in force falls from %d to %d, and nothing was taken back", a.Summary, b.Summary)
 	}
 	for upTo := b.Summary; upTo > 0; {
-		s, ok := th.summaryAt(upTo)
+		s, ok := lo.summaryAt(upTo)
 		switch {
 		case !ok:
-			th.fail("the summary up to %d is not there, in force is that up to %d", upTo, b.Summary)
+			lo.th.fail("the summary up to %d is not there, in force is that up to %d", upTo, b.Summary)
 			return
 		case s.Skipped != "":
-			th.fail("the summary up to %d has no text and was in force", upTo)
-		case !th.closedTurn(upTo):
-			th.fail("the summary up to %d does not end with a closed turn that readers see", upTo)
-		case s.From == 0 && s.Text != th.printsOf(th.visible, upTo):
-			th.fail("the summary up to %d is of %s, readers see %s", upTo, s.Text, th.printsOf(th.visible, upTo))
+			lo.th.fail("the summary up to %d has no text and was in force", upTo)
+		case !lo.closedTurn(upTo):
+			lo.th.fail("the summary up to %d does not end with a closed turn that readers see", upTo)
+		case s.From == 0 && s.Text != lo.printsOf(lo.visible, upTo):
+			lo.th.fail("the summary up to %d is of %s, readers see %s", upTo, s.Text, lo.printsOf(lo.visible, upTo))
 		}
-		if upTo == b.Summary && upTo > a.Summary && a.Exists() && s.Predecessor != th.standing(a, b) {
-			th.fail("the summary up to %d is behind that up to %d, in force was that up to %d", upTo, s.Predecessor, th.standing(a, b))
+		if upTo == b.Summary && upTo > a.Summary && a.Exists() && s.Predecessor != lo.standing(a, b) {
+			lo.th.fail("the summary up to %d is behind that up to %d, in force was that up to %d", upTo, s.Predecessor, lo.standing(a, b))
 		}
 		upTo = s.Predecessor
 	}
 	if fell {
-		th.w.Stats.Summaries.Restored++
-		if want := th.standing(a, b); b.Summary != want {
-			th.fail("behind a range that was taken back the summary up to %d is in force, want %d", b.Summary, want)
+		lo.th.w.Stats.Summaries.Restored++
+		if want := lo.standing(a, b); b.Summary != want {
+			lo.th.fail("behind a range that was taken back the summary up to %d is in force, want %d", b.Summary, want)
 		}
 	}
 }
 
 // standing is the summary that a write finds in force: of what it takes back, the newest
 // predecessor that ends before that.
-func (th *threadState) standing(a, b *thread.Head) uint64 {
+func (lo *logged) standing(a, b *thread.Head) uint64 {
 	upTo := a.Summary
 	if b.Supersedes == a.Supersedes {
 		return upTo
 	}
-	for r := th.entries[b.Supersedes-1].Superseded; upTo > 0 && upTo >= r.From; {
-		s, _ := th.summaryAt(upTo)
+	for r := lo.entries[b.Supersedes-1].Superseded; upTo > 0 && upTo >= r.From; {
+		s, _ := lo.summaryAt(upTo)
 		upTo = s.Predecessor
 	}
 	return upTo
 }
 
 // closedTurn reports whether a visible turn ends at the sequence with all its results.
-func (th *threadState) closedTurn(seq uint64) bool {
-	i := slices.IndexFunc(th.visible, func(v shown) bool { return v.seq == seq })
+func (lo *logged) closedTurn(seq uint64) bool {
+	i := slices.IndexFunc(lo.visible, func(v shown) bool { return v.seq == seq })
 	for j := i; j >= 0; j-- {
-		if m := th.entries[th.visible[j].seq-1].Message; m.Role != core.RoleTool {
+		if m := lo.entries[lo.visible[j].seq-1].Message; m.Role != core.RoleTool {
 			return m.Role == core.RoleAssistant && len(m.ToolCalls) == i-j
 		}
 	}
@@ -178,26 +178,26 @@ func (th *threadState) closedTurn(seq uint64) bool {
 
 // behindSummary takes the summary that a request begins with out of it, and from what is
 // visible what it stands for. What the run was asked may stand behind it once more.
-func (th *threadState) behindSummary(messages []core.Message, visible []shown) ([]core.Message, []shown) {
+func (lo *logged) behindSummary(messages []core.Message, visible []shown) ([]core.Message, []shown) {
 	id, ok := strings.CutPrefix(messages[0].ID, "summary.")
 	if !ok {
-		if th.p.head.Summary > 0 && len(visible) > 0 && visible[len(visible)-1].seq >= th.p.head.Summary {
-			th.fail("a model is shown no summary, that up to %d is in force", th.p.head.Summary)
+		if lo.th.p.head.Summary > 0 && len(visible) > 0 && visible[len(visible)-1].seq >= lo.th.p.head.Summary {
+			lo.th.fail("a model is shown no summary, that up to %d is in force", lo.th.p.head.Summary)
 		}
 		return messages, visible
 	}
 	upTo, err := strconv.ParseUint(id, 10, 64)
-	s, found := th.summaryAt(upTo)
+	s, found := lo.summaryAt(upTo)
 	switch {
 	case err != nil || !found:
-		th.fail("a model is shown a summary that is nowhere: %s", messages[0].ID)
+		lo.th.fail("a model is shown a summary that is nowhere: %s", messages[0].ID)
 		return messages, visible
 	case within(messages[0].Text(), "conversation-summary") != s.Text || s.Skipped != "":
-		th.fail("a model is shown %q as the summary up to %d, which is %+v", messages[0].Text(), upTo, s)
-	case s.From == 0 && s.Text != th.printsOf(visible, upTo):
-		th.fail("a model is shown a summary of %s up to %d, the log says %s", s.Text, upTo, th.printsOf(visible, upTo))
+		lo.th.fail("a model is shown %q as the summary up to %d, which is %+v", messages[0].Text(), upTo, s)
+	case s.From == 0 && s.Text != lo.printsOf(visible, upTo):
+		lo.th.fail("a model is shown a summary of %s up to %d, the log says %s", s.Text, upTo, lo.printsOf(visible, upTo))
 	}
-	th.w.Stats.Summaries.Shown++
+	lo.th.w.Stats.Summaries.Shown++
 	messages = messages[1:]
 	for len(visible) > 0 && visible[0].seq <= upTo {
 		if len(messages) > 0 && showing(visible[0].seq, &messages[0]) == visible[0] {

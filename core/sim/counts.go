@@ -32,35 +32,35 @@ type budget struct {
 
 // modelFails counts a failure of the model itself. Those of a claim that was lost
 // are not known to anybody; all others are counted, over all deliveries.
-func (th *threadState) modelFails(h *host, s script) {
-	b, key := &th.budget, modelStep{s.run, s.step}
-	if head := &th.p.head; !th.holds() || head.Run.ID != s.run {
+func (ru *runs) modelFails(h *host, s script) {
+	b, key := &ru.th.budget, modelStep{s.run, s.step}
+	if head := &ru.th.p.head; !ru.holds() || head.Run.ID != s.run {
 		return // its claim is lost, and it does not know yet
 	}
 	b.here[key]++
 	allowed := modelCalls
-	if in := th.byText[s.name]; in != nil {
+	if in := ru.th.inputs.byText[s.name]; in != nil {
 		allowed = callsOf(in.agent)
 	}
 	if n := b.known[key] + b.here[key]; n > allowed {
-		th.fail("the model has failed %d times in a step behind turn %d of run %s, %d are allowed", n, s.step, s.run, allowed)
+		ru.th.fail("the model has failed %d times in a step behind turn %d of run %s, %d are allowed", n, s.step, s.run, allowed)
 	}
 }
 
 // keepBudget notes what becomes of the failures under a claim that is over.
-func (th *threadState) keepBudget(a, b *thread.Head) {
+func (ru *runs) keepBudget(a, b *thread.Head) {
 	held := a.Claim.Fence != 0 && b.HolderCommitID == b.CommitID
 	if held && b.Claim.Fence != 0 {
 		return // it stands
 	}
 	if held {
-		for key, n := range th.budget.here {
-			th.budget.known[key] += n
+		for key, n := range ru.th.budget.here {
+			ru.th.budget.known[key] += n
 		}
 	}
 	if a.Claim.Fence != b.Claim.Fence {
-		clear(th.budget.here)
-		clear(th.asking)
+		clear(ru.th.budget.here)
+		clear(ru.th.asking)
 	}
 }
 
@@ -95,7 +95,7 @@ func (au *auditor) checkCounts() {
 	inline := 0
 	most := au.w.people.again + len(au.w.threads)*au.w.config.Runs // one that comes while a run is ready gives a hint, too
 	for _, th := range au.w.threads {
-		for _, in := range th.byText {
+		for _, in := range th.inputs.byText {
 			e := au.expected(in)
 			want.inferences += e.inferences
 			want.tools += e.tools
@@ -126,43 +126,43 @@ type completion struct {
 }
 
 // complete notes a tool's return.
-func (th *threadState) complete(ctx context.Context, h *host, call tool.Call) {
-	if run, seq, ok := placeOf(call); ok && ctx.Err() == nil && th.holds() {
-		th.completed = append(th.completed, completion{run, seq, h, th.w.now})
+func (ru *runs) complete(ctx context.Context, h *host, call tool.Call) {
+	if run, seq, ok := placeOf(call); ok && ctx.Err() == nil && ru.holds() {
+		ru.th.calls.completed = append(ru.th.calls.completed, completion{run, seq, h, ru.th.w.now})
 	}
 }
 
 // checkGivenBack: a holder that gives its claim back has stored what its tools
 // came to, unless the store failed it.
-func (th *threadState) checkGivenBack(a, b *thread.Head) {
+func (ru *runs) checkGivenBack(a, b *thread.Head) {
 	if a.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence && b.Run.ID == a.Run.ID {
 		return
 	}
 	if b.HolderCommitID == b.CommitID && b.Claim.Fence == 0 && b.Run.ID == a.Run.ID {
-		th.checkUncounted(a, b)
-		for _, c := range th.completed {
-			if c.run != a.Run.ID || c.host.name != a.Claim.Worker || c.at < th.claimed || c.host.unstored >= c.at {
+		ru.checkUncounted(a, b)
+		for _, c := range ru.th.calls.completed {
+			if c.run != a.Run.ID || c.host.name != a.Claim.Worker || c.at < ru.claimed || c.host.unstored >= c.at {
 				continue
 			}
-			if _, ok := th.result(c.run, c.seq); !ok {
-				th.fail("%s gives its claim back, the result at %d is not stored", c.host.name, c.seq)
+			if _, ok := ru.th.logged.result(c.run, c.seq); !ok {
+				ru.th.fail("%s gives its claim back, the result at %d is not stored", c.host.name, c.seq)
 			}
 		}
 	}
-	th.completed = th.completed[:0]
+	ru.th.calls.completed = ru.th.calls.completed[:0]
 }
 
 // checkUncounted: where only hosts stop, what one of them gives back is no attempt of
 // the run, and what is left to another program is none anywhere. Progress under the
 // claim has set them to 0 before.
-func (th *threadState) checkUncounted(a, b *thread.Head) {
-	w := th.w
+func (ru *runs) checkUncounted(a, b *thread.Head) {
+	w := ru.th.w
 	if a.Run.LacksSince == 0 && b.Run.LacksSince != 0 && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
-		th.fail("a run that is left to another program has %d attempts, as many as with the claim", b.Run.Attempts)
+		ru.th.fail("a run that is left to another program has %d attempts, as many as with the claim", b.Run.Attempts)
 	}
 	h := w.hosts[a.Claim.Worker]
 	if w.config.Processes.Restarts && w.config.Faults == 0 && w.config.Poison == 0 && h != nil && h.ending && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
-		th.fail("%s is told to stop, and the run that it gives back has %d attempts, as many as with it", h.name, b.Run.Attempts)
+		ru.th.fail("%s is told to stop, and the run that it gives back has %d attempts, as many as with it", h.name, b.Run.Attempts)
 	}
 }
 
@@ -170,27 +170,27 @@ func (th *threadState) checkUncounted(a, b *thread.Head) {
 // after another process had taken its claim. Who cannot look is excused.
 //
 // A step that begins without its claim finds out as soon.
-func (th *threadState) checkHolds(h *host, began time.Duration) {
-	lost, ok := th.lost[h.name]
-	if late := th.w.now - max(lost, h.blind, began); ok && late > th.w.poll()+time.Second {
-		th.fail("%s still works, %s after its claim was taken over", h.name, late)
+func (ru *runs) checkHolds(h *host, began time.Duration) {
+	lost, ok := ru.lost[h.name]
+	if late := ru.th.w.now - max(lost, h.blind, began); ok && late > ru.th.w.poll()+time.Second {
+		ru.th.fail("%s still works, %s after its claim was taken over", h.name, late)
 	}
 }
 
 // checkRenewed: nobody loses a claim to the clock whose process is well.
-func (th *threadState) checkRenewed(a thread.Head) {
-	h := th.w.hosts[a.Claim.Worker]
+func (ru *runs) checkRenewed(a thread.Head) {
+	h := ru.th.w.hosts[a.Claim.Worker]
 	until := time.UnixMilli(a.Claim.Lease).Sub(epoch)
 	if h != nil && !h.dead && !h.ending && max(h.blind, h.hindered) < until-lease-time.Second {
-		th.fail("the claim of %s runs out, which lives and nothing hinders", h.name)
+		ru.th.fail("the claim of %s runs out, which lives and nothing hinders", h.name)
 	}
 }
 
 // checkApart: a run that takes its process down goes alone once two of its
 // claims without progress are lost: no other run loses more to it.
-func (th *threadState) checkApart(b thread.Head) {
-	w := th.w
-	if w.config.Faults > 0 || w.config.Poison != 1 && w.config.Poison != 3 || w.scripted.poisonOf(th, th.textOf(b.Run.Dispatch)) != 0 {
+func (ru *runs) checkApart(b thread.Head) {
+	w := ru.th.w
+	if w.config.Faults > 0 || w.config.Poison != 1 && w.config.Poison != 3 || w.scripted.poisonOf(ru.th, ru.th.inputs.textOf(b.Run.Dispatch)) != 0 {
 		return
 	}
 	most := uint8(2)
@@ -198,31 +198,31 @@ func (th *threadState) checkApart(b thread.Head) {
 		most = 3
 	}
 	if uint8(b.Run.Lost) > most {
-		th.fail("innocent run %s has lost %d claims", b.Run.ID, b.Run.Lost)
+		ru.th.fail("innocent run %s has lost %d claims", b.Run.ID, b.Run.Lost)
 	}
 }
 
 // checkAlone: a suspect begins when its process does nothing else, and the others
 // of its batch are left to other processes. A process is excused whose claim may have been on its way for long: what came after it may be
 // there first.
-func (th *threadState) checkAlone(b thread.Head) {
-	h := th.w.hosts[b.Claim.Worker]
-	if h == nil || h.slow > th.w.now {
+func (ru *runs) checkAlone(b thread.Head) {
+	h := ru.th.w.hosts[b.Claim.Worker]
+	if h == nil || h.slow > ru.th.w.now {
 		return
 	}
-	if s := h.sight.suspect; s != nil && s != th && th.w.config.Faults == 0 {
+	if s := h.sight.suspect; s != nil && s != ru.th && ru.th.w.config.Faults == 0 {
 		head := &s.p.head
 		if s.p.changed < h.sight.began || head.Suspect() && head.Claim.Worker == h.name {
-			th.fail("%s claims it beside suspect %s of the same batch", h.name, head.Run.ID)
+			ru.th.fail("%s claims it beside suspect %s of the same batch", h.name, head.Run.ID)
 		}
 	}
 	if b.Run.Attempts <= thread.SuspectAt {
 		return
 	}
-	for _, other := range th.w.threads {
+	for _, other := range ru.th.w.threads {
 		// What was left behind is no work of this process any more.
-		if other != th && slices.ContainsFunc(h.calls, func(c *called) bool { return c.th == other && c.ctx.Err() == nil }) {
-			th.fail("suspect %s is claimed by %s, which works on thread %s", b.Run.ID, h.name, other.p.key.Thread)
+		if other != ru.th && slices.ContainsFunc(h.calls, func(c *called) bool { return c.th == other && c.ctx.Err() == nil }) {
+			ru.th.fail("suspect %s is claimed by %s, which works on thread %s", b.Run.ID, h.name, other.p.key.Thread)
 		}
 	}
 }

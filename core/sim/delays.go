@@ -28,10 +28,12 @@ func (pe *people) delays(th *threadState) {
 	}
 	soon := func() time.Duration { return began + pe.w.random.between(2*time.Second, 40*time.Second) }
 	for range 2 {
-		pe.w.at(soon(), func() { pe.submit(th, th.newInput(mailbox.ModeQueue, pe.anyAgent()), !pe.w.config.Processes.Local) })
+		pe.w.at(soon(), func() {
+			pe.submit(th, th.inputs.newInput(mailbox.ModeQueue, pe.anyAgent()), !pe.w.config.Processes.Local)
+		})
 		pe.w.at(soon(), func() { pe.stopBeside(th) })
 	}
-	pe.w.at(soon(), func() { pe.submit(th, th.newInput(mailbox.ModeReject, pe.anyAgent()), false) })
+	pe.w.at(soon(), func() { pe.submit(th, th.inputs.newInput(mailbox.ModeReject, pe.anyAgent()), false) })
 	pe.w.at(soon(), func() { pe.sayAgain(th) })
 	pe.w.at(soon(), func() { pe.interrupt(th) })
 	if pe.w.random.chance(0.5) {
@@ -41,7 +43,7 @@ func (pe *people) delays(th *threadState) {
 
 // forLater submits a run that is to open in a while.
 func (pe *people) forLater(th *threadState) {
-	in := th.newInput(mailbox.ModeQueue, pe.anyAgent())
+	in := th.inputs.newInput(mailbox.ModeQueue, pe.anyAgent())
 	in.delay = pe.w.random.between(45*time.Second, 150*time.Second)
 	pe.w.Stats.Clients.Delayed++
 	pe.w.did(DelayedInput)
@@ -72,32 +74,32 @@ func (pe *people) sayAgain(th *threadState) {
 	}
 	pe.w.Stats.Clients.Interrupts++
 	pe.w.Stats.Clients.Retakes++
-	th.interrupts++
-	in := th.newInput(mailbox.ModeInterrupt, pe.anyAgent())
-	in.supersede, in.retakes = at, th.entries[at-1].Message.ID
+	th.inputs.interrupts++
+	in := th.inputs.newInput(mailbox.ModeInterrupt, pe.anyAgent())
+	in.supersede, in.retakes = at, th.logged.entries[at-1].Message.ID
 	pe.submit(th, in, false)
 }
 
 // checkDelayed: a delayed run goes where it opens, when it is due, or where somebody named
 // it; and before queued ones of its priority. Nothing is behind one that is not due.
-func (th *threadState) checkDelayed(a, b *thread.Head) {
-	w, opens := th.w, b.Open() && b.Run.ID != a.Run.ID
+func (ins *inputs) checkDelayed(a, b *thread.Head) {
+	w, opens := ins.th.w, b.Open() && b.Run.ID != a.Run.ID
 	due := func(d thread.Dispatch) bool { return d.AvailableAt <= w.millis()+skew }
 	for _, d := range a.Delayed {
 		switch {
 		case slices.ContainsFunc(b.Delayed, func(o thread.Dispatch) bool { return o.ID == d.ID }):
-			if opens && th.overtakes(a, b, d) {
-				th.fail("queued run %s opens before run %s, which was delayed to %d: %+v", b.Run.ID, d.Run, d.AvailableAt, *a)
+			if opens && ins.overtakes(a, b, d) {
+				ins.th.fail("queued run %s opens before run %s, which was delayed to %d: %+v", b.Run.ID, d.Run, d.AvailableAt, *a)
 			}
 		case opens && b.Run.ID == d.Run:
 			if !due(d) {
-				th.fail("run %s was delayed to %d, and opens at %d", d.Run, d.AvailableAt, w.millis())
+				ins.th.fail("run %s was delayed to %d, and opens at %d", d.Run, d.AvailableAt, w.millis())
 			}
 			if slices.ContainsFunc(a.Pending, func(o thread.Dispatch) bool { return o.Priority == d.Priority }) {
 				w.did(DelayedFirst)
 			}
-		case !th.named[d.Run]:
-			th.fail("delayed run %s is gone, which nobody has named: %+v after %+v", d.Run, *b, *a)
+		case !ins.named[d.Run]:
+			ins.th.fail("delayed run %s is gone, which nobody has named: %+v after %+v", d.Run, *b, *a)
 		}
 	}
 	if len(a.Delayed) == 0 {
@@ -112,24 +114,24 @@ func (th *threadState) checkDelayed(a, b *thread.Head) {
 	if opens {
 		w.did(DelayedInline)
 	} else if len(b.Pending) == 1 && !w.config.Programs.Mixed && b.Epoch == a.Epoch {
-		if in := th.own(b.Pending[0].ID); in != nil && in.inline {
-			th.fail("%s is queued behind runs that are to open later: %+v", in.name, *b)
+		if in := ins.own(b.Pending[0].ID); in != nil && in.inline {
+			ins.th.fail("%s is queued behind runs that are to open later: %+v", in.name, *b)
 		}
 	}
 }
 
 // overtakes reports whether a queued run opens before a delayed one that has been due for
 // a while and is not to come behind it. Its claim may have been on its way for long.
-func (th *threadState) overtakes(a, b *thread.Head, d thread.Dispatch) bool {
+func (ins *inputs) overtakes(a, b *thread.Head, d thread.Dispatch) bool {
 	i := slices.IndexFunc(a.Pending, func(o thread.Dispatch) bool { return o.Run == b.Run.ID })
-	claimed := min(th.w.millis(), b.Claim.Lease-lease.Milliseconds())
+	claimed := min(ins.th.w.millis(), b.Claim.Lease-lease.Milliseconds())
 	return i >= 0 && !a.Pending[i].Steered && d.Priority <= a.Pending[i].Priority && d.AvailableAt < claimed-skew
 }
 
 // checkPlaces: nothing is refused for a delayed run, but the ninth one, and what has no
 // place beside other work.
-func (th *threadState) checkPlaces(in *input, before *thread.Head, err error) {
-	h := &th.p.head
+func (ins *inputs) checkPlaces(in *input, before *thread.Head, err error) {
+	h := &ins.th.p.head
 	if err == nil || before.Version != h.Version {
 		return
 	}
@@ -137,13 +139,13 @@ func (th *threadState) checkPlaces(in *input, before *thread.Head, err error) {
 	case core.CodeFull:
 		switch {
 		case in.delay > 0 && full:
-			th.w.did(DelayedFull)
+			ins.th.w.did(DelayedFull)
 		case in.delay > 0, len(h.Pending)+len(h.Notifies()) < thread.MaxPending && len(h.Inbox) < thread.MaxInbox:
-			th.fail("%s is refused for want of a place (%v): %+v", in.name, err, *h)
+			ins.th.fail("%s is refused for want of a place (%v): %+v", in.name, err, *h)
 		}
 	case core.CodeBusy:
-		if !h.Open() && len(h.Pending) == 0 && !slices.ContainsFunc(h.Delayed, func(d thread.Dispatch) bool { return d.AvailableAt <= th.w.millis()+skew }) {
-			th.fail("%s is refused, and nothing is open, queued or due: %+v", in.name, *h)
+		if !h.Open() && len(h.Pending) == 0 && !slices.ContainsFunc(h.Delayed, func(d thread.Dispatch) bool { return d.AvailableAt <= ins.th.w.millis()+skew }) {
+			ins.th.fail("%s is refused, and nothing is open, queued or due: %+v", in.name, *h)
 		}
 	}
 }

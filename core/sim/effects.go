@@ -12,21 +12,21 @@ import (
 )
 
 // execute is a tool's start.
-func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Spec) {
-	th.w.Stats.Steps.Executions++
-	th.starts[key]++
-	if th.holds() { // of a claim that is lost already the head cannot know
-		th.acts[key] = true
+func (ca *calls) execute(h *host, key string, call tool.Call, spec tool.Spec) {
+	ca.th.w.Stats.Steps.Executions++
+	ca.starts[key]++
+	if ca.th.runs.holds() { // of a claim that is lost already the head cannot know
+		ca.acts[key] = true
 	}
-	if th.w.config.Trace != nil {
-		th.w.config.Trace("%s: tool %s runs %s", h.name, spec.Name, key)
+	if ca.th.w.config.Trace != nil {
+		ca.th.w.config.Trace("%s: tool %s runs %s", h.name, spec.Name, key)
 	}
-	if most := 1 + th.resumed(call) + th.asks.crowded[placed(call)]; spec.Delivery == tool.AtMostOnce && th.starts[key] > most {
-		th.fail("at-most-once call %s runs %d times, %d are allowed", key, th.starts[key], most)
+	if most := 1 + ca.th.asks.resumed(call) + ca.th.asks.crowded[placed(call)]; spec.Delivery == tool.AtMostOnce && ca.starts[key] > most {
+		ca.th.fail("at-most-once call %s runs %d times, %d are allowed", key, ca.starts[key], most)
 	}
-	th.checkAllowed(h, key, call, spec.Name)
-	if th.holds() && th.stored(call) {
-		th.fail("call %s runs, its result was stored before the claim", key)
+	ca.th.asks.checkAllowed(h, key, call, spec.Name)
+	if ca.th.runs.holds() && ca.th.logged.stored(call) {
+		ca.th.fail("call %s runs, its result was stored before the claim", key)
 	}
 }
 
@@ -34,13 +34,13 @@ func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Sp
 // stands was taken: it is to be adopted. A call of a round that is over is not
 // that claim's: a process that was paused past its lease may start a tool of a
 // round that it has ended since, under a later claim.
-func (th *threadState) stored(call tool.Call) bool {
+func (lo *logged) stored(call tool.Call) bool {
 	run, seq, ok := placeOf(call)
-	if !ok || run != th.p.head.Run.ID || placed(call).turn+1 != th.p.head.Run.Base {
+	if !ok || run != lo.th.p.head.Run.ID || placed(call).turn+1 != lo.th.p.head.Run.Base {
 		return false
 	}
-	at, ok := th.result(run, seq)
-	return ok && at < th.claimed
+	at, ok := lo.result(run, seq)
+	return ok && at < lo.th.runs.claimed
 }
 
 // placeOf is the run of a call and the sequence of its result, from its key.
@@ -56,37 +56,37 @@ func placeOf(call tool.Call) (run core.ID, seq uint64, ok bool) {
 }
 
 // result is when a result of the run was put at a sequence, if one was.
-func (th *threadState) result(run core.ID, seq uint64) (at time.Duration, ok bool) {
-	r, ok := th.p.record(store.LogName(seq))
+func (lo *logged) result(run core.ID, seq uint64) (at time.Duration, ok bool) {
+	r, ok := lo.th.p.record(store.LogName(seq))
 	if !ok {
 		return 0, false
 	}
-	entry, err := th.w.checks.DecodeEntry(r.Payload)
-	return th.p.putAt[seq-1], err == nil && entry.Message != nil && entry.Message.ToolResult != nil && entry.Run == run
+	entry, err := lo.th.w.checks.DecodeEntry(r.Payload)
+	return lo.th.p.putAt[seq-1], err == nil && entry.Message != nil && entry.Message.ToolResult != nil && entry.Run == run
 }
 
 // checkOutcome takes a committed result.
-func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
+func (ca *calls) checkOutcome(arguments string, r *core.ToolResult) {
 	key, text := callKey(arguments), r.Text()
-	th.results[key] = text
-	if th.starts[key] == 0 && !r.IsError && r.Status != core.ResultSet {
-		th.fail("call %s never ran, its result is %q", key, text)
+	ca.results[key] = text
+	if ca.starts[key] == 0 && !r.IsError && r.Status != core.ResultSet {
+		ca.th.fail("call %s never ran, its result is %q", key, text)
 	}
 	switch {
-	case !th.acts[key]:
+	case !ca.acts[key]:
 	case r.Status == core.ResultNotExecuted:
-		th.fail("call %s ran, its result is %q", key, text)
+		ca.th.fail("call %s ran, its result is %q", key, text)
 	case r.Status == core.ResultUnknown && r.Name != "once":
-		th.w.did(CutOffTool)
+		ca.th.w.did(CutOffTool)
 	}
 	if r.Status == core.ResultInvalid {
-		th.fail("call %s is not run: %q", key, text)
+		ca.th.fail("call %s is not run: %q", key, text)
 	}
 	if r.Name == "childresult" && r.Status == core.ResultSet {
 		return // it is what the child came to: see checkChildTold
 	}
 	if !r.IsError && !strings.Contains(text, key) {
-		th.fail("the result of call %s is another's: %.80q", key, text)
+		ca.th.fail("the result of call %s is another's: %.80q", key, text)
 	}
 }
 

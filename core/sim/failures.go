@@ -23,24 +23,24 @@ type streak struct {
 
 // takeFailures counts failed steps: what the totals of a record say must follow from
 // the log, whoever wrote it, and no run goes on behind its limit.
-func (th *threadState) takeFailures(a thread.Head, e thread.Entry) {
-	s, m := &th.streak, e.Message
+func (lo *logged) takeFailures(a thread.Head, e thread.Entry) {
+	s, m := &lo.th.runs.streak, e.Message
 	if e.Run != s.run {
 		*s = streak{run: e.Run}
 	}
-	in := th.byText[th.textOf(a.Run.Dispatch)]
+	in := lo.th.inputs.byText[lo.th.inputs.textOf(a.Run.Dispatch)]
 	tolerant := in != nil && tolerates(in.agent)
 	turn := m != nil && m.Role == core.RoleAssistant && e.Totals != nil // not the last words of a cancelled run
 	if (turn || e.Failed != nil) && tolerant && s.errors >= errorLimit {
-		th.fail("run %s goes on behind %d failed steps", e.Run, s.errors)
+		lo.th.fail("run %s goes on behind %d failed steps", e.Run, s.errors)
 	}
 	switch {
 	case e.Failed != nil:
 		if s.errors++; !tolerant {
-			th.fail("run %s goes on behind a failed inference", e.Run)
+			lo.th.fail("run %s goes on behind a failed inference", e.Run)
 		}
-		th.w.Stats.Steps.FailedSteps++
-		th.budget.forget(e.Run)
+		lo.th.w.Stats.Steps.FailedSteps++
+		lo.th.budget.forget(e.Run)
 	case turn:
 		s.calls, s.results, s.round = len(m.ToolCalls), 0, thread.Outcomes{}
 		if s.calls == 0 {
@@ -55,7 +55,7 @@ func (th *threadState) takeFailures(a thread.Head, e thread.Entry) {
 		}
 	}
 	if e.Totals != nil && e.Totals.ErrorSteps != s.errors {
-		th.fail("a record of step %d of run %s says that %d steps in a row have failed, the log says %d", e.Step, e.Run, e.Totals.ErrorSteps, s.errors)
+		lo.th.fail("a record of step %d of run %s says that %d steps in a row have failed, the log says %d", e.Step, e.Run, e.Totals.ErrorSteps, s.errors)
 	}
 }
 

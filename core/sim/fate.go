@@ -6,21 +6,21 @@ import (
 )
 
 // look checks that accepted input is there: queued, open, or visibly over.
-func (th *threadState) look() {
-	h := &th.p.head
+func (ins *inputs) look() {
+	h := &ins.th.p.head
 	if h.Deleted {
 		return
 	}
-	for id, in := range th.inputs {
+	for id, in := range ins.accepted {
 		_, queued := h.Queues(id)
 		listed := queued || h.Open() && h.Run.Dispatch == id
 		switch {
 		case listed && in.over != "":
-			th.fail("input %s was %s and is open again", in.name, in.over)
+			ins.th.fail("input %s was %s and is open again", in.name, in.over)
 		case listed || in.over != "":
 		default:
-			if in.over = th.fate(id, in); in.over == "" {
-				th.fail("input %s was accepted and is gone", in.name)
+			if in.over = ins.fate(id, in); in.over == "" {
+				ins.th.fail("input %s was accepted and is gone", in.name)
 			}
 		}
 	}
@@ -28,22 +28,22 @@ func (th *threadState) look() {
 
 // fate is how input that the head lists no more came to its end, as a reader
 // finds it; "" when nothing says so.
-func (th *threadState) fate(id core.ID, in *input) string {
-	if th.reads[in.name] > 0 {
+func (ins *inputs) fate(id core.ID, in *input) string {
+	if ins.reads[in.name] > 0 {
 		return "read"
 	}
 	for _, run := range []core.ID{in.run, id} {
-		if final, ok := th.ended[run]; ok && final.dispatch == id {
+		if final, ok := ins.th.runs.ended[run]; ok && final.dispatch == id {
 			return "the run that ended"
 		}
 	}
-	r, ok := th.p.record(store.EndedName(id))
-	if !ok || r.Version > th.p.head.Version {
+	r, ok := ins.th.p.record(store.EndedName(id))
+	if !ok || r.Version > ins.th.p.head.Version {
 		return ""
 	}
-	audit, err := th.w.checks.DecodeAudit(r.Payload)
+	audit, err := ins.th.w.checks.DecodeAudit(r.Payload)
 	if err != nil {
-		th.fail("audit %s is unreadable: %v", r.Name, err)
+		ins.th.fail("audit %s is unreadable: %v", r.Name, err)
 	}
 	return "ended " + string(audit.Status)
 }

@@ -55,13 +55,13 @@ func (au *auditor) final() {
 		if h.Open() && h.Run.Status == thread.Waiting && !waits(h) {
 			au.w.fail(p, "the run waits for nobody: %+v", *h)
 		}
-		th.finalCounts()
-		for _, in := range th.inputs {
+		th.runs.finalCounts()
+		for _, in := range th.inputs.accepted {
 			if in.over == "" && !(h.Open() && h.Run.Status == thread.Waiting) {
 				au.w.fail(p, "input %s is never read", in.name)
 			}
-			if in.over == "read" && th.reads[in.name] != 1 {
-				au.w.fail(p, "input %s is said to be read, the log has it %d times", in.name, th.reads[in.name])
+			if in.over == "read" && th.inputs.reads[in.name] != 1 {
+				au.w.fail(p, "input %s is said to be read, the log has it %d times", in.name, th.inputs.reads[in.name])
 			}
 		}
 	}
@@ -69,14 +69,14 @@ func (au *auditor) final() {
 
 // finalCounts: without a crash, every command has its effects, once, and in a
 // world where nothing goes wrong nothing is done twice.
-func (th *threadState) finalCounts() {
-	if th.w.config.Faults > 0 || th.w.config.Poison != 0 {
+func (ru *runs) finalCounts() {
+	if ru.th.w.config.Faults > 0 || ru.th.w.config.Poison != 0 {
 		return
 	}
-	for name := range th.folded.committed {
-		n := th.effects[name]
+	for name := range ru.th.logged.folded.committed {
+		n := ru.th.calls.effects[name]
 		if n != 1 {
-			th.fail("the effect of %s happened %d times without a crash", name, n)
+			ru.th.fail("the effect of %s happened %d times without a crash", name, n)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (au *auditor) lookForStranded() {
 // seconds.
 func (au *auditor) keepsWaiting(since int64) bool {
 	return slices.ContainsFunc(au.w.storage.partitions, func(p *partition) bool {
-		claimed := epoch.Add(p.state.claimed).UnixMilli()
+		claimed := epoch.Add(p.state.runs.claimed).UnixMilli()
 		return p.head.Claim.Fence != 0 && (p.head.Suspect() || claimed <= since+(11*time.Second).Milliseconds())
 	})
 }

@@ -22,8 +22,8 @@ type folded struct {
 }
 
 // takePatch folds a committed record and looks at the state.
-func (th *threadState) takePatch(e thread.Entry) {
-	f := &th.folded
+func (lo *logged) takePatch(e thread.Entry) {
+	f := &lo.folded
 	if e.Run != f.run {
 		f.earlier += len(f.known)
 		f.run, f.known, f.due = e.Run, map[string]bool{}, nil
@@ -34,26 +34,26 @@ func (th *threadState) takePatch(e thread.Entry) {
 		f.fold.BeginStep()
 	}
 	if e.Message != nil && e.Message.Role == core.RoleTool {
-		th.expectResult(e)
+		lo.expectResult(e)
 	}
 	if len(e.Patch) == 0 && e.Revision == 0 {
 		return
 	}
 	if err := f.fold.Apply(e.Patch, e.Revision); err != nil {
-		th.fail("the log's patches do not fold: %v", err)
+		lo.th.fail("the log's patches do not fold: %v", err)
 		return
 	}
 	s := f.fold.Snapshot()
 	names, err := trailKey.Read(s)
 	count, failed := countKey.Read(s)
 	if err != nil || failed != nil {
-		th.fail("the folded state is unreadable: %v %v", err, failed)
+		lo.th.fail("the folded state is unreadable: %v %v", err, failed)
 		return
 	}
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		if seen[name] {
-			th.fail("the command of %s was applied twice in run %s", name, e.Run)
+			lo.th.fail("the command of %s was applied twice in run %s", name, e.Run)
 		}
 		seen[name] = true
 		if !f.known[name] {
@@ -62,7 +62,7 @@ func (th *threadState) takePatch(e thread.Entry) {
 	}
 	for name := range f.known {
 		if !seen[name] {
-			th.fail("the command of %s of run %s is gone from the state", name, e.Run)
+			lo.th.fail("the command of %s of run %s is gone from the state", name, e.Run)
 		}
 	}
 	if e.Superseded != nil {
@@ -70,51 +70,51 @@ func (th *threadState) takePatch(e thread.Entry) {
 	}
 	f.revision, f.count = f.fold.Revision(), count
 	if f.known = seen; count != f.earlier+len(seen) {
-		th.fail("the commands of the thread came to %d, %d were applied", count, f.earlier+len(seen))
+		lo.th.fail("the commands of the thread came to %d, %d were applied", count, f.earlier+len(seen))
 	}
 	if !turn {
 		for _, name := range f.due {
 			if !seen[name] {
-				th.fail("the command of %s of run %s was never applied", name, e.Run)
+				lo.th.fail("the command of %s of run %s was never applied", name, e.Run)
 			}
 		}
 		f.due = nil
-		th.checkOrderOf(names)
+		lo.checkOrderOf(names)
 	}
 }
 
 // expectResult notes what the step record must hold of a call.
-func (th *threadState) expectResult(e thread.Entry) {
-	turn := th.entries[th.turnSeq-1].Message
-	if th.call == 0 || th.call > len(turn.ToolCalls) {
+func (lo *logged) expectResult(e thread.Entry) {
+	turn := lo.entries[lo.turnSeq-1].Message
+	if lo.call == 0 || lo.call > len(turn.ToolCalls) {
 		return // already said
 	}
-	key := callKey(string(turn.ToolCalls[th.call-1].Arguments))
+	key := callKey(string(turn.ToolCalls[lo.call-1].Arguments))
 	expect := func(c *state.Command, name string) {
 		if c == nil {
 			return
 		}
 		for _, m := range c.Batch.Mutations {
 			if m.Key == trailKey.Name && strings.Contains(string(m.Update), name) {
-				th.folded.due = append(th.folded.due, name)
+				lo.folded.due = append(lo.folded.due, name)
 			}
 		}
 	}
-	expect(e.Hooks, hookName(core.PhaseBeforeToolExecute, 0, &turn.ToolCalls[th.call-1]))
+	expect(e.Hooks, hookName(core.PhaseBeforeToolExecute, 0, &turn.ToolCalls[lo.call-1]))
 	expect(e.Intents, "tool."+key)
 }
 
 // checkSeen: a hook that runs before its step changes anything reads the
 // committed state.
-func (th *threadState) checkSeen(h *host, s state.Snapshot) {
-	f := &th.folded
-	if !th.holds() {
+func (lo *logged) checkSeen(h *host, s state.Snapshot) {
+	f := &lo.folded
+	if !lo.th.runs.holds() {
 		return // its claim is lost, and it does not know yet: to another process, or to its own
 	}
 	names, err := trailKey.Read(s)
 	count, failed := countKey.Read(s)
 	if err != nil || failed != nil || count != f.count || len(names) != len(f.known) || s.Revision() != f.revision {
-		th.fail("a hook reads %d commands of the run and %d of the thread at revision %d, the log says %d and %d at %d (%v %v)",
+		lo.th.fail("a hook reads %d commands of the run and %d of the thread at revision %d, the log says %d and %d at %d (%v %v)",
 			len(names), count, s.Revision(), len(f.known), f.count, f.revision, err, failed)
 	}
 }

@@ -33,8 +33,8 @@ func (in *input) tells(heard func(core.Event)) func(core.Event) {
 }
 
 // saidTo returns what is known of what clients have said to a run.
-func (th *threadState) saidTo(id core.ID) (known, inline, live bool) {
-	for _, in := range th.inputs {
+func (ins *inputs) saidTo(id core.ID) (known, inline, live bool) {
+	for _, in := range ins.accepted {
 		if in.run == id || in.told == id {
 			known, inline, live = true, inline || in.inline, live || in.agent == agentShort
 		}
@@ -43,16 +43,16 @@ func (th *threadState) saidTo(id core.ID) (known, inline, live bool) {
 }
 
 // heardBefore notes that a client of a follower has words of a turn that is not committed.
-func (th *threadState) heardBefore(id core.ID) {
-	th.w.Stats.Streams.Unsaid++
-	known, inline, live := th.saidTo(id)
+func (ins *inputs) heardBefore(id core.ID) {
+	ins.th.w.Stats.Streams.Unsaid++
+	known, inline, live := ins.saidTo(id)
 	switch {
-	case th.w.config.Processes.Local:
-		th.w.did(HeardInside)
+	case ins.th.w.config.Processes.Local:
+		ins.th.w.did(HeardInside)
 	case known && !live && inline:
-		th.w.did(HeardStream)
+		ins.th.w.did(HeardStream)
 	case known && !live:
-		th.w.did(HeardBackground)
+		ins.th.w.did(HeardBackground)
 	}
 }
 
@@ -71,7 +71,7 @@ func (au *auditor) checkAsked(r store.Record) {
 		}
 		for _, th := range au.w.threads {
 			head := &th.p.head
-			if in := th.inputs[head.Run.Dispatch]; in != nil && head.Run.ID == id && in.agent != agentShort {
+			if in := th.inputs.accepted[head.Run.Dispatch]; in != nil && head.Run.ID == id && in.agent != agentShort {
 				th.fail("%s is stored, nobody has asked for it", r.Name)
 			}
 		}

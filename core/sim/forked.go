@@ -14,7 +14,7 @@ import (
 
 // noteForks tells the forks that people make of the thread of its next head.
 func (th *threadState) noteForks(h *thread.Head) {
-	for _, f := range th.forked {
+	for _, f := range th.logged.forked {
 		f.note(h)
 	}
 }
@@ -23,7 +23,7 @@ func (f *fork) note(h *thread.Head) {
 	now := forkable{seq: h.Seq, deleted: h.Deleted}
 	for upTo := h.Summary; upTo > 0 && !h.Deleted; {
 		now.summaries = append(now.summaries, upTo)
-		s, _ := f.of.summaryAt(upTo)
+		s, _ := f.of.logged.summaryAt(upTo)
 		upTo = s.Predecessor
 	}
 	f.heads = append(f.heads, now)
@@ -40,34 +40,34 @@ func (h *host) checkForking(key core.ThreadKey) {
 
 // beginAsFork takes what a thread begins with whose first head has a log: each record is
 // that of the other thread, and none is missing.
-func (th *threadState) beginAsFork(b *thread.Head) {
-	f := th.fork
+func (lo *logged) beginAsFork(b *thread.Head) {
+	f := lo.th.fork
 	if f == nil {
-		th.fail("the thread begins with %d records, and is no fork", b.Seq)
+		lo.th.fail("the thread begins with %d records, and is no fork", b.Seq)
 		return
 	}
 	if f.inherit(b); b.Busy(0) || b.DueAt != 0 || b.Fence != thread.ForkFence || b.Epoch != 0 || len(b.Tickets) > 0 || len(b.Inbox) > 0 {
-		th.fail("the fork has more than a log: %+v", *b)
+		lo.th.fail("the fork has more than a log: %+v", *b)
 	}
-	if th.turn > 0 {
-		th.fail("the fork ends at %d, call %d of the turn at %d has no result", b.Seq, th.call, th.turnSeq)
-		th.turn = 0
+	if lo.turn > 0 {
+		lo.th.fail("the fork ends at %d, call %d of the turn at %d has no result", b.Seq, lo.call, lo.turnSeq)
+		lo.turn = 0
 	}
-	th.checkActivity(b)
+	lo.checkActivity(b)
 	// What they have done has happened in the other thread.
-	clear(th.folded.committed)
-	th.folded.due = nil
+	clear(lo.folded.committed)
+	lo.folded.due = nil
 }
 
 // checkActivity: whoever lists the owner's threads finds the fork.
-func (th *threadState) checkActivity(b *thread.Head) {
-	r, ok := th.p.record(store.ActivityName)
+func (lo *logged) checkActivity(b *thread.Head) {
+	r, ok := lo.th.p.record(store.ActivityName)
 	if !ok {
-		th.fail("the fork is in no list")
+		lo.th.fail("the fork is in no list")
 		return
 	}
-	if in, err := store.PlaceOf(r); err != nil || in.List != store.ThreadsList(th.user) || b.Owner != th.user {
-		th.fail("the fork of %s is %s's, in list %s (%v)", th.user, b.Owner, in.List, err)
+	if in, err := store.PlaceOf(r); err != nil || in.List != store.ThreadsList(lo.th.user) || b.Owner != lo.th.user {
+		lo.th.fail("the fork of %s is %s's, in list %s (%v)", lo.th.user, b.Owner, in.List, err)
 	}
 }
 
@@ -80,11 +80,11 @@ func (f *fork) inherit(b *thread.Head) {
 		case !ok:
 			th.fail("the fork has %d records, and none at %d", b.Seq, seq)
 			return
-		case seq > uint64(len(of.payloads)):
+		case seq > uint64(len(of.logged.payloads)):
 			th.fail("the fork has a record at %d, and %s none", seq, of.p.key.Thread)
 			return
-		case !bytes.Equal(r.Payload, of.payloads[seq-1]) || r.Fence != thread.ForkFence:
-			th.fail("the fork has %s under fence %d at %d, %s has %s", r.Payload, r.Fence, seq, of.p.key.Thread, of.payloads[seq-1])
+		case !bytes.Equal(r.Payload, of.logged.payloads[seq-1]) || r.Fence != thread.ForkFence:
+			th.fail("the fork has %s under fence %d at %d, %s has %s", r.Payload, r.Fence, seq, of.p.key.Thread, of.logged.payloads[seq-1])
 			return
 		}
 		entry, err := th.w.checks.DecodeEntry(r.Payload)
@@ -92,28 +92,28 @@ func (f *fork) inherit(b *thread.Head) {
 		if err != nil || failed != nil || schema > b.Schema {
 			th.fail("sequence %d of schema %d is in a fork of schema %d (%v)", seq, schema, b.Schema, err)
 		}
-		th.inherit(entry, r.Payload, seq)
+		th.logged.inherit(entry, r.Payload, seq)
 	}
 	f.made = b
 }
 
 // inherit takes one of them, of which all was checked when the other thread took it.
-func (th *threadState) inherit(e thread.Entry, stored []byte, seq uint64) {
-	th.fork.inherited[e.Run] = true
-	th.entries, th.payloads, th.fixed[seq] = append(th.entries, e), append(th.payloads, stored), true
+func (lo *logged) inherit(e thread.Entry, stored []byte, seq uint64) {
+	lo.th.fork.inherited[e.Run] = true
+	lo.entries, lo.payloads, lo.fixed[seq] = append(lo.entries, e), append(lo.payloads, stored), true
 	switch m := e.Message; {
 	case m == nil, m.Repair:
 	case m.Role == core.RoleUser:
-		th.reads[m.ID]++
-		th.readBy[m.ID] = m.RunID
+		lo.th.inputs.reads[m.ID]++
+		lo.th.inputs.readBy[m.ID] = m.RunID
 	case m.Role == core.RoleAssistant:
-		th.turn, th.call, th.turnSeq = len(m.ToolCalls), 0, seq
+		lo.turn, lo.call, lo.turnSeq = len(m.ToolCalls), 0, seq
 	case m.Role == core.RoleTool:
-		th.call++
-		th.turn--
+		lo.call++
+		lo.turn--
 	}
-	th.takePatch(e)
-	th.takeShown(e, seq)
+	lo.takePatch(e)
+	lo.takeShown(e, seq)
 }
 
 // begins is run when a request has made the fork, at a message. It is as one head of the
@@ -126,19 +126,19 @@ func (f *fork) begins(at string, b *thread.Head) {
 	f.at = at
 	var newest uint64 // that takes others back
 	for i := range b.Seq {
-		if f.th.entries[i].Superseded != nil {
+		if f.th.logged.entries[i].Superseded != nil {
 			newest = i + 1
 		}
 	}
 	fits := slices.ContainsFunc(f.heads, func(h forkable) bool {
-		seq := f.of.sequenceOf(at, h.seq)
-		return !h.deleted && seq > 0 && !f.of.tookBack(seq, h.seq) && f.of.forkEnd(seq, h.seq) == b.Seq && h.summedUp(b.Seq) == b.Summary
+		seq := f.of.logged.sequenceOf(at, h.seq)
+		return !h.deleted && seq > 0 && !f.of.logged.tookBack(seq, h.seq) && f.of.forkEnd(seq, h.seq) == b.Seq && h.summedUp(b.Seq) == b.Summary
 	})
 	if !fits || b.Supersedes != newest {
 		f.th.fail("the fork at %s has %d records, that at %d takes some back, the summary up to %d: the other thread has had none of %+v for it",
 			at, b.Seq, b.Supersedes, b.Summary, f.heads)
 	}
-	if last := f.th.entries[b.Seq-1].Run; f.of.p.head.Run.ID == last {
+	if last := f.th.logged.entries[b.Seq-1].Run; f.of.p.head.Run.ID == last {
 		w.did(ForkedInRun)
 	}
 	for k := range 2 {
@@ -151,17 +151,17 @@ func (f *fork) begins(at string, b *thread.Head) {
 }
 
 // ownEntries are the records that the thread's own runs have brought.
-func (th *threadState) ownEntries() []thread.Entry {
-	if th.fork == nil || th.fork.made == nil {
-		return th.entries
+func (lo *logged) ownEntries() []thread.Entry {
+	if lo.th.fork == nil || lo.th.fork.made == nil {
+		return lo.entries
 	}
-	return th.entries[th.fork.made.Seq:]
+	return lo.entries[lo.th.fork.made.Seq:]
 }
 
 // sequenceOf is where a message stands in the log up to a sequence; 0: nowhere.
-func (th *threadState) sequenceOf(id string, upTo uint64) uint64 {
+func (lo *logged) sequenceOf(id string, upTo uint64) uint64 {
 	for seq := upTo; seq > 0; seq-- {
-		if m := th.entries[seq-1].Message; m != nil && m.ID == id {
+		if m := lo.entries[seq-1].Message; m != nil && m.ID == id {
 			return seq
 		}
 	}
@@ -169,8 +169,8 @@ func (th *threadState) sequenceOf(id string, upTo uint64) uint64 {
 }
 
 // tookBack reports whether the log up to a sequence has taken what stands at seq back.
-func (th *threadState) tookBack(seq, upTo uint64) bool {
-	return seq == 0 || slices.ContainsFunc(th.entries[seq:upTo], func(e thread.Entry) bool {
+func (lo *logged) tookBack(seq, upTo uint64) bool {
+	return seq == 0 || slices.ContainsFunc(lo.entries[seq:upTo], func(e thread.Entry) bool {
 		return e.Superseded != nil && e.Superseded.From <= seq
 	})
 }
@@ -178,19 +178,19 @@ func (th *threadState) tookBack(seq, upTo uint64) bool {
 // forkEnd is where a fork at a message ends whose log goes up to a sequence: of a turn
 // behind its results, and behind the state that they have led to. 0: they are not there.
 func (th *threadState) forkEnd(seq, upTo uint64) uint64 {
-	if th.entries[seq-1].Message.Role == core.RoleUser {
+	if th.logged.entries[seq-1].Message.Role == core.RoleUser {
 		return seq
 	}
 	turn := seq
-	for th.entries[turn-1].Message == nil || th.entries[turn-1].Message.Role != core.RoleAssistant {
+	for th.logged.entries[turn-1].Message == nil || th.logged.entries[turn-1].Message.Role != core.RoleAssistant {
 		turn--
 	}
-	of := &th.entries[turn-1]
+	of := &th.logged.entries[turn-1]
 	end := turn + uint64(len(of.Message.ToolCalls))
 	if end > upTo {
 		return 0
 	}
-	for _, e := range th.entries[end:upTo] {
+	for _, e := range th.logged.entries[end:upTo] {
 		if e.Message != nil || e.Superseded != nil || e.Run != of.Run || e.Step != of.Step && !e.Closing {
 			break
 		}
@@ -218,10 +218,10 @@ func (au *auditor) replaysForks() bool {
 
 // checkInherited: what a fork was made with is not repeated, and what its own runs did is.
 // It reports whether the run is of the thread.
-func (th *threadState) checkInherited(r *replay.Report) bool {
-	inherited := th.fork != nil && th.fork.inherited[r.Run]
+func (lo *logged) checkInherited(r *replay.Report) bool {
+	inherited := lo.th.fork != nil && lo.th.fork.inherited[r.Run]
 	if skipped := strings.HasPrefix(r.Skipped, "it is of the thread that this one was forked from"); skipped != inherited {
-		th.fail("a replay says %q of run %s, which is inherited %v", r.Skipped, r.Run, inherited)
+		lo.th.fail("a replay says %q of run %s, which is inherited %v", r.Skipped, r.Run, inherited)
 	}
 	return !inherited
 }

@@ -71,7 +71,7 @@ func (pe *people) planForks() {
 func (pe *people) forker(of *threadState, again bool, tries int) {
 	r := &pe.w.forks.random
 	for _, f := range pe.w.forks.all {
-		if again && f.made != nil && len(f.th.entries) > 0 {
+		if again && f.made != nil && len(f.th.logged.entries) > 0 {
 			of = f.th
 		}
 	}
@@ -83,7 +83,7 @@ func (pe *people) forker(of *threadState, again bool, tries int) {
 		return
 	}
 	f := &fork{of: of, th: pe.w.addThread(of.p.key.Tenant, of.user), inherited: map[core.ID]bool{}}
-	f.th.fork, of.forked = f, append(of.forked, f)
+	f.th.fork, of.logged.forked = f, append(of.logged.forked, f)
 	f.note(&of.p.head)
 	pe.w.forks.all = append(pe.w.forks.all, f)
 	pe.askForFork(f, at)
@@ -111,12 +111,12 @@ func (pe *people) forker(of *threadState, again bool, tries int) {
 func (pe *people) messageOf(th *threadState) (id string, ok bool) {
 	r := &pe.w.forks.random
 	var all []string
-	for i := range th.entries {
-		if m := th.entries[i].Message; m != nil {
+	for i := range th.logged.entries {
+		if m := th.logged.entries[i].Message; m != nil {
 			all = append(all, m.ID)
 		}
 	}
-	if len(th.visible) == 0 {
+	if len(th.logged.visible) == 0 {
 		return "", false
 	}
 	switch r.below(20) {
@@ -127,7 +127,7 @@ func (pe *people) messageOf(th *threadState) (id string, ok bool) {
 	case 4, 5, 6, 7, 8, 9, 10:
 		return all[len(all)-1], true
 	}
-	return th.entries[th.visible[r.below(len(th.visible))].seq-1].Message.ID, true
+	return th.logged.entries[th.logged.visible[r.below(len(th.logged.visible))].seq-1].Message.ID, true
 }
 
 // askForFork insists on a fork until there is a response.
@@ -157,7 +157,7 @@ func (pe *people) askForFork(f *fork, at string) {
 // heads of the other thread from when it first did. It reports whether that is a response.
 func (f *fork) answers(d *deed, since []forkable, made mailbox.Forked, err error) bool {
 	first, gone := since[0], f.of.p.head.Deleted || f.th.p.head.Deleted
-	seq := f.of.sequenceOf(d.at, first.seq)
+	seq := f.of.logged.sequenceOf(d.at, first.seq)
 	switch code := core.CodeOf(err); {
 	case err == nil:
 		f.tell(d, made)
@@ -176,7 +176,7 @@ func (f *fork) answers(d *deed, since []forkable, made mailbox.Forked, err error
 			f.th.fail("the fork at %s is refused, the message is there: %v", d.at, err)
 		}
 	case code == core.CodeSuperseded:
-		if now := f.of.p.head.Seq; !f.of.tookBack(f.of.sequenceOf(d.at, now), now) {
+		if now := f.of.p.head.Seq; !f.of.logged.tookBack(f.of.logged.sequenceOf(d.at, now), now) {
 			f.th.fail("the fork at %s is refused, nobody has taken the message back: %v", d.at, err)
 		}
 	case code == core.CodeConflict:
@@ -249,7 +249,7 @@ func (au *auditor) readFork(f *fork) {
 
 // checkShown: a reader finds what the fork shows, and nothing else.
 func (f *fork) checkShown(messages []core.Message) {
-	visible := f.th.visible
+	visible := f.th.logged.visible
 	if len(messages) < len(visible) {
 		f.th.fail("a reader finds %d messages of the fork, it has %d", len(messages), len(visible))
 		return

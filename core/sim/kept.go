@@ -27,66 +27,66 @@ const cutsFor = 10
 
 // cutsOff reports whether a write is one that makes the end of a run final behind its
 // RunEnd, and is refused.
-func (th *threadState) cutsOff(b *thread.Head) bool {
-	a := &th.p.head
-	if !th.w.config.Storage.Cuts || a.Run.Status != thread.Closing || b.HolderCommitID != b.CommitID || b.Run.ID == a.Run.ID || a.Run.RunEnd != 0 {
+func (ru *runs) cutsOff(b *thread.Head) bool {
+	a := &ru.th.p.head
+	if !ru.th.w.config.Storage.Cuts || a.Run.Status != thread.Closing || b.HolderCommitID != b.CommitID || b.Run.ID == a.Run.ID || a.Run.RunEnd != 0 {
 		return false
 	}
-	in := th.byText[th.textOf(a.Run.Dispatch)]
-	if in == nil || in.agent != agentEnding || trait(a.Run.ID.String(), 80, 2) != 0 || th.cuts[a.Run.ID] == cutsFor {
+	in := ru.th.inputs.byText[ru.th.inputs.textOf(a.Run.Dispatch)]
+	if in == nil || in.agent != agentEnding || trait(a.Run.ID.String(), 80, 2) != 0 || ru.cuts[a.Run.ID] == cutsFor {
 		return false
 	}
-	th.cuts[a.Run.ID]++
+	ru.cuts[a.Run.ID]++
 	return true
 }
 
 // checkKept looks at what RunEnd has changed: it is stored when its claim is given back.
-func (th *threadState) checkKept(a, b *thread.Head) {
+func (ru *runs) checkKept(a, b *thread.Head) {
 	if b.Run.RunEnd == 0 || b.Run.RunEnd == a.Run.RunEnd {
 		return
 	}
-	end, ok := th.keptEnd(b)
+	end, ok := ru.keptEnd(b)
 	run := b.Run.ID
 	switch {
 	case b.Run.RunEnd != b.Version || !ok:
-		th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", run, b.Run.RunEnd)
-	case len(th.seen[run]) == 0 || th.hung[run]: // it has failed
-	case len(end.Patch) == 0 && !th.w.config.Storage.Tight:
-		th.fail("RunEnd of run %s has changed the state, and what is kept of it says nothing", run)
+		ru.th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", run, b.Run.RunEnd)
+	case len(ru.seen[run]) == 0 || ru.hung[run]: // it has failed
+	case len(end.Patch) == 0 && !ru.th.w.config.Storage.Tight:
+		ru.th.fail("RunEnd of run %s has changed the state, and what is kept of it says nothing", run)
 	case end.Command == nil || !slices.ContainsFunc(end.Command.Effects, isFarewell):
-		th.fail("RunEnd of run %s has had an effect, and what is kept of it says nothing", run)
+		ru.th.fail("RunEnd of run %s has had an effect, and what is kept of it says nothing", run)
 	}
 }
 
 // keptEnd reads what is kept of the RunEnd of the open run.
-func (th *threadState) keptEnd(h *thread.Head) (end thread.EndRecord, ok bool) {
-	r, ok := th.p.record(store.EndName(h.Run.ID, h.Run.RunEnd))
+func (ru *runs) keptEnd(h *thread.Head) (end thread.EndRecord, ok bool) {
+	r, ok := ru.th.p.record(store.EndName(h.Run.ID, h.Run.RunEnd))
 	if !ok {
 		return end, false
 	}
-	return end, th.w.checks.Decode("end", r.Payload, &end) == nil
+	return end, ru.th.w.checks.Decode("end", r.Payload, &end) == nil
 }
 
 // checkKeptEnd looks at the end of a run whose claim was given back behind RunEnd: it is of
 // the time that RunEnd was shown, and what that has changed is in the state.
-func (th *threadState) checkKeptEnd(a *thread.Head, record *thread.RunRecord) {
+func (ru *runs) checkKeptEnd(a *thread.Head, record *thread.RunRecord) {
 	if a.Run.RunEnd == 0 {
 		return
 	}
-	end, ok := th.keptEnd(a)
+	end, ok := ru.keptEnd(a)
 	if !ok {
-		th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", record.ID, a.Run.RunEnd)
+		ru.th.fail("what RunEnd of run %s has changed is in force since version %d, and not stored", record.ID, a.Run.RunEnd)
 		return
 	}
 	if record.FinishedAt != end.At || record.Skipped {
-		th.fail("run %s ended at %d, skipped %t, its RunEnd was shown %d", record.ID, record.FinishedAt, record.Skipped, end.At)
+		ru.th.fail("run %s ended at %d, skipped %t, its RunEnd was shown %d", record.ID, record.FinishedAt, record.Skipped, end.At)
 	}
 	whole := record.Ending == nil || record.Ending.Form < thread.FormStateless
-	if applied := th.folded.run == record.ID && th.folded.known[farewellName]; len(end.Patch) > 0 && whole && !applied {
-		th.fail("what RunEnd of run %s has changed is not in the state", record.ID)
+	if applied := ru.th.logged.folded.run == record.ID && ru.th.logged.folded.known[farewellName]; len(end.Patch) > 0 && whole && !applied {
+		ru.th.fail("what RunEnd of run %s has changed is not in the state", record.ID)
 	}
 	if len(end.Patch) > 0 && whole {
-		th.w.did(KeptRunEnd)
+		ru.th.w.did(KeptRunEnd)
 	}
 }
 

@@ -166,39 +166,39 @@ const clocks = 500 * time.Millisecond
 
 // checkWithin: over a limit a run that was claimed before begins one inference at most,
 // which it was about to begin, and any other none.
-func (th *threadState) checkWithin(h *host, s script) {
-	w := th.w
-	o := w.admissions.over[tenantDay{th.p.key.Tenant, store.DayOf(w.millis())}]
-	if o == nil || !th.holds() || th.p.head.Run.ID != s.run || w.now == o.since {
+func (ru *runs) checkWithin(h *host, s script) {
+	w := ru.th.w
+	o := w.admissions.over[tenantDay{ru.th.p.key.Tenant, store.DayOf(w.millis())}]
+	if o == nil || !ru.holds() || ru.th.p.head.Run.ID != s.run || w.now == o.since {
 		return
 	}
 	b, known := o.began[s.run]
 	if !known {
-		b = beginnings{steps: map[int]bool{}, ran: th.claimed <= o.since}
+		b = beginnings{steps: map[int]bool{}, ran: ru.claimed <= o.since}
 		o.began[s.run] = b
 	}
 	b.steps[s.step] = true
 	w.Stats.Usage.Overshoots++
 	switch {
 	case len(b.steps) > 1:
-		th.fail("run %s begins a second inference over the limit of its tenant", s.run)
+		ru.th.fail("run %s begins a second inference over the limit of its tenant", s.run)
 	case !b.ran:
-		th.fail("run %s is claimed over the limit of its tenant, and begins an inference %s after that was reached", s.run, w.now-o.since)
+		ru.th.fail("run %s is claimed over the limit of its tenant, and begins an inference %s after that was reached", s.run, w.now-o.since)
 	}
 }
 
 // checkLimited: nobody is refused for a limit whose tenant is below it.
-func (th *threadState) checkLimited(in *input, err error) {
+func (ru *runs) checkLimited(in *input, err error) {
 	reached, ok := account.Reached(err)
 	if !ok {
 		return
 	}
-	w := th.w
+	w := ru.th.w
 	w.Stats.Usage.Refusals++
 	if w.config.Trace != nil {
 		w.config.Trace("%s is refused: %v", in.name, reached)
 	}
-	l, use := w.admissions.limits.Of(th.p.key.Tenant), w.auditor.mostOf(th.p.key.Tenant)
+	l, use := w.admissions.limits.Of(ru.th.p.key.Tenant), w.auditor.mostOf(ru.th.p.key.Tenant)
 	switch reached.Limit {
 	case account.TokensADay:
 		ok = use.tokens >= l.TokensADay
@@ -210,7 +210,7 @@ func (th *threadState) checkLimited(in *input, err error) {
 		ok = use.slots >= l.ConcurrentRuns
 	}
 	if !ok {
-		th.fail("%s is refused, and at most %+v is used: %v", in.name, use, reached)
+		ru.th.fail("%s is refused, and at most %+v is used: %v", in.name, use, reached)
 	}
 }
 
@@ -273,7 +273,7 @@ func (au *auditor) mostOf(tenant string) (m most) {
 		if h.Open() && h.Run.Status != thread.Waiting || au.w.now-th.p.changed < reconciles {
 			m.slots++
 		}
-		for _, g := range th.goingOn {
+		for _, g := range th.runs.goingOn {
 			if on(g.sent) {
 				m.runs++
 			}
@@ -281,7 +281,7 @@ func (au *auditor) mostOf(tenant string) (m most) {
 				m.slots++
 			}
 		}
-		for _, in := range th.byText {
+		for _, in := range th.inputs.byText {
 			if on(in.sent) {
 				m.runs++
 			}
@@ -302,7 +302,7 @@ func (au *auditor) checkFreed(th *threadState, h *host, run core.ID, version uin
 	if h == nil || au.w.admissions.limits.Of(th.p.key.Tenant).IsZero() {
 		return
 	}
-	began, claimed := au.w.now, th.claimed
+	began, claimed := au.w.now, th.runs.claimed
 	au.w.at(frees, func() {
 		if h.dead || h.ending || h.hindered >= began || th.p.head.Version != version {
 			return
@@ -320,25 +320,25 @@ func (au *auditor) checkFreed(th *threadState, h *host, run core.ID, version uin
 }
 
 // admits notes the runs that a head queues or runs: each was admitted once.
-func (th *threadState) admits(a, b *thread.Head) {
+func (ru *runs) admits(a, b *thread.Head) {
 	steered := func(run core.ID) bool {
 		return slices.ContainsFunc(a.Pending, func(d thread.Dispatch) bool { return d.Run == run && d.Steered })
 	}
 	for _, d := range b.Unopened() {
 		if !d.Steered {
-			th.enqueued(d.Run)
+			ru.enqueued(d.Run)
 		}
 	}
 	if b.Open() && b.Run.ID != a.Run.ID && !steered(b.Run.ID) {
-		th.enqueued(b.Run.ID)
+		ru.enqueued(b.Run.ID)
 	}
 }
 
-func (th *threadState) enqueued(run core.ID) {
-	if a := th.w.admissions.runs[run]; a != nil && !th.admitted[run] && th.w.now > a.since+enqueueTime {
+func (ru *runs) enqueued(run core.ID) {
+	if a := ru.th.w.admissions.runs[run]; a != nil && !ru.admitted[run] && ru.th.w.now > a.since+enqueueTime {
 		a.slow = true
 	}
-	th.admitted[run] = true
+	ru.admitted[run] = true
 }
 
 // lookForSlots: when nothing moves any more, slots are given back within two sweeps of the
@@ -369,12 +369,12 @@ func (au *auditor) checkCounters() {
 		c := logged[th.p.key.Tenant]
 		c.erased = c.erased || th.p.head.Deleted
 		last := map[core.ID]thread.Totals{}
-		for _, e := range th.ownEntries() {
+		for _, e := range th.logged.ownEntries() {
 			if e.Totals != nil {
 				last[e.Run] = *e.Totals
 			}
 		}
-		c.runs += int64(len(th.admitted))
+		c.runs += int64(len(th.runs.admitted))
 		for _, t := range last {
 			c.tokens += account.Tokens(t.Usage)
 			c.spend += t.Spend
@@ -449,7 +449,7 @@ func (au *auditor) addAdmitted(logged map[string]counted) {
 		th, c := threads[run.thread], logged[run.thread.Tenant]
 		switch {
 		case th == nil:
-		case th.admitted[id]:
+		case th.runs.admitted[id]:
 			c.again += int64(max(0, run.times-1))
 			if run.slow {
 				c.slow++

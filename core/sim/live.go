@@ -10,8 +10,8 @@ import (
 // shows returns what a tool calls now and then while it runs: each time it puts out
 // the execution's number and how often it has shown something before, so that readers
 // know whether something is missing.
-func (th *threadState) shows(call tool.Call, key string) (show func()) {
-	n, execution := 0, th.starts[key]
+func (ca *calls) shows(call tool.Call, key string) (show func()) {
+	n, execution := 0, ca.starts[key]
 	return func() {
 		call.Output(fmt.Sprintf("%d %d", execution, n))
 		call.Progress(float64(n), 10, key)

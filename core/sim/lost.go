@@ -91,7 +91,7 @@ func (pe *people) meddle(th *threadState) {
 	for range 5 {
 		pe.w.at(pe.w.random.between(500*time.Millisecond, 90*time.Second), func() {
 			edit := func() {
-				if in := th.unread(); in != nil && in.begun == "" {
+				if in := th.inputs.unread(); in != nil && in.begun == "" {
 					pe.edit(th, in)
 				}
 			}
@@ -114,18 +114,18 @@ func (pe *people) meddle(th *threadState) {
 }
 
 // unread draws input that no step has read; nil: there is none.
-func (th *threadState) unread() *input {
+func (ins *inputs) unread() *input {
 	var ids []core.ID
-	for _, d := range th.p.head.Unopened() {
+	for _, d := range ins.th.p.head.Unopened() {
 		ids = append(ids, d.ID)
 	}
-	for _, e := range th.p.head.Inbox {
+	for _, e := range ins.th.p.head.Inbox {
 		ids = append(ids, e.ID, e.ID) // rather one of these: there are fewer
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	return th.inputs[ids[th.w.random.below(len(ids))]]
+	return ins.accepted[ids[ins.th.w.random.below(len(ids))]]
 }
 
 // stopThread ends whatever is open or first on a thread.
@@ -221,7 +221,7 @@ func (th *threadState) checkDeed(d *deed, err error) {
 	if len(d.runs)+len(d.entries) > 1 || d.edits > 1 {
 		th.fail("one request of a person has ended runs %v and entries %v, and made %d edits", d.runs, d.entries, d.edits)
 	}
-	th.checkTarget(d)
+	th.inputs.checkTarget(d)
 	if core.CodeOf(err) == core.CodeNotFound && len(d.runs)+len(d.entries) > 0 {
 		th.fail("a client is told %v, its request has ended runs %v and entries %v", err, d.runs, d.entries)
 	}
@@ -229,13 +229,13 @@ func (th *threadState) checkDeed(d *deed, err error) {
 
 // checkEdited: whoever has changed input that was read so is not told that it was not
 // found.
-func (th *threadState) checkEdited(in *input, text string, d *deed, err error) {
+func (ins *inputs) checkEdited(in *input, text string, d *deed, err error) {
 	if core.CodeOf(err) != core.CodeNotFound || d.edits == 0 {
 		return
 	}
-	for _, e := range th.entries {
+	for _, e := range ins.th.logged.entries {
 		if e.Message != nil && e.Message.ID == in.name && e.Message.Text() == text {
-			th.fail("a client is told %v of its edit of %s, which was read", err, in.name)
+			ins.th.fail("a client is told %v of its edit of %s, which was read", err, in.name)
 		}
 	}
 }

@@ -25,21 +25,21 @@ func (pe *people) interfere(th *threadState, k *asked) {
 
 // checkMeddled: nobody but its child decides on a call that waits for one, and who tries
 // is told why.
-func (th *threadState) checkMeddled(k *asked, before *thread.Head, err error) {
+func (as *asks) checkMeddled(k *asked, before *thread.Head, err error) {
 	stands := func(h *thread.Head) bool {
 		return h.Run.ID == k.run && slices.ContainsFunc(h.Tickets, func(t thread.Ticket) bool { return t.ID == k.key && t.Decision == 0 })
 	}
 	switch code := core.CodeOf(err); {
 	case code == core.CodeChild:
-		th.w.did(ChildRefused)
-	case stands(before) && stands(&th.p.head):
-		th.fail("a decision on call %s, which waits for a child, comes to %v", k.ticket.CallID, err)
+		as.th.w.did(ChildRefused)
+	case stands(before) && stands(&as.th.p.head):
+		as.th.fail("a decision on call %s, which waits for a child, comes to %v", k.ticket.CallID, err)
 	}
 }
 
 // checkSpoken looks at what a person says to a run that waits: it supersedes what people
 // and clients were asked, and changes nothing where it waits for child runs alone.
-func (th *threadState) checkSpoken(a, b *thread.Head) {
+func (as *asks) checkSpoken(a, b *thread.Head) {
 	if a.Run.ID != b.Run.ID || a.Run.Status != thread.Waiting || len(b.Inbox) != len(a.Inbox)+1 || b.Inbox[len(a.Inbox)].Kind != thread.InboxPerson {
 		return
 	}
@@ -50,19 +50,19 @@ func (th *threadState) checkSpoken(a, b *thread.Head) {
 	}
 	for _, t := range a.Tickets {
 		if child(t) && (!slices.Contains(b.Tickets, t) || b.Run.Calls[t.Call] != thread.CallSuspended) {
-			th.fail("a person spoke, and call %d waits for its child no more: %+v", t.Call, *b)
+			as.th.fail("a person spoke, and call %d waits for its child no more: %+v", t.Call, *b)
 		}
 	}
 	if slices.ContainsFunc(a.Tickets, asks) {
-		th.w.did(SpokenInMixedWait)
+		as.th.w.did(SpokenInMixedWait)
 		if b.Run.Status != thread.Running || slices.ContainsFunc(b.Tickets, asks) {
-			th.fail("a person spoke, and what people were asked stands: %+v", *b)
+			as.th.fail("a person spoke, and what people were asked stands: %+v", *b)
 		}
 		return
 	}
-	th.w.did(SpokenBesideChild)
+	as.th.w.did(SpokenBesideChild)
 	if b.Run.Status != thread.Waiting || !slices.Equal(a.Run.Calls, b.Run.Calls) || !slices.Equal(a.Tickets, b.Tickets) {
-		th.fail("a person spoke to a run that waits for child runs alone, and it went from %+v to %+v", *a, *b)
+		as.th.fail("a person spoke to a run that waits for child runs alone, and it went from %+v to %+v", *a, *b)
 	}
 }
 

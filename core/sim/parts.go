@@ -13,34 +13,34 @@ import (
 
 // part does one part of a call. One that was stored when it begins must not act
 // again, and what comes back is what is stored.
-func (th *threadState) part(ctx context.Context, call tool.Call, key, name string) error {
-	w := th.w
-	_, stored := th.storedPart(call, name)
+func (as *asks) part(ctx context.Context, call tool.Call, key, name string) error {
+	w := as.th.w
+	_, stored := as.storedPart(call, name)
 	h, began, at := w.current().host, w.now, store.PartName(call.Run, placed(call).turn, uint8(placed(call).index), name)
 	said, err := call.Once(ctx, name, func(ctx context.Context) (json.RawMessage, error) {
 		if stored {
-			th.fail("part %s of call %s acts again, its result was stored", name, key)
+			as.th.fail("part %s of call %s acts again, its result was stored", name, key)
 		}
-		if f, ok := th.asks.finished[at]; ok && !f.host.dead && !f.host.ending && f.host.hindered < f.at && f.at <= began {
-			th.fail("part %s of call %s acts again, it was finished at %s by %s, which is well", name, key, f.at, f.host.name)
+		if f, ok := as.finished[at]; ok && !f.host.dead && !f.host.ending && f.host.hindered < f.at && f.at <= began {
+			as.th.fail("part %s of call %s acts again, it was finished at %s by %s, which is well", name, key, f.at, f.host.name)
 		}
 		if err := w.sleep(ctx, w.random.between(10*time.Millisecond, 500*time.Millisecond)); err != nil {
 			return nil, err
 		}
 		if ctx.Err() == nil {
-			th.asks.finished[at] = finishedPart{h, w.now}
+			as.finished[at] = finishedPart{h, w.now}
 		}
 		return json.RawMessage(fmt.Sprintf(`{"k":"%s","part":"%s","n":%d}`, key, name, w.id())), nil
 	})
 	if err != nil {
 		return err
 	}
-	kept, ok := th.storedPart(call, name)
+	kept, ok := as.storedPart(call, name)
 	if !ok || string(kept) != string(said) {
-		th.fail("part %s of call %s came to %s, %s is stored", name, key, said, kept)
+		as.th.fail("part %s of call %s came to %s, %s is stored", name, key, said, kept)
 	}
 	if callKey(string(said)) != key {
-		th.fail("part %s of call %s is another call's: %s", name, key, said)
+		as.th.fail("part %s of call %s is another call's: %s", name, key, said)
 	}
 	return nil
 }
@@ -74,17 +74,17 @@ func (w *World) throttledPart(r request, f Fault) bool {
 }
 
 // storedPart is what is stored of a call's part.
-func (th *threadState) storedPart(call tool.Call, name string) (json.RawMessage, bool) {
+func (as *asks) storedPart(call tool.Call, name string) (json.RawMessage, bool) {
 	at := placed(call)
-	r, ok := th.p.record(store.PartName(call.Run, at.turn, uint8(at.index), name))
+	r, ok := as.th.p.record(store.PartName(call.Run, at.turn, uint8(at.index), name))
 	if !ok {
 		return nil, false
 	}
 	var part struct {
 		Value json.RawMessage `json:"value"`
 	}
-	if err := th.w.checks.Decode("part", r.Payload, &part); err != nil {
-		th.fail("part %s is unreadable: %v", r.Name, err)
+	if err := as.th.w.checks.Decode("part", r.Payload, &part); err != nil {
+		as.th.fail("part %s is unreadable: %v", r.Name, err)
 	}
 	return part.Value, true
 }
@@ -98,9 +98,9 @@ const (
 
 // ignore is the work of a tool that ignores its context. What it comes to after
 // it was left behind counts no more.
-func (th *threadState) ignore(ctx context.Context, h *host, call tool.Call, key string) (tool.Result, error) {
-	w := th.w
-	behind, show := 0, th.shows(call, key)
+func (ca *calls) ignore(ctx context.Context, h *host, call tool.Call, key string) (tool.Result, error) {
+	w := ca.th.w
+	behind, show := 0, ca.shows(call, key)
 	for until := w.now + w.random.between(slice, 15*time.Second); w.now < until; {
 		_ = w.sleep(context.WithoutCancel(ctx), slice)
 		if ctx.Err() != nil {
@@ -117,17 +117,17 @@ func (th *threadState) ignore(ctx context.Context, h *host, call tool.Call, key 
 		return tool.Text(text), nil
 	}
 	w.Stats.Steps.LeftBehind++
-	th.asks.late[text] = true
+	ca.th.asks.late[text] = true
 	if w.config.Trace != nil {
 		w.config.Trace("%s: %s is late", h.name, key)
 	}
 	if _, err := call.Once(context.WithoutCancel(ctx), "late", func(context.Context) (json.RawMessage, error) {
 		return json.RawMessage(`1`), nil
 	}); err == nil {
-		th.fail("call %s was left behind and keeps a part", key)
+		ca.th.fail("call %s was left behind and keeps a part", key)
 	}
-	if _, ok := th.storedPart(call, "late"); ok {
-		th.fail("call %s was left behind, and a part of it is stored", key)
+	if _, ok := ca.th.asks.storedPart(call, "late"); ok {
+		ca.th.fail("call %s was left behind, and a part of it is stored", key)
 	}
 	return tool.Text(text), nil
 }

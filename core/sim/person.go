@@ -112,25 +112,25 @@ func (pe *people) decide(th *threadState, k *asked, d deciding) {
 	}
 	pe.insist(limit, func(ctx context.Context, h *host) bool {
 		before := th.p.head
-		got, err := h.engine.decide(ctx, th.client(), th.p.key.Thread, run, asking, inline, th.heard())
+		got, err := h.engine.decide(ctx, th.client(), th.p.key.Thread, run, asking, inline, th.asks.heard())
 		if pe.w.config.Trace != nil {
 			pe.w.config.Trace("%s: decision %s on %s gives %+v, %v", h.name, d.said.ID, asking.Target, got, err)
 		}
 		if errors.Is(err, store.ErrConflict) { // a client would try again, over what should not be there
-			th.checkRefused(k, d.said, run, &before, err)
+			th.asks.checkRefused(k, d.said, run, &before, err)
 			return true
 		}
 		if k.ticket.Kind == core.TicketChild && (err == nil || refused(err) || core.CodeOf(err) == core.CodeChild) {
-			th.checkMeddled(k, &before, err)
+			th.asks.checkMeddled(k, &before, err)
 			return true
 		}
 		switch core.CodeOf(err) {
 		case core.CodeDecided, core.CodeNotFound, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge, core.CodeDeleted:
-			th.checkRefused(k, d.said, run, &before, err)
+			th.asks.checkRefused(k, d.said, run, &before, err)
 			return true
 		}
 		if err == nil {
-			th.checkTaken(k, d.said, got)
+			th.asks.checkTaken(k, d.said, got)
 		}
 		return err == nil
 	})
@@ -138,8 +138,8 @@ func (pe *people) decide(th *threadState, k *asked, d deciding) {
 
 // checkTaken: what a client is told to be taken was taken, and is the only
 // decision on its ticket.
-func (th *threadState) checkTaken(k *asked, said core.Decision, got mailbox.Decided) {
-	for _, other := range th.asks.by {
+func (as *asks) checkTaken(k *asked, said core.Decision, got mailbox.Decided) {
+	for _, other := range as.by {
 		if other.decision == nil || other.run != k.run || other.decision.ID != got.DecisionID {
 			continue
 		}
@@ -147,18 +147,18 @@ func (th *threadState) checkTaken(k *asked, said core.Decision, got mailbox.Deci
 			continue
 		}
 		if d := other.decision; d.Action != said.Action || d.Reason != said.Reason || other.ticket.Refuses(d.Decision) != other.ticket.Refuses(said) {
-			th.fail("a client is told that its decision %+v was taken, it was %+v", said, *d)
+			as.th.fail("a client is told that its decision %+v was taken, it was %+v", said, *d)
 		}
 		return
 	}
-	th.fail("a client is told %+v of decision %+v, which was never taken", got, said)
+	as.th.fail("a client is told %+v of decision %+v, which was never taken", got, said)
 }
 
 // checkRefused: the decision on an open ticket is not refused, nor is one that
 // was taken, while the head remembers it. Who names no run is told of the open one
 // and of the newest in the log alone.
-func (th *threadState) checkRefused(k *asked, said core.Decision, named core.ID, before *thread.Head, err error) {
-	h := &th.p.head
+func (as *asks) checkRefused(k *asked, said core.Decision, named core.ID, before *thread.Head, err error) {
+	h := &as.th.p.head
 	if named.IsZero() && (before.Run.ID != k.run || h.Run.ID != k.run) {
 		return
 	}
@@ -168,26 +168,26 @@ func (th *threadState) checkRefused(k *asked, said core.Decision, named core.ID,
 		})
 	}
 	if open(before) && open(h) {
-		th.fail("decision %+v on the open ticket %s is refused: %v", said, k.ticket.Suspension.ID, err)
+		as.th.fail("decision %+v on the open ticket %s is refused: %v", said, k.ticket.Suspension.ID, err)
 	}
 	if k.decision != nil && k.decision.ID == said.ID && slices.Contains(before.Recent, k.taken) && slices.Contains(h.Recent, k.taken) {
-		th.fail("decision %+v was taken, and is refused when it is made again: %v", said, err)
+		as.th.fail("decision %+v was taken, and is refused when it is made again: %v", said, err)
 	}
 }
 
 // heard returns what a client does with the events of a stream: a ticket that it
 // hears of can be decided, and the rest is what the stream type checks.
-func (th *threadState) heard() func(core.Event) {
-	return th.heardBy(&reading{th: th, steps: map[int]*words{}})
+func (as *asks) heard() func(core.Event) {
+	return as.heardBy(&reading{th: as.th, steps: map[int]*words{}})
 }
 
 // heardBy is heard for a client that has some of the run's words.
-func (th *threadState) heardBy(words *reading) func(core.Event) {
+func (as *asks) heardBy(words *reading) func(core.Event) {
 	var run core.ID
-	calls, shown := listening{th, map[string]listened{}}, stream{th: th}
+	calls, shown := listening{as.th, map[string]listened{}}, stream{th: as.th}
 	return func(e core.Event) {
-		th.w.foldValue(&e)
-		th.w.foldBytes([]byte(e.Position))
+		as.th.w.foldValue(&e)
+		as.th.w.foldBytes([]byte(e.Position))
 		calls.hear(e)
 		shown.take(e)
 		words.take(e)
@@ -198,14 +198,14 @@ func (th *threadState) heardBy(words *reading) func(core.Event) {
 			return
 		}
 		if e.Ticket == nil {
-			th.fail("a suspension is announced without its ticket: %+v", e)
+			as.th.fail("a suspension is announced without its ticket: %+v", e)
 			return
 		}
-		for id := range th.asks.by {
+		for id := range as.by {
 			if id.key == thread.TicketKey(run, e.Ticket.Suspension.ID) {
 				return
 			}
 		}
-		th.fail("ticket %s of run %s is announced, no head ever had it", e.Ticket.Suspension.ID, run)
+		as.th.fail("ticket %s of run %s is announced, no head ever had it", e.Ticket.Suspension.ID, run)
 	}
 }

@@ -135,7 +135,7 @@ func (trail) pass(_ context.Context, c plugin.Context) (state.Command, error) {
 
 func (p trail) stepStart(ctx context.Context, c plugin.StepStart) (state.Command, error) {
 	if c.Step > 1 && p.w != nil {
-		p.w.partition(c.Thread).state.checkSeen(p.w.current().host, c.Snapshot)
+		p.w.partition(c.Thread).state.logged.checkSeen(p.w.current().host, c.Snapshot)
 	}
 	return p.pass(ctx, c.Context)
 }
@@ -151,7 +151,7 @@ func (trail) beforeTool(_ context.Context, c plugin.BeforeTool) (state.Command, 
 
 func (p trail) afterTool(_ context.Context, c plugin.AfterTool) (state.Command, error) {
 	if p.w != nil {
-		p.w.partition(c.Thread).state.checkCallValue(c)
+		p.w.partition(c.Thread).state.calls.checkCallValue(c)
 	}
 	return leaveTrail(hookName(c.Phase, c.Step, &c.Call)), nil
 }
@@ -198,10 +198,10 @@ func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, err
 		return command, nil
 	}
 	h, th := w.current().host, w.partition(c.Thread).state
-	w.scripted.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 'e')
+	w.scripted.poison(h, th, th.inputs.textOf(th.p.head.Run.Dispatch), 'e')
 	if err := h.work(ctx, SiteTool, 100*time.Millisecond); err != nil {
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // it had the time of a lease
-			th.hung[c.Run] = true
+			th.runs.hung[c.Run] = true
 		}
 		return state.Command{}, err
 	}
@@ -209,7 +209,7 @@ func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, err
 		th.fail("RunEnd of run %s sees no termination", c.Run)
 		return state.Command{}, nil
 	}
-	th.seen[c.Run] = append(th.seen[c.Run], c.Termination)
+	th.runs.seen[c.Run] = append(th.runs.seen[c.Run], c.Termination)
 	return command, nil
 }
 
@@ -219,23 +219,23 @@ func (sc scripted) deliverMail(ctx context.Context, c plugin.HandlerContext, nam
 	if err := h.work(ctx, SiteEffect, 20*time.Millisecond); err != nil {
 		return err
 	}
-	th.effect(c.Run, name)
+	th.calls.effect(c.Run, name)
 	return nil
 }
 
 // effect counts mail.
-func (th *threadState) effect(run core.ID, name string) {
-	th.w.Stats.Steps.Effects++
+func (ca *calls) effect(run core.ID, name string) {
+	ca.th.w.Stats.Steps.Effects++
 	key := run.String() + " " + name
-	if th.effects[key]++; th.effects[key] > 1 {
-		th.fail("the effect %s of run %s happens %d times", name, run, th.effects[key])
+	if ca.effects[key]++; ca.effects[key] > 1 {
+		ca.th.fail("the effect %s of run %s happens %d times", name, run, ca.effects[key])
 	}
 }
 
 // checkCallValue: what BeforeToolExecute noted for its call is there after it.
-func (th *threadState) checkCallValue(c plugin.AfterTool) {
+func (ca *calls) checkCallValue(c plugin.AfterTool) {
 	value, err := callsKey.Read(c.Snapshot)
 	if want := hookName(core.PhaseBeforeToolExecute, c.Step, &c.Call); err != nil || value != want && value != "" {
-		th.fail("AfterToolExecute of %s reads %q of its call (%v)", want, value, err)
+		ca.th.fail("AfterToolExecute of %s reads %q of its call (%v)", want, value, err)
 	}
 }

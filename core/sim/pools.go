@@ -139,8 +139,8 @@ func (th *threadState) inquire(h *host, s script, name string) func(context.Cont
 // of a claim that is lost, or there is no pool.
 func (th *threadState) member(h *host, s script, name string) *inquiry {
 	w := th.w
-	head, in := &th.p.head, th.byText[s.name]
-	if !w.config.Agents.Pooled || in == nil || !th.holds() || head.Run.ID != s.run {
+	head, in := &th.p.head, th.inputs.byText[s.name]
+	if !w.config.Agents.Pooled || in == nil || !th.runs.holds() || head.Run.ID != s.run {
 		return nil
 	}
 	key := modelStep{s.run, int(head.Run.Step)} // not that of the script: a step may have no turn
@@ -153,7 +153,7 @@ func (th *threadState) member(h *host, s script, name string) *inquiry {
 	closed := func(name string) bool {
 		return h.circuits[name] == nil || h.circuits[name].failed < model.CircuitFailures
 	}
-	if want := th.stands(in.agent, names); step.calls == 0 && want != "" && want != name && closed(want) {
+	if want := th.logged.stands(in.agent, names); step.calls == 0 && want != "" && want != name && closed(want) {
 		th.fail("%s asks %s in a step behind turn %d of run %s, the thread stands at %s", h.name, name, s.step, s.run, want)
 	}
 	if slices.Contains(step.refused, name) && in.agent != agentShort {
@@ -169,10 +169,10 @@ func (th *threadState) member(h *host, s script, name string) *inquiry {
 
 // stands is the member that the thread's next step begins with; empty where clocks that
 // differ decide it.
-func (th *threadState) stands(id string, names [3]string) string {
-	places := th.places
-	head := &th.p.head
-	if in := th.own(head.Run.Dispatch); in != nil && head.Run.Cursor == thread.CursorStart && in.supersede > 0 && in.supersede <= head.Seq {
+func (lo *logged) stands(id string, names [3]string) string {
+	places := lo.places
+	head := &lo.th.p.head
+	if in := lo.th.inputs.own(head.Run.Dispatch); in != nil && head.Run.Cursor == thread.CursorStart && in.supersede > 0 && in.supersede <= head.Seq {
 		for len(places) > 0 && places[len(places)-1].seq >= in.supersede { // what the run is about to take back
 			places = places[:len(places)-1]
 		}
@@ -181,11 +181,11 @@ func (th *threadState) stands(id string, names [3]string) string {
 		return names[0]
 	}
 	last := places[len(places)-1]
-	switch age := epoch.Add(th.w.now).Sub(time.UnixMilli(last.at)); {
+	switch age := epoch.Add(lo.th.w.now).Sub(time.UnixMilli(last.at)); {
 	case age < 4*time.Minute:
 		i := slices.Index(memberSlice(id), last.Model)
 		if i < 0 {
-			th.fail("the thread stands at %s of pool %s, which has no such member", last.Model, last.Pool)
+			lo.th.fail("the thread stands at %s of pool %s, which has no such member", last.Model, last.Pool)
 			return ""
 		}
 		return names[i]
@@ -208,48 +208,48 @@ type stood struct {
 }
 
 // takePlace notes where a committed record has left the thread in its agent's pool.
-func (th *threadState) takePlace(e thread.Entry, seq uint64) {
+func (lo *logged) takePlace(e thread.Entry, seq uint64) {
 	if r := e.Superseded; r != nil {
-		for len(th.places) > 0 && th.places[len(th.places)-1].seq >= r.From {
-			th.places = th.places[:len(th.places)-1]
+		for len(lo.places) > 0 && lo.places[len(lo.places)-1].seq >= r.From {
+			lo.places = lo.places[:len(lo.places)-1]
 		}
 	}
 	turn := e.Message != nil && e.Message.Role == core.RoleAssistant
 	words := turn && e.Totals == nil // a run that cannot be read any more does not say whose they are
-	if !th.w.config.Agents.Pooled || !turn && e.Failed == nil || words && e.Member == nil {
+	if !lo.th.w.config.Agents.Pooled || !turn && e.Failed == nil || words && e.Member == nil {
 		return
 	}
 	if e.Member == nil {
-		th.fail("the record at %d does not say which member of the pool it is of", seq)
+		lo.th.fail("the record at %d does not say which member of the pool it is of", seq)
 		return
 	}
 	now := stood{Member: *e.Member, seq: seq}
 	var before stood
-	if n := len(th.places); n > 0 && th.places[n-1].Pool == now.Pool {
-		before = th.places[n-1]
+	if n := len(lo.places); n > 0 && lo.places[n-1].Pool == now.Pool {
+		before = lo.places[n-1]
 	}
 	if now.at = before.at; turn {
 		now.at = e.Message.CreatedAt
-		if least := words && th.w.config.Storage.Tight && e.Message.Model == ""; !least { // the least form of an end leaves out who said its last words
-			th.checkTurn(&e, before, now)
+		if least := words && lo.th.w.config.Storage.Tight && e.Message.Model == ""; !least { // the least form of an end leaves out who said its last words
+			lo.checkTurn(&e, before, now)
 		}
 	}
 	if most := mostSwitches; now.Switches < before.Switches || now.Pool == poolOf(agentShort) && now.Switches > most {
-		th.fail("the thread has switched %d times behind %d, and %d times before", now.Switches, seq, before.Switches)
+		lo.th.fail("the thread has switched %d times behind %d, and %d times before", now.Switches, seq, before.Switches)
 	}
-	th.w.Stats.Steps.Switches += now.Switches - before.Switches
-	th.places = append(th.places, now)
+	lo.th.w.Stats.Steps.Switches += now.Switches - before.Switches
+	lo.places = append(lo.places, now)
 }
 
 // checkTurn: a turn is its member's, and the thread has switched where that is another.
-func (th *threadState) checkTurn(e *thread.Entry, before, now stood) {
+func (lo *logged) checkTurn(e *thread.Entry, before, now stood) {
 	for id, names := range poolNames {
 		if i := slices.Index(memberSlice(id), now.Model); poolOf(id) == now.Pool && (i < 0 || names[i] != e.Message.Model) {
-			th.fail("the turn at %d is of %s, and said by %s", now.seq, now.Model, e.Message.Model)
+			lo.th.fail("the turn at %d is of %s, and said by %s", now.seq, now.Model, e.Message.Model)
 		}
 	}
 	soon := before.Pool != "" && now.at-before.at < (4*time.Minute).Milliseconds()
 	if soon && before.Model != now.Model && now.Switches == before.Switches {
-		th.fail("the turn at %d is of %s, the one before of %s, and the thread has switched %d times", now.seq, now.Model, before.Model, now.Switches)
+		lo.th.fail("the turn at %d is of %s, the one before of %s, and the thread has switched %d times", now.seq, now.Model, before.Model, now.Switches)
 	}
 }

@@ -63,16 +63,16 @@ type inference struct {
 
 // serve opens the books for a call.
 func (p *provider) serve(h *host, th *threadState, run core.ID, model string) *inference {
-	th.checkHeard(h)
+	th.runs.checkHeard(h)
 	s := &inference{
 		th: th, run: run, model: model, host: h, fence: th.p.head.Claim.Fence, began: th.w.now,
 	}
-	if !th.holds() || th.p.head.Run.ID != run {
+	if !th.runs.holds() || th.p.head.Run.ID != run {
 		s.fence = 0 // its claim is lost, and it does not know yet: nothing that it writes counts
 	}
 	p.served = append(p.served, s)
 	if s.fence != 0 {
-		s.within = th.stretch
+		s.within = th.runs.stretch
 		p.open[run] = append(p.open[run], s)
 	}
 	return s

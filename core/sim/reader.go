@@ -83,8 +83,8 @@ func (r *reading) takeText(e core.Event) {
 	}
 	for _, s := range r.th.said[e.RunID] {
 		if short, cut := strings.CutSuffix(w.text, "..."); strings.HasPrefix(s.text, w.text) || cut && r.th.w.config.Storage.Tight && strings.HasPrefix(s.text, short) { // last words, in the last form of an end
-			if _, ok := r.th.turnOf(e.RunID, at.Step); !ok && r.follows {
-				r.th.heardBefore(e.RunID)
+			if _, ok := r.th.logged.turnOf(e.RunID, at.Step); !ok && r.follows {
+				r.th.inputs.heardBefore(e.RunID)
 			}
 			return
 		}
@@ -99,7 +99,7 @@ func (r *reading) finish(e core.Event) {
 		return
 	}
 	last := 0
-	for _, entry := range r.th.entries {
+	for _, entry := range r.th.logged.entries {
 		if entry.Run != e.RunID {
 			continue
 		}
@@ -125,9 +125,9 @@ func (r *reading) finish(e core.Event) {
 }
 
 // turnOf is the committed turn of a step.
-func (th *threadState) turnOf(run core.ID, step int) (thread.Entry, bool) {
-	for i := len(th.entries) - 1; i >= 0; i-- {
-		if e := th.entries[i]; e.Run == run && e.Message != nil && e.Message.Role == core.RoleAssistant && e.Message.Step == step {
+func (lo *logged) turnOf(run core.ID, step int) (thread.Entry, bool) {
+	for i := len(lo.entries) - 1; i >= 0; i-- {
+		if e := lo.entries[i]; e.Run == run && e.Message != nil && e.Message.Role == core.RoleAssistant && e.Message.Step == step {
 			return e, true
 		}
 	}
@@ -163,7 +163,7 @@ func (pe *people) reader(th *threadState, in *input, tries int) {
 	}
 	pe.clients++
 	h.invoke(inlineTimeout, func(ctx context.Context) {
-		heard := th.heardBy(&reading{th: th, steps: map[int]*words{}, follows: true})
+		heard := th.asks.heardBy(&reading{th: th, steps: map[int]*words{}, follows: true})
 		_ = h.engine.runtime.Follow(ctx, th.client(), id, runtime.ListenerFunc(func(e core.Event) error {
 			over = over || e.Type == core.EventRunFinish
 			heard(e)

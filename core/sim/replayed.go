@@ -30,13 +30,13 @@ func (au *auditor) replay() {
 			au.w.fail(p, "it cannot be replayed: %v", err)
 		}
 		for _, r := range reports {
-			if !p.state.checkInherited(&r) {
+			if !p.state.logged.checkInherited(&r) {
 				continue
 			}
 			au.w.Stats.Replays.Replayed++
-			hung := p.state.hung[r.Run] // how long a hook took is no part of a record
+			hung := p.state.runs.hung[r.Run] // how long a hook took is no part of a record
 			// A run that takes another up has no input of its own, so it is not replayed.
-			if p.state.takenUp[r.Run] == nil && r.Skipped != "" || hung {
+			if p.state.runs.takenUp[r.Run] == nil && r.Skipped != "" || hung {
 				au.w.Stats.Replays.Unreplayed++
 			}
 			if r.Difference != nil && !hung {

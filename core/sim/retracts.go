@@ -34,26 +34,26 @@ func (pe *people) planRetractions() {
 
 // retract takes input back that no step has read.
 func (pe *people) retract(th *threadState) {
-	in := th.unread()
+	in := th.inputs.unread()
 	if in == nil {
 		return
 	}
 	pe.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		th.named[in.run] = true // which it cancels, if no worker has opened it
+		th.inputs.named[in.run] = true // which it cancels, if no worker has opened it
 		d := pe.begin(HiddenRetract)
 		d.target = in
 		before := th.p.head
 		err := h.engine.runtime.RetractInput(ctx, th.client(), th.p.key.Thread, in.id)
 		th.checkDeed(d, err)
-		th.checkRetracted(in, d, &before, err)
+		th.inputs.checkRetracted(in, d, &before, err)
 		return err == nil || refused(err)
 	})
 }
 
 // checkRetracted: input is gone of which a client is told that it is taken back, and no
 // step has read it. Who is told that there is none to take back is told the truth.
-func (th *threadState) checkRetracted(in *input, d *deed, before *thread.Head, err error) {
-	if th.p.head.Deleted {
+func (ins *inputs) checkRetracted(in *input, d *deed, before *thread.Head, err error) {
+	if ins.th.p.head.Deleted {
 		return
 	}
 	waits := func(h *thread.Head) bool {
@@ -61,41 +61,41 @@ func (th *threadState) checkRetracted(in *input, d *deed, before *thread.Head, e
 		return queued
 	}
 	switch {
-	case core.CodeOf(err) == core.CodeNotFound && waits(before) && waits(&th.p.head):
-		th.fail("input %s waits to be read, who takes it back is told %v", in.name, err)
+	case core.CodeOf(err) == core.CodeNotFound && waits(before) && waits(&ins.th.p.head):
+		ins.th.fail("input %s waits to be read, who takes it back is told %v", in.name, err)
 	case err != nil:
 		return
 	}
-	th.takenBack[in.id] = true
-	if waits(&th.p.head) || th.reads[in.name] > 0 || th.p.head.Run.Dispatch == in.id {
-		th.fail("a client is told that input %s is taken back: it is read %d times, and the head has %+v", in.name, th.reads[in.name], th.p.head)
+	ins.takenBack[in.id] = true
+	if waits(&ins.th.p.head) || ins.reads[in.name] > 0 || ins.th.p.head.Run.Dispatch == in.id {
+		ins.th.fail("a client is told that input %s is taken back: it is read %d times, and the head has %+v", in.name, ins.reads[in.name], ins.th.p.head)
 	}
-	if fate := th.fate(in.id, in); fate == "" {
-		th.fail("a client is told that input %s is taken back, and nothing says how it ended", in.name)
+	if fate := ins.fate(in.id, in); fate == "" {
+		ins.th.fail("a client is told that input %s is taken back, and nothing says how it ended", in.name)
 	}
 	if slices.Contains(d.entries, in.id) {
-		th.w.did(RetractedSteered)
+		ins.th.w.did(RetractedSteered)
 	} else if slices.Contains(d.runs, in.run) || slices.Contains(d.runs, in.id) {
-		th.w.did(RetractedQueued)
+		ins.th.w.did(RetractedQueued)
 	}
 }
 
 // checkTarget: who takes input back takes no other back.
-func (th *threadState) checkTarget(d *deed) {
+func (ins *inputs) checkTarget(d *deed) {
 	in := d.target
 	if in == nil {
 		return
 	}
 	for _, id := range slices.Concat(d.entries, d.runs) {
 		if id != in.id && id != in.run {
-			th.fail("who takes input %s back (dispatch %s of run %s) has ended %s", in.name, in.id, in.run, id)
+			ins.th.fail("who takes input %s back (dispatch %s of run %s) has ended %s", in.name, in.id, in.run, id)
 		}
 	}
 }
 
 // checkUnread: no step reads input of which a client knows that it is taken back.
-func (th *threadState) checkUnread(e *thread.Entry) {
-	if th.takenBack[e.Input] {
-		th.fail("input %s of dispatch %s is taken back, and run %s reads it", e.Message.ID, e.Input, e.Run)
+func (ins *inputs) checkUnread(e *thread.Entry) {
+	if ins.takenBack[e.Input] {
+		ins.th.fail("input %s of dispatch %s is taken back, and run %s reads it", e.Message.ID, e.Input, e.Run)
 	}
 }

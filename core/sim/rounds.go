@@ -19,31 +19,31 @@ type openRound struct {
 
 // checkRound looks at the open round's record that a write puts in force: it is of
 // this turn, goes on from the one before, and has no call that readers do not see.
-func (th *threadState) checkRound(a, b *thread.Head) {
+func (lo *logged) checkRound(a, b *thread.Head) {
 	if b.Run.Round == 0 || b.Run.Round == a.Run.Round {
 		return
 	}
 	name := store.RoundName(b.Run.ID, b.Run.Round)
-	r, ok := th.p.record(name)
+	r, ok := lo.th.p.record(name)
 	if !ok {
-		th.fail("the round %s is in force and not stored", name)
+		lo.th.fail("the round %s is in force and not stored", name)
 		return
 	}
 	var round thread.RoundRecord
-	if err := th.w.checks.Decode("round", r.Payload, &round); err != nil || round.Turn != b.Run.Base-1 {
-		th.fail("the round %s is of turn %d, the head's is %d (%v)", name, round.Turn, b.Run.Base-1, err)
+	if err := lo.th.w.checks.Decode("round", r.Payload, &round); err != nil || round.Turn != b.Run.Base-1 {
+		lo.th.fail("the round %s is of turn %d, the head's is %d (%v)", name, round.Turn, b.Run.Base-1, err)
 		return
 	}
-	was := &th.asks.round
+	was := &lo.th.asks.round
 	if was.base != b.Run.Base {
 		*was = openRound{base: b.Run.Base}
 	}
 	if len(round.Merged) < len(was.merged) || !slices.Equal(round.Merged[:len(was.merged)], was.merged) {
-		th.fail("the round %s has merged %v, the one before it %v", name, round.Merged, was.merged)
+		lo.th.fail("the round %s has merged %v, the one before it %v", name, round.Merged, was.merged)
 	}
 	for n, i := range round.Merged {
 		if slices.Contains(round.Merged[:n], i) || b.Run.Calls[i] != thread.CallDone {
-			th.fail("the round %s has merged %v, the calls are %v", name, round.Merged, b.Run.Calls)
+			lo.th.fail("the round %s has merged %v, the calls are %v", name, round.Merged, b.Run.Calls)
 		}
 	}
 	was.merged = round.Merged
@@ -51,12 +51,12 @@ func (th *threadState) checkRound(a, b *thread.Head) {
 
 // checkOrderOf: what the tools of a round asked for was applied in the order that their
 // results say, which is call order where the calls ran one after the other.
-func (th *threadState) checkOrderOf(trail []string) {
-	if th.turnSeq == 0 {
+func (lo *logged) checkOrderOf(trail []string) {
+	if lo.turnSeq == 0 {
 		return
 	}
 	var got []int
-	calls := th.entries[th.turnSeq-1].Message.ToolCalls
+	calls := lo.entries[lo.turnSeq-1].Message.ToolCalls
 	for _, name := range trail {
 		key, ok := strings.CutPrefix(name, "tool.")
 		if !ok {
@@ -72,29 +72,29 @@ func (th *threadState) checkOrderOf(trail []string) {
 	for i := range calls {
 		want = append(want, i)
 	}
-	place := func(i int) int { return th.entries[th.turnSeq+uint64(i)].Place }
+	place := func(i int) int { return lo.entries[lo.turnSeq+uint64(i)].Place }
 	slices.SortStableFunc(want, func(a, b int) int { return cmp.Compare(place(a), place(b)) })
-	th.checkLine(place)
+	lo.checkLine(place)
 	want = slices.DeleteFunc(want, func(i int) bool { return !slices.Contains(got, i) })
 	if !slices.Equal(got, want) {
-		th.fail("the calls of the turn at %d were applied in the order %v, their results say %v", th.turnSeq, got, want)
+		lo.th.fail("the calls of the turn at %d were applied in the order %v, their results say %v", lo.turnSeq, got, want)
 	}
 }
 
 // checkLine looks at the results of the round that was closed last: each place is one
 // result's, and what could not be applied behind a sibling's is no change of its call.
-func (th *threadState) checkLine(place func(call int) int) {
+func (lo *logged) checkLine(place func(call int) int) {
 	given, seats, lined, refused := map[int]bool{}, 0, false, false
-	calls := th.entries[th.turnSeq-1].Message.ToolCalls
+	calls := lo.entries[lo.turnSeq-1].Message.ToolCalls
 	for i := range calls {
-		e := th.entries[th.turnSeq+uint64(i)]
+		e := lo.entries[lo.turnSeq+uint64(i)]
 		if p := place(i); p > 0 {
 			if given[p] {
-				th.fail("two results of the turn at %d stand at place %d", th.turnSeq, p)
+				lo.th.fail("two results of the turn at %d stand at place %d", lo.turnSeq, p)
 			}
 			for j := range i {
 				if place(j) > p {
-					th.w.did(LineOutOfOrder)
+					lo.th.w.did(LineOutOfOrder)
 				}
 			}
 			given[p], lined = true, true
@@ -105,10 +105,10 @@ func (th *threadState) checkLine(place func(call int) int) {
 		refused = refused || e.Message != nil && e.Message.ToolResult != nil && refusedInLine(e.Message.ToolResult)
 	}
 	if seats > 1 {
-		th.fail("%d calls of the turn at %d have taken the seat", seats, th.turnSeq)
+		lo.th.fail("%d calls of the turn at %d have taken the seat", seats, lo.turnSeq)
 	}
 	if lined && refused {
-		th.w.did(RefusedInLine)
+		lo.th.w.did(RefusedInLine)
 	}
 }
 

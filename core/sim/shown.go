@@ -31,102 +31,102 @@ func showing(seq uint64, m *core.Message) shown {
 
 // takeShown notes what the log shows after a record: a range that was taken back
 // is gone, and the state with it.
-func (th *threadState) takeShown(e thread.Entry, seq uint64) {
+func (lo *logged) takeShown(e thread.Entry, seq uint64) {
 	if r := e.Superseded; r != nil {
-		th.w.Stats.Clients.Superseded++
+		lo.th.w.Stats.Clients.Superseded++
 		if r.To != seq-1 || r.From == 0 || r.From > r.To {
-			th.fail("the record at %d takes %d to %d back", seq, r.From, r.To)
+			lo.th.fail("the record at %d takes %d to %d back", seq, r.From, r.To)
 			return
 		}
-		for len(th.visible) > 0 && th.visible[len(th.visible)-1].seq >= r.From {
-			th.visible = th.visible[:len(th.visible)-1]
+		for len(lo.visible) > 0 && lo.visible[len(lo.visible)-1].seq >= r.From {
+			lo.visible = lo.visible[:len(lo.visible)-1]
 		}
-		th.checkRanges(append([]thread.Range{*r}, e.Earlier...), seq)
+		lo.checkRanges(append([]thread.Range{*r}, e.Earlier...), seq)
 		var then state.Snapshot
 		if r.From > 1 {
-			then = th.states[r.From-2]
+			then = lo.states[r.From-2]
 		}
-		if now := th.folded.fold.Snapshot(); len(state.Diff(now, then.BeginRun())) > 0 {
-			th.fail("the range from %d is taken back, and the state is another than before it", r.From)
+		if now := lo.folded.fold.Snapshot(); len(state.Diff(now, then.BeginRun())) > 0 {
+			lo.th.fail("the range from %d is taken back, and the state is another than before it", r.From)
 		}
 	}
-	th.takePlace(e, seq)
+	lo.takePlace(e, seq)
 	if e.Message != nil {
-		th.visible = append(th.visible, showing(seq, e.Message))
+		lo.visible = append(lo.visible, showing(seq, e.Message))
 	}
-	th.states = append(th.states, th.folded.fold.Snapshot())
+	lo.states = append(lo.states, lo.folded.fold.Snapshot())
 }
 
 // checkOpening: what a run's input supersedes is superseded before it, also by a
 // run that ends at once; but not at the last claims of a run that closes, nor in an end
 // that has no room for it.
-func (th *threadState) checkOpening(a thread.Head, e thread.Entry, seq uint64) {
-	in := th.byText[e.Message.ID]
+func (lo *logged) checkOpening(a thread.Head, e thread.Entry, seq uint64) {
+	in := lo.th.inputs.byText[e.Message.ID]
 	if in == nil || in.supersede == 0 || e.Input != a.Run.Dispatch || seq > a.Seq+1 {
 		return
 	}
-	if (a.Run.Status != thread.Closing || a.Run.Attempts < thread.SkipRunEnd) && th.w.auditor.formOf(th.p, a.Run.ID) < thread.FormStateless {
-		th.fail("the input at %d of run %s is to supersede from %d on, and does not", seq, e.Run, in.supersede)
+	if (a.Run.Status != thread.Closing || a.Run.Attempts < thread.SkipRunEnd) && lo.th.w.auditor.formOf(lo.th.p, a.Run.ID) < thread.FormStateless {
+		lo.th.fail("the input at %d of run %s is to supersede from %d on, and does not", seq, e.Run, in.supersede)
 	}
 }
 
 // checkRanges: the record that supersedes names everything that nobody is shown,
 // and nothing else. No world has as many ranges as a record cannot name.
-func (th *threadState) checkRanges(superseded []thread.Range, record uint64) {
-	visible := make(map[uint64]bool, len(th.visible))
-	for _, v := range th.visible {
+func (lo *logged) checkRanges(superseded []thread.Range, record uint64) {
+	visible := make(map[uint64]bool, len(lo.visible))
+	for _, v := range lo.visible {
 		visible[v.seq] = true
 	}
 	for seq := uint64(1); seq < record; seq++ {
 		within := slices.ContainsFunc(superseded, func(r thread.Range) bool { return r.From <= seq && seq <= r.To })
-		if th.entries[seq-1].Message != nil && within == visible[seq] {
-			th.fail("the record at %d supersedes %v: message %d is visible %v", record, superseded, seq, visible[seq])
+		if lo.entries[seq-1].Message != nil && within == visible[seq] {
+			lo.th.fail("the record at %d supersedes %v: message %d is visible %v", record, superseded, seq, visible[seq])
 		}
 	}
 }
 
 // checkShown: a model is shown what the log says, and then what the step adds.
-func (th *threadState) checkShown(h *host, messages []core.Message, s script) {
-	head := &th.p.head
-	if !th.holds() || head.Run.ID != s.run || th.w.config.Processes.Local || th.w.config.Processes.Batch {
+func (lo *logged) checkShown(h *host, messages []core.Message, s script) {
+	head := &lo.th.p.head
+	if !lo.th.runs.holds() || head.Run.ID != s.run || lo.th.w.config.Processes.Local || lo.th.w.config.Processes.Batch {
 		return // its claim is lost, and it does not know yet
 	}
-	visible := th.visible
-	if in := th.own(head.Run.Dispatch); in != nil && head.Run.Cursor == thread.CursorStart && in.supersede <= head.Seq {
+	visible := lo.visible
+	if in := lo.th.inputs.own(head.Run.Dispatch); in != nil && head.Run.Cursor == thread.CursorStart && in.supersede <= head.Seq {
 		for in.supersede > 0 && len(visible) > 0 && visible[len(visible)-1].seq >= in.supersede {
 			visible = visible[:len(visible)-1]
 		}
 	}
-	messages, visible = th.behindSummary(messages, visible)
+	messages, visible = lo.behindSummary(messages, visible)
 	for i, v := range visible {
 		if i >= len(messages) {
-			th.fail("a model is shown %d messages of run %s, the log has %d", len(messages), s.run, len(visible))
+			lo.th.fail("a model is shown %d messages of run %s, the log has %d", len(messages), s.run, len(visible))
 			return
 		}
 		if got := showing(v.seq, &messages[i]); got != v {
-			th.fail("a model is shown %v as message %d of run %s, the log says %v", got, i, s.run, v)
+			lo.th.fail("a model is shown %v as message %d of run %s, the log says %v", got, i, s.run, v)
 			return
 		}
 	}
 	for _, m := range messages[len(visible):] {
 		if m.Role != core.RoleUser {
-			th.fail("a model is shown a message of %s that is not in the log: %s", m.Role, m.Text())
+			lo.th.fail("a model is shown a message of %s that is not in the log: %s", m.Role, m.Text())
 		}
 	}
 }
 
 // checkSnapshot: a stored value is what the log says after the sequence that
 // it names, and a manifest names the newest of each.
-func (th *threadState) checkSnapshot(r store.Record) {
+func (lo *logged) checkSnapshot(r store.Record) {
 	if r.Name != store.SnapshotName {
 		var v struct {
 			AsOf  uint64          `json:"as_of"`
 			Value json.RawMessage `json:"value"`
 		}
-		err := th.w.checks.Decode("state snapshot", r.Payload, &v)
-		said, ok := th.valueAt(v.AsOf, r.Name[len(store.SnapshotName):])
+		err := lo.th.w.checks.Decode("state snapshot", r.Payload, &v)
+		said, ok := lo.valueAt(v.AsOf, r.Name[len(store.SnapshotName):])
 		if err != nil || !ok || !bytes.Equal(said, v.Value) {
-			th.fail("%s says %s as of %d, the log %s (%v)", r.Name, v.Value, v.AsOf, said, err)
+			lo.th.fail("%s says %s as of %d, the log %s (%v)", r.Name, v.Value, v.AsOf, said, err)
 		}
 		return
 	}
@@ -135,34 +135,34 @@ func (th *threadState) checkSnapshot(r store.Record) {
 		Revision uint64            `json:"revision"`
 		Keys     map[string]uint64 `json:"keys"`
 	}
-	err := th.w.checks.Decode("state snapshot", r.Payload, &m)
-	if err != nil || m.AsOf == 0 || m.AsOf > uint64(len(th.states)) {
-		th.fail("a state snapshot is of sequence %d, %d are visible (%v)", m.AsOf, len(th.states), err)
+	err := lo.th.w.checks.Decode("state snapshot", r.Payload, &m)
+	if err != nil || m.AsOf == 0 || m.AsOf > uint64(len(lo.states)) {
+		lo.th.fail("a state snapshot is of sequence %d, %d are visible (%v)", m.AsOf, len(lo.states), err)
 		return
 	}
-	said := th.states[m.AsOf-1]
-	next := m.AsOf < uint64(len(th.entries)) && th.entries[m.AsOf-1].Run != th.entries[m.AsOf].Run || th.begunBehind(m.AsOf)
+	said := lo.states[m.AsOf-1]
+	next := m.AsOf < uint64(len(lo.entries)) && lo.entries[m.AsOf-1].Run != lo.entries[m.AsOf].Run || lo.th.inputs.begunBehind(m.AsOf)
 	if next && len(m.Keys) != len(said.Paths()) { // it is as the next run found it
 		said = said.BeginRun()
 	}
 	if paths := said.Paths(); len(paths) != len(m.Keys) || said.Revision() != m.Revision {
-		th.fail("a state snapshot of sequence %d has %d values at revision %d, the log %d at %d",
+		lo.th.fail("a state snapshot of sequence %d has %d values at revision %d, the log %d at %d",
 			m.AsOf, len(m.Keys), m.Revision, len(paths), said.Revision())
 	}
 	for path, asOf := range m.Keys {
-		then, was := th.valueAt(asOf, path)
-		now, is := th.valueAt(m.AsOf, path)
+		then, was := lo.valueAt(asOf, path)
+		now, is := lo.valueAt(m.AsOf, path)
 		if !was || !is || !bytes.Equal(then, now) {
-			th.fail("a state snapshot of sequence %d has %s as of %d, which was %s then and is %s", m.AsOf, path, asOf, then, now)
+			lo.th.fail("a state snapshot of sequence %d has %s as of %d, which was %s then and is %s", m.AsOf, path, asOf, then, now)
 		}
 	}
 }
 
 // valueAt is a value after a sequence, by the log.
-func (th *threadState) valueAt(seq uint64, path string) (json.RawMessage, bool) {
+func (lo *logged) valueAt(seq uint64, path string) (json.RawMessage, bool) {
 	var key state.KeyPath
-	if seq == 0 || seq > uint64(len(th.states)) || key.UnmarshalText([]byte(path)) != nil {
+	if seq == 0 || seq > uint64(len(lo.states)) || key.UnmarshalText([]byte(path)) != nil {
 		return nil, false
 	}
-	return th.states[seq-1].Value(key)
+	return lo.states[seq-1].Value(key)
 }

@@ -125,7 +125,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	var was thread.Head
 	err = b.host.ask(ctx, request{
 		site: SiteCommit, name: key.Thread, claims: claims, holder: c.Head.HolderCommitID == c.Head.CommitID, person: t.deed != nil,
-		cut: th.cutsOff(&c.Head),
+		cut: th.runs.cutsOff(&c.Head),
 		unheard: func() {
 			if written {
 				w.unheard(t, th.p, &was, &c.Head)

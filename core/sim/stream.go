@@ -99,7 +99,7 @@ func (s *stream) takePatch(e core.Event) {
 // checkStreamed: the log has had the state that is shown. What a run finds may be of a
 // revision that the log does not have yet: it takes the log back to an earlier state.
 func (th *threadState) checkStreamed(e core.Event, found bool) {
-	for _, said := range append([]state.Snapshot{{}}, th.states...) {
+	for _, said := range append([]state.Snapshot{{}}, th.logged.states...) {
 		if said.Revision() != e.Revision && !found {
 			continue
 		}

@@ -17,24 +17,24 @@ type stretch struct {
 }
 
 // keepStretch follows the open run from head to head.
-func (th *threadState) keepStretch(a, b *thread.Head) {
-	s := th.stretch
+func (ru *runs) keepStretch(a, b *thread.Head) {
+	s := ru.stretch
 	if s != nil && (b.Run.ID != s.run || !b.Open() || b.Run.Status == thread.Waiting) {
 		s.over = true
-		s, th.stretch = nil, nil
+		s, ru.stretch = nil, nil
 		if b.Run.ID == a.Run.ID && b.HolderCommitID == b.CommitID {
-			th.w.auditor.checkFreed(th, th.w.hosts[a.Claim.Worker], b.Run.ID, b.Version)
+			ru.th.w.auditor.checkFreed(ru.th, ru.th.w.hosts[a.Claim.Worker], b.Run.ID, b.Version)
 		}
 	}
 	if s != nil || !b.Open() || b.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence {
 		return
 	}
-	th.stretch = &stretch{
-		th: th, run: b.Run.ID, first: !th.began[b.Run.ID], since: b.Claim.Lease - lease.Milliseconds(),
+	ru.stretch = &stretch{
+		th: ru.th, run: b.Run.ID, first: !ru.began[b.Run.ID], since: b.Claim.Lease - lease.Milliseconds(),
 	}
-	if in := th.byText[th.textOf(b.Run.Dispatch)]; in != nil {
-		th.stretch.agent = in.agent
+	if in := ru.th.inputs.byText[ru.th.inputs.textOf(b.Run.Dispatch)]; in != nil {
+		ru.stretch.agent = in.agent
 	}
-	th.began[b.Run.ID] = true
-	th.w.stretches = append(th.w.stretches, th.stretch)
+	ru.began[b.Run.ID] = true
+	ru.th.w.stretches = append(ru.th.w.stretches, ru.stretch)
 }

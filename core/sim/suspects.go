@@ -46,18 +46,18 @@ type alone struct {
 }
 
 // beginAlone notes a claim.
-func (th *threadState) beginAlone(b *thread.Head) {
-	th.alone = alone{}
+func (ru *runs) beginAlone(b *thread.Head) {
+	ru.alone = alone{}
 	if b.Run.Attempts > thread.SuspectAt {
-		th.alone.fence = b.Claim.Fence
+		ru.alone.fence = b.Claim.Fence
 	}
 }
 
 // harmless reports whether others may be claimed beside the thread's claim: it is of no
 // suspect, or of one that has made progress.
-func (th *threadState) harmless() bool {
-	head := &th.p.head
-	return th.alone.fence == 0 || th.alone.proved || head.Claim.Fence != th.alone.fence || head.Run.Attempts <= thread.SuspectAt
+func (ru *runs) harmless() bool {
+	head := &ru.th.p.head
+	return ru.alone.fence == 0 || ru.alone.proved || head.Claim.Fence != ru.alone.fence || head.Run.Attempts <= thread.SuspectAt
 }
 
 // besideAfter is how long a suspect has its process for itself though it makes no
@@ -66,24 +66,24 @@ const besideAfter = 10 * time.Second
 
 // checkBeside: what is claimed beside a suspect is claimed after its progress, or after
 // ten seconds if chance explains what it has lost itself.
-func (th *threadState) checkBeside(b *thread.Head) {
-	w := th.w
+func (ru *runs) checkBeside(b *thread.Head) {
+	w := ru.th.w
 	h := w.hosts[b.Claim.Worker]
 	if h == nil || h.slow > w.now {
 		return
 	}
 	for _, other := range w.threads {
-		if other == th || other.p.head.Claim.Worker != h.name || other.alone.fence == 0 || other.p.head.Claim.Fence != other.alone.fence {
+		if other == ru.th || other.p.head.Claim.Worker != h.name || other.runs.alone.fence == 0 || other.p.head.Claim.Fence != other.runs.alone.fence {
 			continue
 		}
-		took := w.now - other.claimed
+		took := w.now - other.runs.claimed
 		switch {
-		case other.harmless():
+		case other.runs.harmless():
 			w.did(BesideProved)
 		case took < besideAfter-time.Second: // the lock is asked for before the claim is written
-			th.fail("%s claims it beside suspect %s, which has run for %s and proved nothing", h.name, other.p.head.Run.ID, took)
+			ru.th.fail("%s claims it beside suspect %s, which has run for %s and proved nothing", h.name, other.p.head.Run.ID, took)
 		case b.Run.Lost > 1:
-			th.fail("%s claims it, which has lost %d claims, beside suspect %s", h.name, b.Run.Lost, other.p.head.Run.ID)
+			ru.th.fail("%s claims it, which has lost %d claims, beside suspect %s", h.name, b.Run.Lost, other.p.head.Run.ID)
 		default:
 			w.did(BesidePatient)
 		}
@@ -95,10 +95,10 @@ const startsWithin = 3 * time.Second
 
 // checkProof is run at every put. A result that a tool has given is the first proof of a
 // suspect's claim; soon after it the others that are due are claimed.
-func (th *threadState) checkProof(r store.Record) {
-	w, head := th.w, &th.p.head
+func (ru *runs) checkProof(r store.Record) {
+	w, head := ru.th.w, &ru.th.p.head
 	seq, ok := store.LogSeq(r.Name)
-	if !ok || th.harmless() || r.Fence != head.Claim.Fence || seq < head.Run.Base || seq >= head.Run.Base+uint64(len(head.Run.Calls)) {
+	if !ok || ru.harmless() || r.Fence != head.Claim.Fence || seq < head.Run.Base || seq >= head.Run.Base+uint64(len(head.Run.Calls)) {
 		return
 	}
 	entry, err := w.checks.DecodeEntry(r.Payload)
@@ -108,7 +108,7 @@ func (th *threadState) checkProof(r store.Record) {
 	if status := entry.Message.ToolResult.Status; status != core.ResultOK && status != core.ResultError {
 		return // no tool gave it
 	}
-	th.alone.proved = true
+	ru.alone.proved = true
 	h := w.hosts[head.Claim.Worker]
 	if !w.config.Processes.Local || w.config.Faults > 0 || h == nil || w.scripted.suspectWaits() {
 		return
@@ -117,19 +117,19 @@ func (th *threadState) checkProof(r store.Record) {
 	for _, p := range w.storage.partitions {
 		held = append(held, p.head.Version)
 	}
-	w.at(startsWithin, func() { th.checkStarted(h, held) })
+	w.at(startsWithin, func() { ru.checkStarted(h, held) })
 }
 
 // checkStarted: whatever has been due since the proof was claimed since then. A suspect
 // waits until nothing else runs, and others for it once it has waited for long.
-func (th *threadState) checkStarted(h *host, held []uint64) {
-	w := th.w
+func (ru *runs) checkStarted(h *host, held []uint64) {
+	w := ru.th.w
 	if h.dead || h.ending {
 		return
 	}
 	for i, version := range held {
 		p := w.storage.partitions[i]
-		if head := &p.head; p != th.p && head.Version == version && head.DueAt != 0 && head.Claim.Fence == 0 && head.DueAt <= w.millis()-startsWithin.Milliseconds() &&
+		if head := &p.head; p != ru.th.p && head.Version == version && head.DueAt != 0 && head.Claim.Fence == 0 && head.DueAt <= w.millis()-startsWithin.Milliseconds() &&
 			w.now-p.changed >= startsWithin && p.state.handed > 0 {
 			w.fail(p, "it is due and left aside for %s after a suspect of its process has stored a result: %+v", startsWithin, *head)
 		}

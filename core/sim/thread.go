@@ -18,60 +18,81 @@ type threadState struct {
 	child bool   // a call has made it, for the run that it waits for
 	fork  *fork  // it is made of another, or is to be; nil: it is not
 
+	budget budget
+	asking map[modelStep]*inquiry // under the claim that stands
+	said   map[core.ID][]*said    // by models, by run
+	asks   asks
+
+	returning   int // of the hints, those that an invocation did not acknowledge
+	handed      int // hints so far
+	hints, held int // under way, and with an invocation
+
+	logged logged
+	inputs inputs
+	runs   runs
+	calls  calls
+}
+
+// logged is the committed log of a thread, and what it shows.
+type logged struct {
+	th       *threadState
 	entries  []thread.Entry // committed, from sequence 1
 	payloads [][]byte       // the same as they are stored
 	fixed    map[uint64]bool
 	turn     int // calls of the committed turn that still want a result
 	call     int // the next of them
 	turnSeq  uint64
+	visible  []shown          // what the log shows
+	states   []state.Snapshot // after each sequence
+	folded   folded
+	places   []stood // of the turns and failed inferences that a model is shown, or would be
+	forked   []*fork // that people make of it
+}
 
-	inputs      map[core.ID]*input // accepted, by the id of their dispatch
-	byText      map[string]*input  // every one that a client made, by its message's id
-	reads       map[string]int     // committed messages, by the id
-	readBy      map[string]core.ID // and the run that has read them
-	cut         map[core.ID]bool   // stood before an interrupt
-	named       map[core.ID]bool   // runs that somebody has named to end them
-	interrupts  uint64             // that clients have asked for, each as often as it took
+// inputs is what clients submitted to a thread, and what became of it.
+type inputs struct {
+	th         *threadState
+	accepted   map[core.ID]*input // accepted, by the id of their dispatch
+	byText     map[string]*input  // every one that a client made, by its message's id
+	reads      map[string]int     // committed messages, by the id
+	readBy     map[string]core.ID // and the run that has read them
+	cut        map[core.ID]bool   // stood before an interrupt
+	named      map[core.ID]bool   // runs that somebody has named to end them
+	interrupts uint64             // that clients have asked for, each as often as it took
+	takenBack  map[core.ID]bool   // inputs of which a client knows that they are taken back
+}
+
+// runs is what happened to the runs of a thread.
+type runs struct {
+	th          *threadState
 	ended       map[core.ID]final
 	seen        map[core.ID][]core.Termination
 	hung        map[core.ID]bool // whose RunEnd took too long
 	lostClosing map[core.ID]int  // claims that were lost of a run that closes
 	killed      map[core.ID]int  // claims that a run's own poison took
-	effects     map[string]int
-	starts      map[string]int  // executions of a call, by its key
-	acts        map[string]bool // calls whose tool ran last without suspending them
-	results     map[string]string
-	folded      folded
-	streak      streak
-	stretch     *stretch         // of the open run; nil: none is
 	began       map[core.ID]bool // runs that were claimed
 	admitted    map[core.ID]bool // runs that were queued or begun
-
-	forked    []*fork          // that people make of it
-	takenBack map[core.ID]bool // inputs of which a client knows that they are taken back
-
-	visible   []shown          // what the log shows
-	states    []state.Snapshot // after each sequence
-	budget    budget
-	asking    map[modelStep]*inquiry // under the claim that stands
-	places    []stood                // of the turns and failed inferences that a model is shown, or would be
-	said      map[core.ID][]*said    // by models, by run
-	asks      asks
-	completed []completion             // under the claim that stands
-	lost      map[string]time.Duration // when the claim of a worker was taken over
-
-	returning   int           // of the hints, those that an invocation did not acknowledge
-	handed      int           // hints so far
-	hints, held int           // under way, and with an invocation
-	claimed     time.Duration // when the newest claim was taken
-	closed      time.Duration // when a run began to close
-	fence       uint64        // its first one
+	streak      streak
+	stretch     *stretch // of the open run; nil: none is
 	alone       alone
+	goingOn     []*goingOn               // runs that ended with an error, and that people go on with
+	cuts        map[core.ID]int          // how often the end of a run was refused
+	takenUp     map[core.ID]*takenUp     // runs that go on with another
+	mends       map[string]int           // how often runs that began with an input were gone on with
+	closed      time.Duration            // when a run began to close
+	fence       uint64                   // its first one
+	claimed     time.Duration            // when the newest claim was taken
+	lost        map[string]time.Duration // when the claim of a worker was taken over
+}
 
-	goingOn []*goingOn           // runs that ended with an error, and that people go on with
-	cuts    map[core.ID]int      // how often the end of a run was refused
-	takenUp map[core.ID]*takenUp // runs that go on with another
-	mends   map[string]int       // how often runs that began with an input were gone on with
+// calls is what tools did.
+type calls struct {
+	th        *threadState
+	effects   map[string]int
+	starts    map[string]int  // executions of a call, by its key
+	acts      map[string]bool // calls whose tool ran last without suspending them
+	results   map[string]string
+	completed []completion // under the claim that stands
 }
 
 // final is the record of a run that is over.
@@ -106,18 +127,18 @@ type input struct {
 }
 
 func newThreadState(w *World, i int, p *partition) *threadState {
-	th := &threadState{
-		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
-		reads: map[string]int{}, readBy: map[string]core.ID{}, cut: map[core.ID]bool{}, named: map[core.ID]bool{}, ended: map[core.ID]final{},
-		seen: map[core.ID][]core.Termination{}, lostClosing: map[core.ID]int{}, hung: map[core.ID]bool{}, killed: map[core.ID]int{}, effects: map[string]int{},
-		acts: map[string]bool{}, starts: map[string]int{}, results: map[string]string{}, lost: map[string]time.Duration{},
+	th := &threadState{w: w, i: i, p: p, said: map[core.ID][]*said{}, asking: map[modelStep]*inquiry{}, budget: budget{known: map[modelStep]int{}, here: map[modelStep]int{}}}
+	th.logged = logged{th: th, fixed: map[uint64]bool{}, folded: folded{fold: state.NewFold(state.Snapshot{}), committed: map[string]bool{}}}
+	th.inputs = inputs{
+		th: th, accepted: map[core.ID]*input{}, byText: map[string]*input{}, reads: map[string]int{}, readBy: map[string]core.ID{},
+		cut: map[core.ID]bool{}, named: map[core.ID]bool{}, takenBack: map[core.ID]bool{},
 	}
-	th.began, th.admitted = map[core.ID]bool{}, map[core.ID]bool{}
-	th.said, th.takenBack = map[core.ID][]*said{}, map[core.ID]bool{}
-	th.takenUp, th.mends, th.cuts = map[core.ID]*takenUp{}, map[string]int{}, map[core.ID]int{}
-	th.asking = map[modelStep]*inquiry{}
-	th.budget = budget{known: map[modelStep]int{}, here: map[modelStep]int{}}
-	th.asks = asks{by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}, finished: map[string]finishedPart{}}
-	th.folded.fold, th.folded.committed = state.NewFold(state.Snapshot{}), map[string]bool{}
+	th.runs = runs{
+		th: th, ended: map[core.ID]final{}, seen: map[core.ID][]core.Termination{}, hung: map[core.ID]bool{}, lostClosing: map[core.ID]int{},
+		killed: map[core.ID]int{}, began: map[core.ID]bool{}, admitted: map[core.ID]bool{}, cuts: map[core.ID]int{}, takenUp: map[core.ID]*takenUp{},
+		mends: map[string]int{}, lost: map[string]time.Duration{},
+	}
+	th.calls = calls{th: th, effects: map[string]int{}, starts: map[string]int{}, acts: map[string]bool{}, results: map[string]string{}}
+	th.asks = asks{th: th, by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}, finished: map[string]finishedPart{}}
 	return th
 }

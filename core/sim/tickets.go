@@ -18,6 +18,7 @@ import (
 
 // asks is what the checks remember of a thread's tickets.
 type asks struct {
+	th      *threadState
 	by      map[ticketID]*asked
 	calls   map[place][]*asked // in the order in which the call was suspended
 	late    map[string]bool    // what tools came to that were left behind
@@ -50,19 +51,19 @@ type asked struct {
 }
 
 // checkTickets follows the tickets of a thread from head to head.
-func (th *threadState) checkTickets(a, b *thread.Head) {
-	th.checkWakes(a, b)
-	th.noteCrowded(a, b)
-	th.checkRound(a, b)
+func (as *asks) checkTickets(a, b *thread.Head) {
+	as.checkWakes(a, b)
+	as.noteCrowded(a, b)
+	as.th.logged.checkRound(a, b)
 	same := a.Run.ID == b.Run.ID && a.Run.Base == b.Run.Base
 	for _, t := range b.Tickets {
 		id := ticketID{b.Run.Base, t.ID}
-		k := th.asks.by[id]
+		k := as.by[id]
 		if k == nil {
-			if k = th.newTicket(b, t); k == nil {
+			if k = as.newTicket(b, t); k == nil {
 				return
 			}
-			th.w.people.consider(th, k)
+			as.th.w.people.consider(as.th, k)
 		}
 		var was uint64
 		if i := slices.IndexFunc(a.Tickets, func(o thread.Ticket) bool { return o.ID == t.ID }); same && i >= 0 {
@@ -70,39 +71,39 @@ func (th *threadState) checkTickets(a, b *thread.Head) {
 		}
 		switch {
 		case k.gone:
-			th.fail("the ticket %s comes back", k.ticket.Suspension.ID)
+			as.th.fail("the ticket %s comes back", k.ticket.Suspension.ID)
 		case was != 0 && was != t.Decision:
-			th.fail("the decision on %s changes", k.ticket.Suspension.ID)
+			as.th.fail("the decision on %s changes", k.ticket.Suspension.ID)
 		case was == 0 && t.Decision != 0:
-			th.takeDecision(b, t, k)
+			as.takeDecision(b, t, k)
 		}
 	}
 	for _, t := range a.Tickets {
 		if !same || !slices.ContainsFunc(b.Tickets, func(o thread.Ticket) bool { return o.ID == t.ID }) {
-			th.checkGone(a, b, t)
+			as.checkGone(a, b, t)
 		}
 	}
-	th.checkWaiting(a, b)
+	as.checkWaiting(a, b)
 }
 
 // newTicket takes a ticket that a head has for the first time: its record is there.
-func (th *threadState) newTicket(b *thread.Head, t thread.Ticket) *asked {
-	w := th.w
+func (as *asks) newTicket(b *thread.Head, t thread.Ticket) *asked {
+	w := as.th.w
 	name := store.SuspensionName(b.Run.ID, b.Run.Base-1, t.Call, t.ID)
-	r, ok := th.p.record(name)
+	r, ok := as.th.p.record(name)
 	k := &asked{run: b.Run.ID, base: b.Run.Base, key: t.ID, since: w.now}
 	if !ok {
-		th.fail("ticket %s is in the head and not stored", name)
+		as.th.fail("ticket %s is in the head and not stored", name)
 		return nil
 	}
 	if err := w.checks.Decode("ticket", r.Payload, &k.ticket); err != nil || thread.TicketKey(k.run, k.ticket.Suspension.ID) != t.ID {
-		th.fail("ticket %s is unreadable or another's: %v", name, err)
+		as.th.fail("ticket %s is unreadable or another's: %v", name, err)
 		return nil
 	}
 	w.Stats.Tickets.Suspensions++
 	at := place{b.Run.Base - 1, int(t.Call)}
-	th.asks.by[ticketID{k.base, k.key}] = k
-	th.asks.calls[at] = append(th.asks.calls[at], k)
+	as.by[ticketID{k.base, k.key}] = k
+	as.calls[at] = append(as.calls[at], k)
 	return k
 }
 
@@ -111,17 +112,17 @@ func (k *asked) resumes() bool { return k.ticket.Resumes(k.decision.Decision) }
 
 // takeDecision takes a decision that a head has for the first time: its record is
 // there, and the call goes on, or ends, as that says.
-func (th *threadState) takeDecision(b *thread.Head, t thread.Ticket, k *asked) {
-	w := th.w
+func (as *asks) takeDecision(b *thread.Head, t thread.Ticket, k *asked) {
+	w := as.th.w
 	name := store.DecisionName(b.Run.ID, b.Run.Base-1, t.Call, t.Decision)
-	r, ok := th.p.record(name)
+	r, ok := as.th.p.record(name)
 	var d thread.DecisionRecord
 	if !ok {
-		th.fail("decision %s is in the head and not stored", name)
+		as.th.fail("decision %s is in the head and not stored", name)
 		return
 	}
 	if err := w.checks.Decode("decision", r.Payload, &d); err != nil || thread.DecisionKey(b.Run.ID, k.ticket.Suspension.ID, d.ID) != t.Decision {
-		th.fail("decision %s is unreadable or another's: %v", name, err)
+		as.th.fail("decision %s is unreadable or another's: %v", name, err)
 		return
 	}
 	want := thread.CallCancelling
@@ -131,18 +132,18 @@ func (th *threadState) takeDecision(b *thread.Head, t thread.Ticket, k *asked) {
 		w.Stats.Tickets.Denies++
 	}
 	if got := b.Run.Calls[t.Call]; got != want {
-		th.fail("call %d is %s after decision %+v", t.Call, got, d)
+		as.th.fail("call %d is %s after decision %+v", t.Call, got, d)
 	}
 	k.decision, k.taken = &d, t.Decision
 	if k.ticket.Kind == core.TicketChild {
-		th.checkChildTold(k, d)
+		as.checkChildTold(k, d)
 	}
 }
 
 // checkGone: a ticket stays until its call goes on, a person has said something
 // instead, or the run ends. Nothing else ends it, least of all a takeover.
-func (th *threadState) checkGone(a, b *thread.Head, t thread.Ticket) {
-	k := th.asks.by[ticketID{a.Run.Base, t.ID}]
+func (as *asks) checkGone(a, b *thread.Head, t thread.Ticket) {
+	k := as.by[ticketID{a.Run.Base, t.ID}]
 	if k == nil {
 		return // it was said already
 	}
@@ -158,19 +159,19 @@ func (th *threadState) checkGone(a, b *thread.Head, t thread.Ticket) {
 		k.instead = true // with a decision: the call was suspended again, and that was superseded at once
 	case t.Decision != 0 && (status == thread.CallRunning || status == thread.CallSuspended || status == thread.CallNew):
 	default:
-		th.fail("the ticket %s of call %d is lost, the call is %s", k.ticket.Suspension.ID, t.Call, status)
+		as.th.fail("the ticket %s of call %d is lost, the call is %s", k.ticket.Suspension.ID, t.Call, status)
 	}
 }
 
 // checkWaiting: a run that waits holds no claim, and goes on when it may: in batch
 // mode when every ticket is decided.
-func (th *threadState) checkWaiting(a, b *thread.Head) {
+func (as *asks) checkWaiting(a, b *thread.Head) {
 	open := func(t thread.Ticket) bool { return t.Decision == 0 }
-	if i := slices.IndexFunc(b.Inbox, func(e thread.InboxEntry) bool { return th.isEvent(e.ID) }); i >= 0 {
-		th.fail("what an event says was given to a run, as %s: %+v", b.Inbox[i].ID, *b)
+	if i := slices.IndexFunc(b.Inbox, func(e thread.InboxEntry) bool { return as.isEvent(e.ID) }); i >= 0 {
+		as.th.fail("what an event says was given to a run, as %s: %+v", b.Inbox[i].ID, *b)
 	}
 	if b.Open() && b.Run.Status == thread.Waiting && (b.Claim.Fence != 0 || !waits(b)) {
-		th.fail("a waiting run is claimed, or waits for nothing: %+v", *b)
+		as.th.fail("a waiting run is claimed, or waits for nothing: %+v", *b)
 	}
 	if a.Run.ID != b.Run.ID || a.Run.Status != thread.Waiting || b.Run.Status != thread.Running {
 		return
@@ -179,28 +180,28 @@ func (th *threadState) checkWaiting(a, b *thread.Head) {
 	decided := slices.ContainsFunc(b.Tickets, func(t thread.Ticket) bool { return t.Decision != 0 })
 	superseded := spoken && slices.Contains(b.Run.Calls, thread.CallCancelling)
 	if b.Run.Batch && slices.ContainsFunc(b.Tickets, open) && !superseded {
-		th.fail("a batch goes on before all its tickets are decided: %+v", *b)
+		as.th.fail("a batch goes on before all its tickets are decided: %+v", *b)
 	}
 	if !decided && !spoken {
-		th.fail("a run goes on that waits, and nobody has decided: %+v", *b)
+		as.th.fail("a run goes on that waits, and nobody has decided: %+v", *b)
 	}
 }
 
 // isEvent reports whether an input is an event's, which replies to nothing a run asks.
-func (th *threadState) isEvent(id core.ID) bool {
-	in := th.byText[th.textOf(id)]
+func (as *asks) isEvent(id core.ID) bool {
+	in := as.th.inputs.byText[as.th.inputs.textOf(id)]
 	return in != nil && in.event
 }
 
 // noteCrowded notes the calls that have run and found no place for their tickets:
 // they are new again.
-func (th *threadState) noteCrowded(a, b *thread.Head) {
+func (as *asks) noteCrowded(a, b *thread.Head) {
 	if a.Run.Base != b.Run.Base || a.Run.ID != b.Run.ID {
 		return
 	}
 	for i, s := range b.Run.Calls {
 		if s == thread.CallNew && a.Run.Calls[i] == thread.CallRunning {
-			th.asks.crowded[place{b.Run.Base - 1, i}]++
+			as.crowded[place{b.Run.Base - 1, i}]++
 		}
 	}
 }
@@ -210,15 +211,15 @@ func (th *threadState) noteCrowded(a, b *thread.Head) {
 const mostWakes = 3
 
 // checkWakes: a round is not claimed again and again while nothing has changed.
-func (th *threadState) checkWakes(a, b *thread.Head) {
+func (as *asks) checkWakes(a, b *thread.Head) {
 	round := a.Run.ID == b.Run.ID && a.Run.Base == b.Run.Base && b.Run.Cursor == thread.CursorTools && b.Run.Status == thread.Running
 	changed := !round || len(a.Inbox) != len(b.Inbox) || !slices.Equal(a.Run.Calls, b.Run.Calls) || !slices.Equal(a.Tickets, b.Tickets)
 	switch {
-	case changed, b.Run.Lost != a.Run.Lost, th.w.auditor.disturbed():
-		th.asks.wakes = 0
+	case changed, b.Run.Lost != a.Run.Lost, as.th.w.auditor.disturbed():
+		as.wakes = 0
 	case a.Claim.Fence == 0 && b.Claim.Fence != 0:
-		if th.asks.wakes++; th.asks.wakes > mostWakes {
-			th.fail("the round at %d is claimed %d times, and nothing changes: %+v", b.Run.Base, th.asks.wakes, *b)
+		if as.wakes++; as.wakes > mostWakes {
+			as.th.fail("the round at %d is claimed %d times, and nothing changes: %+v", b.Run.Base, as.wakes, *b)
 		}
 	}
 }
@@ -232,8 +233,8 @@ func placed(call tool.Call) (at place) {
 }
 
 // resumed is how often decisions let the call go on.
-func (th *threadState) resumed(call tool.Call) (n int) {
-	for _, k := range th.asks.calls[placed(call)] {
+func (as *asks) resumed(call tool.Call) (n int) {
+	for _, k := range as.calls[placed(call)] {
 		if k.decision != nil && k.resumes() && k.ticket.Mode != core.ResumeAsResult {
 			n++
 		}
@@ -242,38 +243,38 @@ func (th *threadState) resumed(call tool.Call) (n int) {
 }
 
 // checkAllowed looks at a tool that begins: it is allowed to.
-func (th *threadState) checkAllowed(h *host, key string, call tool.Call, name string) {
+func (as *asks) checkAllowed(h *host, key string, call tool.Call, name string) {
 	at := placed(call)
-	held := th.holds() && th.p.head.Run.ID == call.Run && th.p.head.Run.Base == at.turn+1
+	held := as.th.runs.holds() && as.th.p.head.Run.ID == call.Run && as.th.p.head.Run.Base == at.turn+1
 	if call.Resume == nil {
 		if gated(name) {
-			th.fail("call %s of %s runs, and nobody has allowed it", key, name)
+			as.th.fail("call %s of %s runs, and nobody has allowed it", key, name)
 		}
 	} else {
-		k := th.asks.by[ticketID{at.turn + 1, thread.TicketKey(call.Run, call.Resume.Suspension)}]
+		k := as.by[ticketID{at.turn + 1, thread.TicketKey(call.Run, call.Resume.Suspension)}]
 		switch {
 		case k == nil || k.decision == nil:
-			th.fail("call %s goes on after a decision that was not taken: %+v", key, *call.Resume)
+			as.th.fail("call %s goes on after a decision that was not taken: %+v", key, *call.Resume)
 			return
 		case k.decision.ID != call.Resume.Decision.ID || !k.resumes() || k.ticket.Mode == core.ResumeAsResult:
-			th.fail("call %s goes on after %+v, the decision was %+v", key, *call.Resume, *k.decision)
+			as.th.fail("call %s goes on after %+v, the decision was %+v", key, *call.Resume, *k.decision)
 		case !bytes.Equal(call.Arguments, argumentsOf(k)):
-			th.fail("call %s goes on with the arguments %s", key, call.Arguments)
+			as.th.fail("call %s goes on with the arguments %s", key, call.Arguments)
 		}
 	}
 	if !held {
 		return // its claim is lost, and it does not know yet
 	}
-	for _, k := range th.asks.calls[at] {
+	for _, k := range as.calls[at] {
 		if k.instead || k.decision != nil && !k.resumes() {
-			th.fail("call %s runs, a person has refused it", key)
+			as.th.fail("call %s runs, a person has refused it", key)
 		}
-		if k.decision == nil && k.since < th.claimed {
-			th.fail("call %s runs while a person is asked about it", key)
+		if k.decision == nil && k.since < as.th.runs.claimed {
+			as.th.fail("call %s runs while a person is asked about it", key)
 		}
 	}
-	th.checkOrder(key, at)
-	th.checkTogether(key, call)
+	as.checkOrder(key, at)
+	as.checkTogether(key, call)
 }
 
 // argumentsOf are those that a call goes on with.
@@ -286,28 +287,28 @@ func argumentsOf(k *asked) json.RawMessage {
 
 // checkOrder: a sequential round runs its calls in order, and none behind one
 // that has no result.
-func (th *threadState) checkOrder(key string, at place) {
-	head := &th.p.head
-	in := th.byText[th.textOf(head.Run.Dispatch)]
+func (as *asks) checkOrder(key string, at place) {
+	head := &as.th.p.head
+	in := as.th.inputs.byText[as.th.inputs.textOf(head.Run.Dispatch)]
 	if in == nil || modeOf(in.agent) != agent.Sequential {
 		return
 	}
 	for i := range at.index {
-		if _, ok := th.result(head.Run.ID, at.turn+1+uint64(i)); !ok {
-			th.fail("call %s of a sequential round runs before call %d has its result", key, i)
+		if _, ok := as.th.logged.result(head.Run.ID, at.turn+1+uint64(i)); !ok {
+			as.th.fail("call %s of a sequential round runs before call %d has its result", key, i)
 		}
 	}
 }
 
 // checkTogether: a batch goes on with its decided calls when all are decided, as
 // far as its claim has found them.
-func (th *threadState) checkTogether(key string, call tool.Call) {
-	if call.Resume == nil || !th.p.head.Run.Batch {
+func (as *asks) checkTogether(key string, call tool.Call) {
+	if call.Resume == nil || !as.th.p.head.Run.Batch {
 		return
 	}
-	for _, t := range th.p.head.Tickets {
-		if k := th.asks.by[ticketID{th.p.head.Run.Base, t.ID}]; k != nil && t.Decision == 0 && k.since < th.claimed {
-			th.fail("call %s of a batch goes on while %s is not decided", key, k.ticket.Suspension.ID)
+	for _, t := range as.th.p.head.Tickets {
+		if k := as.by[ticketID{as.th.p.head.Run.Base, t.ID}]; k != nil && t.Decision == 0 && k.since < as.th.runs.claimed {
+			as.th.fail("call %s of a batch goes on while %s is not decided", key, k.ticket.Suspension.ID)
 		}
 	}
 }
@@ -325,38 +326,38 @@ func modeOf(name string) agent.ExecutionMode {
 
 // checkGate: a gate is asked about a call that may go on: not about one whose
 // result was there before, or that waits.
-func (th *threadState) checkGate(h *host, c plugin.GateCall) {
-	head := &th.p.head
-	if !th.holds() || head.Run.ID != c.Run || head.Run.Cursor != thread.CursorTools || c.CallIndex >= len(head.Run.Calls) {
+func (as *asks) checkGate(h *host, c plugin.GateCall) {
+	head := &as.th.p.head
+	if !as.th.runs.holds() || head.Run.ID != c.Run || head.Run.Cursor != thread.CursorTools || c.CallIndex >= len(head.Run.Calls) {
 		return // its claim is lost, and it does not know yet
 	}
 	if c.Agent.ID == agentHooked { // whose hooks collide: gates are asked again for what they change
 		return
 	}
 	key := callKey(string(c.Call.Arguments))
-	if at, ok := th.result(c.Run, head.Run.Base+uint64(c.CallIndex)); ok && at < th.claimed {
-		th.fail("a gate is asked about call %s, whose result was stored before", key)
+	if at, ok := as.th.logged.result(c.Run, head.Run.Base+uint64(c.CallIndex)); ok && at < as.th.runs.claimed {
+		as.th.fail("a gate is asked about call %s, whose result was stored before", key)
 	}
 	if status := head.Run.Calls[c.CallIndex]; status == thread.CallSuspended || status == thread.CallDone {
-		th.fail("a gate is asked about call %s, which is %s", key, status)
+		as.th.fail("a gate is asked about call %s, which is %s", key, status)
 	}
 }
 
 // checkDecided looks at a committed result: it follows from the decision that was
 // accepted on its call, and from no other.
-func (th *threadState) checkDecided(e thread.Entry, at place) {
+func (as *asks) checkDecided(e thread.Entry, at place) {
 	r, text := e.Message.ToolResult, e.Message.ToolResult.Text()
 	var last *asked
-	if all := th.asks.calls[at]; len(all) > 0 {
+	if all := as.calls[at]; len(all) > 0 {
 		last = all[len(all)-1]
 	}
 	if e.Decision != "" && (last == nil || last.decision == nil || last.decision.ID != e.Decision) {
-		th.fail("the result of call %d of turn %d follows decision %s, which was not the one: %s", at.index, at.turn, e.Decision, text)
+		as.th.fail("the result of call %d of turn %d follows decision %s, which was not the one: %s", at.index, at.turn, e.Decision, text)
 		return
 	}
-	for late := range th.asks.late {
+	for late := range as.late {
 		if strings.Contains(text, strconv.Quote(late)) { // quoted: one key may end with another
-			th.fail("the result %q is of a tool that was left behind", text)
+			as.th.fail("the result %q is of a tool that was left behind", text)
 		}
 	}
 	ended := r.Status == core.ResultNotExecuted || r.Status == core.ResultUnknown
@@ -365,65 +366,65 @@ func (th *threadState) checkDecided(e thread.Entry, at place) {
 	}
 	// What a lost claim has put beside the tickets is a result, whoever waits and decides: it is
 	// not thrown away.
-	if e.Decision == "" && th.p.putLost(at.turn+1+uint64(at.index)) {
+	if e.Decision == "" && as.th.p.putLost(at.turn+1+uint64(at.index)) {
 		return
 	}
 	refused := r.Status == core.ResultDenied || r.Status == core.ResultCancelled
 	switch d := last.decision; {
 	case last.instead:
 		if r.Status != core.ResultCancelled || e.Decision != "" {
-			th.fail("call %d of turn %d is %s, a person went on without deciding", at.index, at.turn, r.Status)
+			as.th.fail("call %d of turn %d is %s, a person went on without deciding", at.index, at.turn, r.Status)
 		}
 	case d == nil:
-		th.fail("call %d of turn %d is %s, and nobody has decided", at.index, at.turn, r.Status)
+		as.th.fail("call %d of turn %d is %s, and nobody has decided", at.index, at.turn, r.Status)
 	case e.Decision != d.ID:
-		th.fail("call %d of turn %d is %s and does not say that decision %s led to it", at.index, at.turn, r.Status, d.ID)
+		as.th.fail("call %d of turn %d is %s and does not say that decision %s led to it", at.index, at.turn, r.Status, d.ID)
 	case refused == last.resumes():
-		th.fail("call %d of turn %d is %s after decision %+v", at.index, at.turn, r.Status, *d)
+		as.th.fail("call %d of turn %d is %s after decision %+v", at.index, at.turn, r.Status, *d)
 	case refused && !strings.Contains(text, d.Reason):
-		th.fail("call %d of turn %d was refused for %q, the model reads %q", at.index, at.turn, d.Reason, text)
+		as.th.fail("call %d of turn %d was refused for %q, the model reads %q", at.index, at.turn, d.Reason, text)
 	case refusedInLine(r), text == "result cannot be stored: it is too large":
 	case last.resumes() && (last.ticket.Mode == core.ResumeAsResult) != (r.Status == core.ResultSet):
-		th.fail("call %d of turn %d is %s in mode %s", at.index, at.turn, r.Status, last.ticket.Mode)
+		as.th.fail("call %d of turn %d is %s in mode %s", at.index, at.turn, r.Status, last.ticket.Mode)
 	case r.Status == core.ResultSet && !bytes.Equal(r.Data, d.Payload):
-		th.fail("call %d of turn %d came to %s, the decision says %s", at.index, at.turn, r.Data, d.Payload)
+		as.th.fail("call %d of turn %d came to %s, the decision says %s", at.index, at.turn, r.Data, d.Payload)
 	}
 }
 
 // checkTimedOut: a run that is ended for its time has had a whole claim without
 // any result.
-func (th *threadState) checkTimedOut(a, b *thread.Head) {
+func (as *asks) checkTimedOut(a, b *thread.Head) {
 	if b.Run.Reason != thread.ReasonOwn || len(a.Run.Calls) == 0 {
 		return
 	}
-	r, ok := th.p.record(store.RunName(b.Run.ID))
+	r, ok := as.th.p.record(store.RunName(b.Run.ID))
 	if !ok {
 		return
 	}
-	record, err := th.w.checks.DecodeRun(r.Payload)
+	record, err := as.th.w.checks.DecodeRun(r.Payload)
 	if err != nil || record.Ending == nil || record.Ending.Termination.Code != "timeout" {
 		return
 	}
 	for i := range a.Run.Calls {
 		seq := a.Run.Base + uint64(i)
 		// One of an earlier claim may have come late.
-		if at, ok := th.result(b.Run.ID, seq); ok && at > th.claimed && th.p.log[seq-1].Fence >= th.fence {
-			th.fail("run %s is ended for its time, although call %d came to its result", b.Run.ID, i)
+		if at, ok := as.th.logged.result(b.Run.ID, seq); ok && at > as.th.runs.claimed && as.th.p.log[seq-1].Fence >= as.th.runs.fence {
+			as.th.fail("run %s is ended for its time, although call %d came to its result", b.Run.ID, i)
 		}
 	}
 }
 
 // checkExpired: a run expires when the deadline of a ticket has passed, that
 // nobody has decided.
-func (th *threadState) checkExpired(a, b *thread.Head) {
+func (as *asks) checkExpired(a, b *thread.Head) {
 	if b.Run.Reason != thread.ReasonExpired {
 		return
 	}
-	th.w.Stats.Tickets.Expired++
+	as.th.w.Stats.Tickets.Expired++
 	passed := func(t thread.Ticket) bool {
-		return t.Decision == 0 && t.Deadline != 0 && t.Deadline <= th.w.millis()+300 // clocks differ
+		return t.Decision == 0 && t.Deadline != 0 && t.Deadline <= as.th.w.millis()+300 // clocks differ
 	}
 	if a.Run.Status != thread.Waiting || !slices.ContainsFunc(a.Tickets, passed) {
-		th.fail("run %s expires, no ticket's deadline has passed: %+v", b.Run.ID, *a)
+		as.th.fail("run %s expires, no ticket's deadline has passed: %+v", b.Run.ID, *a)
 	}
 }
