@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
@@ -13,71 +12,65 @@ import (
 )
 
 // A run is admitted before the write that enqueues it, since that write may be the one that
-// begins it. What a crash leaves between the two is a slot of a run that nobody has heard
-// of: the submission's next try finds it by its Key, else the sweep gives it back.
+// starts it. A crash between the two leaves the slot of a run that no head knows: the
+// submission's next attempt finds it by its Key, else the sweep releases it.
 
-// admission is what a submission has of its tenant's limits.
+// admission is the slot that a submission has of its tenant's limits.
 type admission struct {
-	admitted core.ID    // the run that has a slot by it; zero: none
-	slot     store.Slot // as it is stored
-	found    bool       // an earlier try has taken it
+	run   core.ID    // the run that has the slot; zero: there is none
+	slot  store.Slot // as it is stored
+	found bool       // an earlier attempt got it
 }
 
-// errNotAdmitted ends a commit that would enqueue a run that has not been admitted: its
-// input was meant for a run that is over since.
+// errNotAdmitted ends a commit that would enqueue a run without a slot: its input was meant
+// for a run that has ended since it was read.
 var errNotAdmitted = errors.New("the run is not admitted")
 
 // limited reports whether the tenant has limits.
-func (u *submission) limited() bool { return !u.limits.Of(u.Thread.Tenant).IsZero() }
+func (u *submission) limited() bool { return u.s.slots.limited(u.in.Thread.Tenant) }
 
-// admit admits the run, if the head that was read makes a run of the input. With a Key
-// the run may get the id of an earlier try, which died before it could store its own.
+// admit gets a slot for the run, if the head that was read makes a run of the input. With a
+// Key the run may get the id of an earlier attempt that died before it could store its own.
 func (u *submission) admit(ctx context.Context, head thread.Head) error {
-	if !u.limited() || u.admitted == u.run {
+	if !u.limited() || u.admission.run == u.ids.run {
 		return nil
 	}
-	if u.Key.Value != "" && !u.known {
-		u.dispatch = dispatchOf(u.run) // another try that finds the run by its slot comes to the same
+	keyed := u.in.Key.Value != "" && !u.known
+	if keyed {
+		u.ids.dispatch = dispatchOf(u.ids.run) // an attempt that finds the run by its slot derives the same
 	}
 	if !opens(u.change(head)) {
 		return nil
 	}
-	if u.Key.Value != "" && !u.known && u.admitted.IsZero() {
-		earlier, err := u.earlier(ctx)
-		if err != nil || earlier {
+	if keyed && u.admission.run.IsZero() {
+		found, err := u.adoptSlot(ctx)
+		if err != nil || found {
 			return err
 		}
 	}
-	return u.ask(ctx, head)
+	return u.requestSlot(ctx, head)
 }
 
-// tag is the form that the Key has in a slot.
-func (u *submission) tag() string {
-	if u.Key.Value == "" {
-		return ""
-	}
-	return strings.TrimPrefix(keyName(u.Thread.Thread, u.Key.Value), "key:")
-}
-
-// earlier looks for the slot of an earlier try, unless it is so old that the sweep may be
-// about to give it back.
-func (u *submission) earlier(ctx context.Context) (found bool, err error) {
-	used, err := u.limits.Used(ctx, u.Thread.Tenant)
+// adoptSlot looks for the slot of an earlier attempt with the same Key, and takes over its
+// run. A slot that is so old that the sweep may be about to release it is not used.
+func (u *submission) adoptSlot(ctx context.Context) (found bool, err error) {
+	used, err := u.s.slots.gate.Used(ctx, u.in.Thread.Tenant)
 	if err != nil {
 		return false, err
 	}
-	tag := u.tag()
+	tag := u.slotTag()
 	for run, slot := range used.Slots {
-		if slot.Key == tag && u.env.Millis()-slot.Since < u.enqueueTime().Milliseconds()/2 {
-			u.run, u.dispatch, u.admitted, u.slot, u.found = run, dispatchOf(run), run, slot, true
+		if slot.Key == tag && u.s.env.Millis()-slot.Since < u.s.slots.enqueueTime.Milliseconds()/2 {
+			u.ids = ids{run, dispatchOf(run)}
+			u.admission = admission{run: run, slot: slot, found: true}
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// dispatchOf is the dispatch of a run whose id is all that is known of an earlier try. It
-// has the run's time.
+// dispatchOf is the dispatch of a run whose id is all that is known of an earlier attempt.
+// It has the run's time.
 func dispatchOf(run core.ID) core.ID {
 	sum := sha256.Sum256(append([]byte("dispatch "), run[:]...))
 	id := core.DerivedID(sum[:])
@@ -85,86 +78,70 @@ func dispatchOf(run core.ID) core.ID {
 	return id
 }
 
-// ask admits the run. What was admitted under other ids before is given back first.
-func (u *submission) ask(ctx context.Context, head thread.Head) error {
-	u.settle(ctx, core.ID{}, nil)
-	slot, err := u.limits.Admit(ctx, account.Applicant{
-		Key: u.Thread, ID: u.run, Tag: u.tag(), Replaces: u.replaces(head), Child: u.Opening.Parent != nil,
+// requestSlot asks the tenant's limits for a slot. A slot under other ids is released first.
+func (u *submission) requestSlot(ctx context.Context, head thread.Head) error {
+	u.releaseUnused(ctx, core.ID{}, nil)
+	slot, err := u.s.slots.gate.Admit(ctx, account.Applicant{
+		Key: u.in.Thread, ID: u.ids.run, Tag: u.slotTag(), Replaces: replacedRuns(u.change(head), &head), Child: u.in.Opening.Parent != nil,
 	})
 	if err == nil {
-		u.admitted, u.slot = u.run, slot
+		u.admission.run, u.admission.slot = u.ids.run, slot
 	}
 	return err
 }
 
-// replaces is how many runs end with the write that have slots.
-func (u *submission) replaces(head thread.Head) int {
-	if _, ok := u.change(head).(thread.Interrupt); !ok {
-		return 0
-	}
-	n := len(head.Pending)
-	if head.Open() && head.Run.Status != thread.Waiting {
-		n++
-	}
-	return n
-}
-
-// opens reports whether a change makes a run of its own of the input.
-func opens(change thread.Change) bool {
-	_, input := change.(thread.Input)
-	return !input
-}
-
-// enqueue makes the submission's change, for whichever head it meets.
-func (u *submission) enqueue(ctx context.Context, head thread.Head, pointers []store.Pointer, build func(thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
+// enqueue makes the submission's change for whichever head it meets, and gets a slot
+// whenever that head makes a run of the input.
+func (u *submission) enqueue(ctx context.Context, head thread.Head, build func(thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	if !u.limited() {
-		c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true, accepted: u.acceptedBefore,
-			build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return build(next) }}
+		c := u.commit(build)
+		c.looked = true
 		return c.run(ctx, head)
 	}
 	for {
 		own := false
-		c := commit{Service: u.Service, key: u.Thread, pointers: pointers, read: true, accepted: u.acceptedBefore,
-			choose: func(head thread.Head) thread.Change {
-				change := u.change(head)
-				own = opens(change)
-				return change
-			},
-			build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-				if own && u.admitted != u.run {
-					return nil, errNotAdmitted
-				}
-				return build(next)
-			}}
+		c := u.commit(func(next thread.Head) ([]store.Record, error) {
+			if own && u.admission.run != u.ids.run {
+				return nil, errNotAdmitted
+			}
+			return build(next)
+		})
+		c.looked = true
+		c.choose = func(head thread.Head) thread.Change {
+			change := u.change(head)
+			own = opens(change)
+			return change
+		}
 		next, result, err := c.run(ctx, head)
 		if !errors.Is(err, errNotAdmitted) {
 			return next, result, err
 		}
-		if err := u.ask(ctx, next); err != nil {
+		if err := u.requestSlot(ctx, next); err != nil {
 			return next, thread.Result{}, err
 		}
 		head = next
 	}
 }
 
-// settle gives the slot back of a run that was not enqueued: another reads the input, or
-// it was refused. Where nobody knows, and of what another try has taken, the sweep looks.
-func (u *submission) settle(ctx context.Context, reads core.ID, err error) {
-	if u.admitted.IsZero() || u.admitted == reads && err == nil || u.found {
+// releaseUnused releases the slot of a run that was not enqueued: by is the run that reads
+// the input, or the submission was refused. The slot stays if the outcome is unknown, or if
+// another attempt got it: the sweep looks after it then.
+func (u *submission) releaseUnused(ctx context.Context, by core.ID, err error) {
+	a := u.admission
+	if a.run.IsZero() || a.run == by && err == nil || a.found {
 		return
 	}
 	if err != nil && (ctx.Err() != nil || !refusal(err)) { // the cause of a context that ended says nothing of the write
 		return
 	}
-	run, slot := u.admitted, u.slot
 	u.admission = admission{}
-	if err := u.limits.GiveBack(context.WithoutCancel(ctx), u.Thread.Tenant, run, slot); err != nil {
-		u.log.WarnContext(ctx, "slot is not given back, the sweep will find it", "tenant", u.Thread.Tenant, "thread", u.Thread.Thread, "run", run, "error", err)
+	if err := u.s.slots.gate.GiveBack(context.WithoutCancel(ctx), u.in.Thread.Tenant, a.run, a.slot); err != nil {
+		u.s.log.WarnContext(ctx, "slot is not given back, the sweep will find it", "tenant", u.in.Thread.Tenant, "thread", u.in.Thread.Thread, "run", a.run, "error", err)
 	}
 }
 
 // refusal reports whether an error says that nothing was written. That the thread was
-// deleted does not: a try before may have been applied, and a tombstone knows nothing of it.
+// deleted does not: an earlier attempt may have been applied, and a tombstone does not know.
 func refusal(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeForbidden, core.CodeNotFound, core.CodeBusy, core.CodeFull, core.CodeTooLarge,

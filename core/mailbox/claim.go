@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// How long a hint waits before it comes back.
+// How long a hint waits before it is delivered again.
 const (
 	schemaDelay  = 30 * time.Second // to a program that is too old; doubled with each try
 	schemaCap    = 5 * time.Minute
@@ -19,27 +19,26 @@ const (
 	failedDelay  = 5 * time.Second        // after a claim that failed; and up to 25 s more
 )
 
-// Claim tries to take the thread that a hint names. claimed is false when
-// somebody else works on it or nothing can be done yet; a thread that does not
-// exist or was deleted is the same, since hints may be late or forged. alone
-// says that the process does nothing else meanwhile, which a suspect needs:
-// see thread.ErrSuspect.
+// Claim tries to claim the thread that a hint names. claimed is false if another worker
+// holds it or nothing can be done yet; so it is for a thread that does not exist or was
+// deleted, since hints may be late or forged. alone says that the process does nothing else
+// at the same time, which a suspect needs: see thread.ErrSuspect.
 //
-// A hint that finds something to do which this process must not or cannot take
-// is sent again, so that it can be acknowledged. The error is a claim that
-// failed and whose hint could not be sent either.
+// A hint that finds something to do which this process must not or cannot claim is sent
+// again, so that the message of the queue can be acknowledged. The error is that of a claim
+// that failed and whose hint could not be sent either.
 func (s *Service) Claim(ctx context.Context, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
 	return s.ClaimFrom(ctx, thread.Head{}, hint, alone)
 }
 
-// ClaimFrom is Claim for a caller that has read the head since the hint came,
-// and saves reading it again. What has changed since has hints of its own. The
-// zero head is read.
+// ClaimFrom is Claim for a caller that has read the head since the hint came, and saves
+// reading it again. What has changed since then has hints of its own. The zero head is
+// read.
 func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
 	// No condition is checked here. Apply refuses or changes nothing where the thread
 	// cannot be claimed, on the head that is written and not on one that was read.
 	change := thread.TakeClaim{Worker: s.worker, Lease: s.lease.Milliseconds(), Alone: alone}
-	c := commit{Service: s, key: hint.Key(), quiet: hint.Sweep, change: change}
+	c := commit{w: &s.writer, key: hint.Key(), quiet: hint.Sweep, change: change}
 	head, result, err := c.run(ctx, known)
 	switch {
 	case err == nil:
@@ -49,49 +48,48 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 	case errors.Is(err, thread.ErrNotFound), errors.Is(err, thread.ErrDeleted):
 		return head, false, nil
 	case errors.Is(err, thread.ErrSchema):
-		return head, false, s.leaveToNewer(ctx, hint, err)
+		return head, false, s.passToNewer(ctx, hint, err)
 	case errors.Is(err, thread.ErrSuspect):
-		return head, false, s.send(ctx, again(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)
+		return head, false, s.wakes.send(ctx, renewed(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)
 	case core.CodeOf(err) == core.CodeCorrupt:
-		return head, false, err // no other try can read it, so the queue's own count ends it
+		return head, false, err // no other attempt can read it, so that the queue's own count ends it
 	}
 	if hint.Sweep { // the next sweep sends another: else each would add one, for as long as the store fails
 		s.log.WarnContext(ctx, "claim failed, the next sweep finds the thread", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
 		return head, false, nil
 	}
 	s.log.WarnContext(ctx, "claim failed, its hint comes again", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
-	if failed := s.send(ctx, again(hint), failedDelay+s.env.Jitter(5*failedDelay), env.PointContinue); failed != nil {
+	if failed := s.wakes.send(ctx, renewed(hint), failedDelay+s.env.Jitter(5*failedDelay), env.PointContinue); failed != nil {
 		return head, false, errors.Join(err, failed)
 	}
 	return head, false, nil
 }
 
-// leaveToNewer sends a hint on to a newer program, a limited number of times;
-// then the thread is the sweep's. Without the limit the hints of a long rollback
-// would circulate for as long as it lasts, more of them with every write.
-func (s *Service) leaveToNewer(ctx context.Context, hint core.WakeUp, why error) error {
+// passToNewer sends a hint on for a newer program, a limited number of times; then the
+// thread is the sweep's. Without the limit the hints of a long rollback would circulate for
+// as long as it lasts, more of them with every write.
+func (s *Service) passToNewer(ctx context.Context, hint core.WakeUp, why error) error {
 	if hint.Sweep || hint.Tries >= schemaTries {
 		return nil
 	}
 	delay := min(schemaCap, schemaDelay<<hint.Tries)
 	hint.Tries++
 	s.log.InfoContext(ctx, "left to a newer version of the program", "tenant", hint.Tenant, "thread", hint.Thread, "tries", hint.Tries, "error", why)
-	return s.send(ctx, hint, delay, env.PointContinue)
+	return s.wakes.send(ctx, hint, delay, env.PointContinue)
 }
 
-// again is a hint that comes back: from then on it is no sweep's, which sent
-// one for a thread that can be claimed. It renews itself for as long as the claim is
-// refused, and ends with the first that is not.
-func again(hint core.WakeUp) core.WakeUp {
+// renewed is a hint that is sent again. It is no longer a sweep's: it renews itself for as
+// long as the claim is refused, and ends with the first claim that is not.
+func renewed(hint core.WakeUp) core.WakeUp {
 	hint.Sweep = false
 	return hint
 }
 
-// Reclaim takes back the claims of holders that are known to be gone, and wakes
-// their threads at once instead of after the lease. A thread that cannot be
-// read keeps its claim, with a log line: the others go on.
+// Reclaim ends the claims of holders that are known to be gone, and wakes their threads
+// immediately instead of after the lease. A thread that cannot be read keeps its claim, with
+// a log line: the others are reclaimed.
 //
-// Only a caller that knows them gone may ask: a local host that holds the lock of its
+// Only a caller that knows them gone may call it: a local host that holds the lock of its
 // file. A holder that lives is fenced off, as by any later claim, and loses its step.
 func (s *Service) Reclaim(ctx context.Context, keys []core.ThreadKey) error {
 	for _, key := range keys {

@@ -35,10 +35,10 @@ func (d Deciding) check() error {
 	return d.Decision.Check()
 }
 
-// settled is the decision as it is stored: its payload without the spaces that
-// may differ between two tries, its id made of what it says if it has none, so
-// that the same request again is the same decision.
-func (d Deciding) settled() (_ core.Decision, derived bool) {
+// normalized is the decision as it is stored: its payload without the spaces that may
+// differ between two attempts, and with an id. Without one of the client's the id is derived
+// from the content, so that the same request again is the same decision.
+func (d Deciding) normalized() (_ core.Decision, derived bool) {
 	said := d.Decision
 	var payload bytes.Buffer
 	if len(said.Payload) > 0 && json.Compact(&payload, said.Payload) == nil { // Check saw that it is JSON
@@ -62,74 +62,74 @@ func (d Deciding) settled() (_ core.Decision, derived bool) {
 	return said, true
 }
 
-// Decided says what became of a decision. Of a duplicate whose records are gone,
-// what they would say is empty.
+// Decided says what became of a decision. What the records of a duplicate would say is
+// empty if they are gone.
 type Decided struct {
 	ThreadID     string
 	RunID        core.ID
 	CallID       string
 	SuspensionID string
 	DecisionID   string
-	Duplicate    bool // the same decision was taken before
+	Duplicate    bool // the same decision was stored before
 
 	Turn  uint64 // sequence of the turn that made the call
 	Index int    // of the call in it
 }
 
-// Decide takes a decision on a suspended call. When it returns without error the
-// decision is durable, and the run is woken if it can go on. The same decision
-// again, by its id, is a duplicate with the same receipt, for as long as the
-// head remembers it, also when its run is over; it wakes the thread again. A
-// request that names no run finds it so in the open run and in the one that wrote
-// to the log last; in an earlier one it is core.CodeNotFound.
+// Decide decides a suspended call. When it returns without error the decision is durable,
+// and the run is woken if it can continue. The same decision again, by its id, is a
+// duplicate with the same receipt, for as long as the head remembers it, also after its run
+// has ended; it wakes the thread again. A request that names no run finds it so in the open
+// run and in the one that wrote to the log last; in an earlier one it is core.CodeNotFound.
 //
 // thread.ErrChild: the call waits for a child run.
 // core.CodeInvalid: the payload is not what the ticket asks for.
-// core.CodeTooLarge: it is larger than a tool may be given, or a result be.
-// core.CodeNotFound: no such call waits. thread.ErrDecided: another decision was
-// taken, as far as the head remembers it. core.CodeConflict: the id was used with
-// other content; or a decision without an id repeats one of an earlier suspension
-// of the call, and which of the two it is meant for cannot be known.
+// core.CodeTooLarge: it is larger than a tool may be given, or than a result may be.
+// core.CodeNotFound: no such call waits. thread.ErrDecided: another decision was stored, as
+// far as the head remembers it. core.CodeConflict: the id was used with other content; or a
+// decision without an id repeats one of an earlier suspension of the call, and which of the
+// two it is meant for cannot be known.
 // thread.ErrForbidden: the thread is another user's.
 func (s *Service) Decide(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, error) {
 	decided, _, err := s.decide(ctx, key, d, 0, false)
 	return decided, err
 }
 
-// inlineGrace is how long after a lease the hint of inline work comes.
+// inlineGrace is how long after a lease the hint of inline work is delivered.
 const inlineGrace = 5 * time.Second
 
-// DecideInline is Decide for a caller that claims the thread next: its hint
-// comes after a lease, so that nobody takes the run from under the caller. The
-// head is the one after the write.
+// DecideInline is Decide for a caller that claims the thread next: its hint is delivered
+// after a lease, so that no worker claims the run before the caller does. The head is the
+// one after the write.
 func (s *Service) DecideInline(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, thread.Head, error) {
 	return s.decide(ctx, key, d, s.lease+inlineGrace, false)
 }
 
-// noTicket is the key of no suspension, all of which are odd: of one that is not
-// known any more.
+// noTicket is the key of no suspension, since those are all odd. It stands in for the key of
+// one that is no longer known.
 const noTicket = 2
 
 // deciding is a Deciding under way. It is one goroutine's, and fills its receipt as it
 // learns what the decision is about.
 type deciding struct {
-	*Service
+	s       *Service
 	key     core.ThreadKey
 	asked   Deciding
 	said    core.Decision // as it is stored
-	derived bool          // its id was made of what it says
+	derived bool          // its id was derived from its content
 	receipt Decided
 	ticket  uint64 // key of the suspension, or noTicket
-	resumes bool   // the decision lets the call go on; unknown where the ticket is
+	resumes bool   // the decision lets the call continue; unknown where the ticket is
 	byCall  bool   // the target is the call's id
-	known   bool   // it was found among the decisions that were taken, and says the same
+	known   bool   // it was found among the stored decisions, with the same content
 	other   bool   // among those was another one on the target
 	child   bool   // it is the end of a child run
 }
 
-// decide finds what the decision is about, checks it against that, and writes it. The
-// head that it looks at may be passed by others before the write: commit looks again at
-// what the decision depends on (the turn, the ticket), and Apply at the rest.
+// decide finds what the decision is about, checks it against that, and writes it. Others may
+// write between the head that it looks at and its own write: write checks again what the
+// decision depends on (the turn, the ticket), and Apply checks the rest. The hint comes
+// after the duration later.
 func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, later time.Duration, child bool) (Decided, thread.Head, error) {
 	if err := d.check(); err != nil {
 		return Decided{}, thread.Head{}, err
@@ -146,8 +146,8 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	if err != nil {
 		return Decided{}, head, err
 	}
-	u := deciding{Service: s, key: key, asked: d, child: child}
-	u.said, u.derived = d.settled()
+	u := deciding{s: s, key: key, asked: d, child: child}
+	u.said, u.derived = d.normalized()
 	ticket, found, err := u.find(ctx, head)
 	switch {
 	case err != nil:
@@ -163,22 +163,22 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	if err != nil {
 		return Decided{}, head, err
 	}
-	head, err = u.commit(ctx, head, later)
+	head, err = u.write(ctx, head, later)
 	if err != nil {
 		return Decided{}, head, s.outward(ctx, key, "decision", err)
 	}
 	return u.receipt, head, nil
 }
 
-// find looks for the ticket that the target names: by its suspension's id, then
-// by its call's.
+// find looks for the ticket that the target names: by its suspension's id, then by its
+// call's. ok is false if the open run has no such ticket.
 func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Ticket, ok bool, err error) {
 	if len(head.Tickets) == 0 || !u.asked.Run.IsZero() && u.asked.Run != head.Run.ID {
 		return ticket, false, nil
 	}
 	var held *thread.Ticket
-	// The suspension's id comes first: it names one ticket, a call's id may be that of
-	// several calls of a turn.
+	// The suspension's id comes first: it names one ticket, while several calls of a turn
+	// may have the same id.
 	for i := range head.Tickets {
 		if head.Tickets[i].ID == thread.TicketKey(head.Run.ID, u.asked.Target) {
 			held = &head.Tickets[i]
@@ -192,7 +192,7 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 	}
 	// From the record, not from the request: the receipt names the call and suspension
 	// as they are, whichever of the two the client knew.
-	if ticket, err = u.readTicket(ctx, u.key, head, *held); err != nil {
+	if ticket, err = u.s.reads.ticket(ctx, u.key, head, *held); err != nil {
 		return ticket, false, err
 	}
 	u.ticket, u.resumes = held.ID, ticket.Resumes(u.said)
@@ -200,17 +200,17 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 		ThreadID: u.key.Thread, RunID: head.Run.ID, CallID: ticket.CallID, SuspensionID: ticket.Suspension.ID,
 		DecisionID: u.said.ID, Turn: head.Run.Base - 1, Index: int(held.Call),
 	}
-	if held.Decision == u.decisionKey() { // before anybody is woken for it
+	if held.Decision == u.decisionKey() { // before a worker is woken for it
 		err = u.confirm(ctx, head)
 	}
 	return ticket, err == nil, err
 }
 
-// findCall returns the ticket of the call of the open turn that has the target's
-// id. The head has no names of calls, so the turn is read for them. Of several calls
-// with the same, it is that of the first that is not decided.
+// findCall returns the ticket of the call of the open turn that has the target's id; nil:
+// there is none. The head has no ids of calls, so that the turn is read for them. Of several
+// calls with the same id it is the first that is not decided.
 func (u *deciding) findCall(ctx context.Context, head thread.Head) (held *thread.Ticket, err error) {
-	calls, err := u.callsOf(ctx, head.Run.Base-1)
+	calls, err := u.s.reads.callsOf(ctx, u.key, head.Run.Base-1)
 	if err != nil {
 		return nil, err
 	}
@@ -223,19 +223,19 @@ func (u *deciding) findCall(ctx context.Context, head thread.Head) (held *thread
 }
 
 // callsOf reads the tool calls of the turn at a sequence.
-func (u *deciding) callsOf(ctx context.Context, turn uint64) ([]core.ToolCall, error) {
-	entries, err := store.ReadLog(ctx, u.store, u.records, u.key, turn, turn)
+func (r reader) callsOf(ctx context.Context, key core.ThreadKey, turn uint64) ([]core.ToolCall, error) {
+	entries, err := store.ReadLog(ctx, r.store, r.records, key, turn, turn)
 	if err != nil {
 		return nil, err
 	}
 	if entries[0].Message == nil {
-		return nil, fmt.Errorf("log of %s has no turn at %d: %w", u.key, turn, store.ErrCorrupt)
+		return nil, fmt.Errorf("log of %s has no turn at %d: %w", key, turn, store.ErrCorrupt)
 	}
 	return entries[0].Message.ToolCalls, nil
 }
 
-// commit writes the decision, or finds that it was written before.
-func (u *deciding) commit(ctx context.Context, head thread.Head, later time.Duration) (thread.Head, error) {
+// write stores the decision, or finds that it was stored before.
+func (u *deciding) write(ctx context.Context, head thread.Head, later time.Duration) (thread.Head, error) {
 	change := thread.Decide{
 		Run: u.receipt.RunID, Call: uint8(u.receipt.Index), Ticket: u.ticket, Resume: u.resumes,
 		Decision: u.decisionKey(), Child: u.child,
@@ -245,21 +245,21 @@ func (u *deciding) commit(ctx context.Context, head thread.Head, later time.Dura
 	}
 	name := u.name()
 	c := commit{
-		Service: u.Service, key: u.key, later: later,
+		w: &u.s.writer, key: u.key, later: later,
 		change: change,
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 			if next.Run.Base-1 != u.receipt.Turn { // a later turn's call waits under the same suspension id
 				return nil, fmt.Errorf("call %s: %w", u.receipt.CallID, thread.ErrNotFound)
 			}
-			payload, err := u.records.Encode("decision", thread.DecisionRecord{Decision: u.said, Suspension: u.receipt.SuspensionID})
+			payload, err := u.s.records.Encode("decision", thread.DecisionRecord{Decision: u.said, Suspension: u.receipt.SuspensionID})
 			return []store.Record{{Name: name, Payload: payload}}, err
 		},
 	}
 	next, result, err := c.run(ctx, head)
-	// The record's name follows from the decision's id, so another try with the same id
-	// is in the way: one that was refused, or died before its head, or was first.
+	// The record's name follows from the decision's id, so that another attempt with the
+	// same id is in the way: one that was refused, or died before its head, or was first.
 	if errors.Is(err, store.ErrConflict) {
-		next, result, err = u.overStored(ctx, name, c)
+		next, result, err = u.writeOver(ctx, name, c)
 	}
 	if err != nil || !result.Duplicate {
 		return next, err
@@ -276,75 +276,7 @@ func (u *deciding) decisionKey() uint64 {
 	return thread.DecisionKey(u.receipt.RunID, u.receipt.SuspensionID, u.said.ID)
 }
 
-// name is that of the decision's record.
+// name is the name of the decision's record.
 func (u *deciding) name() string {
 	return store.DecisionName(u.receipt.RunID, u.receipt.Turn, uint8(u.receipt.Index), u.decisionKey())
-}
-
-// overStored decides over a record that another try has left, or stored first.
-// What it says must be the same; another program may have said it in another
-// schema.
-func (u *deciding) overStored(ctx context.Context, name string, c commit) (thread.Head, thread.Result, error) {
-	stored, schema, ok, err := u.stored(ctx, name)
-	switch {
-	case err != nil:
-		return thread.Head{}, thread.Result{}, err
-	case !ok:
-		return thread.Head{}, thread.Result{}, fmt.Errorf("decision %s of thread %s: %w", name, u.key, store.ErrConflict)
-	}
-	if err := u.same(stored); err != nil {
-		return thread.Head{}, thread.Result{}, err
-	}
-	u.known = true
-	again := commit{Service: u.Service, key: u.key, change: c.change, later: c.later, covers: schema}
-	return again.run(ctx, thread.Head{})
-}
-
-// confirm compares a duplicate with the decision that was taken. One that has no
-// record where its ticket stands was taken on an earlier suspension.
-func (u *deciding) confirm(ctx context.Context, head thread.Head) error {
-	for _, t := range head.Tickets {
-		if u.derived && t.ID == u.ticket && t.Decision == 0 {
-			return core.Errorf(core.CodeConflict, "call %s waits again, and the same decision was taken before: give this one a decision_id", core.Excerpt(u.receipt.CallID))
-		}
-	}
-	stored, _, ok, err := u.stored(ctx, u.name())
-	switch {
-	case err != nil:
-		return err
-	case ok:
-		u.known = true
-		return u.same(stored)
-	}
-	return u.recall(ctx, head)
-}
-
-// stored reads a decision's record, and the schema that it was written in: a head that
-// comes to cover it must say so, or an older program would claim what it cannot read.
-func (u *deciding) stored(ctx context.Context, name string) (stored thread.DecisionRecord, schema uint16, ok bool, err error) {
-	record, ok, err := u.store.Get(ctx, u.key, name)
-	if err != nil || !ok {
-		if err != nil {
-			err = fmt.Errorf("read decision %s: %w", name, err)
-		}
-		return stored, 0, false, err
-	}
-	if schema, err = u.records.Schema(record.Payload); err == nil {
-		err = u.records.Decode("decision", record.Payload, &stored)
-	}
-	if err != nil {
-		return stored, 0, false, fmt.Errorf("%s: %w", name, err)
-	}
-	return stored, schema, true, nil
-}
-
-// same refuses a decision that says something else than the one with its id. Payloads
-// are compared as bytes: both have been compacted (settled), and a client that sends
-// its request again sends the same text.
-func (u *deciding) same(stored thread.DecisionRecord) error {
-	if stored.Action == u.said.Action && stored.Reason == u.said.Reason && bytes.Equal(stored.Payload, u.said.Payload) &&
-		stored.Remember == u.said.Remember && stored.RememberAs == u.said.RememberAs {
-		return nil
-	}
-	return core.Errorf(core.CodeConflict, "decision id %q was used before with other content", u.said.ID)
 }

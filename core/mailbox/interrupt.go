@@ -10,29 +10,27 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Interrupted says what an interrupt came to.
+// Interrupted is the outcome of an interrupt.
 type Interrupted struct {
 	// RunID is the open run that ends with it; zero: none was open, or it was
 	// ending already.
 	RunID core.ID
 	// Superseded is how many queued runs it took out of the queue.
 	Superseded int
-	// Duplicate: the same key had interrupted before, and this call has done nothing.
-	// What the first one came to is not known any more.
+	// Duplicate: the same key had interrupted before, and this call has done nothing. The
+	// outcome of the first one is no longer known.
 	Duplicate bool
 }
 
-// Interrupt ends everything that is open or queued on a thread, and puts nothing in
-// its place: a [Submission] with [ModeInterrupt] does both in one write. Delayed runs
-// stay. It raises
-// the epoch, so that whoever works under an older claim stops. When it returns
-// without error that is durable; the open run then still closes, with results for
-// its open calls.
+// Interrupt ends everything that is open or queued on a thread, and puts nothing in its
+// place: a [Submission] with [ModeInterrupt] does both in one write. Delayed runs stay. It
+// raises the epoch, so that a worker with an older claim stops. When it returns without
+// error that is durable; the open run then still closes, with results for its open calls.
 //
-// dedupe makes it idempotent, for as long as the head remembers it (the newest 16
-// requests of the thread); empty: every call is a new one, and only its own tries are
-// told apart. thread.ErrNotFound: nothing is open or queued. thread.ErrForbidden:
-// the thread is another user's.
+// dedupe makes it idempotent, for as long as the head remembers it (the newest 16 requests
+// of the thread); empty: every call is a new one, and only its own attempts are told apart.
+// thread.ErrNotFound: nothing is open or queued. thread.ErrForbidden: the thread is another
+// user's.
 func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedupe string) (Interrupted, error) {
 	minted := dedupe == ""
 	if minted {
@@ -41,13 +39,13 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 	change, seen := thread.Interrupt{Owner: user, Dedupe: interruptKey(dedupe)}, false
 	var came Interrupted
 	known := false // the head remembers the key
-	c := commit{Service: s, key: key, choose: func(head thread.Head) thread.Change {
-		if !seen { // what comes behind another interrupt is none of this one's
+	c := commit{w: &s.writer, key: key, choose: func(head thread.Head) thread.Change {
+		if !seen { // what comes after another interrupt does not end with this one
 			change.Epoch, seen = head.Epoch, true
 		}
 		known = slices.Contains(head.Recent, change.Dedupe)
 		if known || head.Epoch != change.Epoch {
-			return change // what it came to was seen at the try before, if that was this call's
+			return change // its outcome was seen at the previous attempt, if that was this call's
 		}
 		if came = (Interrupted{Superseded: len(head.Pending)}); head.Open() && head.Run.Status != thread.Closing {
 			came.RunID = head.Run.ID
@@ -58,7 +56,7 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 	switch {
 	case err != nil:
 		return Interrupted{}, err
-	case result.Duplicate && known && !minted: // nobody else has a key that was made here
+	case result.Duplicate && known && !minted: // no other call has a key that was made here
 		return Interrupted{Duplicate: true}, nil
 	}
 	return came, nil

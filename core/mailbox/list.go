@@ -70,9 +70,9 @@ func (s *Service) List(ctx context.Context, key core.ThreadKey, head thread.Head
 	if err != nil {
 		return ListPage{}, err
 	}
-	l := lister{Service: s, key: key, head: head, query: q, page: ListPage{Epoch: head.Epoch, Dispatches: []core.Dispatch{}}}
+	l := lister{reads: s.reads, key: key, head: head, query: q, page: ListPage{Epoch: head.Epoch, Dispatches: []core.Dispatch{}}}
 	if q.After == "" {
-		if err := l.live(ctx); err != nil {
+		if err := l.addLive(ctx); err != nil {
 			return ListPage{}, err
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Service) List(ctx context.Context, key core.ThreadKey, head thread.Head
 		if q.After != "" && !strings.HasPrefix(q.After, prefix) && prefix == runRecords {
 			continue // the page before has come past them
 		}
-		full, err := l.ended(ctx, prefix)
+		full, err := l.addEnded(ctx, prefix)
 		if err != nil || full {
 			return l.page, err
 		}
@@ -90,7 +90,7 @@ func (s *Service) List(ctx context.Context, key core.ThreadKey, head thread.Head
 
 // lister fills one page, of the thread as one head shows it.
 type lister struct {
-	*Service
+	reads   reader
 	key     core.ThreadKey
 	head    thread.Head
 	query   ListQuery
@@ -104,10 +104,10 @@ func (l *lister) add(d core.Dispatch) {
 	}
 }
 
-// live adds what the head has: the open run with its inbox, then the queue.
-func (l *lister) live(ctx context.Context) error {
+// addLive adds what the head has: the open run with its inbox, then the queue.
+func (l *lister) addLive(ctx context.Context) error {
 	if l.head.Open() {
-		if err := l.open(ctx); err != nil {
+		if err := l.addOpen(ctx); err != nil {
 			return err
 		}
 	}
@@ -125,22 +125,22 @@ func (l *lister) live(ctx context.Context) error {
 	for _, p := range pending {
 		d := core.Dispatch{ID: p.ID, RunID: p.Run, Kind: core.DispatchRun, Status: core.DispatchQueued, RunStatus: core.RunCreated,
 			Priority: &p.Priority, AvailableAt: p.AvailableAt, MaxAttempts: thread.MaxAttempts}
-		if err := l.unread(ctx, &d, p.Revision); err != nil {
+		if err := l.addUnread(ctx, &d, p.Revision); err != nil {
 			return err
 		}
-		if err := l.inbox(ctx, p.Run, p.Rest); err != nil {
+		if err := l.addInbox(ctx, p.Run, p.Rest); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// open adds the open run's dispatch and inbox. Between two steps its continuation is
+// addOpen adds the open run's dispatch and inbox. Between two steps its continuation is
 // queued; while it waits there is nothing to deliver, and its last delivery is acked.
-func (l *lister) open(ctx context.Context) error {
+func (l *lister) addOpen(ctx context.Context) error {
 	run, claim := l.head.Run, l.head.Claim
 	status, _ := l.head.RunStatus(run.ID)
-	record, ok, err := l.Run(ctx, l.key, l.head, run.ID, run.Dispatch)
+	record, ok, err := l.reads.run(ctx, l.key, l.head, run.ID, run.Dispatch)
 	if err != nil || !ok {
 		return err
 	}
@@ -155,37 +155,37 @@ func (l *lister) open(ctx context.Context) error {
 	case run.Status == thread.Waiting:
 		d.Status = core.DispatchAcked
 	}
-	if d.Tickets, err = l.Tickets(ctx, l.key, l.head); err != nil {
+	if d.Tickets, err = l.reads.tickets(ctx, l.key, l.head); err != nil {
 		return err
 	}
 	l.add(d)
-	return l.inbox(ctx, run.ID, l.head.Inbox)
+	return l.addInbox(ctx, run.ID, l.head.Inbox)
 }
 
-// inbox adds input that waits for a run.
-func (l *lister) inbox(ctx context.Context, run core.ID, entries []thread.InboxEntry) error {
+// addInbox adds input that waits for a run.
+func (l *lister) addInbox(ctx context.Context, run core.ID, entries []thread.InboxEntry) error {
 	for _, e := range entries {
 		d := core.Dispatch{ID: e.ID, RunID: run, Kind: core.DispatchInput, Status: core.DispatchQueued}
-		if err := l.unread(ctx, &d, e.Revision); err != nil {
+		if err := l.addUnread(ctx, &d, e.Revision); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unread adds a dispatch with what its input says. Input that is lost has nothing to
-// say; its run will find that out.
-func (l *lister) unread(ctx context.Context, d *core.Dispatch, revision uint32) error {
+// addUnread adds a dispatch with the content of its input. If the input is lost, it is added
+// without content; its run will find that out.
+func (l *lister) addUnread(ctx context.Context, d *core.Dispatch, revision uint32) error {
 	if l.query.Status != "" && l.query.Status != d.Status {
 		return nil
 	}
 	d.CreatedAt = createdAt(d.ID)
-	record, ok, err := l.store.Get(ctx, l.key, store.InputName(d.ID, revision))
+	record, ok, err := l.reads.store.Get(ctx, l.key, store.InputName(d.ID, revision))
 	if err != nil {
 		return fmt.Errorf("read queued input %s: %w", d.ID, err)
 	}
 	if ok {
-		in, err := l.records.DecodeQueued(record.Payload)
+		in, err := l.reads.records.DecodeQueued(record.Payload)
 		if err != nil {
 			return fmt.Errorf("queued input %s: %w", d.ID, err)
 		}
@@ -195,9 +195,9 @@ func (l *lister) unread(ctx context.Context, d *core.Dispatch, revision uint32) 
 	return nil
 }
 
-// ended adds what has ended, from the records whose names begin with a prefix; full
-// says that the page is, and has its Next.
-func (l *lister) ended(ctx context.Context, prefix string) (full bool, err error) {
+// addEnded adds what has ended, from the records whose names begin with a prefix; full says
+// that the page is full, and has its Next.
+func (l *lister) addEnded(ctx context.Context, prefix string) (full bool, err error) {
 	after := ""
 	if strings.HasPrefix(l.query.After, prefix) {
 		after = l.query.After
@@ -208,7 +208,7 @@ func (l *lister) ended(ctx context.Context, prefix string) (full bool, err error
 			return true, nil
 		}
 		want := l.query.Limit - len(l.page.Dispatches)
-		page, err := l.store.Records(ctx, l.key, prefix, after, want)
+		page, err := l.reads.store.Records(ctx, l.key, prefix, after, want)
 		if err != nil {
 			return false, fmt.Errorf("list records of %s: %w", l.key, err)
 		}
@@ -227,8 +227,8 @@ func (l *lister) ended(ctx context.Context, prefix string) (full bool, err error
 	}
 }
 
-// endedBy reads what a record says of a dispatch that has ended; ok is false where it
-// says nothing, or nothing that counts.
+// endedBy reads what a record says of a dispatch that has ended; ok is false if it says
+// nothing, or nothing that counts.
 func (l *lister) endedBy(ctx context.Context, record store.Record) (d core.Dispatch, ok bool, err error) {
 	if strings.HasPrefix(record.Name, runRecords) {
 		return l.endedRun(record)
@@ -239,7 +239,7 @@ func (l *lister) endedBy(ctx context.Context, record store.Record) (d core.Dispa
 // endedRun is a run that a step has opened. One that the head has is live, and one
 // that is not done is newer than the head.
 func (l *lister) endedRun(record store.Record) (d core.Dispatch, ok bool, err error) {
-	r, err := l.records.DecodeRun(record.Payload)
+	r, err := l.reads.records.DecodeRun(record.Payload)
 	if err != nil {
 		return d, false, fmt.Errorf("%s: %w", record.Name, err)
 	}
@@ -269,19 +269,19 @@ func (l *lister) endedUnopened(ctx context.Context, record store.Record) (d core
 	d = core.Dispatch{ID: id, CreatedAt: createdAt(id)}
 	if which == "read" {
 		d.Kind, d.Status = core.DispatchInput, core.DispatchAcked
-		d.RunID, ok, err = l.read(ctx, l.key, l.head, id)
+		d.RunID, ok, err = l.reads.readBy(ctx, l.key, l.head, id)
 		return d, ok, err
 	}
-	audit, ok, err := l.Service.ended(ctx, l.key, l.head, id)
+	audit, ok, err := l.reads.endedUnread(ctx, l.key, l.head, id)
 	if err != nil || !ok {
 		return d, false, err
 	}
 	d.Kind, d.Status, d.RunID = core.DispatchInput, audit.Status, audit.Run
-	input, found, err := l.store.Get(ctx, l.key, store.InputName(id, 0))
+	input, found, err := l.reads.store.Get(ctx, l.key, store.InputName(id, 0))
 	if err != nil || !found {
 		return d, err == nil, err
 	}
-	in, err := l.records.DecodeQueued(input.Payload)
+	in, err := l.reads.records.DecodeQueued(input.Payload)
 	if err != nil {
 		return d, false, fmt.Errorf("queued input %s: %w", id, err)
 	}
@@ -293,15 +293,8 @@ func (l *lister) endedUnopened(ctx context.Context, record store.Record) (d core
 	return d, true, nil
 }
 
-// neverOpened is how a run ended that no step has opened.
-func neverOpened(status core.DispatchStatus) *core.Termination {
-	if status == core.DispatchSuperseded {
-		return thread.ReasonSuperseded.Termination()
-	}
-	return thread.ReasonCancelled.Termination()
-}
-
-// auditPlace reads from an audit's name what it is about.
+// auditPlace reads from an audit's name which entry it is about, and whether that was read or
+// ended.
 func auditPlace(name string) (id core.ID, which string, err error) {
 	parts := strings.Split(name, "#") // A, id, read or ended
 	if len(parts) == 3 {

@@ -6,51 +6,51 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// What lists threads and runs is written with what they show: a run when it is accepted,
-// a thread when it is made and, by the step, whenever a run of it ends or begins to wait.
-// Both are put beside the other records of those writes, so that they cost no round trip
-// of their own. No step in between writes any.
+// Threads and runs are listed by records that are written with what they list: a run's
+// when it is accepted, a thread's when it is made and, by the step, whenever a run of it
+// ends or starts to wait. They are put with the other records of those writes, so that
+// they cost no round trip of their own. The other steps of a run write none.
 
-// runListing lists a run on the thread that next is the head of.
-func (s *Service) runListing(next thread.Head, run, dispatch core.ID, agent, parent string) (store.Record, error) {
-	return s.listing(store.ListingName(run), next, thread.Listing{
+// runListing lists a run of the thread that next is the head of. parent is the thread of
+// the run that started it; empty: there is none.
+func runListing(records thread.Records, next thread.Head, run, dispatch core.ID, agent, parent string) (store.Record, error) {
+	return listingRecord(records, store.ListingName(run), next, thread.Listing{
 		List: store.RunsList(next.Owner), At: createdAt(dispatch), AgentID: agent, Parent: parent,
 	})
 }
 
-// threadListing lists a thread that the write of next makes.
-func (s *Service) threadListing(next thread.Head, agent, asked string, parent *thread.Parent) (store.Record, error) {
+// threadListing lists the thread that the write of next makes. asked is an excerpt of what
+// was said first.
+func threadListing(records thread.Records, next thread.Head, agent, asked string, parent *thread.Parent) (store.Record, error) {
 	l := thread.Listing{List: store.ListOf(next.Owner, parent), At: next.Created(), AgentID: agent, Asked: asked}
 	if parent != nil {
 		l.Parent = parent.Thread
 	}
-	return s.listing(store.ActivityName, next, l)
+	return listingRecord(records, store.ActivityName, next, l)
 }
 
-func (s *Service) listing(name string, next thread.Head, l thread.Listing) (store.Record, error) {
-	payload, err := s.records.EncodeListing(&l)
+func listingRecord(records thread.Records, name string, next thread.Head, l thread.Listing) (store.Record, error) {
+	payload, err := records.EncodeListing(&l)
 	return store.Record{Name: name, Fence: next.Fence, Version: next.Version, Payload: payload}, err
 }
 
-// listings are those of a submission, if next is the head of its thread with it: none
-// when it went to the inbox of a run.
+// listings are those of a submission, if next is the head of its thread with it: none if
+// the input went to the inbox of a run.
 func (u *submission) listings(next thread.Head) ([]store.Record, error) {
-	status, ok := next.RunStatus(u.run)
+	status, ok := next.RunStatus(u.ids.run)
 	if !ok || status == core.RunDone {
 		return nil, nil
 	}
 	var parent *thread.Parent
-	if p := u.Opening.Parent; p != nil {
-		parent = &thread.Parent{Thread: p.Thread}
-	}
 	of := ""
-	if parent != nil {
-		of = parent.Thread
+	if p := u.in.Opening.Parent; p != nil {
+		parent, of = &thread.Parent{Thread: p.Thread}, p.Thread
 	}
-	run, err := u.runListing(next, u.run, u.dispatch, u.Opening.AgentID, of)
+	agent := u.in.Opening.AgentID
+	run, err := runListing(u.s.records, next, u.ids.run, u.ids.dispatch, agent, of)
 	if err != nil || next.Version > 1 {
 		return []store.Record{run}, err
 	}
-	made, err := u.threadListing(next, u.Opening.AgentID, thread.Asked(u.Messages, core.ID{}), parent)
+	made, err := threadListing(u.s.records, next, agent, thread.Asked(u.in.Messages, core.ID{}), parent)
 	return []store.Record{run, made}, err
 }

@@ -104,24 +104,24 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 
 // sayToParent gives the parent's run internal input, which its next step reads.
 func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent thread.Head, child core.ID, payload json.RawMessage) error {
-	run, _, err := s.runRecord(ctx, key, parent.Run.ID)
+	run, _, err := s.reads.runRecord(ctx, key, parent.Run.ID)
 	if err != nil {
 		return err
 	}
 	id := childInput(child)
 	// The head forgets what it was given, after a while: a teller that died before it could
 	// note that it has told must not be heard twice.
-	if _, read, err := s.read(ctx, key, parent, id); read || err != nil {
+	if _, read, err := s.reads.readBy(ctx, key, parent, id); read || err != nil {
 		return err
 	}
-	record, err := s.inputRecord(thread.Queued{
+	record, err := inputRecord(s.records, thread.Queued{
 		Run: id, Dispatch: id, AgentID: run.AgentID, Origin: core.OriginInternal,
 		Messages: []core.Message{core.UserMessage("", "A run that you started is over: "+string(payload))},
 	}, 0)
 	if err != nil {
 		return err
 	}
-	c := commit{Service: s, key: key,
+	c := commit{w: &s.writer, key: key,
 		choose: func(head thread.Head) thread.Change {
 			if head.Run.ID != parent.Run.ID { // never another run's
 				return thread.Input{}

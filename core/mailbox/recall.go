@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -12,14 +13,14 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// decisionPage is how many decisions of a run are looked through at a time. A run has
-// few, and only a repeated or mistaken request looks for them.
+// decisionPage is how many decisions of a run are looked through at a time. A run has few,
+// and only a repeated or mistaken request looks for them.
 const decisionPage = 100
 
-// recall looks for the decision among those that were taken and whose tickets
-// are gone. The head remembers them by hashes alone; the records say the rest.
-// It is thread.ErrDecided that the call or suspension was decided by another, and
-// thread.ErrNotFound that nothing is known of it.
+// recall looks for the decision among those that were stored and whose tickets are gone.
+// The head remembers them by hashes only; the records say the rest. thread.ErrDecided: there
+// was another decision on the call or suspension. thread.ErrNotFound: nothing is known of
+// it.
 func (u *deciding) recall(ctx context.Context, head thread.Head) error {
 	runs, err := u.runs(ctx, head)
 	if err != nil {
@@ -40,8 +41,8 @@ func (u *deciding) recall(ctx context.Context, head thread.Head) error {
 	return fmt.Errorf("tool call or suspension %q that waits: %w", core.Excerpt(u.asked.Target), thread.ErrNotFound)
 }
 
-// runs are those whose decision it may be: the named one, else the open one and
-// the one that wrote to the log last.
+// runs are those that the decision may be of: the named one, else the open one and the one
+// that wrote to the log last.
 func (u *deciding) runs(ctx context.Context, head thread.Head) (runs []core.ID, err error) {
 	switch {
 	case len(head.Recent) == 0:
@@ -54,7 +55,7 @@ func (u *deciding) runs(ctx context.Context, head thread.Head) (runs []core.ID, 
 	if head.Seq == 0 {
 		return runs, nil
 	}
-	last, err := store.ReadLog(ctx, u.store, u.records, u.key, head.Seq, head.Seq)
+	last, err := store.ReadLog(ctx, u.s.store, u.s.records, u.key, head.Seq, head.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -64,19 +65,19 @@ func (u *deciding) runs(ctx context.Context, head thread.Head) (runs []core.ID, 
 	return runs, nil
 }
 
-// recallOf looks through the decisions of one run. A list may lag behind the
-// head, which alone proves that a decision was taken.
+// recallOf looks through the decisions of one run. The list may lag behind the head; only
+// the head proves that a decision counted.
 func (u *deciding) recallOf(ctx context.Context, head thread.Head, run core.ID) (found bool, err error) {
 	receipt := Decided{ThreadID: u.key.Thread, RunID: run, DecisionID: u.said.ID, Duplicate: true}
 	prefix, after := "D#"+run.String()+"#", ""
 	for {
-		page, err := u.store.Records(ctx, u.key, prefix, after, decisionPage)
+		page, err := u.s.store.Records(ctx, u.key, prefix, after, decisionPage)
 		if err != nil {
 			return false, fmt.Errorf("list decisions of run %s: %w", run, err)
 		}
 		for _, record := range page {
 			after = record.Name
-			if found, err := u.isThis(ctx, head, record, receipt); found || err != nil {
+			if found, err := u.matches(ctx, head, record, receipt); found || err != nil {
 				return found, err
 			}
 		}
@@ -84,8 +85,8 @@ func (u *deciding) recallOf(ctx context.Context, head thread.Head, run core.ID) 
 			break
 		}
 	}
-	// No record was listed, but the head may still know the hash: then it was taken, and
-	// no more can be said of it. What the decision said cannot be compared any more.
+	// No record was listed, but the head may still know the hash: then the decision
+	// counted, and nothing else is known of it. Its content can no longer be compared.
 	remembered := func(key uint64) bool { return slices.Contains(head.Recent, key) }
 	switch {
 	case remembered(thread.DecisionKey(run, u.asked.Target, u.said.ID)):
@@ -99,22 +100,22 @@ func (u *deciding) recallOf(ctx context.Context, head thread.Head, run core.ID) 
 	return true, nil
 }
 
-// isThis reports whether a stored decision, which the head remembers, is the one
-// that is looked for; what it says must then be the same. Of another one on the
-// same call or suspension it takes note.
-func (u *deciding) isThis(ctx context.Context, head thread.Head, record store.Record, receipt Decided) (bool, error) {
+// matches reports whether a stored decision, which the head remembers, is the one that is
+// looked for; its content must then be the same. It notes another one on the same call or
+// suspension.
+func (u *deciding) matches(ctx context.Context, head thread.Head, record store.Record, receipt Decided) (bool, error) {
 	var stored thread.DecisionRecord
-	if err := u.records.Decode("decision", record.Payload, &stored); err != nil {
+	if err := u.s.records.Decode("decision", record.Payload, &stored); err != nil {
 		return false, fmt.Errorf("%s: %w", record.Name, err)
 	}
 	turn, index, ok := decisionPlace(record.Name)
-	taken := slices.Contains(head.Recent, thread.DecisionKey(receipt.RunID, stored.Suspension, stored.ID))
-	// turn > head.Seq: of a turn that never became visible. Once another decision on
-	// the target was seen, only the one that is looked for is worth a read of its turn.
-	if !ok || !taken || stored.ID != u.said.ID && u.other || turn > head.Seq {
+	counted := slices.Contains(head.Recent, thread.DecisionKey(receipt.RunID, stored.Suspension, stored.ID))
+	// turn > head.Seq: of a turn that never became visible. Once another decision on the
+	// target was seen, only the one that is looked for is worth a read of its turn.
+	if !ok || !counted || stored.ID != u.said.ID && u.other || turn > head.Seq {
 		return false, nil
 	}
-	calls, err := u.callsOf(ctx, turn)
+	calls, err := u.s.reads.callsOf(ctx, u.key, turn)
 	if err != nil || index >= len(calls) || stored.Suspension != u.asked.Target && calls[index].ID != u.asked.Target {
 		return false, err
 	}
@@ -139,4 +140,71 @@ func decisionPlace(name string) (turn uint64, call int, ok bool) {
 	}
 	call, err = strconv.Atoi(parts[3])
 	return turn, call, err == nil && call >= 0 && call < thread.MaxCalls
+}
+
+// writeOver decides over a record that another attempt left, or stored first. Its content
+// must be the same; another program may have written it in another schema.
+func (u *deciding) writeOver(ctx context.Context, name string, c commit) (thread.Head, thread.Result, error) {
+	stored, schema, ok, err := u.s.reads.decision(ctx, u.key, name)
+	switch {
+	case err != nil:
+		return thread.Head{}, thread.Result{}, err
+	case !ok:
+		return thread.Head{}, thread.Result{}, fmt.Errorf("decision %s of thread %s: %w", name, u.key, store.ErrConflict)
+	}
+	if err := u.same(stored); err != nil {
+		return thread.Head{}, thread.Result{}, err
+	}
+	u.known = true
+	again := commit{w: &u.s.writer, key: u.key, change: c.change, later: c.later, covers: schema}
+	return again.run(ctx, thread.Head{})
+}
+
+// confirm compares a duplicate with the decision that was stored. If its ticket has no
+// record of it, it was a decision on an earlier suspension.
+func (u *deciding) confirm(ctx context.Context, head thread.Head) error {
+	for _, t := range head.Tickets {
+		if u.derived && t.ID == u.ticket && t.Decision == 0 {
+			return core.Errorf(core.CodeConflict, "call %s waits again, and the same decision was taken before: give this one a decision_id", core.Excerpt(u.receipt.CallID))
+		}
+	}
+	stored, _, ok, err := u.s.reads.decision(ctx, u.key, u.name())
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		u.known = true
+		return u.same(stored)
+	}
+	return u.recall(ctx, head)
+}
+
+// decision reads a decision's record, and the schema that it was written in: a head that
+// comes to cover it must say so, or an older program would claim what it cannot read.
+func (r reader) decision(ctx context.Context, key core.ThreadKey, name string) (stored thread.DecisionRecord, schema uint16, ok bool, err error) {
+	record, ok, err := r.store.Get(ctx, key, name)
+	if err != nil || !ok {
+		if err != nil {
+			err = fmt.Errorf("read decision %s: %w", name, err)
+		}
+		return stored, 0, false, err
+	}
+	if schema, err = r.records.Schema(record.Payload); err == nil {
+		err = r.records.Decode("decision", record.Payload, &stored)
+	}
+	if err != nil {
+		return stored, 0, false, fmt.Errorf("%s: %w", name, err)
+	}
+	return stored, schema, true, nil
+}
+
+// same refuses a decision with other content than the stored one with its id. Payloads are
+// compared as bytes: both have been compacted (normalized), and a client that retries its
+// request sends the same text.
+func (u *deciding) same(stored thread.DecisionRecord) error {
+	if stored.Action == u.said.Action && stored.Reason == u.said.Reason && bytes.Equal(stored.Payload, u.said.Payload) &&
+		stored.Remember == u.said.Remember && stored.RememberAs == u.said.RememberAs {
+		return nil
+	}
+	return core.Errorf(core.CodeConflict, "decision id %q was used before with other content", u.said.ID)
 }

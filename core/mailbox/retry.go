@@ -9,13 +9,13 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Retry submits the input of a dead-lettered run again, as a dispatch of its own, also
-// where another run waits for a reply: for a person who has seen to what took the run down. What was said stands in the log
-// twice then, as it was said twice. The same run retried again, within the life of
-// an idempotency key (48 hours), returns the first receipt.
+// Retry submits the input of a dead-lettered run again, as a dispatch of its own, also if
+// another run waits for a reply. It is for a person who has fixed what made the run fail.
+// The log has the input twice then, as it was submitted twice. Retrying the same run again,
+// within the life of an idempotency key (48 hours), returns the first receipt.
 //
-// core.CodeNotFound: the thread does not know the run. core.CodeConflict: it is not
-// over, ended otherwise, or its input is lost. Other errors are Submit's.
+// core.CodeNotFound: the thread does not know the run. core.CodeConflict: it is not over,
+// ended otherwise, or its input is lost. Other errors are Submit's.
 func (s *Service) Retry(ctx context.Context, key core.ThreadKey, user string, run core.ID) (Receipt, error) {
 	head, err := s.Head(ctx, key)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Service) Retry(ctx context.Context, key core.ThreadKey, user string, ru
 	if status, live := head.RunStatus(run); live {
 		return Receipt{}, core.Errorf(core.CodeConflict, "run %s is not over (%s), only a dead-lettered run can be retried", run, status)
 	}
-	record, ok, err := s.runRecord(ctx, key, run)
+	record, ok, err := s.reads.runRecord(ctx, key, run)
 	switch {
 	case err != nil:
 		return Receipt{}, err
@@ -36,23 +36,23 @@ func (s *Service) Retry(ctx context.Context, key core.ThreadKey, user string, ru
 	case !thread.ReasonDeadLetter.Is(record.Termination):
 		return Receipt{}, core.Errorf(core.CodeConflict, "run %s did not end as a dead letter, only such a run can be retried", run)
 	}
-	messages, err := s.ownInput(ctx, key, head, record)
+	messages, err := s.reads.openingInput(ctx, key, head, record)
 	if err != nil {
 		return Receipt{}, err
 	}
-	receipt, _, err := s.submit(ctx, submission{apart: true, Submission: Submission{
+	receipt, _, err := s.submit(ctx, Submission{
 		Thread: key, User: user, Messages: messages, Origin: record.Origin,
 		Key:     Key{Value: "retry:" + run.String()},
 		Opening: Opening{AgentID: record.AgentID, Request: record.Request, Frontend: record.Frontend},
-	}})
+	}, placing{apart: true})
 	return receipt, err
 }
 
-// ownInput is what a run that is over was started with, from the log: a run stores its
-// input with its first commit, or with its end. The messages get new ids.
-func (s *Service) ownInput(ctx context.Context, key core.ThreadKey, head thread.Head, record thread.RunRecord) (messages []core.Message, err error) {
+// openingInput reads from the log the input that a run was started with: a run stores it
+// with its first commit, or with its end. The messages get new ids.
+func (r reader) openingInput(ctx context.Context, key core.ThreadKey, head thread.Head, record thread.RunRecord) (messages []core.Message, err error) {
 	if first := record.FirstSeq; first != 0 {
-		for entry, err := range store.Entries(ctx, s.store, s.records, key, first, head.Seq) {
+		for entry, err := range store.Entries(ctx, r.store, r.records, key, first, head.Seq) {
 			if err != nil {
 				return nil, err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -18,60 +20,98 @@ import (
 // slotPage is how many tenants with slots are listed at a time.
 const slotPage = 100
 
-// enqueueTime is how long after its admission a run may still be on its way into the head:
-// the slot of a run that nobody has heard of is left alone so long.
-func (s *Service) enqueueTime() time.Duration { return s.lease + time.Minute }
+// slots keeps the slots of tenants' limits true to their threads. A slot is taken before
+// the write that enqueues its run and released after the write that ends it, so that a
+// crash leaves one too many, never one too few; the sweep releases those.
+type slots struct {
+	env   *env.Env
+	gate  *account.Gate // nil: no tenant has limits
+	reads reader
+	log   *slog.Logger
+	// enqueueTime is how long after its admission a run may still be on its way into the
+	// head: until then, the slot of a run that no head knows is kept.
+	enqueueTime time.Duration
 
-// slotPlace is where a sweep of slots stands: behind a tenant and, of the next one, behind a
-// run. The zero slotPlace is before the first.
+	mu      sync.Mutex
+	stopped slotPlace // where the last sweep of this process ran out of time
+}
+
+// limited reports whether a tenant has limits.
+func (s *slots) limited(tenant string) bool { return !s.gate.Of(tenant).IsZero() }
+
+// release releases the slots of runs that a write has taken out of the queue.
+func (s *slots) release(ctx context.Context, key core.ThreadKey, runs []core.ID) {
+	if len(runs) == 0 {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	used, err := s.gate.Used(ctx, key.Tenant)
+	for _, run := range runs {
+		if slot, ok := used.Slots[run]; ok && err == nil {
+			err = s.gate.Leave(ctx, key.Tenant, run, slot, 0, 0)
+		}
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "slots are not given back, the sweep will find them", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+	}
+}
+
+// dequeued are the runs that were queued before a write and are neither queued nor open
+// after it.
+func dequeued(before, after *thread.Head) (runs []core.ID) {
+	for _, d := range before.Unopened() {
+		if _, live := after.RunStatus(d.Run); !live {
+			runs = append(runs, d.Run)
+		}
+	}
+	return runs
+}
+
+// slotPlace is how far a sweep of slots has come: past all tenants up to after and, of the
+// next one, past all runs up to run. The zero slotPlace is before the first.
 type slotPlace struct {
 	after  string
 	tenant string
 	run    core.ID
 }
 
-// slotSweep is where the last sweep of this process has run out of time.
-type slotSweep struct {
-	mu   sync.Mutex
-	left slotPlace
-}
-
-func (s *slotSweep) place() slotPlace {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.left
-}
-
-func (s *slotSweep) leave(at slotPlace) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.left = at
-}
-
-// sweepSlots gives back the slots whose runs are neither queued to run nor running, and
-// takes off what was charged for turns that are in no log. It begins where the sweep
-// before it in this process has run out of time, and comes round to there, so that what
-// one sweep cannot look at is the next one's.
-func (s *Service) sweepSlots(ctx context.Context) error {
-	if s.limits == nil {
+// sweep releases the slots whose runs are neither queued nor running, and takes off what
+// was charged for turns that are in no log. It starts where the previous sweep of this
+// process ran out of time and comes round to there, so that what one sweep has no time for
+// is looked at by the next.
+func (s *slots) sweep(ctx context.Context) error {
+	if s.gate == nil {
 		return nil
 	}
-	begin := s.slots.place()
-	left, failed := s.sweepSlotsFrom(ctx, begin, "")
-	if last := max(begin.after, begin.tenant); last != "" && left == (slotPlace{}) {
+	start := s.place()
+	stopped, failed := s.sweepFrom(ctx, start, "")
+	if last := max(start.after, start.tenant); last != "" && stopped == (slotPlace{}) {
 		var err error
-		left, err = s.sweepSlotsFrom(ctx, slotPlace{}, last)
+		stopped, err = s.sweepFrom(ctx, slotPlace{}, last)
 		failed = errors.Join(failed, err)
 	}
-	s.slots.leave(left)
+	s.remember(stopped)
 	return failed
 }
 
-// sweepSlotsFrom looks at the slots behind a place, up to the last tenant (empty: to the
-// end), and returns where it has run out of time: the zero place if it has not.
-func (s *Service) sweepSlotsFrom(ctx context.Context, at slotPlace, last string) (left slotPlace, failed error) {
+func (s *slots) place() slotPlace {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
+}
+
+func (s *slots) remember(at slotPlace) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = at
+}
+
+// sweepFrom looks at the slots after a place, up to the last tenant (empty: to the end),
+// and returns where it ran out of time; the zero place: it did not. A slot that cannot be
+// looked at does not end it; the first error is returned.
+func (s *slots) sweepFrom(ctx context.Context, at slotPlace, last string) (stopped slotPlace, failed error) {
 	for ctx.Err() == nil {
-		page, err := s.store.Occupied(ctx, at.after, slotPage)
+		page, err := s.reads.store.Occupied(ctx, at.after, slotPage)
 		if err != nil {
 			return at, errors.Join(failed, fmt.Errorf("list tenants with slots: %w", err))
 		}
@@ -83,7 +123,7 @@ func (s *Service) sweepSlotsFrom(ctx context.Context, at slotPlace, last string)
 				if tenant.Tenant == at.tenant && compareIDs(run, at.run) <= 0 {
 					continue
 				}
-				err := s.sweepSlot(ctx, tenant.Tenant, run, tenant.Slots[run])
+				err := s.sweepOne(ctx, tenant.Tenant, run, tenant.Slots[run])
 				if err != nil && failed == nil {
 					failed = fmt.Errorf("look at the slot of run %s of tenant %s: %w", run, tenant.Tenant, err)
 				}
@@ -103,83 +143,64 @@ func (s *Service) sweepSlotsFrom(ctx context.Context, at slotPlace, last string)
 
 func compareIDs(a, b core.ID) int { return slices.Compare(a[:], b[:]) }
 
-// sweepSlot looks at one slot. It was read before the head: a run that is over there, or
-// waits, was so after all that the slot tells of was charged, unless a later claim has
-// charged more since, and then the slot is another.
-func (s *Service) sweepSlot(ctx context.Context, tenant string, run core.ID, slot store.Slot) error {
+// sweepOne looks at one slot, and releases it with what its run used if the run is over or
+// waits. The slot was read before the head. So if the head says that the run is over or
+// waits, it was so after everything that the slot has was charged; if a later claim has
+// charged more since, the stored slot is another, and is not released.
+func (s *slots) sweepOne(ctx context.Context, tenant string, run core.ID, slot store.Slot) error {
 	key := core.ThreadKey{Tenant: tenant, Thread: slot.Thread}
-	head, err := s.Head(ctx, key)
+	head, err := s.reads.head(ctx, key)
 	if err != nil {
 		return err
 	}
-	if later(&head, run, s.env.Millis()) { // its first step takes a slot
-		return s.limits.Leave(ctx, tenant, run, slot, 0, 0)
+	if queuedForLater(&head, run, s.env.Millis()) { // its first step takes a slot
+		return s.gate.Leave(ctx, tenant, run, slot, 0, 0)
 	}
 	if status, live := head.RunStatus(run); live && status != core.RunWaiting { // one that closes has it until it is over
 		return nil
 	}
-	if head.Deleted { // its log is erased: what was charged stands
-		return s.limits.Leave(ctx, tenant, run, slot, slot.Tokens, slot.Spend)
+	if head.Deleted { // its log is erased, so that what was charged counts
+		return s.gate.Leave(ctx, tenant, run, slot, slot.Tokens, slot.Spend)
 	}
-	record, found, err := s.runRecord(ctx, key, run)
-	if core.CodeOf(err) == core.CodeCorrupt { // nobody can say what it has used
-		return s.limits.Leave(ctx, tenant, run, slot, slot.Tokens, slot.Spend)
+	record, found, err := s.reads.runRecord(ctx, key, run)
+	if core.CodeOf(err) == core.CodeCorrupt { // what it used is not known
+		return s.gate.Leave(ctx, tenant, run, slot, slot.Tokens, slot.Spend)
 	}
 	if err != nil {
 		return err
 	}
 	if found {
-		return s.limits.Leave(ctx, tenant, run, slot, account.Tokens(record.Usage), record.Spend)
+		return s.gate.Leave(ctx, tenant, run, slot, account.Tokens(record.Usage), record.Spend)
 	}
-	_, dispatch, pointed, err := s.Locate(ctx, tenant, run)
+	return s.sweepUnopened(ctx, key, &head, run, slot)
+}
+
+// sweepUnopened looks at the slot of a run that no step has opened and that the head does
+// not have: it was taken out of the queue, or its input went to another run, or the write
+// that was to enqueue it is still on its way.
+func (s *slots) sweepUnopened(ctx context.Context, key core.ThreadKey, head *thread.Head, run core.ID, slot store.Slot) error {
+	_, dispatch, pointed, err := s.reads.locate(ctx, key.Tenant, run)
 	if err != nil {
 		return err
 	}
 	if pointed {
-		audit, ended, err := s.ended(ctx, key, head, dispatch)
+		audit, ended, err := s.reads.endedUnread(ctx, key, *head, dispatch)
 		switch {
 		case err != nil:
 			return err
 		case ended && audit.Run == run: // it was taken out of the queue
-			return s.limits.Leave(ctx, tenant, run, slot, 0, 0)
-		case ended: // its input lay in the inbox of another
-			return s.limits.GiveBack(ctx, tenant, run, slot)
+			return s.gate.Leave(ctx, key.Tenant, run, slot, 0, 0)
+		case ended: // its input was in the inbox of another
+			return s.gate.GiveBack(ctx, key.Tenant, run, slot)
 		}
 	}
-	if s.env.Millis() < slot.Since+s.enqueueTime().Milliseconds() {
+	if s.env.Millis() < slot.Since+s.enqueueTime.Milliseconds() {
 		return nil
 	}
-	return s.limits.GiveBack(ctx, tenant, run, slot)
+	return s.gate.GiveBack(ctx, key.Tenant, run, slot)
 }
 
-// later reports whether a run is queued for a time to come, so that it takes nobody's place.
-func later(head *thread.Head, run core.ID, now int64) bool {
+// queuedForLater reports whether a run is queued for a time to come: it needs no slot yet.
+func queuedForLater(head *thread.Head, run core.ID, now int64) bool {
 	return slices.ContainsFunc(head.Delayed, func(d thread.Dispatch) bool { return d.Run == run && d.AvailableAt > now })
-}
-
-// dropped are the runs that were queued and are neither queued nor open any more.
-func dropped(before, after *thread.Head) (runs []core.ID) {
-	for _, d := range before.Unopened() {
-		if _, live := after.RunStatus(d.Run); !live {
-			runs = append(runs, d.Run)
-		}
-	}
-	return runs
-}
-
-// leave gives the slots back of runs that a write has taken out of the queue.
-func (s *Service) leave(ctx context.Context, key core.ThreadKey, runs []core.ID) {
-	if len(runs) == 0 {
-		return
-	}
-	ctx = context.WithoutCancel(ctx)
-	used, err := s.limits.Used(ctx, key.Tenant)
-	for _, run := range runs {
-		if slot, ok := used.Slots[run]; ok && err == nil {
-			err = s.limits.Leave(ctx, key.Tenant, run, slot, 0, 0)
-		}
-	}
-	if err != nil {
-		s.log.WarnContext(ctx, "slots are not given back, the sweep will find them", "tenant", key.Tenant, "thread", key.Thread, "error", err)
-	}
 }

@@ -11,120 +11,105 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Submit enqueues a run, or gives its input to the open one as the mode says.
-// When it returns without error the submission is durable. Refusals are
-// thread's errors and leave nothing behind that anybody would see; they do not
-// use up the submission's Key either.
+// Submit enqueues a run, or gives its input to the open one as the mode says. When it
+// returns without error the submission is durable. Refusals are thread's errors; they store
+// nothing that anyone can see, and do not use up the submission's Key.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Receipt, error) {
-	receipt, _, err := s.submit(ctx, submission{Submission: sub})
+	receipt, _, err := s.submit(ctx, sub, placing{})
 	return receipt, err
 }
 
-// SubmitAndClaim is Submit for an inline run: when the thread is free it claims
-// in the same write and claimed is true; the caller then runs the steps. The
-// head is the one after the write.
+// SubmitAndClaim is Submit for an inline run: if the thread is free, the same write claims
+// it, and claimed is true; the caller then takes the steps. The head is the one after the
+// write.
 func (s *Service) SubmitAndClaim(ctx context.Context, sub Submission) (receipt Receipt, head thread.Head, claimed bool, err error) {
-	receipt, head, err = s.submit(ctx, submission{Submission: sub, inline: true})
+	receipt, head, err = s.submit(ctx, sub, placing{inline: true, worker: s.worker, lease: s.lease})
 	return receipt, head, receipt.Running, err
 }
 
-// submission is a Submission under way. Its ids are made once and kept over all
-// tries, so that a try that is repeated writes the same bytes.
+// submission is a Submission under way. It is one goroutine's. Its ids are made once and
+// kept for all attempts, so that an attempt that is repeated writes the same bytes.
 type submission struct {
-	*Service
-	Submission
-	inline        bool
-	apart         bool // it opens a run of its own, whatever is open
-	run, dispatch core.ID
-	at            int64      // when the run may begin; 0: at once
-	body          string     // hash, when there is a Key
-	known         bool       // an earlier try has stored the Key with these ids
-	asked         Submission // as it was given; what it takes back may complete it
-	taken         *taken     // what it takes back, when it was looked up
-	admission                // what it has of its tenant's limits
+	s       *Service
+	in      Submission // what is submitted, completed by what it repeats or replaces
+	placing placing
+	ids     ids
+	body    string // hash of what is submitted; empty without a Key
+	known   bool   // an earlier attempt has stored the Key with these ids
+
+	given     []core.Message // its Messages as the caller gave them
+	original  *original      // the input that it repeats or replaces; nil: not looked up yet, or there is none
+	admission admission      // its slot of the tenant's limits
 }
 
-func (s *Service) submit(ctx context.Context, u submission) (receipt Receipt, head thread.Head, err error) {
-	sub := &u.Submission
+// submit checks a submission, makes its ids and writes it.
+func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receipt Receipt, head thread.Head, err error) {
 	if sub.Opening.Retake != nil && sub.Mode == "" {
 		sub.Mode = ModeInterrupt
 	}
 	if err := sub.Check(); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	var at int64
-	if at, err = sub.Opening.start(s.env.Millis()); err != nil {
+	if p.start, err = sub.Opening.start(s.env.Millis()); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	u.Service, u.run, u.dispatch, u.at, u.asked = s, s.env.NewID(), s.env.NewID(), at, *sub
-	if err := u.keyed(ctx); err != nil {
+	u := submission{s: s, in: sub, given: sub.Messages, placing: p, ids: ids{s.env.NewID(), s.env.NewID()}}
+	if err := u.keyByRetake(ctx); err != nil {
 		return Receipt{}, thread.Head{}, s.outward(ctx, sub.Thread, "input", err)
 	}
 	if head, err = u.look(ctx); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	// A second time at most: once the ids are the stored ones, the pointers agree.
-	receipt, head, err = u.try(ctx, head)
-	if taken, ok := errors.AsType[*takenError](err); ok { // another try with the same Key came first: go on under its ids
+	// At most twice: once the ids are the stored ones, the pointers agree.
+	receipt, head, err = u.attempt(ctx, head)
+	if taken, ok := errors.AsType[*pointerError](err); ok { // another attempt with the same Key was first: continue under its ids
 		if err := u.adopt(taken.pointers[0].Value); err != nil {
 			return Receipt{}, head, err
 		}
 		if head, err = s.Head(ctx, sub.Thread); err != nil {
 			return Receipt{}, head, err
 		}
-		receipt, head, err = u.try(ctx, head)
+		receipt, head, err = u.attempt(ctx, head)
 	}
-	u.settle(ctx, receipt.RunID, err)
+	u.releaseUnused(ctx, receipt.RunID, err)
 	return receipt, head, s.outward(ctx, sub.Thread, "input", err)
 }
 
-// look reads the head and, at the same time, what the Key stands for. Neither
-// read confirms the other: the head may be older than the pointer, in which case
-// the write is refused and the commit's loop goes on with a newer one.
+// look reads the head and, at the same time, what the Key stands for. Neither read
+// confirms the other: the head may be older than the pointer, and then the write is refused
+// and the commit's loop continues with a newer head.
 func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
-	if u.Key.Value == "" {
-		return u.Head(ctx, u.Thread)
+	s, at := u.s, u.in.Thread
+	if u.in.Key.Value == "" {
+		return s.Head(ctx, at)
 	}
-	if u.body, err = bodyHash(u.Submission); err != nil {
+	if u.body, err = bodyHash(u.in); err != nil {
 		return head, err
 	}
 	var value []byte
-	group, shared := u.env.Group(ctx)
+	group, shared := s.env.Group(ctx)
 	group.Go(func(ctx context.Context) (err error) {
-		value, _, err = u.store.Pointer(ctx, u.Thread.Tenant, keyName(u.Thread.Thread, u.Key.Value))
+		value, _, err = s.store.Pointer(ctx, at.Tenant, keyName(at.Thread, u.in.Key.Value))
 		return err
 	})
-	head, err = u.Head(shared, u.Thread)
+	head, err = s.Head(shared, at)
 	if err := errors.Join(err, group.Wait()); err != nil {
 		return head, fmt.Errorf("look up submission: %w", err)
 	}
 	switch {
-	case value == nil && u.Key.Used:
-		return head, core.Errorf(core.CodeInvalid, "thread %s: nothing was sent before under this Idempotency-Key, or it is forgotten", u.Thread.Thread)
+	case value == nil && u.in.Key.Used:
+		return head, core.Errorf(core.CodeInvalid, "thread %s: nothing was sent before under this Idempotency-Key, or it is forgotten", at.Thread)
 	case value == nil:
 		return head, nil
 	}
-	if err := checkAccess(head, u.User); err != nil { // before another's key says anything
-		return head, fmt.Errorf("thread %s: %w", u.Thread.Thread, err)
+	if err := checkAccess(head, u.in.User); err != nil { // before another's key says anything
+		return head, fmt.Errorf("thread %s: %w", at.Thread, err)
 	}
 	return head, u.adopt(value)
 }
 
-// adopt takes the ids over that the Key was stored with.
-func (u *submission) adopt(value []byte) error {
-	p, err := decodePointer(value)
-	if err != nil {
-		return fmt.Errorf("idempotency key: %w", err)
-	}
-	if p.Body != u.body {
-		return core.Errorf(core.CodeConflict, "thread %s: what was sent before under the same Idempotency-Key or message id has other content", u.Thread.Thread)
-	}
-	u.run, u.dispatch, u.known = p.Run, p.Dispatch, true
-	return nil
-}
-
-// checkAccess refuses a thread that is another user's, or deleted: in this order, since
-// to others it is like one that never was.
+// checkAccess refuses a thread that is another user's, or deleted: in this order, since to
+// other users a deleted thread looks like one that never existed.
 func checkAccess(head thread.Head, user string) error {
 	switch {
 	case head.Owner != "" && head.Owner != user:
@@ -135,16 +120,16 @@ func checkAccess(head thread.Head, user string) error {
 	return nil
 }
 
-// try makes the submission durable under its ids, or finds that it is. The
-// receipt names the run that will read the input, or has: of steered input
-// another run than the one that was submitted.
-func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread.Head, error) {
-	receipt := Receipt{ThreadID: u.Thread.Thread, RunID: u.run, DispatchID: u.dispatch}
-	if err := checkAccess(head, u.User); err != nil {
-		return Receipt{}, head, fmt.Errorf("thread %s: %w", u.Thread.Thread, err)
+// attempt makes the submission durable under its ids, or finds that it is. The receipt
+// names the run that will read the input, or has read it: of steered input that is another
+// run than the one that was submitted.
+func (u *submission) attempt(ctx context.Context, head thread.Head) (Receipt, thread.Head, error) {
+	if err := checkAccess(head, u.in.User); err != nil {
+		return Receipt{}, head, fmt.Errorf("thread %s: %w", u.in.Thread.Thread, err)
 	}
+	receipt := u.receipt()
 	if u.known {
-		found, err := u.again(ctx, head, &receipt)
+		found, err := u.repeated(ctx, head, &receipt)
 		if err != nil {
 			return Receipt{}, head, err
 		}
@@ -152,7 +137,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 			return receipt, head, nil
 		}
 	}
-	if err := u.anew(ctx, head); err != nil {
+	if err := u.completeFromOriginal(ctx, head); err != nil {
 		return Receipt{}, head, err
 	}
 	if err := u.checkSupersede(ctx, head); err != nil {
@@ -161,57 +146,73 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	if err := u.admit(ctx, head); err != nil {
 		return Receipt{}, head, err
 	}
-	receipt.RunID, receipt.DispatchID = u.run, u.dispatch
-	in := thread.Queued{
-		Run: u.run, Dispatch: u.dispatch, AgentID: u.Opening.AgentID, Origin: u.Origin, Messages: u.Messages, Supersede: u.Opening.Supersede, Request: u.Opening.Request,
-		Frontend: u.Opening.Frontend,
-	}
-	if u.taken != nil {
-		in.Retakes = u.taken.run
-	}
-	record, err := u.inputRecord(in, 0)
+	head, result, err := u.write(ctx, head, u.queued(), u.listings)
 	if err != nil {
 		return Receipt{}, head, err
 	}
-	pointers := u.pointers()
-	head, result, err := u.enqueue(ctx, head, pointers, func(next thread.Head) ([]store.Record, error) {
-		listings, err := u.listings(next)
-		return append([]store.Record{record}, listings...), err
-	})
-	if u.Key.Value != "" && errors.Is(err, store.ErrConflict) { // another try has stored its words, under the same ids
-		head, result, err = u.overStored(ctx, head, record.Name, pointers, u.listings)
-	}
-	if err != nil {
-		return Receipt{}, head, err
-	}
-	// Who reads the input is asked of the head that the write has made, not of the one
-	// before it: the choice between a run of its own and another's inbox was made there.
+	// The run that reads the input is looked up on the head that the write made, not on
+	// the one before it: the choice between a run of its own and another's inbox was made
+	// there.
+	receipt = u.receipt()
 	receipt.Running, receipt.Duplicate, receipt.Superseded = result.Claimed, result.Duplicate, superseded(result)
-	reader, _, found, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
-	if err != nil { // only of a duplicate: what was written now stands in the head
+	by, _, found, err := u.s.reads.accepted(ctx, u.in.Thread, head, u.ids.run, u.ids.dispatch)
+	if err != nil { // only of a duplicate: what was written now is in the head
 		return Receipt{}, head, err
 	}
 	if found {
-		receipt.RunID = reader
+		receipt.RunID = by
 	}
 	return receipt, head, nil
 }
 
-// checkSupersede refuses to take the log back from anywhere but where the input
-// of a run begins: a turn would lose its question, or a call its result. What the
-// log says there never changes, so that it need not be asked again when the run
-// begins; only whether it was superseded meanwhile.
+// receipt is the receipt of a run of its own. The ids change when the submission adopts
+// those of an earlier attempt, or is admitted as one.
+func (u *submission) receipt() Receipt {
+	return Receipt{ThreadID: u.in.Thread.Thread, RunID: u.ids.run, DispatchID: u.ids.dispatch}
+}
+
+// queued is the input as it is stored.
+func (u *submission) queued() thread.Queued {
+	o := &u.in.Opening
+	in := thread.Queued{
+		Run: u.ids.run, Dispatch: u.ids.dispatch, AgentID: o.AgentID, Origin: u.in.Origin, Messages: u.in.Messages, Supersede: o.Supersede,
+		Request: o.Request, Frontend: o.Frontend,
+	}
+	if u.original != nil {
+		in.Retakes = u.original.run
+	}
+	return in
+}
+
+// repeated finds that an earlier attempt was accepted, and completes its receipt. If its
+// input still waits, it sends another hint, in case that attempt died before its own.
+func (u *submission) repeated(ctx context.Context, head thread.Head, receipt *Receipt) (found bool, err error) {
+	by, waits, found, err := u.s.reads.accepted(ctx, u.in.Thread, head, u.ids.run, u.ids.dispatch)
+	if err != nil || !found {
+		return false, err
+	}
+	receipt.RunID, receipt.Duplicate = by, true
+	if waits {
+		u.s.wakes.trySend(ctx, core.WakeUp{Tenant: u.in.Thread.Tenant, Thread: u.in.Thread.Thread, Dispatch: u.ids.dispatch, Epoch: head.Epoch}, 0, env.PointHint)
+	}
+	return true, nil
+}
+
+// checkSupersede refuses to withdraw the log from anywhere but the start of a run's input:
+// a turn would lose its question, or a call its result. What the log has at a sequence
+// never changes, so that this need not be checked again when the run starts; only whether
+// it was superseded by then.
 func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error {
-	at := u.Opening.Supersede
-	if at == 0 || u.taken != nil { // what a message led to is such a place
+	at := u.in.Opening.Supersede
+	if at == 0 || u.original != nil { // the start of the original's input is such a place
 		return nil
 	}
 	refused := core.Errorf(core.CodeInvalid, "supersede: no run's input begins at sequence %d, allowed is the first message of one, of the %d records that thread %s has",
-		at, head.Seq, u.Thread.Thread)
+		at, head.Seq, u.in.Thread.Thread)
 	if at > head.Seq {
 		return refused
 	}
-	entries, err := store.ReadLog(ctx, u.store, u.records, u.Thread, max(at-1, 1), at)
+	entries, err := store.ReadLog(ctx, u.s.store, u.s.records, u.in.Thread, max(at-1, 1), at)
 	if err != nil {
 		return fmt.Errorf("look at what is superseded: %w", err)
 	}
@@ -224,86 +225,60 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 	return nil
 }
 
-// overStored submits over input that an earlier try with the same Key has
-// stored: another program, which writes another schema. What it says is the same,
-// says the Key's hash. thread.ErrSchema: this program does not understand it.
-// build makes what goes with it.
-func (u *submission) overStored(ctx context.Context, head thread.Head, name string, pointers []store.Pointer,
-	build func(next thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
-	stored, ok, err := u.store.Get(ctx, u.Thread, name)
+// write stores the input and what lists its run, and makes the change for whichever head it
+// meets. If the record of the input is refused, another attempt with the same Key has
+// stored it under the same ids, and the write goes over that.
+func (u *submission) write(ctx context.Context, head thread.Head, in thread.Queued, listings func(next thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
+	input, err := inputRecord(u.s.records, in, 0)
+	if err != nil {
+		return head, thread.Result{}, err
+	}
+	next, result, err := u.enqueue(ctx, head, func(next thread.Head) ([]store.Record, error) {
+		records, err := listings(next)
+		return append([]store.Record{input}, records...), err
+	})
+	if u.in.Key.Value != "" && errors.Is(err, store.ErrConflict) {
+		return u.writeOver(ctx, next, input.Name, listings)
+	}
+	return next, result, err
+}
+
+// writeOver submits over input that another program has stored, one that writes another
+// schema. Its content is the same, as the Key's hash says. thread.ErrSchema: this program
+// does not understand it.
+func (u *submission) writeOver(ctx context.Context, head thread.Head, input string, listings func(next thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
+	stored, ok, err := u.s.store.Get(ctx, u.in.Thread, input)
 	if err == nil && !ok {
-		err = fmt.Errorf("input %s of thread %s: %w", name, u.Thread, store.ErrConflict)
+		err = fmt.Errorf("input %s of thread %s: %w", input, u.in.Thread, store.ErrConflict)
 	}
 	if err != nil {
 		return head, thread.Result{}, fmt.Errorf("look at stored input: %w", err)
 	}
-	schema, err := u.records.Schema(stored.Payload)
+	schema, err := u.s.records.Schema(stored.Payload)
 	if err != nil {
 		return head, thread.Result{}, err
 	}
-	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, covers: schema, accepted: u.acceptedBefore,
-		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return build(next) }}
+	c := u.commit(listings)
+	c.covers = schema
 	return c.run(ctx, thread.Head{})
 }
 
-// again finds that an earlier try was accepted. If its input still waits, it is
-// hinted again in case that try died before its hint.
-func (u *submission) again(ctx context.Context, head thread.Head, receipt *Receipt) (found bool, err error) {
-	reader, waits, found, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
-	if err != nil || !found {
-		return false, err
+// commit is the submission's write, with the records that build makes for a head.
+func (u *submission) commit(build func(thread.Head) ([]store.Record, error)) commit {
+	return commit{
+		w: &u.s.writer, key: u.in.Thread, choose: u.change, pointers: u.pointers(), accepted: u.acceptedBefore,
+		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return build(next) },
 	}
-	receipt.RunID, receipt.Duplicate = reader, true
-	if waits {
-		u.wake(ctx, core.WakeUp{Tenant: u.Thread.Tenant, Thread: u.Thread.Thread, Dispatch: u.dispatch, Epoch: head.Epoch}, 0, env.PointHint)
-	}
-	return true, nil
 }
 
-// pointers lead to the thread: from the run's id and, if there is one, from the
-// Key. The Key's comes first: where both are taken, it says whose ids count.
-func (u *submission) pointers() []store.Pointer {
-	p := pointer{Thread: u.Thread.Thread, Run: u.run, Dispatch: u.dispatch}
-	byRun := runPointer(u.run, p)
-	if u.Key.Value == "" {
-		return []store.Pointer{byRun}
-	}
-	p.Body = u.body
-	life := keyLife
-	if u.Opening.Parent != nil { // the call that started it may run again after as long a wait
-		life = inputLife
-	}
-	return []store.Pointer{encodePointer(keyName(u.Thread.Thread, u.Key.Value), p, life), byRun}
-}
-
-// change chooses the transition for the head as it stands when it is written:
-// the run that was to read the input may end, or begin to wait, meanwhile.
+// change is the submission's change of a head: see the function of that name.
 func (u *submission) change(head thread.Head) thread.Change {
-	key := dedupe(u.dispatch)
-	e := thread.Enqueue{
-		Dispatch: u.dispatch, Run: u.run, Priority: core.DefaultPriority, AvailableAt: u.at, Dedupe: key,
-		Owner: u.User, RejectBusy: u.Mode == ModeReject,
-	}
-	if u.Opening.Priority != nil {
-		e.Priority = *u.Opening.Priority
-	}
-	if p := u.Opening.Parent; p != nil {
-		e.Parent = &thread.Parent{Thread: p.Thread, Run: p.Run, Call: p.Call}
-		return e
-	}
-	// The run whose inbox may take the input, if it is to be read now.
-	reads := u.at == 0 && !u.apart && head.Open() && head.Run.Status != thread.Closing && (u.Into.IsZero() || u.Into == head.Run.ID)
-	// A run that waits gets what a person says in every mode but reject and interrupt,
-	// since it is the reply to what the run asked. What is internal is none: it queues.
-	// Neither is what takes the run back.
-	switch {
-	case u.Mode == ModeInterrupt && (head.Busy(u.env.Millis()) || !u.inline):
-		return thread.Interrupt{Owner: u.User, Enqueue: &e}
-	case (u.Mode == ModeSteer || u.Answered && u.Mode == "") && reads,
-		u.Mode != ModeReject && u.Opening.Retake == nil && u.Origin != core.OriginInternal && reads && head.Run.Status == thread.Waiting:
-		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
-	case u.inline:
-		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}
-	}
-	return e
+	return change(&u.in, u.placing, u.ids, &head, u.s.env.Millis())
+}
+
+// acceptedBefore reports whether the input was in the head at some time: its run may have
+// ended since, and the head remembers only the newest requests.
+func (u *submission) acceptedBefore(ctx context.Context, head thread.Head) (bool, error) {
+	_, _, ok, err := u.s.reads.accepted(ctx, u.in.Thread, head, u.ids.run, u.ids.dispatch)
+	return ok, err
 }

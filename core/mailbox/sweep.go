@@ -15,58 +15,66 @@ import (
 // sweepPage is how many threads a sweep wakes at a time.
 const sweepPage = 100
 
-// Sweep wakes every overdue thread: lost hints, expired leases, delayed work
-// beyond the queue's longest delay. It goes through all shards, page by page,
-// until its time is over, and begins at another shard each time, so that
-// threads which nobody can claim hold up no others; or through none, where the store
-// says that nothing is due. It returns how many it woke, and of each shard the first
-// thing that went wrong. Where tenants have limits it then gives back slots that nobody
-// runs in: see package account.
+// Sweep wakes every overdue thread: those with a lost hint, an expired lease, or delayed
+// work beyond the queue's longest delay. It goes through all shards, page by page, until
+// its time is over, or through none if the store says that nothing is due. It starts at
+// another shard each time, so that threads which no worker can claim hold up no others. It
+// returns how many threads it woke, and the first error of each shard. Where tenants have
+// limits it then releases the slots of runs that are over: see package account.
 func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
-	var random [8]byte // two sweeps at once, or one that runs out of time, do not neglect the same shards
+	w := sweeper{env: s.env, due: s.store, waker: s.waker}
+	var random [8]byte // two sweeps at a time, or one that runs out of time, do not neglect the same shards
 	s.env.Random(random[:])
 	first := int(binary.BigEndian.Uint64(random[:]) % store.Shards)
-	quiet, err := s.nothingDue(ctx)
+	quiet, err := w.nothingDue(ctx)
 	if quiet {
-		return 0, s.sweepSlots(ctx)
+		return 0, s.slots.sweep(ctx)
 	}
-	until := s.env.Millis() // fixed, or threads that fall due meanwhile would keep it going
+	until := s.env.Millis() // fixed, else threads that become due during the sweep would keep it going
 	for i := range store.Shards {
 		if ctx.Err() != nil {
 			return woken, errors.Join(err, ctx.Err())
 		}
-		n, failed := s.sweepShard(ctx, (first+i)%store.Shards, until)
+		n, failed := w.shard(ctx, (first+i)%store.Shards, until)
 		woken, err = woken+n, errors.Join(err, failed)
 	}
-	err = errors.Join(err, s.sweepSlots(ctx))
+	err = errors.Join(err, s.slots.sweep(ctx))
 	return woken, errors.Join(err, ctx.Err()) // in the last shard, time may have been over before the end
 }
 
-// nothingDue asks a store that can tell by one read; of an error the shards know more.
-func (s *Service) nothingDue(ctx context.Context) (bool, error) {
-	due, ok := s.store.(store.QuietDue)
+// sweeper finds overdue threads and wakes them. It reads and writes no head.
+type sweeper struct {
+	env   *env.Env
+	due   store.Due
+	waker Waker
+}
+
+// nothingDue asks a store that can tell by one read. If the read fails, the shards are
+// looked at.
+func (w sweeper) nothingDue(ctx context.Context) (bool, error) {
+	due, ok := w.due.(store.QuietDue)
 	if !ok || ctx.Err() != nil {
 		return false, nil
 	}
-	s.env.Reach(env.PointDue, env.Before)
+	w.env.Reach(env.PointDue, env.Before)
 	quiet, err := due.NothingDue(ctx)
-	s.env.Reach(env.PointDue, env.After)
+	w.env.Reach(env.PointDue, env.After)
 	if err != nil {
 		return false, fmt.Errorf("look whether a thread is due: %w", err)
 	}
 	return quiet, nil
 }
 
-// sweepShard wakes the overdue threads of one shard. The list is an index that may lag
-// behind the heads: a thread that was claimed since is woken for nothing, one that it
-// does not show yet is the next sweep's. A failed page of hints does not end it, since
-// the threads behind may be reachable.
-func (s *Service) sweepShard(ctx context.Context, shard int, until int64) (woken int, failed error) {
+// shard wakes the overdue threads of one shard. The list is an index that may lag behind
+// the heads: a thread that was claimed since is woken for nothing, one that is not listed
+// yet is found by the next sweep. A page of hints that fails does not end it, since the
+// threads after it may be reachable.
+func (w sweeper) shard(ctx context.Context, shard int, until int64) (woken int, failed error) {
 	var after *store.Overdue
 	for ctx.Err() == nil {
-		s.env.Reach(env.PointDue, env.Before)
-		page, err := s.store.Overdue(ctx, shard, until, after, sweepPage)
-		s.env.Reach(env.PointDue, env.After)
+		w.env.Reach(env.PointDue, env.Before)
+		page, err := w.due.Overdue(ctx, shard, until, after, sweepPage)
+		w.env.Reach(env.PointDue, env.After)
 		if err != nil {
 			return woken, errors.Join(failed, fmt.Errorf("list overdue threads of shard %d: %w", shard, err))
 		}
@@ -77,7 +85,7 @@ func (s *Service) sweepShard(ctx context.Context, shard int, until int64) (woken
 		for i, due := range page {
 			hints[i] = core.WakeUp{Tenant: due.Key.Tenant, Thread: due.Key.Thread, Sweep: true}
 		}
-		n, err := s.wakeAll(ctx, hints)
+		n, err := w.wake(ctx, hints)
 		woken += n
 		if failed == nil {
 			failed = err
@@ -90,19 +98,19 @@ func (s *Service) sweepShard(ctx context.Context, shard int, until int64) (woken
 	return woken, failed
 }
 
-// wakeAll sends the hints of a page, in as few calls as the waker can.
-func (s *Service) wakeAll(ctx context.Context, hints []core.WakeUp) (woken int, err error) {
-	if w, ok := s.waker.(BatchWaker); ok && len(hints) > 1 {
-		return s.wakeTogether(ctx, w, hints)
+// wake sends the hints of a page, in as few calls as the waker can.
+func (w sweeper) wake(ctx context.Context, hints []core.WakeUp) (woken int, err error) {
+	if together, ok := w.waker.(BatchWaker); ok && len(hints) > 1 {
+		return w.wakeTogether(ctx, together, hints)
 	}
-	return s.wakeEach(ctx, hints)
+	return w.wakeEach(ctx, hints)
 }
 
-// wakeTogether sends the sweep's hints in batches.
-func (s *Service) wakeTogether(ctx context.Context, w BatchWaker, hints []core.WakeUp) (woken int, err error) {
-	s.env.Reach(env.PointSweepHint, env.Before)
-	err = w.WakeBatch(ctx, hints, 0)
-	s.env.Reach(env.PointSweepHint, env.After)
+// wakeTogether sends the hints in batches.
+func (w sweeper) wakeTogether(ctx context.Context, waker BatchWaker, hints []core.WakeUp) (woken int, err error) {
+	w.env.Reach(env.PointSweepHint, env.Before)
+	err = waker.WakeBatch(ctx, hints, 0)
+	w.env.Reach(env.PointSweepHint, env.After)
 	if err == nil {
 		return len(hints), nil
 	}
@@ -114,12 +122,12 @@ func (s *Service) wakeTogether(ctx context.Context, w BatchWaker, hints []core.W
 	return len(hints) - lost, fmt.Errorf("wake overdue threads: %w", err)
 }
 
-// wakeEach sends the sweep's hints one by one, as long as there is time.
-func (s *Service) wakeEach(ctx context.Context, hints []core.WakeUp) (woken int, failed error) {
+// wakeEach sends the hints one by one, as long as there is time.
+func (w sweeper) wakeEach(ctx context.Context, hints []core.WakeUp) (woken int, failed error) {
 	for i := 0; i < len(hints) && ctx.Err() == nil; i++ {
-		s.env.Reach(env.PointSweepHint, env.Before)
-		err := s.waker.Wake(ctx, hints[i], 0)
-		s.env.Reach(env.PointSweepHint, env.After)
+		w.env.Reach(env.PointSweepHint, env.Before)
+		err := w.waker.Wake(ctx, hints[i], 0)
+		w.env.Reach(env.PointSweepHint, env.After)
 		switch {
 		case err == nil:
 			woken++
@@ -130,13 +138,13 @@ func (s *Service) wakeEach(ctx context.Context, hints []core.WakeUp) (woken int,
 	return woken, failed
 }
 
-// rewakeDelay spaces the hints that come back from the dead-letter queue: what
-// brought them there may well happen again.
+// rewakeDelay spaces the hints that come back from the dead-letter queue: what brought them
+// there may well happen again.
 const rewakeDelay = time.Minute
 
-// Rewake is the dead-letter queue's consumer: a thread that still has something
-// to do, now or later, is woken again after a delay; otherwise, as for a hint
-// that names no thread, woken is false and the hint can go.
+// Rewake is the dead-letter queue's consumer: a thread that still has something to do, now
+// or later, is woken again after a delay. Otherwise, and for a hint that names no thread,
+// woken is false and the hint can be dropped.
 func (s *Service) Rewake(ctx context.Context, hint core.WakeUp) (woken bool, err error) {
 	if hint.Check() != nil || hint.Kind == core.WakeCompact { // a later step asks again
 		return false, nil
@@ -145,8 +153,8 @@ func (s *Service) Rewake(ctx context.Context, hint core.WakeUp) (woken bool, err
 	if err != nil || head.DueAt == 0 {
 		return false, err
 	}
-	// The hint goes on as it is, with its tries: one that was left to a newer program
-	// must not begin to count anew.
+	// The hint is sent as it is, with its tries: one that was passed on to a newer program
+	// must not be counted from the start again.
 	if err := s.waker.Wake(ctx, hint, rewakeDelay); err != nil {
 		return false, fmt.Errorf("wake thread %s again: %w", hint.Key(), err)
 	}

@@ -124,5 +124,5 @@ func (s *Service) WakeToTell(ctx context.Context, key core.ThreadKey, head threa
 		first = min(first, n.Retry)
 	}
 	first = min(first, s.env.Millis()+parentRetry.Milliseconds()) // what is later has other hints, or the sweep's
-	s.hint(ctx, key, head, &thread.Hint{At: first}, env.PointContinue)
+	s.wakes.afterWrite(ctx, key, head, &thread.Hint{At: first}, env.PointContinue)
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Creating asks for a thread that nothing was said on yet.
+// Creating describes a thread to be made, on which nothing was said yet.
 type Creating struct {
 	Thread core.ThreadKey
 	User   string // its owner
-	// Key makes it idempotent: the same key with the same About meets the thread that
-	// it has made. Empty: a thread that exists is thread.ErrExists.
+	// Key makes it idempotent: the same key with the same About meets the thread that it
+	// has made. Empty: a thread that exists is thread.ErrExists.
 	Key   string
 	About thread.About
 }
 
-// Limits of what is said of a thread.
+// Limits of a thread's title and metadata.
 const (
 	MaxTitle        = 200      // characters
 	MaxMetadata     = 16 << 10 // bytes of JSON without blanks
@@ -37,7 +37,7 @@ const (
 // ErrMetadataTooLarge refuses metadata over [MaxMetadata].
 var ErrMetadataTooLarge = core.Errorf(core.CodeTooLarge, "metadata is larger than %d bytes", MaxMetadata)
 
-// CheckAbout validates what is to be said of a thread.
+// CheckAbout validates a thread's title and metadata before they are stored.
 func CheckAbout(a thread.About) error {
 	if n := utf8.RuneCountInString(a.Title); n > MaxTitle {
 		return core.Errorf(core.CodeInvalid, "title has %d characters, at most %d are allowed", n, MaxTitle)
@@ -64,8 +64,10 @@ func CheckAbout(a thread.About) error {
 	return nil
 }
 
-// Create makes a thread. The title and metadata come with a write of their own: what a
-// crash leaves between the two is a thread without them, which the same call completes.
+// Create makes a thread. Title and metadata are stored by a second write: a crash between
+// the two leaves a thread without them, which the same call completes.
+// core.CodeConflict: the key was used with another About. thread.ErrExists: the thread
+// exists, and this key did not make it.
 func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 	if err := errors.Join(c.Thread.Check(), CheckAbout(c.About)); err != nil {
 		return thread.Head{}, err
@@ -79,9 +81,9 @@ func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 	if err != nil {
 		return thread.Head{}, err
 	}
-	create := commit{Service: s, key: c.Thread, change: thread.Create{Owner: c.User},
+	create := commit{w: &s.writer, key: c.Thread, change: thread.Create{Owner: c.User},
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			listing, err := s.threadListing(next, "", "", nil)
+			listing, err := threadListing(s.records, next, "", "", nil)
 			return []store.Record{listing}, err
 		}}
 	var made store.Pointer
@@ -91,7 +93,7 @@ func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 		create.pointers = []store.Pointer{made}
 	}
 	head, _, err := create.run(ctx, thread.Head{})
-	if taken, ok := errors.AsType[*takenError](err); ok {
+	if taken, ok := errors.AsType[*pointerError](err); ok {
 		err = core.Errorf(core.CodeConflict, "thread %s: what was sent before under the same Idempotency-Key has other content: %w", c.Thread.Thread, taken)
 	}
 	if errors.Is(err, thread.ErrExists) {
@@ -112,7 +114,8 @@ func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 	return head, err
 }
 
-// createdBefore looks whether the thread that exists was made by the same call.
+// createdBefore looks whether the thread that exists was made by the same call; else the
+// error is exists. made is the call's key; the zero Pointer: it has none.
 func (s *Service) createdBefore(ctx context.Context, c Creating, made store.Pointer, exists error) (thread.Head, error) {
 	head, err := s.Head(ctx, c.Thread)
 	if err != nil {
@@ -131,31 +134,36 @@ func (s *Service) createdBefore(ctx context.Context, c Creating, made store.Poin
 	return head, err
 }
 
-// About reads what was said of a thread itself; nothing is the zero About.
+// About reads a thread's title and metadata; the zero About if it has none.
 func (s *Service) About(ctx context.Context, key core.ThreadKey) (thread.About, error) {
-	record, ok, err := s.store.Get(ctx, key, store.AboutName)
+	return s.reads.about(ctx, key)
+}
+
+// about is [Service.About].
+func (r reader) about(ctx context.Context, key core.ThreadKey) (thread.About, error) {
+	record, ok, err := r.store.Get(ctx, key, store.AboutName)
 	if err != nil || !ok {
 		return thread.About{}, err
 	}
-	about, err := s.records.DecodeAbout(record.Payload)
+	about, err := r.records.DecodeAbout(record.Payload)
 	if err != nil {
 		return about, fmt.Errorf("thread %s: %w", key.Thread, err)
 	}
 	return about, nil
 }
 
-// Describe changes what is said of a thread. edit is given what stands there, and is
-// called again when somebody else was quicker: each change is made on the one before it.
-// Its error is Describe's.
+// Describe changes a thread's title and metadata. edit is given the stored ones, and is
+// called again if another write was quicker: each change is made on the previous one. Its
+// error is Describe's.
 func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string, edit func(thread.About) (thread.About, error)) (about thread.About, head thread.Head, err error) {
-	c := commit{Service: s, key: key, change: thread.Touch{},
+	c := commit{w: &s.writer, key: key, change: thread.Touch{},
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 			if err := checkAccess(next, user); err != nil {
 				return nil, err
 			}
-			// Read under the version that the write is for: who writes it in between makes
-			// the next one, or stands in the way of this record.
-			was, err := s.About(ctx, key)
+			// Read under the version that the write is for: whoever writes it in between
+			// makes the next version, or this record is refused.
+			was, err := s.reads.about(ctx, key)
 			if err == nil {
 				about, err = edit(was)
 			}

@@ -12,24 +12,35 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Tickets reads what the open run's suspended calls wait with, in call order,
-// and the decisions on them that the run has not read yet. A ticket of the head,
-// or its decision, whose record is missing is store.ErrCorrupt.
+// Tickets reads what the open run's suspended calls wait with, in call order, and the
+// decisions on them that the run has not read yet. store.ErrCorrupt: the record of a ticket
+// of the head, or of its decision, is missing.
 func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
+	return s.reads.tickets(ctx, key, head)
+}
+
+// Asked reads the tickets of the open run that a person or a client decides, in call order,
+// without those that are decided. store.ErrCorrupt: the record of one is missing.
+func (s *Service) Asked(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
+	return s.reads.asked(ctx, key, head)
+}
+
+// tickets is [Service.Tickets].
+func (r reader) tickets(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
 	held := slices.SortedFunc(slices.Values(head.Tickets), func(a, b thread.Ticket) int { return cmp.Compare(a.Call, b.Call) })
 	if len(held) == 0 {
 		return nil, nil
 	}
 	tickets := make([]core.Ticket, len(held))
 	read := func(ctx context.Context, i int) (err error) {
-		if tickets[i], err = s.readTicket(ctx, key, head, held[i]); err == nil {
-			tickets[i].Decision, err = s.readDecision(ctx, key, head, held[i])
+		if tickets[i], err = r.ticket(ctx, key, head, held[i]); err == nil {
+			tickets[i].Decision, err = r.decisionOn(ctx, key, head, held[i])
 		}
 		return err
 	}
-	// Side by side, since each is a read or two; the first in this goroutine, so that
-	// a single ticket, as most are, starts none. Each writes a place of its own.
-	group, shared := s.env.Group(ctx)
+	// At the same time, since each is a read or two; the first in this goroutine, so that a
+	// single ticket, as most are, starts none. Each writes an element of its own.
+	group, shared := r.env.Group(ctx)
 	for i := 1; i < len(held); i++ {
 		group.Go(func(ctx context.Context) error { return read(ctx, i) })
 	}
@@ -40,16 +51,14 @@ func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.H
 	return tickets, nil
 }
 
-// Asked reads the tickets of the open run that a person or a client decides, in call
-// order, without those that are decided. One whose record is missing is
-// store.ErrCorrupt.
-func (s *Service) Asked(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
+// asked is [Service.Asked].
+func (r reader) asked(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
 	var asked []core.Ticket
 	for _, t := range slices.SortedFunc(slices.Values(head.Tickets), func(a, b thread.Ticket) int { return cmp.Compare(a.Call, b.Call) }) {
 		if t.Kind == thread.TicketChild || t.Decision != 0 {
 			continue
 		}
-		ticket, err := s.readTicket(ctx, key, head, t)
+		ticket, err := r.ticket(ctx, key, head, t)
 		if err != nil {
 			return nil, err
 		}
@@ -58,24 +67,24 @@ func (s *Service) Asked(ctx context.Context, key core.ThreadKey, head thread.Hea
 	return asked, nil
 }
 
-// readTicket reads one of the head's tickets. Its record was stored before the head
-// that names it, so one that is missing is damage, not lag. The key in the head is a
-// hash: that the record is of the same suspension is checked, not assumed.
-func (s *Service) readTicket(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (core.Ticket, error) {
-	stored, err := s.ticketRecord(ctx, key, head, t)
+// ticket reads one of the head's tickets. Its record was stored before the head that names
+// it, so that a missing one is damage, not lag. The key in the head is a hash: that the
+// record is of the same suspension is checked, not assumed.
+func (r reader) ticket(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (core.Ticket, error) {
+	stored, err := r.ticketRecord(ctx, key, head, t)
 	return stored.Ticket, err
 }
 
-func (s *Service) ticketRecord(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (stored thread.TicketRecord, err error) {
+func (r reader) ticketRecord(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (stored thread.TicketRecord, err error) {
 	name := store.SuspensionName(head.Run.ID, head.Run.Base-1, t.Call, t.ID)
-	record, ok, err := s.store.Get(ctx, key, name)
+	record, ok, err := r.store.Get(ctx, key, name)
 	if err != nil {
 		return stored, fmt.Errorf("read ticket of call %d of run %s: %w", t.Call, head.Run.ID, err)
 	}
 	if !ok {
 		return stored, fmt.Errorf("ticket %s is missing: %w", name, store.ErrCorrupt)
 	}
-	if err := s.records.Decode("ticket", record.Payload, &stored); err != nil {
+	if err := r.records.Decode("ticket", record.Payload, &stored); err != nil {
 		return stored, fmt.Errorf("%s: %w", name, err)
 	}
 	if thread.TicketKey(head.Run.ID, stored.Suspension.ID) != t.ID {
@@ -84,13 +93,13 @@ func (s *Service) ticketRecord(ctx context.Context, key core.ThreadKey, head thr
 	return stored, nil
 }
 
-// readDecision reads the decision on one of the head's tickets, if there is one.
-func (s *Service) readDecision(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (*core.Decision, error) {
+// decisionOn reads the decision on one of the head's tickets; nil: there is none yet.
+func (r reader) decisionOn(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (*core.Decision, error) {
 	if t.Decision == 0 {
 		return nil, nil
 	}
 	name := store.DecisionName(head.Run.ID, head.Run.Base-1, t.Call, t.Decision)
-	record, ok, err := s.store.Get(ctx, key, name)
+	record, ok, err := r.store.Get(ctx, key, name)
 	if err != nil {
 		return nil, fmt.Errorf("read decision on call %d of run %s: %w", t.Call, head.Run.ID, err)
 	}
@@ -98,7 +107,7 @@ func (s *Service) readDecision(ctx context.Context, key core.ThreadKey, head thr
 		return nil, fmt.Errorf("decision %s is missing: %w", name, store.ErrCorrupt)
 	}
 	var stored thread.DecisionRecord
-	if err := s.records.Decode("decision", record.Payload, &stored); err != nil {
+	if err := r.records.Decode("decision", record.Payload, &stored); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return &stored.Decision, nil

@@ -5,15 +5,15 @@ package main
 var againMutants = []mutant{
 	{
 		Name: "a run is taken up anew at each request",
-		File: "core/mailbox/takeup.go",
+		File: "core/mailbox/key.go",
 		Old:  "		key := kind + run.String()\n",
-		New:  "		key := kind + u.run.String()\n",
+		New:  "		key := kind + r.env.NewID().String()\n",
 	},
 	{
 		Name: "a run that is taken up is known by its key alone",
 		File: "core/mailbox/takeup.go",
-		Old:  "	if u.known {\n		found, err := u.again(ctx, head, &receipt)\n",
-		New:  "	if false {\n		found, err := u.again(ctx, head, &receipt)\n",
+		Old:  "	if u.known {\n		found, err := u.repeated(ctx, head, &receipt)\n",
+		New:  "	if false {\n		found, err := u.repeated(ctx, head, &receipt)\n",
 	},
 	{
 		Name: "a run is taken up under another pin",
@@ -30,14 +30,14 @@ var againMutants = []mutant{
 	{
 		Name: "others come before a run that takes another up",
 		File: "core/mailbox/takeup.go",
-		Old:  "	u.Opening.Priority = new(uint8) // nobody comes between: it opens first\n",
+		Old:  "	u.in.Opening.Priority = new(uint8) // it opens first, so that no run comes between; the Key does not say so\n",
 		New:  "",
 	},
 	{
 		Name: "what another program has left of a take-up is in the way",
-		File: "core/mailbox/takeup.go",
-		Old:  "	if errors.Is(err, store.ErrConflict) { // another",
-		New:  "	if false { // another",
+		File: "core/mailbox/submit.go",
+		Old:  "	if u.in.Key.Value != \"\" && errors.Is(err, store.ErrConflict) {",
+		New:  "	if u.in.Mode != ModeReject && u.in.Key.Value != \"\" && errors.Is(err, store.ErrConflict) {",
 	},
 	{
 		Name: "a dead letter begins anew at each request",

@@ -41,7 +41,7 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "wasted calls are believed that no head names",
-		File: "core/mailbox/meter.go",
+		File: "core/mailbox/bill.go",
 		Old:  "		batch.Head.Waste()\n",
 		New:  "",
 	},
@@ -54,7 +54,7 @@ var dayMutants = []mutant{
 	},
 	{
 		Name: "what is open when its thread is deleted is not billed",
-		File: "core/mailbox/usage.go",
+		File: "core/mailbox/delete.go",
 		Old:  "		if result.Stretch == nil {",
 		New:  "		if result.Stretch != nil || result.Stretch == nil {",
 	},
@@ -69,8 +69,8 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "slots are not swept",
 		File: "core/mailbox/slots.go",
-		Old:  "	if s.limits == nil {\n		return nil\n	}\n	begin :=",
-		New:  "	if s.limits == nil || true {\n		return nil\n	}\n	begin :=",
+		Old:  "	if s.gate == nil {\n		return nil\n	}\n	start :=",
+		New:  "	if s.gate == nil || true {\n		return nil\n	}\n	start :=",
 	},
 	{
 		Day:  true,

@@ -17,7 +17,7 @@ var delayedMutants = []mutant{
 	},
 	{
 		Name: "Stop ends a delayed run",
-		File: "core/mailbox/control.go",
+		File: "core/mailbox/cancel.go",
 		Old:  "				run = head.Pending[0].Run\n			}",
 		New:  "				run = head.Pending[0].Run\n			case len(head.Delayed) > 0:\n				run = head.Delayed[0].Run\n			}",
 	},

@@ -48,7 +48,7 @@ var forkMutants = []mutant{
 	{
 		Name: "a fork that was made while its response was lost is a conflict",
 		File: "core/mailbox/fork.go",
-		Old:  "		if failed == nil && made.Duplicate { // at the same time",
+		Old:  "		if failed == nil && made.Duplicate { // the same call",
 		New:  "		if false {",
 	},
 	{
@@ -77,7 +77,7 @@ var forkMutants = []mutant{
 	},
 	{
 		Name: "a retraction of queued input ends nothing",
-		File: "core/mailbox/control.go",
+		File: "core/mailbox/cancel.go",
 		Old:  "				return thread.Cancel{Run: d.Run}\n",
 		New:  "				return thread.Touch{}\n",
 	},
@@ -100,8 +100,8 @@ var forkMutants = []mutant{
 		New:  " || ended.Status != core.DispatchCancelled {",
 		Also: []change{{
 			"core/mailbox/lost.go",
-			"err != nil || opened && r.Dispatch == id {\n			return false, err",
-			"err != nil || false && opened && r.Dispatch == id {\n			return false, err",
+			"err != nil || opened && record.Dispatch == id {\n			return false, err",
+			"err != nil || false && opened && record.Dispatch == id {\n			return false, err",
 		}},
 	},
 }

@@ -23,8 +23,8 @@ var limitMutants = []mutant{
 	{
 		Name: "the sweep leaves slots alone",
 		File: "core/mailbox/slots.go",
-		Old:  "	if s.limits == nil {\n		return nil",
-		New:  "	if s.limits != nil {\n		return nil",
+		Old:  "	if s.gate == nil {\n		return nil",
+		New:  "	if s.gate != nil {\n		return nil",
 	},
 	{
 		Name: "a late charge counts for a run that is over",

@@ -6,11 +6,11 @@ package main
 var lostMutants = []mutant{
 	{
 		Name: "a stop chooses another run at each try",
-		File: "core/mailbox/control.go",
+		File: "core/mailbox/cancel.go",
 		Old:  "	var dispatch core.ID\n",
 		New:  "	var dispatch core.ID\n	whatever := run.IsZero()\n",
 		Also: []change{{
-			"core/mailbox/control.go",
+			"core/mailbox/cancel.go",
 			"		if run.IsZero() {\n",
 			"		if whatever {\n",
 		}},
@@ -18,7 +18,7 @@ var lostMutants = []mutant{
 	{
 		Name: "a cancel that was applied is not found when others hide it",
 		File: "core/mailbox/lost.go",
-		Old:  "	return r.Termination.Type == core.TerminationCancelled, nil",
+		Old:  "	return got.Termination.Type == core.TerminationCancelled, nil",
 		New:  "	return false, nil",
 	},
 	{
@@ -29,8 +29,8 @@ var lostMutants = []mutant{
 	},
 	{
 		Name: "an edit of input that was read as it says is not found",
-		File: "core/mailbox/control.go",
-		Old:  "				return s.readAs(ctx, key, head, id, in.Run, edit, messages)\n",
+		File: "core/mailbox/edit.go",
+		Old:  "				return s.reads.readAs(ctx, key, head, id, in.Run, edit, messages)\n",
 		New:  "				return false, nil\n",
 	},
 	{
@@ -43,7 +43,7 @@ var lostMutants = []mutant{
 		Name: "a claim knows itself by its process",
 		File: "core/mailbox/lost.go",
 		Old:  "c.plan.result.Claimed && head.TakenBy(c.id)",
-		New:  "c.plan.result.Claimed && head.Claim.Worker == c.worker",
+		New:  "c.plan.result.Claimed && head.Claim.Worker != \"\"",
 	},
 	{
 		Name: "a model is asked under a claim that is heard of late",

@@ -53,13 +53,13 @@ var mailboxMutants = []mutant{
 		Name: "an orphan A#ended is believed",
 		File: "core/mailbox/status.go",
 		Old:  "	status, live := head.RunStatus(run)\n",
-		New:  "	if a, _, ok, _ := s.audit(ctx, key, store.EndedName(dispatch)); ok && a.Run == run {\n		return core.Run{ID: run, Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationCancelled}}, true, nil\n	}\n	status, live := head.RunStatus(run)\n",
+		New:  "	if a, _, ok, _ := r.audit(ctx, key, store.EndedName(dispatch)); ok && a.Run == run {\n		return core.Run{ID: run, Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationCancelled}}, true, nil\n	}\n	status, live := head.RunStatus(run)\n",
 	},
 	{
 		Name: "an orphan A#read is believed",
-		File: "core/mailbox/status.go",
+		File: "core/mailbox/reader.go",
 		Old:  "	ids := []core.ID{run, dispatch} // steered",
-		New:  "	if a, _, found, _ := s.audit(ctx, key, store.ReadName(dispatch)); found {\n		return a.Run, false, true, nil\n	}\n	ids := []core.ID{run, dispatch} // steered",
+		New:  "	if a, _, found, _ := r.audit(ctx, key, store.ReadName(dispatch)); found {\n		return a.Run, false, true, nil\n	}\n	ids := []core.ID{run, dispatch} // steered",
 	},
 	{
 		Name: "a hint that an older program refuses circulates for ever",
@@ -82,7 +82,7 @@ var mailboxMutants = []mutant{
 	{
 		Name: "a suspect's hint is not sent on",
 		File: "core/mailbox/claim.go",
-		Old:  "return head, false, s.send(ctx, again(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)",
+		Old:  "return head, false, s.wakes.send(ctx, renewed(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)",
 		New:  "return head, false, nil",
 	},
 	{
@@ -117,20 +117,20 @@ var mailboxMutants = []mutant{
 	},
 	{
 		Name: "what an event says is a reply to a run that waits",
-		File: "core/mailbox/submit.go",
-		Old:  "u.Origin != core.OriginInternal && ",
+		File: "core/mailbox/change.go",
+		Old:  "in.Origin != core.OriginInternal && ",
 		New:  "",
 	},
 	{
 		Name: "an event that is told in other words is another one",
-		File: "core/mailbox/records.go",
+		File: "core/mailbox/key.go",
 		Old:  "	if s.Key.Alone {",
 		New:  "	if false {",
 	},
 	{
 		Name: "every try of a submission is a new one",
-		File: "core/mailbox/submit.go",
-		Old:  "u.run, u.dispatch, u.known = p.Run, p.Dispatch, true",
+		File: "core/mailbox/key.go",
+		Old:  "u.ids, u.known = ids{p.Run, p.Dispatch}, true",
 		New:  "u.known = true",
 	},
 	{
@@ -265,14 +265,14 @@ var headMutants = []mutant{
 	},
 	{
 		Name: "a priority is not heard",
-		File: "core/mailbox/submit.go",
-		Old:  "		e.Priority = *u.Opening.Priority\n",
+		File: "core/mailbox/change.go",
+		Old:  "		e.Priority = *in.Opening.Priority\n",
 		New:  "",
 	},
 	{
 		Name: "a delay is not heard",
-		File: "core/mailbox/submit.go",
-		Old:  "AvailableAt: u.at, Dedupe",
+		File: "core/mailbox/change.go",
+		Old:  "AvailableAt: p.start, Dedupe",
 		New:  "AvailableAt: 0, Dedupe",
 	},
 	hintMutant("a commit of a step", "core/thread/commit.go", "	r.Hint = h.wakeFollowed(t.Now, c.Followed)\n", ""),

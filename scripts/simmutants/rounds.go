@@ -116,7 +116,7 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "an orphan D# is believed by who decides",
-		File: "core/mailbox/decide.go",
+		File: "core/mailbox/recall.go",
 		Old:  "	u.known = true\n	again := commit{",
 		New:  "	if u.known = true; u.known {\n		return thread.Head{}, thread.Result{Duplicate: true}, nil\n	}\n	again := commit{",
 	},

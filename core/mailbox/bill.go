@@ -1,0 +1,76 @@
+package mailbox
+
+import (
+	"context"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// bill is what one commit charges to the thread's run: the store's units and the worker's
+// time. It is made once, for all heads that the commit is tried on: what those attempts
+// cost is charged by the next commit.
+type bill struct {
+	made      bool
+	meter     *store.Meter // nil: the write is not charged
+	spent     thread.Spent
+	estimated thread.Spent // of the newest plan
+}
+
+// sinceLastWrite is what this process has spent on the run since its last write. Only what
+// is done under a claim, or makes one, is charged: other writes of the same context are
+// about other threads.
+func (b *bill) sinceLastWrite(ctx context.Context, key core.ThreadKey, change thread.Change) thread.Spent {
+	if b.made {
+		return b.spent
+	}
+	b.made = true
+	claims := thread.ByHolder(change)
+	switch change.(type) {
+	case thread.TakeClaim, thread.EnqueueAndClaim:
+		claims = true
+	}
+	if m := store.MeterOf(ctx); claims && m.Of(key) {
+		b.meter, b.spent = m, m.Take()
+	}
+	return b.spent
+}
+
+// charge moves the usage record from the plan's records to where it belongs, and adds to the
+// head's stretch what the plan itself will cost, by estimate.
+func (b *bill) charge(p *plan, backend store.Backend) {
+	batch := &p.batch
+	if i := slices.IndexFunc(batch.Records, func(r store.Record) bool { return r.IsUsage() }); i >= 0 {
+		if s := p.result.Stretch; s != nil {
+			batch.Usage = &store.Usage{Hour: store.HourOf(s.Since), Record: batch.Records[i]}
+		}
+		batch.Records = slices.Delete(batch.Records, i, i+1)
+	}
+	for i := range batch.Records {
+		if batch.Records[i].IsWasted(batch.Head.Run.ID, batch.Head.Version) {
+			batch.Head.Waste()
+		}
+	}
+	if e, ok := backend.(store.Estimator); ok && b.meter != nil {
+		more := e.EstimateCommit(*batch)
+		if p.result.Hint != nil {
+			more.QueueMore += 100
+		}
+		batch.Head.Spend(more)
+		b.estimated = more
+	}
+}
+
+// end accounts for the outcome: what was charged for a write that did not happen is charged
+// with the next one.
+func (b *bill) end(unchanged bool, err error) {
+	switch {
+	case b.meter == nil:
+	case err != nil || unchanged:
+		b.meter.Return(b.spent)
+	default:
+		b.meter.Owe(b.estimated)
+	}
+}

@@ -1,0 +1,85 @@
+package mailbox
+
+import (
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// ids are the ids of the run that a submission opens, and of the dispatch that brings it.
+type ids struct{ run, dispatch core.ID }
+
+// placing is how a submission meets a thread, besides what the submission says itself.
+type placing struct {
+	inline bool          // the caller takes the steps: the write also claims the run if the thread is free
+	apart  bool          // the input opens a run of its own, even if a run waits for a reply
+	start  int64         // earliest time at which the run may start, unix milliseconds; 0: immediately
+	worker string        // name in the claim of an inline submission
+	lease  time.Duration // of that claim
+}
+
+// change chooses what a submission does to a thread, from the head that it is tried on: it
+// interrupts, goes to the inbox of the open run, is claimed at once, or is enqueued. It is
+// called again for every head, since the run that was to read the input may end or start to
+// wait between two attempts. now is in unix milliseconds. It reads no clock and no store.
+func change(in *Submission, p placing, ids ids, head *thread.Head, now int64) thread.Change {
+	key := dedupe(ids.dispatch)
+	e := thread.Enqueue{
+		Dispatch: ids.dispatch, Run: ids.run, Priority: core.DefaultPriority, AvailableAt: p.start, Dedupe: key,
+		Owner: in.User, RejectBusy: in.Mode == ModeReject,
+	}
+	if in.Opening.Priority != nil {
+		e.Priority = *in.Opening.Priority
+	}
+	if parent := in.Opening.Parent; parent != nil {
+		e.Parent = &thread.Parent{Thread: parent.Thread, Run: parent.Run, Call: parent.Call}
+		return e
+	}
+	switch {
+	case in.Mode == ModeInterrupt && (head.Busy(now) || !p.inline):
+		return thread.Interrupt{Owner: in.User, Enqueue: &e}
+	case p.mayJoin(in, head) && (steers(in) || replies(in, head)):
+		return thread.Input{ID: ids.dispatch, Kind: thread.InboxPerson, Owner: in.User, Dedupe: key}
+	case p.inline:
+		return thread.EnqueueAndClaim{Enqueue: e, Worker: p.worker, Lease: p.lease.Milliseconds()}
+	}
+	return e
+}
+
+// mayJoin reports whether an open run may read the input: the run that it is meant for, if
+// it names one, and not one that is closing.
+func (p placing) mayJoin(in *Submission, head *thread.Head) bool {
+	return p.start == 0 && !p.apart && head.Open() && head.Run.Status != thread.Closing && (in.Into.IsZero() || in.Into == head.Run.ID)
+}
+
+// steers reports whether the input asks to be read by the open run's next step.
+func steers(in *Submission) bool {
+	return in.Mode == ModeSteer || in.Answered && in.Mode == ""
+}
+
+// replies reports whether the input is the reply that the open run waits for. In every
+// mode but reject and interrupt a waiting run gets what a person says, since it asked.
+// Internal input is no reply, and neither is input that withdraws the run: both are queued.
+func replies(in *Submission, head *thread.Head) bool {
+	return in.Mode != ModeReject && in.Opening.Retake == nil && in.Origin != core.OriginInternal && head.Run.Status == thread.Waiting
+}
+
+// opens reports whether a change makes a run of its own of the input.
+func opens(c thread.Change) bool {
+	_, input := c.(thread.Input)
+	return !input
+}
+
+// replacedRuns is how many runs of the head end with a change that have slots of the
+// tenant's limits. A run that waits has none.
+func replacedRuns(c thread.Change, head *thread.Head) int {
+	if _, ok := c.(thread.Interrupt); !ok {
+		return 0
+	}
+	n := len(head.Pending)
+	if head.Open() && head.Run.Status != thread.Waiting {
+		n++
+	}
+	return n
+}
