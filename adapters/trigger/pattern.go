@@ -3,11 +3,15 @@ package trigger
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // pattern is a filter: all fields must match. It is the part of EventBridge's
@@ -31,11 +35,11 @@ type test func(value any, present bool) bool
 const operators = "prefix, suffix, equals-ignore-case, exists, anything-but, numeric"
 
 func parsePattern(source json.RawMessage) (*pattern, error) {
-	if !json.Valid(source) {
-		return nil, at("filter", fmt.Errorf("is not JSON"))
-	}
-	if err := once("filter", source); err != nil {
-		return nil, err
+	if err := (strict.Options{Name: "filter", Raw: true}).Decode(source, new(json.RawMessage)); err != nil {
+		if wrong, ok := errors.AsType[*strict.Error](err); ok && wrong.Path != "" {
+			wrong.Path = strict.Join("filter", wrong.Path)
+		}
+		return nil, core.Errorf(core.CodeInvalid, "%w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(source))
 	d.UseNumber()
@@ -48,38 +52,6 @@ func parsePattern(source json.RawMessage) (*pattern, error) {
 		return nil, at("filter", fmt.Errorf("must be an object"))
 	}
 	return newPattern("filter", fields)
-}
-
-// once refuses a name that an object has twice, of which the last would count.
-func once(path string, raw json.RawMessage) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	open, err := d.Token()
-	if err != nil || open != json.Delim('{') && open != json.Delim('[') {
-		return nil // valid JSON without names
-	}
-	seen := map[string]bool{}
-	for i := 0; d.More(); i++ {
-		inner := path + "[" + strconv.Itoa(i) + "]"
-		if open == json.Delim('{') {
-			token, err := d.Token()
-			if err != nil {
-				return err
-			}
-			name, _ := token.(string)
-			if inner = path + "." + name; seen[name] {
-				return at(inner, fmt.Errorf("is given twice"))
-			}
-			seen[name] = true
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return err
-		}
-		if err := once(inner, value); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func newPattern(path string, fields map[string]any) (*pattern, error) {

@@ -11,36 +11,36 @@ import (
 
 // Trigger says which events start a run, and which run.
 type Trigger struct {
-	Name   string          // unique, without colons; what a schedule's event and the route of a webhook name
-	Source incoming.Source // where its events come from
+	Name   string          `json:"name,omitempty"`   // unique, without colons; what a schedule's event and the route of a webhook name
+	Source incoming.Source `json:"source,omitempty"` // where its events come from
 	// Filter is a pattern that an event must match, as JSON: see the package comment.
 	// nil: every event of the source.
-	Filter json.RawMessage
+	Filter json.RawMessage `json:"filter,omitempty"`
 
-	Agent  string // empty: the deployment's default agent
-	Tenant string // whose run it is; empty: [Options.Tenant]
-	User   string // on whose behalf; empty: nobody's, which every user of the tenant may read
+	Agent  string `json:"agent,omitempty"`  // empty: the deployment's default agent
+	Tenant string `json:"tenant,omitempty"` // whose run it is; empty: [Options.Tenant]
+	User   string `json:"user,omitempty"`   // on whose behalf; empty: unowned, which every user of the tenant may read
 
-	Thread string // template of the thread's id; empty: a new thread for each event
-	Prompt string // template of the message that the run begins with
+	Thread string `json:"thread,omitempty"` // template of the thread's id; empty: a new thread for each event
+	Prompt string `json:"prompt,omitempty"` // template of the message that the run begins with
 	// Key is the template of what the event is known by when it comes again; empty:
 	// the source's own id of it.
-	Key string
+	Key string `json:"key,omitempty"`
 
 	// Schedule is when the local host fires a trigger of source schedule:
 	// "rate(5 minutes)" or "cron(0 9 ? * MON-FRI *)", in UTC; see [ParseSchedule].
 	// Empty: never. On AWS the deployment's schedule does, by the trigger's name.
-	Schedule string
-	Webhook  *Webhook // of source webhook, which requires it
+	Schedule string   `json:"schedule,omitempty"`
+	Webhook  *Webhook `json:"webhook,omitempty"` // of source webhook, which requires it
 }
 
 // Webhook says how requests to a trigger are signed.
 type Webhook struct {
-	Scheme Scheme
+	Scheme Scheme `json:"scheme,omitempty"`
 	// Secret is the name of the environment variable that holds the secret, or several
 	// with blanks between them while one takes another's place. Empty:
 	// [DefaultSecret]. The secret itself never stands beside a trigger.
-	Secret string
+	Secret string `json:"secret,omitempty"`
 }
 
 // DefaultSecret is the variable of a [Webhook] that names none.

@@ -58,13 +58,13 @@ func mustSet(t *testing.T, a *agents, text string) *trigger.Set {
 
 func TestWhatIsWrongWithATriggerIsNamed(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"not JSON", `[{"name" "a"}]`, `t.json: line 1, column 22: not JSON: invalid character '"' after object key`},
-		{"no object", `[1]`, `t.json: triggers[0] must be an object`},
-		{"an unknown key", `{"nam":"a"}`, `t.json: triggers[0] has the unknown key "nam", allowed are name, source, filter, agent, tenant, user, thread, prompt, key, schedule, webhook`},
-		{"a key in another case", `{"Name":"a"}`, `t.json: triggers[0] has the unknown key "Name", allowed are name, source, filter, agent, tenant, user, thread, prompt, key, schedule, webhook`},
-		{"a key twice", `{"name":"a","name":"b"}`, `t.json: triggers[0] has the key "name" twice`},
-		{"a number for a text", `{"name":1}`, `t.json: triggers[0].name must be a text`},
-		{"an unknown key of the webhook", `{"webhook":{"secrets":"x"}}`, `t.json: triggers[0].webhook has the unknown key "secrets", allowed are scheme, secret`},
+		{"not JSON", `[{"name" "a"}]`, `t.json:1:22: file is not JSON at byte 22: invalid character '"' after object key`},
+		{"no object", `[1]`, `t.json:1:14: triggers[0] is 1, want an object`},
+		{"an unknown key", `{"nam":"a"}`, `t.json:1:15: unknown field "nam" in triggers[0], did you mean "name"?`},
+		{"a key in another case", `{"Name":"a"}`, `t.json:1:15: unknown field "Name" in triggers[0], did you mean "name"?`},
+		{"a key twice", `{"name":"a","name":"b"}`, `t.json:1:26: triggers[0].name is given twice`},
+		{"a number for a text", `{"name":1}`, `t.json:1:22: triggers[0].name is 1, want a string`},
+		{"an unknown key of the webhook", `{"webhook":{"secrets":"x"}}`, `t.json:1:26: unknown field "secrets" in triggers[0].webhook, did you mean "secret"?`},
 		{"no name", `{"source":"sqs","prompt":"x"}`, `triggers[0] (): name is empty`},
 		{"a name that no path takes", `{"name":"a/b","source":"sqs","prompt":"x"}`, `triggers[0] (a/b): name "a/b" has the character '/', allowed are A-Z a-z 0-9 . _ : -`},
 		{"a name with a separator", `{"name":"a:b","source":"sqs","prompt":"x"}`, `triggers[0] (a:b): name "a:b" has the character ':', allowed are A-Z a-z 0-9 . _ -`},
@@ -86,7 +86,7 @@ func TestWhatIsWrongWithATriggerIsNamed(t *testing.T) {
 		{"an unknown scheme", `{"name":"a","source":"webhook","prompt":"x","webhook":{"scheme":"none"}}`, `triggers[0] (a): webhook.scheme "none" is unknown, allowed are github, standard, slack`},
 		{"a secret in the file", `{"name":"a","source":"webhook","prompt":"x","webhook":{"scheme":"github","secret":"hunter2"}}`, `triggers[0] (a): webhook.secret "hunter2" is no name of an environment variable, allowed are A-Z 0-9 _`},
 		{"a setting as a secret", `{"name":"a","source":"webhook","prompt":"x","webhook":{"scheme":"github","secret":"AWS_SECRET_ACCESS_KEY"}}`, `triggers[0] (a): webhook.secret "AWS_SECRET_ACCESS_KEY" is a setting, allowed are names that begin with neither REVEILLE_ nor AWS_`},
-		{"a field twice", `{"name":"a","source":"sqs","prompt":"x","filter":{"a":{"b":["c"],"b":["d"]}}}`, `triggers[0] (a): filter.a.b is given twice`},
+		{"a field twice", `{"name":"a","source":"sqs","prompt":"x","filter":{"a":{"b":["c"],"b":["d"]}}}`, `t.json:1:79: triggers[0].filter.a.b is given twice`},
 		{"no pattern", `{"name":"a","source":"sqs","prompt":"x","filter":[]}`, `triggers[0] (a): filter must be an object`},
 		{"an empty pattern", `{"name":"a","source":"sqs","prompt":"x","filter":{}}`, `triggers[0] (a): filter is empty, at least one field is required`},
 		{"a value without a list", `{"name":"a","source":"sqs","prompt":"x","filter":{"a":{"b":"c"}}}`, `triggers[0] (a): filter.a.b must be a list of values and operators, or an object`},
@@ -115,15 +115,15 @@ func TestWhatIsWrongWithATriggerIsNamed(t *testing.T) {
 
 func TestWhatIsWrongWithAFileIsNamed(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"empty", ``, "f: line 1, column 1: not JSON: it ends too early"},
-		{"cut off", "{\"triggers\":[\n{\"name\":", "f: line 2, column 9: not JSON: it ends too early"},
-		{"two values", `{"triggers":[]} {}`, "f: line 1, column 18: more than one JSON value"},
-		{"a list", `[]`, "f: the file must be an object"},
-		{"no list", `{"triggers":{}}`, "f: triggers must be a list"},
-		{"null", `{"triggers":null}`, "f: triggers must be a list"},
-		{"nothing", `{}`, "f: triggers is required, a list"},
-		{"something else", `{"triggers":[],"trigger":[]}`, `f: the file has the unknown key "trigger", allowed are triggers`},
-		{"too long", strings.Repeat(" ", 1<<20+1), "f has 1048577 bytes, at most 1048576 are allowed"},
+		{"empty", ``, "f:1:1: file is empty, want JSON"},
+		{"cut off", "{\"triggers\":[\n{\"name\":", "f:2:9: file is not JSON at byte 23: unexpected end of JSON input"},
+		{"two values", `{"triggers":[]} {}`, "f:1:17: file is not JSON at byte 17: invalid character '{' after top-level value"},
+		{"a list", `[]`, "f:1:1: file is a list, want an object"},
+		{"no list", `{"triggers":{}}`, "f:1:13: triggers is an object, want a list"},
+		{"null", `{"triggers":null}`, "f:1:13: triggers is null, want a list"},
+		{"nothing", `{}`, "f:1:1: triggers is required"},
+		{"something else", `{"triggers":[],"trigger":[]}`, `f:1:16: unknown field "trigger" in file, did you mean "triggers"?`},
+		{"too long", strings.Repeat(" ", 1<<20+1), "f:1:1: file has 1048577 bytes, at most 1048576 are allowed"},
 	}
 	for _, tt := range tests {
 		if _, err := trigger.Parse("f", []byte(tt.text)); err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
@@ -132,6 +132,19 @@ func TestWhatIsWrongWithAFileIsNamed(t *testing.T) {
 	}
 	if all, err := trigger.Parse("f", []byte(strings.Repeat(" ", 1<<20-15)+`{"triggers":[]}`)); err != nil || len(all) != 0 {
 		t.Errorf("the longest file: %v, %v", all, err)
+	}
+}
+
+func TestAFilterOfAProgramIsAsStrict(t *testing.T) {
+	for filter, want := range map[string]string{
+		`{"a":{"b":["c"],"b":["d"]}}`: "triggers[0] (a): filter.a.b is given twice",
+		`{"a"`:                        "triggers[0] (a): filter is not JSON at byte 5: unexpected end of JSON input",
+		`null`:                        "triggers[0] (a): filter must be an object",
+	} {
+		_, err := trigger.New([]trigger.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x", Filter: json.RawMessage(filter)}}, trigger.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"})
+		if err == nil || err.Error() != want || core.CodeOf(err) != core.CodeInvalid {
+			t.Errorf("%s: %v, code %q, want %s", filter, err, core.CodeOf(err), want)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@
 //	also=name   another spelling of the name; both at once are an error
 //	min=n       the least whole number
 //	max=n       the largest whole number
+//	null        null is for the type to decode, also with Options.NoNull
 //
 // Time and memory are linear in the size of the JSON. A value is checked and stored in
 // one pass, behind one by encoding/json that finds errors of syntax.

@@ -22,6 +22,16 @@ type tagged struct {
 	List  []int           `json:"list,omitempty"`
 	Bytes []byte          `json:"bytes,omitempty"`
 	Own   *wrapped        `json:"own,omitempty"`
+	Plain wrapped         `json:"plain,omitzero"`
+	Gone  optional        `json:"gone,omitzero" strict:"null"`
+}
+
+// optional decodes null itself.
+type optional struct{ null bool }
+
+func (o *optional) UnmarshalJSON(data []byte) error {
+	o.null = string(data) == "null"
+	return nil
 }
 
 func TestAFieldMayHaveSeveralNames(t *testing.T) {
@@ -84,11 +94,11 @@ func TestWholeFloats(t *testing.T) {
 
 func TestNull(t *testing.T) {
 	var got tagged
-	const all = `{"name":null,"delay":null,"rank":null,"data":null,"free":null,"list":null,"bytes":null,"own":null}`
+	const all = `{"name":null,"delay":null,"rank":null,"data":null,"free":null,"list":null,"bytes":null,"own":null,"plain":null,"gone":null}`
 	if err := strict.Decode([]byte(all), &got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(tagged{Data: []byte("null")}, got, cmp.AllowUnexported(wrapped{})); diff != "" {
+	if diff := cmp.Diff(tagged{Data: []byte("null"), Gone: optional{true}}, got, cmp.AllowUnexported(wrapped{}, optional{})); diff != "" {
 		t.Error(diff)
 	}
 	if err := strict.Decode([]byte(`null`), &got); err != nil {
@@ -105,6 +115,8 @@ func TestNull(t *testing.T) {
 		`{"list":null}`:  "list is null, want a list",
 		`{"bytes":null}`: "bytes is null, want a string of base64",
 		`{"own":null}`:   "own is null, want an object",
+		`{"plain":null}`: "plain is null, want an object",
+		`{"gone":null}`:  "<nil>",
 	} {
 		if err := o.Decode([]byte(text), &tagged{}); fmt.Sprint(err) != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
@@ -131,7 +143,7 @@ func TestName(t *testing.T) {
 	o := strict.Options{Name: "body"}
 	check(t, o.Decode([]byte(`[]`), &tagged{}), "body is a list, want an object", "", 0)
 	check(t, o.Decode([]byte(` `), &tagged{}), "body is empty, want JSON", "", 0)
-	check(t, o.Decode([]byte(`{"xyz":1}`), &tagged{}), `unknown field "xyz" in body, allowed are name, delay, rank, data, free, list, bytes, own`, "xyz", 1)
+	check(t, o.Decode([]byte(`{"xyz":1}`), &tagged{}), `unknown field "xyz" in body, allowed are name, delay, rank, data, free, list, bytes, own, plain, gone`, "xyz", 1)
 	check(t, o.Decode([]byte(`{"x":1}`), &struct{}{}), `unknown field "x" in body, none is allowed`, "x", 1)
 	check(t, o.Decode([]byte(`{"own":{"x":1}}`), &tagged{}), `unknown field "x" in own, allowed are weight, share`, "own.x", 8)
 }
@@ -224,6 +236,9 @@ func TestATagThatMakesNoSense(t *testing.T) {
 		})),
 		"no number": strict.Decode([]byte(`{"A":1}`), new(struct {
 			A int `strict:"min=a"`
+		})),
+		"null of a number": strict.Decode([]byte(`{"A":1}`), new(struct {
+			A int `strict:"null"`
 		})),
 		"not of a number": strict.Decode([]byte(`{"A":"a"}`), new(struct {
 			A string `strict:"min=1"`

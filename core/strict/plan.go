@@ -24,7 +24,7 @@ type plan struct {
 	most   uint64
 	bound  bool // the tag of the field has set one of them
 
-	takesNull bool // the type says what null is
+	takesNull bool // null is a value of the type
 }
 
 // skipsNull reports whether null leaves a value of the type as it is, or makes it nil.
@@ -100,7 +100,9 @@ func (made planner) plan(t reflect.Type) *plan {
 	case t == rawMessage:
 		p.form, p.takesNull = formRaw, true
 	case t.Kind() != reflect.Pointer && own.Implements(unmarshaler):
-		p.form, p.takesNull = formSelf, true
+		if p.form = formSelf; p.want == wholeNumber { // an amount of money has fractions
+			p.want = "a number"
+		}
 	case t.Kind() != reflect.Pointer && own.Implements(textUnmarshaler):
 		p.form, p.want = formWord, "a string"
 	default:
@@ -178,6 +180,13 @@ func (f *field) narrow(tag string) (ok bool) {
 		switch key {
 		case "also":
 			f.spellings = append(f.spellings, value)
+			continue
+		case "null":
+			if f.plan.form != formSelf {
+				return false
+			}
+			nullable := *f.plan
+			nullable.takesNull, f.plan = true, &nullable
 			continue
 		case "min":
 			own.least, err = strconv.ParseInt(value, 10, 64)
@@ -271,6 +280,8 @@ func (p *plan) allowed() []string {
 	return names
 }
 
+const wholeNumber = "a whole number"
+
 // wanted says what JSON a type is decoded from.
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
@@ -292,5 +303,5 @@ func wanted(t reflect.Type) string {
 	case reflect.Interface:
 		return "JSON"
 	}
-	return "a whole number"
+	return wholeNumber
 }

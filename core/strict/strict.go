@@ -20,8 +20,8 @@ type Options struct {
 	MaxBytes int
 	// MaxDepth is how deep lists and objects nest at most; 0: DefaultDepth.
 	MaxDepth int
-	// NoNull refuses null, but where the type of a field decodes it itself, as
-	// json.RawMessage does. Without, null leaves a field as it is.
+	// NoNull refuses null, but for json.RawMessage, any and fields whose tag allows it.
+	// Without, null is what it is for encoding/json: it leaves most fields as they are.
 	NoNull bool
 	// Required refuses an object that lacks a field of its struct, unless the field's tag
 	// has omitempty or omitzero.

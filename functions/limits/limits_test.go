@@ -35,7 +35,7 @@ func TestLimitsAreReadFromTheVariableOrItsFile(t *testing.T) {
 	}
 	for setting, part := range map[string]string{
 		filepath.Join(t.TempDir(), "absent.json"): "absent.json",
-		`{"default":{"runs":1}}`:                  `REVEILLE_LIMITS: limits: default has the unknown key "runs", allowed are runs_a_day, tokens_a_day, spend_a_day_usd, concurrent_runs`,
+		`{"default":{"runs":1}}`:                  `REVEILLE_LIMITS: limits: unknown field "runs" in default, allowed are runs_a_day, tokens_a_day, spend_a_day_usd, concurrent_runs`,
 	} {
 		if _, err := Read(settings.Settings{Limits: setting}); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v, want %s", setting, err, part)

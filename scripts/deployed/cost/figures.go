@@ -1,10 +1,10 @@
 package cost
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // Figures are what was measured.
@@ -60,9 +60,7 @@ var names = []string{Submission, Calls, Answer, Chat, Sweep}
 // Parse reads figures. An unknown key and a missing piece of work are errors.
 func Parse(text []byte) (Figures, error) {
 	var f Figures
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
+	if err := strict.Decode(text, &f); err != nil {
 		return Figures{}, fmt.Errorf("figures: %w", err)
 	}
 	if _, err := time.Parse(time.DateOnly, f.Day); err != nil {
