@@ -1,6 +1,8 @@
 package run
 
-import "github.com/reveille-run/reveille/core/run/history"
+import (
+	"github.com/reveille-run/reveille/core/run/history"
+)
 
 // announceStart emits the run's first event, once: with its end, when the run ended
 // before its first step.

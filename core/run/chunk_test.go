@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -60,7 +61,7 @@ func stored(t *testing.T, w *world) (lines []string) {
 		if err != nil || len(parts) != 5 || r.Kind() != store.KindCreate || r.Fence != 0 || r.Version != 0 {
 			t.Fatalf("chunk %+v: %v", r, err)
 		}
-		a := run.Attempt{Run: id}
+		a := live.Attempt{Run: id}
 		if _, err := fmt.Sscan(parts[2]+" "+parts[3], &a.Step, &a.Fence); err != nil {
 			t.Fatal(err)
 		}
@@ -411,56 +412,5 @@ func TestWhatIsNotStoredOfATurn(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// Whose turn a head says is being said.
-func TestTheAttemptOfAHead(t *testing.T) {
-	id := core.ID{1}
-	head := func(fence uint64, status thread.Status, cursor thread.Cursor, step uint32) thread.Head {
-		return thread.Head{Run: thread.Run{ID: id, Status: status, Cursor: cursor, Step: step}, Claim: thread.Claim{Fence: fence}}
-	}
-	tests := []struct {
-		name string
-		head thread.Head
-		want run.Attempt
-		ok   bool
-	}{
-		{"no run", thread.Head{}, run.Attempt{}, false},
-		{"the first step", head(7, thread.Running, thread.CursorStart, 0), run.Attempt{Run: id, Step: 1, Fence: 7}, true},
-		{"a later one", head(7, thread.Running, thread.CursorInfer, 3), run.Attempt{Run: id, Step: 4, Fence: 7}, true},
-		{"its tools", head(7, thread.Running, thread.CursorTools, 3), run.Attempt{}, false},
-		{"no claim", head(0, thread.Running, thread.CursorInfer, 3), run.Attempt{}, false},
-		{"its end", head(7, thread.Closing, thread.CursorInfer, 3), run.Attempt{}, false},
-	}
-	for _, tt := range tests {
-		if got, ok := run.AttemptOf(tt.head); got != tt.want || ok != tt.ok {
-			t.Errorf("%s: %v, %t, want %v, %t", tt.name, got, ok, tt.want, tt.ok)
-		}
-	}
-}
-
-func TestChunksThatCannotBeRead(t *testing.T) {
-	a := run.Attempt{Run: core.ID{1}, Step: 2, Fence: 3}
-	tests := []struct {
-		payload string
-		code    core.Code
-	}{
-		{"", core.CodeCorrupt},
-		{`{"events":[]}`, core.CodeCorrupt},
-		{`{"schema":1,"events":{}}`, core.CodeCorrupt},
-		{`{"schema":1,"events":[{"event_type":"text_delta","at":"0"}]}`, core.CodeCorrupt},
-		{`{"schema":1,"events":[{"event_type":"text_delta","at":"9.0-1-f"}]}`, core.CodeCorrupt},
-		{`{"schema":2,"events":[]}`, core.CodeSchema},
-		{`{"schema":1,"events":[{"event_type":"text_delta","delta":"x","at":"0-1-f","later":true}]}`, ""},
-	}
-	for _, tt := range tests {
-		events, err := a.Events(thread.Records{}, store.Record{Name: store.ChunkName(a.Prefix(), 0), Payload: []byte(tt.payload)})
-		if core.CodeOf(err) != tt.code || err == nil && len(events) != 1 {
-			t.Errorf("%s: %v, %v, want code %q", tt.payload, events, err, tt.code)
-		}
-	}
-	if name := store.ChunkName(a.Prefix(), 12); name != "E#01000000-0000-0000-0000-000000000000#2#3#000012" {
-		t.Error(name)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -33,7 +34,7 @@ func (w *world) marks(t *testing.T, id core.ID, after, lasts time.Duration) {
 	t.Helper()
 	time.AfterFunc(after, func() {
 		head := w.head(t, key)
-		record, err := run.Mark{Run: id, Until: time.Now().Add(lasts).UnixMilli()}.Record(thread.Records{}, head)
+		record, err := live.Mark{Run: id, Until: time.Now().Add(lasts).UnixMilli()}.Record(thread.Records{}, head)
 		record.Version += uint64(after / time.Second) // as if the head had moved on
 		if err == nil {
 			err = w.store.Put(t.Context(), key, record)
@@ -123,7 +124,7 @@ func (w *world) complete(t *testing.T, text string) (said string) {
 		if len(r.Payload) > 16384 {
 			t.Errorf("chunk %d has %d bytes, at most 16384 are allowed", i, len(r.Payload))
 		}
-		events, err := run.Attempt{}.Events(thread.Records{}, store.Record{Name: r.Name, Payload: r.Payload})
+		events, err := live.Attempt{}.Events(thread.Records{}, store.Record{Name: r.Name, Payload: r.Payload})
 		if err != nil {
 			t.Fatal(err)
 		}

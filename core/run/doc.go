@@ -152,10 +152,10 @@
 // place, and the whole without one: where a stream begins, and behind the step that has
 // changed it. Only what [history.Visible] says is shown. Nothing is announced before the commit
 // that makes it true, but the words of a turn that is being said: if its claim is lost,
-// step_restarted voids them. Those words are kept until their commit for readers
-// of this process (said.go). Readers in other processes leave a mark beside the head,
-// which the watch reads with it (mark.go); while that stands, they are stored, a chunk for
-// each half second or 4 KB (chunk.go): a cache that no step reads and no head names.
+// step_restarted voids them. Package run/live keeps those words until their commit for
+// readers of this process. Readers in other processes leave a mark next to the head, which
+// the watch reads with it; while that is valid, the words are stored, a chunk for each half
+// second or 4 KB: a cache that no step reads and no head names.
 //
 // # How a step goes wrong
 //
@@ -207,7 +207,7 @@
 //     to Stepper.Moved (told.go), which does with it at once what the watch would do at
 //     its next look;
 //   - the function that stores event chunks, in a step whose words somebody in another
-//     process waits for: it is given events under a lock of its own (chunk.go), and neither waits for the other;
+//     process waits for: it is given events under a lock of its own (live.Writer), and neither waits for the other;
 //   - the tools of a round. They are given a call by value. A sequential round waits
 //     for each of them; calls of any other leave what their tools come to in news,
 //     and all leave there what they show meanwhile. Its mutex is the only lock between
@@ -250,7 +250,7 @@
 // of its own (runTool in execute.go); toolReturned in call.go logs the stack, and
 // round.conclude beside it stores the result like any other.
 //
-// How does a client see what a tool shows while it runs? live.go: through news to the
+// How does a client see what a tool shows while it runs? show.go: through news to the
 // scheduler's wait (await in schedule.go, awaitTool in execute.go), which emits it. What
 // is held back or dropped is decided in core/tool, by tool.Live.
 //
@@ -266,9 +266,9 @@
 //
 // What is a run's clock, and where is it read? history.go, and the field at of step.
 //
-// How do other readers see a turn that is being said? said.go keeps its events for those
-// of this process; for those of others, who ask by a mark (mark.go), chunk.go stores
-// them as event chunks beside the inference; package runtime reads them
+// How do other readers see a turn that is being said? A live.Writer keeps its events for
+// those of this process; for those of others, who ask by a live.Mark, it stores them as
+// event chunks beside the inference; package runtime reads them
 // (unsaid.go), as long as the head says that their claim infers.
 //
 // Where does a delta get its position, which is its SSE id? turn.go knows the block

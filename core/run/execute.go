@@ -50,15 +50,15 @@ func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *p
 	defer p.noteDropped(ctx, kept)
 	a := &kept.attempt
 	a.parts, a.err = kept, errExited
-	if !kept.live.alone {
+	if !kept.show.alone {
 		a.done = make(chan struct{})
 	}
 	call.Parts = kept
 	if p.children != nil {
 		call.Children = kept
 	}
-	if kept.live.on {
-		call.Live = &kept.live.Live
+	if kept.show.on {
+		call.Live = &kept.show.out
 	}
 	p.env.Start(func() {
 		defer p.news.returned(a)
@@ -141,8 +141,8 @@ func (p *step) awaitLate(ctx context.Context, a *attempt) (returned bool) {
 
 // noteDropped logs that not all that a tool showed was passed on.
 func (p *step) noteDropped(ctx context.Context, kept *parts) {
-	if reports, first := kept.live.Dropped(); reports > 0 {
-		p.warn(ctx, "not all that a tool showed was passed on", "call", kept.live.id, "tool", kept.live.name, "reports", reports, "error", first)
+	if reports, first := kept.show.out.Dropped(); reports > 0 {
+		p.warn(ctx, "not all that a tool showed was passed on", "call", kept.show.id, "tool", kept.show.name, "reports", reports, "error", first)
 	}
 }
 

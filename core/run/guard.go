@@ -25,7 +25,11 @@ const maxRemedies = 4
 // fails may be cancelled while it does, and a close may lose its claim. It gets
 // a context of its own when the step's is over.
 func (m *machine) run(ctx context.Context) (Stepped, error) {
-	defer func() { m.chunks.report(ctx) }()
+	defer func() {
+		if err := m.chunks.Err(); err != nil {
+			m.warn(ctx, "a part of what the model said was not shown before its commit to readers beside the run's own", "error", err)
+		}
+	}()
 	m.at = m.beganAt()
 	if deadline, ok := ctx.Deadline(); ok {
 		m.last = deadline.Add(afterDeadline)
@@ -199,7 +203,7 @@ func (w *nackWrite) records(p *plan, next thread.Head, _ thread.Result) (err err
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	w := &nackWrite{
 		draft: m.draft, kind: kind, at: at, closing: m.head.Run.Status == thread.Closing, adopted: m.round.adopted(), through: m.round.letThrough(m.head),
-		failed: m.unsaid.failures(), unsaid: m.unsaid, ended: m.runEnded, form: m.form, followed: m.chunks.followed(),
+		failed: m.unsaid.failures(), unsaid: m.unsaid, ended: m.runEnded, form: m.form, followed: m.chunks.Followed(),
 	}
 	if m.round != nil {
 		w.calls, w.progress = m.round.statuses(m.head.Run.Calls)

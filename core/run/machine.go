@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -39,10 +40,10 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	p, m := &values.step, &values.machine
 	p.hold.fence.Store(fence)
 	p.told.from = w.Head.Version
-	p.chunks.step = p
-	p.chunks.over = w.Head.Run.Cursor == thread.CursorTools || w.Head.Run.Status == thread.Closing
+	infers := w.Head.Run.Cursor != thread.CursorTools && w.Head.Run.Status != thread.Closing
+	p.chunks.Init(&s.live, w.Key, w.Head.Run.ID, infers)
 	if w.Followed > 0 {
-		p.chunks.follow(w.Followed)
+		p.chunks.Follow(w.Followed)
 	}
 	if s.profiles != nil {
 		p.profiles = s.profiles(w.Key.Tenant)
@@ -89,7 +90,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	// The turn has its id before the model is called, from its place alone: a client
 	// that saw it begin finds the committed turn under the same id.
 	id := history.TurnID(m.id, number)
-	m.beginChunks(number)
+	if m.chunks.Start(live.Attempt{Run: m.id, Step: number, Fence: m.events.Fence()}, m.agent.Spec.Events) {
+		m.events.SetTap(&m.chunks)
+	}
 	m.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
 		if err := m.phase(ctx, phase, plugin.Moment{}); err != nil {
@@ -269,7 +272,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	}
 	m.addStep()
 	w.log, w.run = m.logPart(), m.runPart(end.termination, m.form)
-	w.lease, w.followed = m.lease.Milliseconds(), m.chunks.followed()
+	w.lease, w.followed = m.lease.Milliseconds(), m.chunks.Followed()
 	if end.termination != nil {
 		m.hold.ending.Store(true) // before the write: the watch may see its head first
 	}

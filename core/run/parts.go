@@ -35,7 +35,7 @@ type parts struct {
 	call uint8
 	over atomic.Bool
 
-	live    live    // of what the tool shows
+	show    showing // of what the tool shows
 	attempt attempt // it lies here, since it lives as long
 
 	mu      sync.Mutex // a tool may keep parts side by side

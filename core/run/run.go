@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
@@ -121,8 +122,7 @@ type Stepper struct {
 	children  tool.Children
 	history   History
 	metering  *Metering
-	chunked   bool // Options.Chunks
-	said      func(core.ThreadKey)
+	live      live.Source // of what models say before it is committed
 	leaveFor  time.Duration
 	limits    *account.Gate
 	failed    func(core.ID, error)                  // Options.Failed
@@ -146,7 +146,7 @@ func New(o Options) (*Stepper, error) {
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
 		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, oldWindow: window.Newest(o.Window), profiles: o.Profiles, children: o.Children, history: o.History, metering: o.Metering,
-		chunked: o.Chunks, said: o.Said, leaveFor: o.LeaveFor, limits: o.Limits, failed: o.Failed, accept: o.Accept, hint: o.Compact,
+		live: live.Source{Env: o.Env, Store: o.Store, Records: o.Records, Keep: o.Chunks, Said: o.Said}, leaveFor: o.LeaveFor, limits: o.Limits, failed: o.Failed, accept: o.Accept, hint: o.Compact,
 	}
 	if s.leaveFor == 0 {
 		s.leaveFor = leaveFor

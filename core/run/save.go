@@ -17,7 +17,7 @@ func (d *draft) save(ctx context.Context, r *round, w write) (*plan, thread.Resu
 	if err != nil {
 		return nil, result, err
 	}
-	d.chunks.end()
+	d.chunks.End()
 	d.logged(was, d.head)
 	if r != nil {
 		r.callEffects(ctx, was, d.head)

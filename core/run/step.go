@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -37,14 +38,14 @@ type step struct {
 	proved func()        // see Work.Proved
 	last   time.Time     // until when there is time to hand back the work; zero: no end
 	events history.Emitter
-	hold   hold      // shared with the watch; it has the fence of the claim
-	news   news      // what reaches a round from beside the step's goroutine
-	told   told      // by others of its process; it has its own lock
-	behind *step     // see under, whose lock it has
-	chunks chunks    // what was said of the step's inference; it has its own lock
-	moved  bool      // the step made a commit: it is progress, however the step goes on
-	lacks  bool      // this build has not all that the agent names, and goes on without
-	taken  time.Time // since when this process is at the step; zero: nobody is told
+	hold   hold        // shared with the watch; it has the fence of the claim
+	news   news        // what reaches a round from beside the step's goroutine
+	told   told        // by others of its process; it has its own lock
+	behind *step       // see under, whose lock it has
+	chunks live.Writer // what was said of the step's inference; it has its own lock
+	moved  bool        // the step made a commit: it is progress, however the step goes on
+	lacks  bool        // this build has not all that the agent names, and goes on without
+	taken  time.Time   // since when this process is at the step; zero: nobody is told
 
 	// at is the clock that hooks are shown, unix milliseconds, outside of calls, which
 	// have clocks of their own: when the step began, then when its last word was said,
@@ -74,7 +75,7 @@ func (p *step) handedOn(outcome thread.Outcome) Stepped {
 	if outcome == thread.Continue && !p.claims() {
 		outcome = thread.Yield
 	}
-	return Stepped{Outcome: outcome, Head: p.head, Followed: p.chunks.followed()}
+	return Stepped{Outcome: outcome, Head: p.head, Followed: p.chunks.Followed()}
 }
 
 // allDone are the statuses of a round that is over; nil without one.

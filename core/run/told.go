@@ -5,6 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -107,6 +108,17 @@ func (u *under) holder(key core.ThreadKey, fence uint64) *step {
 		p = p.behind
 	}
 	return p
+}
+
+// Hear returns what was said of an attempt behind what h has, and moves h on. The events
+// have the positions that they have in the live stream. here is false when no step of
+// this process makes the attempt: what is said of it is read from its chunks.
+func (s *Stepper) Hear(key core.ThreadKey, h *live.Hearing) (events []core.Event, here bool) {
+	p := s.under.holder(key, h.Attempt.Fence)
+	if p == nil {
+		return nil, false
+	}
+	return p.chunks.Hear(h), true
 }
 
 // Moved tells the steps of this process of a head that the process has written. It does

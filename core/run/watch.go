@@ -69,7 +69,7 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 	// again, before it writes.
 	p.hold.ending.Store(p.head.Run.Status == thread.Closing)
 	group, shared := p.env.Group(ctx)
-	p.chunks.group = group
+	p.chunks.RunIn(group)
 	p.told.watches(&p.hold, group)
 	group.Later(p.poll, p.watch) // most steps are over before
 	err = env.Protect(func() (err error) {
@@ -106,7 +106,7 @@ func (p *step) watch(ctx context.Context) error {
 		}
 		// The claim is the step's own, so that a round may go on from this head.
 		p.news.offer(head)
-		p.chunks.look()
+		p.chunks.Look()
 		if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -18,7 +18,7 @@ import (
 const renewMark = 15 * time.Second
 
 // demand asks the process that infers a run to store what the model says: it leaves a
-// mark (run.Mark) in the thread. One mark serves all followers of the run, so a follower
+// mark (live.Mark) in the thread. One mark serves all followers of the run, so a follower
 // reads it before it writes one. A failure is retried at the next look: the log has the
 // turn when it is committed.
 type demand struct {
@@ -38,10 +38,10 @@ func (d *demand) ask(ctx context.Context, head thread.Head, agent string) {
 	if d.until-now >= renewMark.Milliseconds() || !d.matters(agent) {
 		return
 	}
-	if mark, err := run.FindMark(ctx, d.store, d.records, d.key); err == nil && d.heeds(mark, now) {
+	if mark, err := live.FindMark(ctx, d.store, d.records, d.key); err == nil && d.heeds(mark, now) {
 		return
 	}
-	mark := run.Mark{Run: d.run, Until: now + run.MarkLife.Milliseconds()}
+	mark := live.Mark{Run: d.run, Until: now + live.MarkLife.Milliseconds()}
 	record, err := mark.Record(d.records, head)
 	if err == nil {
 		err = d.store.Put(ctx, d.key, record)
@@ -57,10 +57,10 @@ func (d *demand) ask(ctx context.Context, head thread.Head, agent string) {
 }
 
 // heeds reports whether a stored mark serves this follower, and notes until when. A mark
-// that outlives run.MarkLife comes from a wrong clock.
-func (d *demand) heeds(mark run.Mark, now int64) bool {
+// that outlives live.MarkLife comes from a wrong clock.
+func (d *demand) heeds(mark live.Mark, now int64) bool {
 	left := mark.Until - now
-	if mark.Run != d.run || left < renewMark.Milliseconds() || left > run.MarkLife.Milliseconds() {
+	if mark.Run != d.run || left < renewMark.Milliseconds() || left > live.MarkLife.Milliseconds() {
 		return false
 	}
 	d.until = mark.Until
@@ -72,7 +72,7 @@ func (d *demand) heeds(mark run.Mark, now int64) bool {
 // the second case the head is rewritten, as for any record that is rewritten.
 func (d *demand) makeRoom(ctx context.Context, head thread.Head, refused error) {
 	if record, ok, err := d.store.Get(ctx, d.key, store.FollowName); err == nil && ok {
-		var mark run.Mark
+		var mark live.Mark
 		if d.records.Decode("follow mark", record.Payload, &mark) == nil && d.heeds(mark, d.env.Millis()) {
 			return
 		}

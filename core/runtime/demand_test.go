@@ -16,7 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -389,7 +389,7 @@ func TestAMarkOfAFastClockKeepsNobodyFromAsking(t *testing.T) {
 		id := r.starts(a, false, done)
 		time.Sleep(time.Second)
 		key := core.ThreadKey{Tenant: "local", Thread: "t1"}
-		wrong, err := run.Mark{Run: id, Until: began.Add(time.Hour).UnixMilli()}.Record(thread.Records{}, r.head(key))
+		wrong, err := live.Mark{Run: id, Until: began.Add(time.Hour).UnixMilli()}.Record(thread.Records{}, r.head(key))
 		if err != nil {
 			t.Fatal(err)
 		}

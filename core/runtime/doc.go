@@ -58,8 +58,8 @@
 //     with the run, with its time, or when its listener is gone, which only audience.go
 //     knows.
 //   - How a follower shows what a model is saying: unsaid.go. In this process it hears the
-//     steps (core/run/said.go); in another one it leaves a mark, demand.go, and reads the
-//     event chunks that core/run/chunk.go writes.
+//     steps (core/run/live/hear.go); in another one it leaves a mark, demand.go, and reads the
+//     event chunks that core/run/live/writer.go writes.
 //   - What a stream shows of the state: shownstate.go. What it shows of earlier messages:
 //     streams.greet in streams.go.
 //   - What Run returns: player.end in run.go.

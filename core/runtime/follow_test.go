@@ -34,7 +34,7 @@ var replayed = []string{
 	`run_finish {"type":"natural_end"}`,
 }
 
-var live = []string{
+var liveLines = []string{
 	"run_start",
 	"step_start",
 	"tool_call_start echo", `tool_call_delta {"text`, `tool_call_delta ":"a"}`,
@@ -58,7 +58,7 @@ func TestStreamAndItsReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(live, first.lines); diff != "" {
+		if diff := cmp.Diff(liveLines, first.lines); diff != "" {
 			t.Errorf("live (-want +got):\n%s", diff)
 		}
 		repeated, err := process.Stream(t.Context(), s, runtime.ListenerFunc(again.sink))
@@ -207,7 +207,7 @@ func TestStreamGoesOnAfterAFailedStep(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		want := append(append([]string{}, live[:18]...),
+		want := append(append([]string{}, liveLines[:18]...),
 			"step_restarted", "step_start", "text_delta Echo: a, b", "inference_complete", "step_end",
 			`run_finish {"type":"natural_end"}`)
 		if diff := cmp.Diff(joined(want), joined(got.lines)); diff != "" {
@@ -227,7 +227,7 @@ func TestStreamYieldsWhenItsTimeIsOver(t *testing.T) {
 		if _, err := process.Stream(ctx, submission("t1", "parallel: a, b"), runtime.ListenerFunc(got.sink)); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(append(append([]string{}, live[:14]...), "run_yield"), got.lines); diff != "" {
+		if diff := cmp.Diff(append(append([]string{}, liveLines[:14]...), "run_yield"), got.lines); diff != "" {
 			t.Error(diff)
 		}
 		r.settle(process, core.ThreadKey{Tenant: "local", Thread: "t1"})

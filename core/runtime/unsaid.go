@@ -7,7 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -15,7 +15,7 @@ import (
 // unsaid shows a stream what a model says of a turn before the turn is committed. If a
 // step of this process infers the turn, unsaid hears each word of it. If another process
 // does, unsaid asks that process by a mark (demand.go) to store what the model says as
-// event chunks (core/run/chunk.go), and lists new chunks on an interval: while the head
+// event chunks (core/run/live/writer.go), and lists new chunks on an interval: while the head
 // says that its run is inferred, and only the chunks of the head's claim.
 //
 // The log repeats the turn. stream.emit omits or cuts what the reader has of it, by the
@@ -35,20 +35,20 @@ type unsaid struct {
 	every   time.Duration // between two lists of chunks
 	// listen returns what a step of this process has said since the hearing; here is false
 	// if no step of this process makes the attempt.
-	listen func(core.ThreadKey, *run.Hearing) (said []core.Event, here bool)
+	listen func(core.ThreadKey, *live.Hearing) (said []core.Event, here bool)
 
-	hearing run.Hearing // of an attempt that this process makes
-	attempt run.Attempt // whose chunks are read
-	next    int         // number of the next chunk
-	deaf    bool        // a chunk cannot be decoded: the attempt is shown from its commit
-	failed  bool        // the last list failed
+	hearing live.Hearing // of an attempt that this process makes
+	attempt live.Attempt // whose chunks are read
+	next    int          // number of the next chunk
+	deaf    bool         // a chunk cannot be decoded: the attempt is shown from its commit
+	failed  bool         // the last list failed
 }
 
 // after is watch.after that shows, until then, what is said under the head that was seen.
 // agent is the run's: it may say itself what is stored.
 func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agent string) (thread.Head, error) {
 	for {
-		attempt, ok := run.AttemptOf(seen)
+		attempt, ok := live.AttemptOf(seen)
 		if !ok || attempt.Run != u.run {
 			return watch.after(ctx, seen)
 		}
@@ -70,9 +70,9 @@ func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agen
 }
 
 // hear shows what a step of this process says; here is false if none makes the attempt.
-func (u *unsaid) hear(ctx context.Context, attempt run.Attempt) (here bool, err error) {
+func (u *unsaid) hear(ctx context.Context, attempt live.Attempt) (here bool, err error) {
 	if u.hearing.Attempt != attempt {
-		u.hearing = run.Hearing{Attempt: attempt}
+		u.hearing = live.Hearing{Attempt: attempt}
 	}
 	events, here := u.listen(u.key, &u.hearing)
 	if len(events) == 0 {
@@ -86,7 +86,7 @@ func (u *unsaid) hear(ctx context.Context, attempt run.Attempt) (here bool, err 
 
 // afterChunks shows what another process has stored, and returns the head that the watch
 // knows one interval later.
-func (u *unsaid) afterChunks(ctx context.Context, watch *watch, seen thread.Head, spoken uint64, attempt run.Attempt, agent string) (thread.Head, error) {
+func (u *unsaid) afterChunks(ctx context.Context, watch *watch, seen thread.Head, spoken uint64, attempt live.Attempt, agent string) (thread.Head, error) {
 	late := u.attempt == attempt
 	if err := u.showChunks(ctx, attempt); err != nil {
 		return seen, err
@@ -105,7 +105,7 @@ func (u *unsaid) afterChunks(ctx context.Context, watch *watch, seen thread.Head
 
 // showChunks shows what is stored of an attempt. A failed read ends no stream: the log
 // has the turn when it is committed.
-func (u *unsaid) showChunks(ctx context.Context, attempt run.Attempt) error {
+func (u *unsaid) showChunks(ctx context.Context, attempt live.Attempt) error {
 	if attempt != u.attempt {
 		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -60,7 +60,7 @@ func (ins *inputs) heardBefore(id core.ID) {
 func (au *auditor) checkAsked(r store.Record) {
 	switch {
 	case r.Name == store.FollowName:
-		var mark run.Mark
+		var mark live.Mark
 		if au.w.checks.Decode("follow mark", r.Payload, &mark) == nil {
 			au.w.people.asked[mark.Run] = true
 		}
@@ -92,7 +92,7 @@ func (pe *people) wrongMark(th *threadState) {
 		return
 	}
 	now := epoch.Add(pe.w.now)
-	mark := run.Mark{Run: head.Run.ID, Until: now.UnixMilli()}
+	mark := live.Mark{Run: head.Run.ID, Until: now.UnixMilli()}
 	switch pe.w.random.below(4) {
 	case 0:
 		mark.Until -= (10 * time.Minute).Milliseconds()
@@ -100,7 +100,7 @@ func (pe *people) wrongMark(th *threadState) {
 		mark.Until += time.Hour.Milliseconds()
 	case 2:
 		mark.Run = core.ID{1}
-		mark.Until += run.MarkLife.Milliseconds()
+		mark.Until += live.MarkLife.Milliseconds()
 	}
 	record, err := mark.Record(pe.w.checks, *head)
 	if pe.w.random.chance(0.25) {

@@ -1,4 +1,4 @@
-package run_test
+package live_test
 
 import (
 	"errors"
@@ -7,8 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -16,29 +17,30 @@ import (
 // a build cannot read is an error, for which no step and no stream ends.
 func TestTwoBuildsShareAMark(t *testing.T) {
 	const form = `{"schema":1,"run":"01000000-0000-0000-0000-000000000000","until":1767225600001`
-	mark := run.Mark{Run: core.ID{1}, Until: 1_767_225_600_001}
+	mark := live.Mark{Run: core.ID{1}, Until: 1_767_225_600_001}
 	got, err := mark.Record(thread.Records{}, thread.Head{Fence: 3, Version: 7})
 	want := store.Record{Name: "F#", Fence: 3, Version: 7, Payload: []byte(form + "}"), Expires: 1_767_225_601}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	w := newWorld(t, options{})
-	find := func(payload string) (run.Mark, error) {
+	s := memory.New()
+	key := core.ThreadKey{Tenant: "t", Thread: "t1"}
+	find := func(payload string) (live.Mark, error) {
 		t.Helper()
 		want.Fence++
 		want.Payload = []byte(payload)
-		if err := w.store.Backend.Put(t.Context(), key, want); err != nil {
+		if err := s.Put(t.Context(), key, want); err != nil {
 			t.Fatal(err)
 		}
-		return run.FindMark(t.Context(), w.store.Backend, thread.Records{}, key)
+		return live.FindMark(t.Context(), s, thread.Records{}, key)
 	}
 	if found, err := find(form + `,"mood":"calm"}`); err != nil || found != mark {
 		t.Errorf("with another build's field: %+v, %v", found, err)
 	}
-	if found, err := find(`{"schema":2,"run":"` + mark.Run.String() + `","until":1767225600001}`); found != (run.Mark{}) || !errors.Is(err, thread.ErrSchema) {
+	if found, err := find(`{"schema":2,"run":"` + mark.Run.String() + `","until":1767225600001}`); found != (live.Mark{}) || !errors.Is(err, thread.ErrSchema) {
 		t.Errorf("of a newer schema: %+v, %v", found, err)
 	}
-	if found, err := find(`{"schema":1,"until":"soon"}`); found != (run.Mark{}) || core.CodeOf(err) != core.CodeCorrupt {
+	if found, err := find(`{"schema":1,"until":"soon"}`); found != (live.Mark{}) || core.CodeOf(err) != core.CodeCorrupt {
 		t.Errorf("what is no mark: %+v, %v", found, err)
 	}
 }

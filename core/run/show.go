@@ -15,11 +15,11 @@ import (
 // round in await, beside the calls that end; in a sequential one, where it waits for
 // one tool, in awaitTool.
 
-// live is the way of one call's reports, from where the call is started to where it
+// showing is the way of one call's reports, from where the call is started to where it
 // has returned or is left behind. It costs nothing that the call's parts do not
 // cost anyway, and without readers it is not set up.
-type live struct {
-	tool.Live
+type showing struct {
+	out      tool.Live
 	on       bool   // there are readers
 	id, name string // of the call
 	alone    bool   // of a sequential round: the step's goroutine waits for this tool alone
@@ -34,8 +34,8 @@ type shown struct {
 
 // listen lets the tool of a call show its work. It is called before the tool starts.
 func (s *parts) listen(id, name string, alone bool) {
-	s.live.on, s.live.id, s.live.name, s.live.alone = true, id, name, alone
-	s.live.Begin(s, s.step.env.Now)
+	s.show.on, s.show.id, s.show.name, s.show.alone = true, id, name, alone
+	s.show.out.Begin(s, s.step.env.Now)
 }
 
 // Show implements tool.Audience.
@@ -47,7 +47,7 @@ func (s *parts) Show(r tool.Report) (more bool) { return s.step.news.show(shown{
 func (n *news) show(s shown) (more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.silent || s.from.live.over {
+	if n.silent || s.from.show.over {
 		return false
 	}
 	n.shown = append(n.shown, s)
@@ -59,7 +59,7 @@ func (n *news) show(s shown) (more bool) {
 func (n *news) mute(s *parts) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s.live.over = true
+	s.show.over = true
 }
 
 // returned tells whoever waits for a tool that it has returned. It shows nothing any
@@ -67,7 +67,7 @@ func (n *news) mute(s *parts) {
 func (n *news) returned(a *attempt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	a.parts.live.over, a.returned = true, true
+	a.parts.show.over, a.returned = true, true
 	if a.done != nil {
 		close(a.done)
 		return
@@ -115,9 +115,9 @@ func (p *step) emitShown(all []shown) {
 // shownEvent is the event of a report. An activity has a message id of its own, by
 // which its changes find it: that of the call's result, and the kind.
 func (p *step) shownEvent(s shown) core.Event {
-	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(p.id, p.events.Step(), int(s.from.call)), CallID: s.from.live.id}
+	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(p.id, p.events.Step(), int(s.from.call)), CallID: s.from.show.id}
 	if s.report.Type == core.EventToolCallStreamDelta {
-		e.Name, e.Delta = s.from.live.name, s.report.Text
+		e.Name, e.Delta = s.from.show.name, s.report.Text
 		return e
 	}
 	e.MessageID += ":" + s.report.Kind

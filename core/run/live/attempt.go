@@ -1,4 +1,4 @@
-package run
+package live
 
 import (
 	"github.com/reveille-run/reveille/core"
@@ -9,12 +9,13 @@ import (
 // Attempt is an inference of a step under the fence of a claim.
 type Attempt struct {
 	Run   core.ID
-	Step  int
+	Step  int // from 1
 	Fence uint64
 }
 
-// AttemptOf returns the attempt that a head's claim is about to make, or makes; ok is
-// false when none is: nobody has the claim, or the step's turn is in the log.
+// AttemptOf returns the attempt that the claim in a head is about to make, or makes; ok is
+// false when there is none: no claim is held, the run ends, or the step's turn is in the
+// log.
 func AttemptOf(head thread.Head) (a Attempt, ok bool) {
 	r := &head.Run
 	if !head.Open() || head.Claim.Fence == 0 || r.Status == thread.Closing || r.Cursor == thread.CursorTools {
@@ -26,9 +27,9 @@ func AttemptOf(head thread.Head) (a Attempt, ok bool) {
 // Prefix begins the names of the attempt's chunks.
 func (a Attempt) Prefix() string { return store.ChunkPrefix(a.Run, a.Step, a.Fence) }
 
-// Events reads a chunk of the attempt. The events have the positions that they have in
-// the live stream. One that is no chunk, or of another attempt, is core.CodeCorrupt; a
-// newer program's is thread.ErrSchema.
+// Events decodes a chunk of the attempt. The events have the positions that they have in
+// the live stream. A record that is not a chunk, or a chunk of another attempt, is an
+// error with core.CodeCorrupt; a newer program's chunk is thread.ErrSchema.
 func (a Attempt) Events(records thread.Records, chunk store.Record) ([]core.Event, error) {
 	var stored chunkRecord
 	if err := records.Decode("event chunk", chunk.Payload, &stored); err != nil {

@@ -1,0 +1,83 @@
+package live
+
+import (
+	"unicode/utf8"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// spoken is an event of an attempt. Deltas of one block are one piece, until a chunk has
+// it or it is large enough for one.
+type spoken struct {
+	event core.Event // without its delta
+	at    core.Position
+	begin int // of its delta, in texts
+	delta int // bytes of it
+	size  int // about, in bytes of JSON
+}
+
+// pieceSize is about what an event has besides its texts, in bytes.
+const pieceSize = 160
+
+// put appends an event: its delta is added to that of the last piece which it continues,
+// and is cut into several pieces where it is larger than a chunk. The caller holds mu.
+func (w *Writer) put(event core.Event, at core.Position) {
+	delta := event.Delta
+	event.Delta = ""
+	for {
+		n, weight := weigh(delta, chunkSize)
+		part := at
+		if rest := len(delta) - n; rest > 0 && at.Kind != 0 {
+			part.End -= rest
+		}
+		w.addPiece(event, part, delta[:n], weight)
+		if delta = delta[n:]; delta == "" {
+			return
+		}
+	}
+}
+
+// addPiece appends an event with a delta that is no larger than a chunk.
+func (w *Writer) addPiece(event core.Event, at core.Position, delta string, weight int) {
+	begin := len(w.texts)
+	w.texts = append(w.texts, delta...)
+	w.size, w.kept = w.size+weight, w.kept+weight
+	if last := len(w.pieces) - 1; last >= w.cut && weight > 0 {
+		p := &w.pieces[last]
+		if p.event.Type == event.Type && p.at.Block == at.Block && p.at.Kind == at.Kind && p.size+weight <= chunkSize {
+			p.at, p.delta, p.size = at, p.delta+len(delta), p.size+weight
+			return
+		}
+	}
+	if w.pieces == nil {
+		w.pieces = make([]spoken, 0, 4) // what most turns have
+	}
+	size := pieceSize + len(event.EncryptedValue) + len(event.CallID) + len(event.Name)
+	w.pieces = append(w.pieces, spoken{event, at, begin, len(delta), weight + size})
+	w.size, w.kept = w.size+size, w.kept+size
+}
+
+// weigh returns how many bytes of a text JSON has in at most so many, but at least one
+// character, and in how many.
+func weigh(text string, most int) (n, weight int) {
+	for n < len(text) {
+		width, weighs := 1, 1
+		switch b := text[n]; {
+		case b == '"', b == '\\', b == '\n', b == '\r', b == '\t':
+			weighs = 2
+		case b < ' ':
+			weighs = 6
+		case b >= utf8.RuneSelf:
+			var r rune
+			r, width = utf8.DecodeRuneInString(text[n:])
+			if weighs = width; r == '\u2028' || r == '\u2029' || r == utf8.RuneError {
+				weighs = 6
+			}
+		}
+		if weight+weighs > most && n > 0 {
+			break
+		}
+		n, weight = n+width, weight+weighs
+	}
+	return n, weight
+}
