@@ -8,22 +8,21 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// AgentInfo is what whoever may talk to an agent learns of it. Its system prompt, the
-// settings of its plugins and its model's parameters are not among it: they are the
-// deployment's.
+// AgentInfo describes an agent to its clients. It omits the system prompt, the settings of
+// plugins and the parameters of the model: they are the deployment's.
 type AgentInfo struct {
 	ID          string
 	Description string
 	Model       string
-	Default     bool // it is the one of requests that name none
+	Default     bool // it serves requests that name no agent
 	Plugins     []string
-	Delegates   []string
-	Tools       []tool.Spec // by name, as the model sees them
-	MaxRounds   int         // steps of a run; 0: no limit
-	Mode        agent.ExecutionMode
+	Delegates   []string            // agents that it may call
+	Tools       []tool.Spec         // by name, as the model sees them
+	MaxRounds   int                 // steps of a run; 0: no limit
+	Mode        agent.ExecutionMode // never empty
 }
 
-// Agents lists the registered agents by id.
+// Agents lists the registered agents, ordered by id.
 func (r *Runtime) Agents() []AgentInfo {
 	var all []AgentInfo
 	for _, id := range r.agents.IDs() {
@@ -34,7 +33,7 @@ func (r *Runtime) Agents() []AgentInfo {
 	return all
 }
 
-// Agent returns one of them; core.CodeNotFound: there is none of the id.
+// Agent returns one registered agent; its error is core.CodeNotFound for an unknown id.
 func (r *Runtime) Agent(id string) (AgentInfo, error) {
 	resolved, err := r.agents.Resolve(id)
 	if err != nil {
@@ -56,7 +55,7 @@ func (r *Runtime) Agent(id string) (AgentInfo, error) {
 	return info, nil
 }
 
-// Capabilities is what a deployment is made of, by name.
+// Capabilities lists the parts of a deployment, by name.
 type Capabilities struct {
 	Agents    []string
 	Default   string // empty: requests must name an agent
@@ -66,8 +65,8 @@ type Capabilities struct {
 	Providers []string
 }
 
-// Capabilities lists what the agents are made of: the tools that one of them has at
-// least, and the plugins, models and providers that are registered.
+// Capabilities lists the registered agents, plugins, models and providers, and the tools
+// that at least one agent has, ordered by name.
 func (r *Runtime) Capabilities() Capabilities {
 	c := Capabilities{Agents: r.agents.IDs(), Default: r.agents.Default(), Plugins: r.agents.Plugins(), Models: r.agents.Models(), Providers: r.agents.Providers()}
 	seen := map[string]bool{}
@@ -91,9 +90,9 @@ func (r *Runtime) Capabilities() Capabilities {
 // HasAgent reports whether the agent is registered.
 func (r *Runtime) HasAgent(id string) bool { return r.agents.Has(id) }
 
-// DefaultAgent returns the id of the agent of requests that name none
-// (agent.Parts.Default); empty: they are to be refused.
+// DefaultAgent returns the id of the agent that serves requests without one
+// (agent.Parts.Default); empty: such requests are refused.
 func (r *Runtime) DefaultAgent() string { return r.agents.Default() }
 
-// Exposed returns what clients are offered to call: agents, and tools by themselves.
+// Exposed returns the agents, and the tools by themselves, that clients may call.
 func (r *Runtime) Exposed() []agent.Exposed { return r.agents.Exposed() }

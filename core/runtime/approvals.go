@@ -9,20 +9,19 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// How many threads of the index one page looks at, and how many of them at a time.
-// A user of a tenant that has many may so get a page that has nothing, and its
-// Next.
+// How many threads of the index one page looks at, and how many of them concurrently. In a
+// tenant with many waiting threads, a user who may read few of them may get a page without
+// approvals that has a Next.
 const (
 	approvalsLooked = 200
 	approvalsAtOnce = 10
 )
 
-// Approvals lists the calls of a tenant's threads that wait for a decision, longest
-// waiting first: in the threads that the caller may read, which are the caller's
-// own and those that belong to no user. Each is as its head says when the page is
-// read, so that what was decided is not shown any more, however late the index is;
-// what began to wait a moment ago may not be there yet. A thread that cannot be
-// read is left out, with a line in the log.
+// Approvals lists the calls that wait for a decision, longest waiting first, in the
+// threads that the caller may read: the caller's own and those without an owner. Each
+// thread is as its head is when the page is read: a decided call is not shown even if the
+// index lags. A call that started to wait a moment ago may be missing. A thread that
+// cannot be decoded is omitted and logged.
 //
 // A page costs the index, then for each of its threads the head, the run's record
 // and one record for each ticket.
@@ -62,7 +61,7 @@ func (r *Runtime) Approvals(ctx context.Context, id core.Identity, q ApprovalQue
 	return page, nil
 }
 
-// waiting is the cursor as the store has it.
+// waiting returns the cursor in the store's form; nil stays nil.
 func (c *ApprovalCursor) waiting() *store.Waiting {
 	if c == nil {
 		return nil
@@ -70,15 +69,16 @@ func (c *ApprovalCursor) waiting() *store.Waiting {
 	return &store.Waiting{Thread: c.Thread, Since: c.Since}
 }
 
-// complete fills the defaults in, or refuses.
+// complete returns the query with its defaults, or core.CodeInvalid.
 func (q ApprovalQuery) complete() (ApprovalQuery, error) {
 	bounds, err := MessageQuery{Limit: q.Limit, Bytes: q.Bytes}.complete()
 	q.Limit, q.Bytes = bounds.Limit, bounds.Bytes
 	return q, err
 }
 
-// askedIn reads what threads wait for, side by side; nothing where a thread waits
-// no more, not since the time that the index says, or is another user's.
+// askedIn reads the approvals of several threads concurrently. It returns none for a
+// thread that no longer waits, waits since another time than the index has, or is another
+// user's.
 func (r *reader) askedIn(ctx context.Context, id core.Identity, tenant string, waiting []store.Waiting) ([][]Approval, error) {
 	found := make([][]Approval, len(waiting))
 	group, _ := r.env.Group(ctx)
@@ -96,7 +96,7 @@ func (r *reader) askedIn(ctx context.Context, id core.Identity, tenant string, w
 	return found, group.Wait()
 }
 
-// asked reads what one thread waits for.
+// asked reads the approvals of one thread that waits since a time.
 func (r *reader) asked(ctx context.Context, id core.Identity, key core.ThreadKey, since int64) ([]Approval, error) {
 	head, err := r.mailbox.Head(ctx, key)
 	if err != nil || head.Run.WaitsSince != since || !readable(id, head) {
@@ -120,7 +120,7 @@ func (r *reader) asked(ctx context.Context, id core.Identity, key core.ThreadKey
 	return all, nil
 }
 
-// sizeOf is about how much JSON approvals are.
+// sizeOf estimates the JSON of approvals, in bytes.
 func sizeOf(all []Approval) int {
 	const around = 256 // names, ids and times
 	size := 0

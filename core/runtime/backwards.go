@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// newest fills the page with the newest messages behind a sequence, those that are
-// visible early among them. These can only be read forwards, so the page forgets its
-// first ones for as long as it is too large; the log it reads backwards.
+// newest fills the page with the newest messages after a sequence, early ones included.
+// The early ones can only be read forwards: while the page is too large, it drops its first
+// ones. The log is read backwards.
 func (p *pager) newest(ctx context.Context, after uint64) error {
 	var sizes []int // of the page's messages
 	for m, err := range p.reads.earlyMessages(ctx, p.key, p.head, max(after, p.head.Seq)) {
@@ -25,7 +25,7 @@ func (p *pager) newest(ctx context.Context, after uint64) error {
 		}
 	}
 	if p.page.Earlier {
-		p.page.Cut = true // what is early belongs to the open run, or waits for it
+		p.page.Cut = true // early messages belong to the open run, or wait for it
 		return nil
 	}
 	early := p.page.Messages
@@ -37,11 +37,11 @@ func (p *pager) newest(ctx context.Context, after uint64) error {
 	return err
 }
 
-// backwards adds the log's messages from the newest on, and returns the first one
-// that does not fit; nil: all do. Where there are early messages, none need to. That
-// one is read for its run alone: see trim.
+// backwards adds the log's messages from the newest on, newest first. It returns the first
+// message that does not fit, which trim needs for its run; nil: all fit. If there are early
+// messages, the page may have none of the log.
 func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before *core.Message, err error) {
-	spans := append(slices.Clone(p.superseded), thread.Range{From: 0, To: after}) // what is not shown, newest first
+	spans := append(slices.Clone(p.superseded), thread.Range{From: 0, To: after}) // ranges that are not shown, newest first
 	last := p.head.Seq
 	for _, hidden := range spans {
 		from := after + 1
@@ -68,8 +68,9 @@ func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before
 	return nil, nil
 }
 
-// trim takes the messages of a run off that before belongs to, if others are left:
-// half a run is a call without its result, or a result without its call.
+// trim drops the messages of the run that before belongs to from the page's start, unless
+// the page has no others. Half a run would be a call without its result, or a result without
+// its call. before is the message before the page; nil: there is none.
 func (p *pager) trim(before *core.Message) {
 	if before == nil {
 		return
@@ -83,9 +84,9 @@ func (p *pager) trim(before *core.Message) {
 	p.page.Messages = p.page.Messages[whole:]
 }
 
-// descending fills the page from the newest message on, or from before a sequence. What is
-// visible early comes first, and counts as at the head's end: a cursor into it begins anew
-// when the log has come on, so that nothing is passed over.
+// descending fills the page with the newest message first, from the newest or from before
+// a cursor. Early messages come first and count as after the head's last sequence. A cursor
+// into them restarts at the newest once the log has grown, so that no message is skipped.
 func (p *pager) descending(ctx context.Context, before uint64) error {
 	seq, passed := cursorOf(before)
 	if before == 0 || passed > 0 && seq != p.head.Seq+1 || seq > p.head.Seq+1 {
@@ -127,8 +128,8 @@ func (p *pager) descending(ctx context.Context, before uint64) error {
 	return nil
 }
 
-// earlyBackwards adds what is visible early, the newest first, but for those that were
-// shown. full says that not all of it fits, and the page has its Next.
+// earlyBackwards adds the early messages, newest first, but for the first passed of them.
+// full reports that not all fit; the page's Next is set then.
 func (p *pager) earlyBackwards(ctx context.Context, passed uint64) (full bool, err error) {
 	var early []sized
 	for m, err := range p.reads.earlyMessages(ctx, p.key, p.head, p.head.Seq) {

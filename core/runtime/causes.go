@@ -6,15 +6,16 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// causes are the errors that ended runs in this process, of the runs that a call waits
-// for: no other has a use for them.
+// causes keeps the errors that ended runs in this process, for the calls that wait for
+// those runs. The errors of other runs have no reader and are dropped.
 type causes struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the map and its values
 	waits map[core.ID]*failing
 }
 
+// failing is a run that calls wait for.
 type failing struct {
-	calls int // that wait
+	calls int // that wait for the run
 	cause error
 }
 
@@ -30,7 +31,7 @@ func (c *causes) join(run core.ID) {
 	c.waits[run].calls++
 }
 
-// quit ends a join.
+// quit ends a join. The last one drops the error.
 func (c *causes) quit(run core.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +42,7 @@ func (c *causes) quit(run core.ID) {
 	}
 }
 
-// note keeps what has ended a run.
+// note keeps the error that has ended a run. It is run.Options.Failed.
 func (c *causes) note(run core.ID, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +51,7 @@ func (c *causes) note(run core.ID, cause error) {
 	}
 }
 
-// of returns what has ended a run; nil: it is not known.
+// of returns the error that has ended a run; nil: it is not known.
 func (c *causes) of(run core.ID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

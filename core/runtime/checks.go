@@ -7,19 +7,19 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// checks are what the calls that wait for a typed answer say about those that their runs
-// come to in this process: see [RunTyped].
+// checks are the checks of the calls that wait for a typed answer, on the answers that this
+// process takes of their runs: see [RunTyped].
 type checks struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards waits; not held while a check runs
 	waits map[core.ID][]*check
 }
 
-// check returns what is wrong with an answer.
+// check returns what is wrong with an answer; nil: it is right.
 type check func(answer string) error
 
 func newChecks() *checks { return &checks{waits: map[core.ID][]*check{}} }
 
-// join asks f about the run's answers until quit is called; nil: it asks nothing.
+// join applies f to the run's answers until quit is called. If f is nil, join does nothing.
 func (c *checks) join(run core.ID, f check) (quit func()) {
 	if f == nil {
 		return func() {}
@@ -37,7 +37,8 @@ func (c *checks) join(run core.ID, f check) (quit func()) {
 	}
 }
 
-// accept asks all calls that wait for the run: it is run.Options.Accept.
+// accept applies the checks of all calls that wait for the run, and returns the first
+// error. It is run.Options.Accept.
 func (c *checks) accept(run core.ID, _ int, answer string) error {
 	c.mu.Lock()
 	waiting := slices.Clone(c.waits[run])

@@ -13,8 +13,9 @@ import (
 // children starts the child runs of tools.
 type children struct{ submits *submitter }
 
-// StartChild implements tool.Children. The submission's key is the call's, so that a
-// call which runs again, in whatever process, meets the run that it has started.
+// StartChild implements tool.Children. The submission's key is derived from the call's, so
+// that a call which runs again, in any process, finds the run that it has started. A
+// background child has no parent call: its end wakes none.
 func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {
 	name := call.Key()
 	if child.Name != "" {

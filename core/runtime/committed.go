@@ -12,20 +12,24 @@ import (
 
 // EventQuery selects a page of a run's events.
 type EventQuery struct {
-	After *core.Position // what comes strictly behind it; nil: from the first
+	After *core.Position // events strictly after it; nil: from the first
 	Limit int            // 1 to 200; 0: 50
 }
 
 // EventPage is a page of a run's events, oldest first.
 type EventPage struct {
 	Events []core.Event
-	More   bool // more are committed; go on behind the last
+	More   bool // more are committed: continue after the last of Events
 }
 
-// Committed reads the events of a run that are committed and have a place, as a stream
-// that comes late shows them: text in one piece for each block. What exists live only,
-// and what is told again as it stands (a snapshot of the state, a ticket), is not among
-// them. An event that a reader has a part of comes whole.
+// Committed reads the committed events of a run that have a position, as a late stream
+// shows them: the text of each block in one event. It omits what exists live only, and
+// what a stream repeats without a position (a snapshot of the state, a ticket). An event
+// whose position lies after the query's is returned whole, even if the reader was shown the
+// beginning of its text.
+//
+// A page costs the run's records from its first, whatever After is: positions are not
+// indexed.
 func (r *Runtime) Committed(ctx context.Context, id core.Identity, runID core.ID, q EventQuery) (page EventPage, err error) {
 	bounds, err := MessageQuery{Limit: q.Limit}.complete()
 	if err != nil {
@@ -46,7 +50,8 @@ func (r *Runtime) Committed(ctx context.Context, id core.Identity, runID core.ID
 	return c.page, nil
 }
 
-// replayCommitted replays what a head covers of a run.
+// replayCommitted replays the records of a run that a head covers, and its end if the run
+// has ended or waits. errFull ends it early when the page is full.
 func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head thread.Head, record core.Run, c *committed) error {
 	replayer := history.NewReplayer(record, c.emit)
 	if record.FirstSeq != 0 {
@@ -71,7 +76,7 @@ func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head t
 // errFull ends a replay whose page is full.
 var errFull = core.Errorf(core.CodeInternal, "the page is full")
 
-// committed is a page of events that is being filled.
+// committed fills a page of events.
 type committed struct {
 	query EventQuery
 	limit int
@@ -79,6 +84,7 @@ type committed struct {
 	page  EventPage
 }
 
+// emit is the replay's run.Sink. Events without a position are omitted.
 func (c *committed) emit(e core.Event) error {
 	at, err := core.ParsePosition(e.Position)
 	if err != nil || c.query.After != nil && at.Compare(*c.query.After) <= 0 {

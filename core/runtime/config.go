@@ -15,65 +15,75 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Config is what a Runtime is built of. Env, Store, Waker and at least one
-// agent are required.
+// Config is what a Runtime is built of. Env, Store, Waker and at least one agent are
+// required; every other zero value has the default that its field names.
 type Config struct {
-	Env    *env.Env
-	Store  store.Backend
-	Waker  mailbox.Waker
+	Env   *env.Env
+	Store store.Backend
+	// Waker sends wake-ups to the queue whose messages [Runtime.WorkBatch] or
+	// [Runtime.WorkLocal] handle.
+	Waker mailbox.Waker
+	// Agents are resolved by Build.
 	Agents agent.Parts
-	// Registry holds agents that are resolved already; nil: Build resolves Agents.
+	// Registry holds agents that are already resolved; Agents is ignored then. nil: Build
+	// resolves Agents.
 	Registry *agent.Registry
-	Stops    []stop.Policy // of every run, asked behind those of its agent
-	Logger   *slog.Logger  // nil: slog.Default
-	// Observer is told what the steps of this process come to, for metrics; nil:
-	// nobody is.
+	// Stops are the stop policies of every run, after those of its agent.
+	Stops []stop.Policy
+	// Logger receives warnings and errors; nil: slog.Default.
+	Logger *slog.Logger
+	// Observer receives the outcome of each step of this process, for metrics; nil: none.
 	Observer run.Observer
 
 	// Metering records what runs use, see package account; nil: nothing is recorded. All
 	// programs on one store should agree.
 	Metering *Metering
-	// Publisher is told what happens to runs, by the processes that work on wake-ups.
-	// Announce is for the others: their writes leave announcements for it. nil and
-	// false: nothing is announced.
+	// Publisher is notified of what happens to runs, by the processes that work on
+	// wake-ups; nil: none is. Announce is for the other processes: their writes leave
+	// announcements for it.
 	Publisher mailbox.Publisher
 	Announce  bool
 
-	// Limits bounds what tenants may use; zero: nothing is limited, at no cost. Prices says
-	// what models of providers cost, for tenants whose money is limited: a model whose price it does not
-	// know fails Build then. nil: it knows none.
+	// Limits bounds what tenants may use; zero: nothing is limited, at no cost.
 	Limits account.Tenants
+	// Prices returns the cost of a model of a provider, for tenants whose spending is
+	// limited. Build refuses a model whose price it does not know if any spending is
+	// limited. nil: it knows none.
 	Prices func(provider, model string, usage core.Usage, at time.Time) (cost core.USD, ok bool)
 
-	Records thread.Records // the schemas that the program reads and writes; zero: 1
-	Worker  string         // this process's name in claims
-	Lease   time.Duration  // of a claim; 0: 30 s
-	Poll    time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
+	// Records has the schemas that the program reads and writes; zero: 1.
+	Records thread.Records
+	// Worker is the name of this process in claims.
+	Worker string
+	// Lease is how long a claim lasts unless it is renewed; 0: 30 s.
+	Lease time.Duration
+	// Poll is the interval between looks for a cancel; capped at Lease/6; 0: 2 s.
+	Poll time.Duration
 
-	// LeaveFor is how long a run is left to another build that has what this one lacks of
-	// its agent, or the agent itself: during a release two builds share the queue. 0: 10
-	// minutes, negative: not at all, for a process that is the only one of its store.
+	// LeaveFor is how long a run waits for another build if this one lacks its agent, or
+	// part of it: during a release two builds share the queue. 0: 10 minutes; negative: it
+	// does not wait, for a process that is the only one of its store.
 	LeaveFor time.Duration
 
-	// Window is how much of a conversation a model is shown at most, in tokens, whatever
-	// its agent and the model allow; 0: they decide. CacheSize bounds the conversations that are kept in
-	// memory, in bytes; 0: 64 MiB.
-	Window    int
+	// Window bounds how much of a conversation a model is sent, in tokens, in addition to
+	// the limits of its agent and the model; 0: they decide.
+	Window int
+	// CacheSize bounds the conversations that are kept in memory, in bytes; 0: 64 MiB.
 	CacheSize int
-	// Snapshot is how many turns of a thread go by until its state is stored
-	// again, besides at the start of a run that finds it changed; 0: 16.
+	// Snapshot is how many turns of a thread pass until its state is stored again, in
+	// addition to the start of each run that finds it changed; 0: 16.
 	Snapshot int
 
 	// Steps is how many steps one delivery may take while time is left; 0: 1.
 	Steps int
-	// Reserve is the time that must be left to begin another step of an inline
-	// run; with less the run goes to the queue; 0: 20 s.
+	// Reserve is the time that must be left to start another step of an inline run; with
+	// less, the run is left to the queue; 0: 20 s.
 	Reserve time.Duration
-	// FollowInterval is how often a thread that is followed is read, for the
-	// commits of other processes: this one's own need no look. 0: 500 ms.
+	// FollowInterval is how often a followed thread is read for the commits of other
+	// processes; those of this process need no read. 0: 500 ms.
 	FollowInterval time.Duration
-	// FollowFor is how long a stream that only follows goes on until it ends with
-	// run_yield, for hosts that do not see that a client has gone; 0: as long as
-	// the run, the reader and the context do.
+	// FollowFor is how long a stream that only follows lasts until it ends with
+	// run_yield, for hosts that do not notice a client that has gone; 0: as long as the
+	// run, the reader and the context last.
 	FollowFor time.Duration
 }

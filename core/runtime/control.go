@@ -8,13 +8,13 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// What a person does with a thread beside talking to it. Every method begins with the
-// check that the thread is the caller's (visible, locate), and the mailbox checks the
-// owner again in the write, where it counts.
+// What a person does with threads and runs, other than talking. Every method first checks
+// that the caller may read the thread (visible, locate); the mailbox checks the owner again
+// in the write, where the thread cannot change hands in between.
 
-// RetractInput takes back input that no step has read, by the dispatch id of its
-// receipt: an entry of an inbox, or a queued run. core.CodeNotFound when it was read or
-// has ended, or was never submitted. It races with the step that reads it as
+// RetractInput withdraws input that no step has read, by the dispatch id of its receipt:
+// an entry of an inbox, or a queued run. Its error is core.CodeNotFound if the input was
+// read, has ended, or was never submitted. It races with the step that reads the input as
 // [Runtime.EditInput] does.
 func (r *Runtime) RetractInput(ctx context.Context, id core.Identity, threadID string, input core.ID) error {
 	key, _, err := r.reads.visible(ctx, id, threadID)
@@ -24,10 +24,10 @@ func (r *Runtime) RetractInput(ctx context.Context, id core.Identity, threadID s
 	return r.mailbox.Retract(ctx, key, input)
 }
 
-// InterruptThread ends everything that is open or queued on a thread, and puts nothing
-// in its place: see mailbox.Service.Interrupt. key makes it idempotent; empty: every
-// call is a new one. It returns when the interrupt is durable. A step of this process
-// stops at once, one of another within Config.Poll.
+// InterruptThread ends all runs that are open or queued on a thread: see
+// mailbox.Service.Interrupt. key makes it idempotent; empty: every call is a new
+// interrupt. It returns when the interrupt is durable. A step of this process then stops
+// immediately, one of another process within its Config.Poll.
 func (r *Runtime) InterruptThread(ctx context.Context, id core.Identity, threadID, key string) (mailbox.Interrupted, error) {
 	at, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
@@ -36,7 +36,8 @@ func (r *Runtime) InterruptThread(ctx context.Context, id core.Identity, threadI
 	return r.mailbox.Interrupt(ctx, at, id.User, key)
 }
 
-// RetryRun submits the input of a dead-lettered run again: see mailbox.Service.Retry.
+// RetryRun submits the input of a dead-lettered run again: see mailbox.Service.Retry,
+// whose errors it returns.
 func (r *Runtime) RetryRun(ctx context.Context, id core.Identity, runID core.ID) (mailbox.Receipt, error) {
 	key, _, _, err := r.reads.locate(ctx, id, runID)
 	if err != nil {
@@ -45,9 +46,10 @@ func (r *Runtime) RetryRun(ctx context.Context, id core.Identity, runID core.ID)
 	return r.mailbox.Retry(ctx, key, id.User, runID)
 }
 
-// DeleteThread makes a thread a tombstone, whose id and run ids are core.CodeDeleted
-// from then on, for good; what it had is erased by the sweep. What becomes of its child
-// threads is said, empty means mailbox.ChildrenDetach: see mailbox.Service.DeleteWith.
+// DeleteThread permanently makes a thread a tombstone: from then on its id and the ids of
+// its runs are core.CodeDeleted. The sweep erases its records. children decides what
+// happens to its child threads; empty: mailbox.ChildrenDetach. See
+// mailbox.Service.DeleteWith.
 func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID string, children mailbox.Children) error {
 	if err := children.Check(); err != nil {
 		return err
@@ -59,11 +61,11 @@ func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID s
 	return r.mailbox.DeleteWith(ctx, key, id.User, children)
 }
 
-// CancelRun ends an open or queued run; core.CodeNotFound when it is neither. It
-// returns when the cancel is durable in the head, which nothing can take back. The
-// step that works on the run stops at once where it is this process's, else within its
-// Poll, and closes the run; where nobody works on it, the hint that the write sends brings somebody to close
-// it. A queued run ends with the write itself.
+// CancelRun ends an open or queued run; its error is core.CodeNotFound if the run is
+// neither. It returns when the cancel is durable in the head; a cancel cannot be undone.
+// The step that works on the run closes it: immediately if it is of this process, else
+// within its Config.Poll. If no step does, the hint that the write sends brings a worker
+// that closes it. A queued run ends with the write itself.
 func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID) error {
 	key, _, _, err := r.reads.locate(ctx, id, runID)
 	if err != nil {
@@ -73,8 +75,8 @@ func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID
 	return err
 }
 
-// CancelThread ends the thread's open run, or the first queued one, and returns
-// which; core.CodeNotFound when there is none.
+// CancelThread ends the thread's open run, or else the first queued one, and returns its
+// id; its error is core.CodeNotFound if there is neither.
 func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID string) (core.ID, error) {
 	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
@@ -83,10 +85,10 @@ func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID s
 	return r.mailbox.Cancel(ctx, key, core.ID{})
 }
 
-// EditInput replaces input that no step has read, by the dispatch id of its
-// receipt; core.CodeNotFound when it was read, or never submitted. An edit and the
-// step that reads the input race for the head: the step that loses reads the new
-// text, the edit that loses is not_found, and no input is half of each.
+// EditInput replaces input that no step has read, by the dispatch id of its receipt. Its
+// error is core.CodeNotFound if the input was read or was never submitted. An edit and the
+// step that reads the input race for the head: a step that loses reads the new text, an
+// edit that loses is core.CodeNotFound, and no input is partly old and partly new.
 func (r *Runtime) EditInput(ctx context.Context, id core.Identity, threadID string, input core.ID, messages []core.Message) error {
 	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
@@ -95,8 +97,8 @@ func (r *Runtime) EditInput(ctx context.Context, id core.Identity, threadID stri
 	return r.mailbox.Edit(ctx, key, input, messages)
 }
 
-// TakeUp goes on with a run that ended with an error, as a run of its own in the
-// background; see mailbox.Service.TakeUp.
+// TakeUp continues a run that ended with an error in a new run, in the background; see
+// mailbox.Service.TakeUp.
 func (r *Runtime) TakeUp(ctx context.Context, id core.Identity, runID core.ID) (mailbox.Receipt, error) {
 	key, _, _, err := r.reads.locate(ctx, id, runID)
 	if err != nil {
@@ -106,7 +108,8 @@ func (r *Runtime) TakeUp(ctx context.Context, id core.Identity, runID core.ID) (
 	return receipt, hidden(err, "run", runID.String())
 }
 
-// Fork makes the thread to of another, up to the message at; see mailbox.Service.Fork.
+// Fork creates the thread to from another, up to and including the message at; see
+// mailbox.Service.Fork.
 func (r *Runtime) Fork(ctx context.Context, id core.Identity, threadID, at, to string) (mailbox.Forked, error) {
 	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {

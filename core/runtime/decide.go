@@ -8,10 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Decide takes a decision on a suspended call of a run: Deciding's Run and User
-// are filled in. Its errors are mailbox.Service.Decide's, but for a run that
-// belongs to another user, which is core.CodeNotFound. It does not wait for what
-// comes of it: the run goes on in the queue.
+// Decide decides a suspended call of a run; it fills in Deciding's Run and User. It does not
+// wait for the outcome: the run continues in the queue. Its errors are
+// mailbox.Service.Decide's, but a run of another user is core.CodeNotFound.
 func (r *Runtime) Decide(ctx context.Context, id core.Identity, runID core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
 	key, _, ok, err := r.mailbox.Locate(ctx, r.reads.tenantOf(id), runID)
 	if err != nil {
@@ -37,8 +36,8 @@ func (r *Runtime) DecideThread(ctx context.Context, id core.Identity, threadID s
 }
 
 // decisions are those of one request, after they were taken. The head after the last
-// says whether the run can continue, the head after the first what the client was shown
-// when it decided.
+// decision tells whether the run can continue, the head after the first one what the client
+// had been shown when it decided.
 type decisions struct {
 	run     core.ID
 	decided []mailbox.Decided
@@ -58,7 +57,7 @@ func (w *worker) decideAll(ctx context.Context, id core.Identity, key core.Threa
 	}
 	for _, d := range all {
 		if d.User = id.User; d.Run.IsZero() {
-			d.Run = taken.run // of the first, which may name none either: the thread's open run is meant
+			d.Run = taken.run // of the decision before; zero for the first means the thread's open run
 		}
 		if !taken.run.IsZero() && d.Run != taken.run {
 			err = core.Errorf(core.CodeInvalid, "the decisions are on calls of several runs")

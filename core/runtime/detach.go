@@ -7,27 +7,26 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// ErrStopping is the cause with which a host that is about to end cancels the
-// contexts of its requests. Such a context ends an inline run's step: the run
-// goes back to the queue and its stream ends with run_yield. Any other
-// cancellation is a client that went away, and ends nothing.
+// ErrStopping is the cause with which a host that is about to stop cancels the
+// contexts of its requests. It ends an inline run's step: the run returns to the
+// queue and its stream ends with run_yield. Any other cancellation means that the client
+// has gone, and does not end the run.
 var ErrStopping = core.Errorf(core.CodeUnavailable, "the host is stopping")
 
-// hostKey is the context key of what ForHost makes.
+// hostKey is the context key of the context that ForHost was given.
 type hostKey struct{}
 
-// ForHost returns the context that a host's requests are to descend from. Its end
-// with the cause [ErrStopping] reaches inline runs whose client has left, too: the
-// context of such a request has ended before, for another cause.
+// ForHost returns a context from which the contexts of a host's requests should descend.
+// With it, ErrStopping also reaches inline runs whose client has gone: the context of such a
+// request has already ended, with another cause.
 func ForHost(ctx context.Context) context.Context { return context.WithValue(ctx, hostKey{}, ctx) }
 
-// detach keeps a context's values, its deadline and the cancellation of a host
-// that stops, not any other: a client that goes away is not a cancel.
+// detach returns a context with the values and the deadline of ctx, which is cancelled only
+// if the host stops: a client that goes is not a cancel.
 //
-// One function waits for the end of the request, or of its host where that is known,
-// and reads the cause then: a cancelled context does not say why to whoever merely
-// inherits it.
-// The caller must call the returned function, which waits for it.
+// A function waits for the end of the request, or of the host if ForHost was used, and
+// reads its cause: a derived context would be cancelled whatever the cause. The caller must
+// call the returned function, which waits for that function.
 func detach(ctx context.Context, e *env.Env) (context.Context, context.CancelFunc) {
 	values := context.WithoutCancel(ctx)
 	var free context.Context

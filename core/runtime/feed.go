@@ -8,19 +8,19 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// feed hands events from the goroutine of a run to that of a loop. It holds as many as
-// the loop is behind.
+// feed passes events from the goroutine of a run to that of a loop. It is unbounded: the
+// run never waits for the loop, so feed holds all events that the loop has not taken.
 type feed struct {
 	env *env.Env
 
-	mu      sync.Mutex // guards what follows
-	events  []core.Event
-	err     error
-	over    bool
-	changed chan struct{} // closed with the next event or the end; nil: nobody waits
+	mu      sync.Mutex    // guards the fields below
+	events  []core.Event  // that the loop has not taken, oldest first
+	err     error         // why the run was not followed to its end; nil: it was
+	over    bool          // no event follows
+	changed chan struct{} // closed with the next event or the end; nil: the loop does not wait
 }
 
-// emit is a Listener's.
+// emit adds an event. It is a ListenerFunc.
 func (f *feed) emit(e core.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -29,7 +29,7 @@ func (f *feed) emit(e core.Event) error {
 	return nil
 }
 
-// end says that nothing follows; err is what the loop is to be told.
+// end ends the feed after its events. err is the loop's last item; nil: none.
 func (f *feed) end(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -37,6 +37,7 @@ func (f *feed) end(err error) {
 	f.signal()
 }
 
+// signal wakes the loop. The caller holds mu.
 func (f *feed) signal() {
 	if f.changed != nil {
 		close(f.changed)
@@ -44,7 +45,7 @@ func (f *feed) signal() {
 	}
 }
 
-// next waits for the next event. more is false at the end, whose error it then returns.
+// next waits for the next event. more is false at the end; err is the feed's then.
 func (f *feed) next() (e core.Event, more bool, err error) {
 	for {
 		f.mu.Lock()
@@ -62,6 +63,6 @@ func (f *feed) next() (e core.Event, more bool, err error) {
 		}
 		changed := f.changed
 		f.mu.Unlock()
-		_ = f.env.Wait(context.Background(), changed) // the end comes in any case: it has its own context
+		_ = f.env.Wait(context.Background(), changed) // the feed always ends: the play has a context of its own
 	}
 }

@@ -6,22 +6,24 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// MaxAbandoned is how many tools that were left behind make a process unhealthy.
+// MaxAbandoned is the number of abandoned tools that makes a process unhealthy.
 const MaxAbandoned = 16
 
-// Abandoned is how many tools were left behind, because they did not end when
-// their context did, and still run in this process.
+// Abandoned returns how many abandoned tools still run in this process: tools that did not
+// return when their context ended.
 func (r *Runtime) Abandoned() int { return r.stepper.Abandoned() }
 
-// EffectFailures is how many effects have failed since this process began: nothing
-// rolls back what they came with, so that nobody else is told but the log.
+// EffectFailures returns how many effects have failed since the process started. The commit
+// that an effect followed is not rolled back, so that a failure is reported only here and in
+// the log.
 func (r *Runtime) EffectFailures() int64 { return r.stepper.EffectFailures() }
 
-// Healthy returns nil, or why the process should be replaced, with code
-// unavailable: tools that were left behind hold their goroutines and whatever they
-// use until they end, and nothing but the end of the process can stop them.
+// Healthy returns nil, or with code unavailable why the process should be replaced:
+// abandoned tools hold their goroutines and all that they use until they return, and only
+// the end of the process can stop them.
 func (r *Runtime) Healthy() error { return healthy(r.Abandoned()) }
 
+// healthy is Healthy for a number of abandoned tools.
 func healthy(abandoned int) error {
 	if abandoned < MaxAbandoned {
 		return nil
@@ -29,14 +31,14 @@ func healthy(abandoned int) error {
 	return core.Errorf(core.CodeUnavailable, "%d tools do not end when they are told to, and still run; fewer than %d are allowed", abandoned, MaxAbandoned)
 }
 
-// Ready returns nil when the store can be reached: it reads the head of a thread that
-// nobody has.
+// Ready returns nil if the store can be reached: it reads the head of a thread that never
+// exists.
 func (r *Runtime) Ready(ctx context.Context) error {
 	_, err := r.reads.store.Head(ctx, core.ThreadKey{Tenant: "health", Thread: "health"})
 	return err
 }
 
-// Working is how many runs this process works on now: each holds the claim of its
+// Working returns how many runs this process works on now: each has the claim of its
 // thread, or is about to take it.
 func (r *Runtime) Working() int {
 	p := r.worker.permits
@@ -45,8 +47,8 @@ func (r *Runtime) Working() int {
 	return p.running
 }
 
-// Followers is how many readers follow a thread in this process, and are told of what
-// becomes of it: streams whose run another works on, or that waits.
+// Followers returns how many streams follow a thread in this process: their run is another
+// worker's, or waits.
 func (r *Runtime) Followers() int {
 	r.watches.mu.Lock()
 	defer r.watches.mu.Unlock()

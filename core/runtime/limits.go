@@ -11,8 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// checkPrices refuses agents that may call a model without a price where the money of a
-// tenant is limited.
+// checkPrices refuses a configuration in which the spending of a tenant is limited and an
+// agent may call a model without a known price: the limit could not hold. Agents whose model
+// is model.None are not checked: this process takes none of their steps.
 func checkPrices(agents *agent.Registry, c Config) error {
 	if !c.Limits.Spends() {
 		return nil
@@ -23,7 +24,7 @@ func checkPrices(agents *agent.Registry, c Config) error {
 			return err
 		}
 		for _, m := range resolved.CallableModels() {
-			if _, idle := m.Model.(model.None); idle { // this process runs no steps
+			if _, idle := m.Model.(model.None); idle { // this process takes no steps
 				continue
 			}
 			known := false
@@ -38,14 +39,16 @@ func checkPrices(agents *agent.Registry, c Config) error {
 	return nil
 }
 
-// LimitsOf is how a tenant stands with its limits.
+// LimitsOf is a tenant's limits and what it has used of them. A tenant without limits has
+// the zero value.
 type LimitsOf struct {
 	account.Limits // zero: it has none
 	Used           store.Admission
 	Ends           int64 // when the counters of the day begin anew, unix milliseconds
 }
 
-// Limits reads how a tenant stands with its limits; without limits nothing is read.
+// Limits reads a tenant's limits and what it has used of them. For a tenant without limits
+// nothing is read.
 func (r *Runtime) Limits(ctx context.Context, tenant string) (LimitsOf, error) {
 	l := LimitsOf{Limits: r.limits.Of(tenant)}
 	if l.IsZero() {

@@ -6,24 +6,24 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Listener is whom a stream is for.
+// Listener receives the events of a stream. Its methods are never called concurrently.
 type Listener interface {
-	// Emit takes an event. It returns at once, however slow the reader is: the
-	// run that the event tells of does not wait. An error means that nobody
-	// listens any more; Emit is not called again then.
+	// Emit receives an event. It must return immediately, however slow the reader is: the
+	// run does not wait for it. An error means that the reader is gone; Emit is not
+	// called again then.
 	Emit(core.Event) error
-	// Ready returns when the reader has taken nearly all that it was sent, so that
-	// a caller that only shows what is stored does not read ahead of it. An error means that
-	// nobody listens any more, or that ctx is done.
+	// Ready returns when the reader has taken nearly all that it was sent, so that a
+	// stream that shows what is stored does not read ahead of its reader. An error means
+	// that the reader is gone, or that ctx is done.
 	Ready(ctx context.Context) error
 }
 
-// Choosing is a listener that chooses among the events that not everybody wants.
+// Choosing is a listener that chooses among the optional events.
 type Choosing interface {
 	Listener
-	// Wants reports whether the listener is given events of a type. It is asked about
-	// three: state_delta and state_snapshot, which every other listener is given, and
-	// messages_snapshot, which no other one is.
+	// Wants reports whether the listener receives events of a type. It is called for
+	// three types: state_delta and state_snapshot, which every other listener receives,
+	// and messages_snapshot, which no other listener does.
 	Wants(core.EventType) bool
 }
 

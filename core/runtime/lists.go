@@ -10,22 +10,27 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// How many entries of lists one page looks at, and how many of them at a time. With a
-// filter that few pass, a page may so have fewer than its limit, or none, and its Next.
+// How many entries of lists one page looks at, and how many of them concurrently. With a
+// filter that few entries pass, a page may therefore have fewer items than its limit, or
+// none, and still have a Next.
 const (
 	listedLooked = 1000
 	listedAtOnce = 25
 )
 
-// entry is a place of a list, with what its record says.
+// entry is an entry of a list: where it is, and its record.
 type entry struct {
 	store.Place
 	thread.Listing
 }
 
-// walk goes through lists as through one, newest first, in portions that are looked at
-// side by side. look returns nothing for an entry that the page leaves out, and how many
-// bytes an item is. It returns where the page has ended; nil: with the lists.
+// walk reads several lists as one, newest first, starting before a place (nil: from the
+// newest), until the page is full: limit items, maxPageBytes bytes, or listedLooked
+// entries. look reads the item of an entry and its size in bytes; nil: the page omits it.
+// next is where the next page starts; nil: the lists have ended.
+//
+// Entries are looked at in portions, the entries of a portion concurrently. What cannot be
+// decoded is logged and omitted: one damaged record must not hide the rest of a list.
 func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, before *store.Place, limit int,
 	look func(context.Context, entry) (item *T, size int, err error)) (items []T, next *store.Place, err error) {
 	bytes, seen := 0, map[string]bool{}
@@ -51,7 +56,7 @@ func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, 
 		}
 		for i, item := range found {
 			if name := portion[i].Thread + "#" + portion[i].Name; item != nil && !seen[name] {
-				seen[name] = true // an index that lags has it twice: where it stands now comes first
+				seen[name] = true // a lagging index may have it twice: its present place comes first
 				if len(items) == limit || len(items) > 0 && bytes+sizes[i] > maxPageBytes {
 					return items, before, nil
 				}
@@ -66,8 +71,8 @@ func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, 
 	return items, before, nil
 }
 
-// portion reads the next entries of lists. Each list has its own order, so that as many
-// are read of each as come from all.
+// portion reads the next listedAtOnce entries of several lists, merged. Any of the lists
+// may hold all of them, so it reads that many of each.
 func (r *reader) portion(ctx context.Context, tenant string, lists []string, before *store.Place) (entries []entry, more bool, err error) {
 	for _, list := range lists {
 		found, err := r.store.Listed(ctx, tenant, list, before, listedAtOnce)
@@ -77,7 +82,7 @@ func (r *reader) portion(ctx context.Context, tenant string, lists []string, bef
 		more = more || len(found) == listedAtOnce
 		for _, l := range found {
 			note, err := r.records.DecodeListing(l.Payload)
-			if err != nil { // of a newer program: its place says enough
+			if err != nil { // of a newer program: its place is enough
 				note = thread.Listing{List: list, At: l.At}
 			}
 			entries = append(entries, entry{l.Place, note})
@@ -90,7 +95,8 @@ func (r *reader) portion(ctx context.Context, tenant string, lists []string, bef
 	return entries, more, nil
 }
 
-// listsOf are the lists of a kind that somebody may read: their own and nobody's.
+// listsOf returns the lists of a kind that a user may read: the user's own, and that of
+// threads without an owner.
 func listsOf(kind func(user string) string, user string) []string {
 	if user == "" {
 		return []string{kind("")}

@@ -7,27 +7,26 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Limits of a message page. Lambda refuses responses of 6 MiB, in which each quote
-// of the messages' JSON has become two bytes.
+// Limits of a message page. Lambda refuses responses of 6 MiB, in which each quote of the
+// messages' JSON is escaped and takes two bytes.
 const (
 	defaultPage  = 50
 	maxPage      = 200
 	maxPageBytes = 3_000_000
 )
 
-// Messages reads a page of a thread's committed messages, without those that a
-// later run has superseded: they are passed over unread. Which they are is one
-// record more for each page before the newest of those runs, two when more than
-// 65 ranges of the log are superseded, and so on; a thread where nothing is
-// superseded costs nothing. Each page is as the thread stands when it is read.
+// Messages reads a page of a thread's committed messages, as the thread is at that moment.
+// It skips messages that a later run has superseded without reading them. To know them
+// costs one more record for a page before the newest of those runs, two if more than
+// 65 ranges of the log are superseded, and so on; nothing if none is.
 //
 // The log is read record by record, up to the one that does not fit: a page costs
-// its own size in memory, whatever the thread has.
+// its own size in memory, however long the thread is.
 //
-// The last page has besides, over its Limit but within its Bytes, what is visible
-// early: the results of a round that is still open, and accepted input that no
-// step has read, marked as pending. No cursor passes an open turn: a client that asks again
-// with that of the last page is shown what has come since.
+// The last page also has what is visible early, over its Limit but within its Bytes: the
+// results of an open round, and accepted input that no step has read, marked as pending.
+// No cursor passes an open turn: a client that repeats the last page's cursor receives what
+// has come since.
 func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID string, q MessageQuery) (MessagePage, error) {
 	return r.reads.messages(ctx, id, threadID, q)
 }
@@ -69,12 +68,12 @@ func (r *reader) messages(ctx context.Context, id core.Identity, threadID string
 	return p.page, nil
 }
 
-// complete fills the defaults in, or refuses. The newest messages have no default
-// count: whoever asks for them shows the end of a conversation, as much as fits.
+// complete returns the query with its defaults, or core.CodeInvalid. The newest messages
+// have no default count: their reader shows the end of a conversation, as much as fits.
 func (q MessageQuery) complete() (MessageQuery, error) {
 	most := maxPage
 	if q.Limit == 0 && q.Newest {
-		q.Limit, most = maxPageBytes, maxPageBytes // a message has a byte
+		q.Limit, most = maxPageBytes, maxPageBytes // as many as fit: a message has at least a byte
 	}
 	if q.Limit == 0 {
 		q.Limit = defaultPage

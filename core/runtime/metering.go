@@ -14,19 +14,19 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// handlers share the time of the process among what it works on: while n handlers are
-// under way, a second is the nth of a second of each. It is what is billed of a function
-// that works on several messages at once.
+// handlers divides the time of the process among the handlers that work in it: while n
+// handlers are active, each is charged 1/n of the time. A function that works on several
+// messages concurrently is billed for its time once.
 type handlers struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	active int
-	last   time.Time
-	each   time.Duration // what a handler would have that had been there from the start
+	mu     sync.Mutex    // guards the fields below
+	active int           // handlers
+	last   time.Time     // up to when each is computed
+	each   time.Duration // the share of a handler that has been active from the start
 }
 
-// start begins a handler. share returns its part so far, in milliseconds; stop ends it.
+// start starts a handler. share returns its time so far, in milliseconds; stop ends it.
 func (h *handlers) start() (share func() int64, stop func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,7 +48,8 @@ func (h *handlers) start() (share func() int64, stop func()) {
 	return share, stop
 }
 
-// move brings each up to now; the caller holds the lock.
+// move computes each up to now. A clock that goes backwards adds nothing. The caller holds
+// mu.
 func (h *handlers) move() {
 	now := h.now()
 	if h.active > 0 {
@@ -64,8 +65,8 @@ type meter struct {
 	handlers handlers
 }
 
-// start returns a context under which what is spent on the thread is counted, unless
-// nothing is or ctx is one already. stop ends the handler's share of the time.
+// start returns a context under which the cost of work on the thread is counted, unless ctx
+// already is one or nothing is counted. stop ends the handler's share of the time.
 func (m *meter) start(ctx context.Context, key core.ThreadKey) (_ context.Context, stop func()) {
 	if !m.on || store.MeterOf(ctx).Of(key) {
 		return ctx, func() {}
@@ -90,18 +91,23 @@ func (m *meter) received(ctx context.Context, messages int) context.Context {
 	return context.WithValue(ctx, batchKey{}, max(messages, 1))
 }
 
-// Metering says that what runs use is recorded, and what it costs.
+// Metering makes a runtime record what runs use, and defines what it costs.
 type Metering struct {
-	Keep   time.Duration    // how long; 0: account.DefaultKeep
-	Memory int              // of this process where it is a function, in MB: with it its time is money. 0: nobody bills it
-	Models *catalog.Catalog // what models cost; nil: nothing is known of it
-	// Rates says what the cloud asks, when somebody wants to know; nil: nothing is known of it.
+	// Keep is how long records are kept; 0: account.DefaultKeep.
+	Keep time.Duration
+	// Memory is that of this process if it is a function, in MB: with it, its time has a
+	// cost. 0: its time is not billed.
+	Memory int
+	// Models has the prices of models; nil: the cost of models is unknown.
+	Models *catalog.Catalog
+	// Rates returns the prices of the cloud. It is called for reports only; nil: they are
+	// unknown.
 	Rates func() (account.Rates, error)
-	// Ended is told of each stretch of a run that this process has ended. nil: nobody is.
+	// Ended is called with each stretch of a run that this process has ended; nil: none.
 	Ended func(tenant string, record account.Record)
 }
 
-// run is what the stepper needs of it.
+// run returns the part that the stepper needs; nil: it records nothing.
 func (m *Metering) run() *run.Metering {
 	if m == nil {
 		return nil
@@ -109,7 +115,7 @@ func (m *Metering) run() *run.Metering {
 	return &run.Metering{Keep: m.keep(), Memory: m.Memory, Ended: m.Ended}
 }
 
-// keep is how long records are kept; 0 where nothing is recorded.
+// keep returns how long records are kept; 0: nothing is recorded.
 func (m *Metering) keep() time.Duration {
 	if m == nil {
 		return 0
@@ -117,8 +123,8 @@ func (m *Metering) keep() time.Duration {
 	return cmp.Or(m.Keep, account.DefaultKeep)
 }
 
-// newLedger makes the ledger and the meter of a runtime that records usage; the ledger of
-// any other is nil.
+// newLedger returns the ledger and the meter of a runtime. The ledger is nil if usage is not
+// recorded, and the meter then counts nothing.
 func newLedger(c *Config) (*account.Ledger, *meter, error) {
 	m := c.Metering
 	if m == nil {
@@ -128,8 +134,8 @@ func newLedger(c *Config) (*account.Ledger, *meter, error) {
 	return ledger, &meter{on: true, billed: m.Memory > 0, handlers: handlers{now: c.Env.Now}}, err
 }
 
-// Report returns what a tenant has used, see [account.Ledger.Report]. Where nothing is
-// recorded it is core.CodeNotFound.
+// Report returns the usage of a tenant, see [account.Ledger.Report]. Its error is
+// core.CodeNotFound if usage is not recorded.
 func (r *Runtime) Report(ctx context.Context, q account.Query) ([]account.Row, error) {
 	if r.ledger == nil {
 		return nil, core.Errorf(core.CodeNotFound, "usage is not recorded here")
@@ -137,7 +143,8 @@ func (r *Runtime) Report(ctx context.Context, q account.Query) ([]account.Row, e
 	return r.ledger.Report(ctx, q)
 }
 
-// SumUsage sums hours of usage that have passed, see [account.Ledger.SumNext].
+// SumUsage sums the records of past hours of usage, see [account.Ledger.SumNext]. It does
+// nothing if usage is not recorded.
 func (r *Runtime) SumUsage(ctx context.Context, until time.Time) (summed int, err error) {
 	if r.ledger == nil {
 		return 0, nil

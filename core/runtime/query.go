@@ -10,39 +10,50 @@ import (
 
 // MessageQuery selects a page of a thread's messages.
 type MessageQuery struct {
-	// After is a page's Next; 0: from the start. A sequence of the log will do too,
-	// which may be superseded by now.
+	// After is a page's Next; 0: from the start. A sequence of the log is one too, even if
+	// it has been superseded.
 	After uint64
-	// Newest asks for the newest messages behind After, instead of the oldest.
+	// Newest asks for the newest messages after After, instead of the oldest.
 	Newest bool
 	// Run asks for the messages of one run alone; zero: all. A run of another thread is
 	// core.CodeNotFound.
 	Run core.ID
-	// Descending asks for the newest first, from Before on, a page's Next; 0: from the
-	// newest. After and Newest do not count then.
+	// Descending asks for the newest message first, from before Before, a page's Next; 0:
+	// from the newest. After and Newest are ignored then.
 	Descending bool
 	Before     uint64
-	Limit      int // 1 to 200; 0: 50, of the newest as many as Bytes allows
-	Bytes      int // JSON of the page's messages, 1 to 3,000,000; 0: 3,000,000. One message is always given
+	// Limit is the number of messages, 1 to 200; 0: 50, or with Newest as many as Bytes
+	// allows.
+	Limit int
+	// Bytes bounds the JSON of the messages, 1 to 3,000,000; 0: 3,000,000. The page has at
+	// least one message.
+	Bytes int
 }
 
-// MessagePage is a page of a thread's messages, oldest first.
+// MessagePage is a page of a thread's messages, oldest first unless the query is
+// descending.
 type MessagePage struct {
-	Messages []core.Message // the last page's, or the first one's of the newest first, with what is visible early: see [Runtime.Messages]
-	Total    int            // log records of the thread: its messages, superseded ones too, and the rare step that changed state alone
-	Next     uint64         // After of the next page; 0: there is none
+	// Messages include what is visible early, on the last page, or on the first if the
+	// query is descending: see [Runtime.Messages].
+	Messages []core.Message
+	// Total counts the log records of the thread: its messages, superseded ones included,
+	// and the rare step that changed only state.
+	Total int
+	// Next is After (descending: Before) of the next page; 0: this is the last.
+	Next uint64
 
-	// Earlier and Cut are the newest messages': whether there are messages before
-	// them, and whether some of those belong to the run of the first. A run is only
-	// cut when it does not fit in a page.
+	// Earlier reports that the thread has messages before the newest ones. Cut reports
+	// that some of those belong to the run of the first message: a run is cut only if it
+	// does not fit in a page.
 	Earlier, Cut bool
 }
 
-// ThreadInfo is how a thread stands.
+// ThreadInfo describes a thread.
 type ThreadInfo struct {
-	ID        string
+	ID string
+	// Owner is the user that the thread belongs to; empty: all users of the tenant.
 	Owner     string
-	ActiveRun core.ID        // zero: none
+	ActiveRun core.ID        // the open run; zero: none, or it is closing
 	Status    core.RunStatus // of ActiveRun
 	Queued    int            // runs that open after it
 	Delayed   int            // runs that were accepted for later and have not opened
@@ -52,66 +63,88 @@ type ThreadInfo struct {
 	Title    string
 	Metadata json.RawMessage // an object; nil: none
 
-	// What lists say of the thread; all zero where its listing cannot be read.
-	Activity int64           // when it was made, or a run of it ended or began to wait; unix milliseconds
-	AgentID  string          // of Last, or of the input that made the thread
+	// The fields below are the thread's listing; all are zero if it cannot be decoded.
+
+	// Activity is when the thread was created, or when one of its runs last ended or
+	// started to wait, in unix milliseconds.
+	Activity int64
+	AgentID  string          // of Last, or of the input that created the thread
 	Parent   string          // the thread whose call has started Last
 	Last     *thread.LastRun // the last run that has ended or waits; nil: none has
-	Excerpt  string          // how what Last answered begins
-	Asked    string          // how the input of Last begins, or that which made the thread
+	Excerpt  string          // the start of the response of Last
+	Asked    string          // the start of the input of Last, or of the input that created the thread
 }
 
 // ThreadQuery selects a page of a user's threads.
 type ThreadQuery struct {
-	Before *store.Place // a page's Next; nil: from the newest
-	Limit  int          // 1 to 200; 0: 50
-	Text   string       // in the title, in Asked or the id, upper and lower case alike; empty: all
-	Agent  string       // of the last run; empty: any
-	Parent string       // the thread whose children are meant; empty: threads that are nobody's children
+	// Before is a page's Next; nil: from the newest.
+	Before *store.Place
+	// Limit is the number of threads, 1 to 200; 0: 50.
+	Limit int
+	// Text is searched for in the title, in Asked and in the id, case-insensitively, at
+	// most MaxSearch bytes; empty: all threads.
+	Text string
+	// Agent is the agent of the last run; empty: any.
+	Agent string
+	// Parent is the thread whose child threads are listed; empty: threads that are not
+	// child threads.
+	Parent string
 }
 
-// ThreadPage is a page of threads, newest activity first. It may have fewer than its
-// limit, and none, and still not be the last.
+// ThreadPage is a page of threads, newest activity first. It may have fewer threads than
+// its limit, even none, and not be the last.
 type ThreadPage struct {
 	Threads []ThreadInfo
-	Next    *store.Place // Before of the next page; nil: there is none
+	Next    *store.Place // Before of the next page; nil: this is the last
 }
 
-// ThreadChange is a change of what is said of a thread.
+// ThreadChange is a change of a thread's title and metadata.
 type ThreadChange struct {
-	Title    *string         // nil: as it is; empty: none any more
-	Metadata json.RawMessage // a merge patch (RFC 7396) on what there is; JSON null: none any more; nil: as it is
+	// Title is the new title; nil: it stays; empty: it is removed.
+	Title *string
+	// Metadata is a merge patch (RFC 7396); JSON null: metadata is removed; nil: it stays.
+	Metadata json.RawMessage
 }
 
-// ThreadMake says which thread is made.
+// ThreadMake describes a thread that is created.
 type ThreadMake struct {
-	ID       string
-	Key      string // makes it idempotent; empty: an id that is taken is core.CodeConflict
+	ID string
+	// Key makes the creation idempotent; empty: an existing id is core.CodeConflict.
+	Key      string
 	Title    string
 	Metadata json.RawMessage // an object; nil: none
 }
 
 // RunQuery selects a page of runs.
 type RunQuery struct {
-	Before      *store.Place         // a page's Next; nil: from the newest
-	Limit       int                  // 1 to 200; 0: 50
-	Status      core.RunStatus       // empty: any
-	Agent       string               // empty: any
-	Termination core.TerminationType // of those that are done; empty: any
+	// Before is a page's Next; nil: from the newest.
+	Before *store.Place
+	// Limit is the number of runs, 1 to 200; 0: 50.
+	Limit int
+	// Status, Agent and Termination are what a run must have; empty: any. With
+	// Termination only runs that have ended match.
+	Status      core.RunStatus
+	Agent       string
+	Termination core.TerminationType
 }
 
-// RunPage is a page of runs, newest first by when they were submitted. It may have fewer
-// than its limit, and none, and still not be the last.
+// RunPage is a page of runs, newest submission first. It may have fewer runs than its
+// limit, even none, and not be the last.
 type RunPage struct {
 	Runs []core.Run
-	Next *store.Place // Before of the next page; nil: there is none
+	Next *store.Place // Before of the next page; nil: this is the last
 }
 
 // ApprovalQuery selects a page of the calls that wait for a decision.
 type ApprovalQuery struct {
-	After *ApprovalCursor // a page's Next; nil: from the start
-	Limit int             // 1 to 200; 0: 50. More when one thread alone has more
-	Bytes int             // JSON of the page's tickets, 1 to 3,000,000; 0: 3,000,000. Those of one thread are always given
+	// After is a page's Next; nil: from the start.
+	After *ApprovalCursor
+	// Limit is the number of calls, 1 to 200; 0: 50. The calls of one thread are never
+	// divided, so that a page has more if one thread alone has more.
+	Limit int
+	// Bytes bounds the JSON of the page's tickets, 1 to 3,000,000; 0: 3,000,000. The page
+	// has those of at least one thread.
+	Bytes int
 }
 
 // ApprovalCursor is a place in the order of the threads that wait for a decision:
@@ -129,9 +162,9 @@ type Approval struct {
 	Ticket   core.Ticket
 }
 
-// ApprovalPage is a page of the calls that wait for a decision. It may have fewer
-// than its limit, and none, and still not be the last.
+// ApprovalPage is a page of the calls that wait for a decision. It may have fewer calls
+// than its limit, even none, and not be the last.
 type ApprovalPage struct {
-	Approvals []Approval      // of one thread together, in call order
-	Next      *ApprovalCursor // After of the next page; nil: there is none
+	Approvals []Approval      // those of one thread together, in call order
+	Next      *ApprovalCursor // After of the next page; nil: this is the last
 }

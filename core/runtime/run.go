@@ -17,22 +17,21 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Run asks an agent on a thread of its own, and returns when the run has ended or
-// waits. An empty agentID is the default agent. [Runtime.RunInput] goes on with a
-// thread.
+// Run asks an agent on a new thread, and returns when the run has ended or waits. An empty
+// agentID is the default agent. [Runtime.RunInput] continues a thread.
 //
-// The error is nil for an end that the run came to by itself: by its last word, by a
-// stop policy or a gate, or because somebody cancelled or interrupted it. Termination
-// says which. It is also nil for a run that waits: Tickets say for what. Otherwise it
-// is one of these:
+// The error is nil for a run that has ended without failing: with its model's answer, by a
+// stop policy or a gate, or by a cancel or an interrupt; the Result's Termination tells
+// which. It is also nil for a run that waits: Tickets has what for. Otherwise it is one of
+// these:
 //
-//   - A run that failed is a [*RunError], and the Result says how far it came.
+//   - A run that failed is a [*RunError], and the Result has what the run has stored.
 //   - A refused request has code not_found (no such agent) or invalid (no text), and no
 //     run.
-//   - When ctx ends, it is ctx's cause. In a runtime of [New], where nobody else
-//     would go on with the run, it is cancelled then, and the Result says how far it
-//     came. In any other it goes on in the queue, already Config.Reserve before ctx's
-//     deadline: the Result has its ids alone, for [Runtime.ReadRun].
+//   - When ctx ends, it is ctx's cause. In a runtime of [New], where no worker would
+//     continue the run, the run is then cancelled, and the Result has what it has stored.
+//     In any other the run continues in the queue, from Config.Reserve before ctx's
+//     deadline: the Result has only its ids, for [Runtime.ReadRun].
 func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error) {
 	s, err := question(agentID, text)
 	if err != nil {
@@ -41,21 +40,20 @@ func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error)
 	return r.RunInput(ctx, s)
 }
 
-// RunInput is Run for a submission: on a thread that exists ([Result.Next] makes it), for
-// a user, with a mode. An empty tenant is [LocalTenant], an empty thread a new one. Input
-// for a run that is open, because the mode is steer or the run waits, returns that run's
-// Result.
+// RunInput is Run for a submission: on an existing thread ([Result.Next] makes one), for a
+// user, with a mode. An empty tenant is [LocalTenant], an empty thread a new one. Input for
+// an open run, because the mode is steer or the run waits, returns that run's Result.
 //
-// A tool may run another agent so, on a thread of its own. On the thread of its own
-// call it would wait for itself, until its context ends.
+// A tool may run another agent in this way, on another thread. On the thread of its own
+// call it would wait for itself until its context ends.
 func (r *Runtime) RunInput(ctx context.Context, s mailbox.Submission) (Result, error) {
 	return r.player.play(ctx, s, ListenerFunc(discard), nil)
 }
 
-// Resume decides about tickets of a run that waits, and goes on with it: what it
-// returns is as for [Runtime.Run]. [Approve], [Deny] and [Reply] make decisions; one
-// about a ticket that was decided before has code decided, unless it is the same.
-// Tickets that are still open then are the new Result's.
+// Resume decides tickets of a run that waits, and continues the run; it returns as
+// [Runtime.Run] does. [Approve], [Deny] and [Reply] make decisions. A decision on a ticket
+// that was decided before has code decided, unless it is the same. Tickets that are open
+// after it are the new Result's.
 func (r *Runtime) Resume(ctx context.Context, waiting Result, decisions ...mailbox.Deciding) (Result, error) {
 	if ctx.Err() != nil {
 		return waiting, fmt.Errorf("resume run %s: %w", waiting.Run.ID, context.Cause(ctx))
@@ -82,6 +80,7 @@ func (r *Runtime) Resume(ctx context.Context, waiting Result, decisions ...mailb
 	return r.player.end(ctx, one)
 }
 
+// discard is the listener of calls that return a Result only.
 func discard(core.Event) error { return nil }
 
 // question is the submission of Run and Events.

@@ -9,17 +9,11 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// ReadRun reads a run as it stands, with what it waits for. Head and record are two
-// reads: the head is the older one, and where they differ it decides.
+// ReadRun reads a run with its status and the tickets that it waits for. Head and record
+// are two reads: the head is the older one, and decides if they differ. The error is
+// core.CodeNotFound for a run that does not exist or that the caller may not read.
 func (r *Runtime) ReadRun(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
-	key, dispatch, head, err := r.reads.locate(ctx, id, runID)
-	if err != nil {
-		return core.Run{}, err
-	}
-	record, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatch)
-	if err == nil && !ok {
-		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
-	}
+	key, head, record, err := r.reads.runRecord(ctx, id, runID)
 	if err == nil && head.Open() && head.Run.ID == runID {
 		record.Tickets, err = r.mailbox.Tickets(ctx, key, head)
 	}
@@ -29,8 +23,8 @@ func (r *Runtime) ReadRun(ctx context.Context, id core.Identity, runID core.ID) 
 	return record, nil
 }
 
-// ActiveRun reads the thread's open run, with what it waits for; ok is false when none
-// is open, or when it is ending.
+// ActiveRun reads the thread's open run with the tickets that it waits for. ok is false
+// if no run is open, or the open run is closing: nothing can be steered to it any more.
 func (r *Runtime) ActiveRun(ctx context.Context, id core.Identity, threadID string) (record core.Run, ok bool, err error) {
 	key, head, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
@@ -45,8 +39,9 @@ func (r *Runtime) ActiveRun(ctx context.Context, id core.Identity, threadID stri
 	return record, ok && err == nil, err
 }
 
-// RunOfKey finds a run by the Key that its input was submitted under, for clients that
-// name their runs; ok is false when the thread knows of none.
+// RunOfKey finds a run by the key that its input was submitted under (mailbox.Key.Value),
+// for clients that name their runs. ok is false if the thread knows no such key, does not
+// exist, or is another user's.
 func (r *Runtime) RunOfKey(ctx context.Context, id core.Identity, threadID, name string) (run core.ID, ok bool, err error) {
 	key, head, err := r.reads.visible(ctx, id, threadID)
 	if core.CodeOf(err) == core.CodeNotFound {
@@ -58,9 +53,12 @@ func (r *Runtime) RunOfKey(ctx context.Context, id core.Identity, threadID, name
 	return r.mailbox.Submitted(ctx, key, head, name)
 }
 
-// Runs lists runs of the caller's threads and of those that belong to nobody. Each is as
-// its head and record say when the page is read. The runs of child threads are among
-// them. A run that was submitted a moment ago may not be there yet.
+// Runs lists runs of the caller's threads and of threads without an owner, newest first,
+// runs of child threads included. Each run is as its head and record are when the page is
+// read. A run that was submitted a moment ago may be missing: the list is updated after
+// the submission.
+//
+// A page costs the lists, then for each run the head of its thread and its record.
 func (r *Runtime) Runs(ctx context.Context, id core.Identity, q RunQuery) (RunPage, error) {
 	if err := q.check(); err != nil {
 		return RunPage{}, err
@@ -80,7 +78,8 @@ func (r *Runtime) Runs(ctx context.Context, id core.Identity, q RunQuery) (RunPa
 	return RunPage{Runs: items, Next: next}, err
 }
 
-// ThreadRuns lists the runs that were submitted on a thread, as Runs does.
+// ThreadRuns lists the runs that were submitted on a thread, as Runs does. It reads the
+// listings that the thread itself has, one for each run.
 func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID string, q RunQuery) (page RunPage, err error) {
 	if err := q.check(); err != nil {
 		return RunPage{}, err
@@ -127,15 +126,15 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 	return page, nil
 }
 
-// listedRun reads a run that is listed; nil when there is none such, or another one is
-// asked for.
+// listedRun reads a listed run and its size on a page, in bytes. It returns nil for a run
+// that does not exist any more or that the query excludes.
 func (r *reader) listedRun(ctx context.Context, key core.ThreadKey, head thread.Head, e entry, q RunQuery) (*core.Run, int, error) {
 	runID, err := core.ParseID(e.Name[len(store.ActivityName):])
 	if err != nil {
 		return nil, 0, nil
 	}
 	run, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatchOf(head, runID))
-	if err == nil && !ok { // it has ended before a step opened it, which its dispatch says
+	if err == nil && !ok { // it may have ended before a step opened it: then only its dispatch knows
 		_, dispatch, located, failed := r.mailbox.Locate(ctx, key.Tenant, runID)
 		if err = failed; located && err == nil {
 			run, ok, err = r.mailbox.Run(ctx, key, head, runID, dispatch)
@@ -144,11 +143,11 @@ func (r *reader) listedRun(ctx context.Context, key core.ThreadKey, head thread.
 	if err != nil || !ok || !q.is(run) {
 		return nil, 0, err
 	}
-	const around = 1 << 10 // what is not the response
+	const around = 1 << 10 // all but the response
 	return &run, around + len(run.Response), nil
 }
 
-// dispatchOf is the dispatch of a run that is queued or delayed; zero: it is neither.
+// dispatchOf returns the dispatch of a run that is queued or delayed; zero: it is neither.
 func dispatchOf(head thread.Head, run core.ID) core.ID {
 	for _, d := range head.Unopened() {
 		if d.Run == run {
@@ -158,6 +157,7 @@ func dispatchOf(head thread.Head, run core.ID) core.ID {
 	return core.ID{}
 }
 
+// limit returns the page's limit, with its default.
 func (q RunQuery) limit() int {
 	if q.Limit == 0 {
 		return defaultPage
@@ -165,6 +165,7 @@ func (q RunQuery) limit() int {
 	return q.Limit
 }
 
+// check refuses a limit, status or termination that does not exist.
 func (q RunQuery) check() error {
 	if _, err := (MessageQuery{Limit: q.Limit}).complete(); err != nil {
 		return err
@@ -184,12 +185,13 @@ func (q RunQuery) check() error {
 	return nil
 }
 
-// mayBe reports whether a listed run may be one that is asked for, before it is read.
+// mayBe reports whether a listed run may match the query, before it is read. A listing
+// of an older program has no agent and may match.
 func (q RunQuery) mayBe(l thread.Listing) bool {
 	return q.Agent == "" || l.AgentID == "" || l.AgentID == q.Agent
 }
 
-// is reports whether a run is one that is asked for.
+// is reports whether a run matches the query.
 func (q RunQuery) is(run core.Run) bool {
 	switch {
 	case q.Status != "" && run.Status != q.Status, q.Agent != "" && run.AgentID != q.Agent:

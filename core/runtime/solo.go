@@ -10,28 +10,28 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
-// New returns a runtime for a program that runs agents by itself: on the real clock,
-// with everything in memory, and without workers. The calls that wait for a run
+// New returns a runtime for a program that runs agents itself: on the real clock, with
+// everything in memory, and without workers. The calls that wait for a run
 // ([Runtime.Run], [Runtime.Events], [Runtime.Resume], [Runtime.Stream]) take its
-// steps themselves, in goroutines that have ended when they return; between two calls
-// nothing runs. What [Runtime.Submit] queues is taken along by whichever call waits
-// next.
+// steps themselves, in goroutines that have ended when the call returns; between calls
+// nothing runs. The next call that waits also works on what [Runtime.Submit] has queued.
 //
-// Threads stay in memory as long as the runtime does, so that one can be gone on with:
-// a program that runs for long keeps them in a store, by [Build].
+// Threads stay in memory as long as the runtime, so that they can be continued: a program
+// that runs for long should keep them in a store, with [Build].
 //
-// Warnings and errors are logged by [slog.Default]; that a run has finished, the call
-// says. The error is that of the parts, see [agent.NewRegistry].
+// [slog.Default] receives warnings and errors. The error is that of the parts, see
+// [agent.NewRegistry].
 func New(parts agent.Parts) (*Runtime, error) {
 	system, quiet := env.System(), slog.New(warnings{slog.Default().Handler()})
 	return Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts, Logger: quiet, Poll: soloPoll, LeaveFor: -1})
 }
 
-// soloPoll is how soon a step of this process sees that another call has cancelled or
-// interrupted its run: to look into memory costs nothing.
+// soloPoll is how soon a step notices that another call has cancelled or interrupted its
+// run. It is short, since a read of memory costs nothing.
 const soloPoll = 50 * time.Millisecond
 
-// warnings is a handler of records of at least the level warning.
+// warnings is a handler that drops records below the level warning: the call that waits
+// reports how its run ended.
 type warnings struct{ next slog.Handler }
 
 // Enabled implements slog.Handler.

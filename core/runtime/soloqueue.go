@@ -9,29 +9,29 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// solo is the queue of a runtime without workers. What is to be done on a thread that
-// a call waits for is in the thread's head, which that call looks at by itself. Kept
-// here are the hints of the other threads, for whoever waits for anything.
+// solo is the queue of a runtime without workers. A call that waits for a thread reads from
+// the thread's head what there is to do. solo keeps the hints of the other threads, for any
+// call that waits.
 type solo struct {
 	env *env.Env
 
-	mu    sync.Mutex // guards what follows; not held over I/O
+	mu    sync.Mutex // guards lines and every line in it; not held over I/O
 	lines map[core.ThreadKey]*line
 }
 
-// line is what is known of a thread that has a hint or calls that wait for it.
+// line is a thread that has a hint, or that calls wait for.
 type line struct {
-	waiting int           // calls
-	hinted  bool          // hint is to be worked off
-	hint    core.WakeUp   // the earliest
-	at      time.Time     // when it is due
-	changed chan struct{} // closed with the next news for those who wait; nil: nobody does
+	waiting int           // calls that wait for the thread
+	hinted  bool          // hint is not worked off yet
+	hint    core.WakeUp   // the earliest hint
+	at      time.Time     // when hint is due
+	changed chan struct{} // closed with the next news of the thread; nil: no call waits for news
 }
 
 func newSolo(e *env.Env) *solo { return &solo{env: e, lines: map[core.ThreadKey]*line{}} }
 
-// Wake implements mailbox.Waker. One hint for a thread is enough, the earliest: who
-// follows it and finds only later work to do sends another.
+// Wake implements mailbox.Waker. It keeps the earliest hint of a thread: a worker that
+// follows it and finds only later work sends another. It never fails.
 func (s *solo) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
 	at := s.env.Now().Add(delay)
 	s.mu.Lock()
@@ -42,13 +42,13 @@ func (s *solo) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) er
 	}
 	if l.waiting > 0 {
 		l.signal()
-	} else { // whoever waits for another thread will do
+	} else { // a call that waits for another thread will work on it
 		s.signalAll()
 	}
 	return nil
 }
 
-// line returns what is known of a thread; the caller holds mu.
+// line returns a thread's line, a new one if it has none. The caller holds mu.
 func (s *solo) line(key core.ThreadKey) *line {
 	l := s.lines[key]
 	if l == nil {
@@ -58,7 +58,7 @@ func (s *solo) line(key core.ThreadKey) *line {
 	return l
 }
 
-// signal wakes those who wait for the thread; the caller holds mu.
+// signal wakes the calls that wait for the thread. The caller holds mu.
 func (l *line) signal() {
 	if l.changed != nil {
 		close(l.changed)
@@ -66,7 +66,7 @@ func (l *line) signal() {
 	}
 }
 
-// moved tells those who wait for a thread that its head has changed.
+// moved wakes the calls that wait for a thread: its head has changed.
 func (s *solo) moved(key core.ThreadKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,8 @@ func (s *solo) moved(key core.ThreadKey) {
 	}
 }
 
-// next is closed with the next news of the thread, or of threads that nobody waits for.
+// next returns a channel that is closed with the next news of the thread, or of threads
+// that no call waits for.
 func (s *solo) next(key core.ThreadKey) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,15 +87,15 @@ func (s *solo) next(key core.ThreadKey) <-chan struct{} {
 	return l.changed
 }
 
-// join says that a call waits for a thread, until quit.
+// join notes that a call waits for a thread, until quit.
 func (s *solo) join(key core.ThreadKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.line(key).waiting++
 }
 
-// quit ends a join. A hint of the thread stays for those who wait for others: the
-// thread may have more to do than this call has waited for.
+// quit ends a join. A hint of the thread stays for calls that wait for other threads: the
+// thread may have more work than this call has waited for.
 func (s *solo) quit(key core.ThreadKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,15 +110,15 @@ func (s *solo) quit(key core.ThreadKey) {
 	}
 }
 
-// signalAll wakes all who wait; the caller holds mu.
+// signalAll wakes the waiting calls of all threads. The caller holds mu.
 func (s *solo) signalAll() {
 	for _, l := range s.lines {
 		l.signal()
 	}
 }
 
-// pop removes the first hint of a thread that nobody waits for, if one is due, and
-// says otherwise when the next will be; zero: there is none.
+// pop removes the earliest hint of the threads that no call waits for, if it is due. Else
+// it returns when it will be; zero: there is no such hint.
 func (s *solo) pop() (hint core.WakeUp, due bool, at time.Time) {
 	now := s.env.Now()
 	s.mu.Lock()
@@ -134,6 +135,6 @@ func (s *solo) pop() (hint core.WakeUp, due bool, at time.Time) {
 	case first.at.After(now):
 		return hint, false, first.at
 	}
-	delete(s.lines, first.hint.Key()) // whoever sends another begins another line
+	delete(s.lines, first.hint.Key()) // a later hint starts another line
 	return first.hint, true, at
 }

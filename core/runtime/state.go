@@ -11,18 +11,19 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// StateView is the state of a thread at a revision, as readers are shown it: without the
-// runtime's own keys and those of single calls.
+// StateView is the state of a thread at a revision, without the runtime's own keys and the
+// keys of single calls (run.Visible).
 type StateView struct {
 	Revision uint64
 	Run      core.ID         // whose values are under "run"; zero: there is no run yet
 	Document json.RawMessage // {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}
 }
 
-// State reads the state of a thread: at a revision that it has had, or, for nil, as it
-// stands. Of a past one the log is read backwards to where it was; then, where this
-// process does not know the thread, from the stored snapshot on. A revision that the
-// state has not stopped at, or has not reached, is core.CodeNotFound.
+// State reads the state of a thread: at a past revision, or its present one for nil. For a
+// past one it reads the log backwards to that revision, and then, if this process does not
+// have the thread in memory, forwards from the stored snapshot. A revision that is in the
+// middle of one record's changes, or has not been reached, is core.CodeNotFound. A document
+// of more than 3,000,000 bytes is core.CodeTooLarge.
 func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, revision *uint64) (StateView, error) {
 	key, head, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
@@ -52,9 +53,9 @@ func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, 
 	return view, nil
 }
 
-// seqOf finds the record of the log that led the state to a revision; 0: none has, it was
-// there before any. Values of a run are as they were then, also where the next one began
-// without a change.
+// seqOf returns the sequence of the record that led the state to a revision; 0: no record
+// did, the revision is that of a thread without changes. A run's values at that record
+// count, even if a later run started without changing anything.
 func (r *reader) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head, revision uint64) (uint64, error) {
 	newest := uint64(0)
 	for e, err := range store.EntriesBackwards(ctx, r.store, r.records, key, 1, head.Seq) {
@@ -85,41 +86,41 @@ func (r *reader) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head
 
 // StateQuery selects a page of a thread's changes of state.
 type StateQuery struct {
-	Since uint64       // the revision behind which they begin; 0: the first
+	Since uint64       // only changes after this revision; 0: all
 	After *StateCursor // a page's Next; nil: from Since on
 	Limit int          // 1 to 200; 0: 50
 }
 
-// StateCursor is a place among the changes of a thread.
+// StateCursor is a place between the changes of a thread.
 type StateCursor struct {
-	Seq uint64  // the log was read up to here
+	Seq uint64  // the log was read up to this sequence
 	Run core.ID // of the last change
 }
 
-// StateChange is what a record of the log has changed of what readers are shown.
+// StateChange is the change that one record of the log made to the document of [StateView].
 type StateChange struct {
 	Revision uint64
 	Run      core.ID
 	Step     int
 	At       int64           // unix milliseconds; 0: not known
-	Patch    json.RawMessage // a JSON Patch on what [StateView] has
-	NewRun   bool            // the values under /run of before have ended first
-	Reverts  bool            // it takes back what superseded records had changed
+	Patch    json.RawMessage // a JSON Patch on that document
+	NewRun   bool            // the earlier values under /run end before this change
+	Reverts  bool            // it reverts the changes of superseded records
 }
 
 // StateChanges is a page of changes, oldest first.
 type StateChanges struct {
 	Changes []StateChange
-	Next    *StateCursor // After of the next page; nil: there is none
+	Next    *StateCursor // After of the next page; nil: this is the last
 }
 
-// statePageLooked is how many records of the log one page of changes looks at.
+// statePageLooked bounds how many records of the log one page of changes reads.
 const statePageLooked = 5000
 
-// StatePatches reads what has changed the state of a thread. Applied one after the other
-// to {"thread":{},"run":{}}, or to the state at Since, they lead to the state as it
-// stands: but for changes of what readers are not shown, whose revisions are passed over.
-// A page that met only such has none, and its Next.
+// StatePatches reads the changes of a thread's state. Applied one after the other to
+// {"thread":{},"run":{}}, or to the document at Since, they lead to the present document.
+// Changes of hidden keys are omitted, so that revisions may be missing; a page may therefore
+// have no changes and still have a Next.
 func (r *Runtime) StatePatches(ctx context.Context, id core.Identity, threadID string, q StateQuery) (page StateChanges, err error) {
 	bounds, err := MessageQuery{Limit: q.Limit}.complete()
 	if err != nil {

@@ -8,35 +8,35 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Step is one step of a run as its records tell of it. Times are unix milliseconds; 0:
-// not known, or not yet.
+// Step is one step of a run, from its records. Times are unix milliseconds; 0: not known,
+// or not yet.
 type Step struct {
 	Number    int
-	MessageID string // of its turn; empty: it has none
-	Began     int64  // when the claim that said its turn began it
-	Said      int64  // when the turn was whole
-	Ended     int64  // when its last result was there, or its turn where it called nothing; 0: it is open
+	MessageID string // of its turn; empty: it has no turn
+	Began     int64  // when the claim whose turn it has started it
+	Said      int64  // when the turn was complete
+	Ended     int64  // when its last result was stored, or the turn if it calls nothing; 0: it is open
 	Model     string
 	Stop      core.StopReason
 	Usage     *core.Usage
-	Duration  int64        // of the model's calls whose words the turn has, milliseconds
-	Retries   int          // calls of the model that failed before, as far as they are known
-	Window    *core.Window // what the model was shown of the thread; nil: the record does not say
+	Duration  int64        // of the model calls that made the turn, milliseconds
+	Retries   int          // failed model calls before it, as far as they are known
+	Window    *core.Window // part of the thread that the model was sent; nil: the record does not have it
 	Text      string
 	Reasoning string
-	Failed    *thread.Failure // the inference failed for good; nil: it did not
+	Failed    *thread.Failure // the inference failed after all retries; nil: it did not
 	Calls     []StepCall
-	Revision  uint64 // of the state behind it; 0: it has changed none
+	Revision  uint64 // of the state after it; 0: it has not changed the state
 	Totals    *thread.Totals
 }
 
-// StepCall is one tool call of a step. Status is that of its result, or where it has none
-// how it stands: "new", "running", "suspended", "resuming" or "cancelling".
+// StepCall is one tool call of a step. Status is its result's, or without a result one of
+// "new", "running", "suspended", "resuming" and "cancelling".
 type StepCall struct {
 	core.ToolCall
 	Status   string
-	Result   *core.ToolResult // nil: it has none yet
-	Began    int64            // of the tool, unix milliseconds; 0: it did not run, or not known
+	Result   *core.ToolResult // nil: not yet
+	Began    int64            // of the tool, unix milliseconds; 0: the tool did not run, or it is not known
 	Ended    int64
 	Duration int64  // how long the tool ran, milliseconds
 	Decision string // id of the decision that the result follows
@@ -52,11 +52,11 @@ type StepQuery struct {
 type StepPage struct {
 	Run   core.Run
 	Steps []Step
-	Next  uint64 // After of the next page; 0: there is none
+	Next  uint64 // After of the next page; 0: this is the last
 }
 
-// Steps reads the timeline of a run: each step with its turn, its calls and their results,
-// as the log has them, and of an open round as the head says.
+// Steps reads the timeline of a run: each step with its turn, its calls and their results
+// as the log has them. The calls of an open round are as the head has them.
 func (r *Runtime) Steps(ctx context.Context, id core.Identity, runID core.ID, q StepQuery) (page StepPage, err error) {
 	bounds, err := MessageQuery{Limit: q.Limit}.complete()
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *Runtime) Steps(ctx context.Context, id core.Identity, runID core.ID, q 
 	return b.page, r.reads.openCalls(ctx, key, head, runID, &b)
 }
 
-// steps gathers the records of a run as steps.
+// steps collects the records of a run into a page of steps.
 type steps struct {
 	page  StepPage
 	limit int

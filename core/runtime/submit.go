@@ -42,11 +42,11 @@ func (t *submitter) known(s mailbox.Submission) error {
 	return resolved.CheckFrontend(s.Opening.Frontend)
 }
 
-// SubmitTo submits input for a run: Submission's Thread, User and Into are filled in,
-// and AgentID and Mode where they are empty: the run's agent, and mailbox.ModeSteer. An
-// open run reads it at its next step, also one that waits; of any other run it becomes
-// a run of its own behind what is queued, so that nothing that was said is lost. The
-// receipt says which run reads it.
+// SubmitTo submits input for a run. It fills in the Submission's Thread, User and Into, and
+// an empty AgentID and Mode: the run's agent, and mailbox.ModeSteer. An open run reads the
+// input at its next step, even if it waits. For any other run the input opens a new run,
+// after those that are queued, so that it is never lost. The receipt names the run that
+// reads it.
 func (r *Runtime) SubmitTo(ctx context.Context, id core.Identity, runID core.ID, s mailbox.Submission) (mailbox.Receipt, error) {
 	key, _, record, err := r.reads.runRecord(ctx, id, runID)
 	if err != nil {

@@ -6,15 +6,17 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Sweep wakes every overdue thread and returns how many.
+// Sweep wakes every overdue thread, whose wake-up was lost, and returns how many. A host
+// calls it every minute.
 func (r *Runtime) Sweep(ctx context.Context) (int, error) { return r.mailbox.Sweep(ctx) }
 
-// Reclaim takes back the claims on threads whose holders are known to be gone.
+// Reclaim releases the claims on threads whose holders are known to be gone, so that other
+// workers need not wait for their leases to end.
 func (r *Runtime) Reclaim(ctx context.Context, keys []core.ThreadKey) error {
 	return r.mailbox.Reclaim(ctx, keys)
 }
 
-// Rewake is the dead-letter queue's consumer: mailbox.Service.Rewake.
+// Rewake handles a wake-up of the dead-letter queue: see mailbox.Service.Rewake.
 func (r *Runtime) Rewake(ctx context.Context, hint core.WakeUp) (bool, error) {
 	return r.mailbox.Rewake(ctx, hint)
 }

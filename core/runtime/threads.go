@@ -2,8 +2,6 @@ package runtime
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -14,14 +12,15 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// MaxSearch is how long a text may be that threads are searched for, in bytes.
+// MaxSearch is the longest text that threads are searched for, in bytes.
 const MaxSearch = 200
 
-// Threads lists the caller's threads and those that belong to nobody, newest activity
-// first. What runs and what is queued is as the head says when the page is read; what
-// the last run came to may lag a moment behind. A deleted thread is not there.
+// Threads lists the caller's threads and threads without an owner, newest activity first,
+// without deleted ones. The open and queued runs are as the head has them when the page is
+// read; the outcome of the last run may lag a moment.
 //
-// A page costs the list, then for each of its threads the head and what is said of it.
+// A page costs the lists, then for each thread two reads: its head, and its title and
+// metadata.
 func (r *Runtime) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (ThreadPage, error) {
 	runs := RunQuery{Limit: q.Limit}
 	if err := runs.check(); err != nil {
@@ -59,8 +58,9 @@ func (r *Runtime) Threads(ctx context.Context, id core.Identity, q ThreadQuery) 
 	return ThreadPage{Threads: items, Next: next}, err
 }
 
-// describe is how a thread stands, of its head, of what is said of it, and of its
-// listing.
+// describe combines what a thread's head, its title and metadata, and its listing have of
+// it. The active run is the head's: a closing run is not active, since nothing can be
+// steered to it any more.
 func describe(threadID string, head thread.Head, about thread.About, l thread.Listing) ThreadInfo {
 	info := ThreadInfo{
 		ID: threadID, Owner: head.Owner, Queued: len(head.Pending), Delayed: len(head.Delayed), Messages: int(head.Seq), Created: head.Created(),
@@ -73,7 +73,8 @@ func describe(threadID string, head thread.Head, about thread.About, l thread.Li
 	return info
 }
 
-// info reads how a thread stands whose head was read.
+// info reads the two records beside the head that describe a thread, concurrently. A
+// listing that cannot be decoded is ignored: it only serves lists.
 func (r *reader) info(ctx context.Context, key core.ThreadKey, head thread.Head) (ThreadInfo, error) {
 	var about thread.About
 	var listing thread.Listing
@@ -87,7 +88,7 @@ func (r *reader) info(ctx context.Context, key core.ThreadKey, head thread.Head)
 		if err != nil || !ok {
 			return err
 		}
-		if listing, err = r.records.DecodeListing(record.Payload); err != nil { // of a newer program, or damaged: it is a note
+		if listing, err = r.records.DecodeListing(record.Payload); err != nil { // of a newer program, or damaged
 			listing = thread.Listing{}
 		}
 		return nil
@@ -98,8 +99,8 @@ func (r *reader) info(ctx context.Context, key core.ThreadKey, head thread.Head)
 	return describe(key.Thread, head, about, listing), nil
 }
 
-// CreateThread makes a thread of the caller's that nothing was said on yet: see
-// mailbox.Service.Create.
+// CreateThread creates an empty thread that the caller owns: see mailbox.Service.Create,
+// whose errors it returns. Metadata that is not an object is core.CodeInvalid.
 func (r *Runtime) CreateThread(ctx context.Context, id core.Identity, m ThreadMake) (ThreadInfo, error) {
 	key := core.ThreadKey{Tenant: r.reads.tenantOf(id), Thread: m.ID}
 	metadata, err := merge(nil, m.Metadata)
@@ -115,8 +116,8 @@ func (r *Runtime) CreateThread(ctx context.Context, id core.Identity, m ThreadMa
 	return r.reads.info(ctx, key, head)
 }
 
-// UpdateThread changes what is said of a thread. Two changes at the same time are both
-// made.
+// UpdateThread changes a thread's title and metadata. Two concurrent changes are both
+// made, one after the other.
 func (r *Runtime) UpdateThread(ctx context.Context, id core.Identity, threadID string, c ThreadChange) (ThreadInfo, error) {
 	key, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
@@ -137,70 +138,8 @@ func (r *Runtime) UpdateThread(ctx context.Context, id core.Identity, threadID s
 	return r.reads.info(ctx, key, head)
 }
 
-// merge applies a JSON merge patch (RFC 7396) to metadata, an object or nil. The result
-// has no blanks, and its keys are in order; nil: there is none.
-func merge(metadata, patch json.RawMessage) (json.RawMessage, error) {
-	if patch == nil {
-		return metadata, nil
-	}
-	var change any
-	if err := decodeJSON(patch, &change); err != nil {
-		return nil, core.Errorf(core.CodeInvalid, "metadata is not JSON: %w", err)
-	}
-	if change == nil {
-		return nil, nil
-	}
-	if _, ok := change.(map[string]any); !ok {
-		return nil, core.Errorf(core.CodeInvalid, "metadata must be an object, or null")
-	}
-	var was any
-	if metadata != nil {
-		if err := decodeJSON(metadata, &was); err != nil {
-			return nil, core.Errorf(core.CodeCorrupt, "stored metadata is not JSON: %w", err)
-		}
-	}
-	now := merged(was, change).(map[string]any)
-	if len(now) == 0 {
-		return nil, nil
-	}
-	return core.EncodeJSON(now)
-}
-
-// decodeJSON keeps numbers as they are written.
-func decodeJSON(b []byte, v any) error {
-	d := json.NewDecoder(strings.NewReader(string(b)))
-	d.UseNumber()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("it goes on behind its value")
-	}
-	return nil
-}
-
-func merged(was, change any) any {
-	changes, ok := change.(map[string]any)
-	if !ok {
-		return change
-	}
-	object, ok := was.(map[string]any)
-	if !ok {
-		object = map[string]any{}
-	}
-	for name, value := range changes {
-		if value == nil {
-			delete(object, name)
-			continue
-		}
-		object[name] = merged(object[name], value)
-	}
-	return object
-}
-
-// Thread reads how a thread stands. What runs is of its head alone: the run's record
-// would be another read, and may be a moment older. A run that closes is over for
-// whoever asks, since nothing can be steered to it any more; so it is not active.
+// Thread describes a thread. Its active run is as the head has it: the run's record would
+// be another read, and may be a moment older. A closing run is not active.
 func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string) (ThreadInfo, error) {
 	key, head, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
@@ -209,7 +148,7 @@ func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string)
 	return r.reads.info(ctx, key, head)
 }
 
-// Mailbox reads a page of what is open, queued and over on a thread: see
+// Mailbox reads a page of the thread's dispatches, which are open, queued or over: see
 // mailbox.Service.List.
 func (r *Runtime) Mailbox(ctx context.Context, id core.Identity, threadID string, q mailbox.ListQuery) (mailbox.ListPage, error) {
 	key, head, err := r.reads.visible(ctx, id, threadID)

@@ -17,9 +17,10 @@ import (
 	"github.com/reveille-run/reveille/core/run"
 )
 
-// AnswerFormat returns the form of answers that decode into a T, a struct: the schema
-// is inferred as that of a tool's arguments, see tool.Typed. It goes into a submission's
-// Frontend; [RunTyped] does that. The error says what of T has no schema.
+// AnswerFormat returns the form of answers that decode into a T, a struct. Its schema is
+// inferred like that of a tool's arguments, see tool.Typed. [RunTyped] puts it into a
+// submission's Frontend. The error is core.CodeInvalid and names the part of T that has no
+// schema.
 func AnswerFormat[T any]() (core.AnswerFormat, error) {
 	of := reflect.TypeFor[T]()
 	schema, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
@@ -38,34 +39,33 @@ func AnswerFormat[T any]() (core.AnswerFormat, error) {
 	return core.AnswerFormat{Name: "answer", Schema: text}, nil
 }
 
-// ErrNoAnswer is returned by [RunTyped] for a run that has not come to an answer and has not
-// failed either: it waits for a decision, or a stop policy, a gate, a cancel or an
-// interrupt ended it. The Result says which.
+// ErrNoAnswer is returned by [RunTyped] for a run that has no answer and has not failed: it
+// waits for a decision, or a stop policy, a gate, a cancel or an interrupt ended it. The
+// Result's Termination tells which.
 var ErrNoAnswer = core.Errorf(core.CodeNotFound, "the run has no answer")
 
-// RunTyped is [Runtime.RunInput] for an answer that a program reads: the run ends when
-// its model has given a T, a struct, and not before. The form is stored with the run, so
-// that whichever process takes its steps asks for the same. An answer that is not of it
-// goes back to the model with what is wrong, as often as the agent's MaxRepairs says;
-// then, and when the model refuses or is cut off, the run ends with a [*RunError] whose
-// code is invalid_output.
+// RunTyped is [Runtime.RunInput] for an answer that a program reads: the run ends when its
+// model has answered with a T, a struct, and not before. The form is stored with the run, so
+// that every process that takes its steps asks for the same. An answer that does not fit
+// goes back to the model with the error, up to the agent's MaxRepairs times; after that, and
+// if the model refuses or is truncated, the run ends with a [*RunError] whose code is
+// invalid_output.
 //
-// Where T or *T has a method Check() error, it is called on each answer of the form, and its
-// error goes back to the model in the same way, as that of an answer which does not decode
-// does: the text of the error is stored in the thread. A panic of Check is an error, too,
-// whose text only the log has. The RunError unwraps to what Check returned last. Check returns at once and looks at
-// nothing but the answer. It is code of this program, and called where this process takes
-// the step that answers, while RunTyped waits, as it does in a runtime of [New], and in a
-// host unless the run has to queue. An answer that another process took is checked when the
-// run has ended: if it fails, RunTyped returns an error with code invalid_output that wraps
-// Check's, and the run stays as it is.
+// If T or *T has a method Check() error, it is called on each answer that fits the form, and
+// its error goes back to the model too. The text of the error is stored in the thread, but
+// that of a panic of Check is only logged. The RunError unwraps to the last error of Check.
+// Check must return immediately and depend on the answer alone. It is called where this
+// process takes the step that answers while RunTyped waits: always in a runtime of [New],
+// and in a host unless the run has to queue. An answer that another process took is checked
+// when the run has ended: if that fails, RunTyped returns an error with code invalid_output
+// that wraps Check's, and the run stays as it is.
 //
-// What T has as optional (omitempty, omitzero) is required and may be null where a provider
-// enforces the form; such a null is read as left out.
+// Optional fields of T (omitempty, omitzero) are required and nullable for a provider that
+// enforces the form; such a null is read as an absent field.
 //
-// A nil error means a T. A run that waits, and one that something else than its model ends,
-// is [ErrNoAnswer], and Result.Termination says why. Where the submission's Frontend has an
-// Answer already, that one counts.
+// A nil error means a T. The error is [ErrNoAnswer] for a run that waits, or that did not end
+// with its model's answer; Result.Termination tells why. An Answer that the submission's
+// Frontend already has replaces the form of T.
 func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, Result, error) {
 	var none T
 	frontend := core.Frontend{}
@@ -95,22 +95,24 @@ func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, 
 	return answer, result, nil
 }
 
-// reading keeps the last answer that was read, so that each is checked once.
+// reading decodes answers. It keeps the last one, so that each is checked once although both
+// the step and RunTyped read it.
 type reading[T any] struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards the fields below
 	known  bool
 	text   string
 	answer T
 	err    error
 }
 
-// check implements check: a step may ask from another goroutine.
+// check is a check. A step may call it from another goroutine.
 func (r *reading[T]) check(text string) error {
 	_, err := r.of(text)
 	return err
 }
 
-// of decodes an answer and calls its Check.
+// of decodes an answer and calls its Check, or returns the last outcome if the answer is the
+// last one.
 func (r *reading[T]) of(text string) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +133,8 @@ func (r *reading[T]) of(text string) (T, error) {
 	return answer, err
 }
 
-// answerOf is the text of the run's last turn that is its answer.
+// answerOf returns the part of the run's last turn that is its answer; empty: the run has no
+// turn.
 func answerOf(r Result) string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if m := &r.Messages[i]; m.Role == core.RoleAssistant {

@@ -11,55 +11,56 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// watches share what is known of threads among all who follow them in this
-// process: one watch per thread, from the first follower to the last.
+// watches share the newest known heads of threads among all followers of this process: one
+// watch per thread, from the first follower to the last.
 //
-// A watch learns of a new head in two ways. Every head that this process writes
-// is offered to it at once, by the mailbox. And it reads the head on an interval,
-// for what other processes write; where there are none, that may be long.
+// A watch learns of a new head in two ways. The mailbox passes it every head that this
+// process writes, immediately. And the watch reads the head on an interval, for the
+// writes of other processes; without other processes the interval may be long.
 //
-// Heads may come in any order: a writer is told of its success, and tells the
-// watch, while a later writer is already past it, and a read may have been under
-// way meanwhile. Their versions say which is the newest, so no order is kept and
-// nobody waits for anybody: moved holds the lock for as long as a comparison takes.
+// Heads may arrive in any order: a later writer may be done before an earlier one has
+// reported its head, and a read may overlap with both. Versions tell which head is the
+// newest. So no order is kept and no writer waits for another: moved holds the lock for one
+// comparison.
 //
-// A follower that is slow misses heads in between, never the last one: a head says
-// all that those before it said, and the log has the rest.
+// A slow follower misses heads in between, but never the last one: a head has all that the
+// heads before it had, and the log has the rest.
 type watches struct {
 	env      *env.Env
 	read     func(context.Context, core.ThreadKey) (thread.Head, error)
 	interval time.Duration
 	log      *slog.Logger
 
-	mu      sync.Mutex // guards threads and every watch in it; not held over I/O
+	mu      sync.Mutex // guards threads and the fields of every watch; not held over I/O
 	threads map[core.ThreadKey]*watch
 }
 
-// watch is the newest head of a thread that is known here.
+// watch is the newest head of a thread that this process knows.
 type watch struct {
 	watches   *watches
 	key       core.ThreadKey
 	followers int
-	group     *env.Group // of the function that reads; the last follower waits for it. nil: nobody has waited yet
+	group     *env.Group // of poll, which the last follower waits for; nil: no follower has waited yet
 
 	head    thread.Head
-	offers  uint64        // how often it has changed, so that a read knows whether one came beside it
-	words   uint64        // how often something was said of its run in this process
-	failed  error         // the head cannot be read, for good
-	changed chan struct{} // closed with the next news; nil: nobody waits
+	offers  uint64        // how often head has changed, so that a read notices a concurrent write
+	words   uint64        // how often a step of this process has said something
+	failed  error         // the head cannot be read, and this watch does not try again
+	changed chan struct{} // closed with the next news; nil: no follower waits
 }
 
-// maxUnread is how many reads in a row may fail until the followers are told: the
-// first may be a throttled store, which is better left alone than asked again by
-// every client that was sent away.
+// maxUnread is how many reads in a row may fail before the followers' streams end. The
+// first may be due to a throttled store: to disconnect the clients at once would make all of
+// them ask it again.
 const maxUnread = 3
 
+// newWatches returns watches that read heads with read on an interval.
 func newWatches(e *env.Env, read func(context.Context, core.ThreadKey) (thread.Head, error), interval time.Duration, log *slog.Logger) *watches {
 	return &watches{env: e, read: read, interval: interval, log: log, threads: map[core.ThreadKey]*watch{}}
 }
 
-// join begins to follow a thread, until quit. Whoever joins reads the head afterwards,
-// by newest: what was written before is seen there, what is written later told.
+// join starts to follow a thread, until quit. A follower joins first and then reads the
+// head with newest: earlier writes are in that head, later ones reach the watch.
 func (w *watches) join(key core.ThreadKey) *watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,32 +73,33 @@ func (w *watches) join(key core.ThreadKey) *watch {
 	return at
 }
 
-// quit ends a join. The last one waits until nothing reads any more, so that no
-// function outlives the invocation that it belongs to.
+// quit ends a join. The last follower waits until poll has returned, so that no function
+// outlives the invocation that it belongs to.
 func (a *watch) quit() {
 	a.watches.mu.Lock()
 	a.followers--
 	last := a.followers == 0
-	if last { // whoever joins from here on begins another watch, beside what is left of this one
+	if last { // a later join starts another watch while this one ends
 		a.retire()
 	}
-	a.watches.mu.Unlock() // poll takes it, and is waited for
-	// Read without the lock: only a follower sets group, and all of them have left.
+	a.watches.mu.Unlock() // before the wait: poll takes the lock
+	// Read without the lock: only a follower sets group, and none is left.
 	if last && a.group != nil {
 		a.group.Cancel()
-		_ = a.group.Wait() // poll tells its failures to the followers
+		_ = a.group.Wait() // poll reports its failures to the followers
 	}
 }
 
-// retire makes whoever joins from here on begin another watch, beside what is left
-// of this one. The caller holds mu.
+// retire makes later joins start another watch; the followers of this one keep it. The
+// caller holds mu.
 func (a *watch) retire() {
 	if a.watches.threads[a.key] == a {
 		delete(a.watches.threads, a.key)
 	}
 }
 
-// moved is mailbox.Options.Moved: it costs a look into a map when nobody follows.
+// moved passes a head that this process has written to the thread's watch. Without
+// followers it costs one look into a map.
 func (w *watches) moved(key core.ThreadKey, head thread.Head) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,7 +108,8 @@ func (w *watches) moved(key core.ThreadKey, head thread.Head) {
 	}
 }
 
-// spoke is run.Options.Said.
+// spoke wakes the followers of a thread: a step of this process has said something. It is
+// run.Options.Said.
 func (w *watches) spoke(key core.ThreadKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,15 +119,15 @@ func (w *watches) spoke(key core.ThreadKey) {
 	}
 }
 
-// spoken counts what was said in this process.
+// spoken returns how often a step of this process has said something, see afterWords.
 func (a *watch) spoken() uint64 {
 	a.watches.mu.Lock()
 	defer a.watches.mu.Unlock()
 	return a.words
 }
 
-// learn takes a head that was written or read by someone who may be late: an older
-// one says nothing. The caller holds mu.
+// learn receives a head that may be late; an older one is ignored. A thread that was
+// created again has a higher incarnation. The caller holds mu.
 func (a *watch) learn(head thread.Head) {
 	newer := head.Version > a.head.Version
 	if head.Incarnation != a.head.Incarnation {
@@ -135,14 +138,14 @@ func (a *watch) learn(head thread.Head) {
 	}
 }
 
-// set makes a head the newest; the caller holds mu.
+// set makes a head the newest. The caller holds mu.
 func (a *watch) set(head thread.Head) {
 	a.head = head
 	a.offers++
 	a.signal()
 }
 
-// signal wakes those who wait; the caller holds mu.
+// signal wakes the waiting followers. The caller holds mu.
 func (a *watch) signal() {
 	if a.changed != nil {
 		close(a.changed)
@@ -150,8 +153,8 @@ func (a *watch) signal() {
 	}
 }
 
-// newest reads the head. The read is outside the lock, so a write may overtake it;
-// what is returned is the newer of the two.
+// newest reads the head. The read is outside the lock, so that a write may overtake it;
+// newest returns the newer of the two heads.
 func (a *watch) newest(ctx context.Context) (thread.Head, error) {
 	head, err := a.watches.read(ctx, a.key)
 	if err != nil {
@@ -163,13 +166,13 @@ func (a *watch) newest(ctx context.Context) (thread.Head, error) {
 	return a.head, nil
 }
 
-// after returns the newest head as soon as it is another than seen. The error is
-// the cause of ctx's end, or why the head cannot be read.
+// after returns the newest head as soon as it differs from seen. The error is the cause of
+// ctx's end, or why the head cannot be read.
 func (a *watch) after(ctx context.Context, seen thread.Head) (thread.Head, error) {
 	for {
 		head, changed, err := a.look(ctx, seen)
 		switch {
-		case ctx.Err() != nil: // also when there is always something new
+		case ctx.Err() != nil: // even if there is always something new
 			return seen, context.Cause(ctx)
 		case err != nil || changed == nil:
 			return head, err
@@ -180,7 +183,7 @@ func (a *watch) after(ctx context.Context, seen thread.Head) (thread.Head, error
 	}
 }
 
-// afterWords is after, but for words as well: more was said than spoken had counted.
+// afterWords is after that also returns when something was said since spoken was counted.
 func (a *watch) afterWords(ctx context.Context, seen thread.Head, spoken uint64) (thread.Head, error) {
 	for {
 		head, changed, err := a.look(ctx, seen)
@@ -196,10 +199,10 @@ func (a *watch) afterWords(ctx context.Context, seen thread.Head, spoken uint64)
 	}
 }
 
-// look returns the head if it is another than seen, and otherwise what is closed
-// with the next news: made under the lock that they come under, so that none falls
-// in between. The first who has to wait starts the reading, with its context's
-// values but not its end: it may leave before the others.
+// look returns the head if it differs from seen, else a channel that is closed with the
+// next news. The channel is made under the lock under which news arrives, so that no news is
+// missed in between. The first follower that has to wait starts poll, with the values of its
+// context but not its end: it may quit before the others.
 func (a *watch) look(ctx context.Context, seen thread.Head) (head thread.Head, changed <-chan struct{}, err error) {
 	a.watches.mu.Lock()
 	defer a.watches.mu.Unlock()
@@ -218,8 +221,9 @@ func (a *watch) look(ctx context.Context, seen thread.Head) (head thread.Head, c
 	return seen, a.changed, nil
 }
 
-// poll reads the head on the interval until the last follower leaves. A failed read
-// changes nothing: the head that is known is still the newest that is known.
+// poll reads the head on the interval until the last follower quits. A failed read changes
+// nothing: the known head is still the newest known one. After maxUnread failures in a row
+// the watch ends with the error.
 func (a *watch) poll(ctx context.Context) error {
 	w := a.watches
 	for unread := 0; w.env.Sleep(ctx, w.interval) == nil; {
@@ -227,7 +231,7 @@ func (a *watch) poll(ctx context.Context) error {
 		offers := a.offers
 		w.mu.Unlock()
 		var head thread.Head
-		err := env.Protect(func() (err error) { // a panic must not leave the followers waiting for nobody
+		err := env.Protect(func() (err error) { // a panic must not leave the followers waiting forever
 			head, err = w.read(ctx, a.key)
 			return err
 		})
@@ -243,7 +247,7 @@ func (a *watch) poll(ctx context.Context) error {
 		if unread++; unread == maxUnread {
 			w.mu.Lock()
 			a.failed = err
-			a.retire() // its followers leave, each in its time; who comes meanwhile is not sent away for it
+			a.retire() // its followers end one by one; a new one is not refused because of this error
 			a.signal()
 			w.mu.Unlock()
 			return nil
@@ -252,10 +256,10 @@ func (a *watch) poll(ctx context.Context) error {
 	return nil
 }
 
-// polled takes a head that was read; offers is what the watch had counted before the
-// read. When it has not changed since, no write came beside the read, and what was
-// read is the truth, also when it is no newer one: the thread is gone. Otherwise the
-// read may be the older of the two, and only its version can say.
+// polled receives a head that poll has read; offers is the watch's count from before the
+// read. If the count is unchanged, no write of this process overlapped with the read, and
+// the head counts even if it is not newer: the thread may have been erased. Otherwise the
+// read may be the older one, which only its version tells.
 func (a *watch) polled(head thread.Head, offers uint64) {
 	a.watches.mu.Lock()
 	defer a.watches.mu.Unlock()
