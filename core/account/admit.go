@@ -52,22 +52,22 @@ func (g *Gate) Admit(ctx context.Context, r Applicant) (store.Slot, error) {
 	return store.Slot{}, core.Errorf(core.CodeUnavailable, "admit run %s: what the tenant has used changes under the write", r.ID)
 }
 
-// GiveBack takes back what Admit did, for a run that was not enqueued.
-func (g *Gate) GiveBack(ctx context.Context, tenant string, run core.ID, seen store.Slot) error {
-	return g.release(ctx, tenant, store.Releasing{Day: store.DayOf(seen.Since), Run: run, Seen: seen, Runs: 1})
+// Withdraw takes back what Admit did, for a run that was not enqueued.
+func (g *Gate) Withdraw(ctx context.Context, tenant string, run core.ID, seen store.Slot) error {
+	return g.giveBack(ctx, tenant, store.Releasing{Day: store.DayOf(seen.Since), Run: run, Seen: seen, Runs: 1})
 }
 
-// Leave gives the slot of a run back that waits or is over. tokens and spend are what its
+// Release gives back the slot of a run that waits or is over. tokens and spend are what its
 // log says by then: what was charged beyond them was lost, and is taken off the day.
-func (g *Gate) Leave(ctx context.Context, tenant string, run core.ID, seen store.Slot, tokens int64, spend core.USD) error {
+func (g *Gate) Release(ctx context.Context, tenant string, run core.ID, seen store.Slot, tokens int64, spend core.USD) error {
 	r := store.Releasing{Day: g.day(), Run: run, Seen: seen}
 	if store.DayOf(seen.Since) == r.Day { // else nobody knows which day was charged
 		r.Tokens, r.Spend = max(0, seen.Tokens-tokens), max(0, seen.Spend-spend)
 	}
-	return g.release(ctx, tenant, r)
+	return g.giveBack(ctx, tenant, r)
 }
 
-func (g *Gate) release(ctx context.Context, tenant string, r store.Releasing) error {
+func (g *Gate) giveBack(ctx context.Context, tenant string, r store.Releasing) error {
 	err := g.persist(ctx, func() error {
 		_, err := g.store.Release(ctx, tenant, r)
 		return err

@@ -8,9 +8,6 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// EndDeleted is the end of a stretch whose thread was deleted.
-const EndDeleted = "deleted"
-
 // Closing is a stretch that a write ends.
 type Closing struct {
 	Run     core.ID

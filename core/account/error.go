@@ -1,6 +1,7 @@
 package account
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -68,3 +69,6 @@ func (l Limits) reached(a store.Admission, runs bool, slots int) *ReachedError {
 	}
 	return nil
 }
+
+// Reached returns the limit that err is about, if it is about one.
+func Reached(err error) (*ReachedError, bool) { return errors.AsType[*ReachedError](err) }

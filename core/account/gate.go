@@ -55,16 +55,6 @@ func (g *Gate) Of(tenant string) Limits {
 	return g.limits.Of(tenant)
 }
 
-// Priced reports whether a provider's model may be called for a tenant: its price must be
-// known where the tenant's money is limited.
-func (g *Gate) Priced(tenant, provider, model string) bool {
-	if g.Of(tenant).SpendADay == 0 {
-		return true
-	}
-	_, ok := g.cost(provider, model, core.Usage{}, g.env.Now())
-	return ok
-}
-
 // Tokens are those of a usage that count.
 func Tokens(u core.Usage) int64 { return int64(u.Input) + int64(u.Output) }
 

@@ -15,7 +15,7 @@ type Record struct {
 	Stretch  uint64            `json:"stretch"`
 	Since    int64             `json:"since"` // unix milliseconds of its first commit
 	Until    int64             `json:"until"` // and of its last
-	End      string            `json:"end"`   // EndWaiting, or the type of the run's termination
+	End      string            `json:"end"`   // EndWaiting, EndDeleted, or the type of the run's termination
 	Models   []thread.ModelUse `json:"models,omitempty"`
 	Tools    int               `json:"tools,omitempty"` // calls whose tool has run
 	ToolTime int64             `json:"tool_ms,omitempty"`
@@ -29,5 +29,8 @@ type Record struct {
 // DefaultKeep is how long records and sums are kept: 13 months.
 const DefaultKeep = 396 * 24 * time.Hour
 
-// EndWaiting is the end of a stretch behind which the run waits.
-const EndWaiting = "waiting"
+// What a record says of the end of its stretch where the run has no termination.
+const (
+	EndWaiting = "waiting" // the run waits after it
+	EndDeleted = "deleted" // its thread was deleted
+)

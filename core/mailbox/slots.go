@@ -48,7 +48,7 @@ func (s *slots) release(ctx context.Context, key core.ThreadKey, runs []core.ID)
 	used, err := s.gate.Used(ctx, key.Tenant)
 	for _, run := range runs {
 		if slot, ok := used.Slots[run]; ok && err == nil {
-			err = s.gate.Leave(ctx, key.Tenant, run, slot, 0, 0)
+			err = s.gate.Release(ctx, key.Tenant, run, slot, 0, 0)
 		}
 	}
 	if err != nil {
@@ -154,23 +154,23 @@ func (s *slots) sweepOne(ctx context.Context, tenant string, run core.ID, slot s
 		return err
 	}
 	if queuedForLater(&head, run, s.env.Millis()) { // its first step takes a slot
-		return s.gate.Leave(ctx, tenant, run, slot, 0, 0)
+		return s.gate.Release(ctx, tenant, run, slot, 0, 0)
 	}
 	if status, live := head.RunStatus(run); live && status != core.RunWaiting { // one that closes has it until it is over
 		return nil
 	}
 	if head.Deleted { // its log is erased, so that what was charged counts
-		return s.gate.Leave(ctx, tenant, run, slot, slot.Tokens, slot.Spend)
+		return s.gate.Release(ctx, tenant, run, slot, slot.Tokens, slot.Spend)
 	}
 	record, found, err := s.reads.runRecord(ctx, key, run)
 	if core.CodeOf(err) == core.CodeCorrupt { // what it used is not known
-		return s.gate.Leave(ctx, tenant, run, slot, slot.Tokens, slot.Spend)
+		return s.gate.Release(ctx, tenant, run, slot, slot.Tokens, slot.Spend)
 	}
 	if err != nil {
 		return err
 	}
 	if found {
-		return s.gate.Leave(ctx, tenant, run, slot, account.Tokens(record.Usage), record.Spend)
+		return s.gate.Release(ctx, tenant, run, slot, account.Tokens(record.Usage), record.Spend)
 	}
 	return s.sweepUnopened(ctx, key, &head, run, slot)
 }
@@ -189,15 +189,15 @@ func (s *slots) sweepUnopened(ctx context.Context, key core.ThreadKey, head *thr
 		case err != nil:
 			return err
 		case ended && audit.Run == run: // it was taken out of the queue
-			return s.gate.Leave(ctx, key.Tenant, run, slot, 0, 0)
+			return s.gate.Release(ctx, key.Tenant, run, slot, 0, 0)
 		case ended: // its input was in the inbox of another
-			return s.gate.GiveBack(ctx, key.Tenant, run, slot)
+			return s.gate.Withdraw(ctx, key.Tenant, run, slot)
 		}
 	}
 	if s.env.Millis() < slot.Since+s.enqueueTime.Milliseconds() {
 		return nil
 	}
-	return s.gate.GiveBack(ctx, key.Tenant, run, slot)
+	return s.gate.Withdraw(ctx, key.Tenant, run, slot)
 }
 
 // queuedForLater reports whether a run is queued for a time to come: it needs no slot yet.

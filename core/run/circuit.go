@@ -87,7 +87,7 @@ func outcomeOf(ctx context.Context, err error) model.CallOutcome {
 func (t *turnBuilder) stream(ctx context.Context) error {
 	t.draft.env.Reach(env.PointModel, env.Before)
 	began := t.draft.env.Now()
-	t.made++
+	t.spent.Call()
 	err := env.Protect(func() error {
 		for delta, err := range t.member.Model.Stream(ctx, t.asked) {
 			if err != nil {
@@ -99,7 +99,7 @@ func (t *turnBuilder) stream(ctx context.Context) error {
 		}
 		return nil
 	})
-	t.took += t.draft.env.Now().Sub(began)
+	t.spent.Took(t.draft.env.Now().Sub(began))
 	t.draft.env.Reach(env.PointModel, env.After)
 	if err == nil && t.stop == "" {
 		return model.ErrTruncated

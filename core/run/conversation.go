@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/window"
@@ -36,7 +37,7 @@ type conversation struct {
 	turns       int                      // since that snapshot
 	size        int                      // about, in bytes
 	short       bool                     // older messages belong to the window, which were not read
-	charge      *charge                  // of the newest turn, by this process; nil: the tenant has no limits
+	standing    *account.Standing        // of the tenant, after this process has charged the newest turn; nil: it has no limits
 }
 
 // place is where a thread stood in a pool of models behind a turn.

@@ -157,9 +157,6 @@ func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
 // run from its newest turn. t is where it comes from.
 func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
 	d.totals.Steps = d.events.Step()
-	if turn.Usage != nil {
-		d.totals.Usage = d.totals.Usage.Add(*turn.Usage)
-	}
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
 	}
@@ -171,7 +168,7 @@ func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
 	}
 	entry := thread.Entry{
 		Run: d.id, Step: d.events.Step(), At: d.at, Message: turn, Attempt: d.events.Fence(),
-		Retried: t.failures(), Duration: t.took.Milliseconds(), Member: t.pool.stands(t.member),
+		Retried: t.failures(), Duration: t.spent.Time().Milliseconds(), Member: t.pool.stands(t.member),
 	}
 	entry.Window = d.turnWindow()
 	for i, call := range turn.ToolCalls {

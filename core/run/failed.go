@@ -26,8 +26,6 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if err := m.charge(ctx, m.unsaid); err != nil {
 		return Stepped{}, err
 	}
-	m.unsaid.slotted = true
-	m.meterTurn(m.unsaid)
 	m.addFailure(failed, m.unsaid)
 	m.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.totals.ErrorSteps}, failure(end.cause))...)
 	verdict, err := m.judge(core.Message{}, failed, m.messages.slice())
@@ -58,12 +56,9 @@ func (m *machine) void(ctx context.Context) error {
 }
 
 // addFailure puts the failure into the draft, with what the hooks before the
-// inference changed. Tokens of the calls that failed count, as far as they are known.
+// inference changed. Tokens of the calls that failed are in the totals, as far as they are known.
 func (d *draft) addFailure(failed *thread.Failure, t *turnBuilder) {
 	d.totals.Steps = d.events.Step()
-	if spent := t.allSpent(); spent != nil {
-		d.totals.Usage = d.totals.Usage.Add(*spent)
-	}
 	d.totals.EndStep(true)
 	entry := thread.Entry{Run: d.id, Step: d.events.Step(), At: d.at, Failed: failed, Attempt: d.events.Fence(), Member: t.pool.failed(), Window: d.noted}
 	d.movePatches(&entry)

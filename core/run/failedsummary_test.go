@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -53,7 +53,7 @@ func TestWhatAFailedInferenceHasComeToAboutASummaryHolds(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					said, hints, fails := &summaries{say: tt.say}, &compactions{}, 0
 					o := options{
-						context: compacting(tt.how), compact: hints.add, metering: &run.Metering{Keep: time.Hour},
+						context: compacting(tt.how), compact: hints.add, metering: &account.Metering{Keep: time.Hour},
 						stop: []stop.Policy{stop.ConsecutiveErrors(10)},
 						model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 							if r.Messages[0].ID != "summary" && fails > 0 {

@@ -23,6 +23,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	// Kept before anything can fail: a nack says how often the model has.
 	t := &turnBuilder{draft: m.draft, number: number, id: id, from: m.head.Seq, steered: len(m.consumed) > 0}
 	m.unsaid = t
+	m.account.StartTurn(t.from)
 	t.pool = m.chooseMember(number)
 	t.failed = callsSoFar(m.head.Run.ModelFailed, m.head.Run.ModelLost, t.modelCalls())
 	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end
@@ -64,12 +65,13 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 // turn it is.
 func (t *turnBuilder) ask(ctx context.Context) (err error) {
 	if t.member != t.draft.model {
-		t.depart()
+		t.spent.Next()
 		t.member = t.draft.model
 	}
 	if t.asked, err = t.request(ctx); err != nil {
 		return err
 	}
+	t.spent.Name(t.member.Provider, t.asked.Model)
 	return t.draft.priced(t.asked.Model)
 }
 

@@ -134,7 +134,7 @@ func (l *loaded) known(c *conversation) bool {
 	if c.record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.record) == nil {
 		return false
 	}
-	if l.head.Run.Stretch.Since != 0 && l.metering != nil {
+	if l.head.Run.Stretch.Since != 0 && l.books.Meters() {
 		if _, known := c.record.Base(l.head.Run.Stretch); !known { // another step has waited since, and noted what was used until then
 			return false
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run/history"
@@ -51,6 +52,7 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	if w.Head.Run.Cursor == thread.CursorTools { // the turn's events were positioned under its own fence
 		p.events.SetFence(w.Head.Run.TurnFence)
 	}
+	p.account = s.books.Run(account.Claim{Key: w.Key, Run: p.id, Holder: claim{p}})
 	values.loaded.step, values.draft.loaded, m.draft = p, &values.loaded, &values.draft
 	return m
 }
@@ -109,11 +111,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
-	m.meterTurn(m.unsaid)
 	if err := m.charge(ctx, m.unsaid); err != nil {
 		return Stepped{}, err
 	}
-	m.unsaid.slotted = true
 	m.addTurn(turn, m.unsaid)
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)

@@ -13,7 +13,6 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -53,7 +52,7 @@ func TestASummaryIsMeteredByTheRunThatFindsIt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				said, hints := &summaries{say: tt.say}, &compactions{}
-				w := newWorld(t, options{model: short(said), context: compacting(tt.how), compact: hints.add, metering: &run.Metering{Keep: time.Hour}})
+				w := newWorld(t, options{model: short(said), context: compacting(tt.how), compact: hints.add, metering: &account.Metering{Keep: time.Hour}})
 				for n, want := range tt.want {
 					w.ask(t, n, 0)
 					if diff := cmp.Diff([]thread.ModelUse{want}, w.lastMetered(t)); diff != "" {
@@ -70,7 +69,7 @@ func TestASummaryIsMeteredByTheRunThatFindsIt(t *testing.T) {
 func TestASummaryThatNobodyUsesIsInNoRunsUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said, hints := &summaries{}, &compactions{}
-		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add, metering: &run.Metering{Keep: time.Hour}})
+		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add, metering: &account.Metering{Keep: time.Hour}})
 		for n := range 3 {
 			w.ask(t, n, 0)
 		}

@@ -80,7 +80,7 @@ type Options struct {
 	// Children starts the runs that tools ask for; nil: tools start none.
 	Children tool.Children
 	// Metering records what runs use; nil: nothing does. The mailbox must meter as well.
-	Metering *Metering
+	Metering *account.Metering
 	// History makes every step one that has happened before: its times are those of
 	// the record, and no effects run. nil: it is the first time.
 	History History
@@ -121,10 +121,9 @@ type Stepper struct {
 	profiles  func(tenant string) state.Profiles
 	children  tool.Children
 	history   History
-	metering  *Metering
+	books     account.Books
 	live      live.Source // of what models say before it is committed
 	leaveFor  time.Duration
-	limits    *account.Gate
 	failed    func(core.ID, error)                  // Options.Failed
 	accept    func(core.ID, int, string) error      // Options.Accept
 	breakers  model.Breakers                        // of the models that this process calls
@@ -145,8 +144,9 @@ func New(o Options) (*Stepper, error) {
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
-		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, oldWindow: window.Newest(o.Window), profiles: o.Profiles, children: o.Children, history: o.History, metering: o.Metering,
-		live: live.Source{Env: o.Env, Store: o.Store, Records: o.Records, Keep: o.Chunks, Said: o.Said}, leaveFor: o.LeaveFor, limits: o.Limits, failed: o.Failed, accept: o.Accept, hint: o.Compact,
+		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, oldWindow: window.Newest(o.Window), profiles: o.Profiles, children: o.Children, history: o.History,
+		books: account.Books{Gate: o.Limits, Metering: o.Metering, Records: o.Records, Store: o.Store},
+		live:  live.Source{Env: o.Env, Store: o.Store, Records: o.Records, Keep: o.Chunks, Said: o.Said}, leaveFor: o.LeaveFor, failed: o.Failed, accept: o.Accept, hint: o.Compact,
 	}
 	if s.leaveFor == 0 {
 		s.leaveFor = leaveFor

@@ -58,7 +58,7 @@ func (d *draft) remember() {
 	d.conversation = b.done(d.oldWindow)
 	d.conversation.under(d.past.summary)
 	d.conversation.record = d.record
-	d.conversation.charge = d.charged()
+	d.conversation.standing = d.account.Standing()
 	d.cache.put(d.Key, d.conversation)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/state"
@@ -54,7 +55,7 @@ type step struct {
 	at       int64
 	profiles state.Profiles // of the run's tenant; nil: the host has none
 
-	allowance allowance
+	account account.Run // of the run, for this step
 }
 
 // clock is a recorded time as hooks and tools are shown it, the same on every machine.

@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/window"
 )
@@ -44,7 +43,8 @@ func (c *compaction) room() int {
 // that may pass, and that is logged. A reason that another try would meet again stands in
 // a summary without text.
 func (c *compaction) make(ctx context.Context, h window.History) (*thread.Summary, error) {
-	if why, err := c.forbidden(ctx); err != nil || why != nil {
+	bill := c.books.Run(account.Claim{Key: c.key, Run: c.run})
+	if why, err := c.forbidden(ctx, &bill); err != nil || why != nil {
 		if why != nil {
 			c.complain(ctx, why)
 		}
@@ -53,15 +53,18 @@ func (c *compaction) make(ctx context.Context, h window.History) (*thread.Summar
 	transcript, from := window.Transcript(h, c.room())
 	asked := &summaryCall{compaction: c, request: c.request(transcript)}
 	err := asked.ask(ctx)
-	if charged := c.charge(ctx, asked.usage); charged != nil {
-		return nil, charged
+	used := asked.used()
+	if used != (core.Usage{}) { // to no slot: the run may be over
+		if err := bill.Void(context.WithoutCancel(ctx), &asked.spent, 0); err != nil {
+			return nil, err
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	made := &thread.Summary{
 		Predecessor: c.before.covers(), From: from, Model: asked.request.Model, Provider: c.model.Provider,
-		Usage: asked.usage, Calls: asked.calls, Duration: asked.took.Milliseconds(),
+		Usage: used, Calls: asked.calls, Duration: asked.spent.Time().Milliseconds(),
 	}
 	text := strings.TrimSpace(asked.text.String())
 	switch {
@@ -125,9 +128,8 @@ type summaryCall struct {
 	request model.Request
 	text    strings.Builder
 	stop    core.StopReason
-	usage   core.Usage
+	spent   account.Spent
 	calls   int
-	took    time.Duration // all calls together, without the pauses between them
 }
 
 // ask calls the model, as often as a step of the agent may, until it has said a whole
@@ -153,6 +155,14 @@ func (a *summaryCall) ask(ctx context.Context) error {
 	}
 }
 
+// used is what the calls have used, as far as the provider has counted it.
+func (a *summaryCall) used() core.Usage {
+	if u := a.spent.Usage(); u != nil {
+		return *u
+	}
+	return core.Usage{}
+}
+
 // maxSummaryPause is the longest pause between two calls: nobody waits for the summary,
 // and the invocation is billed.
 const maxSummaryPause = 5 * time.Second
@@ -176,9 +186,10 @@ func (a *summaryCall) stream(ctx context.Context) error {
 	a.env.Reach(env.PointModel, env.Before)
 	began := a.env.Now()
 	a.calls++
+	a.spent.Name(a.model.Provider, a.model.Name)
+	a.spent.Call()
 	a.text.Reset()
 	a.stop = ""
-	var usage core.Usage
 	err := env.Protect(func() error {
 		for delta, err := range a.model.Model.Stream(ctx, a.request) {
 			if err != nil {
@@ -188,7 +199,7 @@ func (a *summaryCall) stream(ctx context.Context) error {
 			case model.DeltaText:
 				a.text.WriteString(delta.Text)
 			case model.DeltaUsage:
-				usage = counted(delta.Usage)
+				a.spent.Count(counted(delta.Usage))
 			case model.DeltaStop:
 				if a.stop = delta.Stop; a.stop == "" {
 					a.stop = core.StopOther
@@ -197,8 +208,8 @@ func (a *summaryCall) stream(ctx context.Context) error {
 		}
 		return nil
 	})
-	a.usage = a.usage.Add(usage)
-	a.took += a.env.Now().Sub(began)
+	a.spent.EndCall()
+	a.spent.Took(a.env.Now().Sub(began))
 	a.env.Reach(env.PointModel, env.After)
 	if err == nil && a.stop == "" {
 		return model.ErrTruncated
@@ -207,32 +218,12 @@ func (a *summaryCall) stream(ctx context.Context) error {
 }
 
 // forbidden is why the tenant may not ask the model; nil: it may.
-func (c *compaction) forbidden(ctx context.Context) (why, err error) {
-	if c.limits.Of(c.key.Tenant).IsZero() {
-		return nil, nil
+func (c *compaction) forbidden(ctx context.Context, bill *account.Run) (why, err error) {
+	if why := bill.Allows(c.model.Provider, c.model.Name); why != nil {
+		return why, nil
 	}
-	if !c.limits.Priced(c.key.Tenant, c.model.Provider, c.model.Name) {
-		return core.Errorf(core.CodeInvalid, "model %q has no known price, and the tenant's money is limited", core.Excerpt(c.model.Name)), nil
-	}
-	standing, err := c.limits.Look(ctx, c.key.Tenant, c.run)
-	if err != nil || standing.Over == nil {
+	if err := bill.Look(ctx); err != nil {
 		return nil, err
 	}
-	return standing.Over, nil
-}
-
-// charge counts what the model has used to the tenant's limits, without the slot of any
-// run: the run may be over.
-func (c *compaction) charge(ctx context.Context, used core.Usage) error {
-	if used == (core.Usage{}) || c.limits.Of(c.key.Tenant).IsZero() {
-		return nil
-	}
-	ctx = context.WithoutCancel(ctx)
-	_, _, err := c.limits.Charge(ctx, store.Slot{}, account.Turn{
-		Key: c.key, Run: c.run, Tokens: account.Tokens(used), Cost: c.limits.Cost(c.key.Tenant, c.model.Provider, c.model.Name, used),
-	})
-	if err != nil {
-		return fmt.Errorf("charge the tenant: %w", err)
-	}
-	return nil
+	return bill.Over(), nil
 }

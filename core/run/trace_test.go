@@ -22,7 +22,6 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -254,7 +253,7 @@ func newTraced(t *testing.T, tt traced, plugins bool) (*world, *trace) {
 	if o.limits.IsZero() {
 		o.limits = account.Limits{TokensADay: 1_000_000}
 	}
-	o.metering = &run.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { r.note("usage: %s", r.used(&u)) }}
+	o.metering = &account.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { r.note("usage: %s", r.used(&u)) }}
 	if plugins {
 		o.plugins = append(o.plugins, r.plugin())
 	}

@@ -1,13 +1,12 @@
 package run
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run/history"
@@ -24,9 +23,6 @@ import (
 // often the model has failed goes into the nack.
 type turnBuilder struct {
 	void    bool   // the model has failed for good: readers are told that nothing of it stands
-	made    int    // calls of the model that this delivery has made, without those of elsewhere
-	charged bool   // without a slot: see chargeUnlogged
-	slotted bool   // charged to the run's slot, before its commit
 	from    uint64 // the log ended there when the turn began: it is in the log when that goes on
 	steered bool   // it has also read input of the inbox, which is not in the log before the turn is
 	draft   *draft
@@ -38,9 +34,7 @@ type turnBuilder struct {
 	kind    core.BlockType  // of the open block; "": none
 	calls   []*callBuilder
 	dropped []string      // ids of calls that a failure has cut off: clients know them
-	spent   *core.Usage   // of calls of the model that failed, without those of elsewhere
-	usage   *core.Usage   // of the one that runs
-	took    time.Duration // all calls of the model together, without the pauses between them
+	spent   account.Spent // by the calls of this delivery
 	stop    core.StopReason
 
 	answering bool // the call of answer's index gives the answer: its arguments are text
@@ -50,7 +44,6 @@ type turnBuilder struct {
 	asked     model.Request     // the newest
 	member    *agent.BoundModel // whose it is: the agent's model, or a member of its pool
 	pool      *choice           // nil: the agent has one model
-	elsewhere []stay            // what members of the pool were asked that were left
 	continued int               // calls that went on behind a limit of tokens
 	broken    bool              // the newest call has failed, and did not reach a limit
 	shortened bool              // the provider has refused the request as too long, and was shown less
@@ -98,8 +91,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 			t.emit(core.Event{Type: core.EventToolCallDelta, CallID: c.id, Delta: text}, len(t.blocks)+i, c.arguments.Len())
 		}
 	case model.DeltaUsage:
-		usage := counted(d.Usage)
-		t.usage = &usage
+		t.spent.Count(counted(d.Usage))
 	case model.DeltaStop:
 		t.stop = d.Stop
 		if t.stop == "" {
@@ -260,7 +252,7 @@ func (t *turnBuilder) whole() bool {
 // A call whose arguments are cut off is dropped and announced as cancelled.
 // dropped reports whether there was one, or an echo was dropped that was shown.
 func (t *turnBuilder) cut() (dropped bool) {
-	t.spent, t.usage = sum(t.spent, t.usage), nil
+	t.spent.EndCall()
 	if t.stop != "" {
 		return false
 	}
@@ -322,7 +314,8 @@ func (t *turnBuilder) cutOff() (core.Message, bool) {
 // compare the next estimates with: of the newest call alone, and not of one that went on
 // from what stood already, which is longer than what is estimated.
 func (t *turnBuilder) noteTokens() {
-	if t.usage == nil || t.usage.Input == 0 {
+	newest, _ := t.spent.Newest()
+	if newest.Input == 0 {
 		return
 	}
 	switch w := t.draft.window; {
@@ -331,17 +324,8 @@ func (t *turnBuilder) noteTokens() {
 	case t.goesOn:
 		w.Tokens = 0
 	default:
-		w.Tokens = t.usage.Input
+		w.Tokens = newest.Input
 	}
-}
-
-// sum adds two counts, either of which may be unknown.
-func sum(a, b *core.Usage) *core.Usage {
-	if a == nil || b == nil {
-		return cmp.Or(a, b)
-	}
-	total := a.Add(*b)
-	return &total
 }
 
 // complete returns the whole turn and announces its calls and usage. Calls are ready
@@ -352,7 +336,7 @@ func (t *turnBuilder) complete() *core.Message {
 	t.noteTokens()
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
-		RunID: t.draft.id, Step: t.number, Usage: t.allSpent(), Model: t.asked.Model, Provider: t.member.Provider,
+		RunID: t.draft.id, Step: t.number, Usage: t.spent.Usage(), Model: t.asked.Model, Provider: t.member.Provider,
 		StopReason: t.stop, CreatedAt: t.draft.saidAt(t.number),
 	}
 	cut := cutOrRefused(m) != ""
@@ -364,6 +348,6 @@ func (t *turnBuilder) complete() *core.Message {
 		m.ToolCalls = append(m.ToolCalls, call)
 		t.draft.events.Ready(m, i, c.arguments.Len())
 	}
-	t.draft.events.Complete(m, t.took.Milliseconds())
+	t.draft.events.Complete(m, t.spent.Time().Milliseconds())
 	return m
 }

@@ -2,106 +2,16 @@ package run
 
 import (
 	"context"
-	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Metering says that what runs use is recorded.
-type Metering struct {
-	// Keep is how long the records are kept.
-	Keep time.Duration
-	// Memory is that of the function which steps runs, in MB: with it the handler's time
-	// is money. 0: nobody bills it.
-	Memory int
-	// Ended is told of each stretch behind the write that ends it. nil: nobody is.
-	Ended func(tenant string, record account.Record)
-}
-
-// stay is what a member of a pool was asked before the run left it.
-type stay struct {
-	member *agent.BoundModel
-	model  string // the provider's name of it
-	made   int
-	took   time.Duration // of all calls so far
-	spent  *core.Usage
-}
-
-// depart notes what the member that is left was asked.
-func (t *turnBuilder) depart() {
-	if t.made == 0 {
-		return
-	}
-	t.elsewhere = append(t.elsewhere, stay{t.member, t.asked.Model, t.made, t.tookHere(), sum(t.spent, t.usage)})
-	t.made, t.spent, t.usage = 0, nil, nil
-}
-
-// tookHere is how long the calls of the member took that is asked now.
-func (t *turnBuilder) tookHere() time.Duration {
-	took := t.took
-	for _, s := range t.elsewhere {
-		took -= s.took
-	}
-	return took
-}
-
-// allSpent is what the turn's calls have used in this delivery, whoever was asked; nil:
-// nobody says.
-func (t *turnBuilder) allSpent() *core.Usage {
-	spent := sum(t.spent, t.usage)
-	for _, s := range t.elsewhere {
-		spent = sum(s.spent, spent)
-	}
-	return spent
-}
-
-// cost is what that has cost the tenant.
-func (t *turnBuilder) cost() (cost core.USD) {
-	of := func(m *agent.BoundModel, name string, used *core.Usage) {
-		if used != nil {
-			cost += t.draft.limits.Cost(t.draft.Key.Tenant, m.Provider, name, *used)
-		}
-	}
-	for _, s := range t.elsewhere {
-		of(s.member, s.model, s.spent)
-	}
-	of(t.member, t.asked.Model, sum(t.spent, t.usage))
-	return cost
-}
-
-// addTo returns m with what the turn's calls of models came to in this delivery.
-func (t *turnBuilder) addTo(m *thread.Metered) *thread.Metered {
-	for _, s := range t.elsewhere {
-		m = m.With(use(s.member, s.model, s.made, s.took, s.spent))
-	}
-	if t.made > 0 {
-		m = m.With(use(t.member, t.asked.Model, t.made, t.tookHere(), sum(t.spent, t.usage)))
-	}
-	return m
-}
-
-func use(m *agent.BoundModel, name string, made int, took time.Duration, spent *core.Usage) thread.ModelUse {
-	u := thread.ModelUse{Provider: m.Provider, Model: name, Inferences: made, Millis: took.Milliseconds()}
-	if spent != nil {
-		u.Usage = *spent
-	}
-	return u
-}
-
 // metered reports whether the turn has something to tell that somebody meters.
 func (t *turnBuilder) metered() bool {
-	return t != nil && t.draft.metering != nil && (t.made > 0 || len(t.elsewhere) > 0)
-}
-
-// meterTurn adds what the model was asked for a step to the run's totals.
-func (d *draft) meterTurn(t *turnBuilder) {
-	if t.metered() {
-		d.totals.Metered = t.addTo(d.totals.Metered)
-	}
+	return t != nil && t.draft.books.Meters() && t.spent.Asked()
 }
 
 // addUsage adds the record of the stretch to those of the write that ends it. What was
@@ -110,18 +20,18 @@ func (d *draft) meterTurn(t *turnBuilder) {
 // is done; nil: it ends no stretch.
 func (d *draft) addUsage(records []store.Record, next thread.Head, result thread.Result, r *thread.RunRecord, unlogged *turnBuilder) (_ []store.Record, ends *account.Record, err error) {
 	s := result.Stretch
-	if d.metering == nil || s == nil {
+	if !d.books.Meters() || s == nil {
 		return records, nil, nil
 	}
 	used, wasted := d.totals.Metered, d.wasted
 	if unlogged != nil {
-		wasted = unlogged.addTo(wasted)
+		wasted = unlogged.spent.AddTo(wasted)
 	}
 	base, known := r.Base(*s)
 	known = known && d.conversation != nil // else nobody can read what the run has used
 	closing := account.Closing{
 		Run: d.id, Stretch: *s, User: d.head.Owner, Agent: r.AgentID, End: account.EndWaiting,
-		Used: used, Wasted: wasted, Base: base, Known: known, Memory: d.metering.Memory, Until: d.env.Millis(),
+		Used: used, Wasted: wasted, Base: base, Known: known, Memory: d.books.Metering.Memory, Until: d.env.Millis(),
 	}
 	if r.Termination != nil {
 		closing.End = string(r.Termination.Type)
@@ -133,7 +43,7 @@ func (d *draft) addUsage(records []store.Record, next thread.Head, result thread
 	if e, ok := d.store.(store.Estimator); ok {
 		u.Spent = u.Spent.Plus(e.EstimateCommit(store.Commit{Records: records, Usage: &store.Usage{}}))
 	}
-	record, err := u.Encode(d.records, d.metering.Keep)
+	record, err := u.Encode(d.records, d.books.Metering.Keep)
 	if err != nil {
 		return records, nil, err
 	}
@@ -157,7 +67,7 @@ func (t *turnBuilder) unlogged(seq uint64) *turnBuilder {
 // allWasted is what the stretch has asked of models for turns that came to nothing.
 func (d *draft) allWasted(unlogged *turnBuilder) *thread.Metered {
 	if unlogged != nil {
-		return unlogged.addTo(d.wasted)
+		return unlogged.spent.AddTo(d.wasted)
 	}
 	return d.wasted
 }
@@ -187,7 +97,7 @@ func (l *loaded) recallWasted(ctx context.Context) error {
 
 // tellUsage tells of the stretch that the last write has ended; nil: it has ended none.
 func (d *draft) tellUsage(u *account.Record) {
-	if u != nil && d.metering.Ended != nil {
-		d.metering.Ended(d.Key.Tenant, *u)
+	if u != nil && d.books.Metering.Ended != nil {
+		d.books.Metering.Ended(d.Key.Tenant, *u)
 	}
 }

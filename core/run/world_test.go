@@ -216,7 +216,7 @@ type options struct {
 	observer run.Observer
 	chunks   bool
 	leaveFor time.Duration
-	metering *run.Metering
+	metering *account.Metering
 	context  *agent.ContextWindowPolicy
 	compact  func(context.Context, core.ThreadKey)
 	limits   account.Limits // of everybody; a token costs a cent

@@ -9,7 +9,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/model/catalog"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -108,11 +107,11 @@ type Metering struct {
 }
 
 // run returns the part that the stepper needs; nil: it records nothing.
-func (m *Metering) run() *run.Metering {
+func (m *Metering) run() *account.Metering {
 	if m == nil {
 		return nil
 	}
-	return &run.Metering{Keep: m.keep(), Memory: m.Memory, Ended: m.Ended}
+	return &account.Metering{Keep: m.keep(), Memory: m.Memory, Ended: m.Ended}
 }
 
 // keep returns how long records are kept; 0: nothing is recorded.

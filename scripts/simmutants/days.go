@@ -62,8 +62,8 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "a step that begins over a limit asks its model",
 		File: "core/run/limit.go",
-		Old:  "	end := d.stopped()\n	if end == nil {",
-		New:  "	end := d.stopped()\n	if end == nil || true {",
+		Old:  "	if end := d.stopped(); end != nil {",
+		New:  "	if end := d.stopped(); end != nil && false {",
 	},
 	{
 		Day:  true,

@@ -11,7 +11,7 @@ var limitMutants = []mutant{
 	{
 		Name: "a run over a limit goes on",
 		File: "core/run/limit.go",
-		Old:  "	if d.allowance.now.Over == nil {",
+		Old:  "	if over == nil {",
 		New:  "	if true {",
 	},
 	{

@@ -46,9 +46,9 @@ var poolMutants = []mutant{
 	},
 	{
 		Name: "what a member was asked that was left is not metered",
-		File: "core/run/usage.go",
-		Old:  "		m = m.With(use(s.member, s.model, s.made, s.took, s.spent))",
-		New:  "		_ = use(s.member, s.model, s.made, s.took, s.spent)",
+		File: "core/account/spent.go",
+		Old:  "	s.left = append(s.left, s.open)",
+		New:  "	_ = s.left",
 	},
 	{
 		Name: "a turn is its home's, whoever said it",

@@ -1,0 +1,95 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// standing is how a tenant stands with a run of it.
+type standing struct {
+	Slot store.Slot // of the run
+	Has  bool       // it has one
+	Over error      // wraps a *[ReachedError] when a limit of the day is reached that a run must stop for; nil: none is
+}
+
+func (l Limits) standing(a store.Admission, run core.ID) (s standing) {
+	s.Slot, s.Has = a.Slots[run]
+	if over := l.reached(a, false, 0); over != nil {
+		s.Over = over
+	}
+	return s
+}
+
+// look reads how a tenant stands.
+func (g *Gate) look(ctx context.Context, tenant string, run core.ID) (standing, error) {
+	var a store.Admission
+	err := g.persist(ctx, func() (err error) {
+		a, err = g.store.Admission(ctx, tenant, g.day())
+		return err
+	})
+	if err != nil {
+		return standing{}, fmt.Errorf("look at the limits of the tenant: %w", err)
+	}
+	return g.Of(tenant).standing(a, run), nil
+}
+
+// enter takes a slot for a run that has been admitted before, unasked: it has waited, or
+// the sweep has released its slot too early. made says that it is this call's; else the
+// run had one. That the slot begins with tokens and spend, which the run's log says, counts
+// only if the caller has the run's claim afterwards: else it releases the slot, with the
+// same.
+func (g *Gate) enter(ctx context.Context, key core.ThreadKey, run core.ID, tokens int64, spend core.USD) (s standing, made bool, err error) {
+	a := store.Admitting{
+		Day: g.day(), Run: run, Again: true, Bounds: store.Bounds{Slots: store.MaxSlots},
+		Slot: store.Slot{Thread: key.Thread, Since: g.env.Millis(), Tokens: tokens, Spend: spend},
+	}
+	var after store.Admission
+	err = g.persist(ctx, func() (err error) {
+		after, _, err = g.store.Admit(ctx, key.Tenant, a)
+		return err
+	})
+	if err != nil {
+		return standing{}, false, fmt.Errorf("take a slot for run %s: %w", run, err)
+	}
+	s = g.Of(key.Tenant).standing(after, run)
+	return s, s.Slot == a.Slot, nil
+}
+
+// charge counts what a run has used before the write that says so, and returns how the
+// tenant stands then; false: the slot is not the run's any more, and nothing is counted.
+// Without a slot (zero) it counts to the day alone, and stays.
+func (g *Gate) charge(ctx context.Context, tenant string, run core.ID, slot store.Slot, tokens int64, cost core.USD) (s standing, charged bool, err error) {
+	c := store.Charging{Day: g.day(), Run: run, Slot: slot, Tokens: tokens, Spend: cost}
+	var after store.Admission
+	err = g.persist(ctx, func() (err error) {
+		after, charged, err = g.store.Charge(ctx, tenant, c)
+		return err
+	})
+	if err != nil {
+		return standing{}, false, fmt.Errorf("charge run %s: %w", run, err)
+	}
+	return g.Of(tenant).standing(after, run), charged, nil
+}
+
+// priced reports whether a provider's model may be called for a tenant: its price must be
+// known where the tenant's money is limited.
+func (g *Gate) priced(tenant, provider, model string) bool {
+	if g.Of(tenant).SpendADay == 0 {
+		return true
+	}
+	_, ok := g.cost(provider, model, core.Usage{}, g.env.Now())
+	return ok
+}
+
+// price is what the tokens of a provider's model cost a tenant whose money is limited; 0
+// for any other, and where the price is not known.
+func (g *Gate) price(tenant, provider, model string, u core.Usage) core.USD {
+	if g.Of(tenant).SpendADay == 0 {
+		return 0
+	}
+	cost, _ := g.cost(provider, model, u, g.env.Now())
+	return cost
+}
