@@ -24,8 +24,8 @@ func (p Pattern) Loose(fold func(string) string) Pattern {
 	if c.primary != nil {
 		c.primary = c.primary.loosened(fold)
 	}
-	c.conditions = make([]Condition, len(p.conditions))
-	for i, condition := range p.conditions {
+	c.conditions = make([]Condition, len(p.compiled.conditions))
+	for i, condition := range p.compiled.conditions {
 		condition.want = *condition.want.loosened(fold)
 		c.conditions[i] = condition
 	}

@@ -7,7 +7,7 @@ import (
 
 // Pattern matches tool calls. [Parse] compiles it once; it may be used by several
 // goroutines and is copied cheaply. The zero value matches nothing.
-type Pattern struct{ *compiled }
+type Pattern struct{ compiled *compiled }
 
 type compiled struct {
 	text       string // canonical
@@ -35,9 +35,9 @@ func (p Pattern) match(c *Call) (some, every bool) {
 	switch {
 	case !p.MatchTool(c.name):
 		return false, false
-	case p.primary != nil:
+	case p.compiled.primary != nil:
 		return p.matchPrimary(c)
-	case len(p.conditions) == 0:
+	case len(p.compiled.conditions) == 0:
 		return true, true
 	}
 	arguments, ok := c.parsed()
@@ -45,8 +45,8 @@ func (p Pattern) match(c *Call) (some, every bool) {
 		return false, false
 	}
 	every = true
-	for i := range p.conditions {
-		one, all := p.conditions[i].holds(arguments, p.conditions[i].path)
+	for i := range p.compiled.conditions {
+		one, all := p.compiled.conditions[i].holds(arguments, p.compiled.conditions[i].path)
 		if !one {
 			return false, false
 		}
@@ -58,13 +58,13 @@ func (p Pattern) match(c *Call) (some, every bool) {
 func (p Pattern) matchPrimary(c *Call) (some, every bool) {
 	every = true
 	for _, r := range c.readings() {
-		matches := p.primary.passes(r.text, false)
+		matches := p.compiled.primary.passes(r.text, false)
 		some = some || matches
 		every = every && matches && r.sure
 	}
-	if !some && c.whole && p.primary.folded != nil && c.root.kind == objectValue {
+	if !some && c.whole && p.compiled.primary.folded != nil && c.root.kind == objectValue {
 		for i := range c.root.children {
-			some = some || p.primary.passes(c.root.children[i].plain(), false)
+			some = some || p.compiled.primary.passes(c.root.children[i].plain(), false)
 		}
 	}
 	return some, every
@@ -72,13 +72,13 @@ func (p Pattern) matchPrimary(c *Call) (some, every bool) {
 
 // MatchTool reports whether the pattern can match calls of a tool.
 func (p Pattern) MatchTool(name string) bool {
-	return p.compiled != nil && p.tool.Match(name)
+	return p.compiled != nil && p.compiled.tool.Match(name)
 }
 
 // AnyArguments reports whether the pattern matches every call of the tools that it
 // matches.
 func (p Pattern) AnyArguments() bool {
-	return p.compiled != nil && p.primary == nil && len(p.conditions) == 0
+	return p.compiled != nil && p.compiled.primary == nil && len(p.compiled.conditions) == 0
 }
 
 // String returns the pattern in its canonical form, which [Parse] reads as an equal
@@ -87,7 +87,7 @@ func (p Pattern) String() string {
 	if p.compiled == nil {
 		return ""
 	}
-	return p.text
+	return p.compiled.text
 }
 
 // Equal reports whether two patterns are the same but for their spelling.
@@ -140,9 +140,9 @@ func (p Pattern) Specificity() Specificity {
 	if p.compiled == nil {
 		return Specificity{}
 	}
-	s := Specificity{Kind: p.tool.kind, Arguments: !p.AnyArguments(), Conditions: len(p.conditions)}
-	for i := range p.conditions {
-		s.Precision += int(p.conditions[i].want.kind)
+	s := Specificity{Kind: p.compiled.tool.kind, Arguments: !p.AnyArguments(), Conditions: len(p.compiled.conditions)}
+	for i := range p.compiled.conditions {
+		s.Precision += int(p.compiled.conditions[i].want.kind)
 	}
 	return s
 }

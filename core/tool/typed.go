@@ -125,16 +125,19 @@ func (t *typed[Args]) prepare(arguments json.RawMessage) (Tool, error) {
 
 // prepared is a typed tool for one call.
 type prepared[Args any] struct {
-	*typed[Args]
-	args Args
+	typed *typed[Args]
+	args  Args
 }
+
+// Spec implements Tool.
+func (p *prepared[Args]) Spec() Spec { return p.typed.Spec() }
 
 // Check implements Tool.
 func (*prepared[Args]) Check(json.RawMessage) error { return nil }
 
 // Run implements Tool.
 func (p *prepared[Args]) Run(ctx context.Context, call Call) (Result, error) {
-	return p.run(ctx, call, p.args)
+	return p.typed.run(ctx, call, p.args)
 }
 
 // undecodable is the error of arguments that the schema allows and Args cannot hold. The

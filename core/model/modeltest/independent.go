@@ -15,8 +15,8 @@ import (
 
 // independent is an adapter and the fake that it is checked against.
 type independent struct {
-	Provider
-	model model.Model
+	provider Provider
+	model    model.Model
 }
 
 // Independent checks an adapter against fake providers that somebody else wrote: what
@@ -52,7 +52,7 @@ func Independent(t *testing.T, p Provider, m model.Model, without map[string]str
 }
 
 func (f independent) request(text string) model.Request {
-	return f.Provider.request(func(r *model.Request) {
+	return f.provider.request(func(r *model.Request) {
 		r.Messages, r.StreamIdleTimeout = []core.Message{core.UserMessage("m1", text)}, 10*time.Second
 	})
 }

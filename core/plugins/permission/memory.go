@@ -150,7 +150,7 @@ func (r *rule) text() string {
 // callEntry describes an answer to the very call. Arguments that can be read in two ways
 // have none.
 func callEntry(c call) (entry, bool) {
-	arguments, ok := c.Canonical()
+	arguments, ok := c.pattern.Canonical()
 	return entry{Agent: c.agent, Tool: c.name, Call: digest("arguments", arguments)}, ok
 }
 

@@ -31,9 +31,9 @@ type Ruling struct {
 
 // call is a tool call that is judged.
 type call struct {
-	*pattern.Call
-	agent string
-	name  string
+	pattern *pattern.Call
+	agent   string
+	name    string
 }
 
 // judge says what becomes of a call. It is the whole order of the rules.
@@ -58,7 +58,7 @@ func (p *policy) judge(c call, m *memory) Ruling {
 	// An answer to a rule is about the calls that it decides alone, and allows only what
 	// it matches under every reading, as any rule that allows.
 	switch answer := m.answerToRule(c, asks); {
-	case answer == Deny, answer == Allow && (asks == nil || asks.pattern.MatchEvery(c.Call)):
+	case answer == Deny, answer == Allow && (asks == nil || asks.pattern.MatchEvery(c.pattern)):
 		return answered(answer, asks, c)
 	case asks != nil:
 		return asks.ruling()
@@ -72,7 +72,7 @@ func (p *policy) decisive(b Behavior, c call, m *memory) (best *rule) {
 	for _, rules := range [][]rule{p.rules, m.rules} {
 		for i := range rules {
 			r := &rules[i]
-			if r.Behavior != b || !r.matches(c.Call) || r.usedUp() && m.used[r.id] {
+			if r.Behavior != b || !r.matches(c.pattern) || r.usedUp() && m.used[r.id] {
 				continue
 			}
 			if best == nil || r.pattern.Specificity().Compare(best.pattern.Specificity()) > 0 {

@@ -27,11 +27,11 @@ func (d *director) Resolve(context.Context, string, string) (*agent.Resolved, er
 
 // cast is the run's agent as it is played.
 func (d *director) cast() *agent.Resolved {
-	tools := make(map[string]tool.Tool, len(d.agent.Tools))
-	for name, t := range d.agent.Tools {
+	tools := make(map[string]tool.Tool, len(d.recording.agent.Tools))
+	for name, t := range d.recording.agent.Tools {
 		tools[name] = recordedTool{t, d}
 	}
-	played := d.agent.Played(d, tools)
+	played := d.recording.agent.Played(d, tools)
 	none := 0
 	played.Spec.MaxContinuations, played.Spec.Retry.MaxRetries = &none, &retries // a turn comes as it was stored
 	return played
@@ -44,8 +44,8 @@ var retries = 20
 // under way.
 func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		s := d.steps[d.number]
-		end := d.record.Termination
+		s := d.recording.steps[d.number]
+		end := d.recording.record.Termination
 		switch {
 		case s != nil && s.turn != nil && s.turn.Window != nil && s.turn.Window.Refused && d.refused != d.number:
 			d.refused = d.number
@@ -58,7 +58,7 @@ func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.
 			if yield(model.Delta{Type: model.DeltaText, Text: s.words.Message.Text()}, nil) {
 				yield(model.Delta{}, d.cancel(ctx, end.Type))
 			}
-		case !d.ended():
+		case !d.recording.ended():
 			yield(model.Delta{}, d.leave(ctx))
 		case end.Type == core.TerminationNatural || end.Type == core.TerminationStopped || end.Type == core.TerminationBlocked:
 			d.differs(Difference{Step: d.number, Where: WhereRun, Field: "termination", Recorded: encode(end), Present: "the model is asked for another turn"})
@@ -88,8 +88,8 @@ const otherKind = "other"
 // spent are the tokens that the run's totals grew by with a record.
 func (d *director) spent(e *thread.Entry) (usage core.Usage) {
 	usage = e.Totals.Usage
-	for i := range d.entries {
-		switch before := &d.entries[i]; {
+	for i := range d.recording.entries {
+		switch before := &d.recording.entries[i]; {
 		case before.Failed == e.Failed:
 			return usage
 		case before.Totals != nil:
@@ -156,7 +156,7 @@ type recordedTool struct {
 func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	d := t.director
 	i, _ := strconv.Atoi(call.Key()[strings.LastIndexByte(call.Key(), '/')+1:])
-	s := d.steps[call.Step]
+	s := d.recording.steps[call.Step]
 	decided := 0
 	if call.Resume != nil {
 		decided = 1 + slices.IndexFunc(s.asked[i], func(t thread.TicketRecord) bool { return t.Suspension.ID == call.Resume.Suspension })

@@ -19,11 +19,11 @@ import (
 // compare returns the first difference between the run as it is recorded and as it was
 // played.
 func (d *director) compare(ctx context.Context, before []thread.Entry) (*Difference, error) {
-	head, err := d.box.Head(ctx, d.key)
+	head, err := d.box.Head(ctx, d.recording.key)
 	if err != nil {
 		return nil, err
 	}
-	present, err := store.ReadLog(ctx, d.store, d.o.Records, d.key, d.first, head.Seq)
+	present, err := store.ReadLog(ctx, d.store, d.o.Records, d.recording.key, d.recording.first, head.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -39,10 +39,10 @@ func (d *director) compare(ctx context.Context, before []thread.Entry) (*Differe
 	if x, err := d.compareStates(before, present); x != nil || err != nil {
 		return x, err
 	}
-	if !d.ended() {
+	if !d.recording.ended() {
 		return nil, nil
 	}
-	stored, ok, err := d.store.Get(ctx, d.key, store.RunName(d.record.ID))
+	stored, ok, err := d.store.Get(ctx, d.recording.key, store.RunName(d.recording.record.ID))
 	if err != nil || !ok {
 		return nil, fmt.Errorf("run record of the replay: found %t, %w", ok, err)
 	}
@@ -50,8 +50,8 @@ func (d *director) compare(ctx context.Context, before []thread.Entry) (*Differe
 	if err != nil {
 		return nil, err
 	}
-	if x := diff(runOf(d.record), runOf(record)); x != nil {
-		x.Where, x.Step = WhereRun, d.last
+	if x := diff(runOf(d.recording.record), runOf(record)); x != nil {
+		x.Where, x.Step = WhereRun, d.recording.last
 		return x, nil
 	}
 	return d.compareEvents(present, record), nil
@@ -59,13 +59,13 @@ func (d *director) compare(ctx context.Context, before []thread.Entry) (*Differe
 
 // compareLogs compares the records that both have.
 func (d *director) compareLogs(present []thread.Entry) *Difference {
-	for i := range min(len(present), len(d.entries)) {
-		recorded := d.entries[i]
+	for i := range min(len(present), len(d.recording.entries)) {
+		recorded := d.recording.entries[i]
 		x := diffEntries(plain(recorded), plain(present[i]))
 		if x == nil {
 			continue
 		}
-		x.Where, x.Seq, x.Step, x.By = WhereLog, d.first+uint64(i), recorded.Step, by(recorded, x.Field)
+		x.Where, x.Seq, x.Step, x.By = WhereLog, d.recording.first+uint64(i), recorded.Step, by(recorded, x.Field)
 		x.Key = keyOf(x.Field, recorded, present[i])
 		d.nameOwner(x)
 		return x
@@ -87,10 +87,10 @@ func diffEntries(recorded, present thread.Entry) *Difference {
 func (d *director) compareLengths(present []thread.Entry) *Difference {
 	n := len(present)
 	switch {
-	case n < len(d.entries):
-		return &Difference{Where: WhereLog, Seq: d.first + uint64(n), Step: d.entries[n].Step, Recorded: encode(plain(d.entries[n]))}
-	case n > len(d.entries):
-		return &Difference{Where: WhereLog, Seq: d.until() + 1, Step: present[len(d.entries)].Step, Present: encode(plain(present[len(d.entries)]))}
+	case n < len(d.recording.entries):
+		return &Difference{Where: WhereLog, Seq: d.recording.first + uint64(n), Step: d.recording.entries[n].Step, Recorded: encode(plain(d.recording.entries[n]))}
+	case n > len(d.recording.entries):
+		return &Difference{Where: WhereLog, Seq: d.recording.until() + 1, Step: present[len(d.recording.entries)].Step, Present: encode(plain(present[len(d.recording.entries)]))}
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (d *director) compareRounds(s *recordedStep, recorded, present thread.Round
 // compareStates folds both logs.
 func (d *director) compareStates(before, present []thread.Entry) (*Difference, error) {
 	var states [2]state.Snapshot
-	for i, log := range [][]thread.Entry{d.entries, present} {
+	for i, log := range [][]thread.Entry{d.recording.entries, present} {
 		fold := state.NewFold(state.Snapshot{})
 		var at place
 		for _, entries := range [][]thread.Entry{before, log} {
@@ -221,7 +221,7 @@ func (d *director) compareStates(before, present []thread.Entry) (*Difference, e
 	if states[0].Equal(states[1]) {
 		return nil, nil
 	}
-	x := &Difference{Where: WhereState, Step: d.last, Seq: d.until(), Field: "revision",
+	x := &Difference{Where: WhereState, Step: d.recording.last, Seq: d.recording.until(), Field: "revision",
 		Recorded: fmt.Sprint(states[0].Revision()), Present: fmt.Sprint(states[1].Revision())}
 	for _, path := range append(states[0].Paths(), states[1].Paths()...) {
 		a, _ := states[0].Value(path)
@@ -254,7 +254,7 @@ func (p *place) enter(fold *state.Fold, e thread.Entry) {
 
 // compareEvents compares the streams that are cut from the two.
 func (d *director) compareEvents(present []thread.Entry, record thread.RunRecord) *Difference {
-	recorded, played := events(d.record.Run, d.entries), events(record.Run, present)
+	recorded, played := events(d.recording.record.Run, d.recording.entries), events(record.Run, present)
 	for i := range max(len(recorded), len(played)) {
 		var a, b any
 		if i < len(recorded) {

@@ -24,15 +24,15 @@ import (
 // happen before the round goes on: what was merged is merged again then, as after a
 // crash, which comes to the same.
 type director struct {
-	*recording
-	o       Options
-	owner   string
-	store   *memory.Store
-	box     *mailbox.Service
-	stepper *run.Stepper
-	played  *agent.Resolved
-	now     int64 // the clock, unix milliseconds: it moves only where a claim or ticket must run out
-	ids     uint64
+	recording *recording
+	o         Options
+	owner     string
+	store     *memory.Store
+	box       *mailbox.Service
+	stepper   *run.Stepper
+	played    *agent.Resolved
+	now       int64 // the clock, unix milliseconds: it moves only where a claim or ticket must run out
+	ids       uint64
 
 	number  int                   // of the step under way
 	said    int                   // blocks of its turn that the model has said
@@ -77,7 +77,7 @@ type asleep struct{}
 func (asleep) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
 
 // maxSteps bounds the claims of a replayed run, by those that its record can need.
-func (d *director) maxSteps() int { return 20 + 40*(len(d.entries)+d.last) }
+func (d *director) maxSteps() int { return 20 + 40*(len(d.recording.entries)+d.recording.last) }
 
 // play takes the run to its end, or as far as its record goes. The error says that
 // the replay itself has failed.
@@ -86,11 +86,11 @@ func (d *director) play(ctx context.Context) error {
 		return err
 	}
 	for range d.maxSteps() {
-		head, err := d.box.Head(ctx, d.key)
-		if err != nil || head.Run.ID != d.record.ID && len(head.Pending) == 0 {
+		head, err := d.box.Head(ctx, d.recording.key)
+		if err != nil || head.Run.ID != d.recording.record.ID && len(head.Pending) == 0 {
 			return err
 		}
-		if !head.Open() && d.steps[1] != nil && len(d.steps[1].inputs) > 0 { // they came when the run was open, and before its first step
+		if !head.Open() && d.recording.steps[1] != nil && len(d.recording.steps[1].inputs) > 0 { // they came when the run was open, and before its first step
 			if _, err := d.claim(ctx); err != nil {
 				return err
 			}
@@ -114,14 +114,14 @@ func (d *director) play(ctx context.Context) error {
 			if head, err = d.endRun(ctx, head); err != nil {
 				return err
 			}
-			if d.record.Skipped {
+			if d.recording.record.Skipped {
 				continue
 			}
 		}
 		if next := int(head.Run.Step) + 1; head.Run.Cursor != thread.CursorTools && next != d.number {
 			d.number, d.said = next, 0
 		}
-		_, err = d.stepper.Step(ctx, run.Work{Key: d.key, Head: head}, func(core.Event) error { return nil })
+		_, err = d.stepper.Step(ctx, run.Work{Key: d.recording.key, Head: head}, func(core.Event) error { return nil })
 		if d.over {
 			return nil
 		}
@@ -138,12 +138,12 @@ func (d *director) play(ctx context.Context) error {
 // enqueue gives the thread the run's input, as its log has it.
 func (d *director) enqueue(ctx context.Context) error {
 	queued := thread.Queued{
-		Run: d.record.ID, Dispatch: d.record.Dispatch, AgentID: d.record.AgentID, Origin: d.record.Origin, Messages: d.own,
-		CreatedAt: d.record.CreatedAt, Supersede: d.takeBack, Request: d.record.Request,
-		Frontend: d.record.Frontend,
+		Run: d.recording.record.ID, Dispatch: d.recording.record.Dispatch, AgentID: d.recording.record.AgentID, Origin: d.recording.record.Origin, Messages: d.recording.own,
+		CreatedAt: d.recording.record.CreatedAt, Supersede: d.recording.takeBack, Request: d.recording.record.Request,
+		Frontend: d.recording.record.Frontend,
 	}
 	e := thread.Enqueue{Dispatch: queued.Dispatch, Run: queued.Run, Owner: d.owner}
-	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, e, d.inputRecord(queued))
+	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, e, d.inputRecord(queued))
 	return err
 }
 
@@ -159,11 +159,11 @@ func (d *director) inputRecord(in thread.Queued) func(thread.Head, thread.Result
 // is of no use here.
 func (d *director) dropWaiting(ctx context.Context) error {
 	for {
-		head, err := d.box.Head(ctx, d.key)
+		head, err := d.box.Head(ctx, d.recording.key)
 		if err != nil || head.Open() || len(head.Pending) == 0 {
 			return err
 		}
-		if _, _, err := d.box.Commit(ctx, d.key, head, thread.Cancel{Run: head.Pending[0].Run}, nil); err != nil {
+		if _, _, err := d.box.Commit(ctx, d.recording.key, head, thread.Cancel{Run: head.Pending[0].Run}, nil); err != nil {
 			return err
 		}
 	}
@@ -171,7 +171,7 @@ func (d *director) dropWaiting(ctx context.Context) error {
 
 // prepare does what happened before the next claim.
 func (d *director) prepare(ctx context.Context, head thread.Head) error {
-	switch s := d.steps[int(head.Run.Step)]; {
+	switch s := d.recording.steps[int(head.Run.Step)]; {
 	case head.Run.Status == thread.Closing:
 		return d.loseClaims(ctx, head)
 	case head.Run.Status == thread.Waiting:
@@ -193,7 +193,7 @@ func (d *director) prepare(ctx context.Context, head thread.Head) error {
 
 // closesIn reports whether the run ended while the round of the step was open.
 func (d *director) closesIn(s *recordedStep) bool {
-	return d.ended() && d.record.InRound && d.steps[d.last] == s
+	return d.recording.ended() && d.recording.record.InRound && d.recording.steps[d.recording.last] == s
 }
 
 // putResults stores recorded results where an earlier claim would have.
@@ -205,7 +205,7 @@ func (d *director) putResults(ctx context.Context, head thread.Head, s *recorded
 		}
 		payload, err := d.o.Records.EncodeEntry(e)
 		if err == nil {
-			err = d.store.Put(ctx, d.key, store.Record{Name: store.LogName(head.Run.Base + uint64(i)), Fence: head.Fence, Payload: payload})
+			err = d.store.Put(ctx, d.recording.key, store.Record{Name: store.LogName(head.Run.Base + uint64(i)), Fence: head.Fence, Payload: payload})
 		}
 		if err != nil && !errors.Is(err, store.ErrConflict) { // the round's own, put before
 			return err
@@ -216,7 +216,7 @@ func (d *director) putResults(ctx context.Context, head thread.Head, s *recorded
 
 // claim takes the claim on the run.
 func (d *director) claim(ctx context.Context) (thread.Head, error) {
-	head, result, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.TakeClaim{Worker: "replay", Lease: lease.Milliseconds(), Alone: true}, nil)
+	head, result, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, thread.TakeClaim{Worker: "replay", Lease: lease.Milliseconds(), Alone: true}, nil)
 	if err == nil && !result.Claimed {
 		err = errors.New("nothing is to be claimed: " + fmt.Sprintf("%+v", head))
 	}
@@ -226,9 +226,9 @@ func (d *director) claim(ctx context.Context) (thread.Head, error) {
 // giveBack gives the claim back, so that something can happen before the next one.
 // The error is the step's.
 func (d *director) giveBack(ctx context.Context) error {
-	head, err := d.box.Head(ctx, d.key)
+	head, err := d.box.Head(ctx, d.recording.key)
 	if err == nil {
-		_, _, err = d.box.Commit(ctx, d.key, head, thread.Nack{Fence: head.Claim.Fence, Kind: thread.NackGiven, Closing: true}, nil)
+		_, _, err = d.box.Commit(ctx, d.recording.key, head, thread.Nack{Fence: head.Claim.Fence, Kind: thread.NackGiven, Closing: true}, nil)
 	}
 	return errors.Join(errLeft, err)
 }
@@ -248,7 +248,7 @@ func (d *director) differs(x Difference) {
 
 // loseClaims loses as many claims as let RunEnd be skipped, if it was.
 func (d *director) loseClaims(ctx context.Context, head thread.Head) error {
-	if !d.record.Skipped {
+	if !d.recording.record.Skipped {
 		return nil
 	}
 	for d.now += lease.Milliseconds() + 1; head.Run.Attempts < thread.SkipRunEnd-1; d.now += lease.Milliseconds() + 1 {
@@ -264,11 +264,11 @@ func (d *director) loseClaims(ctx context.Context, head thread.Head) error {
 // was ended from outside, or by a step of which nothing is left.
 func (d *director) endRun(ctx context.Context, head thread.Head) (thread.Head, error) {
 	change := thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq, Outcome: thread.Done, Listens: true}
-	head, _, err := d.box.Commit(ctx, d.key, head, change, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-		record := d.record
+	head, _, err := d.box.Commit(ctx, d.recording.key, head, change, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+		record := d.recording.record
 		record.Status, record.Termination, record.Response, record.FinishedAt = core.RunRunning, nil, "", 0
 		record.InRound, record.Skipped = false, false
-		record.Ending = &thread.Ending{Version: next.Closing, Termination: *d.record.Termination}
+		record.Ending = &thread.Ending{Version: next.Closing, Termination: *d.recording.record.Termination}
 		payload, err := d.o.Records.EncodeRun(&record)
 		return []store.Record{{Name: store.RunName(record.ID), Fence: next.Fence, Version: next.Version, Payload: payload}}, err
 	})
@@ -277,14 +277,14 @@ func (d *director) endRun(ctx context.Context, head thread.Head) (thread.Head, e
 
 // cancel ends the run from outside while its model speaks. The error is the model's.
 func (d *director) cancel(ctx context.Context, how core.TerminationType) error {
-	head, err := d.box.Head(ctx, d.key)
+	head, err := d.box.Head(ctx, d.recording.key)
 	if err != nil {
 		return err
 	}
-	var change thread.Change = thread.Cancel{Run: d.record.ID}
+	var change thread.Change = thread.Cancel{Run: d.recording.record.ID}
 	if how == core.TerminationSuperseded {
-		change = thread.Interrupt{Owner: d.owner, Dedupe: 2*d.first + 1, Epoch: head.Epoch}
+		change = thread.Interrupt{Owner: d.owner, Dedupe: 2*d.recording.first + 1, Epoch: head.Epoch}
 	}
-	_, _, err = d.box.Commit(ctx, d.key, head, change, nil)
+	_, _, err = d.box.Commit(ctx, d.recording.key, head, change, nil)
 	return errors.Join(thread.ErrClosing, err)
 }

@@ -52,7 +52,7 @@ func only(c thread.CommitStep, head thread.Head, wanted []thread.Ticket) thread.
 // inOrder puts those tickets first that the record has: a head has few places, and who
 // gets one depends on who was faster.
 func (d *director) inOrder(tickets []thread.Ticket) []thread.Ticket {
-	s := d.steps[d.number]
+	s := d.recording.steps[d.number]
 	if len(tickets) < 2 || s == nil {
 		return tickets
 	}

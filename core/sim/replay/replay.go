@@ -56,7 +56,7 @@ func (o Options) Thread(ctx context.Context, from store.Backend, key core.Thread
 	if err != nil {
 		return nil, fmt.Errorf("replay thread %s: %w", key, err)
 	}
-	p := player{Options: o, owner: head.Owner, summed: summed, pins: agent.NewPins(o.Agents, from)}
+	p := player{options: o, owner: head.Owner, summed: summed, pins: agent.NewPins(o.Agents, from)}
 	var reports []Report
 	for _, r := range runs {
 		if only.IsZero() || only == r.record.ID {
@@ -77,7 +77,7 @@ func (o Options) Thread(ctx context.Context, from store.Backend, key core.Thread
 
 // player replays the runs of one thread, one after the other.
 type player struct {
-	Options
+	options  Options
 	pins     *agent.Pins // resolves agents as they were, where the store has kept them
 	owner    string
 	summed   summaries
@@ -135,7 +135,7 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 	id, pin := r.record.AgentID, r.record.Resolution
 	var err error
 	if pin == "" { // it never came to a step
-		r.agent, err = p.Agents.Resolve(id)
+		r.agent, err = p.options.Agents.Resolve(id)
 	} else {
 		r.agent, err = p.pins.Resolve(ctx, id, pin)
 	}
@@ -163,7 +163,7 @@ func (p *player) play(ctx context.Context, r *recording, on *memory.Store) (*Dif
 	if on == nil {
 		on = memory.New()
 	}
-	d, err := p.newDirector(r, p.owner, on)
+	d, err := p.options.newDirector(r, p.owner, on)
 	if err != nil {
 		return fail(err)
 	}
@@ -197,7 +197,7 @@ func (p *player) inForce(r *recording) uint64 {
 	if p.copied {
 		return r.summed()
 	}
-	return p.summed.inForce(p.Records, p.before)
+	return p.summed.inForce(p.options.Records, p.before)
 }
 
 // mayCopy reports whether the thread may have been made with a summary that nothing before
@@ -205,7 +205,7 @@ func (p *player) inForce(r *recording) uint64 {
 // record says so.
 func (p *player) mayCopy(r *recording) bool {
 	upTo := r.summed()
-	return p.inherits && upTo <= uint64(len(p.before)) && upTo > p.summed.inForce(p.Records, p.before)
+	return p.inherits && upTo <= uint64(len(p.before)) && upTo > p.summed.inForce(p.options.Records, p.before)
 }
 
 // lay puts the log before the run into the store: a thread whose runs are over, with the
@@ -215,9 +215,9 @@ func (d *director) lay(ctx context.Context, before []thread.Entry, summed uint64
 		return nil
 	}
 	made := thread.Enqueue{Dispatch: core.ID{1}, Run: core.ID{1}, Owner: d.owner}
-	head, _, err := d.box.Commit(ctx, d.key, thread.Head{}, made, nil)
+	head, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, made, nil)
 	if err == nil {
-		head, _, err = d.box.Commit(ctx, d.key, head, thread.Cancel{Run: core.ID{1}}, nil)
+		head, _, err = d.box.Commit(ctx, d.recording.key, head, thread.Cancel{Run: core.ID{1}}, nil)
 	}
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (d *director) lay(ctx context.Context, before []thread.Entry, summed uint64
 		}
 	}
 	c.Head.Version, c.Head.Fence, c.Head.Seq, c.Head.Summary = head.Version+1, 1, uint64(len(before)), summed
-	outcome, err := d.store.Commit(ctx, d.key, c)
+	outcome, err := d.store.Commit(ctx, d.recording.key, c)
 	if err == nil && !outcome.Written {
 		err = store.ErrConflict
 	}

@@ -33,8 +33,8 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 			return known, thread.Result{}, err
 		}
 		// So did something that it did not come to read, or that was taken back.
-		takenBack = d.number < d.last && d.heard[d.number+1] == 0
-		if end := d.record.Termination; takenBack || d.ended() && d.number == d.last && end.Type != core.TerminationNatural {
+		takenBack = d.number < d.recording.last && d.heard[d.number+1] == 0
+		if end := d.recording.record.Termination; takenBack || d.recording.ended() && d.number == d.recording.last && end.Type != core.TerminationNatural {
 			if err := d.interject(ctx); err != nil {
 				return known, thread.Result{}, err
 			}
@@ -57,7 +57,7 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 	case thread.CommitTurn:
 		return head, result, d.giveBack(ctx)
 	case thread.CommitStep:
-		if result.Outcome == thread.Close && d.record.Skipped {
+		if result.Outcome == thread.Close && d.recording.record.Skipped {
 			return head, result, d.giveBack(ctx)
 		}
 	}
@@ -68,7 +68,7 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 // theirs in the line: those were decided while siblings still ran. It returns the head
 // then.
 func (d *director) decideInLine(ctx context.Context, head thread.Head) (thread.Head, error) {
-	s := d.steps[int(head.Run.Step)]
+	s := d.recording.steps[int(head.Run.Step)]
 	if s == nil {
 		return head, nil
 	}
@@ -90,19 +90,19 @@ func (d *director) decideInLine(ctx context.Context, head thread.Head) (thread.H
 	if _, _, err := d.settle(ctx, s, now); err != nil {
 		return head, err
 	}
-	return d.box.Head(ctx, d.key)
+	return d.box.Head(ctx, d.recording.key)
 }
 
 // steer gives the run the first so many inputs that it read before a step: each once.
 func (d *director) steer(ctx context.Context, number int, kind thread.InboxKind, n int) error {
-	s := d.steps[number]
+	s := d.recording.steps[number]
 	if s == nil {
 		return nil
 	}
 	for ; d.heard[number] < min(n, len(s.inputs)); d.heard[number]++ {
 		in := s.inputs[d.heard[number]]
-		queued := thread.Queued{Dispatch: in.id, AgentID: d.record.AgentID, Messages: in.messages, CreatedAt: d.record.CreatedAt}
-		_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.Input{ID: in.id, Kind: kind, Owner: d.owner}, d.inputRecord(queued))
+		queued := thread.Queued{Dispatch: in.id, AgentID: d.recording.record.AgentID, Messages: in.messages, CreatedAt: d.recording.record.CreatedAt}
+		_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, thread.Input{ID: in.id, Kind: kind, Owner: d.owner}, d.inputRecord(queued))
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ var interjected = core.ID{1}
 
 // interject gives the run something that it will not read.
 func (d *director) interject(ctx context.Context) error {
-	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.Input{ID: interjected, Kind: thread.InboxPerson, Owner: d.owner}, nil)
+	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, thread.Input{ID: interjected, Kind: thread.InboxPerson, Owner: d.owner}, nil)
 	return err
 }
 
@@ -138,7 +138,7 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	if err != nil {
 		return head, thread.Result{}, err
 	}
-	s := d.steps[int(head.Run.Step)]
+	s := d.recording.steps[int(head.Run.Step)]
 	at := d.matching(s, present, open)
 	early := d.settledNext(s, open) // what is decided before the write
 	if at >= 0 {
@@ -160,7 +160,7 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 		case err != nil:
 			return head, thread.Result{}, err
 		case at < 0 && !decided && (spoke || len(head.Inbox) > 0): // the head makes no wait of it
-			return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
+			return d.box.Commit(ctx, d.recording.key, thread.Head{}, c, build)
 		case at < 0 && !decided:
 			return head, thread.Result{}, d.stuck(ctx, s, head)
 		}
@@ -173,13 +173,13 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 		d.differs(*x)
 		return head, thread.Result{}, d.leave(ctx)
 	}
-	return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
+	return d.box.Commit(ctx, d.recording.key, thread.Head{}, c, build)
 }
 
 // wouldWait returns what a wait would write: the round, and the tickets that nobody
 // has decided.
 func (d *director) wouldWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (head thread.Head, present thread.RoundRecord, open []thread.Ticket, err error) {
-	if head, err = d.box.Head(ctx, d.key); err != nil {
+	if head, err = d.box.Head(ctx, d.recording.key); err != nil {
 		return head, present, nil, err
 	}
 	unspoken := head
@@ -237,7 +237,7 @@ func without(tickets []thread.Ticket, ids []uint64) []thread.Ticket {
 // putUp puts a round's tickets in the head, while its claim goes on.
 func (d *director) putUp(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) error {
 	change := thread.Suspend{Fence: c.Fence, Calls: c.Calls, Tickets: c.Tickets}
-	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, change, func(next thread.Head, result thread.Result) ([]store.Record, error) {
+	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, change, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		result.Outcome = thread.Yield
 		records, err := build(next, result)
 		records = slices.DeleteFunc(records, func(r store.Record) bool {
@@ -277,7 +277,7 @@ func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread
 	if !spoke {
 		return decided, false, nil
 	}
-	head, err := d.box.Head(ctx, d.key)
+	head, err := d.box.Head(ctx, d.recording.key)
 	if err != nil || len(head.Inbox) > 0 {
 		return decided, true, err
 	}
@@ -324,11 +324,11 @@ func (s *recordedStep) superseded(result *thread.Entry) bool {
 
 // decide takes a recorded decision on a ticket.
 func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket, ticket core.Ticket, decision thread.DecisionRecord) error {
-	key := thread.DecisionKey(d.record.ID, decision.Suspension, decision.ID)
-	change := thread.Decide{Run: d.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision), Child: t.Kind == thread.TicketChild}
-	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
+	key := thread.DecisionKey(d.recording.record.ID, decision.Suspension, decision.ID)
+	change := thread.Decide{Run: d.recording.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision), Child: t.Kind == thread.TicketChild}
+	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
 		payload, err := d.o.Records.Encode("decision", decision)
-		return []store.Record{{Name: store.DecisionName(d.record.ID, s.seq, t.Call, key), Payload: payload}}, err
+		return []store.Record{{Name: store.DecisionName(d.recording.record.ID, s.seq, t.Call, key), Payload: payload}}, err
 	})
 	return err
 }
@@ -356,7 +356,7 @@ func (d *director) settledNext(s *recordedStep, open []thread.Ticket) []thread.T
 // ticket is the index of a ticket among those that its call had; -1: it had no such.
 func (d *director) ticket(s *recordedStep, t thread.Ticket) int {
 	return slices.IndexFunc(s.asked[int(t.Call)], func(k thread.TicketRecord) bool {
-		return thread.TicketKey(d.record.ID, k.Suspension.ID) == t.ID
+		return thread.TicketKey(d.recording.record.ID, k.Suspension.ID) == t.ID
 	})
 }
 
@@ -373,7 +373,7 @@ func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedSte
 			open = nil
 		}
 		var err error
-		if head, err = d.box.Head(ctx, d.key); err != nil {
+		if head, err = d.box.Head(ctx, d.recording.key); err != nil {
 			return err
 		}
 	}

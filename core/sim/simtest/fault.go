@@ -61,7 +61,7 @@ func (s site) String() string { return fmt.Sprintf("%s.%d", s.point, s.n) }
 
 // strike is one fault at one site.
 type strike struct {
-	site
+	site  site
 	fault Fault
 }
 

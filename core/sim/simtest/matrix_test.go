@@ -371,7 +371,7 @@ func TestCrashMatrix(t *testing.T) {
 			if c.passings > 0 {
 				struck = min(struck, c.passings)
 			}
-			u := suite{Options: Options{Passings: struck, Seed: 1, Pairs: *pairs}, cast: made, told: map[string]bool{}}
+			u := suite{options: Options{Passings: struck, Seed: 1, Pairs: *pairs}, cast: made, told: map[string]bool{}}
 			u.play(t, c.Scenario)
 			worlds.Add(int64(u.worlds))
 		})

@@ -38,15 +38,15 @@ type outcome struct {
 func (w *world) outcome(ctx context.Context) outcome {
 	w.mu.Lock()
 	out := outcome{
-		transcript: transcript{Seen: slices.Clone(w.seen)}, effects: maps.Clone(w.effects), said: maps.Clone(w.said), sites: slices.Clone(w.sites),
+		transcript: transcript{Seen: slices.Clone(w.watched.seen)}, effects: maps.Clone(w.watched.effects), said: maps.Clone(w.watched.said), sites: slices.Clone(w.sites),
 		took:   w.took,
 		struck: w.struck == len(w.strikes), taken: w.takeovers > 0, problems: slices.Clone(w.problems),
-		ended: Ended{Inferences: w.inferences, Executions: map[string]int{}},
+		ended: Ended{Inferences: w.watched.inferences, Executions: map[string]int{}},
 	}
-	for _, e := range w.executions {
+	for _, e := range w.watched.executions {
 		out.ended.Executions[e.tool]++
 	}
-	out.twice = twice(w.executions)
+	out.twice = twice(w.watched.executions)
 	keys := slices.Insert(slices.Clone(w.children), 0, key)
 	w.mu.Unlock()
 	var all []written

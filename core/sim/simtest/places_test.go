@@ -89,7 +89,7 @@ func TestEffectMayBeLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := suite{Options: Options{Passings: searched, Seed: 1, MayBeLost: []string{"mail"}}, cast: made, told: map[string]bool{}}
+	u := suite{options: Options{Passings: searched, Seed: 1, MayBeLost: []string{"mail"}}, cast: made, told: map[string]bool{}}
 	u.report = func(t *testing.T, m mistake, world string) { t.Errorf("%s: %s (%s)", m.kind, m.text, world) }
 	u.play(t, sale)
 }

@@ -144,7 +144,7 @@ func foundIn(t *testing.T, world func() World, scenarios ...Scenario) (names []s
 	if told(t, c, scenarios) {
 		t.SkipNow()
 	}
-	u := suite{Options: Options{Passings: searched, Seed: 1}, cast: c, told: map[string]bool{}}
+	u := suite{options: Options{Passings: searched, Seed: 1}, cast: c, told: map[string]bool{}}
 	u.report = func(_ *testing.T, m mistake, world string) {
 		names = append(names, fmt.Sprintf("%s: %s", m.kind, m.name))
 		t.Logf("%s: %s (%s)", m.kind, m.text, world)

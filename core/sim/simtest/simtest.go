@@ -80,7 +80,7 @@ func (o Options) RunWorlds(t *testing.T, world func() World, scenarios ...Scenar
 		return
 	}
 	began := time.Now()
-	suite := suite{Options: o, cast: cast, told: map[string]bool{}}
+	suite := suite{options: o, cast: cast, told: map[string]bool{}}
 	for _, s := range scenarios {
 		t.Run(s.Name, func(t *testing.T) { suite.play(t, s) })
 	}
@@ -90,11 +90,11 @@ func (o Options) RunWorlds(t *testing.T, world func() World, scenarios ...Scenar
 
 // suite is one Run.
 type suite struct {
-	Options
-	cast   cast
-	told   map[string]bool // mistakes, by kind and name
-	worlds int
-	report func(t *testing.T, m mistake, world string) // nil: the test fails
+	options Options
+	cast    cast
+	told    map[string]bool // mistakes, by kind and name
+	worlds  int
+	report  func(t *testing.T, m mistake, world string) // nil: the test fails
 }
 
 // shift is how far the other clock is ahead: another year, day of the week, hour,
@@ -110,7 +110,7 @@ func (u *suite) play(t *testing.T, s Scenario) {
 	}
 	pure := u.pure(t, s, clean)
 	for _, at := range clean.sites {
-		if at.n > u.Passings {
+		if at.n > u.options.Passings {
 			continue
 		}
 		t.Run(at.String(), func(t *testing.T) {
@@ -124,10 +124,10 @@ func (u *suite) play(t *testing.T, s Scenario) {
 // strike plays a world with a fault, and, for pairs, those with another one behind it.
 func (u *suite) strike(t *testing.T, s Scenario, clean outcome, pure bool, first strike) {
 	out := u.world(t, s, first)
-	for _, m := range out.mistakes(clean, s, u.MayBeLost, pure, first) {
+	for _, m := range out.mistakes(clean, s, u.options.MayBeLost, pure, first) {
 		u.tell(t, m, first.String())
 	}
-	if !u.Pairs {
+	if !u.options.Pairs {
 		return
 	}
 	behind := false
@@ -135,7 +135,7 @@ func (u *suite) strike(t *testing.T, s Scenario, clean outcome, pure bool, first
 		if at == first.site {
 			behind = true
 		}
-		if !behind || at.n > u.Passings {
+		if !behind || at.n > u.options.Passings {
 			continue
 		}
 		for _, fault := range faults(at.point) {
@@ -144,7 +144,7 @@ func (u *suite) strike(t *testing.T, s Scenario, clean outcome, pure bool, first
 				continue
 			}
 			t.Run(second.String(), func(t *testing.T) {
-				for _, m := range u.world(t, s, first, second).mistakes(clean, s, u.MayBeLost, pure, first, second) {
+				for _, m := range u.world(t, s, first, second).mistakes(clean, s, u.options.MayBeLost, pure, first, second) {
 					u.tell(t, m, first.String()+" and "+second.String())
 				}
 			})
@@ -161,7 +161,7 @@ func (s strike) behind(first strike) bool {
 func (u *suite) world(t *testing.T, s Scenario, strikes ...strike) outcome {
 	u.worlds++
 	w := newWorld(s, u.cast, strikes...)
-	w.seed = u.Seed
+	w.seed = u.options.Seed
 	return w.play(t)
 }
 
@@ -171,7 +171,7 @@ func (u *suite) pure(t *testing.T, s Scenario, clean outcome) bool {
 	second := u.world(t, s)
 	u.worlds++
 	ahead := newWorld(s, u.cast)
-	ahead.seed, ahead.shift = u.Seed, shift
+	ahead.seed, ahead.shift = u.options.Seed, shift
 	shifted := ahead.play(t)
 	found := impure(clean.transcript, second.transcript, shifted.transcript, shift, func() (a, b transcript, ok bool) { return fresh(t, s.Name) })
 	for _, m := range found {
@@ -192,7 +192,7 @@ func (u *suite) tell(t *testing.T, m mistake, world string) {
 		u.report(t, m, world)
 		return
 	}
-	t.Error(m.line(world, u.Seed, t.Name()))
+	t.Error(m.line(world, u.options.Seed, t.Name()))
 }
 
 // line says everything about a mistake: what it is, where it shows, and how to look at

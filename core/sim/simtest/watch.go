@@ -116,7 +116,7 @@ type counted struct {
 // Stream implements model.Model.
 func (m counted) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
 	m.world.mu.Lock()
-	m.world.inferences++
+	m.world.watched.inferences++
 	m.world.mu.Unlock()
 	return func(yield func(model.Delta, error) bool) {
 		for delta, err := range m.Model.Stream(ctx, r) {
@@ -145,7 +145,7 @@ func (w *watched) run(id core.ID) int {
 func (w *world) as(run core.ID, step int) (core.ID, time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := w.run(run)
+	n := w.watched.run(run)
 	return core.ID{len(run) - 1: byte(n)}, base.Add(time.Duration(n)*time.Hour + time.Duration(step)*time.Minute)
 }
 
@@ -177,7 +177,7 @@ func (w *world) saw(s plugin.Seen) {
 	came := any(s.Command)
 	switch s.Place {
 	case plugin.PlaceEffect:
-		w.effects[fmt.Sprintf("%s of run %d: %s", s.Name, run, s.Payload)]++
+		w.watched.effects[fmt.Sprintf("%s of run %d: %s", s.Name, run, s.Payload)]++
 		return
 	case plugin.PlaceHook:
 		who += " at " + string(s.Context.Phase)
@@ -188,11 +188,11 @@ func (w *world) saw(s plugin.Seen) {
 	case plugin.PlaceTransform:
 		came = requested(s.Request)
 	}
-	w.asked(s.Command)
+	w.watched.asked(s.Command)
 	if s.Err != nil {
 		came = s.Err.Error()
 	}
-	w.seen = append(w.seen, sight{Who: who, Where: where, Came: encode(came)})
+	w.watched.seen = append(w.watched.seen, sight{Who: who, Where: where, Came: encode(came)})
 }
 
 // asked notes which effects came with a change of the state; the caller holds mu.
@@ -250,7 +250,7 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 	began := w.beginning(call.Name)
 	w.mu.Lock()
 	e := &execution{tool: call.Name, key: call.Idempotency, where: where, spec: spec}
-	w.executions = append(w.executions, e)
+	w.watched.executions = append(w.watched.executions, e)
 	select {
 	case <-began:
 	default:
@@ -285,8 +285,8 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 	}
 	w.mu.Lock()
 	e.suspended = result.Suspend != nil
-	w.asked(result.Command)
-	w.seen = append(w.seen, sight{"tool " + call.Name, where, came, e.kept})
+	w.watched.asked(result.Command)
+	w.watched.seen = append(w.watched.seen, sight{"tool " + call.Name, where, came, e.kept})
 	w.mu.Unlock()
 	p.gate()
 	return result, err

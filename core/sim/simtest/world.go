@@ -72,7 +72,7 @@ type world struct {
 	told      int              // deliveries of an event
 	event     core.ID          // its run
 	problems  []string
-	watched
+	watched   watched
 }
 
 func newWorld(s Scenario, c cast, strikes ...strike) *world {

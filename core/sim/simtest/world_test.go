@@ -102,7 +102,7 @@ func TestFaultsDoWhatTheySay(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.strike.String(), "/", "_"), func(t *testing.T) {
 			var strikes []strike
-			if tt.strike.n > 0 {
+			if tt.strike.site.n > 0 {
 				strikes = append(strikes, tt.strike)
 			}
 			w := newWorld(Scenario{Person: []Act{Say(`call: echo {"text":"a"}`)}}, made, strikes...)

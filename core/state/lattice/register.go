@@ -15,16 +15,25 @@ func (f Flag) Merge(g Flag) Flag { return f || g }
 
 // MaxReg is the largest value that was said. The zero MaxReg has none yet. Its JSON is
 // the value, or null.
-type MaxReg[T cmp.Ordered] struct {
-	register[T]
-}
+type MaxReg[T cmp.Ordered] struct{ held register[T] }
 
 // Max returns the register of a value.
-func Max[T cmp.Ordered](value T) MaxReg[T] { return MaxReg[T]{register[T]{value, true}} }
+func Max[T cmp.Ordered](value T) MaxReg[T] {
+	return MaxReg[T]{register[T]{value, true}}
+}
+
+// Value returns the value; ok is false when none was said.
+func (r MaxReg[T]) Value() (value T, ok bool) { return r.held.value, r.held.said }
+
+// MarshalJSON implements json.Marshaler.
+func (r MaxReg[T]) MarshalJSON() ([]byte, error) { return r.held.encode() }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *MaxReg[T]) UnmarshalJSON(text []byte) error { return r.held.decode(text) }
 
 // Merge implements [Value].
 func (r MaxReg[T]) Merge(s MaxReg[T]) MaxReg[T] {
-	if !r.said || s.said && cmp.Less(r.value, s.value) {
+	if !r.held.said || s.held.said && cmp.Less(r.held.value, s.held.value) {
 		return s
 	}
 	return r
@@ -32,39 +41,44 @@ func (r MaxReg[T]) Merge(s MaxReg[T]) MaxReg[T] {
 
 // MinReg is the smallest value that was said. The zero MinReg has none yet. Its JSON is
 // the value, or null.
-type MinReg[T cmp.Ordered] struct {
-	register[T]
-}
+type MinReg[T cmp.Ordered] struct{ held register[T] }
 
 // Min returns the register of a value.
-func Min[T cmp.Ordered](value T) MinReg[T] { return MinReg[T]{register[T]{value, true}} }
+func Min[T cmp.Ordered](value T) MinReg[T] {
+	return MinReg[T]{register[T]{value, true}}
+}
+
+// Value returns the value; ok is false when none was said.
+func (r MinReg[T]) Value() (value T, ok bool) { return r.held.value, r.held.said }
+
+// MarshalJSON implements json.Marshaler.
+func (r MinReg[T]) MarshalJSON() ([]byte, error) { return r.held.encode() }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *MinReg[T]) UnmarshalJSON(text []byte) error { return r.held.decode(text) }
 
 // Merge implements [Value].
 func (r MinReg[T]) Merge(s MinReg[T]) MinReg[T] {
-	if !r.said || s.said && cmp.Less(s.value, r.value) {
+	if !r.held.said || s.held.said && cmp.Less(s.held.value, r.held.value) {
 		return s
 	}
 	return r
 }
 
+// register is a value that may not have been said yet.
 type register[T cmp.Ordered] struct {
 	value T
 	said  bool
 }
 
-// Value returns the value; ok is false when nobody has said one.
-func (r register[T]) Value() (value T, ok bool) { return r.value, r.said }
-
-// MarshalJSON implements json.Marshaler.
-func (r register[T]) MarshalJSON() ([]byte, error) {
+func (r register[T]) encode() ([]byte, error) {
 	if !r.said {
 		return []byte("null"), nil
 	}
 	return core.EncodeJSON(r.value)
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *register[T]) UnmarshalJSON(text []byte) error {
+func (r *register[T]) decode(text []byte) error {
 	*r = register[T]{}
 	if string(text) == "null" {
 		return nil

@@ -29,7 +29,7 @@ type history struct {
 
 // client does one operation after the other, and notes what it asked and learned.
 type client struct {
-	*history
+	history  *history
 	number   int
 	random   *rand.Rand
 	recorded []porcupine.Operation
@@ -70,7 +70,7 @@ func (c *client) operate(ctx context.Context, i int) error {
 }
 
 func (c *client) key(at int) core.ThreadKey {
-	return core.ThreadKey{Tenant: c.tenant, Thread: "t" + strconv.Itoa(at)}
+	return core.ThreadKey{Tenant: c.history.tenant, Thread: "t" + strconv.Itoa(at)}
 }
 
 // pointerName names a thread's pointer, since the tenant's threads share one space.
@@ -79,11 +79,11 @@ func pointerName(at, slot int) string { return pointers[slot] + strconv.Itoa(at)
 // timed does what touches the backend, and notes the operations that it says it
 // was, all of them between its call and its return. Others may come in between.
 func (c *client) timed(do func() ([]*operation, error)) error {
-	call := c.clock.Add(1)
+	call := c.history.clock.Add(1)
 	c.pause()
 	operations, err := do()
 	c.pause()
-	back := c.clock.Add(1)
+	back := c.history.clock.Add(1)
 	for i, o := range operations {
 		noted := porcupine.Operation{ClientId: c.number, Input: o, Call: call<<4 + int64(i), Return: back<<4 + int64(i)}
 		if o.answer == unknown {
@@ -103,7 +103,7 @@ func (c *client) pause() {
 
 func (c *client) readHead(ctx context.Context, at int) error {
 	return c.timed(func() ([]*operation, error) {
-		head, err := c.backend.Head(c.mayLose(ctx), c.key(at))
+		head, err := c.history.backend.Head(c.mayLose(ctx), c.key(at))
 		if err != nil {
 			return nil, unanswered(err)
 		}
@@ -114,7 +114,7 @@ func (c *client) readHead(ctx context.Context, at int) error {
 
 func (c *client) get(ctx context.Context, at, slot int) error {
 	return c.timed(func() ([]*operation, error) {
-		record, ok, err := c.backend.Get(c.mayLose(ctx), c.key(at), slots[slot].name)
+		record, ok, err := c.history.backend.Get(c.mayLose(ctx), c.key(at), slots[slot].name)
 		if err != nil {
 			return nil, unanswered(err)
 		}
@@ -128,7 +128,7 @@ func (c *client) get(ctx context.Context, at, slot int) error {
 
 func (c *client) readPointer(ctx context.Context, at, slot int) error {
 	return c.timed(func() ([]*operation, error) {
-		value, ok, err := c.backend.Pointer(c.mayLose(ctx), c.tenant, pointerName(at, slot))
+		value, ok, err := c.history.backend.Pointer(c.mayLose(ctx), c.history.tenant, pointerName(at, slot))
 		if err != nil {
 			return nil, unanswered(err)
 		}
@@ -145,8 +145,8 @@ func (c *client) readLog(ctx context.Context, at int, backwards bool) error {
 	return c.timed(func() ([]*operation, error) {
 		found := []*operation{{what: aRecord, thread: at}, {what: aRecord, thread: at, slot: 1}}
 		var log iter.Seq2[store.Record, error]
-		if log = c.backend.Log(ctx, c.key(at), 1, 2); backwards {
-			log = c.backend.LogBackwards(ctx, c.key(at), 1, 2)
+		if log = c.history.backend.Log(ctx, c.key(at), 1, 2); backwards {
+			log = c.history.backend.LogBackwards(ctx, c.key(at), 1, 2)
 		}
 		for record, err := range log {
 			if err != nil {
@@ -165,7 +165,7 @@ func (c *client) readLog(ctx context.Context, at int, backwards bool) error {
 // newRecord is a write of any record, under a fence that rises as the history goes
 // on, so that some are allowed and some are not.
 func (c *client) newRecord(at, i int, version uint16) *operation {
-	o := &operation{write: true, what: aRecord, thread: at, slot: c.random.IntN(len(slots)), record: recordAt{number: uint16(c.writes.Add(1))}}
+	o := &operation{write: true, what: aRecord, thread: at, slot: c.random.IntN(len(slots)), record: recordAt{number: uint16(c.history.writes.Add(1))}}
 	if kind := slots[o.slot].kind; kind != store.KindCreate {
 		o.record.fence = uint16(1 + i/12 + c.random.IntN(3))
 		if kind == store.KindRewrite {
@@ -177,7 +177,7 @@ func (c *client) newRecord(at, i int, version uint16) *operation {
 
 func (c *client) put(ctx context.Context, o *operation) error {
 	return c.timed(func() ([]*operation, error) {
-		err := c.backend.Put(c.mayLose(ctx), c.key(o.thread), o.stored())
+		err := c.history.backend.Put(c.mayLose(ctx), c.key(o.thread), o.stored())
 		var refused *store.RefusedError
 		switch {
 		case err == nil:
@@ -218,7 +218,7 @@ func (c *client) newCommit(at, i int) []*operation {
 		}
 	}
 	return append(all, &operation{
-		write: true, what: aHead, thread: at, covers: all, head: headAt{version: version, number: uint16(c.writes.Add(1))},
+		write: true, what: aHead, thread: at, covers: all, head: headAt{version: version, number: uint16(c.history.writes.Add(1))},
 	})
 }
 
@@ -236,7 +236,7 @@ func (c *client) commit(ctx context.Context, at int, writes []*operation) error 
 		}
 	}
 	return c.timed(func() ([]*operation, error) {
-		out, err := c.backend.Commit(c.mayLose(ctx), c.key(at), made)
+		out, err := c.history.backend.Commit(c.mayLose(ctx), c.key(at), made)
 		var refused *store.RefusedError
 		if err != nil && !errors.As(err, &refused) {
 			err = unanswered(err)
