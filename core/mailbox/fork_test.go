@@ -1,15 +1,283 @@
 package mailbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
+
+// forkable is a world whose thread has a log of four runs, of which the third has withdrawn
+// the second, and the fourth waits for a result; and three summaries, of which the newest is
+// in force.
+func forkable(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	one, two, three, four := core.ID{1}, core.ID{2}, core.ID{3}, core.ID{4}
+	w.submit(t, input("begin", ""))
+	head := w.writes(t, w.claim(t), goOn,
+		said(one, core.ID{11}, "m1"), // 1
+		by(one, core.RoleAssistant, "a1", core.ToolCall{ID: "c1"}, core.ToolCall{ID: "c2"}), // 2
+		by(one, core.RoleTool, "r1"), by(one, core.RoleTool, "r2"), thread.Entry{Run: one, Step: 1}, // 3, 4, 5
+		thread.Entry{Run: one, Step: 2, Message: &core.Message{ID: "a2", Role: core.RoleAssistant}}, // 6
+		thread.Entry{Run: one, Step: 3, Closing: true},                                              // 7
+		said(two, core.ID{12}, "m2"),                                                                // 8
+	)
+	w.summarized(t, 1, 0)
+	w.summarized(t, 5, 1)
+	w.summarized(t, 7, 5)
+	withdraws := goOn
+	withdraws.Cut, withdraws.Summary = 8, 7
+	head = w.writes(t, head, withdraws, thread.Entry{Run: three, Superseded: &thread.Range{From: 8, To: 8}}, said(three, core.ID{13}, "m3")) // 9, 10
+	w.writes(t, head, over,
+		by(three, core.RoleAssistant, "a3"), thread.Entry{Run: four, Step: 1}, // 11, 12: the record after it is another run's
+		said(four, core.ID{14}, "m4"), by(four, core.RoleAssistant, "a4", core.ToolCall{ID: "c3"}), // 13, 14
+	)
+	return w
+}
+
+var forkKey = core.ThreadKey{Tenant: "t", Thread: "t2"}
+
+func forking(at string) mailbox.Forking {
+	return mailbox.Forking{Thread: key, User: "ann", At: at, To: "t2"}
+}
+
+func TestAForkHasWhatBelongsToItsMessage(t *testing.T) {
+	tests := []struct {
+		at                       string
+		seq, supersedes, summary uint64
+		summaries                string
+	}{
+		{"m1", 1, 0, 1, "Z#1"},
+		{"a1", 5, 0, 5, "Z#1 Z#5"},
+		{"r1", 5, 0, 5, "Z#1 Z#5"},
+		{"r2", 5, 0, 5, "Z#1 Z#5"},
+		{"a2", 7, 0, 7, "Z#1 Z#5 Z#7"},
+		{"m3", 10, 9, 7, "Z#1 Z#5 Z#7"},
+		{"a3", 11, 9, 7, "Z#1 Z#5 Z#7"},
+		{"m4", 13, 9, 7, "Z#1 Z#5 Z#7"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.at, func(t *testing.T) {
+			w := forkable(t)
+			before := w.head(t)
+			made, err := w.Fork(t.Context(), forking(tt.at))
+			if want := (mailbox.Forked{ThreadID: "t2", Messages: tt.seq}); err != nil || made != want {
+				t.Fatalf("fork: %+v, %v; want %+v", made, err, want)
+			}
+			h := w.at(t, "t2")
+			if h.Owner != "ann" || h.Version != 1 || h.Fence != 1 || h.Seq != tt.seq || h.Supersedes != tt.supersedes || h.Summary != tt.summary || h.Open() || h.DueAt != 0 {
+				t.Errorf("the fork's head: %+v; want ann's with %d records, of which %d supersedes and %d are summarized", h, tt.seq, tt.supersedes, tt.summary)
+			}
+			w.wantForked(t, tt.seq, tt.summaries)
+			if after := w.head(t); after.Version != before.Version {
+				t.Errorf("the other thread's head has moved from version %d to %d", before.Version, after.Version)
+			}
+			if diff := cmp.Diff([]string{"t2", "t1"}, w.listed(t, store.ThreadsList("ann"))); diff != "" {
+				t.Errorf("ann's threads (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// wantForked compares the fork's records with those of the other thread: its log up to a
+// sequence, the summaries, what lists the thread, and nothing else.
+func (w *world) wantForked(t *testing.T, seq uint64, summaries string) {
+	t.Helper()
+	list, err := w.store.Backend.Records(t.Context(), forkKey, "", "", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log uint64
+	var others []string
+	for _, r := range list {
+		source, ok, err := w.store.Backend.Get(t.Context(), key, r.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := store.LogSeq(r.Name); !ok {
+			others = append(others, r.Name)
+		} else if log++; r.Fence != 1 || r.Name != store.LogName(log) {
+			t.Errorf("record %s has fence %d, want 1 and no gap before it", r.Name, r.Fence)
+		}
+		if r.Name != store.ActivityName && (!ok || !bytes.Equal(r.Payload, source.Payload)) {
+			t.Errorf("record %s is %s, want %s", r.Name, r.Payload, source.Payload)
+		}
+	}
+	if want := strings.TrimSpace(store.ActivityName + " " + summaries); log != seq || strings.Join(others, " ") != want {
+		t.Errorf("%d log records and %v, want %d and %s", log, others, seq, want)
+	}
+}
+
+func TestAForkIsRefused(t *testing.T) {
+	change := func(at string, f func(*mailbox.Forking)) mailbox.Forking {
+		forking := forking(at)
+		f(&forking)
+		return forking
+	}
+	exists := func(t *testing.T, w *world) {
+		if _, err := w.Create(t.Context(), mailbox.Creating{Thread: forkKey, User: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nothing := func(*testing.T, *world) {}
+	tests := []struct {
+		name   string
+		before func(t *testing.T, w *world)
+		fork   mailbox.Forking
+		code   core.Code
+		want   string
+	}{
+		{"no message of the thread", nothing, forking("m9"), core.CodeNotFound, `thread t1: message "m9": not found`},
+		{"a withdrawn message", nothing, forking("m2"), core.CodeSuperseded, `thread t1: message "m2": it was taken back before`},
+		{"a call without a result", nothing, forking("a4"), core.CodeConflict, `thread t1: message "a4": tool calls of its turn have no results yet`},
+		{"no message", nothing, forking(""), core.CodeInvalid, "message to fork at is empty"},
+		{"no name", nothing, change("m1", func(f *mailbox.Forking) { f.To = "" }), core.CodeInvalid, "thread id of the fork is empty"},
+		{"no thread", nothing, change("m1", func(f *mailbox.Forking) { f.Thread.Thread = "" }), core.CodeInvalid, "thread id is empty"},
+		{"an unknown thread", nothing, change("m1", func(f *mailbox.Forking) { f.Thread.Thread = "t9" }), core.CodeNotFound, `thread t9: message "m1": not found`},
+		{"another user's thread", nothing, change("m1", func(f *mailbox.Forking) { f.User = "bob" }), core.CodeForbidden, "thread t1: it belongs to another user"},
+		{"a name that is used", exists, forking("m1"), core.CodeConflict, "thread t2: it exists already"},
+		{"another user's name", exists, change("m1", func(f *mailbox.Forking) { f.User = "bob" }), core.CodeForbidden, "thread t2: it belongs to another user"},
+		{"a deleted thread", func(t *testing.T, w *world) { w.delete(t) }, forking("m1"), core.CodeDeleted, "thread t1: it was deleted"},
+		{"a deleted name", func(t *testing.T, w *world) {
+			exists(t, w)
+			if err := w.Delete(t.Context(), forkKey, "ann"); err != nil {
+				t.Fatal(err)
+			}
+		}, forking("m1"), core.CodeDeleted, "thread t2: it was deleted"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := forkable(t)
+			tt.before(t, w)
+			before := w.at(t, "t2").Version
+			made, err := w.Fork(t.Context(), tt.fork)
+			if made != (mailbox.Forked{}) || core.CodeOf(err) != tt.code || err.Error() != tt.want {
+				t.Errorf("fork: %+v, %v; want %s: %s", made, err, tt.code, tt.want)
+			}
+			if after := w.at(t, "t2").Version; after != before {
+				t.Errorf("the name's head is at version %d, want %d", after, before)
+			}
+		})
+	}
+}
+
+// The same call again finds the fork, also when others have written to it since; another
+// message or another thread is another fork.
+func TestTheSameForkAgainIsADuplicate(t *testing.T) {
+	w := forkable(t)
+	first, err := w.Fork(t.Context(), forking("a1"))
+	if err != nil || first.Duplicate {
+		t.Fatalf("fork: %+v, %v", first, err)
+	}
+	s := input("on", "")
+	s.Thread = forkKey
+	w.submit(t, s)
+	again, err := w.Fork(t.Context(), forking("a1"))
+	if want := (mailbox.Forked{ThreadID: "t2", Messages: 5, Duplicate: true}); err != nil || again != want {
+		t.Errorf("again: %+v, %v; want %+v", again, err, want)
+	}
+	if made, err := w.Fork(t.Context(), forking("a2")); !errors.Is(err, thread.ErrExists) || made != (mailbox.Forked{}) {
+		t.Errorf("another message: %+v, %v; want %v", made, err, thread.ErrExists)
+	}
+	s.Thread.Thread = "t3"
+	w.submit(t, s)
+	other := forking("a1")
+	other.Thread.Thread = "t3"
+	if made, err := w.Fork(t.Context(), other); !errors.Is(err, thread.ErrExists) || made != (mailbox.Forked{}) {
+		t.Errorf("another thread: %+v, %v; want %v", made, err, thread.ErrExists)
+	}
+}
+
+// The head of a fork is written, and its response is lost.
+func TestAForkWhoseResponseIsLostIsMadeOnce(t *testing.T) {
+	tests := []struct {
+		name    string
+		happens func(t *testing.T, w *world)
+		want    mailbox.Forked
+	}{
+		{"and nothing else happens", func(*testing.T, *world) {}, mailbox.Forked{ThreadID: "t2", Messages: 5}},
+		{"and another write hides it", func(t *testing.T, w *world) {
+			if _, _, err := w.Commit(t.Context(), forkKey, thread.Head{}, thread.Touch{}, nil); err != nil {
+				t.Error(err)
+			}
+		}, mailbox.Forked{ThreadID: "t2", Messages: 5, Duplicate: true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := forkable(t)
+			w.lose(t, func(thread.Head) { tt.happens(t, w) })
+			if made, err := w.Fork(t.Context(), forking("a1")); err != nil || made != tt.want {
+				t.Errorf("fork: %+v, %v; want %+v", made, err, tt.want)
+			}
+			w.wantForked(t, 5, "Z#1 Z#5")
+		})
+	}
+}
+
+// Something happens between the look at the name and the write of the fork's head.
+func TestAForkRaces(t *testing.T) {
+	tests := []struct {
+		name    string
+		happens func(t *testing.T, w *world)
+		want    mailbox.Forked
+		err     error
+	}{
+		{"with itself", func(t *testing.T, w *world) {
+			if made, err := w.Fork(t.Context(), forking("a1")); err != nil || made.Duplicate {
+				t.Errorf("the first fork: %+v, %v", made, err)
+			}
+		}, mailbox.Forked{ThreadID: "t2", Messages: 5, Duplicate: true}, nil},
+		{"with another fork", func(t *testing.T, w *world) {
+			if made, err := w.Fork(t.Context(), forking("a2")); err != nil || made.Duplicate {
+				t.Errorf("the other fork: %+v, %v", made, err)
+			}
+		}, mailbox.Forked{}, thread.ErrExists},
+		{"with a thread of the name", func(t *testing.T, w *world) {
+			if _, err := w.Create(t.Context(), mailbox.Creating{Thread: forkKey, User: "ann"}); err != nil {
+				t.Error(err)
+			}
+		}, mailbox.Forked{}, thread.ErrExists},
+		{"with another user's thread of the name", func(t *testing.T, w *world) {
+			if _, err := w.Create(t.Context(), mailbox.Creating{Thread: forkKey, User: "bob"}); err != nil {
+				t.Error(err)
+			}
+		}, mailbox.Forked{}, thread.ErrForbidden},
+		{"with another fork that has left its pointer alone", func(t *testing.T, w *world) {
+			next := w.store.OnCommit
+			w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				w.store.OnCommit = next
+				return store.Outcome{Taken: []store.Pointer{{Name: "fork:t2", Value: []byte(`{}`)}}}, nil
+			}
+		}, mailbox.Forked{}, thread.ErrExists},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := forkable(t)
+			w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				w.store.OnCommit = nil
+				tt.happens(t, w)
+				if w.store.OnCommit != nil {
+					return w.store.OnCommit(ctx, key, c)
+				}
+				return w.store.Backend.Commit(ctx, key, c)
+			}
+			if made, err := w.Fork(t.Context(), forking("a1")); !errors.Is(err, tt.err) || made != tt.want {
+				t.Errorf("fork: %+v, %v; want %+v, %v", made, err, tt.want, tt.err)
+			}
+		})
+	}
+}
 
 // Two make the same fork at once. Who comes second, and cannot read that it is the same,
 // is not told that it is another.
@@ -44,5 +312,108 @@ func TestAForkThatCannotBeToldFromAnotherIsNoConflict(t *testing.T) {
 	f.At = one.DispatchID.String()
 	if made, err := w.Fork(t.Context(), f); !errors.Is(err, thread.ErrExists) {
 		t.Errorf("another fork: %+v, %v; want %v", made, err, thread.ErrExists)
+	}
+}
+
+// Whichever read or write of a fork fails, it fails and is not there; made again, it is
+// whole. Only the look at the head before its write is repeated by itself.
+func TestAForkThatFailsIsNotThere(t *testing.T) {
+	down := errors.New("no connection")
+	repeated := 0
+	for fails := 1; ; fails++ {
+		w := forkable(t)
+		calls := 0
+		w.reading(func() error {
+			if calls++; calls == fails {
+				return down
+			}
+			return nil
+		})
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if calls++; calls == fails {
+				return down
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		made, err := w.Fork(t.Context(), forking("m1"))
+		if calls < fails {
+			if err != nil || fails < 8 || repeated != 1 {
+				t.Errorf("after %d calls of the store, of which %d were repeated: %v; want 1", fails, repeated, err)
+			}
+			break
+		}
+		if err == nil {
+			repeated++
+			continue
+		}
+		if h := w.at(t, "t2"); !errors.Is(err, down) || made != (mailbox.Forked{}) || h.Exists() {
+			t.Errorf("call %d fails: %+v, %v; the fork exists: %v", fails, made, err, h.Exists())
+		}
+		if made, err := w.Fork(t.Context(), forking("m1")); err != nil || made.Duplicate {
+			t.Errorf("call %d failed, made again: %+v, %v", fails, made, err)
+		}
+		w.wantForked(t, 1, "Z#1")
+	}
+}
+
+// A thread whose stored records do not hold together is not forked.
+func TestADamagedThreadIsNotForked(t *testing.T) {
+	tests := []struct {
+		name, at string
+		damage   func(w *world)
+		want     string
+	}{
+		{"the log ends too early", "a1", func(w *world) {
+			w.store.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+				if from == 1 {
+					to = 4
+				}
+				return w.store.Backend.Log(ctx, key, from, to)
+			}
+		}, "log of t/t1 ends before 5"},
+		{"the log has a gap", "a1", func(w *world) {
+			w.store.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+				if from != 1 {
+					return w.store.Backend.Log(ctx, key, from, to)
+				}
+				return func(yield func(store.Record, error) bool) {
+					for r, err := range w.store.Backend.Log(ctx, key, from, to) {
+						if r.Name != store.LogName(3) && !yield(r, err) {
+							return
+						}
+					}
+				}
+			}
+		}, "log of t/t1 ends before 3"},
+		{"a summary is missing", "m1", func(w *world) { w.loses(store.SummaryName(5)) }, "summary Z#5 of t/t1 is missing"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := forkable(t)
+			tt.damage(w)
+			_, err := w.Fork(t.Context(), forking(tt.at))
+			h := w.at(t, "t2")
+			if want := fmt.Sprint(tt.want, ": ", store.ErrCorrupt); !errors.Is(err, store.ErrCorrupt) || err.Error() != want || h.Exists() {
+				t.Errorf("fork: %v; want %s", err, want)
+			}
+		})
+	}
+}
+
+// A log of more records than are copied at a time is copied whole.
+func TestALongLogIsForkedWhole(t *testing.T) {
+	for _, n := range []int{31, 32, 33, 65} {
+		w := newWorld(t)
+		r := w.submit(t, input("begin", ""))
+		var entries []thread.Entry
+		for i := range n {
+			entries = append(entries, said(r.RunID, r.DispatchID, fmt.Sprint("m", i)))
+		}
+		w.writes(t, w.claim(t), over, entries...)
+		made, err := w.Fork(t.Context(), forking(fmt.Sprint("m", n-1)))
+		if want := (mailbox.Forked{ThreadID: "t2", Messages: uint64(n)}); err != nil || made != want {
+			t.Fatalf("fork of %d records: %+v, %v", n, made, err)
+		}
+		w.wantForked(t, uint64(n), "")
 	}
 }
