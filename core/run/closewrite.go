@@ -41,7 +41,7 @@ func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) (er
 			return err
 		}
 	}
-	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing), p.run.FinishedAt)
+	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing))
 	return err
 }
 
@@ -72,6 +72,6 @@ func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) (e
 		return err
 	}
 	p.dropUsage(w.run.form)
-	p.records, err = w.run.addTo(addUnstored(p.records, w.log.from, w.calls), next, thread.Done, w.run.stored(&p.run, next.Closing), p.run.FinishedAt)
+	p.records, err = w.run.addTo(addUnstored(p.records, w.log.from, w.calls), next, thread.Done, w.run.stored(&p.run, next.Closing))
 	return err
 }

@@ -146,10 +146,11 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	if m.failed != nil && t.Type == core.TerminationError { // before the write that shows the end
 		m.failed(m.id, cause)
 	}
-	w, p, result, err := m.commitFailure(ctx, &t)
+	at := m.endedAt()
+	w, p, result, err := m.commitFailure(ctx, &t, at)
 	for again := true; err != nil && again; {
 		if again, err = m.shrinks(ctx, err, thread.FormLeast); again {
-			w, p, result, err = m.commitFailure(ctx, &t)
+			w, p, result, err = m.commitFailure(ctx, &t, at)
 		}
 	}
 	if err != nil {
@@ -167,8 +168,9 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
 
-// commitFailure is the first write of [machine.fail], in the form that the end has.
-func (m *machine) commitFailure(ctx context.Context, t *core.Termination) (w *failWrite, p *plan, result thread.Result, err error) {
+// commitFailure is the first write of [machine.fail], in the form that the end has. at is
+// when the run ends, if it does with this write.
+func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int64) (w *failWrite, p *plan, result thread.Result, err error) {
 	m.reset()
 	from := m.head.Seq
 	w = &failWrite{inRound: len(m.head.Run.Calls) > 0, listens: m.listens(), adopted: m.round.adopted()}
@@ -184,7 +186,7 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination) (w *fa
 		return w, p, result, err
 	}
 	m.hold.ending.Store(true)
-	w.log, w.run, w.unlogged, w.through = m.logPart(), m.runPart(t, m.form), m.unsaid.unlogged(from), m.round.letThrough(m.head)
+	w.log, w.run, w.unlogged, w.through = m.logPart(), m.runPart(t, m.form, at), m.unsaid.unlogged(from), m.round.letThrough(m.head)
 	if p, result, err = m.save(ctx, m.round, w); err == nil {
 		m.sayLeft(ctx, p)
 	}
@@ -388,14 +390,14 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 		return Stepped{}, err
 	}
 	m.addClose()
-	w := &closeWrite{log: m.logPart(), run: m.runPart(t, m.form), adopted: r.adopted(), unlogged: m.unsaid.unlogged(from)}
+	w := &closeWrite{log: m.logPart(), run: m.runPart(t, m.form, m.at), adopted: r.adopted(), unlogged: m.unsaid.unlogged(from)}
 	if len(m.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}
 	record := &w.run.before
 	record.Steps, record.Usage, record.Spend, record.Skipped = m.totals.Steps, m.totals.Usage, m.totals.Spend, skipped
 	record.InRound = len(w.calls) > 0 || record.InRound && m.head.Ending(record) != nil
-	w.run.finish(record, m.at)
+	w.run.finish(record)
 	p, result, err := m.save(ctx, r, w)
 	if err != nil {
 		return Stepped{}, err

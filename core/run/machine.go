@@ -271,7 +271,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		r.takeResults()
 	}
 	m.addStep()
-	w.log, w.run = m.logPart(), m.runPart(end.termination, m.form)
+	w.log, w.run = m.logPart(), m.runPart(end.termination, m.form, m.endedAt())
 	w.lease, w.followed = m.lease.Milliseconds(), m.chunks.Followed()
 	if end.termination != nil {
 		m.hold.ending.Store(true) // before the write: the watch may see its head first

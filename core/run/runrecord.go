@@ -65,11 +65,13 @@ type runPart struct {
 	parent   *thread.Parent        // of the run; nil: no other run waits for it
 	end      *core.Termination     // nil: the run goes on, or waits
 	form     thread.Form           // of its end
+	at       int64                 // when it ends or begins to wait, unix milliseconds: read once for all tries and forms of the write
 }
 
-// runPart returns the run as the draft's commit finds it. end is how it ends, if it does.
-func (d *draft) runPart(end *core.Termination, form thread.Form) runPart {
-	p := runPart{draft: d, before: d.record, totals: d.totals, messages: d.messages.items, parent: d.head.Run.Parent, end: end, form: form}
+// runPart returns the run as the draft's commit finds it. end is how it ends, if it does,
+// and at when that is.
+func (d *draft) runPart(end *core.Termination, form thread.Form, at int64) runPart {
+	p := runPart{draft: d, before: d.record, totals: d.totals, messages: d.messages.items, parent: d.head.Run.Parent, end: end, form: form, at: at}
 	if d.agent != nil {
 		p.answer = d.agent.Spec.ResponseFormat
 	}
@@ -91,16 +93,15 @@ func (p *runPart) record(next thread.Head, result thread.Result) thread.RunRecor
 		r.Response = p.response() // the run reads as done from this head on
 	case thread.Done:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *p.end}
-		p.finish(&r, p.draft.endedAt())
+		p.finish(&r)
 	}
 	return r
 }
 
-// finish makes a record say that its run is over, and since when. Where the same
-// write ends the run, that is the time of the last try that built it: only the one
-// whose head was set is ever read.
-func (p *runPart) finish(r *thread.RunRecord, at int64) {
-	r.Status, r.Termination, r.FinishedAt = core.RunDone, p.end, at
+// finish makes a record say that its run is over, and since when. That is the same for all
+// tries of the write: a record that a refused one has left behind says no other time.
+func (p *runPart) finish(r *thread.RunRecord) {
+	r.Status, r.Termination, r.FinishedAt = core.RunDone, p.end, p.at
 	r.Response = p.response()
 }
 
@@ -142,8 +143,8 @@ func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRec
 
 // addTo adds to the records of a write that of the run, as it is to be stored, and, where
 // the run ends or begins to wait with the write, what lists of threads show from then on. A
-// close is not listed until it is final. at is when that happens, unix milliseconds.
-func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread.Outcome, r *thread.RunRecord, at int64) ([]store.Record, error) {
+// close is not listed until it is final.
+func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread.Outcome, r *thread.RunRecord) ([]store.Record, error) {
 	codec := p.draft.records
 	stored, err := encodeRun(codec, r)
 	records = append(records, stored)
@@ -155,7 +156,7 @@ func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread
 		said = lastText(p.messages, r.ID)
 	}
 	l := thread.Listing{
-		List: store.ListOf(next.Owner, p.parent), At: at, AgentID: r.AgentID, Excerpt: thread.Excerpt(said), Asked: thread.Asked(p.messages, r.ID),
+		List: store.ListOf(next.Owner, p.parent), At: p.at, AgentID: r.AgentID, Excerpt: thread.Excerpt(said), Asked: thread.Asked(p.messages, r.ID),
 		Last: &thread.LastRun{ID: r.ID, AgentID: r.AgentID, Status: r.Status, Steps: r.Steps, Usage: r.Usage},
 	}
 	if p.parent != nil {

@@ -50,6 +50,6 @@ func (w *stepWrite) records(p *plan, next thread.Head, result thread.Result) (er
 	if p.records, p.used, err = w.run.draft.addUsage(p.records, next, result, &p.run, nil); err != nil {
 		return err
 	}
-	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing), p.run.FinishedAt)
+	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing))
 	return err
 }

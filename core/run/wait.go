@@ -77,7 +77,7 @@ func (r *round) announceTickets() {
 func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	r := m.round
 	p, result, err := m.save(ctx, r, &waitWrite{
-		round: r.callPart(nil), run: m.runPart(nil, thread.FormWhole), open: r.values(), seq: m.head.Seq,
+		round: r.callPart(nil), run: m.runPart(nil, thread.FormWhole, m.env.Millis()), open: r.values(), seq: m.head.Seq,
 		lacks: r.lacks, keep: m.keep, lease: m.lease.Milliseconds(), followed: m.chunks.Followed(),
 	})
 	if err != nil {

@@ -73,7 +73,7 @@ func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) (er
 	if p.records, p.used, err = w.run.draft.addUsage(p.records, next, result, &p.run, nil); err != nil {
 		return err
 	}
-	p.records, err = w.run.addTo(p.records, next, result.Outcome, &p.run, w.run.draft.env.Millis())
+	p.records, err = w.run.addTo(p.records, next, result.Outcome, &p.run)
 	return errors.Join(failure, err)
 }
 
