@@ -111,7 +111,7 @@ func TestEntriesThatDoNotFoldAreNotRemembered(t *testing.T) {
 	p := (&Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), oldWindow: all}).newMachine(Work{Key: cacheKey(1)}, nil)
 	p.conversation = before
 	p.entries = []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}
-	p.remember()
+	p.remember(t.Context())
 	if p.conversation != before || p.cache.get(cacheKey(1), head(2)) != nil {
 		t.Errorf("the conversation goes on to sequence %d", p.conversation.seq)
 	}

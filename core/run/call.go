@@ -49,7 +49,7 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 	// A command that cannot be stored is found here, where it costs the call its
 	// intents. Found at the merge, or by the encoder, it would cost the run, or
 	// run the tool again with every try.
-	if err := r.agent.Engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
+	if err := r.hooks.engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
 	switch base := result.Command.Batch.Base; {
@@ -80,7 +80,7 @@ func (r *round) tries(t *task, asked state.Command) error {
 		return nil
 	}
 	asked.Effects, asked.Batch.Base = nil, nil
-	_, err := r.agent.Engine.Submit(t.snapshot, t.index, asked)
+	_, err := r.hooks.engine.Submit(t.snapshot, t.index, asked)
 	return err
 }
 
@@ -113,7 +113,7 @@ func (r *round) settleOn(ctx context.Context, i int, end conclusion) error {
 	err := r.keep(ctx, i, end)
 	if cannotBeStored(err) {
 		large := errors.Is(err, store.ErrTooLarge)
-		r.log.WarnContext(ctx, "a result cannot be stored", append(r.attrs(), "call", i, "error", err)...)
+		r.warn(ctx, "a result cannot be stored", "call", i, "error", err)
 		what := "it cannot be encoded"
 		if large {
 			what = "it is too large"
@@ -151,7 +151,7 @@ func (r *round) keep(ctx context.Context, i int, end conclusion) error {
 	// From here on the call has its result, also if the put fails: it is put again before
 	// the round is left, and its tool does not run again in this step.
 	c.entry, c.payload = &entry, payload
-	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.agent.Engine.Listens(core.PhaseStepEnd) {
+	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.hooks.listens(core.PhaseStepEnd) {
 		return nil
 	}
 	if !r.mayStore(i) { // the round has failed, and puts them in order before it is left

@@ -128,28 +128,19 @@ func (d *draft) merge(r plugin.PhaseResult) {
 	d.effects = append(d.effects, r.Command.Effects...)
 }
 
-// phase runs a phase's hooks and takes what they changed into the draft. A hook's
-// error ends the run: it would fail again.
+// phase runs a phase's hooks and takes what they changed into the draft.
 func (d *draft) phase(ctx context.Context, phase core.Phase, m plugin.Moment) error {
-	result, err := d.agent.Engine.Phase(ctx, d.env, d.moment(phase, m))
+	result, err := d.hooks.phase(ctx, phase, d.view(), m)
 	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return endAt("plugin", "phase "+string(phase), err)
+		return err
 	}
 	d.merge(result)
 	return nil
 }
 
-// moment fills in what every hook may read. Each call makes a new value over the
-// same immutable snapshot and messages, so that hooks side by side share nothing
-// that changes.
-func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
-	m.Phase, m.Thread, m.User, m.Run, m.Step = phase, d.Key, d.head.Owner, d.id, d.events.Step()
-	m.Snapshot, m.Messages, m.Usage = d.snapshot, d.messages.slice(), d.totals.Usage
-	m.Now, m.Request, m.Profiles = clock(d.at), d.record.Request, d.profiles
-	return m
+// view is what hooks are shown of the draft.
+func (d *draft) view() view {
+	return view{snapshot: d.snapshot, messages: d.messages.slice(), usage: d.totals.Usage, step: d.events.Step(), at: d.at}
 }
 
 // addTurn puts the turn into the draft, with what the hooks before it changed

@@ -26,9 +26,9 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 			continue
 		}
 		if effects := r.effectsOf(i); len(effects) > 0 {
-			m := r.moment("", plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i})
-			m.Now = clock(r.calls[i].entry.Message.CreatedAt)
-			r.runEffects(ctx, m, effects)
+			v := r.view()
+			v.at = r.calls[i].entry.Message.CreatedAt
+			r.act(ctx, v, plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
 		}
 	}
 }

@@ -407,9 +407,9 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	m.tellUsage(p.used)
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
-	m.runEffects(ctx, m.moment("", plugin.Moment{}), m.effects)
+	m.act(ctx, m.view(), plugin.Moment{}, m.effects)
 	if m.conversation != nil {
-		m.remember()
+		m.remember(ctx)
 		m.storeSnapshot(ctx)
 	}
 	m.leave(ctx, m.totals)

@@ -31,7 +31,7 @@ func (m *machine) takeFrontend() error {
 	if m.input == nil || m.input.Frontend == nil || m.input.Frontend.State == nil {
 		return nil
 	}
-	result, err := m.agent.Engine.Submit(m.snapshot, 0, plugin.SharedState.Edit(state.At().Merge(m.input.Frontend.State)))
+	result, err := m.hooks.engine.Submit(m.snapshot, 0, plugin.SharedState.Edit(state.At().Merge(m.input.Frontend.State)))
 	if err != nil {
 		return endAt("frontend", "its state", err)
 	}

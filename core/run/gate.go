@@ -131,15 +131,11 @@ func (r *round) gate(ctx context.Context, t *task) error {
 // call is merged, with its result: a call whose result is lost in a crash has asked
 // for nothing.
 func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
-	m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended, Answers: t.answers})
-	m.Snapshot, m.Now = t.snapshot, clock(t.at)
-	verdict, err := r.agent.Engine.Gate(ctx, m)
+	verdict, after, err := r.hooks.gate(ctx, r.viewOf(t), plugin.Moment{
+		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended, Answers: t.answers,
+	})
 	if err != nil {
-		return verdict, r.phaseError(ctx, "gate", t.call, err)
-	}
-	after, err := r.agent.Engine.Submit(t.snapshot, t.index, verdict.Command)
-	if err != nil { // cannot be: the engine has applied it to this very snapshot
-		return verdict, r.phaseError(ctx, "gate", t.call, err)
+		return verdict, err
 	}
 	t.snapshot, t.hooks = after.Snapshot, after.Command
 	return verdict, nil
@@ -153,7 +149,7 @@ func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 // none. An error of one call does not cut the others short: which error ends the
 // run must not depend on which hook was faster.
 func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err error) {
-	if len(ready) == 0 || !r.agent.Engine.Listens(core.PhaseBeforeToolExecute) {
+	if len(ready) == 0 || !r.hooks.listens(core.PhaseBeforeToolExecute) {
 		return 0, nil
 	}
 	for _, t := range ready {
@@ -190,7 +186,7 @@ func (r *round) share(t *task, behind bool) {
 	if behind {
 		from = t.snapshot
 	}
-	last := r.agent.Engine.Waiting(from, core.PhaseBeforeToolExecute)
+	last := r.hooks.engine.Waiting(from, core.PhaseBeforeToolExecute)
 	if last == 0 {
 		return
 	}
@@ -198,7 +194,7 @@ func (r *round) share(t *task, behind bool) {
 		if i == t.index || c.merged || behind && c.entry != nil && c.entry.Place > 0 {
 			continue
 		}
-		if c.task != nil && c.task.takes || c.entry != nil && r.agent.Engine.Took(c.entry.Hooks, last) {
+		if c.task != nil && c.task.takes || c.entry != nil && r.hooks.engine.Took(c.entry.Hooks, last) {
 			t.taken = last
 			return
 		}
@@ -208,11 +204,11 @@ func (r *round) share(t *task, behind bool) {
 
 // beforeTool runs BeforeToolExecute for one call.
 func (r *round) beforeTool(ctx context.Context, t *task) error {
-	m := r.moment(core.PhaseBeforeToolExecute, plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Taken: t.taken})
-	m.Snapshot, m.Now = t.snapshot, clock(t.at)
-	before, err := r.agent.Engine.Phase(ctx, r.env, m)
+	before, err := r.hooks.phase(ctx, core.PhaseBeforeToolExecute, r.viewOf(t), plugin.Moment{
+		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Taken: t.taken,
+	})
 	if err != nil {
-		return r.phaseError(ctx, "phase before_tool_execute", t.call, err)
+		return err
 	}
 	t.snapshot = before.Snapshot
 	// The phase has kept to a base; from here on it is that of the call as a whole,
@@ -224,14 +220,12 @@ func (r *round) beforeTool(ctx context.Context, t *task) error {
 	return nil
 }
 
-// phaseError is the error of a hook or gate: it ends the run, unless the step is
-// over, which is not the hook's fault. A hook that fails while the context ends may
-// have failed for another reason; the next claim asks it again and sees.
-func (r *round) phaseError(ctx context.Context, where string, call core.ToolCall, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return endAt("plugin", where+" of call "+call.ID, err)
+// viewOf is what hooks are shown for a call on its way to its tool: the snapshot and the
+// clock are the call's own.
+func (r *round) viewOf(t *task) view {
+	v := r.view()
+	v.snapshot, v.at = t.snapshot, t.at
+	return v
 }
 
 // toolCall is what a call's tool is given, by value: the tool may go on when the
@@ -239,7 +233,7 @@ func (r *round) phaseError(ctx context.Context, where string, call core.ToolCall
 func (r *round) toolCall(t *task) tool.Call {
 	return tool.Call{
 		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Idempotency: r.key(t.index), Index: t.index,
-		Thread: r.Key, Run: r.id, Step: r.events.Step(), Snapshot: t.snapshot.For(r.agent.Engine.Registry()).ForCall(t.index), Resume: t.resume,
+		Thread: r.Key, Run: r.id, Step: r.events.Step(), Snapshot: t.snapshot.For(r.hooks.engine.Registry()).ForCall(t.index), Resume: t.resume,
 		User: r.head.Owner, Now: clock(t.at), Request: r.record.Request, Profiles: r.profiles,
 	}
 }

@@ -150,7 +150,7 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	if kind == thread.NackGiven || kind == thread.NackLacks { // it goes on elsewhere, as it should: a host that stops says it of each of its runs
 		level = slog.LevelInfo
 	}
-	m.log.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
+	m.log.out.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.log.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
 	err := m.nack(ctx, kind, at)
 	if m.form < thread.FormStateless && errors.Is(err, store.ErrTooLarge) { // what RunEnd has changed
 		m.form = thread.FormStateless

@@ -93,7 +93,7 @@ func (r *round) extend(l *line, i int, asked *state.Command) error {
 	}
 	command := *asked
 	command.Effects, command.Batch.Base = nil, nil
-	came, err := r.agent.Engine.Submit(l.snapshot, i, command)
+	came, err := r.hooks.engine.Submit(l.snapshot, i, command)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (r *round) extend(l *line, i int, asked *state.Command) error {
 	// What a call changes of its own values cannot collide with a sibling's.
 	l.other.Mutations = slices.Clip(l.other.Mutations)
 	for _, m := range came.Command.Batch.Mutations {
-		if scope, _ := r.agent.Engine.Registry().Scope(m.Key); scope != state.ScopeCall {
+		if scope, _ := r.hooks.engine.Registry().Scope(m.Key); scope != state.ScopeCall {
 			l.other.Mutations = append(l.other.Mutations, m)
 		}
 	}
@@ -281,7 +281,7 @@ func (r *round) collides(hooks *state.Command, now line) bool {
 	if base := hooks.Batch.Base; base != nil && *base != now.snapshot.Revision() {
 		return true
 	}
-	_, conflict := r.agent.Engine.Registry().Conflict(hooks.Batch, now.other)
+	_, conflict := r.hooks.engine.Registry().Conflict(hooks.Batch, now.other)
 	return conflict
 }
 

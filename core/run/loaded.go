@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -22,6 +23,7 @@ type loaded struct {
 	*step
 	agent        *agent.Resolved
 	model        *agent.BoundModel // of the agent, or the run's member of its pool
+	hooks        hooks             // of the agent's plugins
 	record       thread.RunRecord
 	recorded     bool           // record is stored
 	input        *thread.Queued // the run's own, of a run that has not begun
@@ -81,6 +83,10 @@ func (l *loaded) resolve(ctx context.Context) error {
 	l.agent, l.model = found.WithFrontend(l.record.Frontend), found.ModelOf(l.Key, l.id)
 	if l.record.Resolution == "" {
 		l.record.Resolution = found.Hash()
+	}
+	l.hooks = hooks{
+		engine: l.agent.Engine, env: l.env, log: l.log, failed: &l.failedEffects, acts: l.history == nil,
+		about: plugin.Context{Thread: l.Key, User: l.head.Owner, Run: l.id, Request: l.record.Request, Profiles: l.profiles},
 	}
 	return nil
 }
@@ -393,7 +399,7 @@ func (l *loaded) learn(ctx context.Context) error {
 	}
 	l.complain(ctx, "closing run cannot be read", "error", err)
 	// Neither is used half: without the conversation no hook can be shown anything.
-	l.conversation, l.agent = nil, nil
+	l.conversation, l.agent, l.hooks = nil, nil, hooks{}
 	return l.identify(ctx)
 }
 
@@ -416,7 +422,7 @@ func (l *loaded) identify(ctx context.Context) error {
 }
 
 // listens reports whether a plugin wants to know of the run's end.
-func (l *loaded) listens() bool { return l.agent != nil && l.agent.Engine.Listens(core.PhaseRunEnd) }
+func (l *loaded) listens() bool { return l.hooks.listens(core.PhaseRunEnd) }
 
 // readRecord reads a record that the head names. The head is written after what it
 // names: a record that is not there is damage, and not a race.

@@ -39,6 +39,7 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 		events: history.NewEmitter(w.Head.Run.ID, fence, sink),
 	}}
 	p, m := &values.step, &values.machine
+	p.log = logger{s.log, w.Key, w.Head.Run.ID, &p.events}
 	p.hold.fence.Store(fence)
 	p.told.from = w.Head.Version
 	infers := w.Head.Run.Cursor != thread.CursorTools && w.Head.Run.Status != thread.Closing

@@ -105,7 +105,8 @@ func TestAPoolWaitsForTheFirstCircuit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := env.System()
 				e.Random = func(b []byte) { clear(b) } // no jitter
-				p := &step{Stepper: &Stepper{env: e, log: slog.New(slog.DiscardHandler)}}
+				p := &step{Stepper: &Stepper{env: e}}
+				p.log = logger{out: slog.New(slog.DiscardHandler), events: &p.events}
 				d := &draft{loaded: &loaded{step: p}}
 				east, west := &agent.BoundModel{ID: "east", Name: "east"}, &agent.BoundModel{ID: "west", Name: "west"}
 				fail := func(m *agent.BoundModel) {

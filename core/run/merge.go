@@ -69,7 +69,7 @@ func (r *round) mergeResult(ctx context.Context, i int) {
 		if base := asked.Batch.Base; base != nil && (command == entry.Hooks || *base == now) {
 			asked.Batch.Base = nil // what its own hooks changed is in no tool's way
 		}
-		applied, err := r.agent.Engine.Submit(r.draft.snapshot, i, asked)
+		applied, err := r.hooks.engine.Submit(r.draft.snapshot, i, asked)
 		if err != nil {
 			r.complainOf(ctx, i, err)
 			continue
@@ -133,11 +133,11 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 	c.merged = true
 	r.showResults()
 	c.merged = false
-	m := r.moment(core.PhaseAfterToolExecute, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: result})
-	m.Now = clock(c.entry.Message.CreatedAt)
-	after, err := r.agent.Engine.Phase(ctx, r.env, m)
+	v := r.view()
+	v.at = c.entry.Message.CreatedAt
+	after, err := r.hooks.phase(ctx, core.PhaseAfterToolExecute, v, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: result})
 	if err != nil {
-		return r.phaseError(ctx, "phase after_tool_execute", call, err)
+		return err
 	}
 	if r.head.Run.Calls[i] != thread.CallDone { // else they ran with the write that made it so
 		c.effects = after.Command.Effects
@@ -147,9 +147,7 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 }
 
 // hooked reports whether results wait for AfterToolExecute.
-func (r *round) hooked() bool {
-	return r.agent != nil && r.agent.Engine.Listens(core.PhaseAfterToolExecute)
-}
+func (r *round) hooked() bool { return r.hooks.listens(core.PhaseAfterToolExecute) }
 
 // takeResults puts the results into the draft's records, in the order of the log.
 // Every call has one.

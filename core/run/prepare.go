@@ -35,7 +35,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
 		ProviderOptions: spec.ProviderOptions[d.model.Provider],
 	}
-	asked, err := d.agent.Engine.Adjustments(d.snapshot)
+	asked, err := d.hooks.engine.Adjustments(d.snapshot)
 	if err != nil {
 		return request, endAt("plugin", "what plugins ask of the request", err)
 	}
@@ -67,7 +67,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	}
 	request.Messages = d.arrange(d.beside, said)
 	d.marked(&request, d.beside)
-	if d.agent.Engine.Transforms() {
+	if d.hooks.engine.Transforms() {
 		return d.transform(ctx, request)
 	}
 	return request, nil
@@ -89,7 +89,7 @@ func (d *draft) idle(effort model.Effort) time.Duration {
 // transform is apart from prepare so that the request of an agent without transforms
 // stays on the stack.
 func (d *draft) transform(ctx context.Context, request model.Request) (model.Request, error) {
-	err := d.agent.Engine.Transform(ctx, d.moment(core.PhaseBeforeInference, plugin.Moment{}), &request)
+	err := d.hooks.engine.Transform(ctx, d.hooks.moment(core.PhaseBeforeInference, d.view(), plugin.Moment{}), &request)
 	if err != nil && ctx.Err() != nil {
 		return request, context.Cause(ctx)
 	}

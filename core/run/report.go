@@ -15,7 +15,7 @@ func (p *step) report(ctx context.Context, r core.Run) {
 	if p.observer != nil {
 		p.observer.Ended(r)
 	}
-	if !p.log.Enabled(ctx, slog.LevelInfo) {
+	if !p.log.out.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	attrs := []slog.Attr{
@@ -23,7 +23,7 @@ func (p *step) report(ctx context.Context, r core.Run) {
 		slog.Int("steps", r.Steps), slog.Int("tokens_in", r.Usage.Input), slog.Int("tokens_out", r.Usage.Output),
 	}
 	if r.Status == core.RunWaiting {
-		p.log.LogAttrs(ctx, slog.LevelInfo, "run waits", append(attrs, slog.Int("tickets", len(p.head.Tickets)))...)
+		p.log.out.LogAttrs(ctx, slog.LevelInfo, "run waits", append(attrs, slog.Int("tickets", len(p.head.Tickets)))...)
 		return
 	}
 	began := r.StartedAt
@@ -37,5 +37,5 @@ func (p *step) report(ctx context.Context, r core.Run) {
 			attrs = append(attrs, slog.String("code", t.Code))
 		}
 	}
-	p.log.LogAttrs(ctx, slog.LevelInfo, "run finished", attrs...)
+	p.log.out.LogAttrs(ctx, slog.LevelInfo, "run finished", attrs...)
 }

@@ -67,13 +67,7 @@ func (r *round) askRefusal(ctx context.Context, t *task) (state.Command, error) 
 	if !t.resume.Decision.Lasts() {
 		return state.Command{}, nil
 	}
-	m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
-	m.Snapshot, m.Now = t.snapshot, clock(t.at)
-	more, err := r.agent.Engine.Refused(ctx, m)
-	if err != nil {
-		return state.Command{}, r.phaseError(ctx, "refusal", t.call, err)
-	}
-	return more, nil
+	return r.hooks.refused(ctx, r.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
 }
 
 // decision reads what the head's ticket names: the decision, and what was decided

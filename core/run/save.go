@@ -31,27 +31,27 @@ func (d *draft) save(ctx context.Context, r *round, w write) (*plan, thread.Resu
 // state as it is after the commit, under the step that they were asked for in.
 func (d *draft) committed(ctx context.Context) {
 	d.recorded = true
-	d.remember()
+	d.remember(ctx)
 	// Taken before begin: the draft is another one then.
-	effects, m := d.effects, d.moment("", plugin.Moment{})
+	effects, v := d.effects, d.view()
 	if d.asks && d.hint != nil && d.history == nil {
 		d.hint(ctx, d.Key)
 	}
 	d.warnOfFailedActions(ctx, d.entries)
 	d.begin()
-	d.runEffects(ctx, m, effects)
+	d.act(ctx, v, plugin.Moment{}, effects)
 }
 
 // remember makes the conversation that the commit came to, and caches it: the
 // next step of the thread in this process reads nothing. It folds the entries
 // as a cold step would, instead of taking the draft's snapshot, so that warm and
 // cold cannot drift apart.
-func (d *draft) remember() {
+func (d *draft) remember(ctx context.Context) {
 	b := build(d.conversation)
 	b.ahead = d.messages
 	for _, entry := range d.entries {
 		if err := b.add(entry); err != nil { // cannot be: it was made from this very state. The log is right, and read anew
-			d.log.Error("committed entries do not fold", append(d.attrs(), "error", err)...)
+			d.complain(ctx, "committed entries do not fold", "error", err)
 			return
 		}
 	}
@@ -62,17 +62,12 @@ func (d *draft) remember() {
 	d.cache.put(d.Key, d.conversation)
 }
 
-// runEffects acts after a commit. Neither a lost claim nor a cancel stops it:
-// what was committed stands, and nobody else will act on it. Failures are logged, one
-// line each, and counted; they go nowhere else, for the same reason.
-func (d *draft) runEffects(ctx context.Context, m plugin.Moment, effects []state.Effect) {
-	if len(effects) == 0 || d.agent == nil || d.history != nil { // of a replay they have happened
-		return
-	}
-	ctx, cancel := d.undisturbed(ctx)
-	defer cancel()
-	for _, err := range d.agent.Engine.RunEffects(ctx, m, effects) {
-		d.failedEffects.Add(1)
-		d.complain(ctx, "an effect failed; what was committed stands", failure(err)...)
+// act runs effects after a write. They may take as long as the process has, whatever the
+// write has done to the claim.
+func (d *draft) act(ctx context.Context, v view, m plugin.Moment, effects []state.Effect) {
+	if len(effects) > 0 {
+		free, cancel := d.undisturbed(ctx)
+		defer cancel()
+		d.hooks.effects(free, v, m, effects)
 	}
 }

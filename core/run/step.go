@@ -39,6 +39,7 @@ type step struct {
 	proved func()        // see Work.Proved
 	last   time.Time     // until when there is time to hand back the work; zero: no end
 	events history.Emitter
+	log    logger
 	hold   hold        // shared with the watch; it has the fence of the claim
 	news   news        // what reaches a round from beside the step's goroutine
 	told   told        // by others of its process; it has its own lock
@@ -107,20 +108,10 @@ func (p *step) proves() {
 	}
 }
 
-// attrs says in the log what the step works on.
-func (p *step) attrs() []any {
-	return []any{"tenant", p.Key.Tenant, "thread", p.Key.Thread, "run", p.id, "step", p.events.Step()}
-}
-
-// warn logs what the run survives.
-func (p *step) warn(ctx context.Context, text string, attrs ...any) {
-	p.log.WarnContext(ctx, text, append(p.attrs(), attrs...)...)
-}
-
-// complain logs what somebody must look at: what is lost, or code that fails
-// where its failure has no other reader.
+// warn and complain are the logger's.
+func (p *step) warn(ctx context.Context, text string, attrs ...any) { p.log.warn(ctx, text, attrs...) }
 func (p *step) complain(ctx context.Context, text string, attrs ...any) {
-	p.log.ErrorContext(ctx, text, append(p.attrs(), attrs...)...)
+	p.log.complain(ctx, text, attrs...)
 }
 
 // afterDeadline is how long the handing back of work may take when the step's
