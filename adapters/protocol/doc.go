@@ -5,11 +5,11 @@
 //
 // A protocol touches three places:
 //
-//  1. A folder adapters/NAME. Its request.go decodes a body into a mailbox.Submission
-//     and, if the protocol has them, decisions; it alone knows the form of requests. Its
-//     encoder.go is an [Encoder]: it turns the events of one response into frames. It
-//     does no I/O, so that a golden test of events and frames covers it. Its NAME.go has
-//     New([Options]) http.Handler, a table of [Options.Routes].
+//  1. A folder adapters/NAME, with three parts. Its decoder makes a mailbox.Submission of
+//     a body and, if the protocol has them, decisions; it alone knows the form of
+//     requests. Its encoder is an [Encoder]: it turns the events of one response into
+//     frames. It does no I/O, so that a golden test of events and frames covers it. Its
+//     New([Options]) http.Handler is a table of [Options.Routes].
 //  2. functions/app/web/web.go, which mounts the handler under its path, behind package
 //     httpapi: that authenticates, bounds the body and refuses unknown paths.
 //  3. README.md, where users look for the address.

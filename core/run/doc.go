@@ -269,7 +269,7 @@
 // How do other readers see a turn that is being said? A live.Writer keeps its events for
 // those of this process; for those of others, who ask by a live.Mark, it stores them as
 // event chunks beside the inference; package runtime reads them
-// (unsaid.go), as long as the head says that their claim infers.
+// (core/runtime/unsaid.go), as long as the head says that their claim infers.
 //
 // Where does a delta get its position, which is its SSE id? turn.go knows the block
 // and the byte at which it ends (say, emit), and history.Emitter makes

@@ -1,6 +1,6 @@
 // Package runtime runs agents: what most programs import.
 //
-// # In a program of your own
+// # In a program
 //
 // [New] makes a [Runtime] of agents, tools and plugins, with everything in memory.
 // [Runtime.Run] asks an agent and returns a [Result]; [Runtime.Events] yields the
@@ -13,62 +13,102 @@
 //	})
 //	result, err := r.Run(ctx, "guide", "What is the weather in Oslo?")
 //
-// [Runtime.RunInput] goes on with a thread: r.RunInput(ctx, result.Next("And in Rome?")).
+// [Runtime.RunInput] continues a thread: r.RunInput(ctx, result.Next("And in Rome?")).
 // A run whose call waits for a person returns with its tickets, and [Runtime.Resume]
-// goes on with it. A run that failed is a [*RunError]; one that a stop policy, a gate or
-// a cancel ended is not. The examples of this package are whole programs.
+// continues it. A run that failed is a [*RunError]; one that a stop policy, a gate or a
+// cancel ended is not. The examples of this package are whole programs.
 //
 // Such a runtime has no workers: the calls that wait for a run take its steps. When the
-// context of such a call ends, or its events are broken out of, the run is cancelled.
+// context of such a call ends, or its loop over events does, the run is cancelled.
 //
 // # In a host
 //
 // [Build] makes a Runtime of a store, a queue and agents, and its methods are what
 // handlers call. [Runtime.Submit] queues a run for workers, each of which handles a
 // wake-up by [Runtime.WorkBatch] or [Runtime.WorkLocal]. [Runtime.Stream] runs inline
-// and shows the events as they happen, [Runtime.Follow] shows any run from its commits,
-// and what its model is saying about a second later. [Runtime.Sweep], every minute,
-// finds threads whose wake-ups were lost. Reads, such as [Runtime.ReadRun], ask for an
-// identity and return not_found for what belongs to somebody else.
+// and shows the events as they happen; [Runtime.Follow] shows any run from its commits,
+// and what its model is saying about a second later. A host calls [Runtime.Sweep] every
+// minute, which finds threads whose wake-ups were lost. Reads, such as [Runtime.ReadRun],
+// require an identity and return not_found for threads of other users.
 //
-// A run goes on when its client has gone, or when its process ends: the queue, or the
-// sweep, brings it to another one.
+// A run continues when its client has gone, or when its process ends: the queue, or the
+// sweep, brings it to another process.
 //
 // # What a stream shows
 //
-// The events of one run, numbered from 1 for each listener, until the run is done or
-// waits (run_finish), or until the stream is over and the run is not (run_yield). What a
-// model says, and what tools show, comes live; what is committed comes with a position,
-// once in a stream, and again, with the same position, to whoever comes back. Positions
-// come in order, but behind step_restarted: before a stream takes a step of its own, it
-// has shown what others have committed of the run. A [Listener] is given the state where
-// the stream begins, and its changes; one that is [Choosing] may do without, and may ask
-// for the thread's earlier messages.
+// A stream has the events of one run, numbered from 1 for each listener, until the run is
+// done or waits (run_finish), or until the stream ends before the run does (run_yield).
+// What a model says, and what tools show, is live. What is committed has a position: it
+// appears once in a stream, and again, with the same position, when a client reconnects.
+// Positions ascend, except after step_restarted, which declares a step void. To keep that
+// order, a stream shows what other workers have committed of the run before it takes a step
+// itself. A [Listener] receives the state where the stream starts, and its changes; a
+// [Choosing] listener may decline both, and may ask for the thread's earlier messages.
+//
+// # The parts
+//
+// The Runtime is a facade. Its parts are values that know only what is below them:
+//
+//	player      submits or resumes a run for a call that returns its Result
+//	soloWork    works for the thread that a call waits for, where there are no workers
+//	streams     makes followers, and starts them after decisions
+//	worker      claims threads and takes their steps, by wake-up or inline for a stream
+//	follower    reads a run from its source and feeds a stream, until the run or the time ends
+//	unsaid      shows a stream what a model says before its turn is committed
+//	demand      asks the process that calls the model to store what the model says
+//	stream      decides what its listener is shown, in which order; reads nothing
+//	audience    knows whether the listener is there, and what it has received
+//	watches     the newest heads of followed threads, shared by all followers
+//	permits     which runs may be claimed side by side in this process
+//	reader      reads on behalf of callers: it refuses what they may not read
+//	submitter   checks submissions against the agents and queues them
+//
+// A stream and its follower serve one request and have no lock. An inline step has returned
+// before the follower shows anything, so that one goroutine at a time emits. Watches,
+// permits, solo and the meter are shared by all requests of the process and have locks, none
+// of which is held over I/O.
+//
+// # Orders that must hold
+//
+//   - A permit precedes the claim, and the claim's thread is attended (run.Stepper.Attend)
+//     in between: a lease would run out while a permit is waited for, and news of a claimed
+//     thread must have a place to go.
+//   - A follower joins its thread's watch before it reads the head: a write in between would
+//     be missed otherwise.
+//   - The hint of an inline decision is delayed by a lease, not dropped: a process that
+//     dies before it claims delays the run and does not lose it.
+//   - A stream shows what was committed before a claim (follower.overtaken) before the first
+//     step under the claim emits.
+//   - A worker acknowledges a hint only when the thread has another hint or needs none.
+//   - No run waits for a reader: Emit never blocks, and a stream that a run waits for
+//     does not wait for its listener (stream.hurry).
 //
 // # Where to look
 //
-//   - Who takes the steps where there are no workers: soloWork.after in solowork.go.
-//   - How a stream goes from inline to following: Runtime.Stream in streams.go and
-//     worker.runInline in inline.go. The steps emit to the stream's audience
-//     themselves; the follower then continues after what they committed. What another
-//     worker committed before a claim: follower.overtaken in follow.go.
-//   - What a stream shows, and in which order: stream.go, which reads nothing; source.go
-//     lists what a follower reads.
-//   - Where it is decided that a stream ends: follower.follow in follow.go. It ends
-//     with the run, with its time, or when its listener is gone, which only audience.go
-//     knows.
+//   - Who takes the steps where workers are missing: soloWork.after in solowork.go.
+//   - How a stream changes from inline to following: Runtime.Stream in streams.go and
+//     worker.runInline in inline.go. The steps emit to the stream's audience; the follower
+//     then continues after what they committed.
+//   - What a follower reads: source.go. What a stream shows of it: stream.go.
+//   - The SSE id of a delta: Emitter.emitPlaced in core/run/history/emitter.go makes the
+//     position of every event, and adapters/httpapi/encoder.go sends it as the id.
+//   - Where a stream ends: follower.follow in follow.go. It ends with the run, with its
+//     time, or when its listener is gone, which only audience.go knows.
+//   - What closes a stream on Lambda: adapters/awslambda/stream.go ends a request's context
+//     before the invocation's deadline, follower.beforeReserve in follow.go ends the stream
+//     before that, and functions/serve/serve.go sets the longest time for a stream that
+//     only follows.
 //   - How a follower shows what a model is saying: unsaid.go. In this process it hears the
-//     steps (core/run/live/hear.go); in another one it leaves a mark, demand.go, and reads the
-//     event chunks that core/run/live/writer.go writes.
+//     steps (core/run/live/hear.go); for another process it leaves a mark, demand.go, and
+//     reads the event chunks that core/run/live/writer.go writes.
 //   - What a stream shows of the state: shownstate.go. What it shows of earlier messages:
 //     streams.greet in streams.go.
 //   - What Run returns: player.end in run.go.
-//   - How a follower learns that something was committed: watch.go. One watch per
-//     thread and process, which the mailbox tells of this process's writes and which
-//     reads the head on an interval for those of others.
+//   - How a follower learns of a commit: watch.go.
 //   - What a stream shows after a person's decision: Runtime.StreamDecisions in
-//     streams.go, and resume.go, also for a client that tries again.
-//   - Who may be claimed beside whom: permits.go, which work.go asks before each claim.
-//   - What a page of messages has, and where it ends: messages.go and pager.go; what is
-//     visible before the log comes to it: early.go.
+//     streams.go, and resume.go, also for a client that retries.
+//   - Which runs may be claimed side by side: permits.go, which work.go asks before each
+//     claim.
+//   - What a page of messages has, and where it ends: messages.go, pager.go and
+//     backwards.go; what is visible before the log has it: early.go.
 package runtime
