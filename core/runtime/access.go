@@ -76,9 +76,9 @@ func (r *reader) locate(ctx context.Context, id core.Identity, runID core.ID) (c
 	return key, dispatch, head, err
 }
 
-// hidden makes what belongs to another user look like what does not exist, for
-// writes: the mailbox checks the owner in the write itself, where no thread can
-// change hands in between. Reads begin with visible.
+// hidden makes a thread or run of another user look like one that does not exist, for
+// writes. The mailbox checks the owner in the write itself: a check before it could be
+// outdated by the write that gives the thread an owner. Reads start with visible.
 func hidden(err error, what, name string) error {
 	if core.CodeOf(err) == core.CodeForbidden {
 		return core.Errorf(core.CodeNotFound, "%s %s not found", what, name)
@@ -86,7 +86,8 @@ func hidden(err error, what, name string) error {
 	return err
 }
 
-// runRecord reads a run as Runtime.ReadRun does, without what it waits for.
+// runRecord reads a run as [Runtime.ReadRun] does, without its tickets. The head was read
+// before the record: what the record has, the head vouches for or will soon.
 func (r *reader) runRecord(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, thread.Head, core.Run, error) {
 	key, dispatch, head, err := r.locate(ctx, id, runID)
 	if err != nil {

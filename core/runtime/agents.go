@@ -47,6 +47,7 @@ func (r *Runtime) Agent(id string) (AgentInfo, error) {
 	if info.Mode == "" {
 		info.Mode = agent.Sequential
 	}
+	// The order is that in which the model is sent them.
 	for _, definition := range resolved.ModelTools {
 		if t, ok := resolved.Tools[definition.Name]; ok {
 			info.Tools = append(info.Tools, t.Spec())
@@ -68,6 +69,8 @@ type Capabilities struct {
 // Capabilities lists the registered agents, plugins, models and providers, and the tools
 // that at least one agent has, ordered by name.
 func (r *Runtime) Capabilities() Capabilities {
+	// Tools belong to agents; two agents may have one under the same name, which is listed
+	// once.
 	c := Capabilities{Agents: r.agents.IDs(), Default: r.agents.Default(), Plugins: r.agents.Plugins(), Models: r.agents.Models(), Providers: r.agents.Providers()}
 	seen := map[string]bool{}
 	for _, a := range r.Agents() {

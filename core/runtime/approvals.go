@@ -9,6 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
+// Approvals come from an index of the store: threads whose head has waited for a decision
+// since a time. Like lists, it may lag; each thread's head decides what is shown.
+
 // How many threads of the index one page looks at, and how many of them concurrently. In a
 // tenant with many waiting threads, a user who may read few of them may get a page without
 // approvals that has a Next.
@@ -34,6 +37,7 @@ func (r *Runtime) Approvals(ctx context.Context, id core.Identity, q ApprovalQue
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return ApprovalPage{}, err
 	}
+	// q.After moves past every thread of the index that the page has looked at.
 	page, size := ApprovalPage{Approvals: []Approval{}}, 0
 	for looked := 0; looked < approvalsLooked; looked += approvalsAtOnce {
 		waiting, err := r.reads.store.Waiting(ctx, tenant, q.After.waiting(), approvalsAtOnce)
@@ -46,6 +50,7 @@ func (r *Runtime) Approvals(ctx context.Context, id core.Identity, q ApprovalQue
 		}
 		for i, asked := range found {
 			more := sizeOf(asked)
+			// A thread's approvals are never divided between pages, and the first always fit.
 			if len(page.Approvals) > 0 && (len(page.Approvals)+len(asked) > q.Limit || size+more > q.Bytes) {
 				page.Next = q.After
 				return page, nil

@@ -21,15 +21,21 @@ import (
 type audience struct {
 	listener Listener
 	env      *env.Env
-	earlier  []core.Message // for a messages_snapshot after run_start; nil: none is sent
-	sequence uint64         // of the last event; the first one has 1
-	step     int            // of the last event that has one
-	gone     error          // why nothing is emitted any more; nil: the listener is there
-	started  bool           // run_start was emitted
-	finished bool           // run_finish was emitted
-	changed  bool           // a change of the state was shown
-	partial  bool           // part of a step was shown that may become void
-	shown    map[item]bool  // what was shown and may be emitted again
+	// earlier are the messages for a messages_snapshot after run_start; nil: none is sent.
+	earlier  []core.Message
+	sequence uint64 // of the last event; the first one has 1
+	step     int    // of the last event that has one
+	// gone is why nothing is emitted any more: an error of the listener, or errOver; nil: the
+	// listener is there.
+	gone     error
+	started  bool // run_start was emitted
+	finished bool // run_finish was emitted
+	changed  bool // a change of the state was shown
+	// partial reports that part of a step was shown that may become void: step_restarted
+	// announces that, and nothing else may follow it unannounced.
+	partial bool
+	// shown has the items that were shown and may be emitted again.
+	shown map[item]bool
 }
 
 func newAudience(e *env.Env, listener Listener) audience { return audience{listener: listener, env: e} }
@@ -49,6 +55,7 @@ func (a *audience) emit(e core.Event) error {
 	if err := a.deliver(e); err != nil {
 		return err
 	}
+	// The snapshot follows run_start, and is sent once.
 	if e.Type == core.EventRunStart && len(a.earlier) > 0 {
 		messages := a.earlier
 		a.earlier = nil
@@ -60,6 +67,8 @@ func (a *audience) emit(e core.Event) error {
 // deliver calls the listener. A stream is numbered here, and an event that no record
 // dates happens now.
 func (a *audience) deliver(e core.Event) error {
+	// The number counts every event that the listener was called with, also one that it
+	// failed on: nothing follows that one.
 	a.sequence++
 	e.Sequence = a.sequence
 	if e.Time == 0 {
@@ -99,7 +108,7 @@ func (a *audience) isNew(e core.Event) bool {
 			return false
 		}
 		a.started = true
-	case core.EventStepEnd: // emitted again by whoever continues after a step that failed behind it
+	case core.EventStepEnd: // it is emitted again if the step failed after it
 		a.partial = true
 		return a.first(endItem(e.Step))
 	case core.EventStateDelta:
@@ -114,7 +123,7 @@ func (a *audience) isNew(e core.Event) bool {
 	case core.EventToolCallResumed:
 		return a.first(decisionItem(e.CallID, e.DecisionID))
 	case core.EventStateSnapshot: // it is committed
-	default:
+	default: // an event of a step: text, calls, retries
 		a.partial = true
 	}
 	return true

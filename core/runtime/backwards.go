@@ -24,10 +24,11 @@ func (p *pager) newest(ctx context.Context, after uint64) error {
 			p.page.Earlier = true
 		}
 	}
-	if p.page.Earlier {
+	if p.page.Earlier { // the page is full of early messages
 		p.page.Cut = true // early messages belong to the open run, or wait for it
 		return nil
 	}
+	// The log's messages are added newest first and reversed, then the early ones follow.
 	early := p.page.Messages
 	p.page.Messages = nil
 	before, err := p.backwards(ctx, after, len(early) > 0)
@@ -42,6 +43,8 @@ func (p *pager) newest(ctx context.Context, after uint64) error {
 // messages, the page may have none of the log.
 func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before *core.Message, err error) {
 	spans := append(slices.Clone(p.superseded), thread.Range{From: 0, To: after}) // ranges that are not shown, newest first
+	// From one superseded range down to the next: the record after a range superseded it and
+	// is shown. The last range ends at after, where the page ends.
 	last := p.head.Seq
 	for _, hidden := range spans {
 		from := after + 1
@@ -76,6 +79,7 @@ func (p *pager) trim(before *core.Message) {
 		return
 	}
 	p.page.Earlier = true
+	// The first message of another run than before's starts a whole run.
 	whole := slices.IndexFunc(p.page.Messages, func(m core.Message) bool { return m.RunID != before.RunID })
 	if whole < 0 {
 		p.page.Cut = true
@@ -88,6 +92,8 @@ func (p *pager) trim(before *core.Message) {
 // a cursor. Early messages come first and count as after the head's last sequence. A cursor
 // into them restarts at the newest once the log has grown, so that no message is skipped.
 func (p *pager) descending(ctx context.Context, before uint64) error {
+	// seq is the sequence before which the page continues, one more than the head's at the
+	// newest; passed counts early messages that were shown.
 	seq, passed := cursorOf(before)
 	if before == 0 || passed > 0 && seq != p.head.Seq+1 || seq > p.head.Seq+1 {
 		seq, passed = p.head.Seq+1, 0
@@ -101,6 +107,7 @@ func (p *pager) descending(ctx context.Context, before uint64) error {
 	if seq <= 1 {
 		return nil
 	}
+	// As in backwards, but down to the start of the log or of the query's run.
 	last := seq - 1
 	for _, hidden := range append(slices.Clone(p.superseded), thread.Range{}) {
 		from := max(p.first, 1)

@@ -21,6 +21,9 @@ type failing struct {
 
 func newCauses() *causes { return &causes{waits: map[core.ID]*failing{}} }
 
+// An error is noted by the step that ends the run, before the call that waits sees the end:
+// the follower reads the head that this step has written.
+
 // join keeps the error of a run for a call that waits for it, until quit.
 func (c *causes) join(run core.ID) {
 	c.mu.Lock()

@@ -10,7 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// children starts the child runs of tools.
+// children starts the child runs of tools. A child run is a submission like any other, for
+// the tenant and the user of the run that starts it. Only its Parent sets it apart: the call
+// that its end wakes.
 type children struct{ submits *submitter }
 
 // StartChild implements tool.Children. The submission's key is derived from the call's, so
@@ -25,6 +27,8 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 	if child.Background {
 		parent.Call = thread.NoCall
 	}
+	// A child without a thread gets one whose name follows from the call, so that a repeated
+	// call finds it. "/" is not allowed in names.
 	key := core.ThreadKey{Tenant: call.Thread.Tenant, Thread: child.Thread}
 	if key.Thread == "" {
 		key.Thread = "child." + strings.ReplaceAll(name, "/", ".")

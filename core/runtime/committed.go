@@ -39,9 +39,11 @@ func (r *Runtime) Committed(ctx context.Context, id core.Identity, runID core.ID
 	if err != nil {
 		return page, err
 	}
+	// The replay starts at the run's first record: an event's position is only known when
+	// the records before it were replayed.
 	c := committed{query: q, limit: bounds.Limit, page: EventPage{Events: []core.Event{}}}
 	err = r.reads.replayCommitted(ctx, key, head, record, &c)
-	if c.page.More {
+	if c.page.More { // the error is errFull
 		err = nil
 	}
 	if err != nil {
@@ -67,6 +69,8 @@ func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head t
 			}
 		}
 	}
+	// A closing run still owes records: its end is not committed yet. A run that waits has
+	// all that it will have until a decision.
 	if record.Status == core.RunDone && !(head.Open() && head.Run.ID == record.ID) || record.Status == core.RunWaiting {
 		return replayer.Finish(record)
 	}
@@ -91,6 +95,7 @@ func (c *committed) emit(e core.Event) error {
 		return nil
 	}
 	const around = 256 // ids and times
+	// Of the event's fields those that can be large; the JSON of the rest is bounded.
 	size := around + len(e.Delta) + len(e.Arguments) + len(e.Result) + len(e.Patch) + len(e.Response) + len(e.EncryptedValue)
 	if len(c.page.Events) == c.limit || len(c.page.Events) > 0 && c.size+size > maxPageBytes {
 		c.page.More = true

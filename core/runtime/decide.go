@@ -40,9 +40,12 @@ func (r *Runtime) DecideThread(ctx context.Context, id core.Identity, threadID s
 // had been shown when it decided.
 type decisions struct {
 	run     core.ID
-	decided []mailbox.Decided
-	head    thread.Head // after the last
-	first   thread.Head // after the first that was new; does not exist if none was
+	decided []mailbox.Decided // those that were accepted, in the order given
+	// head is the head after the last decision.
+	head thread.Head
+	// first is the head after the first decision that was new; it does not exist if all were
+	// duplicates.
+	first thread.Head
 }
 
 // decideAll takes decisions for a caller that claims the thread next: their hints are
@@ -55,6 +58,8 @@ func (w *worker) decideAll(ctx context.Context, id core.Identity, key core.Threa
 	if len(all) == 0 {
 		return taken, core.Errorf(core.CodeInvalid, "there is no decision")
 	}
+	// All are on calls of one run: that of the first decision, which the mailbox finds if the
+	// decision does not name it.
 	for _, d := range all {
 		if d.User = id.User; d.Run.IsZero() {
 			d.Run = taken.run // of the decision before; zero for the first means the thread's open run

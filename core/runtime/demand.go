@@ -34,6 +34,7 @@ type demand struct {
 
 // ask ensures that the run is marked, under a head and for a run of an agent.
 func (d *demand) ask(ctx context.Context, head thread.Head, agent string) {
+	// Nothing is read as long as the known mark lasts, or the agent needs none.
 	now := d.env.Millis()
 	if d.until-now >= renewMark.Milliseconds() || !d.matters(agent) {
 		return
@@ -41,11 +42,14 @@ func (d *demand) ask(ctx context.Context, head thread.Head, agent string) {
 	if mark, err := live.FindMark(ctx, d.store, d.records, d.key); err == nil && d.heeds(mark, now) {
 		return
 	}
+	// No mark, one of another run, or one that ends soon: this follower leaves the next.
 	mark := live.Mark{Run: d.run, Until: now + live.MarkLife.Milliseconds()}
 	record, err := mark.Record(d.records, head)
 	if err == nil {
 		err = d.store.Put(ctx, d.key, record)
 	}
+	// A mark is written once for each version of the head. A refused one means that another
+	// follower was first, or that the head has moved.
 	if _, refused := errors.AsType[*store.RefusedError](err); refused {
 		d.makeRoom(ctx, head, err)
 		return

@@ -28,6 +28,7 @@ func ForHost(ctx context.Context) context.Context { return context.WithValue(ctx
 // reads its cause: a derived context would be cancelled whatever the cause. The caller must
 // call the returned function, which waits for that function.
 func detach(ctx context.Context, e *env.Env) (context.Context, context.CancelFunc) {
+	// free has ctx's deadline on the environment's clock, which the simulator controls.
 	values := context.WithoutCancel(ctx)
 	var free context.Context
 	var cancel context.CancelFunc

@@ -9,9 +9,9 @@ import (
 )
 
 // Two things are visible before the log has them: a result whose call the head marks done,
-// at its reserved sequence after the head's (openresults.go), and accepted input, in a record that
-// the head names (pending.go). Both are read only because the head vouches for them: other
-// records in those places may be remains of a refused write.
+// at its reserved sequence after the head's (openresults.go), and accepted input, in a
+// record that the head names (pending.go). Both are read only because the head vouches for
+// them: other records in those places may be remains of a refused write.
 
 // sized is a message with the bytes that it counts on a page.
 type sized struct {

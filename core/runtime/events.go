@@ -53,6 +53,8 @@ func (r *Runtime) EventsOf(ctx context.Context, s mailbox.Submission) iter.Seq2[
 			cancel(errLeft)
 			_ = group.Wait() // its error was yielded, or the loop is over
 		}()
+		// The last item may be an error. A body that ends the loop ends the play with it, in
+		// the deferred function: also if the body panics.
 		for {
 			e, more, err := feed.next()
 			if more || err != nil {

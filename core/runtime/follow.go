@@ -57,6 +57,8 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	if f.stream.audience.over() {
 		return nil
 	}
+	// within is the time for following. What is there at the first look is shown under
+	// showing, even if no time is left to wait for more.
 	within, cancel := f.beforeReserve(ctx)
 	defer cancel()
 	watch := f.watches.join(f.key)
@@ -89,6 +91,7 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 		}
 		showing = within
 	}
+	// The loop has ended with an error: of a read, of the time, or of the audience.
 	switch {
 	case f.stream.audience.over():
 		return nil
@@ -183,6 +186,8 @@ func (f *follower) replay(ctx context.Context, head thread.Head) error {
 		}
 		return f.showState(ctx, head)
 	}
+	// found: the state was looked for at a record of the run; once is enough until the
+	// reader has caught up.
 	found := false
 	for entry, err := range f.source.Entries(ctx, s.place.next, head.Seq) {
 		if err != nil {

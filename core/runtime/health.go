@@ -6,6 +6,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
+// What a host reports about this process: whether it serves, and how much it works on.
+
 // MaxAbandoned is the number of abandoned tools that makes a process unhealthy.
 const MaxAbandoned = 16
 

@@ -82,6 +82,8 @@ func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, h
 	defer permit.release()
 	ctx, stop := w.meter.start(ctx, key)
 	defer stop()
+	// The steps emit to the audience itself, past stream.emit: nothing of their turns was shown
+	// from chunks.
 	sink := s.audience.emit // one function value for all steps
 	var followed int64
 	for {

@@ -27,6 +27,7 @@ func checkPrices(agents *agent.Registry, c Config) error {
 			if _, idle := m.Model.(model.None); idle { // this process takes no steps
 				continue
 			}
+			// A price depends on the time; one that is known now is taken to stay known.
 			known := false
 			if c.Prices != nil {
 				_, known = c.Prices(m.Provider, m.Name, core.Usage{}, c.Env.Now())
@@ -42,9 +43,11 @@ func checkPrices(agents *agent.Registry, c Config) error {
 // LimitsOf is a tenant's limits and what it has used of them. A tenant without limits has
 // the zero value.
 type LimitsOf struct {
-	account.Limits // zero: it has none
-	Used           store.Admission
-	Ends           int64 // when the counters of the day begin anew, unix milliseconds
+	account.Limits
+	// Used has the slots of its runs and the counters of the day.
+	Used store.Admission
+	// Ends is when the counters of the day restart, in unix milliseconds.
+	Ends int64
 }
 
 // Limits reads a tenant's limits and what it has used of them. For a tenant without limits

@@ -10,6 +10,12 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// Lists are an index of the store over records of many threads: who may be listed where is
+// in the record's payload (thread.Listing), which is written with the commit that changes
+// it. The index may lag and may show an entry twice, at its old place and its new
+// one. So a list only proposes: what a page shows is read from the heads and records
+// themselves, on behalf of the caller.
+
 // How many entries of lists one page looks at, and how many of them concurrently. With a
 // filter that few entries pass, a page may therefore have fewer items than its limit, or
 // none, and still have a Next.
@@ -33,6 +39,7 @@ type entry struct {
 // decoded is logged and omitted: one damaged record must not hide the rest of a list.
 func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, before *store.Place, limit int,
 	look func(context.Context, entry) (item *T, size int, err error)) (items []T, next *store.Place, err error) {
+	// before moves past every entry that was looked at, items or not.
 	bytes, seen := 0, map[string]bool{}
 	for looked := 0; looked < listedLooked; looked += listedAtOnce {
 		portion, more, err := r.portion(ctx, tenant, lists, before)
@@ -55,6 +62,8 @@ func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, 
 			return nil, nil, err
 		}
 		for i, item := range found {
+			// The item that does not fit is the next page's first: before is the entry ahead
+			// of it.
 			if name := portion[i].Thread + "#" + portion[i].Name; item != nil && !seen[name] {
 				seen[name] = true // a lagging index may have it twice: its present place comes first
 				if len(items) == limit || len(items) > 0 && bytes+sizes[i] > maxPageBytes {

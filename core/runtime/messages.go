@@ -7,6 +7,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
+// A page of messages is made of three sources: the log between the ranges that later runs
+// have superseded (pager.go forwards, backwards.go backwards), the results of an open round,
+// and input that no step has read (early.go).
+
 // Limits of a message page. Lambda refuses responses of 6 MiB, in which each quote of the
 // messages' JSON is escaped and takes two bytes.
 const (
@@ -42,6 +46,8 @@ func (r *reader) messages(ctx context.Context, id core.Identity, threadID string
 		return MessagePage{}, err
 	}
 	p := pager{reads: r, key: key, head: head, query: q, page: MessagePage{Messages: []core.Message{}, Total: int(head.Seq)}}
+	// from is the sequence after which the page starts, passed the number of early messages
+	// that earlier pages have shown.
 	from, passed := cursorOf(q.After)
 	if !q.Run.IsZero() {
 		if err := p.ofRun(ctx, id, &from); err != nil {

@@ -13,6 +13,9 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// What a run has used is recorded by the commits that end a stretch of it (package account).
+// Here the cost of the process itself is measured: its time, and the requests of its queue.
+
 // handlers divides the time of the process among the handlers that work in it: while n
 // handlers are active, each is charged 1/n of the time. A function that works on several
 // messages concurrently is billed for its time once.

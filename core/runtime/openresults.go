@@ -31,7 +31,7 @@ func (r *reader) openResults(ctx context.Context, key core.ThreadKey, head threa
 			yield(openResult{}, fmt.Errorf("log of %s has no result at %d, the head says that call %d is done: %w", key, base+uint64(i), i, store.ErrCorrupt))
 		}
 		// Other sequences of the round may be empty, or hold results that do not count.
-		// Only those of done calls are read, and each of them must exist.
+		// Only those of done calls are decoded, and each of them must exist.
 		next := nextDone(calls, 0)
 		for record, err := range r.store.Log(ctx, key, base, base+uint64(len(calls))-1) {
 			if err != nil {

@@ -59,6 +59,8 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 	if seq < p.head.Seq {
 		passed = 0 // the log has grown, and the early messages have changed
 	}
+	// Each turn of the loop reads one range between two superseded ones, or what the page
+	// has room for: a record has one message at most.
 	for full := false; seq < p.head.Seq; {
 		from, end := nextShown(p.superseded, seq+1, p.head.Seq)
 		if seq = from - 1; seq >= p.head.Seq {
@@ -80,6 +82,8 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 		p.page.Next = seq
 		return nil
 	}
+	// The page has reached the end of the log and continues with the early messages, without
+	// regard to its Limit: their cursor would count all of them again.
 	return p.early(ctx, seq, passed)
 }
 
@@ -96,7 +100,7 @@ func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full
 		}
 		if entry.Message != nil && p.shows(entry.Message) {
 			if !p.fits(entry.Size) {
-				return seq, true, nil
+				return seq, true, nil // seq is the record before this one
 			}
 			p.add(messageOf(&entry.Entry), entry.Size)
 		}

@@ -8,6 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// The queries and pages of reads. Every page has its own Next, which is opaque to clients:
+// protocols encode it. A zero query asks for the first page.
+
 // MessageQuery selects a page of a thread's messages.
 type MessageQuery struct {
 	// After is a page's Next; 0: from the start. A sequence of the log is one too, even if

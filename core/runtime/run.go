@@ -65,6 +65,7 @@ func (r *Runtime) Resume(ctx context.Context, waiting Result, decisions ...mailb
 	if err := key.Check(); err != nil {
 		return waiting, err
 	}
+	// The decisions are for this run alone: another open run of the thread is not meant.
 	decisions = slices.Clone(decisions)
 	for i := range decisions {
 		decisions[i].Run = waiting.Run.ID
@@ -97,13 +98,15 @@ type player struct {
 	agents  *agent.Registry
 	submits *submitter
 	mailbox *mailbox.Service
-	stepper *run.Stepper
+	stepper *run.Stepper // for the state that a run left
 	reads   *reader
 	worker  *worker
 	streams *streams
-	causes  *causes
-	checks  *checks
-	alone   bool // of New: no worker would continue a run that the call gives up
+	// causes and checks connect a call with the steps that this process takes of its run:
+	// the error that ended it, and what its answers must satisfy.
+	causes *causes
+	checks *checks
+	alone  bool // of New: no worker would continue a run that the call gives up
 }
 
 // play submits, steps inline where that is possible, and follows the run to its end.
@@ -130,6 +133,8 @@ func (p *player) play(ctx context.Context, s mailbox.Submission, listener Listen
 	if err := p.submits.known(s); err != nil {
 		return Result{}, err
 	}
+	// The same submission may have been accepted before: then the run is followed from its
+	// start, without a permit.
 	receipt, head, permit, err := p.worker.submitInline(ctx, s)
 	if err != nil {
 		return Result{}, fmt.Errorf("run agent %q: %w", s.Opening.AgentID, err)
@@ -162,6 +167,8 @@ func (p *player) end(ctx context.Context, one played) (Result, error) {
 	defer p.causes.quit(one.run)
 	result := Result{Thread: one.key.Thread, Run: core.Run{ID: one.run, ThreadID: one.key.Thread}, identity: one.identity}
 	failed := p.streams.follow(ctx, one.follower)
+	// The outcome is read under ctx unless ctx has ended: then only a run that was cancelled
+	// here is worth another read.
 	reading := ctx
 	if failed == nil && !one.follower.stream.audience.finished { // the stream has ended, and the run has not
 		failed = p.interrupted(ctx, one.run)
@@ -203,6 +210,8 @@ func (p *player) cancel(ctx context.Context, one played) error {
 	if _, err := p.mailbox.Cancel(ctx, one.key, one.run); err != nil && !errors.Is(err, thread.ErrNotFound) { // it may have ended just now
 		return err
 	}
+	// Each round of the loop takes the step that the head asks for; the closing one changes
+	// the head, so that the loop ends.
 	for seen := uint64(0); ; {
 		head, err := p.mailbox.Head(ctx, one.key)
 		if err != nil || head.Run.ID != one.run || !head.Ready() || head.Version == seen { // closed; or an attempt has changed nothing
@@ -229,6 +238,8 @@ func (p *player) readResult(ctx context.Context, one played, result *Result) err
 	if err != nil {
 		return err
 	}
+	// A waiting run that is not the head's open run has been closed since: its tickets are
+	// gone.
 	waits := record.Status == core.RunWaiting && head.Run.ID == one.run
 	if waits {
 		if record.Tickets, err = p.mailbox.Tickets(ctx, one.key, head); err != nil {
@@ -243,6 +254,7 @@ func (p *player) readResult(ctx context.Context, one played, result *Result) err
 	if record.FirstSeq == 0 { // it ended before its first step
 		return nil
 	}
+	// The run's records are contiguous. Its state is that after the last of them.
 	last := record.FirstSeq
 	for entry, err := range store.Entries(ctx, p.reads.store, p.reads.records, one.key, record.FirstSeq, head.Seq) {
 		if err != nil {

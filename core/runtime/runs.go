@@ -68,6 +68,7 @@ func (r *Runtime) Runs(ctx context.Context, id core.Identity, q RunQuery) (RunPa
 		if !q.mayBe(e.Listing) {
 			return nil, 0, nil
 		}
+		// The list may lag and has no owner: the head decides what the caller may read.
 		key := core.ThreadKey{Tenant: tenant, Thread: e.Thread}
 		head, err := r.mailbox.Head(ctx, key)
 		if err != nil || !head.Exists() || head.Deleted || !readable(id, head) {
@@ -88,6 +89,8 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 	if err != nil {
 		return RunPage{}, err
 	}
+	// before is the name of the record before which the page continues. Names of a thread's
+	// listings ascend with the submission's time, since ids start with it.
 	before, bytes := "", 0
 	if q.Before != nil {
 		before = q.Before.Name
@@ -100,8 +103,9 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 		for _, record := range records {
 			e := entry{Place: store.Place{Thread: threadID, Name: record.Name}}
 			if e.Listing, err = r.reads.records.DecodeListing(record.Payload); err != nil {
-				e.Listing = thread.Listing{}
+				e.Listing = thread.Listing{} // of a newer program: the run's own record decides
 			}
+			// The name of the thread's own listing is the prefix alone.
 			run, size, err := (*core.Run)(nil), 0, error(nil)
 			if record.Name != store.ActivityName && q.mayBe(e.Listing) {
 				run, size, err = r.reads.listedRun(ctx, key, head, e, q)
@@ -110,6 +114,7 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 				return RunPage{}, err
 			}
 			if run != nil {
+				// The first run always fits: a page without any would have no cursor past it.
 				if len(page.Runs) == q.limit() || len(page.Runs) > 0 && bytes+size > maxPageBytes {
 					page.Next = &store.Place{Thread: threadID, Name: before}
 					return page, nil
@@ -122,6 +127,7 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 			return page, nil
 		}
 	}
+	// As many records were read as a page may cost. What follows is another page's.
 	page.Next = &store.Place{Thread: threadID, Name: before}
 	return page, nil
 }
@@ -131,7 +137,7 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 func (r *reader) listedRun(ctx context.Context, key core.ThreadKey, head thread.Head, e entry, q RunQuery) (*core.Run, int, error) {
 	runID, err := core.ParseID(e.Name[len(store.ActivityName):])
 	if err != nil {
-		return nil, 0, nil
+		return nil, 0, nil // not a name that this program writes
 	}
 	run, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatchOf(head, runID))
 	if err == nil && !ok { // it may have ended before a step opened it: then only its dispatch knows

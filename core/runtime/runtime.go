@@ -28,17 +28,17 @@ import (
 type Runtime struct {
 	env     *env.Env
 	agents  *agent.Registry
-	mailbox *mailbox.Service
-	stepper *run.Stepper
-	ledger  *account.Ledger // nil: usage is not recorded
+	mailbox *mailbox.Service // all writes of heads
+	stepper *run.Stepper     // all steps of this process
+	ledger  *account.Ledger  // nil: usage is not recorded
 	limits  *account.Gate
 	watches *watches
-	solo    *solo // of New: the calls that wait take the steps; nil: workers do
-	reads   *reader
-	submits *submitter
+	solo    *solo      // of New: the calls that wait take the steps; nil: workers do
+	reads   *reader    // on behalf of callers
+	submits *submitter // in the background
 	worker  *worker
 	streams *streams
-	player  *player
+	player  *player // of Run, RunInput, Resume, Events and RunTyped
 }
 
 // The defaults of Config.Reserve and Config.FollowInterval, and the longest interval
@@ -59,6 +59,9 @@ func Build(c Config) (*Runtime, error) {
 	return r, nil
 }
 
+// build makes the parts from the lowest to the highest: each is given those that it uses.
+// Only moved, which the mailbox calls, needs parts that are made after the mailbox; nothing
+// is written before build returns.
 func build(c Config) (*Runtime, error) {
 	agents, err := checkAgents(&c)
 	if err != nil {

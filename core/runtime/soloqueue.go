@@ -11,7 +11,8 @@ import (
 
 // solo is the queue of a runtime without workers. A call that waits for a thread reads from
 // the thread's head what there is to do. solo keeps the hints of the other threads, for any
-// call that waits.
+// call that waits. Unlike a real queue it loses its hints with the process, but so are the
+// threads of such a runtime lost.
 type solo struct {
 	env *env.Env
 
@@ -123,6 +124,7 @@ func (s *solo) pop() (hint core.WakeUp, due bool, at time.Time) {
 	now := s.env.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// A process has few threads with hints at a time; a heap would not pay.
 	var first *line
 	for _, l := range s.lines {
 		if l.hinted && l.waiting == 0 && (first == nil || l.at.Before(first.at)) {

@@ -10,8 +10,11 @@ import (
 )
 
 // soloWork does the work of a runtime without workers while a follower waits: on the
-// follower's thread as its head says, and on threads that no call waits for, by their
-// hints.
+// follower's thread as its head requires, and on threads that no call waits for, by their
+// hints. Threads that other calls wait for are left to those calls: two of them would only
+// compete for the claim.
+//
+// It runs in the goroutine of its call. When the call returns, its steps have ended.
 type soloWork struct {
 	worker   *worker
 	solo     *solo
@@ -21,15 +24,19 @@ type soloWork struct {
 // after is a nextHead: it works until the follower's thread has another head than seen.
 func (w soloWork) after(ctx context.Context, seen thread.Head) (thread.Head, error) {
 	key := w.follower.key
+	// tried: the thread was due and stepping it has not changed its head. Another call may
+	// hold the claim; the next attempt follows a pause.
 	for tried := false; ; {
 		changed := w.solo.next(key) // before the looks that a change would correct
 		head, err := w.worker.mailbox.Head(ctx, key)
 		if err != nil {
 			return seen, err
 		}
-		if head.Version != seen.Version || head.Incarnation != seen.Incarnation {
+		if differs(head, seen) {
 			return head, nil
 		}
+		// The follower's own thread comes first, then one due hint of another thread; else
+		// there is nothing to do.
 		now := w.worker.env.Millis()
 		if head.DueAt != 0 && head.DueAt <= now && !tried {
 			tried = true // a claim that came to nothing is not repeated immediately
@@ -53,6 +60,7 @@ func (w soloWork) after(ctx context.Context, seen thread.Head) (thread.Head, err
 // other threads at the time at. Zero: none is.
 func (w soloWork) pause(ctx context.Context, changed <-chan struct{}, head thread.Head, at time.Time) {
 	env := w.worker.env
+	// at becomes the earlier of the two times.
 	if head.DueAt != 0 {
 		own := time.UnixMilli(head.DueAt)
 		if again := env.Now().Add(permitPoll); own.Before(again) && head.DueAt <= env.Millis() {
@@ -62,6 +70,7 @@ func (w soloWork) pause(ctx context.Context, changed <-chan struct{}, head threa
 			at = own
 		}
 	}
+	// Without a time it waits for a change alone: a decision, an edit, a cancel.
 	until, cancel := ctx, context.CancelFunc(func() {})
 	if !at.IsZero() {
 		until, cancel = env.WithDeadline(ctx, at)
@@ -86,6 +95,7 @@ func (w soloWork) stepThread(ctx context.Context, head thread.Head) error {
 	if err != nil {
 		return err
 	}
+	// The claim is of the thread's run that is due: it may be another one than the follower's.
 	hint := hintOf(key, head)
 	permit.attend(w.worker.stepper, key)
 	claimed, ok, err := w.worker.mailbox.ClaimFrom(ctx, head, hint, permit.alone)
@@ -97,11 +107,14 @@ func (w soloWork) stepThread(ctx context.Context, head thread.Head) error {
 		}
 		return err
 	case claimed.Run.ID == f.stream.run:
+		// Before its steps emit, the stream must have what was committed by others.
 		permit.classify(claimed.Run.Attempts > thread.SuspectAt)
 		f.overtaken(ctx, claimed)
 		w.worker.runInline(ctx, key, &f.stream, claimed, permit)
 		return nil
 	}
+	// A run that was queued before the follower's. Its failure does not end the follower's
+	// wait: its claim is taken again when its lease is over.
 	stepped, err := func() (thread.Head, error) {
 		defer permit.release()
 		return w.worker.stepOn(ctx, permit, hint, claimed)

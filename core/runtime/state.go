@@ -11,12 +11,18 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// The state of a thread is stored as a snapshot every few turns, and as patches in the
+// records of its log. Each patch leads from one revision to the next; readers see the keys
+// that are not the runtime's.
+
 // StateView is the state of a thread at a revision, without the runtime's own keys and the
 // keys of single calls (run.Visible).
 type StateView struct {
 	Revision uint64
-	Run      core.ID         // whose values are under "run"; zero: there is no run yet
-	Document json.RawMessage // {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}
+	// Run is the run whose values are under "run"; zero: the thread has no run yet.
+	Run core.ID
+	// Document is {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}.
+	Document json.RawMessage
 }
 
 // State reads the state of a thread: at a past revision, or its present one for nil. For a
@@ -35,12 +41,8 @@ func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, 
 			return StateView{}, fmt.Errorf("thread %s: %w", threadID, err)
 		}
 	}
-	if seq > 0 {
-		entries, err := store.ReadLog(ctx, r.reads.store, r.reads.records, key, seq, seq)
-		if err != nil {
-			return StateView{}, err
-		}
-		view.Run = entries[0].Run
+	if view.Run, err = r.reads.runAt(ctx, key, seq); err != nil {
+		return StateView{}, err
 	}
 	now, err := r.stepper.State(ctx, key, head, seq)
 	if err != nil {
@@ -53,6 +55,18 @@ func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, 
 	return view, nil
 }
 
+// runAt returns the run of a record of the log; zero for sequence 0, before the first.
+func (r *reader) runAt(ctx context.Context, key core.ThreadKey, seq uint64) (core.ID, error) {
+	if seq == 0 {
+		return core.ID{}, nil
+	}
+	entries, err := store.ReadLog(ctx, r.store, r.records, key, seq, seq)
+	if err != nil {
+		return core.ID{}, err
+	}
+	return entries[0].Run, nil
+}
+
 // seqOf returns the sequence of the record that led the state to a revision; 0: no record
 // did, the revision is that of a thread without changes. A run's values at that record
 // count, even if a later run started without changing anything.
@@ -63,8 +77,10 @@ func (r *reader) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head
 			return 0, err
 		}
 		if e.Revision == 0 || len(e.Patch) == 0 {
-			continue
+			continue // the record has changed nothing
 		}
+		// Going backwards, revisions descend: the first one at or below the wanted revision
+		// decides.
 		newest = max(newest, e.Revision)
 		switch {
 		case e.Revision == revision:
@@ -102,10 +118,14 @@ type StateChange struct {
 	Revision uint64
 	Run      core.ID
 	Step     int
-	At       int64           // unix milliseconds; 0: not known
-	Patch    json.RawMessage // a JSON Patch on that document
-	NewRun   bool            // the earlier values under /run end before this change
-	Reverts  bool            // it reverts the changes of superseded records
+	// At is when the record was stored, in unix milliseconds; 0: not known.
+	At int64
+	// Patch is a JSON Patch (RFC 6902) on the document.
+	Patch json.RawMessage
+	// NewRun reports that the earlier values under /run end before this change.
+	NewRun bool
+	// Reverts reports that the change reverts those of superseded records.
+	Reverts bool
 }
 
 // StateChanges is a page of changes, oldest first.
@@ -138,20 +158,19 @@ func (r *Runtime) StatePatches(ctx context.Context, id core.Identity, threadID s
 		if at.Seq, err = r.reads.seqOf(ctx, key, head, q.Since); err != nil {
 			return page, fmt.Errorf("thread %s: %w", threadID, err)
 		}
-		if at.Seq > 0 {
-			entries, err := store.ReadLog(ctx, r.reads.store, r.reads.records, key, at.Seq, at.Seq)
-			if err != nil {
-				return page, err
-			}
-			at.Run = entries[0].Run // whose values State shows there
+		if at.Run, err = r.reads.runAt(ctx, key, at.Seq); err != nil { // whose values State shows there
+			return page, err
 		}
 	}
+	// One page reads at most statePageLooked records, however few of them change the state.
 	page.Changes = []StateChange{}
 	size, last := 0, min(head.Seq, at.Seq+statePageLooked)
 	for e, err := range store.Entries(ctx, r.reads.store, r.reads.records, key, at.Seq+1, last) {
 		if err != nil {
 			return page, err
 		}
+		// at moves past every record that the page has read, so that Next continues after
+		// the last one even if it changed nothing.
 		patch := e.Patch.Only(history.Visible)
 		if len(patch) > 0 {
 			text, err := core.EncodeJSON(patch)

@@ -8,38 +8,60 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// A run's timeline is its log, read as steps: a turn starts one, the results of its calls
+// belong to it, and a failed inference is a step without a turn.
+
 // Step is one step of a run, from its records. Times are unix milliseconds; 0: not known,
 // or not yet.
 type Step struct {
-	Number    int
-	MessageID string // of its turn; empty: it has no turn
-	Began     int64  // when the claim whose turn it has started it
-	Said      int64  // when the turn was complete
-	Ended     int64  // when its last result was stored, or the turn if it calls nothing; 0: it is open
-	Model     string
-	Stop      core.StopReason
-	Usage     *core.Usage
-	Duration  int64        // of the model calls that made the turn, milliseconds
-	Retries   int          // failed model calls before it, as far as they are known
-	Window    *core.Window // part of the thread that the model was sent; nil: the record does not have it
+	Number int
+	// MessageID is the id of its turn; empty: it has no turn.
+	MessageID string
+	// Began is when the claim whose turn it has started it.
+	Began int64
+	// Said is when the turn was complete.
+	Said int64
+	// Ended is when its last result was stored, or the turn if it calls nothing; 0: the step
+	// is open.
+	Ended int64
+	Model string
+	Stop  core.StopReason
+	Usage *core.Usage
+	// Duration is that of the model calls that made the turn, in milliseconds.
+	Duration int64
+	// Retries counts failed model calls before it, as far as they are known.
+	Retries int
+	// Window is the part of the thread that the model was sent; nil: the record does not
+	// have it.
+	Window    *core.Window
 	Text      string
 	Reasoning string
-	Failed    *thread.Failure // the inference failed after all retries; nil: it did not
-	Calls     []StepCall
-	Revision  uint64 // of the state after it; 0: it has not changed the state
-	Totals    *thread.Totals
+	// Failed is set if the inference failed after all retries; nil: it did not.
+	Failed *thread.Failure
+	// Calls are in the order in which the model made them.
+	Calls []StepCall
+	// Revision is that of the state after it; 0: it has not changed the state.
+	Revision uint64
+	// Totals are the run's up to and including this step; nil: it has none yet.
+	Totals *thread.Totals
 }
 
-// StepCall is one tool call of a step. Status is its result's, or without a result one of
-// "new", "running", "suspended", "resuming" and "cancelling".
+// StepCall is one tool call of a step.
 type StepCall struct {
 	core.ToolCall
-	Status   string
-	Result   *core.ToolResult // nil: not yet
-	Began    int64            // of the tool, unix milliseconds; 0: the tool did not run, or it is not known
-	Ended    int64
-	Duration int64  // how long the tool ran, milliseconds
-	Decision string // id of the decision that the result follows
+	// Status is its result's, or without a result one of "new", "running", "suspended",
+	// "resuming" and "cancelling".
+	Status string
+	Result *core.ToolResult // nil: not yet
+	// Began is when the tool started, in unix milliseconds; 0: the tool did not run, or it
+	// is not known.
+	Began int64
+	// Ended is when the result was stored, in unix milliseconds; 0: not yet.
+	Ended int64
+	// Duration is how long the tool ran, in milliseconds.
+	Duration int64
+	// Decision is the id of the decision that the result follows; empty: none.
+	Decision string
 }
 
 // StepQuery selects a page of a run's steps.
@@ -67,6 +89,8 @@ func (r *Runtime) Steps(ctx context.Context, id core.Identity, runID core.ID, q 
 		return page, err
 	}
 	b := steps{page: StepPage{Run: record, Steps: []Step{}}, limit: bounds.Limit}
+	// A page starts with the record of a turn, or of a failed inference: After is where the
+	// last page has stopped, which is one.
 	from := max(record.FirstSeq, q.After)
 	if from == 0 || from > head.Seq {
 		return b.page, nil
@@ -82,14 +106,15 @@ func (r *Runtime) Steps(ctx context.Context, id core.Identity, runID core.ID, q 
 			return b.page, nil
 		}
 	}
+	// Only the last page reaches the run's end, where a round may be open.
 	return b.page, r.reads.openCalls(ctx, key, head, runID, &b)
 }
 
 // steps collects the records of a run into a page of steps.
 type steps struct {
 	page  StepPage
-	limit int
-	size  int
+	limit int // of the page, in steps
+	size  int // of the records on the page, in bytes
 	done  int // calls of the last step that have a result
 }
 
@@ -105,12 +130,14 @@ func (b *steps) add(e store.LogEntry) {
 	switch m := e.Message; {
 	case e.Failed != nil:
 		b.page.Steps, b.done = append(b.page.Steps, Step{Number: e.Step, Began: e.At, Ended: e.Failed.At, Failed: e.Failed}), 0
-	case m == nil, m.Role == core.RoleUser:
+	case m == nil, m.Role == core.RoleUser: // input belongs to no step: the next turn reads it
 	case m.Role == core.RoleAssistant:
 		b.addTurn(e.Entry)
 	default:
 		b.addResult(e.Entry)
 	}
+	// Each record of a step may change the state, and the last one has the totals. Closing
+	// records are the run's, and what supersedes the log's tail precedes the first step.
 	if n := len(b.page.Steps); n > 0 && !e.Closing {
 		last := &b.page.Steps[n-1]
 		if len(e.Patch) > 0 && e.Superseded == nil {
@@ -148,10 +175,12 @@ func (b *steps) addTurn(e thread.Entry) {
 func (b *steps) addResult(e thread.Entry) {
 	n := len(b.page.Steps)
 	if n == 0 || b.done >= len(b.page.Steps[n-1].Calls) {
-		return
+		return // the page starts inside a round: After was not a page's Next
 	}
 	s := &b.page.Steps[n-1]
 	s.Calls[b.done].setResult(e)
+	// The step ends when its last result is there; tools of a parallel round end in any
+	// order.
 	if b.done++; b.done == len(s.Calls) {
 		for _, c := range s.Calls {
 			s.Ended = max(s.Ended, c.Ended)
@@ -176,8 +205,9 @@ func (r *reader) openCalls(ctx context.Context, key core.ThreadKey, head thread.
 	}
 	s := &b.page.Steps[n-1]
 	if len(s.Calls) != len(head.Run.Calls) || s.Number != int(head.Run.Step) {
-		return nil
+		return nil // the page ends before the open round
 	}
+	// The results that already count replace the status of their calls.
 	for i, status := range head.Run.Calls {
 		s.Calls[i].Status = [...]string{"new", "running", "suspended", "resuming", "cancelling", "done"}[min(int(status), 5)]
 	}

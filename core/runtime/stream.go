@@ -60,6 +60,8 @@ func (s *stream) begin(record core.Run) {
 // resume begins the stream after a turn whose calls were decided, with what the reader
 // was shown of the turn's round.
 func (s *stream) resume(record core.Run, seq uint64, turn thread.Entry, before shownBefore) {
+	// Results that were shown before the decision are marked as shown: the head, and the log
+	// after it, still have them.
 	for _, call := range before.results {
 		s.audience.first(resultItem(history.ResultID(s.run, turn.Step, call)))
 	}
@@ -160,6 +162,7 @@ func (s *stream) unseen(head thread.Head) (_ thread.Head, ok bool) {
 	if countDone(head.Run.Calls) == s.early.results {
 		head.Run.Calls = nil
 	}
+	// The head is a copy, but its slices are not: they are replaced, never changed.
 	held := head.Tickets
 	head.Tickets = nil
 	for _, t := range held {
@@ -226,11 +229,13 @@ func (s *stream) showState() error {
 	if t.fold == nil {
 		return nil
 	}
+	// Where the stream starts, an empty state needs no event. Later it does: it was not
+	// empty, or the reader must forget what a void step has changed.
 	begins, known := t.owed && !t.again, !t.owed
 	t.owed, t.again = false, false
 	document, empty := history.Shown(t.fold.Snapshot(), known)
 	if empty && begins {
-		return nil // a thread without a state has nothing to show at the start
+		return nil
 	}
 	return s.replayer.State(document, t.revision)
 }

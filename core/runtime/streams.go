@@ -18,7 +18,7 @@ import (
 // Stream submits and shows the run as it happens: inline when the thread is
 // free, from its commits when other work comes first or the same submission was
 // accepted before. It returns after run_finish, or after run_yield when the time is
-// over and the run goes on in the queue. A refused submission is an error
+// over and the run continues in the queue. A refused submission is an error
 // before the first event. A listener that leaves, or a ctx that is cancelled, does
 // not end the run: only a deadline or [ErrStopping] does.
 //
@@ -41,7 +41,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 	if permit != nil {
 		r.worker.runInline(work, s.Thread, &f.stream, head, permit)
 	}
-	stop() // a follower works on no run
+	stop() // the follower's time is not the run's
 	return receipt, r.streams.follow(ctx, f)
 }
 
@@ -64,10 +64,10 @@ func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, l
 // decisions let the run go on, it is stepped inline as [Runtime.Stream] does;
 // otherwise, or when another worker has it, the stream is fed from commits.
 //
-// Decisions that were all taken before, because a client retries, show what
-// came since the run last waited for them. A decision that is refused is the
-// error, before the first event; those before it are taken, and are duplicates when
-// all are sent again.
+// If all decisions were taken before, because a client retries, the stream shows what
+// has come since the run last waited for them. The first decision that is refused is the
+// error, before the first event. Those before it are taken, and are duplicates if the
+// client sends all of them again.
 func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadID string, decisions []mailbox.Deciding, listener Listener) ([]mailbox.Decided, error) {
 	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
 	if err := key.Check(); err != nil {
@@ -80,9 +80,9 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 		return d.decided, err
 	}
 	f := r.streams.follower(key, d.run, core.ID{}, listener)
-	// Where the run can go on, its hint is held back for this stream to go on with
-	// it. So nothing here may depend on the client then: neither how fast it reads
-	// nor whether it is still there. Otherwise all that follows is for the client.
+	// If the run can continue, its hint is delayed so that this stream can continue it.
+	// Then nothing here may depend on the client: neither on its speed nor on its presence.
+	// Otherwise all that follows is for the client.
 	f.stream.hurry = d.head.Run.ID == d.run && d.head.Ready()
 	reading := ctx
 	if f.stream.hurry {
@@ -125,18 +125,24 @@ func (r *Runtime) StreamAnswered(ctx context.Context, id core.Identity, all []ma
 
 // streams makes the followers of a process and lets them follow.
 type streams struct {
-	env        *env.Env
-	log        *slog.Logger
-	reads      *reader
-	mailbox    *mailbox.Service
-	stepper    *run.Stepper
-	agents     *agent.Registry
-	watches    *watches
-	worker     *worker
-	solo       *solo // of New: a follower takes the steps while it waits; nil: workers do
-	limits     followLimits
-	chunkEvery time.Duration // how often a follower lists what a model says in another process
-	process    string        // Config.Worker
+	env     *env.Env
+	log     *slog.Logger
+	reads   *reader
+	mailbox *mailbox.Service
+	// stepper is where followers hear the steps of this process, and read states that it
+	// has in memory.
+	stepper *run.Stepper
+	// agents tell whether a mark changes what is stored of a run, see demand.matters.
+	agents  *agent.Registry
+	watches *watches
+	// solo and worker are used in a runtime of New, where a follower takes the steps while
+	// it waits. solo is nil if workers do.
+	solo   *solo
+	worker *worker
+	limits followLimits
+	// chunkEvery is how often a follower lists what a model says in another process.
+	chunkEvery time.Duration
+	process    string // Config.Worker: claims under this name are of this process
 }
 
 // follower returns a follower that has shown nothing. dispatch finds a run that has no

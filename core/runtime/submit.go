@@ -15,7 +15,9 @@ func (r *Runtime) Submit(ctx context.Context, s mailbox.Submission) (mailbox.Rec
 	return r.submits.submit(ctx, s)
 }
 
-// submitter checks submissions against the registered agents and enqueues them.
+// submitter checks submissions against the registered agents and enqueues them. The checks
+// come before the write: a submission for an agent that this program lacks would otherwise
+// be accepted and fail in a worker.
 type submitter struct {
 	agents  *agent.Registry
 	mailbox *mailbox.Service
@@ -56,6 +58,7 @@ func (r *Runtime) SubmitTo(ctx context.Context, id core.Identity, runID core.ID,
 	if s.Opening.AgentID == "" {
 		s.Opening.AgentID = record.AgentID
 	}
+	// Input for later cannot be steered: it is queued.
 	if s.Mode == "" {
 		s.Mode = mailbox.ModeSteer
 		if s.Opening.AvailableAt != 0 || s.Opening.Delay != 0 {

@@ -29,6 +29,8 @@ func (r *Runtime) Threads(ctx context.Context, id core.Identity, q ThreadQuery) 
 	if len(q.Text) > MaxSearch || !utf8.ValidString(q.Text) {
 		return ThreadPage{}, core.Errorf(core.CodeInvalid, "text to search for has %d bytes, at most %d of UTF-8 are allowed", len(q.Text), MaxSearch)
 	}
+	// The children of a thread have a list of their own. Which of them the caller may read,
+	// their heads decide.
 	lists := listsOf(store.ThreadsList, id.User)
 	if q.Parent != "" {
 		if _, _, err := r.reads.visible(ctx, id, q.Parent); err != nil {
@@ -46,6 +48,7 @@ func (r *Runtime) Threads(ctx context.Context, id core.Identity, q ThreadQuery) 
 		if err != nil || !head.Exists() || head.Deleted || !readable(id, head) {
 			return nil, 0, err
 		}
+		// A search costs the same reads: the title is in neither the list nor the head.
 		about, err := r.mailbox.About(ctx, key)
 		found := func(where string) bool { return strings.Contains(strings.ToLower(where), text) }
 		if err != nil || !found(about.Title) && !found(e.Listing.Asked) && !found(e.Thread) {

@@ -22,6 +22,8 @@ import (
 // submission's Frontend. The error is core.CodeInvalid and names the part of T that has no
 // schema.
 func AnswerFormat[T any]() (core.AnswerFormat, error) {
+	// The schema follows from the Go type alone, so that two programs with one type ask for
+	// the same form.
 	of := reflect.TypeFor[T]()
 	schema, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not an array of bytes
@@ -80,6 +82,8 @@ func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, 
 		frontend.Answer = &format
 	}
 	s.Opening.Frontend = &frontend
+	// While the run is played, read checks the answers that this process takes. Afterwards
+	// it has the last of them, or decodes the answer that another process took.
 	var read reading[T]
 	result, err := r.player.play(ctx, s, ListenerFunc(discard), read.check)
 	if err != nil {

@@ -37,6 +37,8 @@ type unsaid struct {
 	// if no step of this process makes the attempt.
 	listen func(core.ThreadKey, *live.Hearing) (said []core.Event, here bool)
 
+	// What was heard or read so far, of the attempt under way.
+
 	hearing live.Hearing // of an attempt that this process makes
 	attempt live.Attempt // whose chunks are read
 	next    int          // number of the next chunk
@@ -57,13 +59,16 @@ func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agen
 		if err != nil {
 			return seen, err
 		}
+		// A step of this process ends the wait with each word, another process's after the
+		// interval at the latest.
 		var head thread.Head
 		if here {
 			head, err = watch.afterWords(ctx, seen, spoken)
 		} else {
 			head, err = u.afterChunks(ctx, watch, seen, spoken, attempt, agent)
 		}
-		if err != nil || head.Version != seen.Version || head.Incarnation != seen.Incarnation {
+		// The head is still the one that was seen: only words have come.
+		if err != nil || differs(head, seen) {
 			return head, err
 		}
 	}
@@ -87,6 +92,8 @@ func (u *unsaid) hear(ctx context.Context, attempt live.Attempt) (here bool, err
 // afterChunks shows what another process has stored, and returns the head that the watch
 // knows one interval later.
 func (u *unsaid) afterChunks(ctx context.Context, watch *watch, seen thread.Head, spoken uint64, attempt live.Attempt, agent string) (thread.Head, error) {
+	// In the first look at an attempt of this process's own claim, the step has not started
+	// to speak: a mark would make it store chunks that its followers here do not need.
 	late := u.attempt == attempt
 	if err := u.showChunks(ctx, attempt); err != nil {
 		return seen, err
@@ -109,6 +116,7 @@ func (u *unsaid) showChunks(ctx context.Context, attempt live.Attempt) error {
 	if attempt != u.attempt {
 		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false
 	}
+	// Pages of chunks, until one has room left.
 	for !u.deaf {
 		after := ""
 		if u.next > 0 {

@@ -26,9 +26,10 @@ import (
 // A slow follower misses heads in between, but never the last one: a head has all that the
 // heads before it had, and the log has the rest.
 type watches struct {
-	env      *env.Env
+	env *env.Env
+	// read reads a thread's head from the store.
 	read     func(context.Context, core.ThreadKey) (thread.Head, error)
-	interval time.Duration
+	interval time.Duration // between two reads of poll: Config.FollowInterval
 	log      *slog.Logger
 
 	mu      sync.Mutex // guards threads and the fields of every watch; not held over I/O
@@ -126,9 +127,13 @@ func (a *watch) spoken() uint64 {
 	return a.words
 }
 
-// learn receives a head that may be late; an older one is ignored. A thread that was
-// created again has a higher incarnation. The caller holds mu.
+// differs reports whether two heads are different states of a thread. Versions count the
+// writes of one incarnation, which is fixed when the thread is created.
+func differs(a, b thread.Head) bool { return a.Version != b.Version || a.Incarnation != b.Incarnation }
+
+// learn receives a head that may be late; an older one is ignored. The caller holds mu.
 func (a *watch) learn(head thread.Head) {
+	// A head of an earlier incarnation is of a thread that is gone, whatever its version.
 	newer := head.Version > a.head.Version
 	if head.Incarnation != a.head.Incarnation {
 		newer = head.Incarnation > a.head.Incarnation
@@ -169,28 +174,23 @@ func (a *watch) newest(ctx context.Context) (thread.Head, error) {
 // after returns the newest head as soon as it differs from seen. The error is the cause of
 // ctx's end, or why the head cannot be read.
 func (a *watch) after(ctx context.Context, seen thread.Head) (thread.Head, error) {
+	return a.await(ctx, seen, func() bool { return false })
+}
+
+// afterWords is after that also returns when something was said since spoken was counted.
+func (a *watch) afterWords(ctx context.Context, seen thread.Head, spoken uint64) (thread.Head, error) {
+	return a.await(ctx, seen, func() bool { return a.spoken() != spoken })
+}
+
+// await is after that also returns, with the head that was seen, when enough returns true. It
+// calls enough after it has the channel of the next news, so that none is missed in between.
+func (a *watch) await(ctx context.Context, seen thread.Head, enough func() bool) (thread.Head, error) {
 	for {
 		head, changed, err := a.look(ctx, seen)
 		switch {
 		case ctx.Err() != nil: // even if there is always something new
 			return seen, context.Cause(ctx)
-		case err != nil || changed == nil:
-			return head, err
-		}
-		if err := a.watches.env.Wait(ctx, changed); err != nil {
-			return seen, err
-		}
-	}
-}
-
-// afterWords is after that also returns when something was said since spoken was counted.
-func (a *watch) afterWords(ctx context.Context, seen thread.Head, spoken uint64) (thread.Head, error) {
-	for {
-		head, changed, err := a.look(ctx, seen)
-		switch {
-		case ctx.Err() != nil:
-			return seen, context.Cause(ctx)
-		case err != nil || changed == nil || a.spoken() != spoken:
+		case err != nil || changed == nil || enough():
 			return head, err
 		}
 		if err := a.watches.env.Wait(ctx, changed); err != nil {
@@ -209,7 +209,7 @@ func (a *watch) look(ctx context.Context, seen thread.Head) (head thread.Head, c
 	switch {
 	case a.failed != nil:
 		return seen, nil, a.failed
-	case a.head.Version != seen.Version || a.head.Incarnation != seen.Incarnation:
+	case differs(a.head, seen):
 		return a.head, nil, nil
 	case a.group == nil:
 		a.group, _ = a.watches.env.Group(context.WithoutCancel(ctx))
@@ -263,8 +263,7 @@ func (a *watch) poll(ctx context.Context) error {
 func (a *watch) polled(head thread.Head, offers uint64) {
 	a.watches.mu.Lock()
 	defer a.watches.mu.Unlock()
-	same := head.Version == a.head.Version && head.Incarnation == a.head.Incarnation
-	if a.offers == offers && !same {
+	if a.offers == offers && differs(head, a.head) {
 		a.set(head)
 		return
 	}

@@ -62,6 +62,7 @@ func (w *worker) batch(ctx context.Context, hints []core.WakeUp) []error {
 		errs[0] = w.work(ctx, hints[0], nil)
 		return errs
 	}
+	// With a suspect in the batch, only that run is claimed now.
 	heads, suspect := w.readHeads(ctx, hints)
 	group, shared := w.env.Group(ctx)
 	for i, hint := range hints {
@@ -171,6 +172,8 @@ func (w *worker) announce(ctx context.Context, key core.ThreadKey, head thread.H
 // and the time allow, and returns the newest head that it knows.
 func (w *worker) stepOn(ctx context.Context, permit *permit, hint core.WakeUp, head thread.Head) (thread.Head, error) {
 	permit.classify(head.Run.Attempts > thread.SuspectAt) // Attempts includes this claim
+	// The hint tells until when a stream follows its run, which the first step need not look
+	// up. A hint for another dispatch knows nothing of this run.
 	var followed int64
 	if hint.Dispatch == head.Run.Dispatch {
 		followed = hint.Followed
