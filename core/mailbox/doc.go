@@ -1,72 +1,122 @@
-// Package mailbox is the queue of dispatches: it submits input, hands claims to
-// workers, commits what they did and wakes threads whose wake-ups were lost.
+// Package mailbox is the queue of dispatches: it submits input, hands claims to workers,
+// commits what they did, and wakes threads whose wake-ups were lost.
 //
 // # One write decides
 //
-// The HEAD of a thread is the truth. Every change of it goes through
-// [Service.Commit]: thread.Apply says what the change makes of the head, then
-// one call of the store writes pointers, records and head, if the head is still
-// the one that Apply was given. A refusal brings the head that won, and the
-// change is tried on that; so a change is chosen for a head, never once and for
-// all (input for a run that has just ended is queued instead). What a refused
-// write leaves behind is an orphan: nothing that is read by its name is believed
-// unless head, run record or log confirm it.
+// The head of a thread is the truth. Every change of it goes through [Service.Commit]:
+// thread.Apply says what the change makes of the head, then one call of the store writes
+// pointers, records and head, if the stored head is still the one that Apply was given. A
+// refusal brings the head that won, and the change is tried on that. So a change is chosen
+// for a head, never once for all heads: input for a run that has just ended is queued
+// instead. What a refused write leaves is an orphan: a record proves nothing unless head,
+// run record or log confirm it.
 //
-// A write whose response is lost is settled by its commit id, which the head
-// keeps; a holder's is kept apart, and so is the one that took the claim, so that no
-// other write hides them. Until then the same bytes go out again, and it makes no
-// difference which of the tries was applied. Other writes may be hidden: they choose
-// their target (a run, an entry, a call, an epoch) once for all tries, and one that the
-// head no longer has is looked up (lost.go). A cancelled run, and input that was read at
-// the edited revision, is done; anything else is not found.
+// A write whose response is lost is recognized by its commit id, which the head keeps. The
+// id of a claim's holder is kept apart, and so is that of the write that made the claim, so
+// that no other write hides them. Until the outcome is known the same bytes are sent again,
+// and it makes no difference which of the attempts was applied. Other writes may be hidden:
+// they choose their target (a run, an entry, a call, an epoch) once for all attempts, and if
+// the head no longer has the target, they look up what became of it (lost.go). A run that
+// was cancelled, and input that was read at the edited revision, count as done; anything
+// else is not found.
 //
 // # A hint is only a hint
 //
-// A wake-up may be lost, doubled, late or forged; it costs at most one useless
-// look at the head. What must hold is the other direction: work that can be
-// claimed has a hint on its way, or is found by the sweep.
+// A wake-up may be lost, doubled, late or forged; it costs at most one useless look at the
+// head. What must hold is the other direction: work that can be claimed has a hint on its
+// way, or is found by the sweep.
 //
-//   - Each write that leaves something to do sends one, after it, in the name of
-//     whoever wrote; a duplicate request does too, since the first may have died
-//     between its write and its hint. Who leaves while the write is on its way, since
-//     the host stops or their time is over, has it seen through first.
-//   - A hint that comes too early sends itself again, and so does one whose claim
-//     failed, met a suspect beside other work, or a newer program's thread. The
-//     message of the queue is acknowledged then: as an item failure it would be
-//     hidden for minutes.
+//   - Each write that leaves something to do sends a hint, after the write. A duplicate
+//     request sends one too, since the first may have died between its write and its hint.
+//     If the caller leaves while the write is on its way, since the host stops or its time
+//     is over, the write is seen through first.
+//   - A hint that comes too early sends itself again, and so does one whose claim failed,
+//     met a suspect while the process had other work, or met a newer program's thread. The
+//     message of the queue is acknowledged then: as an item failure it would be hidden for
+//     minutes.
 //   - The sweep's hints never renew themselves, or each sweep would add another.
+//
+// # Where a run that waits is woken
+//
+// A waiting run has no claim and no hint. Apart from a cancel or an interrupt, which end it,
+// three things end its wait:
+//
+//   - A decision, by [Service.Decide] or, at the end of a child run, by parent.go:
+//     deciding.write in decide.go commits a thread.Decide.
+//   - Input of a person, by [Service.Submit]: change in change.go returns a thread.Input, as
+//     the reply to what the run asked.
+//   - The deadline of a ticket: the head is due then, [Service.Sweep] in sweep.go finds the
+//     thread, and the claim of its hint resumes the run.
+//
+// The first two are writes of the head from which thread.Apply derives a hint;
+// commit.afterWrite in outcome.go sends it. In all three cases the worker that receives the
+// hint claims the thread in [Service.ClaimFrom].
 //
 // # Requests that come twice
 //
-// A submission with a key has the same ids at every try: the key's pointer is
-// stored with the write that accepts it, never before, so that a refused request
-// has not used up its key. Without transactions a pointer may be stored by a try
-// that went no further; the next one goes on under its ids. A try that was
-// paused, and that another overtook, finds its dispatch among the dedupe keys of
-// the head. The owner is checked before a key says anything.
+// A submission with a key has the same ids at every attempt: the key's pointer is stored
+// with the write that accepts it, never before, so that a refused request has not used up
+// its key. Without transactions a pointer may be stored by an attempt that died; the next
+// one continues under its ids. An attempt that was paused, and that another overtook, finds
+// its dispatch among the dedupe keys of the head. The owner is checked before a key reveals
+// anything.
 //
-// # What is told
+// # When a decision is a duplicate
 //
-// That a child run is over, and that a run waits, has ended or is given up, stands in
-// the head from the write that makes it so. A worker tells it after its own work, with
+// A decision is named by its id, within one suspension of one run. Without an id of the
+// client's it gets one that is derived from its target and content (Deciding.normalized).
+//
+//   - Its suspension has a ticket in the head: it is a duplicate if the ticket's decision has
+//     the same key, hence the same id. If the ticket is decided by another, it is
+//     thread.ErrDecided.
+//   - The ticket is gone: it is a duplicate if the head still remembers its key (Head.Recent),
+//     and if its record, where there is one, has the same content; see deciding.recall. If
+//     the head remembers another decision on the same call or suspension, it is
+//     thread.ErrDecided, and if it remembers none, thread.ErrNotFound.
+//   - The same id with other content is core.CodeConflict in both cases. So is a derived id
+//     that was used on an earlier suspension of a call that waits again: it cannot be known
+//     which of the two suspensions the request is for.
+//
+// A record alone makes no duplicate: the write of it may have been refused, and then the
+// decision is written over it.
+//
+// # What is announced
+//
+// That a child run is over, and that a run waits, has ended or is given up, is in the head
+// from the write that makes it so. A worker tells it after its own work, with
 // [Service.Tell]: parents by a decision or internal input, the rest of the world by a
-// [Publisher]. Whoever writes such a head and is no worker wakes one. What was told is
-// cleared by another write, so that it is told at least once.
+// [Publisher]. A writer of such a head that is not a worker wakes one. Another write clears
+// what was told, so that it is told at least once.
 //
-// # Where to look
+// # The parts, and the files in reading order
 //
-//   - The loop that every write goes through, and what a refusal or a lost response
-//     means in it: commit.run, commit.seeThrough and commit.stand in commit.go; what
-//     became of a target that a hidden write may have taken out: lost.go.
-//   - What input does to a thread as it stands: submission.change in submit.go.
-//   - Which input a message names that is to be said again, and which key makes that one
-//     request: retake.go. What is forked, and what goes on behind a failure: fork.go and
-//     takeup.go.
-//   - Whether an earlier try was accepted, and who reads or read its input: accepted,
-//     read and ended in status.go.
-//   - Which call a decision is on: deciding.find in decide.go; recall.go for one whose
-//     ticket is gone.
-//   - What is told, how, and when it is tried again: Tell in tell.go, then parent.go and
-//     announce.go.
-//   - What becomes of a hint: ClaimFrom in claim.go; Sweep and Rewake in sweep.go.
+// A [Service] has four parts, each of which knows only those before it: a reader (what is
+// stored), wakes (hints), slots (of the tenants' limits) and a writer (heads). A request is a
+// value of its own that names the Service: submission, deciding, forking; lister needs only
+// the reader.
+//
+//  1. service.go: Options, the Service and its parts.
+//  2. submission.go: what is submitted: Submission, Key, Opening, Parent, Receipt. check.go
+//     validates it.
+//  3. submit.go: the life of a submission. change.go: what it does to a head, as a pure
+//     function. key.go: what a key stands for. admit.go: the slot that a run needs.
+//     records.go, listing.go: what it stores.
+//  4. commit.go: the loop that every write goes through, and the writer. plan.go: a change
+//     applied to one head, with its records. outcome.go: what follows a write, a refusal and
+//     a failure. lost.go: what became of a target that a hidden write may have removed.
+//     bill.go: what a write charges to its run.
+//  5. reader.go: whether an earlier attempt was accepted, and who read or ended its input.
+//     status.go: a run as it stands. tickets.go: what suspended calls wait for. list.go,
+//     listended.go: a page of a thread's mailbox.
+//  6. wake.go: hints. claim.go: what becomes of one. sweep.go: threads whose hints were
+//     lost. slots.go: slots whose runs are over.
+//  7. decide.go: a decision and its ticket. recall.go: decisions that were stored before.
+//  8. retake.go: a submission that repeats or replaces earlier input. original.go: which
+//     input that is. takeup.go: the continuation of a failed run. retry.go: a dead letter
+//     again. fork.go: a thread that starts as another.
+//  9. cancel.go, edit.go, interrupt.go: what ends or changes input. threads.go: threads
+//     without runs, titles and metadata. delete.go, usage.go, children.go: the end of a
+//     thread, what its open run had used, and its child threads.
+//  10. tell.go, parent.go, announce.go: who hears of the end of a run. outward.go: errors as
+//     clients may read them.
 package mailbox

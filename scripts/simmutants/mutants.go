@@ -87,19 +87,19 @@ var mailboxMutants = []mutant{
 	},
 	{
 		Name: "the hint after a head write is forgotten",
-		File: "core/mailbox/commit.go",
+		File: "core/mailbox/outcome.go",
 		Old:  "if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {",
 		New:  "if hint := c.plan.result.Hint; hint != nil && false {",
 	},
 	{
 		Name: "the hint after a submission is forgotten",
-		File: "core/mailbox/commit.go",
+		File: "core/mailbox/outcome.go",
 		Old:  "if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {",
 		New:  "if hint := c.plan.result.Hint; hint != nil && c.choose == nil && !(c.quiet && c.plan.result.Unchanged) {",
 	},
 	{
 		Name: "the hint after a step's own commit is forgotten",
-		File: "core/mailbox/commit.go",
+		File: "core/mailbox/outcome.go",
 		Old:  "if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {",
 		New:  "if hint := c.plan.result.Hint; hint != nil && !c.holder && !(c.quiet && c.plan.result.Unchanged) {",
 	},
@@ -135,7 +135,7 @@ var mailboxMutants = []mutant{
 	},
 	{
 		Name: "the head is written although a record was refused",
-		File: "core/mailbox/commit.go",
+		File: "core/mailbox/outcome.go",
 		Old:  "	case stored.Version != head.Version:\n		return stored, nil\n",
 		New:  "	case c.holder:\n		c.plan.batch.Records = nil\n		return stored, nil\n	case stored.Version != head.Version:\n		return stored, nil\n",
 	},

@@ -1,0 +1,123 @@
+package mailbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Check validates a submission before anything is stored.
+func (s Submission) Check() error {
+	if err := s.Thread.Check(); err != nil {
+		return err
+	}
+	if s.User != "" {
+		if err := core.CheckName("user", s.User); err != nil {
+			return err
+		}
+	}
+	if s.Opening.Retake != nil {
+		if err := s.Opening.Retake.check(s); err != nil {
+			return err
+		}
+	}
+	if s.Opening.AgentID == "" && s.Opening.Retake == nil {
+		return core.Errorf(core.CodeInvalid, "agent id is empty")
+	}
+	if s.Opening.Retake == nil || s.Messages != nil {
+		if err := checkMessages(s.Messages); err != nil {
+			return err
+		}
+	}
+	if err := checkRequest(s.Opening.Request); err != nil {
+		return err
+	}
+	if err := s.Opening.Frontend.Check(); err != nil {
+		return err
+	}
+	if err := s.Mode.Check(); err != nil {
+		return err
+	}
+	if s.Origin == core.OriginInternal && s.Mode != "" && s.Mode != ModeQueue {
+		return core.Errorf(core.CodeInvalid, "mode %q of internal input, allowed is queue", string(s.Mode))
+	}
+	if err := s.Origin.Check(); err != nil {
+		return err
+	}
+	if err := s.Opening.Parent.check(s.Mode); err != nil {
+		return err
+	}
+	return s.Opening.checkDelay(s.Mode)
+}
+
+// checkDelay checks what needs no clock; see [Opening.start]. mode is the submission's.
+func (o Opening) checkDelay(mode Mode) error {
+	delayed := o.AvailableAt != 0 || o.Delay != 0
+	switch {
+	case o.AvailableAt < 0:
+		return core.Errorf(core.CodeInvalid, "available_at is %d, allowed are unix milliseconds from 0 on", o.AvailableAt)
+	case o.Delay < 0 || o.Delay > MaxDelay:
+		return core.Errorf(core.CodeInvalid, "delay of %s, allowed are 0 to %s", o.Delay, MaxDelay)
+	case o.AvailableAt != 0 && o.Delay != 0:
+		return core.Errorf(core.CodeInvalid, "both available_at and a delay are given, at most one is allowed")
+	case delayed && (mode == ModeSteer || mode == ModeInterrupt):
+		return core.Errorf(core.CodeInvalid, "input of mode %s cannot be delayed, only queue and reject can", mode)
+	case delayed && o.Parent != nil:
+		return core.Errorf(core.CodeInvalid, "a child run cannot be delayed: its parent waits for it")
+	}
+	return nil
+}
+
+func checkRequest(request json.RawMessage) error {
+	switch {
+	case len(request) > MaxRequest:
+		return fmt.Errorf("%w: it has %d", ErrRequestTooLarge, len(request))
+	case request != nil && !(json.Valid(request) && utf8.Valid(request)): // json.Valid lets every byte pass inside a string
+		return core.Errorf(core.CodeInvalid, "request is not JSON")
+	}
+	return nil
+}
+
+func checkMessages(messages []core.Message) error {
+	if len(messages) == 0 {
+		return core.Errorf(core.CodeInvalid, "messages are empty, at least one is required")
+	}
+	for i, m := range messages {
+		if m.Role != core.RoleUser {
+			return core.Errorf(core.CodeInvalid, "messages[%d]: role %q, only user messages can be submitted", i, core.Excerpt(string(m.Role)))
+		}
+		if err := checkContent(fmt.Sprintf("messages[%d].content", i), m.Content); err != nil {
+			return err
+		}
+		if m.ID != "" {
+			if err := core.CheckName(fmt.Sprintf("messages[%d]: id", i), m.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkContent wants a text or a file, and nothing that only a model says.
+func checkContent(at string, content []core.Block) error {
+	something := false
+	for i, b := range content {
+		switch b.Type {
+		case core.BlockText:
+			something = something || !core.Blank(b.Text)
+		case core.BlockFile:
+			if err := b.CheckFile(fmt.Sprintf("%s[%d]", at, i)); err != nil {
+				return err
+			}
+			something = true
+		default:
+			return core.Errorf(core.CodeInvalid, "%s[%d]: type %q, allowed are text and file", at, i, core.Excerpt(string(b.Type)))
+		}
+	}
+	if !something {
+		return core.Errorf(core.CodeInvalid, "%s has no text and no file", at)
+	}
+	return nil
+}

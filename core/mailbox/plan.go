@@ -1,0 +1,156 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// plan is a transition applied to one head. It is sent again as it is, so that a write that
+// is applied late has the same bytes.
+type plan struct {
+	made   bool
+	base   uint64 // version that it was applied to
+	result thread.Result
+	batch  store.Commit
+}
+
+// prepare makes the plan for a head, if it has none. done says that there is nothing to
+// write: the head has the change, or what it was to bring about has happened.
+//
+// It comes before anything is written, since what an earlier attempt wrote must not be done
+// twice. If others hide that it was applied, Apply says Unchanged, or no longer finds the
+// target.
+func (c *commit) prepare(ctx context.Context, head thread.Head) (done bool, err error) {
+	if c.mine(&head) {
+		return true, nil
+	}
+	if c.plan.made && c.plan.base == head.Version {
+		return false, nil
+	}
+	err = c.makePlan(ctx, head)
+	if err == nil && c.plan.result.Unchanged {
+		return true, nil
+	}
+	if c.doubt && c.accepted != nil {
+		accepted, failed := c.accepted(ctx, head)
+		if failed != nil || accepted { // the plan is for a second time
+			c.plan, c.gone = plan{result: thread.Result{Unchanged: true, Duplicate: true}}, nil
+		}
+		switch {
+		case failed != nil:
+			return false, &lookError{failed}
+		case accepted:
+			return true, nil
+		}
+	}
+	if err == nil || c.over == nil || !c.doubt || !errors.Is(err, thread.ErrNotFound) {
+		return false, err
+	}
+	over, failed := c.over(ctx, head)
+	switch {
+	case failed != nil:
+		return false, &lookError{failed}
+	case over:
+		return true, nil
+	}
+	return false, err
+}
+
+// lookError says that what became of a target could not be read.
+type lookError struct{ cause error }
+
+func (e *lookError) Error() string { return "look for what was changed: " + e.cause.Error() }
+func (e *lookError) Unwrap() error { return e.cause }
+
+// makePlan applies the change to a head. The commit id is the same for every plan of one
+// commit: it says who wrote, not which attempt.
+func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
+	c.open = false // the head has moved: what was sent for the one before is refused
+	change := c.change
+	if c.choose != nil {
+		change = c.choose(head)
+	}
+	c.holder, c.where = thread.ByHolder(change), pointsOf(change)
+	schemas := c.w.records.Schemas
+	schemas.Writes = max(schemas.Writes, c.covers)
+	t := thread.Transition{Now: c.w.env.Millis(), CommitID: c.id, Due: c.w.due, Schemas: schemas, Announce: c.w.announcing, Change: change}
+	if c.w.keep > 0 {
+		t.Meter, t.Spent = true, c.bill.sinceLastWrite(ctx, c.key, change)
+	}
+	next, result, err := thread.Apply(head, t)
+	if err != nil {
+		return fmt.Errorf("thread %s: %w", c.key.Thread, err)
+	}
+	// From here on the plan is the new one, also when a record of it cannot be built:
+	// run ends then, and nothing of it was sent.
+	c.plan = plan{made: true, base: head.Version, result: result, batch: store.Commit{Head: next}}
+	if result.Unchanged {
+		return nil
+	}
+	c.gone = nil
+	if len(head.Pending)+len(head.Delayed) > 0 && c.w.slots.limited(c.key.Tenant) {
+		c.gone = dequeued(&head, &next)
+	}
+	if err := c.addRecords(head, next, result); err != nil {
+		return err
+	}
+	if c.w.keep > 0 {
+		c.bill.charge(&c.plan, c.w.store)
+	}
+	return nil
+}
+
+// addRecords adds the pointers and records of the plan, in the order in which they are
+// stored: audits, the listing of a run that the transition opened, then those of build.
+func (c *commit) addRecords(head, next thread.Head, result thread.Result) error {
+	batch, records := &c.plan.batch, c.w.records
+	batch.Pointers = c.pointers
+	for _, audit := range result.Before {
+		record, err := auditRecord(records, audit, head.Fence, next.Version)
+		if err != nil {
+			return err
+		}
+		batch.Records = append(batch.Records, record)
+	}
+	if opened := result.Opened; !opened.IsZero() {
+		// Cut to its length, so that append copies: the next plan begins with c.pointers.
+		batch.Pointers = append(c.pointers[:len(c.pointers):len(c.pointers)], runPointer(opened, pointer{Thread: c.key.Thread, Run: opened, Dispatch: opened}))
+		listing, err := runListing(records, next, opened, opened, "", "")
+		if err != nil {
+			return err
+		}
+		batch.Records = append(batch.Records, listing)
+	}
+	if c.build == nil {
+		return nil
+	}
+	built, err := c.build(next, result)
+	if before := batch.Records; len(before) > 0 {
+		built = append(before, built...)
+	}
+	batch.Records = built
+	return err
+}
+
+// points names the I/O of a commit: the write of its head, and its hint.
+type points struct{ head, hint env.Point }
+
+// pointsOf names the I/O of a change, for the test builds that crash there.
+func pointsOf(change thread.Change) points {
+	switch change.(type) {
+	case thread.Enqueue, thread.EnqueueAndClaim, thread.Input, thread.Interrupt, thread.Edit, thread.Retract:
+		return points{env.PointEnqueue, env.PointHint}
+	case thread.TakeClaim, thread.Reclaim:
+		return points{env.PointClaim, env.PointContinue}
+	case thread.CommitTurn, thread.Suspend:
+		return points{env.PointCommitTurn, env.PointContinue}
+	case thread.Decide, thread.Cancel:
+		return points{env.PointDecide, env.PointDecisionHint}
+	}
+	return points{env.PointCommitStep, env.PointContinue}
+}
