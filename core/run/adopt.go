@@ -18,7 +18,7 @@ import (
 func (d *draft) openRound(ctx context.Context) (*round, error) {
 	// The head says how many calls the round has and not which: the turn must be
 	// theirs, or results would be stored under calls that nobody made.
-	messages := d.messages.items
+	messages := d.messages.Slice()
 	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(d.head.Run.Calls) {
 		return nil, fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", d.head.Run.Base, store.ErrCorrupt)
 	}

@@ -129,11 +129,11 @@ func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 // others say, and some providers refuse a conversation that ends with an answer. It is
 // none of the run's own repairs, and not counted.
 func (d *draft) askToGoOn() {
-	last := d.past.messages.len() - 1
+	last := d.past.Messages.Len() - 1
 	if last < 0 {
 		return
 	}
-	turn := &d.past.messages.items[last]
+	turn := d.past.Messages.At(last)
 	if turn.Role != core.RoleAssistant || len(turn.ToolCalls) > 0 {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/window"
@@ -81,7 +82,7 @@ type compaction struct {
 	key    core.ThreadKey
 	run    core.ID // whose turn asks for it
 	upTo   uint64  // 0: nobody asks for one
-	before *summary
+	before *checkpoint.Summary
 	said   *thread.Member // of its pool that said the turn; nil: it has none
 	agent  *agent.Resolved
 	model  *agent.BoundModel
@@ -118,7 +119,7 @@ func (c *compaction) find(ctx context.Context, head *thread.Head) error {
 		return err
 	}
 	if head.Summary > 0 {
-		if c.before, err = c.readSummary(ctx, c.key, head.Summary); err != nil {
+		if c.before, err = c.reader.ReadSummary(ctx, c.key, head.Summary); err != nil {
 			return err
 		}
 	}
@@ -239,7 +240,7 @@ func (c *compaction) read(ctx context.Context) (window.History, error) {
 	var h window.History
 	from, room := uint64(1), c.room()
 	if c.before != nil {
-		from = c.before.upTo + 1
+		from = c.before.UpTo + 1
 	}
 	err := c.backwards(ctx, from, c.upTo, func(seq uint64, e *thread.Entry) bool {
 		if e.Message == nil {
@@ -257,17 +258,17 @@ func (c *compaction) read(ctx context.Context) (window.History, error) {
 
 // put stores the summary, once: what stands there already is another's, which counts.
 // It returns the one that does.
-func (c *compaction) put(ctx context.Context, made *thread.Summary) (*summary, error) {
+func (c *compaction) put(ctx context.Context, made *thread.Summary) (*checkpoint.Summary, error) {
 	payload, err := c.records.EncodeSummary(c.upTo, made)
 	if err != nil {
 		return nil, err
 	}
 	err = c.store.Put(ctx, c.key, store.Record{Name: store.SummaryName(c.upTo), Payload: payload})
 	if core.CodeOf(err) == core.CodeConflict {
-		return c.findSummary(ctx, c.key, c.upTo) // it may be one that says why there is none
+		return c.reader.FindSummary(ctx, c.key, c.upTo) // it may be one that says why there is none
 	}
 	if err != nil {
 		return nil, fmt.Errorf("put summary: %w", err)
 	}
-	return c.newSummary(c.upTo, made, payload)
+	return checkpoint.NewSummary(c.records, c.upTo, made, payload)
 }

@@ -230,7 +230,7 @@
 // # Memory
 //
 // What is committed of a thread is kept in memory up to a number of bytes, as an
-// immutable conversation per thread. Its messages are a list (list.go), of which the draft that
+// immutable checkpoint.Conversation per thread. Its messages are a list, of which the draft that
 // goes on from it and the conversation after that share one array: a step copies what it
 // adds, and not the thread. A step that finds its thread there reads
 // the log behind it, usually nothing; a cold one reads its window backwards, the
@@ -259,7 +259,7 @@
 // core/thread/commit.go is the head's last word.
 //
 // Where does a stream get the state that it begins with? announceFound in announce.go for
-// the reader of a live step, Stepper.StateAt in state.go for one that follows.
+// the reader of a live step, checkpoint.Reader.StateAt for one that follows.
 //
 // Who decides that a run has gone on long enough? judge in judge.go, which asks max_rounds
 // and then the policies of the agent and of the program. Its comment says when.
@@ -280,6 +280,6 @@
 // ended.go says which errors end the run, and retry.go when a model is called
 // again. What is left of a step that crashed is found in adopt.go.
 //
-// What is read, and when? load in loaded.go, with tail.go and snapshot.go for a
-// cold step; conversation.go folds it and keeps it in memory.
+// What is read, and when? load in loaded.go, by package run/checkpoint, which folds the log
+// and keeps what it has read in memory.
 package run

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/window"
@@ -17,22 +18,21 @@ import (
 // side and keep what they were shown.
 type draft struct {
 	*loaded
-	entries  []thread.Entry     // log records after head.Seq, in order
-	consumed []thread.InboxRef  // inbox entries among them
-	cut      uint64             // the log is taken back from here on; 0: it is not
-	past     *conversation      // that the messages go on from: what is committed, or of that what the step does not take back
-	messages list[core.Message] // the conversation, with those of entries
-	beside   beside             // of the newest request
-	shown    window.History     // that the window is chosen from
-	framed   bool               // window is new: what it begins with is not marked yet
-	window   *core.Window       // what the model is shown of it; nil: nothing was asked yet
-	asks     bool               // the turn asks for a summary
-	noted    *core.Window       // what the step has come to about summaries; nil: nothing
-	settled  []core.Event       // what became of summaries, which is told when the step has begun
-	homes    list[place]        // see conversation
-	snapshot state.Snapshot     // the state, with patches
-	patches  []state.Patch      // what hooks changed since the last entry that has a patch
-	effects  []state.Effect     // to run after the commit
+	entries  []thread.Entry                // log records after head.Seq, in order
+	consumed []thread.InboxRef             // inbox entries among them
+	cut      uint64                        // the log is taken back from here on; 0: it is not
+	past     *checkpoint.Conversation      // that the messages go on from: what is committed, or of that what the step does not take back
+	messages checkpoint.List[core.Message] // the conversation, with those of entries
+	beside   beside                        // of the newest request
+	shown    window.History                // that the window is chosen from
+	framed   bool                          // window is new: what it begins with is not marked yet
+	window   *core.Window                  // what the model is shown of it; nil: nothing was asked yet
+	asks     bool                          // the turn asks for a summary
+	noted    *core.Window                  // what the step has come to about summaries; nil: nothing
+	settled  []core.Event                  // what became of summaries, which is told when the step has begun
+	snapshot state.Snapshot                // the state, with patches
+	patches  []state.Patch                 // what hooks changed since the last entry that has a patch
+	effects  []state.Effect                // to run after the commit
 	totals   thread.Totals
 	wrong    error  // of the turn, as the run's answer; nil: it is right, or none
 	mends    bool   // the model is to mend it
@@ -43,12 +43,11 @@ type draft struct {
 // run before this one is left out of its state.
 func (d *draft) begin() {
 	c := d.conversation
-	*d = draft{loaded: d.loaded, snapshot: c.snapshot, totals: c.totals}
-	if c.run != d.id {
-		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
+	*d = draft{loaded: d.loaded, snapshot: c.Snapshot, totals: c.Totals}
+	if c.Run != d.id {
+		d.snapshot, d.totals = c.Snapshot.BeginRun(), thread.Totals{}
 	}
-	d.past, d.messages = c, c.messages.without(c.first)
-	d.homes = c.homes
+	d.past, d.messages = c, c.Messages.Without(c.First)
 }
 
 // reset forgets what the step has said and changed since its last commit. A
@@ -70,7 +69,7 @@ func (d *draft) forget() { *d = draft{loaded: d.loaded} }
 // step that is taken again after its turn was committed has them already.
 func (d *draft) enter(number int) {
 	d.events.Enter(number)
-	if c := d.conversation; c.run != d.id || c.step != number {
+	if c := d.conversation; c.Run != d.id || c.Step != number {
 		d.snapshot = d.snapshot.BeginStep()
 	}
 }
@@ -83,7 +82,7 @@ func (d *draft) add(e thread.Entry) {
 	}
 	d.entries = append(d.entries, e)
 	if e.Message != nil {
-		d.messages = d.messages.with(*e.Message)
+		d.messages = d.messages.With(*e.Message)
 	}
 }
 
@@ -140,7 +139,7 @@ func (d *draft) phase(ctx context.Context, phase core.Phase, m plugin.Moment) er
 
 // view is what hooks are shown of the draft.
 func (d *draft) view() view {
-	return view{snapshot: d.snapshot, messages: d.messages.slice(), usage: d.totals.Usage, step: d.events.Step(), at: d.at}
+	return view{snapshot: d.snapshot, messages: d.messages.Slice(), usage: d.totals.Usage, step: d.events.Step(), at: d.at}
 }
 
 // addTurn puts the turn into the draft, with what the hooks before it changed

@@ -92,7 +92,7 @@ func TestEffectFailures(t *testing.T) {
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
-				stored, err := w.stepper.State(t.Context(), key, w.head(t, key), w.head(t, key).Seq)
+				stored, err := w.stepper.Reader().State(t.Context(), key, w.head(t, key), w.head(t, key).Seq)
 				if err != nil {
 					t.Fatal(err)
 				}

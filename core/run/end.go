@@ -266,8 +266,8 @@ func (m *machine) fit(ctx context.Context, t *core.Termination, settled draft) e
 	*m.draft = settled
 	m.patches = nil
 	if c := m.conversation; c != nil {
-		if m.snapshot = c.snapshot; c.run != m.id {
-			m.snapshot = c.snapshot.BeginRun()
+		if m.snapshot = c.Snapshot; c.Run != m.id {
+			m.snapshot = c.Snapshot.BeginRun()
 		}
 	}
 	if err := m.lastWords(ctx, t); err != nil {

@@ -28,7 +28,7 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	}
 	m.addFailure(failed, m.unsaid)
 	m.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.totals.ErrorSteps}, failure(end.cause))...)
-	verdict, err := m.judge(core.Message{}, failed, m.messages.slice())
+	verdict, err := m.judge(core.Message{}, failed, m.messages.Slice())
 	if err != nil {
 		return Stepped{}, err
 	}

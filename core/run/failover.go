@@ -50,11 +50,11 @@ func (d *draft) chooseMember(number int) *choice {
 	}
 	c := &choice{id: pool.ID, rules: pool.Switch, order: pool.Order(d.Key, d.id)}
 	c.stood = c.order[0]
-	if n := d.homes.len(); n > 0 {
-		p := &d.homes.items[n-1]
-		if p.Pool == pool.ID && (!pool.ByRun || p.run == d.id) {
+	if n := d.past.Homes.Len(); n > 0 {
+		p := d.past.Homes.At(n - 1)
+		if p.Pool == pool.ID && (!pool.ByRun || p.Run == d.id) {
 			c.switches = p.Switches
-			if m := pool.Member(p.Model); m != nil && d.at-p.at < pool.Returns.Milliseconds() {
+			if m := pool.Member(p.Model); m != nil && d.at-p.At < pool.Returns.Milliseconds() {
 				c.stood = m
 			}
 		}

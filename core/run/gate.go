@@ -68,7 +68,7 @@ func (r *round) admit(ctx context.Context, i int) error {
 func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
 	found := r.tool(t.call.Name)
 	if found == nil {
-		if !slices.Contains(r.conversation.toolless, t.index) {
+		if !slices.Contains(r.conversation.Toolless, t.index) {
 			if err := r.goWithout(core.Errorf(core.CodeNotFound, "tool %q is no part of this build", t.call.Name)); err != nil {
 				return false, err
 			}

@@ -41,7 +41,7 @@ func (c claim) Fence() uint64 { return c.p.fence() }
 // ends a run that is to ask its model while the tenant is over a limit; one with an open
 // round goes on with that.
 func (d *draft) look(ctx context.Context) error {
-	if err := d.account.Begin(ctx, d.totals, d.conversation.standing); err != nil || d.head.Run.Cursor == thread.CursorTools {
+	if err := d.account.Begin(ctx, d.totals, d.conversation.Standing); err != nil || d.head.Run.Cursor == thread.CursorTools {
 		return err
 	}
 	if end := d.stopped(); end != nil {

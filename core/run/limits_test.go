@@ -3,11 +3,8 @@ package run
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,33 +16,32 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
 func TestDefaultsOfAStepper(t *testing.T) {
 	type limits struct {
-		lease, poll     time.Duration
-		cache, snapshot int
+		lease, poll time.Duration
+		snapshot    int
 	}
 	tests := []struct {
 		options Options
 		want    limits
 	}{
-		{Options{}, limits{30 * time.Second, 2 * time.Second, 64 << 20, 16}},
-		{Options{Lease: 6 * time.Second, CacheSize: 1, Snapshot: 3}, limits{6 * time.Second, time.Second, 1, 3}},
-		{Options{Lease: time.Minute, Poll: 9 * time.Second}, limits{time.Minute, 9 * time.Second, 64 << 20, 16}},
-		{Options{Lease: time.Minute, Poll: 11 * time.Second}, limits{time.Minute, 10 * time.Second, 64 << 20, 16}},
+		{Options{}, limits{30 * time.Second, 2 * time.Second, 16}},
+		{Options{Lease: 6 * time.Second, Snapshot: 3}, limits{6 * time.Second, time.Second, 3}},
+		{Options{Lease: time.Minute, Poll: 9 * time.Second}, limits{time.Minute, 9 * time.Second, 16}},
+		{Options{Lease: time.Minute, Poll: 11 * time.Second}, limits{time.Minute, 10 * time.Second, 16}},
 	}
 	for _, tt := range tests {
 		o := tt.options
-		o.Env, o.Store, o.Committer, o.Agents = env.System(), &snapshots{}, &mailbox.Service{}, nobody{}
+		o.Env, o.Store, o.Committer, o.Agents = env.System(), refusing{}, &mailbox.Service{}, nobody{}
 		s, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (limits{s.lease, s.poll, s.cache.limit, s.snapshotEvery}); got != tt.want || s.log == nil {
+		if got := (limits{s.lease, s.poll, s.snapshotEvery}); got != tt.want || s.log == nil {
 			t.Errorf("a stepper has %+v, want %+v", got, tt.want)
 		}
 	}
@@ -166,18 +162,6 @@ func TestLostClaimHasNoRemedy(t *testing.T) {
 	}
 }
 
-// What a run was asked is not looked for when its beginning is not known, nor
-// before it is committed.
-func TestOpeningThatIsNotInTheLogIsNotRead(t *testing.T) {
-	for _, first := range []uint64{0, 8} {
-		p := (&Stepper{store: &snapshots{}}).newMachine(Work{}, nil) // it has no log
-		p.head.Seq = 7
-		if opening, _, err := p.readOpening(t.Context(), first); err != nil || opening != nil {
-			t.Errorf("from sequence %d on: %+v, %v; want nothing", first, opening, err)
-		}
-	}
-}
-
 // The pauses between the tries of a put double: of full jitter these are the
 // longest.
 func TestPausesBetweenPuts(t *testing.T) {
@@ -206,63 +190,4 @@ type refusing struct {
 func (r refusing) Put(context.Context, core.ThreadKey, store.Record) error {
 	r.asked()
 	return errors.New("reset")
-}
-
-// snapshots is a store that counts puts, which come beside each other.
-type snapshots struct {
-	Store
-	put   atomic.Int64
-	limit int
-}
-
-func (s *snapshots) Put(context.Context, core.ThreadKey, store.Record) error {
-	s.put.Add(1)
-	return nil
-}
-
-func (s *snapshots) Records(_ context.Context, _ core.ThreadKey, _, _ string, limit int) ([]store.Record, error) {
-	s.limit = limit
-	return nil, nil
-}
-
-// A state of more keys than a step reads at once is not stored.
-func TestSnapshotHasAtMost999Keys(t *testing.T) {
-	for keys, want := range map[int]int64{0: 1, 1: 2, 999: 1000, 1000: 0} {
-		values := map[state.KeyPath]json.RawMessage{}
-		for i := range keys {
-			values[state.KeyPath{Scope: state.ScopeThread, Name: fmt.Sprint("k", i)}] = json.RawMessage("1")
-		}
-		s := &snapshots{}
-		p := (&Stepper{env: env.System(), store: s, log: slog.New(slog.DiscardHandler), cache: newCache(1 << 20), snapshotEvery: 2}).newMachine(Work{}, nil)
-		p.conversation = &conversation{seq: 9, turns: 2, snapshot: state.Restore(1, values)}
-		p.storeSnapshot(t.Context())
-		if put := s.put.Load(); put != want {
-			t.Errorf("%d records are put for %d keys, want %d", put, keys, want)
-		}
-		if _, err := p.readSnapshot(t.Context(), 1); err != nil || s.limit != 1000 {
-			t.Errorf("%d records are read at once, %v; want 1000", s.limit, err)
-		}
-	}
-}
-
-func TestSizeOfAMessage(t *testing.T) {
-	tests := []struct {
-		name string
-		m    core.Message
-		want int
-	}{
-		{"nothing", core.Message{}, 256},
-		{"id and model", core.Message{ID: "1", Model: "22"}, 259},
-		{"blocks", core.Message{Content: []core.Block{{Text: "1", Echo: json.RawMessage("22"), Origin: "333"}, {Text: "4444"}}}, 256 + 2*80 + 10},
-		{"calls", core.Message{ToolCalls: []core.ToolCall{{ID: "1", Name: "22", Arguments: json.RawMessage("333")}, {Echo: json.RawMessage("4444"), Origin: "55555"}}}, 256 + 2*64 + 15},
-		{"a result", core.Message{ToolResult: &core.ToolResult{CallID: "1", Name: "22", Data: json.RawMessage("333"), Message: "4444"}}, 256 + 128 + 10},
-	}
-	for _, tt := range tests {
-		if got := messageSize(tt.m); got != tt.want {
-			t.Errorf("%s: %d bytes, want %d", tt.name, got, tt.want)
-		}
-	}
-	if got := (&conversation{size: 10}).bytes(); got != 1034 {
-		t.Errorf("a conversation of 10 bytes has %d, want 1034", got)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -25,12 +26,11 @@ type loaded struct {
 	model        *agent.BoundModel // of the agent, or the run's member of its pool
 	hooks        hooks             // of the agent's plugins
 	record       thread.RunRecord
-	recorded     bool           // record is stored
-	input        *thread.Queued // the run's own, of a run that has not begun
-	opening      *core.Message  // what the run was asked first, when it was read for itself
-	openedAt     uint64         // its sequence
-	starting     *conversation  // the thread as the run found it, in its first step
-	conversation *conversation
+	recorded     bool                     // record is stored
+	input        *thread.Queued           // the run's own, of a run that has not begun
+	opening      checkpoint.Opening       // of the run, when it was read by itself
+	starting     *checkpoint.Conversation // the thread as the run found it, in its first step
+	conversation *checkpoint.Conversation
 	wasted       *thread.Metered // by the stretch, in turns that came to nothing; nil: none that was recorded
 }
 
@@ -40,7 +40,7 @@ type loaded struct {
 func (l *loaded) load(ctx context.Context) error {
 	// A cached conversation is a prefix of the log that the head covers, or it is
 	// dropped: what it has is committed, whoever committed it.
-	cached := l.cache.get(l.Key, &l.head)
+	cached := l.reader.Cached(l.Key, &l.head)
 	l.env.Reach(env.PointReadLog, env.Before)
 	err := l.read(ctx, cached)
 	l.env.Reach(env.PointReadLog, env.After)
@@ -51,7 +51,7 @@ func (l *loaded) load(ctx context.Context) error {
 		return err
 	}
 	// Before the step has done anything: one that fails leaves the next what it read.
-	l.cache.put(l.Key, l.conversation)
+	l.reader.Keep(l.Key, l.conversation)
 	return l.resolve(ctx)
 }
 
@@ -98,30 +98,27 @@ func (l *loaded) resolve(ctx context.Context) error {
 //
 // The two share nothing: one sets record, input and opening, the other
 // conversation. What needs both comes after the group has ended.
-func (l *loaded) read(ctx context.Context, cached *conversation) error {
+func (l *loaded) read(ctx context.Context, cached *checkpoint.Conversation) error {
 	if cached != nil && l.known(cached) { // the usual step of a run that this process has stepped before
-		return l.catchUp(ctx, cached)
+		return l.catchUp(ctx, l.reads(), cached)
 	}
 	if l.head.Seq == 0 { // a new thread has no log and no state: nothing is read beside the input
-		l.conversation = &conversation{incarnation: l.head.Incarnation}
+		l.conversation = checkpoint.Empty(l.head.Incarnation)
 		return l.recall(ctx)
 	}
 	var lost, err error
+	at := l.reads()
 	group, shared := l.env.Group(ctx)
 	group.Go(func(ctx context.Context) (err error) {
 		lost = env.Protect(func() error { return l.recall(ctx) })
-		if lost != nil || cached != nil || l.head.Seq < l.record.FirstSeq+firstTail {
+		if lost != nil || cached != nil || l.head.Seq < l.record.FirstSeq+checkpoint.FirstTail {
 			return nil
 		}
 		// In a long run the window hardly reaches so far back.
-		l.opening, l.openedAt, err = l.readOpening(ctx, l.record.FirstSeq)
+		l.opening, err = l.reader.ReadOpening(ctx, at, l.record.FirstSeq)
 		return err
 	})
-	if cached != nil {
-		err = l.catchUp(shared, cached)
-	} else {
-		err = l.readAnew(shared)
-	}
+	err = l.catchUp(shared, at, cached)
 	err = errors.Join(group.Wait(), err)
 	if lost != nil && (err == nil || core.CodeOf(err) == core.CodeCorrupt) {
 		err = lost
@@ -136,16 +133,16 @@ func (l *loaded) read(ctx context.Context, cached *conversation) error {
 // that goes with the head: another process may have begun to close the run. Where
 // somebody meters it may have waited with it, too, and then the record says where the
 // open stretch began.
-func (l *loaded) known(c *conversation) bool {
-	if c.record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.record) == nil {
+func (l *loaded) known(c *checkpoint.Conversation) bool {
+	if c.Record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.Record) == nil {
 		return false
 	}
 	if l.head.Run.Stretch.Since != 0 && l.books.Meters() {
-		if _, known := c.record.Base(l.head.Run.Stretch); !known { // another step has waited since, and noted what was used until then
+		if _, known := c.Record.Base(l.head.Run.Stretch); !known { // another step has waited since, and noted what was used until then
 			return false
 		}
 	}
-	l.record, l.recorded = c.record, true
+	l.record, l.recorded = c.Record, true
 	return true
 }
 
@@ -183,210 +180,54 @@ func (l *loaded) recall(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reads the log behind what is cached: what other processes committed
-// since. The cached conversation stays as it is for other readers. When they took
-// back what it has, the window begins before it, and the thread is read anew.
-func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
-	if cached.seq == l.head.Seq {
-		l.conversation = cached
-		return nil
-	}
-	if cached.summary.covers() > l.head.Summary { // what it stood for is to be read again
-		return l.readAnew(ctx)
-	}
-	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, cached.seq+1, l.head.Seq)
-	if err != nil {
-		return err
-	}
-	// Usually nothing, or what a step of another process has committed: the log is
-	// read forwards from where the cache ends, and no snapshot is needed.
-	b := build(cached)
-	for _, entry := range entries {
-		if err := b.add(entry); err != nil {
-			return err
-		}
-	}
-	if b.short {
-		return l.readAnew(ctx)
-	}
-	s := cached.summary
-	if s.covers() < l.head.Summary {
-		if s, err = l.readSummary(ctx, l.Key, l.head.Summary); err != nil {
-			return err
-		}
-	}
-	c := b.done(l.oldWindow)
-	c.under(s)
-	l.conversation = c
-	return nil
+// reads is where the reader reads for the step.
+func (l *loaded) reads() checkpoint.At {
+	return checkpoint.At{Key: l.Key, Head: &l.head, Run: l.id, Step: l.events.Step(), Known: l.conversation}
 }
 
-// readAnew reads the thread as the head says it is. What was known of it stays when
-// that fails.
-func (l *loaded) readAnew(ctx context.Context) error {
-	c, err := l.readBack(ctx, l.head.Seq)
+// catchUp takes over the thread as the head says it is, from what is cached; nil: nothing.
+// What was known of it stays when that fails.
+func (l *loaded) catchUp(ctx context.Context, at checkpoint.At, cached *checkpoint.Conversation) (err error) {
+	var c *checkpoint.Conversation
+	if cached != nil {
+		c, err = l.reader.CatchUp(ctx, at, cached)
+	} else {
+		c, err = l.reader.Read(ctx, at, l.head.Seq)
+	}
 	if err == nil {
 		l.conversation = c
 	}
 	return err
 }
 
-// readBack reads a thread that is not cached, as it was after a sequence: its
-// state from the stored snapshot, and the log from its end back to where both the
-// window and the snapshot begin. How much that is does not show in what the step
-// writes: window and state are those of a process that has read everything.
-//
-// The snapshot and the log's end are read at the same time, since the end is
-// needed in any case; the rest waits for both, one range after the other.
-func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error) {
-	var from snapshot
-	summed, floor := (*summary)(nil), l.head.Summary
-	if floor > seq { // which one was in force then, its successors say
-		var err error
-		if summed, err = l.summaryAt(ctx, seq); err != nil {
-			return nil, err
-		}
-		floor = summed.covers()
-	}
-	t := l.newTail(seq, floor)
-	group, shared := l.env.Group(ctx)
-	group.Go(func(ctx context.Context) (err error) {
-		from, err = l.readSnapshot(ctx, seq)
-		return err
-	})
-	if floor > 0 && summed == nil {
-		group.Go(func(ctx context.Context) (err error) {
-			summed, err = l.summaryAt(ctx, seq)
-			return err
-		})
-	}
-	err := l.readTail(shared, t, min(firstTail, max(seq-floor, 1)))
-	if err := errors.Join(group.Wait(), err); err != nil {
-		return nil, err
-	}
-	for t.missing(from.asOf) > 0 {
-		if err := l.readTail(ctx, t, t.missing(from.asOf)); err != nil {
-			return nil, err
-		}
-	}
-	first, entries := t.from(from.asOf)
-	b := &builder{fold: *from.fold(), conversation: &conversation{
-		incarnation: l.head.Incarnation, seq: first - 1, run: from.Run, step: from.Step, stored: from.manifest,
-	}}
-	// A value may be newer than its manifest: patches that it has already are passed
-	// over, key by key, until the fold has come to where the value is from.
-	at := &b.seq
-	from.skipUntil(&b.fold, at)
-	for _, entry := range entries {
-		if *at < from.asOf { // its state is in the snapshot
-			b.seq++
-			b.keep(entry)
-			continue
-		}
-		if err := b.add(entry); err != nil {
-			return nil, err
-		}
-	}
-	b.fold.Skip, b.short = nil, false // the tail went as far back as the window
-	c := b.done(l.oldWindow)
-	c.under(summed)
-	return c, nil
-}
-
 // findOpening gives the conversation what the run was asked first, when the window
-// begins behind it: a model must know what it was asked. A run that takes another up was
-// asked nothing itself, and what the run before it was asked counts, which may have taken
-// one up as well.
+// begins behind it, and the message that stands before what the newest turn was shown: a
+// model must know what it was asked.
 func (l *loaded) findOpening(ctx context.Context) (err error) {
-	c := l.conversation
-	if c.opening != nil || c.run != l.id && !l.takesUp() {
-		return l.findFront(ctx)
-	}
-	for first := l.record.FirstSeq; l.opening == nil && first > 0; {
-		if l.opening, l.openedAt, err = l.readOpening(ctx, first); err == nil && l.opening == nil {
-			first, err = l.runBefore(ctx, first)
+	at := l.reads()
+	if c := l.conversation; c.Opening.Message == nil && (c.Run == l.id || l.takesUp()) {
+		if l.opening.Message == nil {
+			if l.opening, err = l.reader.FindOpening(ctx, at, l.record.FirstSeq); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
+		l.conversation = c.WithOpening(l.opening)
 	}
-	after := *c // others read the one that is cached
-	after.opening, after.openedAt = l.opening, l.openedAt
-	l.conversation = &after
-	return l.findFront(ctx)
+	c, err := l.reader.FindFront(ctx, at, l.conversation)
+	if err == nil {
+		l.conversation = c
+	}
+	return err
 }
 
 // takesUp reports whether the run has not begun, and goes on with another: no input of
 // its own begins it.
 func (l *loaded) takesUp() bool { return l.input != nil && len(l.input.Messages) == 0 }
 
-// findFront gives the conversation the message that stands before what the newest turn
-// was shown: what its run was asked, which may be an earlier run than this.
-func (l *loaded) findFront(ctx context.Context) error {
-	c := l.conversation
-	if c.window.Opening == 0 || c.front != nil {
-		return nil
-	}
-	after := *c
-	if after.front = c.messageAt(c.window.Opening); after.front == nil {
-		entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, c.window.Opening, c.window.Opening)
-		if err != nil {
-			return err
-		}
-		if after.front = entries[0].Message; after.front == nil {
-			return fmt.Errorf("the message at %d that a turn was shown is none: %w", c.window.Opening, store.ErrCorrupt)
-		}
-	}
-	l.conversation = &after
-	return nil
-}
-
-// readOpening reads the message with which a run begins whose first record is at a
-// sequence; nil if it begins with no input, or that is not committed. In a run of one
-// window it is never needed, and in a long one it is one read by its sequence. A record
-// that was lost, and made anew, does not say where its run begins: 0.
-func (l *loaded) readOpening(ctx context.Context, first uint64) (*core.Message, uint64, error) {
-	for seq := first; first > 0 && seq <= min(first+1, l.head.Seq); seq++ {
-		entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, seq, seq)
-		if err != nil {
-			return nil, 0, err
-		}
-		if entries[0].Superseded != nil { // it comes before the input
-			continue
-		}
-		if m := entries[0].Message; m != nil && m.IsInput() {
-			return m, seq, nil
-		}
-		break
-	}
-	return nil, 0, nil
-}
-
-// runBefore returns where the run begins that stands before a sequence; 0: there is none,
-// or its record is lost.
-func (l *loaded) runBefore(ctx context.Context, seq uint64) (first uint64, err error) {
-	if seq <= 1 {
-		return 0, nil
-	}
-	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, seq-1, seq-1)
-	if err != nil {
-		return 0, err
-	}
-	stored, ok, err := l.store.Get(ctx, l.Key, store.RunName(entries[0].Run))
-	if err != nil || !ok {
-		return 0, err
-	}
-	record, err := l.records.DecodeRun(stored.Payload)
-	if core.CodeOf(err) == core.CodeCorrupt || record.FirstSeq >= seq {
-		return 0, nil
-	}
-	return record.FirstSeq, err
-}
-
 // learn reads who the run is, and the thread, as far as they can be read: a run
 // that nobody can read any more ends all the same.
 func (l *loaded) learn(ctx context.Context) error {
-	if l.agent != nil && l.conversation.seq == l.head.Seq {
+	if l.agent != nil && l.conversation.Seq == l.head.Seq {
 		return nil // the step itself has come to the end: nothing is newer
 	}
 	err := l.load(ctx) // what this step knows is older than the head, or nothing

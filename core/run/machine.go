@@ -136,7 +136,7 @@ func (m *machine) startRun(ctx context.Context) error {
 // that a crash should not repeat, so that both are one commit.
 func (m *machine) endOfTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
 	m.checkAnswer(turn)
-	end, err := m.judge(*turn, nil, m.messages.first(m.messages.len()-1).slice())
+	end, err := m.judge(*turn, nil, m.messages.First(m.messages.Len()-1).Slice())
 	if err != nil {
 		return Stepped{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/window"
 )
@@ -53,10 +54,10 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 				told = append(told, e.Reason)
 				return nil
 			})}
-			c := &conversation{}
+			c := &checkpoint.Conversation{}
 			if tt.last != nil {
-				c.messages = listOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("", "on")})
-				c.places = listOf([]window.Place{{Window: tt.last}, {}})
+				c.Messages = checkpoint.ListOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("", "on")})
+				c.Places = checkpoint.ListOf([]window.Place{{Window: tt.last}, {}})
 			}
 			d := &draft{loaded: &loaded{step: p, model: &agent.BoundModel{}}, past: c, window: &tt.now, framed: true}
 			d.marked(&tt.request, beside{before: tt.before})
@@ -71,9 +72,9 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 // What a provider has counted says something of its own model alone.
 func TestCountsAreThoseOfTheModel(t *testing.T) {
 	turn := func(model string) core.Message { return core.Message{Role: core.RoleAssistant, Model: model} }
-	d := &draft{past: &conversation{
-		messages: listOf([]core.Message{turn("a"), turn("b"), turn("b"), core.UserMessage("", "hi"), turn("c")}),
-		places: listOf([]window.Place{
+	d := &draft{past: &checkpoint.Conversation{
+		Messages: checkpoint.ListOf([]core.Message{turn("a"), turn("b"), turn("b"), core.UserMessage("", "hi"), turn("c")}),
+		Places: checkpoint.ListOf([]window.Place{
 			{Window: &core.Window{Estimate: 10, Tokens: 20}}, {Window: &core.Window{Estimate: 30, Tokens: 40}},
 			{Window: &core.Window{Estimate: 50}}, {}, {},
 		}),

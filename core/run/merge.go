@@ -104,12 +104,12 @@ func (r *round) noteMerged(i int) {
 // alone: they may have kept it.
 func (r *round) showResults() {
 	for ; r.shown < len(r.calls) && r.calls[r.shown].merged; r.shown++ { // the usual order
-		r.before = r.before.with(*r.calls[r.shown].entry.Message)
+		r.before = r.before.With(*r.calls[r.shown].entry.Message)
 	}
 	messages := r.before
 	for _, c := range r.calls[r.shown:] {
 		if c.merged {
-			messages = messages.with(*c.entry.Message)
+			messages = messages.With(*c.entry.Message)
 		}
 	}
 	r.draft.messages = messages

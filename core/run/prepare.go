@@ -155,7 +155,7 @@ func (d *draft) placed(request *model.Request, context []plugin.ContextMessage) 
 // arrange returns the messages of the request. Where nothing stands beside the
 // conversation its own slice is the request's: nothing is copied.
 func (d *draft) arrange(b beside, said []core.Message) []core.Message {
-	conversation := window.View(d.shown, *d.window, d.past.summary.shown(), d.front(), d.agent.Reads)
+	conversation := window.View(d.shown, *d.window, d.past.Summary.Shown(), d.front(), d.agent.Reads)
 	if len(b.before)+len(b.behind) == 0 {
 		return append(conversation[:len(conversation):len(conversation)], said...)
 	}

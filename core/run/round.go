@@ -5,6 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -20,9 +21,9 @@ type round struct {
 	base   uint64 // sequence of the first result
 	began  int64  // the clock that gates and tools are shown: when this claim began the round, unix milliseconds
 	mode   agent.ExecutionMode
-	at     int                // place of the turn in before
-	before list[core.Message] // the conversation up to the turn: results are shown behind it, in order
-	shown  int                // so many of them stand there already
+	at     int                           // place of the turn in before
+	before checkpoint.List[core.Message] // the conversation up to the turn: results are shown behind it, in order
+	shown  int                           // so many of them stand there already
 	calls  []*openCall
 	merged []int  // calls that the draft's state contains, in the order in which they came
 	line   line   // what the results that are not merged have come to, in a parallel round
@@ -63,7 +64,7 @@ type openCall struct {
 // newRound is the round of a committed turn, of which nothing is known yet. Calls
 // are allocated together: all of them live until the round is over.
 func (d *draft) newRound(turn core.Message, base uint64) *round {
-	r := &round{draft: d, at: d.messages.len() - 1, before: d.messages, turn: turn, base: base, began: d.env.Millis(), calls: make([]*openCall, len(turn.ToolCalls))}
+	r := &round{draft: d, at: d.messages.Len() - 1, before: d.messages, turn: turn, base: base, began: d.env.Millis(), calls: make([]*openCall, len(turn.ToolCalls))}
 	calls := make([]openCall, len(r.calls))
 	for i := range r.calls {
 		r.calls[i] = &calls[i]
@@ -103,7 +104,7 @@ func (r *round) failed() bool {
 }
 
 // earlier is the conversation before the turn.
-func (r *round) earlier() []core.Message { return r.before.first(max(0, r.at)).slice() }
+func (r *round) earlier() []core.Message { return r.before.First(max(0, r.at)).Slice() }
 
 // blocked is the index of the first call that a gate ended the run over; -1: none.
 func (r *round) blocked() int {

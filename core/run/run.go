@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/state"
@@ -100,8 +101,6 @@ type Options struct {
 	Limits *account.Gate
 }
 
-const defaultCacheSize = 64 << 20
-
 // Stepper takes claimed runs a step further. It is safe for concurrent use.
 type Stepper struct {
 	env       *env.Env
@@ -114,9 +113,8 @@ type Stepper struct {
 	observer  Observer
 	lease     time.Duration
 	poll      time.Duration
-	most      int           // Options.Window
-	oldWindow window.Newest // of turns of which no record says what they were shown
-	cache     *cache
+	most      int // Options.Window
+	reader    *checkpoint.Reader
 	under     under
 	profiles  func(tenant string) state.Profiles
 	children  tool.Children
@@ -144,7 +142,7 @@ func New(o Options) (*Stepper, error) {
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
-		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, oldWindow: window.Newest(o.Window), profiles: o.Profiles, children: o.Children, history: o.History,
+		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, profiles: o.Profiles, children: o.Children, history: o.History,
 		books: account.Books{Gate: o.Limits, Metering: o.Metering, Records: o.Records, Store: o.Store},
 		live:  live.Source{Env: o.Env, Store: o.Store, Records: o.Records, Keep: o.Chunks, Said: o.Said}, leaveFor: o.LeaveFor, failed: o.Failed, accept: o.Accept, hint: o.Compact,
 	}
@@ -164,12 +162,15 @@ func New(o Options) (*Stepper, error) {
 	if s.snapshotEvery = o.Snapshot; s.snapshotEvery == 0 {
 		s.snapshotEvery = defaultSnapshot
 	}
-	if o.CacheSize == 0 {
-		o.CacheSize = defaultCacheSize
-	}
-	s.cache = newCache(o.CacheSize)
+	s.reader = checkpoint.New(checkpoint.Options{
+		Env: o.Env, Store: o.Store, Records: o.Records, Log: s.log, Window: window.Newest(o.Window), CacheSize: o.CacheSize,
+	})
 	return s, nil
 }
+
+// Reader returns what reads threads for the steps, with the cache of this process: for
+// readers of a thread's state.
+func (s *Stepper) Reader() *checkpoint.Reader { return s.reader }
 
 // Abandoned is how many tools were left behind, because they do not end when
 // their context does, and still run. Whoever owns the process decides how many

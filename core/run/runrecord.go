@@ -71,7 +71,7 @@ type runPart struct {
 // runPart returns the run as the draft's commit finds it. end is how it ends, if it does,
 // and at when that is.
 func (d *draft) runPart(end *core.Termination, form thread.Form, at int64) runPart {
-	p := runPart{draft: d, before: d.record, totals: d.totals, messages: d.messages.items, parent: d.head.Run.Parent, end: end, form: form, at: at}
+	p := runPart{draft: d, before: d.record, totals: d.totals, messages: d.messages.Slice(), parent: d.head.Run.Parent, end: end, form: form, at: at}
 	if d.agent != nil {
 		p.answer = d.agent.Spec.ResponseFormat
 	}

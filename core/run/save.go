@@ -43,23 +43,16 @@ func (d *draft) committed(ctx context.Context) {
 }
 
 // remember makes the conversation that the commit came to, and caches it: the
-// next step of the thread in this process reads nothing. It folds the entries
-// as a cold step would, instead of taking the draft's snapshot, so that warm and
-// cold cannot drift apart.
+// next step of the thread in this process reads nothing.
 func (d *draft) remember(ctx context.Context) {
-	b := build(d.conversation)
-	b.ahead = d.messages
-	for _, entry := range d.entries {
-		if err := b.add(entry); err != nil { // cannot be: it was made from this very state. The log is right, and read anew
-			d.complain(ctx, "committed entries do not fold", "error", err)
-			return
-		}
+	next, err := d.reader.Extend(d.conversation, d.entries, d.messages, d.past.Summary)
+	if err != nil { // cannot be: it was made from this very state. The log is right, and read anew
+		d.complain(ctx, "committed entries do not fold", "error", err)
+		return
 	}
-	d.conversation = b.done(d.oldWindow)
-	d.conversation.under(d.past.summary)
-	d.conversation.record = d.record
-	d.conversation.standing = d.account.Standing()
-	d.cache.put(d.Key, d.conversation)
+	next.Record, next.Standing = d.record, d.account.Standing()
+	d.conversation = next
+	d.reader.Keep(d.Key, next)
 }
 
 // act runs effects after a write. They may take as long as the process has, whatever the

@@ -249,7 +249,7 @@ func TestStateAtTheEndOfARunHasTheRunsValues(t *testing.T) {
 			{"as the first run left it", first.RunID, "true true"},
 			{"as the second run found it", second.RunID, "true false"},
 		} {
-			now, of, ok, err := w.other(t, o).StateAt(t.Context(), key, w.head(t, key), seq, tt.run)
+			now, of, ok, err := w.other(t, o).Reader().StateAt(t.Context(), key, w.head(t, key), seq, tt.run)
 			if err != nil || !ok {
 				t.Fatalf("%s: known %v, %v", tt.name, ok, err)
 			}

@@ -408,14 +408,14 @@ func TestStateOfAnEarlierHead(t *testing.T) {
 		earlier := w.head(t, key)
 		w.step(t, key)
 		for _, stepper := range []*run.Stepper{w.stepper, w.other(t, o)} {
-			before, err := stepper.State(t.Context(), key, earlier, earlier.Seq)
+			before, err := stepper.Reader().State(t.Context(), key, earlier, earlier.Seq)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if n, err := inThread.Read(before); n != 3 || err != nil {
 				t.Errorf("behind the first step the key is %d (%v), want 3", n, err)
 			}
-			now, err := stepper.State(t.Context(), key, w.head(t, key), w.head(t, key).Seq)
+			now, err := stepper.Reader().State(t.Context(), key, w.head(t, key), w.head(t, key).Seq)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,7 +34,7 @@ func (c *compaction) room() int {
 	room := c.agent.Room()
 	tokens := max(room.Request, room.Most) - frame
 	if c.before != nil {
-		tokens -= window.Tokens(c.before.message)
+		tokens -= window.Tokens(c.before.Message)
 	}
 	return max(tokens, frame) * 750 / cmp.Or(room.PerByte, 250)
 }
@@ -63,7 +63,7 @@ func (c *compaction) make(ctx context.Context, h window.History) (*thread.Summar
 		return nil, context.Cause(ctx)
 	}
 	made := &thread.Summary{
-		Predecessor: c.before.covers(), From: from, Model: asked.request.Model, Provider: c.model.Provider,
+		Predecessor: c.before.Covers(), From: from, Model: asked.request.Model, Provider: c.model.Provider,
 		Usage: used, Calls: asked.calls, Duration: asked.spent.Time().Milliseconds(),
 	}
 	text := strings.TrimSpace(asked.text.String())
@@ -93,7 +93,7 @@ func (c *compaction) make(ctx context.Context, h window.History) (*thread.Summar
 func (c *compaction) saves(h window.History, text string) bool {
 	before := 0
 	if c.before != nil {
-		before = window.Tokens(c.before.message)
+		before = window.Tokens(c.before.Message)
 	}
 	for i := range h.Messages {
 		before += window.Tokens(h.Messages[i])

@@ -23,7 +23,7 @@ func (d *draft) supersede(ctx context.Context, from uint64) error {
 	if err != nil {
 		return err
 	}
-	then, err := d.readBack(ctx, from-1)
+	then, err := d.reader.Read(ctx, d.reads(), from-1)
 	if err != nil {
 		return fmt.Errorf("read the thread before sequence %d: %w", from, err)
 	}
@@ -33,7 +33,7 @@ func (d *draft) supersede(ctx context.Context, from uint64) error {
 	now := d.snapshot
 	entry := thread.Entry{
 		Run: d.id, Superseded: &thread.Range{From: from, To: d.head.Seq}, Earlier: before,
-		Patch: state.Diff(now, then.snapshot.BeginRun()), Revision: now.Revision(),
+		Patch: state.Diff(now, then.Snapshot.BeginRun()), Revision: now.Revision(),
 	}
 	if len(entry.Patch) > 0 {
 		entry.Revision++
@@ -45,8 +45,7 @@ func (d *draft) supersede(ctx context.Context, from uint64) error {
 	// From here on the draft is of the earlier thread: hooks and model see nothing of
 	// what is taken back.
 	d.snapshot, d.cut = fold.Snapshot(), from
-	d.past, d.messages = then, then.messages.without(then.first)
-	d.homes = then.homes
+	d.past, d.messages = then, then.Messages.Without(then.First)
 	d.add(entry)
 	return nil
 }

@@ -168,7 +168,7 @@ func (t *turnBuilder) taken(id string) bool {
 		}
 	}
 	// Of the window alone: no model is shown an older call beside this one.
-	for _, m := range t.draft.messages.items {
+	for _, m := range t.draft.messages.Slice() {
 		for _, c := range m.ToolCalls {
 			if c.ID == id {
 				return true

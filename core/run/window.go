@@ -15,8 +15,8 @@ import (
 // soFar is what the draft knows of the thread: from what the newest turn was shown on,
 // with what is said in this step.
 func (d *draft) soFar() window.History {
-	past := d.past.places.slice()[d.past.first:]
-	h := window.History{Messages: d.messages.slice(), Places: past}
+	past := d.past.Places.Slice()[d.past.First:]
+	h := window.History{Messages: d.messages.Slice(), Places: past}
 	if len(h.Messages) == len(past) {
 		return h
 	}
@@ -34,7 +34,7 @@ func (d *draft) soFar() window.History {
 // which, as in [builder.begin].
 func (d *draft) opened() (*core.Message, uint64) {
 	for i := range d.entries {
-		if d.past.run == d.id { // the run has begun before
+		if d.past.Run == d.id { // the run has begun before
 			break
 		}
 		if d.entries[i].Superseded != nil {
@@ -45,7 +45,7 @@ func (d *draft) opened() (*core.Message, uint64) {
 		}
 		break
 	}
-	return d.past.opening, d.past.openedAt
+	return d.past.Opening.Message, d.past.Opening.Seq
 }
 
 // front is the message that the draft's window shows before the history.
@@ -56,20 +56,20 @@ func (d *draft) front() *core.Message {
 	if m, seq := d.opened(); seq == d.window.Opening {
 		return m
 	}
-	return d.past.front
+	return d.past.Front
 }
 
 // reckoning is what the window of a request is chosen from.
 func (d *draft) reckoning(request *model.Request, b beside) window.Request {
 	room := d.agent.Room()
 	r := window.Request{
-		History: d.shown, Last: d.past.window, Run: d.id, Front: d.past.front,
+		History: d.shown, Last: d.past.Window, Run: d.id, Front: d.past.Front,
 		Limit: room.Request, Most: room.Most, Keep: room.Keep, PerByte: room.PerByte,
 	}
 	r.Opening, r.OpenedAt = d.opened()
 	r.Fixed = window.Reckon(request, r.PerByte) + window.ReckonAll(b.before, r.PerByte) + window.ReckonAll(b.behind, r.PerByte)
-	if s := d.past.summary; s != nil {
-		r.Fixed += window.ReckonAll([]core.Message{s.message}, r.PerByte)
+	if s := d.past.Summary; s != nil {
+		r.Fixed += window.ReckonAll([]core.Message{s.Message}, r.PerByte)
 	}
 	if d.most > 0 {
 		r.Limit = min(r.Limit, d.most+r.Fixed)
@@ -83,8 +83,8 @@ func (d *draft) reckoning(request *model.Request, b beside) window.Request {
 // what its provider counted; 0 if none says.
 func (d *draft) counted(model string) (reckoned, counted int) {
 	c := d.past
-	for i := c.messages.len() - 1; i >= c.first; i-- {
-		m, w := &c.messages.items[i], c.places.items[i].Window
+	for i := c.Messages.Len() - 1; i >= c.First; i-- {
+		m, w := c.Messages.At(i), c.Places.At(i).Window
 		if m.Role == core.RoleAssistant && w != nil && w.Tokens > 0 && m.Model == model {
 			return w.Estimate, w.Tokens
 		}
@@ -127,7 +127,7 @@ func (d *draft) turnWindow() *core.Window {
 	if d.past == nil {
 		return nil
 	}
-	w := d.past.window
+	w := d.past.Window
 	return &core.Window{First: w.First, Short: w.Short, Summary: w.Summary, Opening: w.Opening, Compact: w.Compact, Skipped: w.Skipped}
 }
 
@@ -191,9 +191,9 @@ func (d *draft) marked(request *model.Request, b beside) {
 // shown: a summary that has come in force since is not in that. nil before the first.
 func (d *draft) lastTurn() (*core.Message, *core.Window) {
 	c := d.past
-	for i := c.messages.len() - 1; i >= 0; i-- {
-		if m := &c.messages.items[i]; m.Role == core.RoleAssistant {
-			return m, c.places.items[i].Window
+	for i := c.Messages.Len() - 1; i >= 0; i-- {
+		if m := c.Messages.At(i); m.Role == core.RoleAssistant {
+			return m, c.Places.At(i).Window
 		}
 	}
 	return nil, nil

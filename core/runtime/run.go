@@ -270,6 +270,6 @@ func (p *player) readResult(ctx context.Context, one played, result *Result) err
 			}
 		}
 	}
-	result.State, err = p.stepper.State(ctx, one.key, head, last)
+	result.State, err = p.stepper.Reader().State(ctx, one.key, head, last)
 	return err
 }

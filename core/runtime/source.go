@@ -6,7 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -43,7 +43,7 @@ const chunksAtOnce = 32
 type storedRun struct {
 	reads         *reader
 	mailbox       *mailbox.Service
-	stepper       *run.Stepper
+	states        *checkpoint.Reader
 	key           core.ThreadKey
 	run, dispatch core.ID // dispatch finds a run without a record; zero: the run has one
 }
@@ -81,7 +81,7 @@ func (s *storedRun) Open(ctx context.Context, head thread.Head) iter.Seq2[openIt
 
 // State implements source.
 func (s *storedRun) State(ctx context.Context, head thread.Head, seq uint64) (state.Snapshot, core.ID, bool, error) {
-	return s.stepper.StateAt(ctx, s.key, head, seq, s.run)
+	return s.states.StateAt(ctx, s.key, head, seq, s.run)
 }
 
 // Chunks implements source.

@@ -44,7 +44,7 @@ func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, 
 	if view.Run, err = r.reads.runAt(ctx, key, seq); err != nil {
 		return StateView{}, err
 	}
-	now, err := r.stepper.State(ctx, key, head, seq)
+	now, err := r.stepper.Reader().State(ctx, key, head, seq)
 	if err != nil {
 		return StateView{}, err
 	}

@@ -151,7 +151,7 @@ func (s *streams) follower(key core.ThreadKey, runID, dispatch core.ID, listener
 	f := &follower{
 		env: s.env, log: s.log, key: key, watches: s.watches, limits: s.limits,
 		stream: newStream(s.env, runID, listener),
-		source: &storedRun{reads: s.reads, mailbox: s.mailbox, stepper: s.stepper, key: key, run: runID, dispatch: dispatch},
+		source: &storedRun{reads: s.reads, mailbox: s.mailbox, states: s.stepper.Reader(), key: key, run: runID, dispatch: dispatch},
 	}
 	f.unsaid = unsaid{
 		env: s.env, log: s.log, key: key, run: runID, stream: &f.stream, source: f.source,

@@ -49,8 +49,8 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "a stretch begins where an older copy of the run's record says",
 		File: "core/run/loaded.go",
-		Old:  "		if _, known := c.record.Base(l.head.Run.Stretch); !known {",
-		New:  "		if _, known := c.record.Base(l.head.Run.Stretch); !known && false {",
+		Old:  "		if _, known := c.Record.Base(l.head.Run.Stretch); !known {",
+		New:  "		if _, known := c.Record.Base(l.head.Run.Stretch); !known && false {",
 	},
 	{
 		Name: "what is open when its thread is deleted is not billed",

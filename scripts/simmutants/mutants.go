@@ -301,9 +301,9 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "a fold does not count a round that failed",
-		File: "core/run/conversation.go",
-		Old:  "		b.totals.EndStep(round.Failed())\n",
-		New:  "		b.totals.EndStep(false)\n",
+		File: "core/run/checkpoint/fold.go",
+		Old:  "		b.c.Totals.EndStep(round.Failed())\n",
+		New:  "		b.c.Totals.EndStep(false)\n",
 	},
 	{
 		Name: "a failed inference loses what hooks changed before it",
@@ -325,15 +325,15 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "the as-of of a state snapshot's values is ignored",
-		File: "core/run/snapshot.go",
+		File: "core/run/checkpoint/snapshot.go",
 		Old:  "return *seq <= s.after[key] }",
 		New:  "return *seq <= min(s.after[key], s.asOf) }",
 	},
 	{
 		Name: "a state snapshot is stored under an older as-of",
-		File: "core/run/snapshot.go",
-		Old:  "next := manifest{Run: c.run, Step: c.step, AsOf: c.seq,",
-		New:  "next := manifest{Run: c.run, Step: c.step, AsOf: c.seq - 1,",
+		File: "core/run/checkpoint/snapshot.go",
+		Old:  "Run: c.Run, Step: c.Step, AsOf: c.Seq,",
+		New:  "Run: c.Run, Step: c.Step, AsOf: c.Seq - 1,",
 	},
 	{
 		Name: "what the input of a run supersedes is forgotten when it ends at once",
@@ -356,8 +356,8 @@ var stepMutants = []mutant{
 	{
 		Name: "the record of a closing run is believed as it is cached",
 		File: "core/run/loaded.go",
-		Old:  "if c.record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.record) == nil {",
-		New:  "if c.record.ID != l.id {",
+		Old:  "if c.Record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.Record) == nil {",
+		New:  "if c.Record.ID != l.id {",
 	},
 	{
 		Name: "a run's own ending is not kept in its record",

@@ -11,14 +11,14 @@ var poolMutants = []mutant{
 	{
 		Name: "a thread is never home again",
 		File: "core/run/failover.go",
-		Old:  "m != nil && d.at-p.at < pool.Returns.Milliseconds()",
+		Old:  "m != nil && d.at-p.At < pool.Returns.Milliseconds()",
 		New:  "m != nil",
 	},
 	{
 		Name: "a run that begins anew goes on with who said what it takes back",
 		File: "core/run/supersede.go",
-		Old:  "d.homes = then.homes",
-		New:  "_ = then.homes",
+		Old:  "	d.past, d.messages = then, then.Messages.Without(then.First)",
+		New:  "	then.Homes = d.past.Homes\n	d.past, d.messages = then, then.Messages.Without(then.First)",
 	},
 	{
 		Name: "switches are not counted",

@@ -11,7 +11,7 @@ var summaryMutants = []mutant{
 	{
 		Name: "a stale summary comes in force",
 		File: "core/run/summary.go",
-		Old:  "	case s.Predecessor != d.past.summary.covers():",
+		Old:  "	case s.Predecessor != d.past.Summary.Covers():",
 		New:  "	case false:",
 	},
 	{
@@ -23,8 +23,8 @@ var summaryMutants = []mutant{
 	{
 		Name: "a target of a turn that was taken back is used",
 		File: "core/run/supersede.go",
-		Old:  "	d.past, d.messages = then, then.messages.without(then.first)",
-		New:  "	then.window.Compact = d.past.window.Compact\n	d.past, d.messages = then, then.messages.without(then.first)",
+		Old:  "	d.past, d.messages = then, then.Messages.Without(then.First)",
+		New:  "	then.Window.Compact = d.past.Window.Compact\n	d.past, d.messages = then, then.Messages.Without(then.First)",
 	},
 	{
 		Name: "a summary ends inside a round",
@@ -41,25 +41,25 @@ var summaryMutants = []mutant{
 	{
 		Name: "a compactor begins anew instead of behind the summary in force",
 		File: "core/run/compact.go",
-		Old:  "		from = c.before.upTo + 1",
+		Old:  "		from = c.before.UpTo + 1",
 		New:  "		from = 1",
 	},
 	{
 		Name: "what a summary covers is shown beside it",
-		File: "core/run/conversation.go",
-		Old:  "	c.first, _ = window.Find(c.places.items, shownFrom(&c.window))",
+		File: "core/run/checkpoint/conversation.go",
+		Old:  "	c.First, _ = window.Find(c.Places.items, shownFrom(&c.Window))",
 		New:  "",
 	},
 	{
 		Name: "a thread that is read anew has no summary",
-		File: "core/run/loaded.go",
-		Old:  "	c.under(summed)",
-		New:  "	c.under(nil)",
+		File: "core/run/checkpoint/reader.go",
+		Old:  "	c.Under(summed)",
+		New:  "	c.Under(nil)",
 	},
 	{
 		Name: "a summary that another process has put in force is not noticed",
-		File: "core/run/loaded.go",
-		Old:  "	if s.covers() < l.head.Summary {",
+		File: "core/run/checkpoint/reader.go",
+		Old:  "	if s.Covers() < at.Head.Summary {",
 		New:  "	if false {",
 	},
 }

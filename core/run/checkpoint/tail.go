@@ -1,4 +1,4 @@
-package run
+package checkpoint
 
 import (
 	"context"
@@ -8,14 +8,16 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
 )
 
-// A log that is not cached is read backwards in ranges: first as many entries
-// as a window of the default size usually has, then as many as seem to be
-// missing, but not beyond a multiple of what was read, since old messages may
-// be larger than new ones.
+// FirstTail is how many entries of a log that is not cached are read first: as many as a
+// window of the default size usually has.
+const FirstTail = 32
+
+// Then as many entries are read as seem to be missing, but not beyond a multiple of what
+// was read, since old messages may be larger than new ones.
 const (
-	firstTail  = 32
 	tailGrowth = 4
 	leastTail  = 4
 )
@@ -39,8 +41,8 @@ type tail struct {
 }
 
 // newTail is the tail of a log that ends with a sequence, under a summary up to another.
-func (l *loaded) newTail(seq, floor uint64) *tail {
-	return &tail{next: seq, measure: l.oldWindow.Measure(), room: 1, floor: floor}
+func newTail(seq, floor uint64, old window.Newest) *tail {
+	return &tail{next: seq, measure: old.Measure(), room: 1, floor: floor}
 }
 
 // missing is how many older entries to read next, so that the window and what
@@ -121,26 +123,26 @@ func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
 // readTail reads n older entries, fewer when the log begins before that. The log
 // has no gaps up to the head's sequence: one is damage, and no state or window may
 // be made across it.
-func (l *loaded) readTail(ctx context.Context, t *tail, n uint64) error {
+func (r *Reader) readTail(ctx context.Context, key core.ThreadKey, t *tail, n uint64) error {
 	if t.next == 0 || n == 0 {
 		return nil
 	}
 	from := t.next - min(n, t.next) + 1
-	for record, err := range l.store.LogBackwards(ctx, l.Key, from, t.next) {
+	for record, err := range r.store.LogBackwards(ctx, key, from, t.next) {
 		if err != nil {
-			return fmt.Errorf("read log of %s: %w", l.Key, err)
+			return fmt.Errorf("read log of %s: %w", key, err)
 		}
 		if t.next < from || record.Name != store.LogName(t.next) {
-			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", l.Key, record.Name, t.next, store.ErrCorrupt)
+			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", key, record.Name, t.next, store.ErrCorrupt)
 		}
-		entry, err := l.records.DecodeEntry(record.Payload)
+		entry, err := r.records.DecodeEntry(record.Payload)
 		if err != nil {
-			return fmt.Errorf("log of %s at %d: %w", l.Key, t.next, err)
+			return fmt.Errorf("log of %s at %d: %w", key, t.next, err)
 		}
 		t.add(entry)
 	}
 	if t.next >= from {
-		return fmt.Errorf("log of %s has nothing at %d: %w", l.Key, t.next, store.ErrCorrupt)
+		return fmt.Errorf("log of %s has nothing at %d: %w", key, t.next, store.ErrCorrupt)
 	}
 	return nil
 }

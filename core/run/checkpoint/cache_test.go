@@ -1,7 +1,6 @@
-package run
+package checkpoint
 
 import (
-	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,9 +16,9 @@ import (
 func cacheKey(n int) core.ThreadKey { return core.ThreadKey{Tenant: "t", Thread: strconv.Itoa(n)} }
 
 // talked is a conversation of about so many bytes.
-func talked(seq uint64, bytes int) *conversation {
-	b := build(&conversation{incarnation: 1})
-	b.seq = seq
+func talked(seq uint64, bytes int) *Conversation {
+	b := build(&Conversation{incarnation: 1})
+	b.c.Seq = seq
 	b.keep(thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleUser, Content: []core.Block{{Text: strings.Repeat("x", bytes)}}}})
 	return b.done(all)
 }
@@ -85,11 +84,11 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 	c := newCache(1 << 20)
 	c.put(cacheKey(1), talked(5, 10))
 	c.put(cacheKey(1), talked(3, 10))
-	if got := c.get(cacheKey(1), head(7)); got == nil || got.seq != 5 {
+	if got := c.get(cacheKey(1), head(7)); got == nil || got.Seq != 5 {
 		t.Errorf("the cache holds %+v, want the conversation up to 5", got)
 	}
 	if got := c.get(cacheKey(1), head(4)); got != nil {
-		t.Errorf("for a head at 4 the cache returns a conversation up to %d", got.seq)
+		t.Errorf("for a head at 4 the cache returns a conversation up to %d", got.Seq)
 	}
 	c.put(cacheKey(1), talked(5, 10))
 	if got := c.get(cacheKey(1), &thread.Head{Incarnation: 2, Seq: 7}); got != nil {
@@ -104,16 +103,14 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 	}
 }
 
-// Entries that do not fold onto what is known leave it as it was, in memory and
-// in the step: a conversation without their state would be wrong for ever.
-func TestEntriesThatDoNotFoldAreNotRemembered(t *testing.T) {
+// Entries that do not fold onto what is known leave it as it was: a conversation without
+// their state would be wrong for ever.
+func TestEntriesThatDoNotFoldAreAnError(t *testing.T) {
+	r := New(Options{Window: all})
 	before := talked(1, 10)
-	p := (&Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), oldWindow: all}).newMachine(Work{Key: cacheKey(1)}, nil)
-	p.conversation = before
-	p.entries = []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}
-	p.remember(t.Context())
-	if p.conversation != before || p.cache.get(cacheKey(1), head(2)) != nil {
-		t.Errorf("the conversation goes on to sequence %d", p.conversation.seq)
+	next, err := r.Extend(before, []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}, List[core.Message]{}, nil)
+	if next != nil || err == nil || before.Seq != 1 {
+		t.Errorf("the conversation goes on to %+v, %v", next, err)
 	}
 }
 
@@ -124,27 +121,27 @@ func TestConversationIsSharedByItsBuilders(t *testing.T) {
 		m := core.UserMessage("", text)
 		return thread.Entry{Run: core.ID{1}, Message: &m}
 	}
-	shared := &conversation{messages: list[core.Message]{}.with(core.UserMessage("", "first")), places: list[window.Place]{}.with(window.Place{Sequence: 1}), seq: 1}
+	shared := &Conversation{Messages: List[core.Message]{}.With(core.UserMessage("", "first")), Places: List[window.Place]{}.With(window.Place{Sequence: 1}), Seq: 1}
 	one, two := build(shared), build(shared)
 	one.keep(said("one"))
-	two.seq = 5
+	two.c.Seq = 5
 	two.keep(said("two"))
-	if got := one.messages.items[1].Text(); got != "one" || one.places.items[1].Sequence != 1 || two.places.items[1].Sequence != 5 {
-		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.places.items[1].Sequence, two.places.items[1].Sequence)
+	if got := one.c.Messages.items[1].Text(); got != "one" || one.c.Places.items[1].Sequence != 1 || two.c.Places.items[1].Sequence != 5 {
+		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.c.Places.items[1].Sequence, two.c.Places.items[1].Sequence)
 	}
 }
 
 // A draft may have said what was not committed: the log counts.
 func TestConversationHasWhatTheLogSays(t *testing.T) {
 	message := func(id string) core.Message { return core.Message{ID: id, Role: core.RoleUser} }
-	shared := &conversation{messages: list[core.Message]{}.with(message("m1")), places: list[window.Place]{}.with(window.Place{Sequence: 1}), seq: 1}
+	shared := &Conversation{Messages: List[core.Message]{}.With(message("m1")), Places: List[window.Place]{}.With(window.Place{Sequence: 1}), Seq: 1}
 	for _, said := range []string{"m2", "m3"} {
 		b := build(shared)
-		b.ahead = shared.messages.with(message("m2"))
+		b.ahead = shared.Messages.With(message("m2"))
 		m := message(said)
 		b.keep(thread.Entry{Run: core.ID{1}, Message: &m})
-		if got := b.messages.items[1].ID; got != said || b.messages.len() != 2 {
-			t.Errorf("the second of %d messages is %s, want %s", b.messages.len(), got, said)
+		if got := b.c.Messages.items[1].ID; got != said || b.c.Messages.Len() != 2 {
+			t.Errorf("the second of %d messages is %s, want %s", b.c.Messages.Len(), got, said)
 		}
 	}
 }
@@ -165,13 +162,13 @@ func TestRoundsThatHaveFailedAreCounted(t *testing.T) {
 		{"the end of a round that was not read", []core.Message{result}, 2},
 	}
 	for _, tt := range tests {
-		b := build(&conversation{seq: 7, run: core.ID{1}, totals: thread.Totals{ErrorSteps: 2}})
+		b := build(&Conversation{Seq: 7, Run: core.ID{1}, Totals: thread.Totals{ErrorSteps: 2}})
 		for _, m := range tt.messages {
-			b.seq++
+			b.c.Seq++
 			b.keep(thread.Entry{Run: core.ID{1}, Message: &m})
 		}
-		if b.totals.ErrorSteps != tt.want {
-			t.Errorf("%s: %d steps have failed in a row, want %d", tt.name, b.totals.ErrorSteps, tt.want)
+		if b.c.Totals.ErrorSteps != tt.want {
+			t.Errorf("%s: %d steps have failed in a row, want %d", tt.name, b.c.Totals.ErrorSteps, tt.want)
 		}
 	}
 }
@@ -193,10 +190,10 @@ func TestConversationIsShortAfterACut(t *testing.T) {
 		{"nothing that is known", []uint64{5, 6, 7}, 8, 3, false},
 	}
 	for _, tt := range tests {
-		b := &builder{conversation: &conversation{places: listOf(placed(tt.seqs)), messages: listOf(make([]core.Message, len(tt.seqs))), size: 256 * len(tt.seqs)}}
+		b := &builder{c: &Conversation{Places: ListOf(placed(tt.seqs)), Messages: ListOf(make([]core.Message, len(tt.seqs))), size: 256 * len(tt.seqs)}}
 		b.cut(tt.from)
-		if b.places.len() != tt.left || b.messages.len() != tt.left || b.size != 256*tt.left || b.short != tt.short {
-			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, b.messages.len(), b.size, b.short, tt.left, tt.short)
+		if b.c.Places.Len() != tt.left || b.c.Messages.Len() != tt.left || b.c.size != 256*tt.left || b.c.short != tt.short {
+			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, b.c.Messages.Len(), b.c.size, b.c.short, tt.left, tt.short)
 		}
 	}
 }
@@ -233,16 +230,16 @@ func TestOpeningAndTotalsOfARun(t *testing.T) {
 		{"a run that begins without input", 0, []thread.Entry{turn(1), said(1, "steered")}, "", thread.Totals{Steps: 1}},
 	}
 	for _, tt := range tests {
-		b := build(&conversation{seq: tt.before})
+		b := build(&Conversation{Seq: tt.before})
 		for _, entry := range tt.entries {
-			b.seq++
+			b.c.Seq++
 			b.keep(entry)
 		}
 		opening := ""
-		if b.opening != nil {
-			opening = b.opening.Text()
+		if b.c.Opening.Message != nil {
+			opening = b.c.Opening.Message.Text()
 		}
-		if diff := cmp.Diff(tt.totals, b.totals); diff != "" || opening != tt.opening {
+		if diff := cmp.Diff(tt.totals, b.c.Totals); diff != "" || opening != tt.opening {
 			t.Errorf("%s: opening %q, want %q; totals (-want +got):\n%s", tt.name, opening, tt.opening, diff)
 		}
 	}
@@ -250,7 +247,7 @@ func TestOpeningAndTotalsOfARun(t *testing.T) {
 
 // What a run was asked is kept behind its window, and is counted there.
 func TestCacheCountsTheOpeningBehindTheWindow(t *testing.T) {
-	b := build(&conversation{incarnation: 1})
+	b := build(&Conversation{incarnation: 1})
 	for i, role := range []core.Role{core.RoleUser, core.RoleAssistant, core.RoleAssistant, core.RoleAssistant} {
 		m := core.Message{ID: strconv.Itoa(i), Role: role}
 		if role == core.RoleUser {
@@ -261,8 +258,8 @@ func TestCacheCountsTheOpeningBehindTheWindow(t *testing.T) {
 		}
 	}
 	long := b.done(1) // the newest message
-	if long.messages.len() != 2 || long.opening == nil {
-		t.Fatalf("%d messages are kept, opening %v", long.messages.len(), long.opening != nil)
+	if long.Messages.Len() != 2 || long.Opening.Message == nil {
+		t.Fatalf("%d messages are kept, opening %v", long.Messages.Len(), long.Opening.Message != nil)
 	}
 	if got := long.bytes(); got < 100_000 || got > 103_000 {
 		t.Errorf("%d bytes, want those of its 100,000 letters", got)

@@ -1,4 +1,4 @@
-package run
+package checkpoint
 
 import (
 	"context"
@@ -53,10 +53,10 @@ func shortAfter(seq uint64) func(uint64) int {
 
 // readTails reads a log of so many records, whose state is known up to asOf.
 func readTails(l *aLog, seq, asOf uint64) (first uint64, entries int, err error) {
-	p := (&Stepper{store: l, oldWindow: window.Newest(32_000)}).newMachine(Work{}, nil)
-	t := p.newTail(seq, 0)
-	for n := uint64(firstTail); n > 0; n = t.missing(asOf) {
-		if err := p.readTail(context.Background(), t, n); err != nil {
+	r := New(Options{Store: l})
+	t := newTail(seq, 0, window.Newest(32_000))
+	for n := uint64(FirstTail); n > 0; n = t.missing(asOf) {
+		if err := r.readTail(context.Background(), core.ThreadKey{}, t, n); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -1,4 +1,4 @@
-package run
+package checkpoint
 
 import (
 	"slices"
@@ -9,27 +9,27 @@ import (
 	"pgregory.net/rapid"
 )
 
-func items(l list[int]) []int { return append([]int{}, l.items...) }
+func items(l List[int]) []int { return append([]int{}, l.items...) }
 
 func TestListsThatShareAnArray(t *testing.T) {
-	base := list[int]{}.with(1).with(2)
-	first := base.with(3)
-	second := base.with(4) // first has the place behind base
-	third := first.with(5)
-	three := list[int]{}.with(1).with(2).with(3)
+	base := List[int]{}.With(1).With(2)
+	first := base.With(3)
+	second := base.With(4) // first has the place behind base
+	third := first.With(5)
+	three := List[int]{}.With(1).With(2).With(3)
 	for _, tt := range []struct {
 		name  string
-		got   list[int]
+		got   List[int]
 		want  []int
-		owner list[int] // whose array it is in
+		owner List[int] // whose array it is in
 	}{
 		{"the base stays", base, []int{1, 2}, base},
 		{"the first goes on in place", first, []int{1, 2, 3}, base},
 		{"the second has its own array", second, []int{1, 2, 4}, second},
 		{"the third goes on behind the first", third, []int{1, 2, 3, 5}, base},
-		{"a part appends in place", three.without(2).with(6), []int{3, 6}, three},
-		{"the beginning copies", third.first(1).with(7), []int{1, 7}, list[int]{}},
-		{"what was given copies", listOf([]int{8}).with(9), []int{8, 9}, list[int]{}},
+		{"a part appends in place", three.Without(2).With(6), []int{3, 6}, three},
+		{"the beginning copies", third.First(1).With(7), []int{1, 7}, List[int]{}},
+		{"what was given copies", ListOf([]int{8}).With(9), []int{8, 9}, List[int]{}},
 	} {
 		if diff := cmp.Diff(tt.want, items(tt.got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
@@ -38,14 +38,14 @@ func TestListsThatShareAnArray(t *testing.T) {
 			t.Errorf("%s: it is in another array", tt.name)
 		}
 	}
-	if s := third.slice(); len(s) != 4 || cap(s) != 4 {
+	if s := third.Slice(); len(s) != 4 || cap(s) != 4 {
 		t.Errorf("a slice of 4 items has room for %d", cap(s))
 	}
 }
 
 func TestListGoesAlongWithAVersionOfItself(t *testing.T) {
-	base := list[int]{}.with(1)
-	other := base.with(2).with(3).without(1)
+	base := List[int]{}.With(1)
+	other := base.With(2).With(3).Without(1)
 	next, ok := base.along(other)
 	if !ok || !slices.Equal(next.items, []int{1, 2}) {
 		t.Fatalf("%v, %v; want 1 and 2", next.items, ok)
@@ -56,14 +56,14 @@ func TestListGoesAlongWithAVersionOfItself(t *testing.T) {
 	if next, ok = next.along(other); ok {
 		t.Errorf("it goes on behind the other's end: %v", next.items)
 	}
-	for name, stranger := range map[string]list[int]{
-		"one of another array": list[int]{}.with(1).with(2), "an empty one": {}, "one that begins later": other.without(2),
+	for name, stranger := range map[string]List[int]{
+		"one of another array": List[int]{}.With(1).With(2), "an empty one": {}, "one that begins later": other.Without(2),
 	} {
 		if _, ok := base.along(stranger); ok {
 			t.Errorf("it goes along with %s", name)
 		}
 	}
-	if got := next.with(4); !slices.Equal(got.items, []int{1, 2, 3, 4}) || got.used != base.used {
+	if got := next.With(4); !slices.Equal(got.items, []int{1, 2, 3, 4}) || got.used != base.used {
 		t.Errorf("behind it stands %v, in another array: %v", got.items, got.used != base.used)
 	}
 }
@@ -71,17 +71,17 @@ func TestListGoesAlongWithAVersionOfItself(t *testing.T) {
 // However lists branch, each keeps what it was made of.
 func TestAnyListsKeepTheirItems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		lists, want := []list[int]{{}}, [][]int{{}}
+		lists, want := []List[int]{{}}, [][]int{{}}
 		for i := range rapid.IntRange(1, 60).Draw(t, "operations") {
 			at := rapid.IntRange(0, len(lists)-1).Draw(t, "list")
 			l, w := lists[at], want[at]
 			switch n := rapid.IntRange(0, len(w)).Draw(t, "n"); rapid.IntRange(0, 5).Draw(t, "operation") {
 			case 0:
-				l, w = l.without(n), w[n:]
+				l, w = l.Without(n), w[n:]
 			case 1:
-				l, w = l.first(n), w[:n]
+				l, w = l.First(n), w[:n]
 			default:
-				l, w = l.with(i), append(slices.Clone(w), i)
+				l, w = l.With(i), append(slices.Clone(w), i)
 			}
 			lists, want = append(lists, l), append(want, slices.Clone(w))
 		}
@@ -95,13 +95,13 @@ func TestAnyListsKeepTheirItems(t *testing.T) {
 
 // Versions are read and appended to from any goroutine.
 func TestListsBranchConcurrently(t *testing.T) {
-	base := list[int]{}.with(0)
+	base := List[int]{}.With(0)
 	var group sync.WaitGroup
 	for n := 1; n <= 8; n++ {
 		group.Go(func() {
 			l := base
 			for range 100 {
-				l = l.with(n)
+				l = l.With(n)
 			}
 			if got := slices.Index(l.items[1:], 9-n); n != 9-n && got >= 0 || len(l.items) != 101 {
 				t.Errorf("list %d has %d items, one of another at %d", n, len(l.items), got)

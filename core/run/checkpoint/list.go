@@ -1,8 +1,8 @@
-package run
+package checkpoint
 
 import "sync/atomic"
 
-// list is a slice that only grows at its end, and of which any number of owners may
+// List is a slice that only grows at its end, and of which any number of owners may
 // hold versions: a conversation in the cache, the draft that began from it, the
 // conversation that the draft came to. They share one array: whoever holds the
 // version that ends where the array is in use appends in place, and everybody else
@@ -10,37 +10,41 @@ import "sync/atomic"
 //
 // A version never changes, and may be read from any goroutine. What is beyond its
 // end may be written at any time by the holder of another version, which is why
-// slice hands out no room to append.
-type list[T any] struct {
+// Slice hands out no room to append.
+type List[T any] struct {
 	items []T
 	from  int64         // place of the first item in the array
 	used  *atomic.Int64 // of the array; nil: the array is not shared
 }
 
-// listOf is a list of items that nobody changes any more.
-func listOf[T any](items []T) list[T] { return list[T]{items: items[:len(items):len(items)]} }
+// ListOf is a list of items that nobody changes any more.
+func ListOf[T any](items []T) List[T] { return List[T]{items: items[:len(items):len(items)]} }
 
-// slice returns the items, without room behind them.
-func (l list[T]) slice() []T { return l.items[:len(l.items):len(l.items)] }
+// Slice returns the items, without room behind them.
+func (l List[T]) Slice() []T { return l.items[:len(l.items):len(l.items)] }
 
-func (l list[T]) len() int { return len(l.items) }
+// Len is the number of items.
+func (l List[T]) Len() int { return len(l.items) }
+
+// At returns the i-th item, which is not changed.
+func (l List[T]) At(i int) *T { return &l.items[i] }
 
 // end is the place in the array behind the last item.
-func (l list[T]) end() int64 { return l.from + int64(len(l.items)) }
+func (l List[T]) end() int64 { return l.from + int64(len(l.items)) }
 
-// without returns the list without its first n items.
-func (l list[T]) without(n int) list[T] {
-	return list[T]{items: l.items[n:], from: l.from + int64(n), used: l.used}
+// Without returns the list without its first n items.
+func (l List[T]) Without(n int) List[T] {
+	return List[T]{items: l.items[n:], from: l.from + int64(n), used: l.used}
 }
 
-// first returns the list of the first n items. Its end is not where the array is in
+// First returns the list of the first n items. Its end is not where the array is in
 // use, unless that is all of them: to append to it copies.
-func (l list[T]) first(n int) list[T] {
-	return list[T]{items: l.items[:n], from: l.from, used: l.used}
+func (l List[T]) First(n int) List[T] {
+	return List[T]{items: l.items[:n], from: l.from, used: l.used}
 }
 
-// with returns the list with an item more.
-func (l list[T]) with(item T) list[T] {
+// With returns the list with an item more.
+func (l List[T]) With(item T) List[T] {
 	n := len(l.items)
 	if l.used != nil && n < cap(l.items) && l.used.CompareAndSwap(l.end(), l.end()+1) {
 		l.items = l.items[:n+1]
@@ -59,7 +63,7 @@ func (l list[T]) with(item T) list[T] {
 
 // along returns the list with the next item of a version that went on from it in the
 // same array; false if the other did not. The item is not looked at.
-func (l list[T]) along(other list[T]) (list[T], bool) {
+func (l List[T]) along(other List[T]) (List[T], bool) {
 	if l.used == nil || l.used != other.used || other.end() <= l.end() || other.from > l.end() {
 		return l, false
 	}

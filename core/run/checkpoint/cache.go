@@ -1,4 +1,4 @@
-package run
+package checkpoint
 
 import (
 	"sync"
@@ -22,7 +22,7 @@ type cache struct {
 // cacheEntry is a conversation in the ring, which takes no memory of its own: a process
 // keeps tens of thousands.
 type cacheEntry struct {
-	*conversation
+	c            *Conversation
 	key          core.ThreadKey
 	size         int
 	next, before *cacheEntry
@@ -37,35 +37,35 @@ func newCache(limit int) *cache {
 
 // get returns the thread's conversation if it is one of this incarnation and
 // not ahead of the head, nil otherwise.
-func (c *cache) get(key core.ThreadKey, head *thread.Head) *conversation {
+func (c *cache) get(key core.ThreadKey, head *thread.Head) *Conversation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found := c.byKey[key]
 	if found == nil {
 		return nil
 	}
-	if found.incarnation != head.Incarnation || found.seq > head.Seq {
+	if found.c.incarnation != head.Incarnation || found.c.Seq > head.Seq {
 		c.remove(found)
 		return nil
 	}
 	c.touch(found)
-	return found.conversation
+	return found.c
 }
 
 // peek returns what is kept of a thread, whatever it is of, and leaves everything as
 // it is: a reader's head may be older than what a step has put.
-func (c *cache) peek(key core.ThreadKey) *conversation {
+func (c *cache) peek(key core.ThreadKey) *Conversation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found := c.byKey[key]; found != nil {
-		return found.conversation
+		return found.c
 	}
 	return nil
 }
 
 // put keeps a conversation, and drops those that were not used for the longest
 // time. One that is larger than the whole cache is not kept.
-func (c *cache) put(key core.ThreadKey, v *conversation) {
+func (c *cache) put(key core.ThreadKey, v *Conversation) {
 	if v.short { // a step that found it would show its model too little
 		return
 	}
@@ -78,11 +78,11 @@ func (c *cache) put(key core.ThreadKey, v *conversation) {
 		entry = &cacheEntry{key: key}
 		entry.next, entry.before = entry, entry
 		c.byKey[key] = entry
-	case entry.incarnation == v.incarnation && entry.seq > v.seq:
+	case entry.c.incarnation == v.incarnation && entry.c.Seq > v.Seq:
 		return // another step of this process went further
 	}
 	c.used += size - entry.size
-	entry.conversation, entry.size = v, size
+	entry.c, entry.size = v, size
 	c.touch(entry)
 	if size > c.limit {
 		c.remove(entry)
@@ -96,18 +96,18 @@ func (c *cache) put(key core.ThreadKey, v *conversation) {
 func (c *cache) remove(e *cacheEntry) {
 	c.used -= e.size
 	delete(c.byKey, e.key)
-	e.leave()
+	e.unlink()
 }
 
 // touch makes a thread the one that was used last; the caller holds mu.
 func (c *cache) touch(e *cacheEntry) {
-	e.leave()
+	e.unlink()
 	last := c.ring.before
 	e.before, e.next = last, &c.ring
 	last.next, c.ring.before = e, e
 }
 
-// leave takes the thread out of the ring.
-func (e *cacheEntry) leave() {
+// unlink removes the thread from the ring.
+func (e *cacheEntry) unlink() {
 	e.before.next, e.next.before = e.next, e.before
 }

@@ -1,4 +1,4 @@
-package run
+package checkpoint
 
 import (
 	"context"
@@ -17,10 +17,10 @@ const maxStateTail = 512
 
 // State returns the state of a thread as it was after a sequence of its log, which the
 // head covers: for readers, bound to no agent's keys. It costs nothing for a thread
-// that this process stepped last. Else the stored snapshot is read, and the log behind
+// that this process stepped last. Else the stored snapshot is read, and the log after
 // it: all of the log up to seq, when the snapshot has gone past that.
-func (s *Stepper) State(ctx context.Context, key core.ThreadKey, head thread.Head, seq uint64) (state.Snapshot, error) {
-	now, _, _, err := s.stateAfter(ctx, key, head, seq, core.ID{}, math.MaxUint64)
+func (r *Reader) State(ctx context.Context, key core.ThreadKey, head thread.Head, seq uint64) (state.Snapshot, error) {
+	now, _, _, err := r.stateAfter(ctx, At{Key: key, Head: &head}, seq, core.ID{}, math.MaxUint64)
 	return now, err
 }
 
@@ -28,32 +28,31 @@ func (s *Stepper) State(ctx context.Context, key core.ThreadKey, head thread.Hea
 // records of the log would have to be read, as for a run that is long over in a long
 // thread. The stream is a run's: its values are there where the sequence is its own. It
 // also returns the run that the state is of, whose values end with it.
-func (s *Stepper) StateAt(ctx context.Context, key core.ThreadKey, head thread.Head, seq uint64, reads core.ID) (now state.Snapshot, of core.ID, ok bool, err error) {
-	return s.stateAfter(ctx, key, head, seq, reads, maxStateTail)
+func (r *Reader) StateAt(ctx context.Context, key core.ThreadKey, head thread.Head, seq uint64, reads core.ID) (now state.Snapshot, of core.ID, ok bool, err error) {
+	return r.stateAfter(ctx, At{Key: key, Head: &head}, seq, reads, maxStateTail)
 }
 
 // stateAfter folds the state after a sequence, from at most so many records of the log:
 // with the values of the run there, unless another one reads it.
-func (s *Stepper) stateAfter(ctx context.Context, key core.ThreadKey, head thread.Head, seq uint64, reads core.ID, most uint64) (now state.Snapshot, of core.ID, ok bool, err error) {
+func (r *Reader) stateAfter(ctx context.Context, at At, seq uint64, reads core.ID, most uint64) (now state.Snapshot, of core.ID, ok bool, err error) {
 	if seq == 0 {
 		return now, of, true, nil
 	}
-	if c := s.cache.peek(key); c != nil && c.incarnation == head.Incarnation && c.seq == seq {
-		return c.snapshot, c.run, true, nil
+	if c := r.cache.peek(at.Key); c != nil && c.incarnation == at.Head.Incarnation && c.Seq == seq {
+		return c.Snapshot, c.Run, true, nil
 	}
-	l := &loaded{step: &step{Stepper: s, Key: key, head: head}}
-	from, err := l.readSnapshot(ctx, seq)
+	from, err := r.readSnapshot(ctx, at, seq)
 	if from.Found && from.asOf == seq && (reads.IsZero() || reads == from.Run) { // as the next run found it: those values had ended
 		from = snapshot{}
 	}
 	if err != nil || seq-from.asOf > most {
 		return now, of, false, err
 	}
-	// Values may be newer than the snapshot's manifest: see readBack. Unlike that, it
+	// Values may be newer than the snapshot's manifest: see foldTail. Unlike that, it
 	// needs no window, so that the log is read forwards.
-	b := &builder{fold: *from.fold(), conversation: &conversation{seq: from.asOf, run: from.Run, step: from.Step}}
-	from.skipUntil(&b.fold, &b.seq)
-	for entry, err := range store.Entries(ctx, s.store, s.records, key, from.asOf+1, seq) {
+	b := buildFrom(from, from.asOf)
+	from.skipUntil(&b.fold, &b.c.Seq)
+	for entry, err := range store.Entries(ctx, r.store, r.records, at.Key, from.asOf+1, seq) {
 		if err != nil {
 			return now, of, false, err
 		}
@@ -61,5 +60,5 @@ func (s *Stepper) stateAfter(ctx context.Context, key core.ThreadKey, head threa
 			return now, of, false, err
 		}
 	}
-	return b.fold.Snapshot(), b.run, true, nil
+	return b.fold.Snapshot(), b.c.Run, true, nil
 }

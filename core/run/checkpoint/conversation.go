@@ -1,0 +1,166 @@
+package checkpoint
+
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// Conversation is what is committed of a thread up to a sequence, as far as a step needs
+// it. It never changes once it is in the cache, so that a step that fails leaves it as it
+// was, and any number of steps may read it. A step that needs another one copies it.
+type Conversation struct {
+	incarnation uint64
+
+	Seq      uint64
+	Run      core.ID // of the newest entry
+	Step     int     // of the newest entry that has one
+	Messages List[core.Message]
+	Places   List[window.Place] // of Messages
+	Window   core.Window        // that the next step begins with
+	First    int                // index of the first message that it shows
+	Toolless []int              // of the newest turn, as its entry says
+	Opening  Opening            // of Run, or of the run that it takes up
+	Summary  *Summary           // stands for what was said before what the window shows; nil: there is none
+	Front    *core.Message      // that Window.Opening names; nil: there is none, or it is not known
+	Homes    List[Home]         // where the turns among Messages stand in the agent's pool; empty: it has none
+	Snapshot state.Snapshot
+	Totals   thread.Totals // of Run
+
+	// What the step of this process that has committed it notes for the next one.
+	Record   thread.RunRecord  // of Run; zero: it is to be read
+	Standing *account.Standing // of the tenant, after this process has charged the newest turn; nil: not known, or it has no limits
+
+	noted   List[window.Place]       // of failed inferences: what their steps came to about summaries
+	stored  manifest                 // the newest state snapshot that is stored
+	changed map[state.KeyPath]uint64 // values that it does not have: the sequence of their last change
+	turns   int                      // since that snapshot
+	size    int                      // about, in bytes
+	short   bool                     // older messages belong to the window, which were not read
+}
+
+// Home is where a thread stood in a pool of models after a turn.
+type Home struct {
+	thread.Member
+	Seq uint64 // of the turn's record
+	Run core.ID
+	At  int64 // when the member said its last turn, unix milliseconds; 0: not known
+}
+
+// Empty is the Conversation of a thread without a log, in an incarnation of it.
+func Empty(incarnation uint64) *Conversation { return &Conversation{incarnation: incarnation} }
+
+// lastWindow is the window of the newest turn, and the index of the first message that
+// it shows. Where that turn's record does not say, or nobody has said one, it is the
+// newest messages up to a size: from the next turn on its record counts. Of summaries it
+// says what a failed inference behind that turn has come to, if one has.
+func (c *Conversation) lastWindow(old window.Newest) (w core.Window, first int) {
+	turn, said := c.newestTurn(), uint64(0)
+	if turn >= 0 {
+		said = c.Places.items[turn].Sequence
+	}
+	if turn >= 0 && c.Places.items[turn].Window != nil {
+		w = *c.Places.items[turn].Window
+		first, _ = window.Find(c.Places.items, shownFrom(&w))
+	} else if first = old.Cut(c.Messages.Slice()); first > 0 {
+		w.First = c.Places.items[first].Sequence
+	}
+	if n := c.noted.Len(); n > 0 && c.noted.items[n-1].Sequence > said {
+		noted := c.noted.items[n-1].Window
+		w.Compact, w.Skipped = noted.Compact, noted.Skipped
+	}
+	return w, first
+}
+
+// newestTurn is the index of the newest turn; -1: there is none.
+func (c *Conversation) newestTurn() int {
+	for i := c.Messages.Len() - 1; i >= 0; i-- {
+		if c.Messages.items[i].Role == core.RoleAssistant {
+			return i
+		}
+	}
+	return -1
+}
+
+// Under puts a summary in the place of what it covers; nil: none. The Conversation must be
+// one that no other step has yet. What the newest turn's record says of an older summary counts
+// no more, nor what stood before what that turn was shown.
+func (c *Conversation) Under(s *Summary) {
+	c.Summary = s
+	if c.Window.Summary == s.Covers() {
+		return
+	}
+	c.Window.Summary, c.Window.Opening, c.Front = s.Covers(), 0, nil
+	if c.Window.First <= c.Window.Summary {
+		c.Window.First = 0
+	}
+	c.First, _ = window.Find(c.Places.items, shownFrom(&c.Window))
+}
+
+// messageAt is the message of a sequence, if it is known.
+func (c *Conversation) messageAt(seq uint64) *core.Message {
+	if c.Opening.Message != nil && seq == c.Opening.Seq {
+		return c.Opening.Message
+	}
+	if i, found := window.Find(c.Places.items, seq); found {
+		m := c.Messages.items[i]
+		return &m
+	}
+	return nil
+}
+
+// shownFrom is the sequence from which on a window shows messages.
+func shownFrom(w *core.Window) uint64 { return max(w.First, w.Summary+1) }
+
+// messageSize is about what a message takes in memory, in bytes.
+func messageSize(m core.Message) int {
+	const message, block, call, result = 256, 80, 64, 128 // the structs
+	size := message + len(m.ID) + len(m.Model) + len(m.Provider)
+	for _, b := range m.Content {
+		size += block + len(b.Text) + len(b.Echo) + len(b.Origin)
+	}
+	for _, c := range m.ToolCalls {
+		size += call + len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Echo) + len(c.Origin)
+	}
+	if r := m.ToolResult; r != nil {
+		size += result + len(r.CallID) + len(r.Name) + len(r.Data) + len(r.Message)
+	}
+	return size
+}
+
+// bytes is about what the conversation takes in memory: what the run was asked
+// stays with it when the window has moved on.
+func (c *Conversation) bytes() int {
+	const fixed = 1 << 10
+	size := fixed + c.size + c.Snapshot.Size() + len(c.Record.Response)
+	if c.Summary != nil {
+		size += messageSize(c.Summary.Message)
+	}
+	if c.Opening.Message != nil && !c.hasOpening() {
+		size += messageSize(*c.Opening.Message)
+	}
+	if c.Front != nil && c.Front != c.Opening.Message {
+		size += messageSize(*c.Front)
+	}
+	return size
+}
+
+// hasOpening reports whether what the run was asked is one of the messages. It looks
+// from their end: a run is seldom long.
+func (c *Conversation) hasOpening() bool {
+	for i := len(c.Messages.items) - 1; i >= 0; i-- {
+		if c.Messages.items[i].ID == c.Opening.Message.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// SummaryNote is what a step has come to about summaries, for the record of an inference
+// that fails: without it each step after that would look for the same summary, tell of it
+// and meter it again. What the step asks for is not in it, the next one asks again.
+func (c *Conversation) SummaryNote() *core.Window {
+	return &core.Window{Summary: c.Summary.Covers(), Compact: c.Window.Compact, Skipped: c.Window.Skipped}
+}

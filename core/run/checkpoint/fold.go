@@ -1,0 +1,217 @@
+package checkpoint
+
+import (
+	"maps"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// builder folds log entries into a conversation: those that a step has read, and
+// those that it has committed. There is one way for both, so that a process that
+// kept a thread and one that reads it anew come to the same. A builder belongs to
+// one goroutine; what it began from stays as it is.
+type builder struct {
+	c     *Conversation // the builder's own
+	fold  state.Fold
+	ahead List[core.Message] // what the step says whose entries are added: it went on from these very messages
+	own   bool               // c.changed is the builder's own
+	kept  core.ID            // run of the entry kept last
+	open  bool               // its beginning comes next
+}
+
+// build goes on from a conversation, which stays as it is.
+func build(c *Conversation) *builder {
+	next := *c
+	return &builder{c: &next, fold: *state.NewFold(c.Snapshot), kept: c.Run}
+}
+
+// buildFrom begins with a stored snapshot and without messages, before the entry that
+// comes after a sequence.
+func buildFrom(s snapshot, seq uint64) *builder {
+	return &builder{c: &Conversation{Seq: seq, Run: s.Run, Step: s.Step, stored: s.manifest}, fold: *s.fold()}
+}
+
+// enter drops the state that ended with an earlier run or step. Step 0 is what
+// comes before a step: its input.
+func (b *builder) enter(run core.ID, step int) {
+	switch {
+	case run != b.c.Run:
+		b.fold.BeginRun() // the values of a step's calls are among those that it drops
+		b.c.Run, b.c.Step = run, step
+	case step != 0 && step != b.c.Step:
+		b.fold.BeginStep()
+		b.c.Step = step
+	}
+}
+
+// add folds the next entry in: the values first that ended with the run or step
+// before it, then its patch.
+func (b *builder) add(entry thread.Entry) error {
+	// The patch was made on a state without the values that ended, and does not fit
+	// one that still has them.
+	b.c.Seq++
+	b.enter(entry.Run, entry.Step)
+	b.keep(entry)
+	if entry.Failed != nil || entry.Message != nil && entry.Message.Role == core.RoleAssistant {
+		b.c.turns++
+	}
+	if len(entry.Patch) == 0 {
+		return nil
+	}
+	b.note(entry.Patch)
+	return b.fold.Apply(entry.Patch, entry.Revision)
+}
+
+// keep takes everything of an entry but its patch, which a stored snapshot may
+// hold already. Totals are the newest turn's, plus what the results behind it came
+// to: a round that changed nothing has no record of its own.
+func (b *builder) keep(entry thread.Entry) {
+	if entry.Run != b.kept {
+		b.open = !b.kept.IsZero() || b.c.Seq == 1 // else it is where a cold read of the log began
+		b.kept, b.c.Totals = entry.Run, thread.Totals{}
+	}
+	if entry.Superseded != nil {
+		b.cut(entry.Superseded.From)
+	} else if b.open {
+		b.begin(&entry)
+	}
+	if entry.Member != nil {
+		b.stand(&entry)
+	}
+	if entry.Failed != nil && entry.Window != nil {
+		b.c.noted = b.c.noted.With(window.Place{Sequence: b.c.Seq, Window: entry.Window})
+	}
+	if m := entry.Message; m != nil {
+		if m.Role == core.RoleAssistant {
+			b.c.Toolless = entry.Toolless
+		}
+		b.say(m)
+		b.c.Places = b.c.Places.With(window.Place{Sequence: b.c.Seq, Window: entry.Window})
+		b.c.size += messageSize(*m)
+		if m.ToolResult != nil && m.ToolResult.IsError {
+			b.c.Totals.Failures++
+		}
+		if m.ToolResult != nil {
+			b.c.Totals.MeterResult(&entry)
+			b.endRound()
+		}
+	}
+	if entry.Totals != nil {
+		b.c.Totals = *entry.Totals
+	}
+}
+
+// begin takes the entry with which a run begins, behind a record that takes back. What
+// begins otherwise than with input takes up the run before it, and what that was asked
+// stays: see [Reader.FindOpening], which reads the same.
+func (b *builder) begin(entry *thread.Entry) {
+	if m := entry.Message; m != nil && m.IsInput() {
+		b.c.Opening = Opening{m, b.c.Seq}
+	}
+	b.open = false
+}
+
+// stand notes where a turn or a failed inference stands in a pool. A failed one is not
+// said by anybody: what was said before it counts.
+func (b *builder) stand(entry *thread.Entry) {
+	p := Home{Member: *entry.Member, Seq: b.c.Seq, Run: entry.Run}
+	if entry.Message != nil {
+		p.At = entry.Message.CreatedAt
+	} else if n := b.c.Homes.Len(); n > 0 {
+		p.At = b.c.Homes.items[n-1].At
+	}
+	b.c.Homes = b.c.Homes.With(p)
+}
+
+// endRound counts the step of the newest turn, when its last result has come. A cold
+// read that begins inside a round knows nothing of it; the turn behind it says all.
+func (b *builder) endRound() {
+	messages := b.c.Messages.Slice()
+	turn := len(messages) - 1
+	var round thread.Outcomes
+	for ; turn >= 0 && messages[turn].ToolResult != nil; turn-- {
+		round.Add(messages[turn].ToolResult)
+	}
+	if turn >= 0 && len(messages[turn].ToolCalls) == len(messages)-1-turn {
+		b.c.Totals.EndStep(round.Failed())
+	}
+}
+
+// say adds a message. One that the draft has said is where it belongs already.
+func (b *builder) say(m *core.Message) {
+	if next, ok := b.c.Messages.along(b.ahead); ok && next.items[next.Len()-1].ID == m.ID {
+		b.c.Messages = next
+		return
+	}
+	b.ahead = List[core.Message]{} // from here on the two differ
+	b.c.Messages = b.c.Messages.With(*m)
+}
+
+// cut drops the messages from a sequence on. What the window has room for then
+// may not have been read.
+func (b *builder) cut(from uint64) {
+	first := b.c.Places.Len()
+	for first > 0 && b.c.Places.items[first-1].Sequence >= from {
+		first--
+		b.c.size -= messageSize(b.c.Messages.items[first])
+	}
+	b.c.short = b.c.short || first < b.c.Places.Len() && min(from, b.c.Places.items[0].Sequence) > 1
+	b.c.Messages, b.c.Places = b.c.Messages.First(first), b.c.Places.First(first)
+	homes := b.c.Homes.Len()
+	for homes > 0 && b.c.Homes.items[homes-1].Seq >= from {
+		homes--
+	}
+	b.c.Homes = b.c.Homes.First(homes)
+	noted, _ := window.Find(b.c.noted.items, from)
+	b.c.noted = b.c.noted.First(noted)
+}
+
+// note remembers which keys a patch touches: only those are stored again with the
+// next snapshot of the state. The map is copied at the first change, since the
+// conversation that the builder began from still has it.
+func (b *builder) note(p state.Patch) {
+	if !b.own {
+		changed := map[state.KeyPath]uint64{}
+		maps.Copy(changed, b.c.changed)
+		b.c.changed, b.own = changed, true
+	}
+	for _, key := range p.Keys() {
+		b.c.changed[key] = b.c.Seq
+	}
+}
+
+// done ends the building and returns the conversation, with as many messages again
+// as the window has: what is older would only take memory, and a cut at every step
+// only time. The builder is not used any more: what it returns never changes.
+func (b *builder) done(old window.Newest) *Conversation {
+	c := b.c
+	c.Snapshot = b.fold.Snapshot()
+	front := c.Window.Opening
+	if c.Window, c.First = c.lastWindow(old); c.Window.Opening != front {
+		c.Front = nil
+	}
+	if c.Front == nil && c.Window.Opening != 0 {
+		c.Front = c.messageAt(c.Window.Opening)
+	}
+	// The newest turn stays in any case: its record says what the next one begins with.
+	shown := c.Messages.Len() - min(c.First, max(c.newestTurn(), 0))
+	if first := c.Messages.Len() - 2*shown; first > shown {
+		// Copied: a slice of the old array would keep all of it in memory.
+		c.Messages = ListOf(append([]core.Message(nil), c.Messages.items[first:]...))
+		c.Places = ListOf(append([]window.Place(nil), c.Places.items[first:]...))
+		c.First -= first
+		for c.Homes.Len() > 1 && c.Homes.items[0].Seq < c.Places.items[0].Sequence {
+			c.Homes = c.Homes.Without(1)
+		}
+		noted, _ := window.Find(c.noted.items, c.Places.items[0].Sequence)
+		c.noted = c.noted.Without(noted)
+		c.size = 0
+		for i := range c.Messages.items {
+			c.size += messageSize(c.Messages.items[i])
+		}
+	}
+	return c
+}

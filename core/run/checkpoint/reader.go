@@ -1,0 +1,200 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// Store is what a [Reader] reads.
+type Store interface {
+	store.Threads
+	store.Lists
+}
+
+// Options configures a [Reader]. Env, Store and Log are required.
+type Options struct {
+	Env     *env.Env
+	Store   Store
+	Records thread.Records // the schemas that the program reads
+	Log     *slog.Logger
+	// Window is how much of a conversation is kept where no record says what a turn was
+	// shown, in tokens; 0: the default of window.Newest.
+	Window    window.Newest
+	CacheSize int // bytes of Conversations that are kept in memory; 0: 64 MiB
+}
+
+const defaultCacheSize = 64 << 20
+
+// Reader reads threads, and has the cache of its process. It is safe for concurrent use.
+type Reader struct {
+	env     *env.Env
+	store   Store
+	records thread.Records
+	log     *slog.Logger
+	old     window.Newest
+	cache   *cache
+}
+
+// New returns a Reader with an empty cache.
+func New(o Options) *Reader {
+	if o.CacheSize == 0 {
+		o.CacheSize = defaultCacheSize
+	}
+	return &Reader{env: o.Env, store: o.Store, records: o.Records, log: o.Log, old: o.Window, cache: newCache(o.CacheSize)}
+}
+
+// At says which thread is read, and up to where: nothing after the head's sequence is.
+type At struct {
+	Key  core.ThreadKey
+	Head *thread.Head
+	// Run and Step are those of the step that reads, for the log.
+	Run  core.ID
+	Step int
+	// Known is what the step knows of the thread, from which a summary is taken instead of
+	// being read again; nil: nothing.
+	Known *Conversation
+}
+
+// warn logs what the reader survives.
+func (r *Reader) warn(ctx context.Context, at At, text string, attrs ...any) {
+	r.log.WarnContext(ctx, text, append([]any{"tenant", at.Key.Tenant, "thread", at.Key.Thread, "run", at.Run, "step", at.Step}, attrs...)...)
+}
+
+// Cached returns what is kept of a thread: a prefix of the log that the head covers; nil:
+// nothing is. What it has is committed, whoever has committed it.
+func (r *Reader) Cached(key core.ThreadKey, head *thread.Head) *Conversation {
+	return r.cache.get(key, head)
+}
+
+// Keep puts a Conversation into the cache. It must not change any more.
+func (r *Reader) Keep(key core.ThreadKey, c *Conversation) { r.cache.put(key, c) }
+
+// Extend returns the Conversation that a commit came to, under a summary; nil: none. It
+// folds the entries as a cold read would, instead of taking over the step's own state, so
+// that warm and cold cannot drift apart. said are the step's messages, whose array is
+// shared where the entries say the same. An error means that an entry does not fit what is
+// before it: c stays what is known, and the log is to be read.
+func (r *Reader) Extend(c *Conversation, entries []thread.Entry, said List[core.Message], summary *Summary) (*Conversation, error) {
+	b := build(c)
+	b.ahead = said
+	for _, entry := range entries {
+		if err := b.add(entry); err != nil {
+			return nil, err
+		}
+	}
+	next := b.done(r.old)
+	next.Under(summary)
+	return next, nil
+}
+
+// CatchUp returns the thread as its head says, from a Conversation that is cached: it
+// reads what other processes have committed since. The cached one stays as it is for other
+// readers. If they took back a part of it, the window begins before it, and the thread is
+// read again.
+func (r *Reader) CatchUp(ctx context.Context, at At, cached *Conversation) (*Conversation, error) {
+	if cached.Seq == at.Head.Seq {
+		return cached, nil
+	}
+	if cached.Summary.Covers() > at.Head.Summary { // what it stood for is to be read again
+		return r.Read(ctx, at, at.Head.Seq)
+	}
+	entries, err := store.ReadLog(ctx, r.store, r.records, at.Key, cached.Seq+1, at.Head.Seq)
+	if err != nil {
+		return nil, err
+	}
+	// Usually nothing, or what a step of another process has committed: the log is
+	// read forwards from where the cache ends, and no snapshot is needed.
+	b := build(cached)
+	for _, entry := range entries {
+		if err := b.add(entry); err != nil {
+			return nil, err
+		}
+	}
+	if b.c.short {
+		return r.Read(ctx, at, at.Head.Seq)
+	}
+	s := cached.Summary
+	if s.Covers() < at.Head.Summary {
+		if s, err = r.ReadSummary(ctx, at.Key, at.Head.Summary); err != nil {
+			return nil, err
+		}
+	}
+	c := b.done(r.old)
+	c.Under(s)
+	return c, nil
+}
+
+// Read reads a thread that is not cached, as it was after a sequence: its state from the
+// stored snapshot, and the log from its end back to where both the window and the snapshot
+// begin. How much that is does not show in what the step writes: window and state are
+// those of a process that has read everything.
+//
+// The snapshot and the log's end are read at the same time, since the end is needed in any
+// case; the rest waits for both, one range after the other.
+func (r *Reader) Read(ctx context.Context, at At, seq uint64) (*Conversation, error) {
+	var from snapshot
+	summed, floor := (*Summary)(nil), at.Head.Summary
+	if floor > seq { // which one was in force then, its successors say
+		var err error
+		if summed, err = r.summaryAt(ctx, at, seq); err != nil {
+			return nil, err
+		}
+		floor = summed.Covers()
+	}
+	t := newTail(seq, floor, r.old)
+	group, shared := r.env.Group(ctx)
+	group.Go(func(ctx context.Context) (err error) {
+		from, err = r.readSnapshot(ctx, at, seq)
+		return err
+	})
+	if floor > 0 && summed == nil {
+		group.Go(func(ctx context.Context) (err error) {
+			summed, err = r.summaryAt(ctx, at, seq)
+			return err
+		})
+	}
+	err := r.readTail(shared, at.Key, t, min(FirstTail, max(seq-floor, 1)))
+	if err := errors.Join(group.Wait(), err); err != nil {
+		return nil, err
+	}
+	for t.missing(from.asOf) > 0 {
+		if err := r.readTail(ctx, at.Key, t, t.missing(from.asOf)); err != nil {
+			return nil, err
+		}
+	}
+	c, err := foldTail(at.Head.Incarnation, from, t, r.old)
+	if err != nil {
+		return nil, err
+	}
+	c.Under(summed)
+	return c, nil
+}
+
+// foldTail folds what a cold read has read.
+func foldTail(incarnation uint64, from snapshot, t *tail, old window.Newest) (*Conversation, error) {
+	first, entries := t.from(from.asOf)
+	b := buildFrom(from, first-1)
+	b.c.incarnation = incarnation
+	// A value may be newer than its manifest: patches that it has already are passed
+	// over, key by key, until the fold has come to where the value is from.
+	from.skipUntil(&b.fold, &b.c.Seq)
+	for _, entry := range entries {
+		if b.c.Seq < from.asOf { // its state is in the snapshot
+			b.c.Seq++
+			b.keep(entry)
+			continue
+		}
+		if err := b.add(entry); err != nil {
+			return nil, err
+		}
+	}
+	b.fold.Skip, b.c.short = nil, false // the tail went as far back as the window
+	return b.done(old), nil
+}
