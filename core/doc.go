@@ -89,30 +89,29 @@
 //
 // # Where to look
 //
-// The questions that newcomers ask first, and the files that say so, in the order
-// in which to read them. The package docs of core/run, core/runtime and
-// adapters/protocol go on from here.
+// The questions that newcomers ask first, each with at most three files, in the order in
+// which to read them. The package docs of core/run, core/runtime and adapters/protocol
+// say more.
 //
-// Where is it decided that a run waits?
+// Where does a run wait for a person?
 //
 //   - core/run/machine.go, runRound: the round has open calls, and nothing of it can
 //     run any more, as core/run/schedule.go has found.
 //   - core/run/wait.go, commitWait: proposes to wait, and stores what for.
-//   - core/thread/calls.go, Head.outcome: has the last word. A decision or input that
-//     came meanwhile makes the run go on.
+//   - core/thread/calls.go, Head.outcome: decides. If a decision or input arrived in the
+//     meantime, the run continues.
 //
 // What happens when a tool panics?
 //
 //   - core/tool/execute.go, Execute: the call gets an error result, whose text does not
-//     quote the panic. The model reads it, and the run goes on.
+//     quote the panic. The model reads it, and the run continues.
 //   - core/run/execute.go, runTool: the goroutine in which it panics, and why nothing
 //     else of the step is in there.
-//   - core/run/call.go, toolReturned: logs the stack; conclude stores the result, like
-//     any other.
+//   - core/run/call.go, toolReturned: logs the stack and stores the result, like any other.
 //
 // How do I add a protocol?
 //
-//   - adapters/protocol/doc.go: the four files that it takes, and what each is given.
+//   - adapters/protocol/doc.go: the files that it takes, and what each is given.
 //   - adapters/protocol/example_test.go: such a protocol, whole.
 //   - functions/app/web/web.go: where it is mounted.
 //
@@ -126,7 +125,55 @@
 // Where does a delta get its SSE id?
 //
 //   - core/position.go: what a position is made of, its form and its order.
-//   - core/run/turn.go, say and emit: the block of a delta, and the byte at which it
-//     ends; core/run/history/emitter.go, EmitAt, makes the position of them.
+//   - core/run/turn.go, say and emit: the block of a delta, and the byte at which it ends;
+//     package core/run/history makes the position of them.
 //   - adapters/httpapi/encoder.go, add: the position becomes the frame's id.
+//
+// How often is a model called again?
+//
+//   - core/agent/spec.go, ModelCalls: the calls that a step may make, over all its deliveries.
+//   - core/run/retry.go, callFailed: whether the call is repeated in this step, after a
+//     pause, or the step is given back to the mailbox.
+//   - core/thread/claim.go, Nack: stores the failed calls in the head, so that the next
+//     delivery continues the count.
+//
+// How does a message become an item of DynamoDB?
+//
+//   - core/thread/records.go, EncodeEntry: the log record of the message, as JSON.
+//   - core/store/record.go, Record: its name, fence and version.
+//   - adapters/dynamo/item.go, encodeRecord and setPayload: its attributes, compressed.
+//
+// Where is a summary made?
+//
+//   - core/run/compact.go, Compact: outside of a step, for a hint; without a claim.
+//   - core/run/summary.go, compact: within a step whose request is too large.
+//   - core/run/summarize.go, make: the request to the model, in both cases.
+//
+// What closes a stream on Lambda?
+//
+//   - adapters/awslambda/stream.go, Stream: the request's context ends before the
+//     invocation's deadline.
+//   - core/runtime/follow.go, beforeReserve: the stream ends before that, with its last
+//     event; its client reconnects.
+//   - functions/serve/serve.go: the longest time for a stream that only follows.
+//
+// When is a decision a duplicate?
+//
+//   - core/mailbox/decide.go, Decided: what is promised to the client.
+//   - core/thread/inbox.go, Decide: the head knows the decision's key.
+//   - core/mailbox/recall.go, confirm and recall: what was stored is compared, also after
+//     the run has ended.
+//
+// Where is usage charged?
+//
+//   - core/account/doc.go: the three ledgers, and what a crash does to each.
+//   - core/account/run.go, Turn and Void: the tenant's counters, before the commit of a turn.
+//   - core/account/close.go: the usage record, in the commit that ends a stretch.
+//
+// How do I add a merge operation?
+//
+//   - core/state/edit.go, EditMerge: the operation of a document, and the method of Path
+//     that makes it.
+//   - core/state/document.go, apply: what it does.
+//   - core/state/lattice/lattice.go, Value: for a whole type that merges instead.
 package core
