@@ -27,12 +27,12 @@ func (a *api) interruptThread(w http.ResponseWriter, r *http.Request, id core.Id
 	if err != nil {
 		return err
 	}
-	o, err := readOptional(r)
-	if err != nil {
+	var b interruption
+	if err := decodeOptional(r, &b); err != nil {
 		return err
 	}
-	if len(o.members) > 0 {
-		return a.interruptWith(w, r, id, &o)
+	if !emptyBody(r) {
+		return a.interruptWith(w, r, id, &b, thread)
 	}
 	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
@@ -52,8 +52,8 @@ func (a *api) interruptThread(w http.ResponseWriter, r *http.Request, id core.Id
 }
 
 // interruptWith is a submission of mode interrupt, also on a thread where nothing is open.
-func (a *api) interruptWith(w http.ResponseWriter, r *http.Request, id core.Identity, o *object) error {
-	s, err := a.submissionOf(r, o, id)
+func (a *api) interruptWith(w http.ResponseWriter, r *http.Request, id core.Identity, b *interruption, thread string) error {
+	s, err := a.taken(r, id, &b.submitted, thread)
 	if err != nil {
 		return err
 	}
@@ -118,11 +118,11 @@ func (a *api) postInputs(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return err
 	}
-	o, err := readObject(r)
-	if err != nil {
+	var b furtherInput
+	if err := decode(r, &b); err != nil {
 		return err
 	}
-	s, err := a.submissionOf(r, &o, id)
+	s, err := b.submission(r, nil) // what is for a run takes nothing back
 	if err != nil {
 		return err
 	}

@@ -96,14 +96,14 @@ func TestInputThatIsForLater(t *testing.T) {
 		{"delay_ms", `"delay_ms":1`, func(s *mailbox.Submission) { s.Opening.Delay = time.Millisecond }, ""},
 		{"a whole number with a point", `"priority":7.0`, func(s *mailbox.Submission) { p := uint8(7); s.Opening.Priority = &p }, ""},
 		{"a whole number with an exponent", `"delay_ms":1e3`, func(s *mailbox.Submission) { s.Opening.Delay = time.Second }, ""},
-		{"more than a float says exactly", `"available_at":9007199254740993.0`, nil, "available_at must be a whole number from 0 to 9223372036854775807"},
-		{"more than there is", `"available_at":1e400`, nil, "available_at must be a whole number from 0 to 9223372036854775807"},
-		{"256", `"priority":256`, nil, "priority must be a whole number from 0 to 255"},
-		{"-1", `"priority":-1`, nil, "priority must be a whole number from 0 to 255"},
-		{"a fraction", `"priority":1.5`, nil, "priority must be a whole number from 0 to 255"},
-		{"a text", `"priority":"1"`, nil, "priority must be a whole number from 0 to 255"},
-		{"null", `"available_at":null`, nil, "available_at must be a whole number from 0 to 9223372036854775807"},
-		{"too long", `"delay_ms":31536000001`, nil, "delay_ms must be a whole number from 0 to 31536000000"},
+		{"more than a float says exactly", `"available_at":9007199254740993.0`, nil, "available_at is 9007199254740993.0, want a whole number from 0 to 9223372036854775807"},
+		{"more than there is", `"available_at":1e400`, nil, "available_at is 1e400, want a whole number from 0 to 9223372036854775807"},
+		{"256", `"priority":256`, nil, "priority is 256, want a whole number from 0 to 255"},
+		{"-1", `"priority":-1`, nil, "priority is -1, want a whole number from 0 to 255"},
+		{"a fraction", `"priority":1.5`, nil, "priority is 1.5, want a whole number from 0 to 255"},
+		{"a text", `"priority":"1"`, nil, "priority is \\\"1\\\", want a whole number from 0 to 255"},
+		{"null", `"available_at":null`, nil, "available_at is null, want a whole number from 0 to 9223372036854775807"},
+		{"too long", `"delay_ms":31536000001`, nil, "delay_ms is 31536000001, want a whole number from 0 to 31536000000"},
 		{"both", `"delay_ms":1,"available_at":1`, nil, "both available_at and a delay are given, at most one is allowed"},
 		{"steered", `"delay_ms":1,"mode":"steer"`, nil, "input of mode steer cannot be delayed, only queue and reject can"},
 	}
@@ -178,8 +178,8 @@ func TestUnreadInputIsChangedAndTakenBack(t *testing.T) {
 	check(t, do(newServer(&fake{}), "DELETE", inputPath, ""), 404, absent)
 	f = &fake{}
 	check(t, do(newServer(f), "DELETE", mailboxPath+"/xyz", ""), 404, `{"error":"unread input xyz of thread t1 not found","code":"not_found"}`)
-	check(t, do(newServer(f), "PATCH", inputPath, `{"messages":[{"role":"user","content":"a"}],"mode":"queue"}`), 400, `{"error":"body has the unknown key \"mode\", allowed are messages","code":"invalid"}`)
-	check(t, do(newServer(f), "PATCH", inputPath, ""), 400, `{"error":"body is empty, a JSON object is required","code":"invalid"}`)
+	check(t, do(newServer(f), "PATCH", inputPath, `{"messages":[{"role":"user","content":"a"}],"mode":"queue"}`), 400, `{"error":"unknown field \"mode\" in body, allowed are messages","code":"invalid"}`)
+	check(t, do(newServer(f), "PATCH", inputPath, ""), 400, `{"error":"body is empty, want an object","code":"invalid"}`)
 	silent(t, f)
 }
 
@@ -202,21 +202,21 @@ func TestDeleteAndRetry(t *testing.T) {
 // A field that means nothing is named, and nothing happens.
 func TestBadControlRequestsNeverReachTheRuntime(t *testing.T) {
 	for _, tt := range []struct{ method, path, body, want string }{
-		{"POST", interruptPath, `{"force":true}`, `body has the unknown key \"force\", allowed are agentId, mode, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
+		{"POST", interruptPath, `{"force":true}`, `unknown field \"force\" in body, allowed are agentId, messages, mode, request, priority, available_at, delay_ms, regenerate_from, replace_message`},
 		{"POST", interruptPath, `{"mode":"queue",` + sayHi[1:], `mode \"queue\" of an interrupt, allowed is interrupt alone`},
 		{"POST", interruptPath, `{"delay_ms":1,` + sayHi[1:], `input of mode interrupt cannot be delayed, only queue and reject can`},
-		{"POST", interruptPath, `[]`, `body must be a JSON object`},
-		{"DELETE", "/v1/threads/t1", `{"child_strategy":"cascade"}`, `body has the unknown key \"child_strategy\", none is allowed`},
-		{"DELETE", inputPath, `{"why":1}`, `body has the unknown key \"why\", none is allowed`},
-		{"POST", retryPath, `{"agentId":"x"}`, `body has the unknown key \"agentId\", none is allowed`},
-		{"POST", "/v1/threads/t1/cancel", `{"mode":"all"}`, `body has the unknown key \"mode\", none is allowed`},
-		{"POST", "/v1/runs/" + runText + "/cancel", `{"mode":"all"}`, `body has the unknown key \"mode\", none is allowed`},
+		{"POST", interruptPath, `[]`, `body is a list, want an object`},
+		{"DELETE", "/v1/threads/t1", `{"child_strategy":"cascade"}`, `unknown field \"child_strategy\" in body, none is allowed`},
+		{"DELETE", inputPath, `{"why":1}`, `unknown field \"why\" in body, none is allowed`},
+		{"POST", retryPath, `{"agentId":"x"}`, `unknown field \"agentId\" in body, none is allowed`},
+		{"POST", "/v1/threads/t1/cancel", `{"mode":"all"}`, `unknown field \"mode\" in body, none is allowed`},
+		{"POST", "/v1/runs/" + runText + "/cancel", `{"mode":"all"}`, `unknown field \"mode\" in body, none is allowed`},
 		{"POST", interruptPath, `{"agentId":"demo"}`, `messages is required`},
-		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `body has the unknown key \"threadId\", allowed are agentId, mode, messages, request, priority, available_at, delay_ms`},
+		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `unknown field \"threadId\" in body, allowed are agentId, messages, mode, request, priority, available_at, delay_ms`},
 		{"POST", inputsPath, `{}`, `messages is required`},
-		{"POST", "/v1/runs", `{"x":1}`, `body has the unknown key \"x\", allowed are agentId, mode, threadId, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
-		{"POST", "/v1/runs/" + runText + "/decision", `{"tool_call_id":"c1","actoin":"resume"}`, `body has the unknown key \"actoin\", allowed are tool_call_id, suspension_id, action, payload, reason, decision_id, remember, remember_as`},
-		{"POST", "/v1/threads/t1/fork", `{"form":"m1"}`, `body has the unknown key \"form\", allowed are at, threadId`},
+		{"POST", "/v1/runs", `{"x":1}`, `unknown field \"x\" in body, allowed are agentId, messages, mode, request, priority, available_at, delay_ms, regenerate_from, replace_message, threadId`},
+		{"POST", "/v1/runs/" + runText + "/decision", `{"tool_call_id":"c1","actoin":"resume"}`, `unknown field \"actoin\" in body, did you mean \"action\"?`},
+		{"POST", "/v1/threads/t1/fork", `{"form":"m1"}`, `unknown field \"form\" in body, allowed are at, threadId`},
 		{"POST", "/v1/runs", `{"regenerate_from":"m1"}`, `threadId is required: the thread that has message m1`},
 		{"DELETE", "/v1/threads/a%23b", "", `thread id \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 	} {
@@ -256,10 +256,10 @@ func TestAPayloadIsPushed(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{}`:                            `payload is required`,
-		`{"payload":1,"mode":"steer"}`:  `body has the unknown key \"mode\", allowed are payload, agentId, priority, available_at, delay_ms`,
+		`{"payload":1,"mode":"steer"}`:  `unknown field \"mode\" in body, allowed are payload, agentId, priority, available_at, delay_ms`,
 		`{"payload":{"text":" "}}`:      `messages[0].content has no text and no file`,
-		`{"payload":{"a":1,"a":2}}`:     `payload has the key \"a\" twice`,
-		`{"payload":1,"priority":1000}`: `priority must be a whole number from 0 to 255`,
+		`{"payload":{"a":1,"a":2}}`:     `payload.a is given twice`,
+		`{"payload":1,"priority":1000}`: `priority is 1000, want a whole number from 0 to 255`,
 	} {
 		f := &fake{}
 		check(t, do(newServer(f), "POST", mailboxPath, body), 400, `{"error":"`+want+`","code":"invalid"}`)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
@@ -64,47 +65,18 @@ func taken(w http.ResponseWriter, d mailbox.Decided, err error) error {
 // decision reads the body of a decision. It names the call or the suspension; a
 // payload may be any JSON.
 func decision(r *http.Request) (d mailbox.Deciding, err error) {
-	o, err := readObject(r)
-	if err != nil {
+	var b decisionBody
+	if err := decode(r, &b); err != nil {
 		return d, err
 	}
-	if d.Target, err = o.text("tool_call_id", "toolCallId", "suspension_id", "suspensionId"); err != nil {
-		return d, err
+	if b.ToolCallID != nil && b.SuspensionID != nil {
+		return d, core.Errorf(core.CodeInvalid, "body has both tool_call_id and suspension_id")
 	}
-	o.ask("suspension_id")
-	action, err := o.text("action")
-	if err != nil {
-		return d, err
-	}
-	d.Decision.Action = core.DecisionAction(action)
-	if _, d.Decision.Payload, _, err = o.take("payload"); err != nil {
-		return d, err
-	}
-	if d.Decision.Reason, err = o.text("reason"); err != nil {
-		return d, err
-	}
-	if d.Decision.ID, err = o.text("decision_id", "decisionId"); err != nil {
-		return d, err
-	}
-	if err := readRemember(&o, &d.Decision); err != nil {
-		return d, err
-	}
-	if err := o.end(); err != nil { // a misspelt key is named before a missing one
-		return d, err
-	}
-	if d.Target == "" {
+	if d.Target = cmp.Or(given(b.ToolCallID), given(b.SuspensionID)); d.Target == "" {
 		return d, core.Errorf(core.CodeInvalid, "tool_call_id or suspension_id is required")
 	}
-	return d, d.Decision.Check()
-}
-
-// readRemember reads for how long a decision holds, and for what.
-func readRemember(o *object, d *core.Decision) error {
-	remember, err := o.text("remember")
-	if err != nil {
-		return err
+	d.Decision = core.Decision{
+		ID: string(b.DecisionID), Action: b.Action, Payload: b.Payload, Reason: b.Reason, Remember: b.Remember, RememberAs: b.RememberAs,
 	}
-	as, err := o.text("remember_as", "rememberAs")
-	d.Remember, d.RememberAs = core.Remember(remember), core.RememberAs(as)
-	return err
+	return d, d.Decision.Check()
 }

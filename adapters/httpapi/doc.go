@@ -95,8 +95,8 @@
 // decides the new thread's id, so that both requests meet there.
 //
 // Every refusal has the body {"error": text, "code": code}. Bodies are decoded
-// strictly: an unknown, repeated or misplaced key is named, with those that are
-// allowed. A body must be application/json (or application/*+json), else 415; it may
+// strictly, by package strict into the structs of shape.go: a refusal says what is wrong,
+// at which path, and what is allowed. A body must be application/json (or application/*+json), else 415; it may
 // have 1 MB (1,048,576 bytes, else 413) and be nested 64 deep. A POST with the content
 // type of a form is 415 also without a body, which keeps web pages of other sites from
 // posting to a local server; without a content type it needs no body. Threads and runs of
@@ -110,7 +110,7 @@
 //   - The order of the checks that every request passes, and what becomes of an error
 //     or a panic: serve.go. Which status a code has, and which text stays inside:
 //     adapters/protocol/refuse.go.
-//   - Who may call, and as whom: auth.go; with which body: limit.go, then decode.go.
+//   - Who may call, and as whom: auth.go; with which body: limit.go, then body.go.
 //   - The id of an SSE frame: encoder.go. What a client that reconnects has already:
 //     resume.go.
 package httpapi

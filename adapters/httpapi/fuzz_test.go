@@ -1,85 +1,32 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
-	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reveille-run/reveille/core"
 )
 
-// FuzzParseObject checks that any body is refused with a client's error or
-// taken apart without a rest.
-func FuzzParseObject(f *testing.F) {
+// FuzzBodies checks that any body is refused with a client's error or decoded, into the
+// struct of every route.
+func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `{"messages":[]}`, `{"messages":[{"role":"user","content":"a"}]}`, `{"a":1,"a":2}`, `{"messages":null}`,
-		`{"mode":"steer","agent_id":"x","messages":[{"id":"m","role":"user","content":[{"type":"text","text":"a"}]}]}`,
-		`{"messages":[{"content":[{}]}]} x`, strings.Repeat(`{"messages":[`, 40),
+		`{"mode":"steer","agent_id":"x","messages":[{"id":"m","role":"user","content":[{"type":"text","text":"a"},{"type":"file","data":"YQ=="}]}]}`,
+		`{"messages":[{"content":[{}]}]} x`, strings.Repeat(`{"messages":[`, 40), `{"payload":{"text":"a","b":1}}`, `{"title":null,"metadata":{}}`,
+		`{"at":"m1"}`, `{"tool_call_id":"c","action":"resume","payload":null}`, `{"priority":7.0,"delay_ms":1e3}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		o, err := parseObject(body, nil)
-		if err == nil {
-			_, err = o.text("mode")
-		}
-		if err == nil {
-			_, err = o.text("agentId", "agent_id")
-		}
-		if err == nil {
-			_, err = o.messages()
-		}
-		if err == nil {
-			err = o.end()
-		}
-		if code := core.CodeOf(err); err != nil && code != core.CodeInvalid && code != core.CodeUnsupported {
-			t.Fatalf("code %s: %v", code, err)
-		}
-	})
-}
-
-// FuzzSplit holds the members that a body is split into against encoding/json.
-func FuzzSplit(f *testing.F) {
-	for _, seed := range []string{
-		`{}`, ` { } `, "{\n\t\"a\" : 1 , \"b\":\"x\\\"y\"\r}", `{"a":[1,{"b":"]}"}, [ ]],"c":-1e5}`, `{"\u0061":true,"b":null,"":{"a":{}}}`, `[1]`, `"a"`, `{"a":"\\"}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		if !utf8.Valid(body) {
-			return // refused before
-		}
-		var want map[string]json.RawMessage
-		failed := json.Unmarshal(body, &want)
-		o, err := parseObject(body, nil)
-		if err != nil {
-			if failed == nil && want != nil && !strings.Contains(err.Error(), "twice") {
-				t.Fatalf("parseObject returns %v, encoding/json %q", err, want)
-			}
-			return
-		}
-		if failed != nil || len(o.members) != len(want) {
-			t.Fatalf("parseObject returns %q, encoding/json %q, %v", o.members, want, failed)
-		}
-		for _, m := range o.members {
-			if !bytes.Equal(m.value, want[m.key]) {
-				t.Fatalf("%q is %q, want %q", m.key, m.value, want[m.key])
-			}
-			if m.value[0] != '[' {
+		for _, route := range Routes() {
+			if route.Body == nil {
 				continue
 			}
-			var items []json.RawMessage
-			if err := json.Unmarshal(m.value, &items); err != nil {
-				t.Fatal(err)
-			}
-			got, err := list(m.key, m.value)
-			if diff := cmp.Diff(items, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
-				t.Fatalf("%v, items (-want +got):\n%s", err, diff)
+			err := bodies.Decode(body, reflect.New(reflect.TypeOf(route.Body)).Interface())
+			if code := core.CodeOf(err); err != nil && code != core.CodeInvalid && code != core.CodeUnsupported {
+				t.Fatalf("%s: code %s: %v", route.Name, code, err)
 			}
 		}
 	})

@@ -12,11 +12,12 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 const (
 	maxBody  = 1 << 20 // bytes
-	maxDepth = 64      // of nested arrays and objects
+	maxDepth = strict.DefaultDepth
 )
 
 // errMediaType becomes a 415, as [protocol.ErrForm] does: no code of the table has it.
@@ -54,8 +55,8 @@ func limit(w http.ResponseWriter, r *http.Request) error {
 	if !utf8.Valid(body) {
 		return core.Errorf(core.CodeInvalid, "body is not UTF-8 at byte %d", invalidAt(body))
 	}
-	if at, deep := tooDeep(body); deep {
-		return core.Errorf(core.CodeInvalid, "body is nested more than %d deep at byte %d", maxDepth, at)
+	if at, deep := strict.TooDeep(body, maxDepth); deep {
+		return core.Errorf(core.CodeInvalid, "body is nested more than %d deep at byte %d", maxDepth, at+1)
 	}
 	return nil
 }
@@ -100,28 +101,4 @@ func invalidAt(body []byte) int {
 		at += size
 	}
 	return len(body)
-}
-
-// tooDeep looks for the bracket that exceeds the depth. It need not know
-// whether the text is JSON: the decoder says that.
-func tooDeep(body []byte) (at int, deep bool) {
-	depth, quoted, escaped := 0, false, false
-	for i, c := range body {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return i, true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return 0, false
 }

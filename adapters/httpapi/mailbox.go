@@ -64,29 +64,15 @@ func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err != nil {
 		return err
 	}
-	o, err := readObject(r)
-	if err != nil {
+	var b payload
+	if err := decode(r, &b); err != nil {
 		return err
 	}
-	s := mailbox.Submission{Thread: core.ThreadKey{Thread: thread}}
-	if s.Messages, err = o.payload(); err != nil {
+	s := mailbox.Submission{Thread: core.ThreadKey{Thread: thread}, Messages: []core.Message{core.UserMessage("", b.Payload.said())}}
+	s.Opening.AgentID = b.AgentID
+	b.queue(&s)
+	if err := setKey(r, &s); err != nil {
 		return err
-	}
-	if s.Opening.AgentID, err = o.text("agentId", "agent_id"); err != nil {
-		return err
-	}
-	if err := o.queueing(&s); err != nil {
-		return err
-	}
-	if err := o.end(); err != nil {
-		return err
-	}
-	key, err := protocol.IdempotencyKey(r)
-	if err != nil {
-		return err
-	}
-	if key != "" {
-		s.Key.Value = "http:" + key
 	}
 	if err := a.Complete(&s, id); err != nil {
 		return err
@@ -99,48 +85,17 @@ func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identi
 	return nil
 }
 
-// payload takes the required payload as a message.
-func (o *object) payload() ([]core.Message, error) {
-	name, raw, found, err := o.take("payload")
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, core.Errorf(core.CodeInvalid, "%s is required", o.path(name))
-	}
-	said := string(raw)
-	if raw[0] == '{' {
-		inner, err := asObject(name, raw)
-		if err != nil {
-			return nil, err
-		}
-		if i := inner.find("text"); i >= 0 {
-			if said, err = unquote(inner.members[i].value); err != nil {
-				said = string(raw) // it calls something else its text
-			}
-		}
-	}
-	return []core.Message{core.UserMessage("", said)}, nil
-}
-
 // patchInput replaces input that no step has read, queued or in an inbox.
 func (a *api) patchInput(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, input, err := inputOf(r)
 	if err != nil {
 		return err
 	}
-	o, err := readObject(r)
-	if err != nil {
+	var b edit
+	if err := decode(r, &b); err != nil {
 		return err
 	}
-	messages, err := o.messages()
-	if err != nil {
-		return err
-	}
-	if err := o.end(); err != nil {
-		return err
-	}
-	if err := a.Runtime.EditInput(r.Context(), id, thread, input, messages); err != nil {
+	if err := a.Runtime.EditInput(r.Context(), id, thread, input, messages(b.Messages)); err != nil {
 		return protocol.Hide(err, "unread input", input.String(), "of thread", thread)
 	}
 	protocol.JSON(w, http.StatusOK, edited{DispatchID: input, Status: "edited", ThreadID: thread})

@@ -43,29 +43,18 @@ func (a *api) forkThread(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return err
 	}
-	o, err := readObject(r)
-	if err != nil {
+	var b fork
+	if err := decode(r, &b); err != nil {
 		return err
-	}
-	at, found, err := o.named("at")
-	if err != nil {
-		return err
-	}
-	to, named, err := o.named("threadId", "thread_id")
-	if err != nil {
-		return err
-	}
-	if err := o.end(); err != nil {
-		return err
-	}
-	if !found {
-		return core.Errorf(core.CodeInvalid, "at is required: the id of the last message that the fork has")
 	}
 	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
 		return err
 	}
-	if !named {
+	at, to := string(b.At), ""
+	if b.ThreadID != nil {
+		to = string(*b.ThreadID)
+	} else {
 		to = a.NewThread(id, key)
 	}
 	made, err := a.Runtime.Fork(r.Context(), id, thread, at, to)

@@ -42,10 +42,10 @@ func TestWhatSaysTwoThingsAtOnceIsRefused(t *testing.T) {
 	tests := []struct{ body, want string }{
 		{`{"regenerate_from":"m1",` + hi + `}`, `body has both regenerate_from, which says the same again, and messages; with replace_message others are said`},
 		{`{"regenerate_from":"m1","replace_message":"m1"}`, `body has both regenerate_from and replace_message`},
-		{`{"regenerate_from":"m1","regenerateFrom":"m1"}`, `body has both regenerate_from and regenerateFrom`},
+		{`{"regenerate_from":"m1","regenerateFrom":"m1"}`, `regenerateFrom is given twice, as regenerate_from too`},
 		{`{"replace_message":"m1"}`, `messages is required: what takes the place of the one that replace_message names`},
 		{`{"replace_message":"m1","messages":[]}`, `messages are empty, at least one is required`},
-		{`{"regenerate_from":7}`, `regenerate_from must be a string`},
+		{`{"regenerate_from":7}`, `regenerate_from is 7, want a string`},
 		{`{"regenerate_from":""}`, `message to take back to is empty`},
 		{`{"regenerate_from":"a#b"}`, `message to take back to \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 		{`{"regenerate_from":"m1","mode":"steer"}`, `mode steer takes nothing back, allowed are queue, interrupt, reject`},
@@ -187,8 +187,8 @@ func TestAThreadIsForkedOverHTTP(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{fork, `{}`, 400, `{"error":"at is required: the id of the last message that the fork has","code":"invalid"}`},
-		{fork, `{"at":"m1","from":"m2"}`, 400, `{"error":"body has the unknown key \"from\", allowed are at, threadId","code":"invalid"}`},
+		{fork, `{}`, 400, `{"error":"at is required","code":"invalid"}`},
+		{fork, `{"at":"m1","from":"m2"}`, 400, `{"error":"unknown field \"from\" in body, allowed are at, threadId","code":"invalid"}`},
 		{fork, `{"at":""}`, 400, `{"error":"message to fork at is empty","code":"invalid"}`},
 		{fork, `{"at":"m1","threadId":""}`, 400, `{"error":"thread id of the fork is empty","code":"invalid"}`},
 		{fork, `{"at":"m9"}`, 404, `{"error":"thread t1: message \"m9\": not found","code":"not_found"}`},
@@ -231,7 +231,7 @@ func TestARunThatFailedGoesOnOverHTTP(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{path, `{"mode":"queue"}`, 400, `{"error":"body has the unknown key \"mode\", none is allowed","code":"invalid"}`},
+		{path, `{"mode":"queue"}`, 400, `{"error":"unknown field \"mode\" in body, none is allowed","code":"invalid"}`},
 		{"/v1/runs/" + runText + "/continue", ``, 404, `{"error":"run ` + runText + ` not found","code":"not_found"}`},
 		{"/v1/runs/x/continue", ``, 404, `{"error":"run x not found","code":"not_found"}`},
 	} {

@@ -14,7 +14,11 @@ import (
 // Last-Event-ID, as @microsoft/fetch-event-source does after a lost connection, it
 // streams the first request's run after that event.
 func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	s, err := a.submission(r, id)
+	var b newRun
+	if err := decode(r, &b); err != nil {
+		return err
+	}
+	s, err := a.submission(r, id, &b.submitted, string(b.ThreadID))
 	if err != nil {
 		return err
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// What requests may have, as the document tells it. Nothing is decoded into these types,
-// since a decoder that names an unknown, a repeated or a misspelt key, and where, is
-// object's; a test asks it which keys it takes, and compares.
+// What requests may have. Bodies are decoded into these types, and the document is made of
+// them, so that each is described once.
 //
-// The tag "schema" narrows a field: min, max, minLength, maxLength, minItems, enum, pattern
-// and also (another name of the key). That of a field "_" is JSON which the type's whole
-// schema has too.
+// A field without omitempty is required. The tag "strict" is package strict's: other names
+// of the key, and bounds. The tag "schema" narrows what the document says of a field that
+// is checked elsewhere: min, max, minLength, maxLength, minItems, enum and pattern. That of
+// a field "_" is JSON which the type's whole schema has too.
 
 // Name is an id that a client chooses: 1 to 128 of the characters A-Z a-z 0-9 . _ : and -,
 // neither "." nor "..".
@@ -22,14 +22,12 @@ type Name string
 // OptionalName is a Name, or empty, which is none.
 type OptionalName string
 
-// Title is one line of 1 to 200 characters, not all of them blank.
-type Title string
+// Title is one line of 1 to 200 characters, not all of them blank, or null, which is an
+// empty one.
+type Title struct{ text *string } // nil: it is not there
 
-// Metadata is an object, whatever is in it; of a change, a merge patch (RFC 7396).
-type Metadata json.RawMessage
-
-// Any is any JSON.
-type Any json.RawMessage
+// Metadata is an object, whatever is in it, or null; of a change, a merge patch (RFC 7396).
+type Metadata json.RawMessage // nil: it is not there
 
 type ofThread struct {
 	Thread Name `in:"path" json:"thread"` // the thread's id
@@ -133,20 +131,20 @@ type inputContent []inputBlock
 // inputBlock is a piece of a text, which has a text alone, or a file, which has a media
 // type and its bytes or its address.
 type inputBlock struct {
-	Type      string `json:"type" schema:"enum=text|file"`
-	Text      string `json:"text,omitempty"`
-	MediaType string `json:"media_type,omitempty"` // such as image/png
-	Data      []byte `json:"data,omitempty"`
-	URL       string `json:"url,omitempty"` // absolute, http or https: the provider fetches it
-	Filename  string `json:"filename,omitempty"`
+	Type      string  `json:"type" schema:"enum=text|file"`
+	Text      *string `json:"text,omitempty"`
+	MediaType *string `json:"media_type,omitempty"` // such as image/png
+	Data      []byte  `json:"data,omitempty"`
+	URL       *string `json:"url,omitempty"` // absolute, http or https: the provider fetches it
+	Filename  *string `json:"filename,omitempty"`
 }
 
 // said are the keys of input that all routes take which start a run.
 type said struct {
-	AgentID  string         `json:"agentId,omitempty" schema:"also=agent_id"` // who runs; the default agent without
-	Messages []inputMessage `json:"messages,omitempty" schema:"minItems=1"`   // what is said; required but with regenerate_from
-	Mode     mailbox.Mode   `json:"mode,omitempty"`                           // what it does on a busy thread; queue without, and interrupt of what takes something back
-	Request  Any            `json:"request,omitempty"`                        // for the run's hooks and tools, at most 16 KB
+	AgentID  string          `json:"agentId,omitempty" strict:"also=agent_id"` // who runs; the default agent without
+	Messages []inputMessage  `json:"messages,omitempty" schema:"minItems=1"`   // what is said; required but with regenerate_from
+	Mode     mailbox.Mode    `json:"mode,omitempty"`                           // what it does on a busy thread; queue without, and interrupt of what takes something back
+	Request  json.RawMessage `json:"request,omitempty"`                        // for the run's hooks and tools, at most 16 KB
 	queueing
 }
 
@@ -155,16 +153,16 @@ type submitted struct {
 	said
 	// Says again what the thread was told in the message of this id, or before it if
 	// that is an answer. Whatever stands behind it is taken back.
-	RegenerateFrom Name `json:"regenerate_from,omitempty" schema:"also=regenerateFrom"`
+	RegenerateFrom *Name `json:"regenerate_from,omitempty" strict:"also=regenerateFrom"`
 	// The messages take the place of the one with this id, and of what stands behind it.
-	ReplaceMessage Name `json:"replace_message,omitempty" schema:"also=replaceMessage"`
+	ReplaceMessage *Name `json:"replace_message,omitempty" strict:"also=replaceMessage"`
 }
 
 // queueing says when a run comes to its turn.
 type queueing struct {
-	Priority    uint8 `json:"priority,omitempty"`                                // 0 opens first, 255 last; 128 without
-	AvailableAt int64 `json:"available_at,omitempty" schema:"min=0"`             // unix milliseconds before which the run does not begin, at most a year ahead; not with delay_ms, nor with the modes steer and interrupt
-	DelayMS     int64 `json:"delay_ms,omitempty" schema:"min=0,max=31536000000"` // the same, from now on
+	Priority    *uint8 `json:"priority,omitempty"`                                // 0 opens first, 255 last; 128 without
+	AvailableAt int64  `json:"available_at,omitempty" strict:"min=0"`             // unix milliseconds before which the run does not begin, at most a year ahead; not with delay_ms, nor with the modes steer and interrupt
+	DelayMS     int64  `json:"delay_ms,omitempty" strict:"min=0,max=31536000000"` // the same, from now on
 }
 
 // submission is input for a thread.
@@ -176,7 +174,7 @@ type submission struct {
 // newRun is input for a thread that the body may name; without it is a new one.
 type newRun struct {
 	submitted
-	ThreadID OptionalName `json:"threadId,omitempty" schema:"also=thread_id"`
+	ThreadID OptionalName `json:"threadId,omitempty" strict:"also=thread_id"`
 	_        struct{}     `schema:"{\"if\":{\"required\":[\"messages\"]},\"then\":{\"not\":{\"required\":[\"regenerate_from\"]}},\"else\":{\"required\":[\"regenerate_from\",\"threadId\"]},\"dependentRequired\":{\"replace_message\":[\"messages\",\"threadId\"]}}"`
 }
 
@@ -192,10 +190,16 @@ type furtherInput struct {
 	_ struct{} `schema:"{\"required\":[\"messages\"]}"`
 }
 
+// AnyJSON is any JSON.
+type AnyJSON struct {
+	raw  json.RawMessage
+	text *string // of an object that has one; nil: none
+}
+
 // payload is input that is no conversation's.
 type payload struct {
-	Payload Any    `json:"payload"` // of an object its text, if it has one, is what is said; else the JSON itself
-	AgentID string `json:"agentId,omitempty" schema:"also=agent_id"`
+	Payload AnyJSON `json:"payload" strict:"null"` // of an object its text, if it has one, is what is said; else the JSON itself
+	AgentID string  `json:"agentId,omitempty" strict:"also=agent_id"`
 	queueing
 }
 
@@ -206,27 +210,27 @@ type edit struct {
 
 // fork says where a thread is forked.
 type fork struct {
-	At       Name `json:"at"`                                         // id of the last message that the fork has
-	ThreadID Name `json:"threadId,omitempty" schema:"also=thread_id"` // of the fork; without it is a new one
+	At       Name  `json:"at"`                                         // id of the last message that the fork has
+	ThreadID *Name `json:"threadId,omitempty" strict:"also=thread_id"` // of the fork; without it is a new one
 }
 
 // decisionBody is what is decided about a call that waits. It names the call or the
 // suspension.
 type decisionBody struct {
-	ToolCallID   string              `json:"tool_call_id,omitempty" schema:"also=toolCallId,minLength=1"`
-	SuspensionID string              `json:"suspension_id,omitempty" schema:"also=suspensionId,minLength=1"`
+	ToolCallID   *string             `json:"tool_call_id,omitempty" strict:"also=toolCallId" schema:"minLength=1"`
+	SuspensionID *string             `json:"suspension_id,omitempty" strict:"also=suspensionId" schema:"minLength=1"`
 	Action       core.DecisionAction `json:"action"`
-	Payload      Any                 `json:"payload,omitempty"`                              // a person's {"approved": false} cancels, whatever the action says
+	Payload      json.RawMessage     `json:"payload,omitempty"`                              // a person's {"approved": false} cancels, whatever the action says
 	Reason       string              `json:"reason,omitempty"`                               // for the model
-	DecisionID   OptionalName        `json:"decision_id,omitempty" schema:"also=decisionId"` // the same again does nothing; made of what the decision says without
+	DecisionID   OptionalName        `json:"decision_id,omitempty" strict:"also=decisionId"` // the same again does nothing; made of what the decision says without
 	Remember     core.Remember       `json:"remember,omitempty"`                             // for how long a person's answer to a request for permission holds
-	RememberAs   core.RememberAs     `json:"remember_as,omitempty" schema:"also=rememberAs"` // what it holds for; with remember run or thread alone
+	RememberAs   core.RememberAs     `json:"remember_as,omitempty" strict:"also=rememberAs"` // what it holds for; with remember run or thread alone
 	_            struct{}            `schema:"{\"if\":{\"required\":[\"tool_call_id\"]},\"then\":{\"not\":{\"required\":[\"suspension_id\"]}},\"else\":{\"required\":[\"suspension_id\"]},\"dependentSchemas\":{\"remember_as\":{\"required\":[\"remember\"],\"properties\":{\"remember\":{\"enum\":[\"run\",\"thread\"]}}}}}"`
 }
 
 // making is a thread that nothing was said on yet.
 type making struct {
-	ThreadID OptionalName `json:"threadId,omitempty" schema:"also=thread_id"` // without it is a new one
+	ThreadID OptionalName `json:"threadId,omitempty" strict:"also=thread_id"` // without it is a new one
 	describing
 }
 
@@ -237,8 +241,8 @@ type described struct {
 
 // describing is what is said of a thread.
 type describing struct {
-	Title    Title    `json:"title,omitempty"`    // one line; null takes it away
-	Metadata Metadata `json:"metadata,omitempty"` // at most 64 keys and 16 KB; null takes it away
+	Title    Title    `json:"title,omitzero" strict:"null"`     // one line; null takes it away
+	Metadata Metadata `json:"metadata,omitempty" strict:"null"` // at most 64 keys and 16 KB; null takes it away
 }
 
 // threadCancelled is the body of a 202 for a cancel of a thread's run.

@@ -39,9 +39,9 @@ func TestABodyOfManyKeysIsRefusedAsQuickly(t *testing.T) {
 		fmt.Fprintf(&keys, `"%x":0,`, i)
 	}
 	began := time.Now()
-	check(t, do(r, "POST", "/v1/runs", `{`+keys.String()+`"messages":[]}`), 400, `{"error":"body has the unknown key \"0\", allowed are agentId, mode, threadId, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms","code":"invalid"}`)
+	check(t, do(r, "POST", "/v1/runs", `{`+keys.String()+`"messages":[]}`), 400, `{"error":"unknown field \"0\" in body, allowed are agentId, messages, mode, request, priority, available_at, delay_ms, regenerate_from, replace_message, threadId","code":"invalid"}`)
 	check(t, do(r, "POST", "/v1/runs", `{`+keys.String()+`"messages":[{"role":"user","content":"hi"}]}`), 400,
-		`{"error":"body has the unknown key \"0\", allowed are agentId, mode, threadId, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms","code":"invalid"}`)
+		`{"error":"unknown field \"0\" in body, allowed are agentId, messages, mode, request, priority, available_at, delay_ms, regenerate_from, replace_message, threadId","code":"invalid"}`)
 	if took := time.Since(began); took > 10*time.Second { // a tenth of a second each
 		t.Errorf("two bodies took %s", took)
 	}
@@ -51,7 +51,7 @@ func TestABodyOfManyKeysIsRefusedAsQuickly(t *testing.T) {
 			fmt.Fprintf(&few, `"k%d":0,`, i)
 		}
 		for _, twice := range []int{0, n - 2} {
-			check(t, do(r, "POST", "/v1/runs", fmt.Sprintf(`{%s"k%d":0}`, few.String(), twice)), 400, fmt.Sprintf(`{"error":"body has the key \"k%d\" twice","code":"invalid"}`, twice))
+			check(t, do(r, "POST", "/v1/threads/t1/mailbox", fmt.Sprintf(`{"payload":{%s"k%d":0}}`, few.String(), twice)), 400, fmt.Sprintf(`{"error":"payload.k%d is given twice","code":"invalid"}`, twice))
 		}
 	}
 }

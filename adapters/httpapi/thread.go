@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 
@@ -131,25 +130,11 @@ func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity
 // postThread makes a thread that nothing was said on yet. What is said to one that does
 // not exist makes it as well: this is for a title, or for an id before the first message.
 func (a *api) postThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	o, err := readOptional(r)
-	if err != nil {
+	var b making
+	if err := decodeOptional(r, &b); err != nil {
 		return err
 	}
-	var m runtime.ThreadMake
-	if m.ID, err = o.text("threadId", "thread_id"); err != nil {
-		return err
-	}
-	title, metadata, err := o.about()
-	if err != nil {
-		return err
-	}
-	if err := o.end(); err != nil {
-		return err
-	}
-	if title != nil {
-		m.Title = *title
-	}
-	m.Metadata = metadata
+	m := runtime.ThreadMake{ID: string(b.ThreadID), Title: given(b.Title.text), Metadata: json.RawMessage(b.Metadata)}
 	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
 		return err
@@ -177,17 +162,11 @@ func (a *api) patchThread(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err != nil {
 		return err
 	}
-	o, err := readObject(r)
-	if err != nil {
+	var b described
+	if err := decode(r, &b); err != nil {
 		return err
 	}
-	var c runtime.ThreadChange
-	if c.Title, c.Metadata, err = o.about(); err != nil {
-		return err
-	}
-	if err := o.end(); err != nil {
-		return err
-	}
+	c := runtime.ThreadChange{Title: b.Title.text, Metadata: json.RawMessage(b.Metadata)}
 	if c.Title == nil && c.Metadata == nil {
 		return core.Errorf(core.CodeInvalid, "body changes nothing, at least one of title and metadata is required")
 	}
@@ -197,33 +176,6 @@ func (a *api) patchThread(w http.ResponseWriter, r *http.Request, id core.Identi
 	}
 	protocol.JSON(w, http.StatusOK, infoOf(got))
 	return nil
-}
-
-// about takes title and metadata. A title that is null is empty; nil: it is not there.
-func (o *object) about() (title *string, metadata json.RawMessage, err error) {
-	name, raw, found, err := o.take("title")
-	if err != nil {
-		return nil, nil, err
-	}
-	if found {
-		title = new(string)
-		if string(raw) != "null" {
-			if *title, err = unquote(raw); err != nil {
-				return nil, nil, core.Errorf(core.CodeInvalid, "%s must be a string, or null", o.path(name))
-			}
-			if *title == "" {
-				return nil, nil, core.Errorf(core.CodeInvalid, "%s is empty; null takes a title away", o.path(name))
-			}
-		}
-	}
-	name, raw, found, err = o.take("metadata")
-	if err != nil || !found {
-		return title, nil, err
-	}
-	if raw[0] != '{' && string(raw) != "null" {
-		return nil, nil, core.Errorf(core.CodeInvalid, "%s must be an object, or null", o.path(name))
-	}
-	return title, json.RawMessage(bytes.Clone(raw)), nil
 }
 
 // deleteThread returns when the thread is a tombstone. What it had is erased later.

@@ -12,7 +12,11 @@ import (
 // postMessages queues input. It never streams, whatever the client accepts: the 202
 // says that the input is durable, and which run will read it.
 func (a *api) postMessages(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	s, err := a.submission(r, id)
+	var b submission
+	if err := decode(r, &b); err != nil {
+		return err
+	}
+	s, err := a.submission(r, id, &b.submitted, r.PathValue("thread"))
 	if err != nil {
 		return err
 	}

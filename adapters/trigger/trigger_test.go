@@ -115,7 +115,7 @@ func TestWhatIsWrongWithATriggerIsNamed(t *testing.T) {
 
 func TestWhatIsWrongWithAFileIsNamed(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"empty", ``, "f:1:1: file is empty, want JSON"},
+		{"empty", ``, "f:1:1: file is empty, want an object"},
 		{"cut off", "{\"triggers\":[\n{\"name\":", "f:2:9: file is not JSON at byte 23: unexpected end of JSON input"},
 		{"two values", `{"triggers":[]} {}`, "f:1:17: file is not JSON at byte 17: invalid character '{' after top-level value"},
 		{"a list", `[]`, "f:1:1: file is a list, want an object"},

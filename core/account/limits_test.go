@@ -27,7 +27,7 @@ func TestDecodeLimitsReadsEachField(t *testing.T) {
 func TestDecodeLimitsRefuses(t *testing.T) {
 	const allowed = "allowed are runs_a_day, tokens_a_day, spend_a_day_usd, concurrent_runs"
 	for text, want := range map[string]string{
-		``:                                         "limits: value is empty, want JSON",
+		``:                                         "limits: value is empty, want an object",
 		`[]`:                                       "limits: value is a list, want an object",
 		`{"defaults":{}}`:                          `limits: unknown field "defaults", did you mean "default"?`,
 		`{"Default":{}}`:                           `limits: unknown field "Default", did you mean "default"?`,

@@ -248,7 +248,7 @@ func TestContentThatCannotBeResolved(t *testing.T) {
 		name, text, want string
 		code             core.Code
 	}{
-		{"nothing", ``, `content of an agent: value is empty, want JSON`, core.CodeCorrupt},
+		{"nothing", ``, `content of an agent: value is empty, want an object`, core.CodeCorrupt},
 		{"no spec", `{}`, `content of an agent: agent id is empty`, core.CodeCorrupt},
 		{"a spec out of range", `{"spec":{"id":"a","model":"small","max_rounds":-1}}`, `content of an agent: agent "a": max_rounds is -1, want 0 (no limit) or more`, core.CodeCorrupt},
 		{"a pool out of range", `{"spec":{"id":"a","model":"p"},"pool":{"id":"p","members":[]}}`, `content of an agent: pool "p": members has none of role "member"`, core.CodeCorrupt},

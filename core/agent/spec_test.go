@@ -110,7 +110,7 @@ func TestDecodeSpecRefuses(t *testing.T) {
 		{"an unknown field", `{"id":"a","model":"m","max_round":3}`, `agent spec: unknown field "max_round", did you mean "max_rounds"?`},
 		{"a wrong type", `{"id":"a","model":5}`, `agent spec: model is 5, want a string`},
 		{"something behind it", `{"id":"a","model":"m"} {}`, `agent spec: value is not JSON at byte 24: invalid character '{' after top-level value`},
-		{"nothing", ``, `agent spec: value is empty, want JSON`},
+		{"nothing", ``, `agent spec: value is empty, want an object`},
 		{"no id", `{"model":"m"}`, `agent id is empty`},
 		{"a bad id", `{"id":"a#b","model":"m"}`, `agent id "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 		{"no model", `{"id":"a"}`, `agent "a": model is empty`},

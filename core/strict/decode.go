@@ -2,6 +2,7 @@ package strict
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,7 +117,24 @@ func (d *decoder) value(p *plan, v reflect.Value) *Error {
 		}
 		return err
 	}
+	if p.form == formOwn {
+		return d.own(p, v)
+	}
 	return d.single(p, v)
+}
+
+// own lets a value decode itself.
+func (d *decoder) own(p *plan, v reflect.Value) *Error {
+	begin := d.at
+	err := v.Addr().Interface().(Unmarshaler).UnmarshalStrict(Value{d, begin})
+	if err != nil {
+		return d.foreign(err, p, begin)
+	}
+	if d.at > begin {
+		return nil // it has been decoded
+	}
+	_, failed := d.raw()
+	return failed
 }
 
 // null leaves a value as it is, or makes it nil.
@@ -136,17 +154,19 @@ func (d *decoder) mismatch(p *plan, begin int) *Error {
 	for p.form == formPointer {
 		p = p.item
 	}
-	found := ""
+	return problem(begin, "is %s, want %s", d.found(begin), d.wants(p, begin))
+}
+
+// found is what a value is, for errors: a list or an object, else itself.
+func (d *decoder) found(begin int) string {
 	switch d.data[begin] {
 	case '{':
-		found = "an object"
+		return "an object"
 	case '[':
-		found = "a list"
-	default: // not more of it than is shown: it may be large
-		end := endOfValue(d.data, begin, 0)
-		found = core.Excerpt(string(d.data[begin:min(end, begin+256)]))
+		return "a list"
 	}
-	return problem(begin, "is %s, want %s", found, d.wants(p, begin))
+	end := endOfValue(d.data, begin, 0)
+	return core.Excerpt(string(d.data[begin:min(end, begin+256)])) // no more than is shown: it may be large
 }
 
 // wants is the JSON that a plan is for. The bounds of a whole number are part of it where
@@ -196,9 +216,7 @@ func (d *decoder) single(p *plan, v reflect.Value) *Error {
 		decoder.DisallowUnknownFields()
 		err = decoder.Decode(v.Addr().Interface())
 	case formBytes:
-		if ok = raw[0] == '"' || raw[0] == 'n'; ok { // encoding/json would take a list of numbers, too
-			err = json.Unmarshal(raw, v.Addr().Interface())
-		}
+		ok, err = decodeBytes(raw, v)
 	case formBroken:
 		return problem(begin, "is %s", p.want)
 	default:
@@ -208,6 +226,26 @@ func (d *decoder) single(p *plan, v reflect.Value) *Error {
 		return d.mismatch(p, begin)
 	}
 	return d.foreign(err, p, begin)
+}
+
+// decodeBytes decodes bytes that are written as base64, or null; false: it is something
+// else. A list of numbers, which encoding/json takes, is.
+func decodeBytes(raw []byte, v reflect.Value) (ok bool, err error) {
+	switch {
+	case raw[0] == 'n':
+		v.SetZero()
+		return true, nil
+	case raw[0] != '"':
+		return false, nil
+	}
+	inner := raw[1 : len(raw)-1]
+	if bytes.IndexByte(inner, '\\') >= 0 {
+		return true, json.Unmarshal(raw, v.Addr().Interface())
+	}
+	decoded := make([]byte, base64.StdEncoding.DecodedLen(len(inner)))
+	n, err := base64.StdEncoding.Decode(decoded, inner)
+	v.SetBytes(decoded[:n])
+	return true, err
 }
 
 // foreign is the error of a decoder that is not this one, nil without.

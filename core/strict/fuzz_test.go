@@ -39,6 +39,22 @@ type everything struct {
 	Num  json.Number       `json:"num"`
 	Q    quoted            `json:"q"`
 	Self *list             `json:"self"`
+	Dual []dual            `json:"dual"`
+}
+
+// dual decodes itself twice, to what it is for encoding/json.
+type dual struct {
+	A int             `json:"a"`
+	R json.RawMessage `json:"r"`
+	D []dual          `json:"d"`
+}
+
+func (d *dual) UnmarshalStrict(v strict.Value) error {
+	type plain dual
+	if err := v.Decode(new(any)); err != nil {
+		return err
+	}
+	return v.Decode((*plain)(d))
 }
 
 type word string
@@ -56,7 +72,7 @@ var seeds = []string{
 	`{"lev":"high","arr":["a","b","c"],"by":"YWI=","num":1.50,"q":{"n":"5"},"self":[1]}`, `{"s":"\xff"}`, "{\"s\":\"\xff\",\"\xff\":1}", `{"S":"a"}`,
 	`{"s":null,"b":null,"i":null,"l":null,"m":null,"any":null,"raw":null,"text":null,"lev":null,"by":null,"num":null,"q":null,"self":null,"arr":null}`,
 	`{"i":1.0}`, `{"i":1e2}`, `{"u":-0}`, `{"i":-0}`, `{"f":-0.0}`, `{"s":"a","s":"b"}`, `{"by":[1,2]}`, `[[[[]]]]`, `{"l":[{"l":[{"l":[]}]}]}`, `{"a`, `{"s":"a"} {}`,
-	`{"q":{"n":5}}`, `{"num":"1"}`, `{"num":"x"}`, `{"mi":{"x":true}}`, `{"text":"soon"}`, `{"lev":"low"}`, `{"s":"\\\\\\\\\"\\"}`, `{"\\":1}`,
+	`{"dual":[{"a":1,"r":"x"},null,{"d":[{"d":[]}]}]}`, `{"q":{"n":5}}`, `{"num":"1"}`, `{"num":"x"}`, `{"mi":{"x":true}}`, `{"text":"soon"}`, `{"lev":"low"}`, `{"s":"\\\\\\\\\"\\"}`, `{"\\":1}`,
 }
 
 // FuzzDecode checks that what Decode takes encoding/json takes, too, as the same value,

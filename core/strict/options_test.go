@@ -142,7 +142,7 @@ func TestRequired(t *testing.T) {
 func TestName(t *testing.T) {
 	o := strict.Options{Name: "body"}
 	check(t, o.Decode([]byte(`[]`), &tagged{}), "body is a list, want an object", "", 0)
-	check(t, o.Decode([]byte(` `), &tagged{}), "body is empty, want JSON", "", 0)
+	check(t, o.Decode([]byte(` `), &tagged{}), "body is empty, want an object", "", 0)
 	check(t, o.Decode([]byte(`{"xyz":1}`), &tagged{}), `unknown field "xyz" in body, allowed are name, delay, rank, data, free, list, bytes, own, plain, gone`, "xyz", 1)
 	check(t, o.Decode([]byte(`{"x":1}`), &struct{}{}), `unknown field "x" in body, none is allowed`, "x", 1)
 	check(t, o.Decode([]byte(`{"own":{"x":1}}`), &tagged{}), `unknown field "x" in own, allowed are weight, share`, "own.x", 8)

@@ -22,7 +22,7 @@ type plan struct {
 	bits   int                 // of a number
 	least  int64               // of a whole number
 	most   uint64
-	bound  bool // the tag of the field has set one of them
+	bound  bool // they are part of what is wanted: a tag has set one, or the type has few bits
 
 	takesNull bool // null is a value of the type
 }
@@ -36,6 +36,7 @@ const (
 	formOther   form = iota // encoding/json decodes it
 	formForeign             // encoding/json decodes it, and refuses unknown fields
 	formBroken              // none can be decoded: a tag makes no sense, want says which
+	formOwn                 // an Unmarshaler
 	formSelf                // a json.Unmarshaler
 	formRaw                 // a json.RawMessage
 	formBytes               // bytes as base64: encoding/json decodes them
@@ -82,6 +83,7 @@ func planOf(t reflect.Type) *plan {
 type planner map[reflect.Type]*plan
 
 var (
+	ownUnmarshaler  = reflect.TypeFor[Unmarshaler]()
 	unmarshaler     = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	rawMessage      = reflect.TypeFor[json.RawMessage]()
@@ -99,6 +101,8 @@ func (made planner) plan(t reflect.Type) *plan {
 	switch own := reflect.PointerTo(t); {
 	case t == rawMessage:
 		p.form, p.takesNull = formRaw, true
+	case t.Kind() != reflect.Pointer && own.Implements(ownUnmarshaler):
+		p.form = formOwn
 	case t.Kind() != reflect.Pointer && own.Implements(unmarshaler):
 		if p.form = formSelf; p.want == wholeNumber { // an amount of money has fractions
 			p.want = "a number"
@@ -137,10 +141,10 @@ func (made planner) fill(p *plan, t reflect.Type) {
 	case reflect.Float32, reflect.Float64:
 		p.form, p.bits = formFloat, t.Bits()
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		p.form, p.bits = formInt, t.Bits()
+		p.form, p.bits, p.bound = formInt, t.Bits(), t.Bits() <= 16
 		p.least, p.most = math.MinInt64>>(64-p.bits), math.MaxInt64>>(64-p.bits)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		p.form, p.bits = formUint, t.Bits()
+		p.form, p.bits, p.bound = formUint, t.Bits(), t.Bits() <= 16
 		p.most = math.MaxUint64 >> (64 - p.bits)
 	}
 }
@@ -173,7 +177,7 @@ func (f *field) narrow(tag string) (ok bool) {
 	for number.form == formPointer {
 		number = number.item
 	}
-	own := *number // other fields of the type have other bounds
+	own, bounded := *number, false // other fields of the type have other bounds
 	for part := range strings.SplitSeq(tag, ",") {
 		key, value, _ := strings.Cut(part, "=")
 		var err error
@@ -182,7 +186,7 @@ func (f *field) narrow(tag string) (ok bool) {
 			f.spellings = append(f.spellings, value)
 			continue
 		case "null":
-			if f.plan.form != formSelf {
+			if f.plan.form != formSelf && f.plan.form != formOwn {
 				return false
 			}
 			nullable := *f.plan
@@ -195,14 +199,14 @@ func (f *field) narrow(tag string) (ok bool) {
 		default:
 			return false
 		}
-		if own.bound = true; err != nil {
+		if own.bound, bounded = true, true; err != nil {
 			return false
 		}
 	}
-	if own.bound {
+	if bounded {
 		f.plan = rebound(f.plan, &own)
 	}
-	return !own.bound || own.form == formInt || own.form == formUint
+	return !bounded || own.form == formInt || own.form == formUint
 }
 
 // rebound is the plan of pointers, or none, to another number.

@@ -14,23 +14,34 @@ func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\
 
 func blank(data []byte) bool { return len(bytes.Trim(data, " \n\t\r")) == 0 }
 
-// endOfString returns the index behind the string that begins at i, and whether it is
-// written without escapes. Each byte is looked at twice at most, by searches for a quote
-// and for a backslash.
-func endOfString(data []byte, i int) (end int, plain bool) {
+// endOfString returns the index behind the string that begins at i, of one without its end
+// that behind the text, and whether it is written without escapes. Each byte is looked at
+// twice at most, by searches for a quote and for a backslash.
+func endOfString(text []byte, i int) (end int, plain bool) {
 	plain = true
 	i++
-	quote := i + bytes.IndexByte(data[i:], '"')
+	quote := nextQuote(text, i)
 	for {
-		escape := bytes.IndexByte(data[i:quote], '\\')
+		escape := bytes.IndexByte(text[i:quote], '\\')
 		if escape < 0 {
-			return quote + 1, plain
+			return min(quote+1, len(text)), plain
 		}
 		plain = false
 		if i += escape + 2; i > quote { // the quote is the one that is escaped
-			quote = i + bytes.IndexByte(data[i:], '"')
+			if i >= len(text) {
+				return len(text), false
+			}
+			quote = nextQuote(text, i)
 		}
 	}
+}
+
+// nextQuote is the index of a quote from i on; the length of the text if there is none.
+func nextQuote(text []byte, i int) int {
+	if n := bytes.IndexByte(text[i:], '"'); n >= 0 {
+		return i + n
+	}
+	return len(text)
 }
 
 // endOfWord returns the index behind the number, true, false or null that begins at i.
@@ -84,21 +95,17 @@ func unquote(raw []byte, plain bool) (text string, err error) {
 // TooDeep looks for the bracket that exceeds the depth: with most 1 it is that of a list
 // in a list. The text need not be JSON.
 func TooDeep(text []byte, most int) (offset int, deep bool) {
-	depth, quoted, escaped := 0, false, false
-	for i, c := range text {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			end, _ := endOfString(text, i)
+			i = end - 1
+		case '{', '[':
 			if depth++; depth > most {
 				return i, true
 			}
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
 	}

@@ -52,20 +52,21 @@ func (o Options) Decode(data []byte, into any) error {
 	if o.MaxBytes > 0 && len(data) > o.MaxBytes {
 		return problem(0, "has %d bytes, at most %d are allowed", len(data), o.MaxBytes).of(o.Name)
 	}
+	target := reflect.ValueOf(into).Elem()
+	p := planOf(target.Type())
 	if !json.Valid(data) {
-		return o.syntax(data).of(o.Name)
+		return o.syntax(data, p.want).of(o.Name)
 	}
 	d := decoder{options: &o, data: data}
-	target := reflect.ValueOf(into).Elem()
 	d.skipSpace()
-	if err := d.value(planOf(target.Type()), target); err != nil {
+	if err := d.value(p, target); err != nil {
 		return err.of(o.Name)
 	}
 	return nil
 }
 
 // syntax returns why data is not one JSON value.
-func (o Options) syntax(data []byte) *Error {
+func (o Options) syntax(data []byte, want string) *Error {
 	if at, deep := TooDeep(data, o.MaxDepth); deep {
 		return tooDeep(at, o.MaxDepth)
 	}
@@ -75,7 +76,7 @@ func (o Options) syntax(data []byte) *Error {
 		return problem(0, "is not JSON: %v", err)
 	}
 	if blank(data) {
-		return problem(0, "is empty, want JSON")
+		return problem(0, "is empty, want %s", want)
 	}
 	at := max(int(broken.Offset)-1, 0) // it counts the byte that is wrong
 	if broken.Error() == endsEarly {

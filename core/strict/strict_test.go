@@ -221,7 +221,7 @@ func TestDecodeRefusesWhatIsNotOneValue(t *testing.T) {
 		name, text, want string
 		offset           int
 	}{
-		{"nothing", " \n", `value is empty, want JSON`, 0},
+		{"nothing", " \n", `value is empty, want an object`, 0},
 		{"two values", `{} {}`, `value is not JSON at byte 4: invalid character '{' after top-level value`, 3},
 		{"half a value", `{"id":`, `value is not JSON at byte 7: unexpected end of JSON input`, 6},
 		{"no JSON", `{id}`, `value is not JSON at byte 2: invalid character 'i' looking for beginning of object key string`, 1},

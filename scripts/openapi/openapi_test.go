@@ -62,7 +62,7 @@ type sample struct {
 }
 
 type sampleBody struct {
-	Says   string         `json:"says" schema:"minLength=1,also=said"`
+	Says   string         `json:"says" schema:"minLength=1" strict:"also=said"`
 	Status core.RunStatus `json:"status,omitempty"`
 	When   core.Millis    `json:"when,omitzero"`
 	Usage  *core.Usage    `json:"usage"`

@@ -45,7 +45,7 @@ func written(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Pattern: namePattern, Not: &jsonschema.Schema{Enum: []any{".", ".."}}}
 	case "OptionalName":
 		return &jsonschema.Schema{Type: "string", Pattern: strings.Replace(namePattern, "{1,", "{0,", 1), Not: &jsonschema.Schema{Enum: []any{".", ".."}}}
-	case "Any":
+	case "AnyJSON":
 		return anything()
 	case "Title":
 		return &jsonschema.Schema{Types: []string{"string", "null"}, MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(200)}
@@ -220,10 +220,14 @@ func (s *schemas) field(of reflect.Type, f reflect.StructField) (*jsonschema.Sch
 	if text := texts.fields[of.Name()+"."+f.Name]; text != "" {
 		made.Description = text
 	}
-	return made, narrow(made, f.Tag.Get("schema"))
+	if err := narrow(made, f.Tag.Get("schema")); err != nil {
+		return nil, err
+	}
+	return made, narrow(made, f.Tag.Get("strict"))
 }
 
-// narrow applies a tag such as "min=1,max=200" to a schema.
+// narrow applies a tag such as "min=1,max=200" to a schema: what the document says, or
+// what package strict looks at when it decodes.
 func narrow(s *jsonschema.Schema, tag string) error {
 	if tag == "" {
 		return nil
@@ -239,6 +243,8 @@ func narrow(s *jsonschema.Schema, tag string) error {
 			}
 		case "also":
 			s.Description, err = strings.TrimPrefix(s.Description+"; also called "+value, "; "), nil
+		case "null": // the type says so
+			err = nil
 		case "pattern":
 			s.Pattern, err = value, nil
 		case "min":

@@ -113,8 +113,8 @@ func TestMistakesInAFileAreNamed(t *testing.T) {
 		return `{"models":[{"provider":"p","names":["m"],"prices":[{` + fields + `}]}]}`
 	}
 	tests := []struct{ file, want string }{
-		{``, `model catalog: file is empty, want JSON`},
-		{" \n", `model catalog: file is empty, want JSON`},
+		{``, `model catalog: file is empty, want an object`},
+		{" \n", `model catalog: file is empty, want an object`},
 		{`null`, `model catalog: has no models, want {"models": [...]}`},
 		{`{}`, `model catalog: has no models, want {"models": [...]}`},
 		{`{"models":null}`, `model catalog: has no models, want {"models": [...]}`},

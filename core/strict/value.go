@@ -1,0 +1,54 @@
+package strict
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// Unmarshaler is a type that has several forms as JSON, or wants to say more of what is
+// wrong. In contrast to a json.Unmarshaler it has the decoder's options, and nothing is
+// read twice.
+type Unmarshaler interface {
+	// UnmarshalStrict decodes the value, null too where the tag of its field allows it.
+	// Paths of errors begin at the value, as those of [Errorf] and [Value.Decode] do.
+	UnmarshalStrict(Value) error
+}
+
+// Value is a value of the JSON that is decoded. It is valid until UnmarshalStrict returns.
+type Value struct {
+	d     *decoder
+	begin int
+}
+
+// First returns the value's first byte, which says what it is: one of { [ " t f n, else a
+// number.
+func (v Value) First() byte { return v.d.data[v.begin] }
+
+// Want returns the error of a value of another form than the type has, such as "a string
+// or a list".
+func (v Value) Want(what string) error {
+	return problem(0, "is %s, want %s", v.d.found(v.begin), what)
+}
+
+// Raw returns the value as it is written. It shares the memory of the JSON, and must not
+// be changed.
+func (v Value) Raw() json.RawMessage {
+	end := endOfValue(v.d.data, v.begin, len(v.d.data))
+	return v.d.data[v.begin:end:end]
+}
+
+// Decode decodes the value into what the pointer points to, as it would be without an
+// UnmarshalStrict.
+func (v Value) Decode(into any) error {
+	depth := v.d.depth
+	v.d.at = v.begin
+	target := reflect.ValueOf(into).Elem()
+	err := v.d.value(planOf(target.Type()), target)
+	if err == nil {
+		return nil
+	}
+	v.d.at, v.d.depth = v.begin, depth
+	inner := *err // its offset is moved to that of the value again
+	inner.Offset -= v.begin
+	return &inner
+}
