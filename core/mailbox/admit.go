@@ -16,10 +16,15 @@ import (
 // submission's next attempt finds it by its Key, else the sweep releases it.
 
 // admission is the slot that a submission has of its tenant's limits.
+// It is the zero admission for a tenant without limits, for input that goes to the inbox of
+// an open run, and before the first call of admit.
 type admission struct {
-	run   core.ID    // the run that has the slot; zero: there is none
-	slot  store.Slot // as it is stored
-	found bool       // an earlier attempt got it
+	// run is the run that has the slot; zero: there is none.
+	run core.ID
+	// slot is the slot as it is stored: it is released only if it is still the same.
+	slot store.Slot
+	// found says that an earlier attempt got it.
+	found bool
 }
 
 // errNotAdmitted ends a commit that would enqueue a run without a slot: its input was meant
@@ -31,6 +36,8 @@ func (u *submission) limited() bool { return u.s.slots.limited(u.in.Thread.Tenan
 
 // admit gets a slot for the run, if the head that was read makes a run of the input. With a
 // Key the run may get the id of an earlier attempt that died before it could store its own.
+// The errors are those of the limits (core.CodeTenantLimit, core.CodeTenantSpend), which
+// refuse the submission before anything is stored, and those of their store.
 func (u *submission) admit(ctx context.Context, head thread.Head) error {
 	if !u.limited() || u.admission.run == u.ids.run {
 		return nil
@@ -53,6 +60,7 @@ func (u *submission) admit(ctx context.Context, head thread.Head) error {
 
 // adoptSlot looks for the slot of an earlier attempt with the same Key, and takes over its
 // run. A slot that is so old that the sweep may be about to release it is not used.
+// Half of the time that the sweep waits is left for the write that follows.
 func (u *submission) adoptSlot(ctx context.Context) (found bool, err error) {
 	used, err := u.s.slots.gate.Used(ctx, u.in.Thread.Tenant)
 	if err != nil {
@@ -79,6 +87,8 @@ func dispatchOf(run core.ID) core.ID {
 }
 
 // requestSlot asks the tenant's limits for a slot. A slot under other ids is released first.
+// Runs that end with the write give their slots back only after it, so that the limit is
+// raised by their number for this one request.
 func (u *submission) requestSlot(ctx context.Context, head thread.Head) error {
 	u.releaseUnused(ctx, core.ID{}, nil)
 	slot, err := u.s.slots.gate.Admit(ctx, account.Applicant{
@@ -92,6 +102,10 @@ func (u *submission) requestSlot(ctx context.Context, head thread.Head) error {
 
 // enqueue makes the submission's change for whichever head it meets, and gets a slot
 // whenever that head makes a run of the input.
+// The head that is read may put the input into the inbox of an open run, which needs no
+// slot, and the head that is written may not. The commit ends with errNotAdmitted then,
+// before it writes, and starts again once there is a slot. Both kinds of head are tried on
+// within one commit otherwise, so that a lost race costs no second commit.
 func (u *submission) enqueue(ctx context.Context, head thread.Head, build func(thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	if !u.limited() {
 		c := u.commit(build)
@@ -99,6 +113,8 @@ func (u *submission) enqueue(ctx context.Context, head thread.Head, build func(t
 		return c.run(ctx, head)
 	}
 	for {
+		// own says whether the change for the newest head opens a run: choose sets it, and
+		// build, which is called after it for the same head, reads it.
 		own := false
 		c := u.commit(func(next thread.Head) ([]store.Record, error) {
 			if own && u.admission.run != u.ids.run {
@@ -131,6 +147,7 @@ func (u *submission) releaseUnused(ctx context.Context, by core.ID, err error) {
 	if a.run.IsZero() || a.run == by && err == nil || a.found {
 		return
 	}
+	// An unknown outcome keeps the slot: the run may be in the head.
 	if err != nil && (ctx.Err() != nil || !refusal(err)) { // the cause of a context that ended says nothing of the write
 		return
 	}
@@ -142,6 +159,8 @@ func (u *submission) releaseUnused(ctx context.Context, by core.ID, err error) {
 
 // refusal reports whether an error says that nothing was written. That the thread was
 // deleted does not: an earlier attempt may have been applied, and a tombstone does not know.
+// It errs on the side of a slot too many: the sweep releases that, while a run without a
+// slot would be beyond the tenant's limit.
 func refusal(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeForbidden, core.CodeNotFound, core.CodeBusy, core.CodeFull, core.CodeTooLarge,

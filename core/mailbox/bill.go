@@ -12,6 +12,9 @@ import (
 // bill is what one commit charges to the thread's run: the store's units and the worker's
 // time. It is made once, for all heads that the commit is tried on: what those attempts
 // cost is charged by the next commit.
+// The meter belongs to the context of a delivery and counts what its process spends on one
+// thread. The head's stretch adds up what the run's commits were charged, and the usage
+// record of the run is made from that.
 type bill struct {
 	made      bool
 	meter     *store.Meter // nil: the write is not charged
@@ -22,6 +25,7 @@ type bill struct {
 // sinceLastWrite is what this process has spent on the run since its last write. Only what
 // is done under a claim, or makes one, is charged: other writes of the same context are
 // about other threads.
+// The meter is emptied by this, once for a commit: end puts back what was not charged.
 func (b *bill) sinceLastWrite(ctx context.Context, key core.ThreadKey, change thread.Change) thread.Spent {
 	if b.made {
 		return b.spent
@@ -40,6 +44,8 @@ func (b *bill) sinceLastWrite(ctx context.Context, key core.ThreadKey, change th
 
 // charge moves the usage record from the plan's records to where it belongs, and adds to the
 // head's stretch what the plan itself will cost, by estimate.
+// It is called for every plan: the estimate is for the batch that is sent, and replaces
+// that of the plan before.
 func (b *bill) charge(p *plan, backend store.Backend) {
 	batch := &p.batch
 	if i := slices.IndexFunc(batch.Records, func(r store.Record) bool { return r.IsUsage() }); i >= 0 {
@@ -65,6 +71,8 @@ func (b *bill) charge(p *plan, backend store.Backend) {
 
 // end accounts for the outcome: what was charged for a write that did not happen is charged
 // with the next one.
+// After a write that was applied, the meter is told what was charged by estimate, so that
+// the calls themselves are not charged again.
 func (b *bill) end(unchanged bool, err error) {
 	switch {
 	case b.meter == nil:

@@ -35,6 +35,8 @@ func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (
 }
 
 // broughtBy is the dispatch that brings a run; zero if the head does not have it.
+// It is remembered while the head has the run: once the head has forgotten it, only the
+// dispatch leads to the audit that says how it ended.
 func broughtBy(head thread.Head, run core.ID) core.ID {
 	if head.Open() && head.Run.ID == run {
 		return head.Run.Dispatch
@@ -58,6 +60,7 @@ func (s *Service) Retract(ctx context.Context, key core.ThreadKey, id core.ID) e
 				return thread.Cancel{Run: d.Run}
 			}
 		}
+		// Not queued as a run: it is an entry of an inbox, or thread.Retract finds nothing.
 		return thread.Retract{ID: id}
 	}, over: func(ctx context.Context, head thread.Head) (bool, error) {
 		return s.reads.retracted(ctx, key, head, id)

@@ -12,11 +12,17 @@ type ids struct{ run, dispatch core.ID }
 
 // placing is how a submission meets a thread, besides what the submission says itself.
 type placing struct {
-	inline bool          // the caller takes the steps: the write also claims the run if the thread is free
-	apart  bool          // the input opens a run of its own, even if a run waits for a reply
-	start  int64         // earliest time at which the run may start, unix milliseconds; 0: immediately
-	worker string        // name in the claim of an inline submission
-	lease  time.Duration // of that claim
+	// inline says that the caller takes the steps: the write also claims the run if the
+	// thread is free.
+	inline bool
+	// apart says that the input opens a run of its own, even if a run waits for a reply.
+	apart bool
+	// start is the earliest time at which the run may start, unix milliseconds; 0:
+	// immediately.
+	start int64
+	// worker and lease are those of the claim of an inline submission.
+	worker string
+	lease  time.Duration
 }
 
 // change chooses what a submission does to a thread, from the head that it is tried on: it
@@ -33,10 +39,12 @@ func change(in *Submission, p placing, ids ids, head *thread.Head, now int64) th
 		e.Priority = *in.Opening.Priority
 	}
 	if parent := in.Opening.Parent; parent != nil {
+		// A child run never joins another run: its parent waits for the end of this one.
 		e.Parent = &thread.Parent{Thread: parent.Thread, Run: parent.Run, Call: parent.Call}
 		return e
 	}
 	switch {
+	// An inline run needs no interrupt on a free thread, and can claim it in the same write.
 	case in.Mode == ModeInterrupt && (head.Busy(now) || !p.inline):
 		return thread.Interrupt{Owner: in.User, Enqueue: &e}
 	case p.mayJoin(in, head) && (steers(in) || replies(in, head)):

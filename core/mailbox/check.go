@@ -18,6 +18,7 @@ func (s Submission) Check() error {
 			return err
 		}
 	}
+	// Before the messages: a Retake may leave them out, and completes them later.
 	if s.Opening.Retake != nil {
 		if err := s.Opening.Retake.check(s); err != nil {
 			return err
@@ -70,6 +71,8 @@ func (o Opening) checkDelay(mode Mode) error {
 	return nil
 }
 
+// checkRequest validates what a caller sends along for hooks and tools: its size and that
+// it is JSON. It is stored as it is, and not interpreted.
 func checkRequest(request json.RawMessage) error {
 	switch {
 	case len(request) > MaxRequest:
@@ -80,6 +83,8 @@ func checkRequest(request json.RawMessage) error {
 	return nil
 }
 
+// checkMessages validates messages that a user submits or edits. The error names the
+// message by its index. Ids may be empty; inputRecord fills them in.
 func checkMessages(messages []core.Message) error {
 	if len(messages) == 0 {
 		return core.Errorf(core.CodeInvalid, "messages are empty, at least one is required")
@@ -101,6 +106,7 @@ func checkMessages(messages []core.Message) error {
 }
 
 // checkContent wants a text or a file, and nothing that only a model says.
+// at names the content in errors.
 func checkContent(at string, content []core.Block) error {
 	something := false
 	for i, b := range content {

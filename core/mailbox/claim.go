@@ -54,6 +54,8 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 	case core.CodeOf(err) == core.CodeCorrupt:
 		return head, false, err // no other attempt can read it, so that the queue's own count ends it
 	}
+	// From here on the claim failed for a reason that another attempt may overcome, such as
+	// a store that does not respond.
 	if hint.Sweep { // the next sweep sends another: else each would add one, for as long as the store fails
 		s.log.WarnContext(ctx, "claim failed, the next sweep finds the thread", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
 		return head, false, nil

@@ -50,17 +50,22 @@ func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.H
 // writer writes heads, and what has to happen with each write of one: it tells watchers,
 // releases slots and sends the hint. Every change of a head in this package goes through a
 // commit on a writer.
+// It is shared by all requests of a Service and never changes after New; slots alone has a
+// state, under its own lock.
 type writer struct {
-	env        *env.Env
-	store      store.Backend
-	records    thread.Records
-	reads      reader
-	wakes      wakes
-	slots      *slots
-	due        thread.DuePolicy
-	announcing bool          // writes leave announcements in the head
-	keep       time.Duration // how long usage is kept; 0: nothing is metered
-	moved      func(core.ThreadKey, thread.Head)
+	env     *env.Env
+	store   store.Backend
+	records thread.Records
+	reads   reader
+	wakes   wakes
+	slots   *slots
+	due     thread.DuePolicy
+	// announcing says that writes leave announcements in the head.
+	announcing bool
+	// keep is how long usage is kept; 0: nothing is metered.
+	keep time.Duration
+	// moved is called with every head that was written; nil: there are no watchers.
+	moved func(core.ThreadKey, thread.Head)
 }
 
 // commit is [Service.Commit].
@@ -73,17 +78,28 @@ func (w *writer) commit(ctx context.Context, key core.ThreadKey, known thread.He
 // commit is one transition on its way to the store. It is one goroutine's alone and is used
 // once: its id stands for one write, and a second one under it would be taken for the
 // first.
+// The fields before over describe the write, and are set by whoever makes it; run keeps the
+// others.
 type commit struct {
-	w        *writer
-	key      core.ThreadKey
-	change   thread.Change
-	choose   func(thread.Head) thread.Change // the change for a head, where it depends on it; nil: change
-	build    func(thread.Head, thread.Result) ([]store.Record, error)
+	w   *writer
+	key core.ThreadKey
+	// change is the transition; choose, if set, makes it for each head instead.
+	change thread.Change
+	choose func(thread.Head) thread.Change
+	// build makes the records that are stored with the head; nil: none.
+	build func(thread.Head, thread.Result) ([]store.Record, error)
+	// pointers are stored with the head. If one has another value, nothing is written, and
+	// the error is a *pointerError.
 	pointers []store.Pointer
-	quiet    bool          // send no hint for work that is not claimed
-	later    time.Duration // the caller claims next what the write makes possible: its hint waits so long
-	covers   uint16        // schema of a record that is stored already and that the write makes visible; 0: none
-	looked   bool          // the head that run is given was read, even if it does not exist
+	// quiet sends no hint for work that is not claimed.
+	quiet bool
+	// later delays the hint: the caller claims next what the write makes possible.
+	later time.Duration
+	// covers is the schema of a record that is stored already and that the write makes
+	// visible; 0: there is none.
+	covers uint16
+	// looked says that the head that run is given was read, even if it does not exist.
+	looked bool
 
 	// over reports whether what the change is about, and the head no longer has, has come
 	// to what the change was to bring about. It is called if Apply finds nothing and an
@@ -94,14 +110,20 @@ type commit struct {
 	// applied; nil: what Apply knows is enough.
 	accepted func(context.Context, thread.Head) (bool, error)
 
-	id     core.ID
-	open   bool // an attempt without an outcome may still be applied: the head has not moved since
-	doubt  bool // there was an attempt without an outcome, whatever has happened since
-	holder bool // the change is of a claim's holder
+	// id is the commit's, the same for all its plans.
+	id core.ID
+	// open says that an attempt without an outcome may still be applied: the head has not
+	// moved since. doubt says that there was one, whatever has happened since.
+	open, doubt bool
+	// holder says that the change is of a claim's holder.
+	holder bool
 	where  points
-	plan   plan      // what was sent last
-	bill   bill      // what is charged to the run, if it is metered
-	gone   []core.ID // runs that the plan takes out of the queue, if the tenant has limits
+	// plan is what was sent last.
+	plan plan
+	// bill is what is charged to the run, if it is metered.
+	bill bill
+	// gone are the runs that the plan takes out of the queue, if the tenant has limits.
+	gone []core.ID
 }
 
 // run is the loop: look (unless the caller or a refusal brought the head), see whether the
@@ -136,6 +158,8 @@ func (c *commit) seeThrough(ctx context.Context, known thread.Head, left error) 
 }
 
 // attempts tries the change on one head after the other until one has it.
+// open and doubt are kept across calls: seeThrough calls it a second time, for the same
+// write under the same id.
 func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
 	// fresh says that the head is worth an attempt: it may be stale, which costs a refusal
 	// that brings the newer one. After a failure nothing is known, so the head is read.
@@ -169,6 +193,7 @@ func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, t
 		// whose hint was not sent: the first are orphans that no reader believes, the second
 		// is found by the sweep.
 		c.w.env.Reach(c.where.head, env.Before)
+		// A call with a context that has ended is not sent, so that it leaves no doubt.
 		sent := ctx.Err() == nil
 		outcome, err := c.w.store.Commit(ctx, c.key, c.plan.batch)
 		c.w.env.Reach(c.where.head, env.After)
@@ -176,6 +201,7 @@ func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, t
 		switch {
 		case err == nil && outcome.Written:
 			return c.afterWrite(ctx, c.plan.batch.Head)
+		// A pointer has another value: only the caller knows what that means.
 		case err == nil && len(outcome.Taken) > 0:
 			return head, thread.Result{}, &pointerError{outcome.Taken}
 		case err == nil:

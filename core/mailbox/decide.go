@@ -18,13 +18,19 @@ import (
 
 // Deciding is a decision on its way to a ticket.
 type Deciding struct {
-	Run      core.ID // whose call waits; zero: the thread's open run
-	Target   string  // id of the suspension, or of the call
-	User     string  // on whose behalf; must match the thread's owner
+	// Run is the run whose call waits; zero: the thread's open run.
+	Run core.ID
+	// Target is the id of the suspension, or of the call. Of several calls with that id it
+	// means the first that is not decided.
+	Target string
+	// User is on whose behalf it is decided; must match the thread's owner.
+	User string
+	// Decision is what is decided. Without an id it gets one derived from its content.
 	Decision core.Decision
 }
 
 // check validates a decision that came from outside, before anything is read.
+// Whether the payload fits the ticket is checked when the ticket is known.
 func (d Deciding) check() error {
 	switch {
 	case d.Target == "":
@@ -41,6 +47,7 @@ func (d Deciding) check() error {
 func (d Deciding) normalized() (_ core.Decision, derived bool) {
 	said := d.Decision
 	var payload bytes.Buffer
+	// Clients may format the same payload differently; "null" says as much as no payload.
 	if len(said.Payload) > 0 && json.Compact(&payload, said.Payload) == nil { // Check saw that it is JSON
 		said.Payload = payload.Bytes()
 	}
@@ -50,6 +57,8 @@ func (d Deciding) normalized() (_ core.Decision, derived bool) {
 	if said.ID != "" {
 		return said, false
 	}
+	// Each part is preceded by its length, so that no two contents are joined to the same
+	// bytes.
 	h := sha256.New()
 	parts := []string{d.Target, string(said.Action), string(said.Payload), said.Reason}
 	if said.Remember != "" { // absent it must leave the ids of requests as they were
@@ -70,10 +79,11 @@ type Decided struct {
 	CallID       string
 	SuspensionID string
 	DecisionID   string
-	Duplicate    bool // the same decision was stored before
-
-	Turn  uint64 // sequence of the turn that made the call
-	Index int    // of the call in it
+	// Duplicate says that the same decision was stored before.
+	Duplicate bool
+	// Turn is the sequence of the turn that made the call, and Index the call's in it.
+	Turn  uint64
+	Index int
 }
 
 // Decide decides a suspended call. When it returns without error the decision is durable,
@@ -112,18 +122,32 @@ const noTicket = 2
 // deciding is a Deciding under way. It is one goroutine's, and fills its receipt as it
 // learns what the decision is about.
 type deciding struct {
-	s       *Service
-	key     core.ThreadKey
-	asked   Deciding
-	said    core.Decision // as it is stored
-	derived bool          // its id was derived from its content
+	s   *Service
+	key core.ThreadKey
+	// asked is the decision as the client made it, and said as it is stored: see
+	// normalized.
+	asked Deciding
+	said  core.Decision
+	// derived says that the id was derived from the content. Such an id may be used again by
+	// a later suspension of the call.
+	derived bool
+	// receipt says what the decision is about. It is filled when that is found.
 	receipt Decided
-	ticket  uint64 // key of the suspension, or noTicket
-	resumes bool   // the decision lets the call continue; unknown where the ticket is
-	byCall  bool   // the target is the call's id
-	known   bool   // it was found among the stored decisions, with the same content
-	other   bool   // among those was another one on the target
-	child   bool   // it is the end of a child run
+	// ticket is the key of the suspension in the head, or noTicket.
+	ticket uint64
+	// resumes says that the decision lets the call continue. It is known only while there
+	// is a ticket, and counts only then.
+	resumes bool
+	// byCall says that the target is the call's id, not the suspension's.
+	byCall bool
+	// known says that the decision was found among the stored ones, with the same content:
+	// it need not be compared again.
+	known bool
+	// other says that among the stored ones was another decision on the target.
+	other bool
+	// child says that the decision is the end of a child run, which alone may decide a
+	// ticket of that kind.
+	child bool
 }
 
 // decide finds what the decision is about, checks it against that, and writes it. Others may
@@ -172,6 +196,8 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 
 // find looks for the ticket that the target names: by its suspension's id, then by its
 // call's. ok is false if the open run has no such ticket.
+// A damaged ticket record is store.ErrCorrupt. The decision may be found to be a duplicate
+// here already; then it is compared with the stored one.
 func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Ticket, ok bool, err error) {
 	if len(head.Tickets) == 0 || !u.asked.Run.IsZero() && u.asked.Run != head.Run.ID {
 		return ticket, false, nil
@@ -235,11 +261,15 @@ func (r reader) callsOf(ctx context.Context, key core.ThreadKey, turn uint64) ([
 }
 
 // write stores the decision, or finds that it was stored before.
+// It returns the head after the write, or the head that has the decision. A duplicate
+// changes nothing, but sends the hint again.
 func (u *deciding) write(ctx context.Context, head thread.Head, later time.Duration) (thread.Head, error) {
 	change := thread.Decide{
 		Run: u.receipt.RunID, Call: uint8(u.receipt.Index), Ticket: u.ticket, Resume: u.resumes,
 		Decision: u.decisionKey(), Child: u.child,
 	}
+	// The head remembers the call too, so that a request by the call's id finds the decision
+	// after its ticket is gone.
 	if u.byCall {
 		change.Dedupe = thread.CallDecisionKey(u.receipt.RunID, u.asked.Target, u.said.ID)
 	}
@@ -272,6 +302,7 @@ func (u *deciding) write(ctx context.Context, head thread.Head, later time.Durat
 }
 
 // decisionKey is the head's form of the decision's id.
+// It is never 0, which stands for a ticket that is not decided.
 func (u *deciding) decisionKey() uint64 {
 	return thread.DecisionKey(u.receipt.RunID, u.receipt.SuspensionID, u.said.ID)
 }

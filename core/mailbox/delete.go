@@ -50,6 +50,8 @@ func (s *Service) Delete(ctx context.Context, key core.ThreadKey, user string) e
 // writeTombstone makes the tombstone. If an open run is metered, what it has used since it
 // started or was resumed is recorded with it, since no step comes to its end any more. What
 // its holder had not committed is lost with it.
+// The usage record is made for the head that the tombstone replaces. If the head moves
+// before the write, both are made again.
 func (s *Service) writeTombstone(ctx context.Context, key core.ThreadKey, user string) error {
 	c := commit{w: &s.writer, key: key}
 	var was thread.Head
@@ -71,6 +73,8 @@ func (s *Service) writeTombstone(ctx context.Context, key core.ThreadKey, user s
 
 // erase removes what a deleted thread has, and notes in its head when nothing more can come.
 // What is left when the time is over is erased after the next sweep.
+// The error is that of a hint that could not be sent. Other failures are logged: the next
+// sweep comes back to the thread.
 func (s *Service) erase(ctx context.Context, hint core.WakeUp, head thread.Head) error {
 	key := hint.Key()
 	if !head.Deleted || head.Erased {

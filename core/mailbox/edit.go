@@ -46,6 +46,8 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	}
 	in.Messages = messages
 	var record store.Record
+	// A refused edit leaves its record under the revision that it tried, so that the next
+	// one is tried then. Whether a revision is free, the store says when the record is put.
 	for revision := first + 1; revision <= first+maxEdits; revision++ {
 		if record, err = inputRecord(s.records, in, revision); err != nil {
 			return err

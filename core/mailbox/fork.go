@@ -16,16 +16,23 @@ import (
 // Forking says which thread is forked, where, and what the fork is called.
 type Forking struct {
 	Thread core.ThreadKey
-	User   string
-	At     string // id of the last message that the fork has
-	To     string // id of the fork, of the same tenant
+	// User is on whose behalf; must match the owner of Thread.
+	User string
+	// At is the id of the last message that the fork has, of the newest if several have it.
+	At string
+	// To is the id of the fork, of the same tenant.
+	To string
 }
 
 // Forked is a thread that was made of another.
+// The zero Forked stands for no fork.
 type Forked struct {
-	ThreadID  string
-	Messages  uint64 // log records
-	Duplicate bool   // the same fork was made before
+	ThreadID string
+	// Messages is how many log records it has. A duplicate counts those that were added
+	// since, too.
+	Messages uint64
+	// Duplicate says that the same fork was made before.
+	Duplicate bool
 }
 
 // Fork makes a thread that starts as another does, up to a message and with the state after
@@ -72,6 +79,8 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 			return []store.Record{listing}, err
 		},
 		change: thread.Fork{Owner: c.head.Owner, Seq: c.seq, Supersedes: c.supersedes, Summary: c.summary, Schema: c.head.Schema}}
+	// The head comes last. Until it is written, the copied records are orphans under a name
+	// that no head has.
 	if _, _, err := fork.run(ctx, thread.Head{}); err != nil {
 		made, failed := s.madeFork(ctx, f, to)
 		if failed == nil && made.Duplicate { // the same call came at the same time
@@ -110,6 +119,8 @@ func (s *Service) madeFork(ctx context.Context, f Forking, to core.ThreadKey) (F
 }
 
 // forkPointer says which thread and message a fork was made of.
+// Its value is compared as bytes, so that its form must not change while forks may be
+// repeated.
 func forkPointer(f Forking) store.Pointer {
 	sum := sha256.Sum256([]byte(f.At))
 	return encodePointer("fork:"+f.To, pointer{Thread: f.Thread.Thread, Body: hex.EncodeToString(sum[:16])}, 0)
@@ -117,12 +128,16 @@ func forkPointer(f Forking) store.Pointer {
 
 // forking is a fork under way. It is one goroutine's.
 type forking struct {
-	s          *Service
-	from, to   core.ThreadKey
-	head       thread.Head // of the thread that is forked
-	seq        uint64      // of the last record that is copied
-	supersedes uint64      // the newest record up to seq that supersedes; 0: there is none
-	summary    uint64      // the newest summary that covers nothing after seq; 0: there is none
+	s        *Service
+	from, to core.ThreadKey
+	// head is that of the thread that is forked, read at the start.
+	head thread.Head
+	// seq is the sequence of the last record that is copied.
+	seq uint64
+	// supersedes is the newest record up to seq that supersedes others; 0: there is none.
+	supersedes uint64
+	// summary is the newest summary that covers nothing after seq; 0: there is none.
+	summary uint64
 }
 
 // errOpenRound refuses to fork a turn whose calls are not over: a model must never see
@@ -131,6 +146,8 @@ var errOpenRound = core.Errorf(core.CodeConflict, "tool calls of its turn have n
 
 // findEnd finds the last record that belongs to the message: with a turn its results, and the
 // records after those with the state that its step and its run ended with.
+// It sets seq and supersedes. The errors are Fork's, without the names of thread and
+// message.
 func (f *forking) findEnd(ctx context.Context, at string) error {
 	named, ok, err := f.s.reads.lastOf(ctx, f.from, f.head.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.ID == at })
 	if err != nil {
@@ -143,6 +160,8 @@ func (f *forking) findEnd(ctx context.Context, at string) error {
 	if err != nil {
 		return err
 	}
+	// The fork has the newest superseding record before the message, which leads to all
+	// earlier ones.
 	for _, r := range ranges { // newest first
 		if r.From <= named.Seq && named.Seq <= r.To {
 			return core.Errorf(core.CodeSuperseded, "it was taken back before")
@@ -152,6 +171,7 @@ func (f *forking) findEnd(ctx context.Context, at string) error {
 			break
 		}
 	}
+	// Input ends with itself: what follows is the answer, and the fork gets another one.
 	if f.seq = named.Seq; named.Message.Role == core.RoleUser {
 		return nil
 	}
@@ -163,6 +183,7 @@ func (f *forking) findEnd(ctx context.Context, at string) error {
 	if f.seq > f.head.Seq {
 		return errOpenRound
 	}
+	// Records without a message carry the state of the step, and at the end that of the run.
 	for e, err := range store.Entries(ctx, f.s.store, f.s.records, f.from, f.seq+1, f.head.Seq) {
 		if err != nil {
 			return err
@@ -179,6 +200,9 @@ func (f *forking) findEnd(ctx context.Context, at string) error {
 const forkPage = 32
 
 // copyLog stores the log's records for the fork. What an earlier attempt stored is the same.
+// Records keep their bytes. They get the fence of a fork, below that of every claim, so
+// that no worker of the fork is refused by them. Pages are stored one after the other, and
+// the records of a page at the same time.
 func (f *forking) copyLog(ctx context.Context) error {
 	var page []store.Record
 	flush := func() error {
@@ -214,6 +238,8 @@ func (f *forking) copyLog(ctx context.Context) error {
 
 // copySummaries stores for the fork the summaries that cover only what it has: the newest of
 // them, which is in force there, and its predecessors.
+// Summaries are linked from the newest to the oldest. Newer ones than the fork's end are
+// passed over, since they speak of messages that the fork does not have.
 func (f *forking) copySummaries(ctx context.Context) error {
 	for upTo := f.head.Summary; upTo > 0; {
 		record, ok, err := f.s.store.Get(ctx, f.from, store.SummaryName(upTo))

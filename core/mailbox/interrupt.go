@@ -15,7 +15,8 @@ type Interrupted struct {
 	// RunID is the open run that ends with it; zero: none was open, or it was
 	// ending already.
 	RunID core.ID
-	// Superseded is how many queued runs it took out of the queue.
+	// Superseded is how many queued runs it took out of the queue; delayed ones are not
+	// among them.
 	Superseded int
 	// Duplicate: the same key had interrupted before, and this call has done nothing. The
 	// outcome of the first one is no longer known.
@@ -32,10 +33,13 @@ type Interrupted struct {
 // thread.ErrNotFound: nothing is open or queued. thread.ErrForbidden: the thread is another
 // user's.
 func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedupe string) (Interrupted, error) {
+	// Also without a key of the caller's: an attempt whose response is lost must be told
+	// from another interrupt.
 	minted := dedupe == ""
 	if minted {
 		dedupe = s.env.NewID().String()
 	}
+	// seen is set at the first head: the epoch of that head is the target of all attempts.
 	change, seen := thread.Interrupt{Owner: user, Dedupe: interruptKey(dedupe)}, false
 	var came Interrupted
 	known := false // the head remembers the key
@@ -47,6 +51,7 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 		if known || head.Epoch != change.Epoch {
 			return change // its outcome was seen at the previous attempt, if that was this call's
 		}
+		// What the interrupt will end, from the head that it is tried on.
 		if came = (Interrupted{Superseded: len(head.Pending)}); head.Open() && head.Run.Status != thread.Closing {
 			came.RunID = head.Run.ID
 		}

@@ -29,7 +29,8 @@ const (
 	inputLife = 400 * 24 * time.Hour
 )
 
-// keyName is the name of a key's pointer. It has a hash, since keys may hold any text.
+// keyName is the name of a key's pointer. It has a hash, since keys may hold any text. The
+// thread is part of it: the same key on two threads is two keys.
 func keyName(threadID, key string) string {
 	sum := sha256.Sum256([]byte(threadID + "\x00" + key))
 	return "key:" + hex.EncodeToString(sum[:16])
@@ -87,6 +88,8 @@ func (u *submission) pointers() []store.Pointer {
 
 // adopt takes over the ids that the key was stored with. core.CodeConflict: it stands for
 // other content.
+// The next attempt then writes the same bytes as the one that stored the key, or finds that
+// this one was accepted.
 func (u *submission) adopt(value []byte) error {
 	p, err := decodePointer(value)
 	if err != nil {
@@ -100,6 +103,7 @@ func (u *submission) adopt(value []byte) error {
 }
 
 // slotTag is the form that the key has in a slot of the tenant's limits; empty without one.
+// It is the hash that also names the key's pointer, within the bounds of a slot.
 func (u *submission) slotTag() string {
 	if u.in.Key.Value == "" {
 		return ""
@@ -124,6 +128,7 @@ func (s *Service) Submitted(ctx context.Context, key core.ThreadKey, head thread
 }
 
 // byKey reads what a key of the thread stands for.
+// ok is false if it stands for nothing, or is forgotten.
 func (r reader) byKey(ctx context.Context, at core.ThreadKey, key string) (p pointer, ok bool, err error) {
 	value, ok, err := r.store.Pointer(ctx, at.Tenant, keyName(at.Thread, key))
 	if err != nil || !ok {
@@ -137,6 +142,8 @@ func (r reader) byKey(ctx context.Context, at core.ThreadKey, key string) (p poi
 // or, if what was done under that ended before it started, the one of the run that it was
 // to open. So a client that repeats its request meets the attempt that counts, and a
 // request after an attempt that came to nothing is a new one. kind begins the key.
+// The loop follows the chain of attempts, each under the key of the run before it; it ends
+// since every key is stored after the run whose id it has.
 func (r reader) freeKey(ctx context.Context, at core.ThreadKey, head thread.Head, kind string, run core.ID) (string, error) {
 	for {
 		key := kind + run.String()

@@ -18,16 +18,20 @@ type ListQuery struct {
 	After string
 	// Status keeps the dispatches of one status; empty: all.
 	Status core.DispatchStatus
-	Limit  int // 1 to 200; 0: 50
+	// Limit is how many dispatches a page has at most, 1 to 200; 0: 50. Live ones count, and
+	// are on the first page anyway if there are more.
+	Limit int
 }
 
 // ListPage is a page of a thread's mailbox: what is open and queued, in the order in
 // which it comes to its turn, then what has ended, oldest first: runs that were opened,
 // then dispatches and inbox entries that were not.
 type ListPage struct {
-	Epoch      uint64 // of the thread: how often it was interrupted or deleted
+	// Epoch counts how often the thread was interrupted or deleted.
+	Epoch      uint64
 	Dispatches []core.Dispatch
-	Next       string // After of the next page; empty: there is none
+	// Next is the After of the next page; empty: there is none.
+	Next string
 }
 
 // The bounds of a page. A page that is filtered may have looked at scanLimit records
@@ -44,6 +48,8 @@ const (
 	auditRecords = "A#"
 )
 
+// complete fills in defaults and validates the query; the error names the field and what is
+// allowed.
 func (q ListQuery) complete() (ListQuery, error) {
 	if q.Limit == 0 {
 		q.Limit = defaultListPage
@@ -89,15 +95,19 @@ func (s *Service) List(ctx context.Context, key core.ThreadKey, head thread.Head
 }
 
 // lister fills one page, of the thread as one head shows it.
+// It is one goroutine's. scanned counts the records that were looked at, for a page that is
+// filtered by status.
 type lister struct {
-	reads   reader
-	key     core.ThreadKey
-	head    thread.Head
-	query   ListQuery
+	reads reader
+	key   core.ThreadKey
+	head  thread.Head
+	query ListQuery
+	// scanned is how many records were looked at: a page ends at scanLimit.
 	scanned int
 	page    ListPage
 }
 
+// add adds a dispatch to the page if it has the status that is asked for.
 func (l *lister) add(d core.Dispatch) {
 	if l.query.Status == "" || d.Status == l.query.Status {
 		l.page.Dispatches = append(l.page.Dispatches, d)
@@ -105,6 +115,8 @@ func (l *lister) add(d core.Dispatch) {
 }
 
 // addLive adds what the head has: the open run with its inbox, then the queue.
+// All of it is on the first page: the head is small, and a cursor into it would be stale
+// with the next write.
 func (l *lister) addLive(ctx context.Context) error {
 	if l.head.Open() {
 		if err := l.addOpen(ctx); err != nil {

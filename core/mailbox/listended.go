@@ -13,6 +13,9 @@ import (
 
 // addEnded adds what has ended, from the records whose names begin with a prefix; full says
 // that the page is full, and has its Next.
+// The page continues after the record named by the query, if that has the prefix. Records
+// that say nothing of an ended dispatch are passed over, so that several reads may be
+// needed to fill a page.
 func (l *lister) addEnded(ctx context.Context, prefix string) (full bool, err error) {
 	after := ""
 	if strings.HasPrefix(l.query.After, prefix) {
@@ -77,6 +80,8 @@ func (l *lister) endedRun(record store.Record) (d core.Dispatch, ok bool, err er
 
 // endedUnopened is a dispatch that no step has opened, or input that went to an inbox,
 // if what its audit says is confirmed.
+// The first revision of its input tells whether it would have opened a run: input that was
+// steered has the id of another run in its audit.
 func (l *lister) endedUnopened(ctx context.Context, record store.Record) (d core.Dispatch, ok bool, err error) {
 	id, which, err := auditPlace(record.Name)
 	if err != nil {

@@ -29,6 +29,8 @@ func threadListing(records thread.Records, next thread.Head, agent, asked string
 	return listingRecord(records, store.ActivityName, next, l)
 }
 
+// listingRecord encodes a listing. It has the fence and version of the head that it is
+// written with, so that a later one replaces it.
 func listingRecord(records thread.Records, name string, next thread.Head, l thread.Listing) (store.Record, error) {
 	payload, err := records.EncodeListing(&l)
 	return store.Record{Name: name, Fence: next.Fence, Version: next.Version, Payload: payload}, err
@@ -48,6 +50,7 @@ func (u *submission) listings(next thread.Head) ([]store.Record, error) {
 	}
 	agent := u.in.Opening.AgentID
 	run, err := runListing(u.s.records, next, u.ids.run, u.ids.dispatch, agent, of)
+	// The first version of a head is the write that makes the thread.
 	if err != nil || next.Version > 1 {
 		return []store.Record{run}, err
 	}

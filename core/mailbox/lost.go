@@ -28,6 +28,8 @@ func (c *commit) mine(head *thread.Head) bool {
 
 // cancelled reports whether a run that the head no longer has was cancelled. dispatch is
 // the one that brought it.
+// So a cancel that was applied, and that others hide, is not reported as not found. A run
+// that someone else cancelled counts as well: it has ended as it should.
 func (r reader) cancelled(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (bool, error) {
 	got, ok, err := r.run(ctx, key, head, run, dispatch)
 	if err != nil || !ok || got.Status != core.RunDone || got.Termination == nil {
@@ -37,6 +39,8 @@ func (r reader) cancelled(ctx context.Context, key core.ThreadKey, head thread.H
 }
 
 // retracted reports whether input that the head no longer has ended unread.
+// An audit that it was cancelled is not enough: the head may have opened the input's run
+// after the write that left the audit was refused.
 func (r reader) retracted(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (bool, error) {
 	ended, ok, err := r.endedUnread(ctx, key, head, id)
 	if err != nil || !ok || ended.Status != core.DispatchCancelled || head.Open() && head.Run.Dispatch == id {
@@ -65,6 +69,8 @@ func (r reader) readAs(ctx context.Context, key core.ThreadKey, head thread.Head
 	if err != nil {
 		return false, err
 	}
+	// One record more than there are messages is read: the record that supersedes comes
+	// first.
 	first := slices.IndexFunc(entries, func(e thread.Entry) bool { return e.Input == id }) // after what it supersedes
 	if first < 0 || len(entries)-first < len(messages) {
 		return false, nil
@@ -100,6 +106,7 @@ func (r reader) readAt(ctx context.Context, key core.ThreadKey, head thread.Head
 }
 
 // sameContent compares contents as they are stored.
+// The log has the content after a round trip through JSON, and the request has not.
 func sameContent(a, b []core.Block) bool {
 	one, err := json.Marshal(a)
 	if err != nil {

@@ -10,26 +10,38 @@ import (
 )
 
 // original is the input that a Retake names.
+// It is found either in what the head holds unread or in the log; what a later head has
+// does not change it.
 type original struct {
-	run   core.ID // whose input it is
+	// run is the run whose input it is, and input its messages without what was noted about
+	// them.
+	run   core.ID
 	input []core.Message
-	named int    // index in input of the message that was named; -1: a turn or result after it was
-	from  uint64 // sequence from which on the log is withdrawn
-
-	agent   string // of the run, as far as it is known
-	request []byte
-	// frontend is what the run's client program brought, without its state.
+	// named is the index in input of the message that was named; -1: the named message is a
+	// turn or a result after the input.
+	named int
+	// from is the sequence from which on the log is withdrawn. If the input is not in the
+	// log yet, it is the sequence that it would have, or what its run withdraws itself.
+	from uint64
+	// agent, request and frontend are those of the run, as far as they are known. The
+	// frontend has no state: the client program sends it again.
+	agent    string
+	request  []byte
 	frontend *core.Frontend
-
-	gone    bool    // it is superseded already
-	fresh   bool    // the run is queued or runs
-	retakes core.ID // the run that this one withdrew itself
+	// gone says that it is superseded already.
+	gone bool
+	// fresh says that the run is queued or runs: a retry may name it in the place of what it
+	// withdrew.
+	fresh bool
+	// retakes is the run that this one withdrew itself; zero: none.
+	retakes core.ID
 }
 
 // unreadOriginal looks for the message in what the head has and the log does not. The open
 // run may have read its input without committing it: the input will come directly after the
 // log, whatever becomes of the run. ErrUnread: no run has started to read it.
 func (r reader) unreadOriginal(ctx context.Context, key core.ThreadKey, head thread.Head, message string) (*original, bool, error) {
+	// look reads one input that the head has, and describes it if the message is one of its.
 	look := func(run, dispatch core.ID, revision uint32) (*original, thread.Queued, error) {
 		in, err := r.queuedInput(ctx, key, dispatch, revision)
 		i := slices.IndexFunc(in.Messages, func(m core.Message) bool { return m.ID == message })
@@ -42,6 +54,8 @@ func (r reader) unreadOriginal(ctx context.Context, key core.ThreadKey, head thr
 			fresh: run != head.Run.ID || head.Run.Status == thread.Running, retakes: in.Retakes,
 		}, in, nil
 	}
+	// Newest first: of several messages with one id the newest counts. A queued run that
+	// withdraws something itself can be withdrawn, since its own place in the log is known.
 	for _, d := range slices.Backward(head.Unopened()) {
 		o, in, err := look(d.Run, d.ID, d.Revision)
 		if err != nil || o != nil && in.Supersede != 0 {
@@ -60,6 +74,7 @@ func (r reader) unreadOriginal(ctx context.Context, key core.ThreadKey, head thr
 			return nil, false, err
 		}
 	}
+	// Past its start, the open run has its input in the log.
 	if !head.Open() || head.Run.Cursor != thread.CursorStart {
 		return nil, false, nil
 	}
@@ -72,6 +87,9 @@ func (r reader) unreadOriginal(ctx context.Context, key core.ThreadKey, head thr
 
 // loggedOriginal looks for the message in the log, from its end. A message that the thread
 // does not have costs a read of the whole log.
+// It finds the named message, then the input at or before it, then where that input starts.
+// The input must be the first of its run, or follow the record by which its run withdrew
+// others; ErrUnderWay otherwise.
 func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thread.Head, message string) (*original, error) {
 	named, ok, err := r.lastOf(ctx, key, head.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.ID == message })
 	if err != nil {
@@ -87,6 +105,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 	if !ok { // a log begins with input, except one that was forked after it
 		return nil, ErrUnderWay
 	}
+	// of says whether an entry belongs to that input, which may have several messages.
 	of := func(e *thread.Entry) bool {
 		return e.Run == asked.Run && e.Input == asked.Input && e.Message != nil && e.Message.Role == core.RoleUser
 	}
@@ -121,6 +140,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 
 // aboutOriginalRun adds what is known of the run: a thread that was forked has no records of
 // the runs before the fork.
+// If the run is open, its input says what it withdrew itself.
 func (r reader) aboutOriginalRun(ctx context.Context, key core.ThreadKey, head thread.Head, o *original) error {
 	record, _, err := r.runRecord(ctx, key, o.run)
 	if err != nil {

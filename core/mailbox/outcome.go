@@ -30,6 +30,7 @@ func (c *commit) afterWrite(ctx context.Context, head thread.Head) (thread.Head,
 		w.moved(c.key, head)
 	}
 	w.slots.release(ctx, c.key, c.gone)
+	// A lost hint is no error: the write counts, and the sweep finds the thread.
 	if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {
 		wait := *hint
 		if c.later > 0 {
@@ -44,6 +45,7 @@ func (c *commit) afterWrite(ctx context.Context, head thread.Head) (thread.Head,
 // If the head has moved, the transition is tried on the new one. If it has not, a holder is
 // in its own way; a commit that holds no claim has met the records of another attempt at
 // the same version, and moves the version on.
+// The error is that of a write that cannot succeed, or of the look at the head.
 func (c *commit) afterRefusal(ctx context.Context, head thread.Head, refused *store.RefusedError) (thread.Head, error) {
 	stored, err := c.w.reads.head(ctx, c.key) // strongly consistent: if the version is the same now, it was so after the refusal
 	if err != nil {
@@ -55,6 +57,8 @@ func (c *commit) afterRefusal(ctx context.Context, head thread.Head, refused *st
 		return stored, nil
 	case c.holder:
 		return stored, fmt.Errorf("%w: %w", store.ErrConflict, conflict)
+	// A later version of the head helps only where the record that is in the way is replaced
+	// by that of a later version.
 	case !rewritable(refused.Name) || !errors.Is(refused, store.ErrConflict):
 		return stored, conflict
 	}
@@ -77,6 +81,7 @@ func (c *commit) pause(ctx context.Context, failures *int, failure error) error 
 	if *failures > maxFailures || ctx.Err() != nil || !retryable(failure) {
 		return failure
 	}
+	// The first look follows at once; the later ones wait longer each time.
 	if *failures == 1 && !errors.Is(failure, store.ErrThrottled) {
 		return nil
 	}

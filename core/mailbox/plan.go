@@ -12,11 +12,15 @@ import (
 
 // plan is a transition applied to one head. It is sent again as it is, so that a write that
 // is applied late has the same bytes.
+// The zero plan is for no head. A plan that changes nothing (result.Unchanged) is not
+// written.
 type plan struct {
-	made   bool
-	base   uint64 // version that it was applied to
+	made bool
+	// base is the version of the head that the change was applied to.
+	base   uint64
 	result thread.Result
-	batch  store.Commit
+	// batch is what one call of the store writes.
+	batch store.Commit
 }
 
 // prepare makes the plan for a head, if it has none. done says that there is nothing to
@@ -29,6 +33,7 @@ func (c *commit) prepare(ctx context.Context, head thread.Head) (done bool, err 
 	if c.mine(&head) {
 		return true, nil
 	}
+	// The plan for this version exists: it is sent again as it is.
 	if c.plan.made && c.plan.base == head.Version {
 		return false, nil
 	}
@@ -36,6 +41,8 @@ func (c *commit) prepare(ctx context.Context, head thread.Head) (done bool, err 
 	if err == nil && c.plan.result.Unchanged {
 		return true, nil
 	}
+	// An attempt without an outcome may have brought the target into the head, and it may
+	// have left since: applying the change again would bring it a second time.
 	if c.doubt && c.accepted != nil {
 		accepted, failed := c.accepted(ctx, head)
 		if failed != nil || accepted { // the plan is for a second time
@@ -69,6 +76,7 @@ func (e *lookError) Unwrap() error { return e.cause }
 
 // makePlan applies the change to a head. The commit id is the same for every plan of one
 // commit: it says who wrote, not which attempt.
+// The error is that of Apply or of build; nothing was sent of the plan then.
 func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 	c.open = false // the head has moved: what was sent for the one before is refused
 	change := c.change
@@ -138,6 +146,7 @@ func (c *commit) addRecords(head, next thread.Head, result thread.Result) error 
 }
 
 // points names the I/O of a commit: the write of its head, and its hint.
+// They are the places at which test builds end the process.
 type points struct{ head, hint env.Point }
 
 // pointsOf names the I/O of a change, for the test builds that crash there.

@@ -16,6 +16,7 @@ import (
 // A record proves nothing by itself: a write that was refused may have left it. Its methods
 // therefore take the head of the thread, read before, and return only what the head, a run
 // record or the log confirms.
+// It is copied freely: it holds no state.
 type reader struct {
 	env     *env.Env // to read several records at the same time
 	store   store.Backend
@@ -61,6 +62,7 @@ func (r reader) queuedInput(ctx context.Context, key core.ThreadKey, dispatch co
 // which run reads its input, or has read it. waits says that no step has read it yet. A
 // record of the dispatch alone proves nothing: the refused write of that attempt may have
 // left it.
+// by is zero and ok is false if the head never had it, as far as is still known.
 func (r reader) accepted(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (by core.ID, waits, ok bool, err error) {
 	// The cheapest first: the head, which has nearly everything that a client repeats,
 	// then the run's record, then the audits.
@@ -97,6 +99,7 @@ func (r reader) accepted(ctx context.Context, key core.ThreadKey, head thread.He
 // readBy finds the run that read an inbox entry: the one that the audit names, if the log
 // confirms it. A step that was refused may have left an audit whose sequence has another
 // record in the log, or none yet.
+// ok is false if no step of the visible log has read it.
 func (r reader) readBy(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (by core.ID, ok bool, err error) {
 	audit, _, ok, err := r.audit(ctx, key, store.ReadName(id))
 	if err != nil || !ok || audit.Read > head.Seq {
@@ -116,6 +119,7 @@ func (r reader) readBy(ctx context.Context, key core.ThreadKey, head thread.Head
 // endedUnread reads how a dispatch or inbox entry ended that no step read. The audit counts
 // only if the head has reached the version that the audit was written with, no longer
 // queues the entry, and the entry was not read after all.
+// ok is false for an entry that waits, was read, or never was in the head.
 func (r reader) endedUnread(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (a thread.AuditRecord, ok bool, err error) {
 	audit, version, ok, err := r.audit(ctx, key, store.EndedName(id))
 	if err != nil || !ok || version > head.Version {
@@ -132,6 +136,7 @@ func (r reader) endedUnread(ctx context.Context, key core.ThreadKey, head thread
 
 // audit reads an audit and the version of the head that it was written with. It proves
 // nothing by itself: see readBy and endedUnread.
+// ok is false if there is none.
 func (r reader) audit(ctx context.Context, key core.ThreadKey, name string) (a thread.AuditRecord, version uint64, ok bool, err error) {
 	record, ok, err := r.store.Get(ctx, key, name)
 	if err != nil || !ok {

@@ -21,6 +21,7 @@ const decisionPage = 100
 // The head remembers them by hashes only; the records say the rest. thread.ErrDecided: there
 // was another decision on the call or suspension. thread.ErrNotFound: nothing is known of
 // it.
+// A decision that is found fills the receipt, as far as the records say what it was about.
 func (u *deciding) recall(ctx context.Context, head thread.Head) error {
 	runs, err := u.runs(ctx, head)
 	if err != nil {
@@ -43,6 +44,7 @@ func (u *deciding) recall(ctx context.Context, head thread.Head) error {
 
 // runs are those that the decision may be of: the named one, else the open one and the one
 // that wrote to the log last.
+// There is none if the head remembers no decision: then there is nothing to find.
 func (u *deciding) runs(ctx context.Context, head thread.Head) (runs []core.ID, err error) {
 	switch {
 	case len(head.Recent) == 0:
@@ -67,6 +69,7 @@ func (u *deciding) runs(ctx context.Context, head thread.Head) (runs []core.ID, 
 
 // recallOf looks through the decisions of one run. The list may lag behind the head; only
 // the head proves that a decision counted.
+// It looks at the records first, which say more than the head, then at the head's hashes.
 func (u *deciding) recallOf(ctx context.Context, head thread.Head, run core.ID) (found bool, err error) {
 	receipt := Decided{ThreadID: u.key.Thread, RunID: run, DecisionID: u.said.ID, Duplicate: true}
 	prefix, after := "D#"+run.String()+"#", ""
@@ -129,6 +132,7 @@ func (u *deciding) matches(ctx context.Context, head thread.Head, record store.R
 }
 
 // decisionPlace reads turn and call from a decision's name.
+// ok is false for a name that is not a decision's.
 func decisionPlace(name string) (turn uint64, call int, ok bool) {
 	parts := strings.Split(name, "#") // D, run, turn, call, decision
 	if len(parts) != 5 {
@@ -144,6 +148,8 @@ func decisionPlace(name string) (turn uint64, call int, ok bool) {
 
 // writeOver decides over a record that another attempt left, or stored first. Its content
 // must be the same; another program may have written it in another schema.
+// The second commit has an id of its own, and covers the schema of the record instead of
+// writing one.
 func (u *deciding) writeOver(ctx context.Context, name string, c commit) (thread.Head, thread.Result, error) {
 	stored, schema, ok, err := u.s.reads.decision(ctx, u.key, name)
 	switch {
@@ -162,6 +168,8 @@ func (u *deciding) writeOver(ctx context.Context, name string, c commit) (thread
 
 // confirm compares a duplicate with the decision that was stored. If its ticket has no
 // record of it, it was a decision on an earlier suspension.
+// A derived id is refused if its ticket is not decided: the head remembers the decision of
+// an earlier suspension of the same call, and this request may be meant for either.
 func (u *deciding) confirm(ctx context.Context, head thread.Head) error {
 	for _, t := range head.Tickets {
 		if u.derived && t.ID == u.ticket && t.Decision == 0 {

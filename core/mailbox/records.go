@@ -24,6 +24,7 @@ type pointer struct {
 	Body     string  `json:"body,omitempty"` // of keys: hash of what was submitted
 }
 
+// decodePointer reads a pointer of a run or a key; core.CodeCorrupt: it is not one.
 func decodePointer(b []byte) (p pointer, err error) {
 	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil {
 		return p, core.Errorf(core.CodeCorrupt, "decode pointer: %w", err)
@@ -31,12 +32,14 @@ func decodePointer(b []byte) (p pointer, err error) {
 	return p, nil
 }
 
+// runName is the name of a run's pointer.
 func runName(run core.ID) string {
 	var room [40]byte
 	return string(run.AppendTo(append(room[:0], "run:"...)))
 }
 
-// runPointer leads from a run to its thread. It never expires.
+// runPointer leads from a run to its thread. It never expires, also not when the thread is
+// deleted: it then leads to the tombstone.
 func runPointer(run core.ID, p pointer) store.Pointer {
 	return encodePointer(runName(run), p, 0)
 }
@@ -48,18 +51,22 @@ func encodePointer(name string, p pointer, ttl time.Duration) store.Pointer {
 }
 
 // dedupe is the form in which the head remembers a dispatch id; never 0, which is no key.
+// The head keeps the newest of these, and treats a dispatch that it remembers as a
+// duplicate.
 func dedupe(dispatch core.ID) uint64 {
 	sum := sha256.Sum256(dispatch[:])
 	return binary.BigEndian.Uint64(sum[:]) | 1
 }
 
 // createdAt is the time in a UUIDv7, unix milliseconds.
+// Stored times of creation come from ids, so that another attempt stores the same.
 func createdAt(id core.ID) int64 {
 	return int64(binary.BigEndian.Uint64(id[:8]) >> 16)
 }
 
 // inputRecord is the stored form of a submission, or of one revision of it. Messages
 // without an id get one that follows from the dispatch.
+// The record expires inputLife after the dispatch was made: by then its run has read it.
 func inputRecord(records thread.Records, in thread.Queued, revision uint32) (store.Record, error) {
 	in.CreatedAt = createdAt(in.Dispatch)
 	messages := in.Messages
@@ -82,6 +89,7 @@ func inputRecord(records thread.Records, in thread.Queued, revision uint32) (sto
 }
 
 // auditRecord is the stored form of an audit that is written with a head's version.
+// An audit says how an entry left the head: read at a sequence, or ended without a read.
 func auditRecord(records thread.Records, a thread.Audit, fence, version uint64) (store.Record, error) {
 	name := store.EndedName(a.ID)
 	if a.Read != 0 {

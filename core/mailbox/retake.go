@@ -29,6 +29,7 @@ type Retake struct {
 }
 
 // check validates a submission with a Retake.
+// What it names is looked up later: this needs no store.
 func (r *Retake) check(s Submission) error {
 	if err := core.CheckName("message to take back to", r.Message); err != nil {
 		return err
@@ -65,6 +66,8 @@ var ErrUnderWay = core.Errorf(core.CodeConflict, "it was said to a run that was 
 
 // findOriginal finds the input that the submission names, once: what is found holds for
 // every later head too.
+// It is found before the key is known, since the key of a keyed Retake is that of the
+// original's run. core.CodeNotFound, core.CodeConflict: as for [Opening.Retake].
 func (u *submission) findOriginal(ctx context.Context, head thread.Head) error {
 	if u.in.Opening.Retake == nil || u.original != nil {
 		return nil
@@ -83,6 +86,9 @@ func (u *submission) findOriginal(ctx context.Context, head thread.Head) error {
 
 // completeFromOriginal fills in what the submission leaves to the input that it repeats or
 // replaces: messages, agent, request, frontend, and where the log is withdrawn.
+// It may be called for a second attempt: what it fills in is the same each time. A
+// superseded original is refused only here: an earlier attempt of this submission may be
+// what superseded it, and then the submission is found by its key before.
 func (u *submission) completeFromOriginal(ctx context.Context, head thread.Head) error {
 	if u.in.Opening.Retake == nil {
 		return nil
@@ -118,6 +124,7 @@ func (u *submission) completeFromOriginal(ctx context.Context, head thread.Head)
 	return nil
 }
 
+// errGone is the refusal of a Retake whose original is superseded.
 func (u *submission) errGone() error {
 	return core.Errorf(core.CodeSuperseded, "thread %s: message %q was taken back before", u.in.Thread.Thread, core.Excerpt(u.in.Opening.Retake.Message))
 }
@@ -149,6 +156,8 @@ func (u *submission) keyByRetake(ctx context.Context) error {
 		return err
 	}
 	o := u.original
+	// The named message may be that of the first attempt's own run, which has withdrawn the
+	// original that the first attempt named.
 	if o.fresh && !o.retakes.IsZero() {
 		key := retakeKind + o.retakes.String()
 		p, ok, err := s.reads.byKey(ctx, at, key)

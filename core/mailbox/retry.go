@@ -50,6 +50,7 @@ func (s *Service) Retry(ctx context.Context, key core.ThreadKey, user string, ru
 
 // openingInput reads from the log the input that a run was started with: a run stores it
 // with its first commit, or with its end. The messages get new ids.
+// core.CodeConflict: the log does not have it.
 func (r reader) openingInput(ctx context.Context, key core.ThreadKey, head thread.Head, record thread.RunRecord) (messages []core.Message, err error) {
 	if first := record.FirstSeq; first != 0 {
 		for entry, err := range store.Entries(ctx, r.store, r.records, key, first, head.Seq) {

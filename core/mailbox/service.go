@@ -14,13 +14,17 @@ import (
 
 // Options configures a Service. Env, Store and Waker are required.
 type Options struct {
-	Env     *env.Env
-	Store   store.Backend
-	Waker   Waker
-	Logger  *slog.Logger   // nil: slog.Default
-	Records thread.Records // the schemas that the program reads and writes
-	Worker  string         // name in claims, 1 to 64 bytes; "": "worker"
-	Lease   time.Duration  // of a claim; 0: 30 s
+	Env    *env.Env
+	Store  store.Backend
+	Waker  Waker
+	Logger *slog.Logger // nil: slog.Default
+	// Records says which schemas the program reads and writes.
+	Records thread.Records
+	// Worker is the name in claims, 1 to 64 bytes; empty: "worker". It is for people who
+	// read a mailbox: claims are told apart by their fences.
+	Worker string
+	// Lease is how long a claim holds without renewal; 0: [DefaultLease].
+	Lease time.Duration
 	// Fits checks the payload of a decision against what its ticket asks for, before it is
 	// stored; see tool.CheckDecision. nil: nothing is checked.
 	Fits func(core.Ticket, core.Decision) error

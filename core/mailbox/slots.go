@@ -40,6 +40,8 @@ type slots struct {
 func (s *slots) limited(tenant string) bool { return !s.gate.Of(tenant).IsZero() }
 
 // release releases the slots of runs that a write has taken out of the queue.
+// It is called after the write, also when the caller has left. A failure is logged: the
+// sweep releases what is left.
 func (s *slots) release(ctx context.Context, key core.ThreadKey, runs []core.ID) {
 	if len(runs) == 0 {
 		return
@@ -58,6 +60,7 @@ func (s *slots) release(ctx context.Context, key core.ThreadKey, runs []core.ID)
 
 // dequeued are the runs that were queued before a write and are neither queued nor open
 // after it.
+// A run that the write opened keeps its slot.
 func dequeued(before, after *thread.Head) (runs []core.ID) {
 	for _, d := range before.Unopened() {
 		if _, live := after.RunStatus(d.Run); !live {
@@ -69,8 +72,12 @@ func dequeued(before, after *thread.Head) (runs []core.ID) {
 
 // slotPlace is how far a sweep of slots has come: past all tenants up to after and, of the
 // next one, past all runs up to run. The zero slotPlace is before the first.
+// Tenants come in the order of their names, and the runs of one in the order of their ids.
 type slotPlace struct {
-	after  string
+	// after is a tenant that was looked at whole; empty: none was.
+	after string
+	// tenant and run are where the sweep stopped within the next tenant; zero: before its
+	// first run.
 	tenant string
 	run    core.ID
 }
@@ -94,12 +101,14 @@ func (s *slots) sweep(ctx context.Context) error {
 	return failed
 }
 
+// place is where the next sweep starts.
 func (s *slots) place() slotPlace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stopped
 }
 
+// remember keeps where a sweep stopped; the zero place: it came to the end.
 func (s *slots) remember(at slotPlace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,12 +150,15 @@ func (s *slots) sweepFrom(ctx context.Context, at slotPlace, last string) (stopp
 	return at, failed
 }
 
+// compareIDs orders runs, so that a sweep can continue in the middle of a tenant.
 func compareIDs(a, b core.ID) int { return slices.Compare(a[:], b[:]) }
 
 // sweepOne looks at one slot, and releases it with what its run used if the run is over or
 // waits. The slot was read before the head. So if the head says that the run is over or
 // waits, it was so after everything that the slot has was charged; if a later claim has
 // charged more since, the stored slot is another, and is not released.
+// The error is that of a read or of the release; the slot stays, and a later sweep looks at
+// it again.
 func (s *slots) sweepOne(ctx context.Context, tenant string, run core.ID, slot store.Slot) error {
 	key := core.ThreadKey{Tenant: tenant, Thread: slot.Thread}
 	head, err := s.reads.head(ctx, key)

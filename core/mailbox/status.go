@@ -84,6 +84,7 @@ func (r reader) run(ctx context.Context, key core.ThreadKey, head thread.Head, r
 
 // queuedRun describes a run that no step has opened, from its input. The first revision is
 // enough: an edit replaces the messages only.
+// Lost input leaves agent and origin empty.
 func (r reader) queuedRun(ctx context.Context, key core.ThreadKey, run, dispatch core.ID) (core.Run, error) {
 	queued := core.Run{ID: run, ThreadID: key.Thread, Dispatch: dispatch, Status: core.RunCreated, CreatedAt: createdAt(dispatch)}
 	record, ok, err := r.store.Get(ctx, key, store.InputName(dispatch, 0))

@@ -125,8 +125,10 @@ type Opening struct {
 // Parent is the run of another thread of the tenant that started a run, and what waits
 // for it there.
 type Parent struct {
+	// Thread is the parent's thread, of the same tenant.
 	Thread string
-	Run    core.ID
+	// Run is the run that started the child. Once it is over, the end is dropped.
+	Run core.ID
 	// Call is the index of the call in the open turn that waits for the child. It
 	// suspends with a ticket of kind [core.TicketChild] whose suspension has the id of
 	// the child run, and gets a [core.ChildEnd] as its decision. thread.NoCall: nobody
@@ -134,6 +136,8 @@ type Parent struct {
 	Call uint8
 }
 
+// check validates a parent; nil is valid. mode is the submission's: a child run is queued,
+// and never interrupts or joins another.
 func (p *Parent) check(mode Mode) error {
 	switch {
 	case p == nil:
@@ -170,10 +174,16 @@ func (o Opening) start(now int64) (int64, error) {
 
 // Receipt says what became of a submission.
 type Receipt struct {
-	ThreadID   string
-	RunID      core.ID
+	ThreadID string
+	// RunID is the run that reads the input, or has read it.
+	RunID core.ID
+	// DispatchID names the input: [Service.Edit] and [Service.Retract] take it.
 	DispatchID core.ID
-	Running    bool // the run was claimed at once; otherwise it is queued
-	Duplicate  bool // the same submission had been accepted before
-	Superseded int  // queued runs that an interrupt took out of the queue; 0 of a duplicate
+	// Running says that the write claimed the run; otherwise it is queued, or was open.
+	Running bool
+	// Duplicate says that the same submission had been accepted before.
+	Duplicate bool
+	// Superseded is how many queued runs an interrupt took out of the queue; 0 of a
+	// duplicate.
+	Superseded int
 }

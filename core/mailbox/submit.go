@@ -30,19 +30,28 @@ func (s *Service) SubmitAndClaim(ctx context.Context, sub Submission) (receipt R
 // submission is a Submission under way. It is one goroutine's. Its ids are made once and
 // kept for all attempts, so that an attempt that is repeated writes the same bytes.
 type submission struct {
-	s       *Service
-	in      Submission // what is submitted, completed by what it repeats or replaces
+	s *Service
+	// in is what is submitted, completed by what it repeats or replaces.
+	in      Submission
 	placing placing
-	ids     ids
-	body    string // hash of what is submitted; empty without a Key
-	known   bool   // an earlier attempt has stored the Key with these ids
-
-	given     []core.Message // its Messages as the caller gave them
-	original  *original      // the input that it repeats or replaces; nil: not looked up yet, or there is none
-	admission admission      // its slot of the tenant's limits
+	// ids change only when the submission adopts those of an earlier attempt.
+	ids ids
+	// body is the hash of what is submitted, as the caller gave it; empty without a Key.
+	body string
+	// known says that an earlier attempt has stored the Key with these ids.
+	known bool
+	// given are the Messages as the caller gave them; nil: the original's are repeated.
+	given []core.Message
+	// original is the input that it repeats or replaces; nil: not looked up yet, or there
+	// is none.
+	original *original
+	// admission is its slot of the tenant's limits.
+	admission admission
 }
 
 // submit checks a submission, makes its ids and writes it.
+// The receipt is zero if it returns an error. Errors that speak of the store's records are
+// turned into those that clients may read: see outward.
 func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receipt Receipt, head thread.Head, err error) {
 	if sub.Opening.Retake != nil && sub.Mode == "" {
 		sub.Mode = ModeInterrupt
@@ -78,6 +87,8 @@ func (s *Service) submit(ctx context.Context, sub Submission, p placing) (receip
 // look reads the head and, at the same time, what the Key stands for. Neither read
 // confirms the other: the head may be older than the pointer, and then the write is refused
 // and the commit's loop continues with a newer head.
+// core.CodeConflict: the Key stands for other content. core.CodeInvalid: it must have been
+// used before, and was not.
 func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	s, at := u.s, u.in.Thread
 	if u.in.Key.Value == "" {
@@ -110,6 +121,7 @@ func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 
 // checkAccess refuses a thread that is another user's, or deleted: in this order, since to
 // other users a deleted thread looks like one that never existed.
+// A thread without an owner belongs to every user of its tenant.
 func checkAccess(head thread.Head, user string) error {
 	switch {
 	case head.Owner != "" && head.Owner != user:
@@ -123,6 +135,8 @@ func checkAccess(head thread.Head, user string) error {
 // attempt makes the submission durable under its ids, or finds that it is. The receipt
 // names the run that will read the input, or has read it: of steered input that is another
 // run than the one that was submitted.
+// It is called at most twice for a submission. A *pointerError says that the Key or the
+// run's id leads elsewhere by now.
 func (u *submission) attempt(ctx context.Context, head thread.Head) (Receipt, thread.Head, error) {
 	if err := checkAccess(head, u.in.User); err != nil {
 		return Receipt{}, head, fmt.Errorf("thread %s: %w", u.in.Thread.Thread, err)
@@ -186,6 +200,8 @@ func (u *submission) queued() thread.Queued {
 
 // repeated finds that an earlier attempt was accepted, and completes its receipt. If its
 // input still waits, it sends another hint, in case that attempt died before its own.
+// found is false if the earlier attempt stored its key and died: then this one continues
+// under its ids.
 func (u *submission) repeated(ctx context.Context, head thread.Head, receipt *Receipt) (found bool, err error) {
 	by, waits, found, err := u.s.reads.accepted(ctx, u.in.Thread, head, u.ids.run, u.ids.dispatch)
 	if err != nil || !found {
@@ -202,6 +218,7 @@ func (u *submission) repeated(ctx context.Context, head thread.Head, receipt *Re
 // a turn would lose its question, or a call its result. What the log has at a sequence
 // never changes, so that this need not be checked again when the run starts; only whether
 // it was superseded by then.
+// core.CodeInvalid: no run's input starts at that sequence.
 func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error {
 	at := u.in.Opening.Supersede
 	if at == 0 || u.original != nil { // the start of the original's input is such a place
@@ -228,6 +245,8 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 // write stores the input and what lists its run, and makes the change for whichever head it
 // meets. If the record of the input is refused, another attempt with the same Key has
 // stored it under the same ids, and the write goes over that.
+// listings makes what lists the run for the head that the write makes, and may refuse that
+// head by an error.
 func (u *submission) write(ctx context.Context, head thread.Head, in thread.Queued, listings func(next thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	input, err := inputRecord(u.s.records, in, 0)
 	if err != nil {
@@ -246,6 +265,8 @@ func (u *submission) write(ctx context.Context, head thread.Head, in thread.Queu
 // writeOver submits over input that another program has stored, one that writes another
 // schema. Its content is the same, as the Key's hash says. thread.ErrSchema: this program
 // does not understand it.
+// The new commit does not put the input: it makes the stored record visible, in the schema
+// that it has.
 func (u *submission) writeOver(ctx context.Context, head thread.Head, input string, listings func(next thread.Head) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	stored, ok, err := u.s.store.Get(ctx, u.in.Thread, input)
 	if err == nil && !ok {

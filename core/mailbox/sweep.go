@@ -107,6 +107,7 @@ func (w sweeper) wake(ctx context.Context, hints []core.WakeUp) (woken int, err 
 }
 
 // wakeTogether sends the hints in batches.
+// An error says how many of them were not sent, if the waker knows.
 func (w sweeper) wakeTogether(ctx context.Context, waker BatchWaker, hints []core.WakeUp) (woken int, err error) {
 	w.env.Reach(env.PointSweepHint, env.Before)
 	err = waker.WakeBatch(ctx, hints, 0)
@@ -123,6 +124,7 @@ func (w sweeper) wakeTogether(ctx context.Context, waker BatchWaker, hints []cor
 }
 
 // wakeEach sends the hints one by one, as long as there is time.
+// A hint that fails does not end it; the first error is returned.
 func (w sweeper) wakeEach(ctx context.Context, hints []core.WakeUp) (woken int, failed error) {
 	for i := 0; i < len(hints) && ctx.Err() == nil; i++ {
 		w.env.Reach(env.PointSweepHint, env.Before)

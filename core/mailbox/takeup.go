@@ -61,6 +61,8 @@ func (s *Service) TakeUp(ctx context.Context, key core.ThreadKey, user string, r
 // continueRun makes the continuation durable under the submission's ids, or finds that an
 // earlier attempt has made it. The run must be the last one of the thread on the head that
 // is written too.
+// Its input has no messages: it names the run that it continues, from which the step reads
+// conversation and open round.
 func (u *submission) continueRun(ctx context.Context, head thread.Head, run core.ID) (Receipt, error) {
 	receipt := u.receipt()
 	if u.known {
@@ -81,6 +83,7 @@ func (u *submission) continueRun(ctx context.Context, head thread.Head, run core
 		Run: u.ids.run, Dispatch: u.ids.dispatch, AgentID: record.AgentID, Origin: record.Origin, Request: record.Request, Frontend: record.Frontend,
 		Resolution: record.Resolution, TakesUp: run,
 	}, func(next thread.Head) ([]store.Record, error) {
+		// Others have written since the look: the continuation would start after them.
 		if next.Seq != head.Seq {
 			return nil, ErrGoneOn
 		}
@@ -92,6 +95,7 @@ func (u *submission) continueRun(ctx context.Context, head thread.Head, run core
 
 // failedRun reads a run that can be taken up: it ended with an error, and the log ends with
 // it, or with the run that it has taken up itself.
+// The errors are those of TakeUp.
 func (r reader) failedRun(ctx context.Context, key core.ThreadKey, head thread.Head, run core.ID) (record thread.RunRecord, err error) {
 	if _, live := head.RunStatus(run); live {
 		return record, fmt.Errorf("it is not over: %w", thread.ErrBusy)
@@ -133,6 +137,7 @@ func (r reader) checkWroteLast(ctx context.Context, key core.ThreadKey, record *
 	return nil
 }
 
+// terminationOf is how a run ended; empty: it has not, or its record does not say.
 func terminationOf(r thread.RunRecord) core.TerminationType {
 	if r.Termination == nil {
 		return ""

@@ -20,7 +20,8 @@ import (
 // Creating describes a thread to be made, on which nothing was said yet.
 type Creating struct {
 	Thread core.ThreadKey
-	User   string // its owner
+	// User is its owner; empty: every user of the tenant.
+	User string
 	// Key makes it idempotent: the same key with the same About meets the thread that it
 	// has made. Empty: a thread that exists is thread.ErrExists.
 	Key   string
@@ -105,6 +106,7 @@ func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 	if c.About.Title == "" && len(c.About.Metadata) == 0 {
 		return head, nil
 	}
+	// A thread that this call has just made has no title yet; another one may.
 	if head.Version > 1 { // by an earlier try, or changed since
 		if _, ok, err := s.store.Get(ctx, c.Thread, store.AboutName); ok || err != nil {
 			return head, err
@@ -173,6 +175,7 @@ func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string,
 			if err != nil {
 				return nil, err
 			}
+			// What a newer program stored beside it stays.
 			about.Unknown = was.Unknown
 			payload, err := s.records.EncodeAbout(&about)
 			return []store.Record{{Name: store.AboutName, Fence: next.Fence, Version: next.Version, Payload: payload}}, err

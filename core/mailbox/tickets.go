@@ -75,6 +75,8 @@ func (r reader) ticket(ctx context.Context, key core.ThreadKey, head thread.Head
 	return stored.Ticket, err
 }
 
+// ticketRecord reads the record of a ticket, which says more than the ticket shown to
+// clients.
 func (r reader) ticketRecord(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (stored thread.TicketRecord, err error) {
 	name := store.SuspensionName(head.Run.ID, head.Run.Base-1, t.Call, t.ID)
 	record, ok, err := r.store.Get(ctx, key, name)
@@ -93,7 +95,8 @@ func (r reader) ticketRecord(ctx context.Context, key core.ThreadKey, head threa
 	return stored, nil
 }
 
-// decisionOn reads the decision on one of the head's tickets; nil: there is none yet.
+// decisionOn reads the decision on one of the head's tickets; nil: there is none yet. Its
+// record was stored before the head that has its key: a missing one is store.ErrCorrupt.
 func (r reader) decisionOn(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (*core.Decision, error) {
 	if t.Decision == 0 {
 		return nil, nil

@@ -13,6 +13,8 @@ import (
 // deletedUsage is the usage record of the stretch of a run that was open when its thread was
 // deleted, from what is committed. A record that cannot be read does not keep a thread from
 // being deleted: the stretch is then marked as not fully known.
+// The run's record is stored with its first commit. Before that, the input says which agent
+// the run is of.
 func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, head thread.Head, stretch thread.Stretch) (store.Record, error) {
 	closing := account.Closing{Run: head.Run.ID, Stretch: stretch, User: head.Owner, End: account.EndDeleted, Until: s.env.Millis()}
 	run, _, err := s.reads.runRecord(ctx, key, head.Run.ID)
@@ -81,6 +83,7 @@ func (r reader) used(ctx context.Context, key core.ThreadKey, head thread.Head) 
 }
 
 // wasted is what the stretch used of models for turns that are not in the log.
+// The head names the record that counts by its version. A missing one is store.ErrCorrupt.
 func (r reader) wasted(ctx context.Context, key core.ThreadKey, run core.ID, version uint64) (*thread.Metered, error) {
 	stored, ok, err := r.store.Get(ctx, key, store.WastedName(run, version))
 	if err != nil || !ok {

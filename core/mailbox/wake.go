@@ -27,6 +27,7 @@ type BatchWaker interface {
 
 // wakes sends wake-ups for everything in this package but the sweep, which sends its own
 // in batches. It knows nothing of heads but what a hint carries.
+// It is copied freely: it holds no state.
 type wakes struct {
 	env   *env.Env
 	waker Waker
@@ -55,6 +56,7 @@ func (w wakes) trySend(ctx context.Context, hint core.WakeUp, delay time.Duratio
 
 // afterWrite sends the wake-up that follows a write. Its time is the head's. Its epoch
 // is the one that the write made, so that a hint from before the write can be told apart.
+// A hint without a time is delivered at once.
 func (w wakes) afterWrite(ctx context.Context, key core.ThreadKey, head thread.Head, hint *thread.Hint, at env.Point) {
 	var delay time.Duration
 	if hint.At != 0 {

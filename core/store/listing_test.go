@@ -27,6 +27,9 @@ func TestPlaceIsReadFromAnyJSON(t *testing.T) {
 		{`{"schema":1,"list":"runs:a"}`, store.Listing{List: "runs:a"}, ""},
 		{`{"schema":1}`, store.Listing{}, core.CodeInvalid},
 		{`{"schema":1,"list":"runs:a","at":`, store.Listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":}`, store.Listing{}, core.CodeInvalid},
+		{`{"schema":1runs:a","at":5}`, store.Listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":5`, store.Listing{}, core.CodeInvalid},
 		{`5`, store.Listing{}, core.CodeInvalid},
 	}
 	for _, tt := range tests {

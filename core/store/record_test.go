@@ -34,6 +34,8 @@ func TestNamesOfRecords(t *testing.T) {
 		{store.SuspensionName(id, 42, 0, 0xa), "C#" + text + "#42#0#000000000000000a", store.KindRewrite},
 		{store.PartName(id, 42, 0, "charge"), "C#" + text + "#42#0#once#charge", store.KindCreate},
 		{store.PartName(id, 42, 0, "a#b"), "C#" + text + "#42#0#once#a#b", store.KindCreate},
+		{"C#run#42#0#twice#charge", "C#run#42#0#twice#charge", store.KindRewrite},
+		{"C#run#42#0#once", "C#run#42#0#once", store.KindRewrite},
 		{"Z#42", "Z#42", store.KindCreate},
 		{"E#1#2#3#4", "E#1#2#3#4", store.KindCreate},
 		{"X#1", "X#1", 0},

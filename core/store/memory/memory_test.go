@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"errors"
 	"flag"
 	"testing"
 
@@ -41,6 +42,33 @@ func TestNothingIsSharedWithTheCaller(t *testing.T) {
 	head.Pending[0].Priority = 9
 	if read, _ := s.Head(ctx, key); read.Pending[0].Priority != 7 {
 		t.Errorf("after the writer changed its head the stored priority is %d, want 7", read.Pending[0].Priority)
+	}
+}
+
+// What the contract leaves to a backend: the words of a refusal, and the revision of a
+// total, which counts its writes here.
+func TestMemorySaysWhatItRefuses(t *testing.T) {
+	ctx, s := t.Context(), memory.New()
+	for shard, want := range map[int]string{16: "shard 16 is not in 0..15", -1: "shard -1 is not in 0..15"} {
+		if page, err := s.Overdue(ctx, shard, 1, nil, 1); page != nil || core.CodeOf(err) != core.CodeInvalid || err.Error() != want {
+			t.Errorf("Overdue of shard %d returns %v, %v; want %s", shard, page, err, want)
+		}
+	}
+	if content, ok, err := s.Snapshot(ctx, "a#b"); content != nil || ok || core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("Snapshot of a bad hash returns %q, %v, %v", content, ok, err)
+	}
+	mark := store.UsageMark{Tenant: "acme", Hour: 1}
+	for revision := range uint64(3) {
+		if err := s.SumUsage(ctx, mark, store.UsageTotal{Hour: 1, Revision: revision, Payload: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+		totals, err := s.UsageTotals(ctx, "acme", 1, 1, 10)
+		if err != nil || len(totals) != 1 || totals[0].Revision != revision+1 {
+			t.Errorf("totals are %+v, %v; want one of revision %d", totals, err, revision+1)
+		}
+	}
+	if err := s.SumUsage(ctx, mark, store.UsageTotal{Hour: 1, Revision: 2, Payload: []byte("{}")}); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("an older total is stored: %v", err)
 	}
 }
 
