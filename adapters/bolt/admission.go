@@ -14,12 +14,8 @@ import (
 
 // readTally reads a tenant's tally; one that is not there is empty.
 func readTally(tx *bbolt.Tx, tenant string) (t store.Tally, err error) {
-	bucket := tx.Bucket(admissionsBucket)
-	if bucket == nil {
-		return t, nil
-	}
 	at := []byte(tenant)
-	return decodeTally(at, bucket.Get(at))
+	return decodeTally(at, tx.Bucket(admissionsBucket).Get(at))
 }
 
 func decodeTally(at, value []byte) (t store.Tally, err error) {
@@ -42,8 +38,8 @@ func (s *Store) changeTally(ctx context.Context, doing, tenant string, change fu
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return err
 	}
-	err := s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
-		t, err := readTally(tx.Tx, tenant)
+	err := s.update(ctx, func(w *writeTx) (bool, error) {
+		t, err := readTally(w.tx, tenant)
 		if err != nil || !change(&t) {
 			return false, err
 		}
@@ -51,12 +47,8 @@ func (s *Store) changeTally(ctx context.Context, doing, tenant string, change fu
 		if err != nil {
 			return false, err
 		}
-		bucket, err := tx.beside(admissionsBucket)
-		if err != nil {
-			return true, err
-		}
 		at := []byte(tenant)
-		return true, bucket.Put(at, seal(append(make([]byte, headerSize), content...), itemFormat, at))
+		return true, w.put(admissionsBucket, at, seal(append(make([]byte, headerSize), content...), itemFormat, at))
 	})
 	if err != nil {
 		return fmt.Errorf("%s of tenant %s: %w", doing, tenant, err)
@@ -69,7 +61,7 @@ func (s *Store) Admission(ctx context.Context, tenant string, day int64) (a stor
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return a, err
 	}
-	err = s.view(ctx, besideThreads, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		t, err := readTally(tx, tenant)
 		a = t.On(day)
 		return err
@@ -114,13 +106,9 @@ func (s *Store) Occupied(ctx context.Context, after string, limit int) (list []s
 	if err := ctx.Err(); err != nil || limit <= 0 {
 		return nil, err
 	}
-	err = s.view(ctx, besideThreads, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		list = nil
-		bucket := tx.Bucket(admissionsBucket)
-		if bucket == nil {
-			return nil
-		}
-		cursor := bucket.Cursor()
+		cursor := tx.Bucket(admissionsBucket).Cursor()
 		at, value := cursor.Seek([]byte(after))
 		if bytes.Equal(at, []byte(after)) {
 			at, value = cursor.Next()

@@ -44,10 +44,12 @@ const (
 // Store implements [store.Backend] on one file. It is safe for concurrent use.
 type Store struct {
 	db         *database
-	commits    *committer
+	leader     *leader
 	now        func() time.Time
 	maxPayload int
+	agenda     agenda
 	listed     listed
+	purging    purging
 }
 
 var _ store.Backend = (*Store)(nil)
@@ -67,16 +69,22 @@ func Open(path string, options Options) (*Store, error) {
 	if options.MaxPayload <= 0 {
 		options.MaxPayload = defaultMaxPayload
 	}
-	db, err := openDatabase(path, opening{timeout: options.LockTimeout})
+	db, err := openDatabase(path, options.LockTimeout, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
-	return &Store{db: db, commits: newCommitter(db), now: options.Now, maxPayload: options.MaxPayload}, nil
+	return storeOn(db, options), nil
+}
+
+func storeOn(db *database, options Options) *Store {
+	s := &Store{db: db, now: options.Now, maxPayload: options.MaxPayload}
+	s.leader = newLeader(db, s.agenda.forget)
+	return s
 }
 
 // Close waits for the calls under way and releases the file. Calls after it
 // fail.
-func (s *Store) Close() error { return s.db.close() }
+func (s *Store) Close() error { return s.leader.stop() }
 
 // Check returns why the store as a whole can be used no more, nil while it can:
 // [ErrReplaced], or store.ErrCorrupt when the file was cut short or damaged where
@@ -100,11 +108,11 @@ const probeSize = 1 << 20
 // Probe finds out whether the disk takes commits again, by one of 1 MiB that
 // another takes back. A small one would find room in the file itself on a full disk.
 func (s *Store) Probe(ctx context.Context) error {
-	for _, write := range []func(tx *writeTx) error{
-		func(tx *writeTx) error { return tx.put(metaBucket, probeKey, make([]byte, probeSize)) },
-		func(tx *writeTx) error { return tx.delete(metaBucket, probeKey) },
+	for _, write := range []func(w *writeTx) error{
+		func(w *writeTx) error { return w.put(metaBucket, probeKey, make([]byte, probeSize)) },
+		func(w *writeTx) error { return w.remove(metaBucket, probeKey) },
 	} {
-		if err := s.update(ctx, nil, func(tx *writeTx) (bool, error) { return true, write(tx) }); err != nil {
+		if err := s.update(ctx, func(w *writeTx) (bool, error) { return true, write(w) }); err != nil {
 			return fmt.Errorf("probe: %w", err)
 		}
 	}
@@ -113,8 +121,8 @@ func (s *Store) Probe(ctx context.Context) error {
 
 // Stats is what a Store did since it was opened.
 type Stats struct {
-	Transactions int64 // writes, each of one call or of several that came together, and commits of bbolt
-	Syncs        int64 // of the file to the disk by them: one a write; two a commit of bbolt, one more when it makes the file longer
+	Transactions int64 // each of one call or of several that came together
+	Syncs        int64 // of the file to the disk: two a transaction, one more when it makes the file longer
 }
 
 // Stats returns the counts so far.
@@ -122,26 +130,24 @@ func (s *Store) Stats() Stats {
 	return Stats{Transactions: s.db.transactions.Load(), Syncs: s.db.syncs.Load()}
 }
 
-// view reads what is stored of a thread, see [threadKey], or, where that is nil,
-// of all; what it reads is consistent and must be copied before read returns.
-func (s *Store) view(ctx context.Context, thread []byte, read func(tx *bbolt.Tx) error) error {
+// view reads what is stored; it is consistent, and must be copied before read returns.
+func (s *Store) view(ctx context.Context, read func(tx *bbolt.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.db.view(string(thread), read)
+	return s.db.view(read)
 }
 
-// update writes what concerns a thread, or, where that is nil, any. It may share
-// its write with other calls: see [change]. A write that has begun is not
-// interrupted by ctx.
-func (s *Store) update(ctx context.Context, thread []byte, write change) error {
+// update writes. It may share its transaction with other calls: see [change]. A write that
+// has begun is not interrupted by ctx.
+func (s *Store) update(ctx context.Context, write change) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.commits.do(string(thread), func(tx *writeTx) (bool, error) {
+	return s.leader.do(func(w *writeTx) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		return write(tx)
+		return write(w)
 	})
 }

@@ -1,6 +1,7 @@
 package bolt_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -145,12 +146,11 @@ func TestOpenRefusesWhatItDidNotWrite(t *testing.T) {
 		code core.Code
 		text string
 	}{
-		{"newer schema", schema("4"), core.CodeSchema, "the file was written by another version of the program, a newer one (schema 4, this one reads 3): run that version, or move the file away to begin anew"},
-		{"older schema", schema("1"), core.CodeSchema, "the file was written by another version of the program, an older one (schema 1, this one reads 3): move the file away to begin anew, or open it with that version"},
+		{"newer schema", schema("5"), core.CodeSchema, "the file was written by another version of the program, a newer one (schema 5, this one reads 4): run that version, or move the file away to begin anew"},
 		{"no number", schema("one"), core.CodeCorrupt, `schema number "one" is not one; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
 		{"zero", schema("0"), core.CodeCorrupt, `schema number "0" is not one; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
-		{"bucket missing", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("due")) }, core.CodeCorrupt, `bucket "due" is missing; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
-		{"another program's", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("meta")) }, core.CodeInvalid, `the file is a database of another program: it has no bucket "meta"`},
+		{"bucket missing", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("usage")) }, core.CodeCorrupt, `bucket "usage" is missing; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
+		{"another program's", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("meta")) }, core.CodeInvalid, `the file is a database of another program: it has no schema number`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,6 +167,41 @@ func TestOpenRefusesWhatItDidNotWrite(t *testing.T) {
 			}
 			_ = again.Close()
 		})
+	}
+}
+
+// A file of a format that was never released names its remedy, and stays as it is.
+func TestOpenRefusesEarlierFormats(t *testing.T) {
+	for schema, buckets := range map[string][]string{"2": {"heads", "records"}, "3": {"heads", "records", "journal"}} {
+		path := newPath(t)
+		db, err := bbolt.Open(path, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(func(tx *bbolt.Tx) error {
+			for _, name := range append(buckets, "meta") {
+				bucket, err := tx.CreateBucket([]byte(name))
+				if err == nil {
+					err = bucket.Put([]byte("schema"), []byte(schema))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		content := read(t, path)
+		_, err = bolt.Open(path, bolt.Options{})
+		want := "open store " + path + ": the file was written by another version of the program, an older one (schema " + schema + ", this one reads 4): move the file away to begin anew, or open it with that version"
+		if !errors.Is(err, bolt.ErrSchema) || err.Error() != want {
+			t.Errorf("Open returns the error %v, want %s", err, want)
+		}
+		if !bytes.Equal(read(t, path), content) {
+			t.Errorf("Open has changed the file of schema %s", schema)
+		}
 	}
 }
 
@@ -210,14 +245,15 @@ func edit(t *testing.T, path string, change func(tx *bbolt.Tx) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(db.Update(change), db.Close()); err != nil {
+	err = db.Update(func(tx *bbolt.Tx) error { return errors.Join(change(tx), bolt.Resum(tx)) })
+	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestNamesHaveALimit(t *testing.T) {
 	ctx, s := t.Context(), open(t, newPath(t), bolt.Options{})
-	const limit = 32768/2 - len("acme\x00t1\x00")
+	const limit = 16384 - len("acme\x00t1\x00")
 	name := "R#" + strings.Repeat("x", limit-2)
 	expiring := store.Record{Name: name, Expires: 4_102_444_800}
 	if err := s.Put(ctx, key, expiring); err != nil {
@@ -227,7 +263,7 @@ func TestNamesHaveALimit(t *testing.T) {
 	if err := s.Put(ctx, key, expiring); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("a name of %d bytes returns the error %v, want code invalid", limit+1, err)
 	}
-	long := store.Pointer{Name: strings.Repeat("x", 32768/2), TTL: time.Hour}
+	long := store.Pointer{Name: strings.Repeat("x", 16384), TTL: time.Hour}
 	if _, err := s.Commit(ctx, key, store.Commit{Pointers: []store.Pointer{long}, Head: thread.Head{Version: 1}}); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("a pointer's name of 16 KB returns the error %v, want code invalid", err)
 	}

@@ -14,11 +14,14 @@ import (
 // id, so two different keys never read the same.
 const separator = "\x00"
 
+// maxKeySize bounds a key, in bytes; a page has room for several.
+const maxKeySize = 16 << 10
+
 // itemFormat is the first byte of every record and pointer, headFormat that of
 // every head.
 const (
 	itemFormat = 2
-	headFormat = 2
+	headFormat = 3
 )
 
 // A checksum (CRC-32C) stands behind the format byte. It covers the key too, so
@@ -57,21 +60,13 @@ func unseal(value []byte, format byte, key []byte) ([]byte, error) {
 	return value[headerSize:], nil
 }
 
-// indexValue is the value of an entry of an index, whose key says everything.
-func indexValue(key []byte) []byte { return seal(make([]byte, headerSize), itemFormat, key) }
+// headKey is the key of a thread's head. It is that of a record without a name, so a
+// thread's head and its records lie together, mostly in one page.
+func headKey(key core.ThreadKey) []byte { return recordKey(key, "") }
 
-// inOrder reports whether an entry of an index is as it was written.
-func inOrder(key, value []byte) bool {
-	_, err := unseal(value, itemFormat, key)
-	return err == nil
-}
-
-func threadKey(key core.ThreadKey) []byte {
-	return []byte(key.Tenant + separator + key.Thread)
-}
-
-func parseThreadKey(b []byte) (core.ThreadKey, error) {
-	tenant, name, ok := strings.Cut(string(b), separator)
+func parseHeadKey(b []byte) (core.ThreadKey, error) {
+	tenant, rest, _ := strings.Cut(string(b), separator)
+	name, ok := strings.CutSuffix(rest, separator)
 	key := core.ThreadKey{Tenant: tenant, Thread: name}
 	if err := key.Check(); !ok || err != nil {
 		return core.ThreadKey{}, core.Errorf(core.CodeCorrupt, "key %q names no thread", core.Excerpt(string(b)))
@@ -85,39 +80,6 @@ func recordKey(key core.ThreadKey, name string) []byte {
 }
 
 func pointerKey(tenant, name string) []byte { return []byte(tenant + separator + name) }
-
-// dueKey sorts the threads of a shard by time, then by key.
-func dueKey(shard int, at int64, key core.ThreadKey) []byte {
-	b := binary.BigEndian.AppendUint64([]byte{byte(shard)}, uint64(at))
-	return append(b, threadKey(key)...)
-}
-
-func parseDueKey(b []byte) (at int64, key core.ThreadKey, err error) {
-	if len(b) < 9 {
-		return 0, core.ThreadKey{}, core.Errorf(core.CodeCorrupt, "due index has the key %x", b)
-	}
-	key, err = parseThreadKey(b[9:])
-	return int64(binary.BigEndian.Uint64(b[1:9])), key, err
-}
-
-// What an entry of the expiry index is about.
-const (
-	expiryOfRecord  = 'r'
-	expiryOfPointer = 'p'
-)
-
-// expiryKey sorts what can expire by its time.
-func expiryKey(expires int64, of byte, key []byte) []byte {
-	b := binary.BigEndian.AppendUint64(nil, uint64(max(expires, 0)))
-	return append(append(b, of), key...)
-}
-
-func parseExpiryKey(b []byte) (expires int64, of byte, key []byte, err error) {
-	if len(b) < 9 || b[8] != expiryOfRecord && b[8] != expiryOfPointer {
-		return 0, 0, nil, core.Errorf(core.CodeCorrupt, "expiry index has the key %x", b)
-	}
-	return int64(binary.BigEndian.Uint64(b)), b[8], b[9:], nil
-}
 
 // item is the value of a record or, with neither fence nor version, of a pointer.
 type item struct {

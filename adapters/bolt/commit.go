@@ -15,7 +15,7 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 	if err != nil {
 		return store.Outcome{}, err
 	}
-	err = s.update(ctx, threadKey(key), func(tx *writeTx) (wrote bool, err error) {
+	err = s.update(ctx, func(tx *writeTx) (wrote bool, err error) {
 		out, wrote, err = w.apply(tx)
 		return wrote, err
 	})
@@ -34,6 +34,7 @@ type commitWrite struct {
 	pointers [][]byte // keys of the pointers
 	records  []*recordWrite
 	usage    *usageWrite // nil: none
+	headAt   []byte
 	head     []byte
 }
 
@@ -44,7 +45,8 @@ func (s *Store) prepareCommit(key core.ThreadKey, c store.Commit) (*commitWrite,
 	if c.Head.Version == 0 {
 		return nil, core.Errorf(core.CodeInvalid, "head of %s to write has version 0, the first is 1", key)
 	}
-	w := &commitWrite{Commit: c, s: s, key: key, head: encodeHead(threadKey(key), &c.Head)}
+	at := headKey(key)
+	w := &commitWrite{Commit: c, s: s, key: key, headAt: at, head: encodeHead(at, &c.Head)}
 	for _, p := range c.Pointers {
 		at, err := s.checkPointer(key.Tenant, p)
 		if err != nil {
@@ -65,21 +67,21 @@ func (s *Store) prepareCommit(key core.ThreadKey, c store.Commit) (*commitWrite,
 }
 
 // apply is a [change]: it looks at all that is stored before it writes.
-func (w *commitWrite) apply(tx *writeTx) (out store.Outcome, wrote bool, err error) {
+func (w *commitWrite) apply(to *writeTx) (out store.Outcome, wrote bool, err error) {
 	now := w.s.now()
-	pointers, taken, err := w.s.lookAtPointers(tx.Tx, w.Pointers, w.pointers)
+	pointers, taken, err := w.s.lookAtPointers(to.tx, w.Pointers, w.pointers)
 	if err != nil || taken != nil {
 		return store.Outcome{Taken: taken}, false, err
 	}
 	for _, r := range w.records {
-		if err := r.look(tx.Tx, now.Unix()); err != nil {
+		if err := r.look(to.tx, now.Unix()); err != nil {
 			return store.Outcome{}, false, err
 		}
 	}
-	if err := w.usage.look(tx.Tx); err != nil {
+	if err := w.usage.look(to.tx, now.UnixMilli()); err != nil {
 		return store.Outcome{}, false, err
 	}
-	stored, err := readHead(tx.Tx, w.key)
+	stored, err := readHead(to.tx, w.headAt)
 	if err != nil {
 		return store.Outcome{}, false, fmt.Errorf("head: %w", err)
 	}
@@ -87,17 +89,18 @@ func (w *commitWrite) apply(tx *writeTx) (out store.Outcome, wrote bool, err err
 		return store.Outcome{Head: stored}, false, nil
 	}
 	for i := range pointers {
-		if err := pointers[i].write(tx, now); err != nil {
+		if err := pointers[i].write(to, now); err != nil {
 			return store.Outcome{}, true, err
 		}
 	}
 	for _, r := range w.records {
-		if err := r.write(tx); err != nil {
+		if err := r.write(to); err != nil {
 			return store.Outcome{}, true, err
 		}
 	}
-	if err := w.usage.write(tx); err != nil {
+	if err := w.usage.write(to); err != nil {
 		return store.Outcome{}, true, err
 	}
-	return store.Outcome{Written: true}, true, writeHead(tx, w.key, w.head, &stored, &w.Head)
+	to.after = append(to.after, func() { w.s.agenda.note(w.key, &w.Head) })
+	return store.Outcome{Written: true}, true, to.put(threadsBucket, w.headAt, w.head)
 }

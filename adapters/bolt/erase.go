@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -15,10 +17,10 @@ func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (erase
 	if err := store.CheckErase(key, limit); err != nil {
 		return 0, err
 	}
-	err = s.update(ctx, threadKey(key), func(tx *writeTx) (bool, error) {
+	err = s.update(ctx, func(w *writeTx) (bool, error) {
 		erased = 0
-		for _, at := range recordsOf(tx, key, limit) {
-			if err := eraseRecord(tx, at); err != nil {
+		for _, at := range recordsOf(w.tx, key, limit) {
+			if err := w.remove(threadsBucket, at); err != nil {
 				return true, err
 			}
 			erased++
@@ -32,21 +34,11 @@ func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (erase
 }
 
 // recordsOf lists keys of a thread's records, the expired ones too.
-func recordsOf(tx *writeTx, key core.ThreadKey, limit int) (keys [][]byte) {
+func recordsOf(tx *bbolt.Tx, key core.ThreadKey, limit int) (keys [][]byte) {
 	prefix := recordKey(key, "")
-	cursor := tx.Bucket(recordsBucket).Cursor()
-	for at, _ := cursor.Seek(prefix); bytes.HasPrefix(at, prefix) && len(keys) < limit; at, _ = cursor.Next() {
+	cursor := tx.Bucket(threadsBucket).Cursor()
+	for at, _ := cursor.Seek(recordKey(key, "\x00")); bytes.HasPrefix(at, prefix) && len(keys) < limit; at, _ = cursor.Next() {
 		keys = append(keys, bytes.Clone(at)) // before the first write, which may move them
 	}
 	return keys
-}
-
-// eraseRecord removes a record, and its entry in the expiry index.
-func eraseRecord(tx *writeTx, at []byte) error {
-	if stored, err := readItem(tx.Bucket(recordsBucket), at); err == nil && stored != nil && stored.expires != 0 {
-		if err := tx.delete(expiryBucket, expiryKey(stored.expires, expiryOfRecord, at)); err != nil {
-			return err
-		}
-	}
-	return tx.delete(recordsBucket, at)
 }

@@ -1,13 +1,10 @@
 package bolt_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -44,120 +41,6 @@ func filledCommit(key core.ThreadKey, version uint64) store.Commit {
 		Records:  []store.Record{{Name: store.LogName(version), Fence: 1, Payload: payload}, {Name: "R#1", Fence: 1, Version: version, Payload: payload}},
 		Head:     thread.Head{Version: version, Seq: version, DueAt: int64(version)},
 	}
-}
-
-// damageVariable holds the folder that a child process of this test works in.
-const damageVariable = "BOLT_DAMAGE_FOLDER"
-
-// TestABitFlipNeverEndsTheProcess flips bits all over a file and uses it, in a
-// child process: what it reads is what was written, or an error.
-func TestABitFlipNeverEndsTheProcess(t *testing.T) {
-	if folder := os.Getenv(damageVariable); folder != "" {
-		useFlipped(t, folder)
-		return
-	}
-	bolt.WithoutDisk(t)
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), binary, "-test.run=^"+t.Name()+"$", "-test.timeout=60s")
-	command.Env = append(os.Environ(), damageVariable+"="+t.TempDir())
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("the process that used damaged files ended with %v:\n%s", err, output)
-	}
-}
-
-func useFlipped(t *testing.T, folder string) {
-	useFlippedOf(t, folder, filled(t), 100)
-	useFlippedOf(t, folder, filledAndKilled(t), 50) // a damaged journal is refused
-}
-
-func useFlippedOf(t *testing.T, folder string, whole []byte, enough int) {
-	random := rand.New(rand.NewPCG(1, 2))
-	pages := pagesInUse(whole)
-	path := folder + "/flipped.db"
-	opened, failed := 0, 0
-	for i := range 200 {
-		bit := 8*4096*pages[random.IntN(len(pages))] + random.IntN(8*4096)
-		if i%2 == 0 { // in the first bytes of a page, where its structure is
-			bit = bit&^(8*4096-1) + random.IntN(8*96)
-		}
-		content := bytes.Clone(whole)
-		content[bit/8] ^= 1 << (bit % 8)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintln(os.Stderr, "bit", bit) // the last one is what ended the process
-		s, err := bolt.Open(path, bolt.Options{})
-		if err != nil {
-			if !strings.Contains(err.Error(), path) || errors.Is(err, bolt.ErrLocked) {
-				t.Errorf("bit %d: Open returns the error %v, want one that names the file, which nobody has open", bit, err)
-			}
-			continue
-		}
-		opened++
-		failed += useAll(t, s, bit)
-		_ = s.Close()
-	}
-	if opened < enough || failed < 10 {
-		t.Errorf("%d files of 200 could be opened, %d calls returned an error: too few for this test to say anything", opened, failed)
-	}
-}
-
-// pagesInUse lists the pages that hold anything: most of the journal does not.
-func pagesInUse(content []byte) (pages []int) {
-	for i := range len(content) / 4096 {
-		if page := content[i*4096 : (i+1)*4096]; !bytes.Equal(page, make([]byte, 4096)) {
-			pages = append(pages, i)
-		}
-	}
-	return pages
-}
-
-// useAll reads and writes every thread of a filled file.
-func useAll(t *testing.T, s *bolt.Store, bit int) (failed int) {
-	ctx := t.Context()
-	check := func(what string, err error) bool {
-		if err == nil {
-			return true
-		}
-		failed++
-		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "is damaged: restore it from a copy") {
-			t.Errorf("bit %d: %s returns the error %v, want ErrCorrupt with the remedy", bit, what, err)
-		}
-		return false
-	}
-	for _, key := range filledKeys() {
-		want := filledCommit(key, 1)
-		if head, err := s.Head(ctx, key); check("Head", err) && head.Exists() && (head.Version != 1 || head.Seq != 1 || head.DueAt != 1) {
-			t.Errorf("bit %d: Head returns %+v, which nobody wrote", bit, head)
-		}
-		for _, record := range want.Records {
-			if got, ok, err := s.Get(ctx, key, record.Name); check("Get", err) && ok && !bytes.Equal(got.Payload, record.Payload) {
-				t.Errorf("bit %d: Get returns bytes that nobody wrote", bit)
-			}
-		}
-		for record, err := range s.LogBackwards(ctx, key, 1, 10) {
-			if check("LogBackwards", err) && !bytes.Equal(record.Payload, want.Records[0].Payload) {
-				t.Errorf("bit %d: LogBackwards returns bytes that nobody wrote", bit)
-			}
-		}
-		if value, ok, err := s.Pointer(ctx, "acme", want.Pointers[0].Name); check("Pointer", err) && ok && !bytes.Equal(value, want.Pointers[0].Value) {
-			t.Errorf("bit %d: Pointer returns bytes that nobody wrote", bit)
-		}
-	}
-	for _, key := range filledKeys()[:4] {
-		_, err := s.Commit(ctx, key, filledCommit(key, 2))
-		check("Commit", err)
-	}
-	_, err := s.Overdue(ctx, 7, 10, nil, 10)
-	check("Overdue", err)
-	_, err = s.Claimed(ctx)
-	check("Claimed", err)
-	_, err = s.Purge(ctx, 100)
-	check("Purge", err)
-	return failed
 }
 
 // A file that is cut under a running host is an error of every call from then

@@ -7,7 +7,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -16,8 +15,8 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (head thread.Head,
 	if err := key.Check(); err != nil {
 		return thread.Head{}, err
 	}
-	err = s.view(ctx, threadKey(key), func(tx *bbolt.Tx) error {
-		head, err = readHead(tx, key)
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		head, err = readHead(tx, headKey(key))
 		return err
 	})
 	if err != nil {
@@ -27,9 +26,8 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (head thread.Head,
 }
 
 // readHead returns the zero Head when there is none.
-func readHead(tx *bbolt.Tx, key core.ThreadKey) (thread.Head, error) {
-	at := threadKey(key)
-	value := tx.Bucket(headsBucket).Get(at)
+func readHead(tx *bbolt.Tx, at []byte) (thread.Head, error) {
+	value := tx.Bucket(threadsBucket).Get(at)
 	if value == nil {
 		return thread.Head{}, nil
 	}
@@ -48,31 +46,43 @@ func decodeHead(at, value []byte) (thread.Head, error) {
 	return thread.Decode(content)
 }
 
-// writeHead writes a head over the stored one, and moves its entries in the indexes.
-func writeHead(tx *writeTx, key core.ThreadKey, value []byte, stored, next *thread.Head) error {
-	if err := tx.put(headsBucket, threadKey(key), value); err != nil {
-		return err
+// Threads lists the threads of a tenant (empty: of all) that the file has, in order of
+// their keys, the deleted ones included.
+func (s *Store) Threads(ctx context.Context, tenant string) (keys []core.ThreadKey, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		keys = nil
+		eachThread(tx, func(at, _ []byte) {
+			if key, err := parseHeadKey(at); err == nil && (tenant == "" || key.Tenant == tenant) {
+				keys = append(keys, key)
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
 	}
-	if err := moveDue(tx, key, stored.DueAt, next.DueAt); err != nil {
-		return err
-	}
-	return moveWaiting(tx, key, stored.Run.WaitsSince, next.Run.WaitsSince)
+	return keys, nil
 }
 
-// moveDue moves a thread's entry in the due index.
-func moveDue(tx *writeTx, key core.ThreadKey, old, next int64) error {
-	if old == next {
+// Claimed lists the threads whose head holds a claim and those that are due
+// now. A process that has just opened the file is the only one that has it
+// open, so no holder of these claims lives. It reads every head, and passes
+// over those that it cannot read: calls for their threads return the error.
+func (s *Store) Claimed(ctx context.Context) (keys []core.ThreadKey, err error) {
+	now := s.now().UnixMilli()
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		keys = nil
+		eachThread(tx, func(at, value []byte) {
+			key, keyErr := parseHeadKey(at)
+			head, headErr := decodeHead(at, value)
+			if keyErr == nil && headErr == nil && (head.DueAt > 0 && head.DueAt <= now || head.Claim.Fence != 0) {
+				keys = append(keys, key)
+			}
+		})
 		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list claimed threads: %w", err)
 	}
-	shard := store.Shard(key)
-	if old > 0 {
-		if err := tx.delete(dueBucket, dueKey(shard, old, key)); err != nil {
-			return err
-		}
-	}
-	if next > 0 {
-		at := dueKey(shard, next, key)
-		return tx.put(dueBucket, at, indexValue(at))
-	}
-	return nil
+	return keys, nil
 }

@@ -13,10 +13,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// listed is an index of the records that are listed. It is not in the file: a bucket
-// that the journal does not know would make bbolt commit for every run, and one that it
-// does know could not be read by older programs. The first list that is asked for reads
-// the listed records of the file, and from then on every write is noted here.
+// listed is an index of the records that are listed. It is in memory, as the [agenda] is.
+// The first list that is asked for reads the listed records of the file, and from then on
+// every write is noted here.
 //
 // It is a hint. A place is noted after its write, whether that came to anything, and
 // stays when its record moves: whoever lists reads the record, and takes places out
@@ -95,13 +94,13 @@ func (s *Store) learn(ctx context.Context) error {
 		return nil
 	}
 	places := map[string][]store.Place{}
-	err := s.view(ctx, nil, func(tx *bbolt.Tx) error {
+	err := s.view(ctx, func(tx *bbolt.Tx) error {
 		clear(places)
-		heads, records := tx.Bucket(headsBucket).Cursor(), tx.Bucket(recordsBucket).Cursor()
-		for at, _ := heads.First(); at != nil; at, _ = heads.Next() {
-			key, err := parseThreadKey(at)
+		records := tx.Bucket(threadsBucket).Cursor()
+		eachThread(tx, func(at, _ []byte) {
+			key, err := parseHeadKey(at)
 			if err != nil {
-				continue
+				return
 			}
 			thread, prefix := recordKey(key, ""), recordKey(key, store.ActivityName)
 			for at, value := records.Seek(prefix); bytes.HasPrefix(at, prefix); at, value = records.Next() {
@@ -115,7 +114,7 @@ func (s *Store) learn(ctx context.Context) error {
 					places[list] = append(places[list], store.Place{At: in.At, Thread: key.Thread, Name: r.Name})
 				}
 			}
-		}
+		})
 		return nil
 	})
 	if err != nil {
@@ -156,11 +155,11 @@ func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.P
 // readListed reads what stands at places, and says at which of them nothing does any
 // more.
 func (s *Store) readListed(ctx context.Context, tenant, list string, places []store.Place) (found []store.Listed, gone []store.Place, err error) {
-	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		found, gone = nil, nil
 		for _, place := range places {
 			key := core.ThreadKey{Tenant: tenant, Thread: place.Thread}
-			stored, err := readItem(tx.Bucket(recordsBucket), recordKey(key, place.Name))
+			stored, err := readItem(tx.Bucket(threadsBucket), recordKey(key, place.Name))
 			if err != nil {
 				continue // damaged
 			}

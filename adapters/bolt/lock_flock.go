@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// locksFirst says that lock keeps other processes out.
-const locksFirst = true
-
 // lockPoll is how often lock tries again.
 const lockPoll = 20 * time.Millisecond
 
@@ -28,10 +25,4 @@ func lock(file *os.File, timeout time.Duration) error {
 			return fmt.Errorf("%w (waited %s for its lock)", ErrLocked, timeout)
 		}
 	}
-}
-
-// unlock gives up the lock of a file that bbolt cannot close any more. Closing
-// it would not: the lock goes with the file's last use, and the map is one.
-func unlock(file *os.File) {
-	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN) // fails if the file is closed, and so unlocked
 }

@@ -78,7 +78,7 @@ type span struct {
 }
 
 func (p *span) has(name string) bool {
-	return name >= p.first && (p.last == "" || name < p.last || name == p.last && !p.before)
+	return name != "" && name >= p.first && (p.last == "" || name < p.last || name == p.last && !p.before)
 }
 
 // scan reads a span; more says that the limit ended it.
@@ -90,9 +90,10 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 		return nil, false, ctx.Err()
 	}
 	thread, prefix, now := recordKey(key, ""), recordKey(key, part.prefix), s.now().Unix()
-	err = s.view(ctx, threadKey(key), func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		records, more = nil, false
 		size := 0
-		at, value, step := part.begin(tx.Bucket(recordsBucket), key)
+		at, value, step := part.begin(tx.Bucket(threadsBucket).Cursor(), key)
 		for ; bytes.HasPrefix(at, prefix); at, value = step() {
 			name := nameOf(thread, at)
 			if !part.has(name) {
@@ -119,18 +120,22 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 	return records, more, nil
 }
 
-// begin finds the span's first entry in the direction that it is read in.
-func (p *span) begin(records *bbolt.Bucket, key core.ThreadKey) (at, value []byte, step func() (at, value []byte)) {
+// begin finds the span's first entry in the direction that it is read in. The head, which
+// has no name, lies before all of them.
+func (p *span) begin(cursor *bbolt.Cursor, key core.ThreadKey) (at, value []byte, step func() (at, value []byte)) {
 	if !p.backwards {
-		cursor := records.Cursor()
-		at, value = cursor.Seek(recordKey(key, max(p.prefix, p.first)))
+		first := recordKey(key, max(p.prefix, p.first, "\x00"))
+		at, value = cursor.Seek(first)
 		return at, value, cursor.Next
 	}
 	end := recordKey(key, p.last)
 	if !p.before {
 		end = append(end, 0) // the first key behind it
 	}
-	cursor := newBackwards(records)
-	at, value = cursor.before(end)
-	return at, value, cursor.prev
+	if at, _ = cursor.Seek(end); at == nil {
+		at, value = cursor.Last() // every entry is before end
+	} else {
+		at, value = cursor.Prev()
+	}
+	return at, value, cursor.Prev
 }

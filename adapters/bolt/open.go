@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,79 +16,64 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// schemaNumber is the layout of the file that this program writes. 1 had no
-// checksums, 2 no journal; a file of 2 gets one when it is opened.
-const schemaNumber = 3
+// schemaNumber is the layout of the file that this program writes. 1 to 3 were never
+// released: 3 had a journal inside of the file.
+const schemaNumber = 4
 
 var (
-	metaBucket     = []byte("meta")
-	headsBucket    = []byte("heads")
-	recordsBucket  = []byte("records")
-	pointersBucket = []byte("pointers")
-	dueBucket      = []byte("due")
-	expiryBucket   = []byte("expiry")
-	journalBucket  = []byte("journal")
-
-	// What is written seldom stands beside the journal: see writeTx.beside. A file
-	// of this schema may lack these buckets, and a program that does not know them
-	// leaves them alone.
+	metaBucket       = []byte("meta")
+	threadsBucket    = []byte("threads")
+	pointersBucket   = []byte("pointers")
+	usageBucket      = []byte("usage")
 	profilesBucket   = []byte("profiles")
 	configsBucket    = []byte("configs")
-	waitingBucket    = []byte("waiting")
 	admissionsBucket = []byte("admissions")
 
-	schemaKey = []byte("schema")
-	framesKey = []byte("frames")
-	probeKey  = []byte("probe") // see Probe
+	schemaKey   = []byte("schema")
+	sumKey      = []byte("sum")      // see writeTx
+	revisionKey = []byte("revision") // see WriteProfile
+	probeKey    = []byte("probe")    // see Probe
 )
 
-// opening is how a file is opened.
-type opening struct {
-	timeout time.Duration
-	journal int64                                    // size of a new one; default journalSize
-	disk    func(*bbolt.DB, journalFile) journalFile // replaces what the file is written through; for tests
+var buckets = [][]byte{metaBucket, threadsBucket, pointersBucket, usageBucket, profilesBucket, configsBucket, admissionsBucket}
+
+// options are those of bbolt. It does not store which pages are free, which would be one
+// page more in each transaction, but finds out when it opens a file.
+func options() *bbolt.Options {
+	return &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, NoStatistics: true}
 }
 
-func openDatabase(path string, how opening) (*database, error) {
-	folder := filepath.Dir(path)
-	entered := changedFolders(folder)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+// openDatabase opens the file at path, and makes it if there is none. disk replaces what
+// the file is written through, for tests; nil: nothing does.
+func openDatabase(path string, timeout time.Duration, disk func(*bbolt.DB, *os.File) rawFile) (*database, error) {
+	if err := create(path); err != nil {
 		return nil, err
 	}
-	_, statErr := os.Stat(path)
 	d := &database{path: path}
-	err := d.open(how.timeout)
-	if err == nil {
-		d.disk = dataFile{d.file}
-		if how.disk != nil {
-			d.disk = how.disk(d.db, d.disk)
-		}
-		err = d.prepare(cmp.Or(how.journal, journalSize))
+	if err := d.open(timeout); err != nil {
+		return nil, err
 	}
-	for _, folder := range entered {
-		if syncErr := syncFolder(folder); err == nil && errors.Is(statErr, fs.ErrNotExist) {
-			err = syncErr // where the file is an old one, its entry has most likely been synced
-		}
+	d.disk = d.file
+	if disk != nil {
+		d.disk = disk(d.db, d.file)
 	}
-	if err != nil {
-		return nil, errors.Join(err, d.giveUp())
+	if err := d.settle(); err != nil {
+		return nil, errors.Join(err, d.stop())
 	}
-	d.transactions.Store(0)
 	d.syncs.Store(0)
 	return d, nil
 }
 
-// open lets bbolt open the file.
+// open lets bbolt open a file that verify has found to be whole.
 func (d *database) open(timeout time.Duration) error {
-	openFile := func(name string, flag int, mode os.FileMode) (file *os.File, err error) {
-		if file, err = os.OpenFile(name, flag, mode); err != nil {
+	o := options()
+	o.Timeout = timeout
+	o.OpenFile = func(name string, flag int, mode os.FileMode) (file *os.File, err error) {
+		if file, err = os.OpenFile(name, flag&^os.O_CREATE, mode); err != nil {
 			return nil, err
 		}
 		if err = lock(file, timeout); err == nil {
-			err = emptyUnfinished(file)
-		}
-		if err == nil {
-			err = inspect(file)
+			err = verify(file)
 		}
 		if err != nil {
 			return nil, errors.Join(err, file.Close())
@@ -97,145 +81,101 @@ func (d *database) open(timeout time.Duration) error {
 		d.file = file
 		return file, nil
 	}
-	err := guard(func() (err error) {
-		d.db, err = bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: timeout, FreelistType: bbolt.FreelistMapType, OpenFile: openFile})
-		return err
-	})
+	err := guard(func() (err error) { d.db, err = bbolt.Open(d.path, 0o600, o); return err })
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		return fmt.Errorf("%w (waited %s for its lock)", ErrLocked, timeout)
 	}
-	if panicked(err) {
+	if err != nil {
 		return d.explain(err)
 	}
-	if err != nil {
-		return err
-	}
-	d.made, err = d.file.Stat()
-	if err == nil {
+	d.pageSize = d.db.Info().PageSize
+	if d.made, err = d.file.Stat(); err == nil {
 		d.size.Store(d.made.Size())
+		err = d.checkFree()
 	}
-	return err
-}
-
-// giveUp closes what open opened. After a panic in bbolt.Open only the file
-// itself is left to close.
-func (d *database) giveUp() error {
-	if d.db != nil {
-		return d.close()
-	}
-	if d.file != nil {
-		unlock(d.file)
-		_ = d.file.Close() // bbolt has closed it already, if it returned
+	if err != nil {
+		return errors.Join(err, d.stop())
 	}
 	return nil
 }
 
-// prepare lays a new file out, or checks the layout of an old one and adds what
-// it lacks; then it begins the transaction that all calls share, with what the
-// journal has of a process that died. size is that of a new journal.
-func (d *database) prepare(size int64) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.settle(); err != nil {
+// checkFree lets bbolt check the list of free pages of a file that has one stored, which
+// only bbolt's own tools do.
+func (d *database) checkFree() error {
+	newest, err := newestMeta(d.file)
+	if err != nil || newest.freeList == noFreeList {
 		return err
 	}
-	if err := d.layOut(size); err != nil {
-		return d.explain(err)
-	}
-	tx, err := d.begin()
-	if err != nil {
-		return err
-	}
-	err = guard(func() (err error) { d.journal, err = openJournal(tx, d.disk); return err })
-	d.rollback(tx)
-	if err != nil {
-		return d.explain(err)
-	}
-	if err := d.resume(); err != nil || d.journal.end == 0 {
-		return err
-	}
-	if _, err = d.commit(); err != nil && d.failed.Load() == nil {
-		return err
-	}
-	// Where the disk has refused it, which may be full, the journal still has everything:
-	// the file is read, and writes are refused until there is room.
-	return d.resume()
+	return d.explain(guard(func() error {
+		return d.db.View(func(tx *bbolt.Tx) error {
+			for err := range tx.Check() {
+				return core.Errorf(core.CodeCorrupt, "its list of free pages: %w", err)
+			}
+			return nil
+		})
+	}))
 }
 
-// layOut brings the buckets to this program's layout.
-func (d *database) layOut(size int64) error {
-	tx, err := d.begin()
+// create makes an empty store at path, and its folder, unless there is a file. It gets its
+// name when it is whole and on the disk, so that no power failure leaves a part of one.
+func create(path string) (err error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > 0 {
+		return nil
+	}
+	if err == nil { // without a byte it is none
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	folder := filepath.Dir(path)
+	entered := changedFolders(folder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	made, err := os.CreateTemp(folder, "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
 	}
-	changed := false
-	err = guard(func() (err error) { changed, err = layOut(tx, size); return err })
-	if err != nil || !changed {
-		d.rollback(tx)
+	defer func() { _ = os.Remove(made.Name()) }()
+	if err := errors.Join(made.Close(), layOut(made.Name())); err != nil {
 		return err
 	}
-	err = guard(tx.Commit)
-	if panicked(err) {
-		d.rollback(tx)
+	if err := os.Link(made.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) { // another process was faster
+		return err
 	}
-	return err
+	for _, folder := range entered {
+		if err := syncFolder(folder); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func layOut(tx *bbolt.Tx, size int64) (changed bool, err error) {
-	if first, _ := tx.Cursor().First(); first == nil {
-		for _, name := range journalBuckets {
+// layOut makes an empty store of an empty file.
+func layOut(path string) error {
+	db, err := bbolt.Open(path, 0o600, options())
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range buckets {
 			if _, err := tx.CreateBucket(name); err != nil {
-				return false, fmt.Errorf("create bucket %s: %w", name, err)
+				return fmt.Errorf("create bucket %s: %w", name, err)
 			}
 		}
-		return true, addJournal(tx, size)
-	}
-	number, err := schemaOf(tx)
-	if err != nil || number == schemaNumber {
-		return false, err
-	}
-	return true, addJournal(tx, size)
-}
-
-// addJournal is what schema 3 has more than 2.
-func addJournal(tx *bbolt.Tx, size int64) error {
-	bucket, err := tx.CreateBucket(journalBucket)
-	if err != nil {
-		return fmt.Errorf("create bucket %s: %w", journalBucket, err)
-	}
-	if err := bucket.Put(framesKey, newJournal(size)); err != nil {
-		return err
-	}
-	return tx.Bucket(metaBucket).Put(schemaKey, strconv.AppendInt(nil, schemaNumber, 10))
-}
-
-// schemaOf returns the number of a layout that this program reads.
-func schemaOf(tx *bbolt.Tx) (number int, err error) {
-	meta := tx.Bucket(metaBucket)
-	if meta == nil {
-		return 0, core.Errorf(core.CodeInvalid, "the file is a database of another program: it has no bucket %q", metaBucket)
-	}
-	text := string(meta.Get(schemaKey))
-	number, err = strconv.Atoi(text)
-	switch {
-	case err != nil || number < 1:
-		return 0, core.Errorf(core.CodeCorrupt, "schema number %q is not one", core.Excerpt(text))
-	case number < schemaNumber-1:
-		return 0, fmt.Errorf("%w, an older one (schema %d, this one reads %d): move the file away to begin anew, or open it with that version", ErrSchema, number, schemaNumber)
-	case number > schemaNumber:
-		return 0, fmt.Errorf("%w, a newer one (schema %d, this one reads %d): run that version, or move the file away to begin anew", ErrSchema, number, schemaNumber)
-	}
-	for _, name := range journalBuckets {
-		if tx.Bucket(name) == nil {
-			return 0, core.Errorf(core.CodeCorrupt, "bucket %q is missing", name)
+		w := &writeTx{tx: tx}
+		if err := w.put(metaBucket, schemaKey, strconv.AppendInt(nil, schemaNumber, 10)); err != nil {
+			return err
 		}
-	}
-	return number, nil
+		return w.putSum()
+	})
+	return errors.Join(err, db.Close())
 }
 
 // changedFolders lists the folders with an entry that the disk may lack: the
-// file's own, whose process may have been killed before it synced it, and of the
-// folders that do not exist yet the one around each.
+// file's own, and of the folders that do not exist yet the one around each.
 func changedFolders(folder string) []string {
 	folders := []string{folder}
 	for {

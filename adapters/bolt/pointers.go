@@ -14,8 +14,7 @@ import (
 // pointerWrite is a pointer on its way into the file.
 type pointerWrite struct {
 	store.Pointer
-	at  []byte
-	old *item // what is stored and has expired; nil: nothing
+	at []byte
 }
 
 // checkPointer looks at what needs no file.
@@ -35,7 +34,7 @@ func (s *Store) lookAtPointers(tx *bbolt.Tx, pointers []store.Pointer, at [][]by
 		case err != nil:
 			return nil, nil, fmt.Errorf("pointer %q: %w", core.Excerpt(p.Name), err)
 		case old == nil || old.expired(now):
-			writes = append(writes, pointerWrite{p, at[i], old})
+			writes = append(writes, pointerWrite{p, at[i]})
 		case string(old.payload) != string(p.Value):
 			taken = append(taken, store.Pointer{Name: p.Name, Value: old.payload})
 		}
@@ -44,12 +43,12 @@ func (s *Store) lookAtPointers(tx *bbolt.Tx, pointers []store.Pointer, at [][]by
 }
 
 // write stores a pointer. Its time to live is rounded up to the second.
-func (w *pointerWrite) write(tx *writeTx, now time.Time) error {
+func (w *pointerWrite) write(to *writeTx, now time.Time) error {
 	next := item{payload: w.Value}
 	if w.TTL > 0 {
 		next.expires = now.Add(w.TTL + time.Second - 1).Unix()
 	}
-	return writeItem(tx, expiryOfPointer, w.at, next.encode(w.at), w.old, next.expires)
+	return to.put(pointersBucket, w.at, next.encode(w.at))
 }
 
 // Pointer implements [store.Pointers].
@@ -58,7 +57,7 @@ func (s *Store) Pointer(ctx context.Context, tenant, name string) (value []byte,
 	if err != nil {
 		return nil, false, err
 	}
-	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		stored, err := readItem(tx.Bucket(pointersBucket), at)
 		if stored != nil && !stored.expired(s.now().Unix()) {
 			value, ok = stored.payload, true
@@ -76,7 +75,7 @@ func pointerAt(tenant, name string) ([]byte, error) {
 		return nil, err
 	}
 	at := pointerKey(tenant, name)
-	if len(at) > bbolt.MaxKeySize/2 { // the rest is for the index
+	if len(at) > maxKeySize {
 		return nil, core.Errorf(core.CodeInvalid, "pointer name %q is %d bytes long", core.Excerpt(name), len(name))
 	}
 	return at, nil

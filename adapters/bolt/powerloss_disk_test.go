@@ -39,15 +39,14 @@ type lossyDisk struct {
 	killWrite, killSync, killMeta            int  // the process dies before a write or sync, or behind the write of a meta page
 	killed                                   bool // no write reaches the file any more
 
-	frame     bool   // a frame was written and not yet synced
 	onSync    func() // before what is dirty becomes durable
-	onDurable func() // after a frame, or a commit of bbolt, became durable
+	onDurable func() // after a transaction became durable
 }
 
-// attach takes over what bbolt and the journal write to a file that was just opened.
-func (l *lossyDisk) attach(db *bbolt.DB, file journalFile) journalFile {
+// attach takes over what bbolt and the database write to a file that was just opened.
+func (l *lossyDisk) attach(db *bbolt.DB, file *os.File) rawFile {
 	db.NoSync, db.NoGrowSync = true, false
-	l.file, l.pageSize = file.(dataFile).File, int64(db.Info().PageSize)
+	l.file, l.pageSize = file, int64(db.Info().PageSize)
 	l.killed = false
 	if l.durable == nil {
 		l.durable = l.content()
@@ -71,11 +70,8 @@ func (l *lossyDisk) content() []byte {
 	return content
 }
 
-func (l *lossyDisk) ReadAt(b []byte, at int64) (int, error) { return l.file.ReadAt(b, at) }
-
 func (l *lossyDisk) WriteAt(b []byte, at int64) (int, error) {
 	l.settleDebt()
-	l.frame = l.frame || len(b) > frameHeader && at > 2*l.pageSize
 	return l.write(b, at)
 }
 
@@ -88,15 +84,10 @@ func (l *lossyDisk) Sync() error {
 		return errDisk
 	}
 	if due(&l.failSync) {
-		l.frame = false
 		l.lose()
 		return errDisk
 	}
 	l.synced()
-	if l.frame {
-		l.frame = false
-		l.onDurable()
-	}
 	return nil
 }
 
@@ -145,8 +136,8 @@ func (l *lossyDisk) write(b []byte, at int64) (int, error) {
 	}
 	l.killed = due(&l.killWrite)
 	failed := l.killed || due(&l.failWrite)
-	if failed { // in the middle
-		b = b[:l.random.IntN(len(b)+1)]
+	if failed { // between two sectors
+		b = b[:l.random.IntN(len(b)+1)/diskSector*diskSector]
 	}
 	n, err := l.file.WriteAt(b, at)
 	if err != nil {

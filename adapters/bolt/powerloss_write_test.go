@@ -36,13 +36,12 @@ func (w *world) together(sizes ...int) write {
 			if err != nil {
 				return err
 			}
-			requests = append(requests, &request{thread: string(threadKey(keys[i])), change: func(tx *writeTx) (bool, error) {
-				_, wrote, err := c.apply(tx)
+			requests = append(requests, &request{change: func(w *writeTx) (bool, error) {
+				_, wrote, err := c.apply(w)
 				return wrote, err
 			}})
 		}
-		_, err := s.commits.transact(requests)
-		s.db.tidy()
+		_, err := s.leader.transact(requests)
 		return err
 	}
 }
@@ -85,10 +84,10 @@ func (w *world) next() write {
 	case n < 12:
 		return w.together(w.random.IntN(1500))
 	case n < 14:
-		return w.together(powerlossJournal + w.random.IntN(4000)) // does not fit
+		return w.together(12_000 + w.random.IntN(4000)) // of several pages
 	case n < 16:
 		w.now = w.now.Add(time.Duration(w.random.IntN(60)) * time.Second)
-		return func(s *Store) error { _, err := s.Purge(context.Background(), 20); return err }
+		return func(s *Store) error { _, err := s.Purge(context.Background(), 10_000); return err }
 	case n < 17:
 		return func(s *Store) error { return s.Probe(context.Background()) }
 	case n < 18:
@@ -96,8 +95,8 @@ func (w *world) next() write {
 	case n < 19: // a change that fails in the middle, which the store undoes
 		panics := w.random.IntN(2) == 0
 		return func(s *Store) error {
-			_, err := s.commits.transact([]*request{{change: func(tx *writeTx) (bool, error) {
-				err := tx.put(recordsBucket, []byte("half"), []byte("half"))
+			_, err := s.leader.transact([]*request{{change: func(w *writeTx) (bool, error) {
+				err := w.put(threadsBucket, []byte("half"), []byte("half"))
 				if panics {
 					panic("half")
 				}

@@ -13,17 +13,13 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// besideThreads is what reads and writes of profiles and snapshots concern, as
-// [Store.view] and [Store.update] ask: no key of a thread begins so.
-var besideThreads = []byte(separator)
-
 // ReadProfile implements [store.Profiles].
 func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (profile state.Profile, err error) {
 	at, err := profileAt(tenant, name)
 	if err != nil {
 		return state.Profile{}, err
 	}
-	err = s.view(ctx, besideThreads, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		profile, err = readProfile(tx, at)
 		return err
 	})
@@ -42,8 +38,8 @@ func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.Prof
 	if err != nil {
 		return 0, err
 	}
-	err = s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
-		stored, err := readProfile(tx.Tx, at)
+	err = s.update(ctx, func(w *writeTx) (bool, error) {
+		stored, err := readProfile(w.tx, at)
 		// A damaged value has no revision to compare: only who asks for none replaces it.
 		if err != nil && revision != state.AnyRevision {
 			return false, err
@@ -51,14 +47,18 @@ func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.Prof
 		if err := state.AdmitProfile(name, stored.Revision, revision); err != nil {
 			return false, err
 		}
-		bucket, err := tx.beside(profilesBucket)
+		last, err := readItem(w.tx.Bucket(metaBucket), revisionKey)
 		if err != nil {
+			return false, err
+		}
+		next = 1
+		if last != nil {
+			next = last.fence + 1
+		}
+		if err := w.put(metaBucket, revisionKey, item{fence: next}.encode(revisionKey)); err != nil { // so that none comes again
 			return true, err
 		}
-		if next, err = bucket.NextSequence(); err != nil { // the bucket keeps it, so that none comes again
-			return true, err
-		}
-		return true, bucket.Put(at, item{fence: next, payload: value}.encode(at))
+		return true, w.put(profilesBucket, at, item{fence: next, payload: value}.encode(at))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("write profile %s of %s: %w", name, tenant, err)
@@ -72,8 +72,8 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 	if err != nil {
 		return err
 	}
-	err = s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
-		stored, err := readProfile(tx.Tx, at)
+	err = s.update(ctx, func(w *writeTx) (bool, error) {
+		stored, err := readProfile(w.tx, at)
 		if err != nil && revision != state.AnyRevision {
 			return false, err
 		}
@@ -83,11 +83,7 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 		if err := state.AdmitProfile(name, stored.Revision, revision); err != nil {
 			return false, err
 		}
-		bucket, err := tx.beside(profilesBucket)
-		if err != nil {
-			return true, err
-		}
-		return true, bucket.Delete(at)
+		return true, w.remove(profilesBucket, at)
 	})
 	if err != nil {
 		return fmt.Errorf("delete profile %s of %s: %w", name, tenant, err)
@@ -104,13 +100,9 @@ func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, afte
 		return nil, err
 	}
 	place := []byte(tenant + separator + namespace + separator)
-	err = s.view(ctx, besideThreads, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		keys = nil
-		bucket := tx.Bucket(profilesBucket)
-		if bucket == nil {
-			return nil
-		}
-		cursor := bucket.Cursor()
+		cursor := tx.Bucket(profilesBucket).Cursor()
 		first := append(bytes.Clone(place), max(prefix, after)...)
 		for k, _ := cursor.Seek(first); k != nil && len(keys) < limit; k, _ = cursor.Next() {
 			key, ours := bytes.CutPrefix(k, place)
@@ -131,11 +123,7 @@ func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, afte
 
 // readProfile returns the zero Profile when nothing is stored.
 func readProfile(tx *bbolt.Tx, at []byte) (state.Profile, error) {
-	bucket := tx.Bucket(profilesBucket)
-	if bucket == nil {
-		return state.Profile{}, nil
-	}
-	stored, err := readItem(bucket, at)
+	stored, err := readItem(tx.Bucket(profilesBucket), at)
 	if err != nil || stored == nil {
 		return state.Profile{}, err
 	}
@@ -161,8 +149,9 @@ func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) er
 		return fmt.Errorf("%w: snapshot %s has %d bytes, at most %d are allowed", store.ErrTooLarge, hash, len(content), s.maxPayload)
 	}
 	at := []byte(hash)
-	err := s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
-		stored, err := readSnapshot(tx.Tx, at)
+	value := item{payload: content}.encode(at)
+	err := s.update(ctx, func(w *writeTx) (bool, error) {
+		stored, err := readItem(w.tx.Bucket(configsBucket), at)
 		if err != nil {
 			return false, err
 		}
@@ -172,11 +161,7 @@ func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) er
 		if stored != nil {
 			return false, nil
 		}
-		bucket, err := tx.beside(configsBucket)
-		if err != nil {
-			return true, err
-		}
-		return true, bucket.Put(at, item{payload: content}.encode(at))
+		return true, w.put(configsBucket, at, value)
 	})
 	if err != nil {
 		return fmt.Errorf("put snapshot %s: %w", hash, err)
@@ -189,8 +174,8 @@ func (s *Store) Snapshot(ctx context.Context, hash string) (content []byte, ok b
 	if err := store.CheckSnapshotHash(hash); err != nil {
 		return nil, false, err
 	}
-	err = s.view(ctx, besideThreads, func(tx *bbolt.Tx) error {
-		stored, err := readSnapshot(tx, []byte(hash))
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		stored, err := readItem(tx.Bucket(configsBucket), []byte(hash))
 		if stored != nil {
 			content, ok = stored.payload, true
 		}
@@ -200,13 +185,4 @@ func (s *Store) Snapshot(ctx context.Context, hash string) (content []byte, ok b
 		return nil, false, fmt.Errorf("read snapshot %s: %w", hash, err)
 	}
 	return content, ok, nil
-}
-
-// readSnapshot is nil when nothing is stored.
-func readSnapshot(tx *bbolt.Tx, at []byte) (*item, error) {
-	bucket := tx.Bucket(configsBucket)
-	if bucket == nil {
-		return nil, nil
-	}
-	return readItem(bucket, at)
 }

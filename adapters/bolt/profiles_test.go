@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -46,31 +44,13 @@ func reopened(t *testing.T, path string) (s *Store, profile state.Profile, snaps
 	return s, profile, string(content)
 }
 
-// A profile is written by a commit of bbolt, which takes along what the journal
-// has; what is written to threads afterwards goes to the journal again.
 func TestProfilesAndSnapshotsAreThereAfterAKill(t *testing.T) {
 	s := newStore(t)
-	write := func(v uint64) {
-		t.Helper()
-		if err := writeVersion(t, s, journalKey, v, 1000); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(1)
 	writeLocale(t, s, `"en-GB"`, 0)
-	write(2)
 	if err := s.PutSnapshot(t.Context(), "hash", []byte("agents")); err != nil {
 		t.Fatal(err)
 	}
-	write(3)
-	if s.db.journal.end == 0 {
-		t.Error("the third write to the thread is not in the journal")
-	}
-	path := left(t, s)
-	if got := version(t, path); got != 3 {
-		t.Errorf("after a kill the head has version %d, want 3", got)
-	}
-	_, profile, snapshot := reopened(t, path)
+	_, profile, snapshot := reopened(t, left(t, s))
 	if string(profile.Value) != `"en-GB"` || profile.Revision != 1 || snapshot != "agents" {
 		t.Errorf("after a kill the profile is %s at revision %d and the snapshot %q", profile.Value, profile.Revision, snapshot)
 	}
@@ -88,43 +68,6 @@ func TestProfileRevisionsGoOnAfterAStart(t *testing.T) {
 	}
 	if again := writeLocale(t, s, `1`, 0); first != 1 || again != 2 {
 		t.Errorf("the revisions are %d and %d, want 1 and 2", first, again)
-	}
-}
-
-// A file from before there were profiles, whose process was killed: the writes
-// that stand in its journal alone must not be lost.
-func TestAFileWithoutProfilesKeepsItsJournal(t *testing.T) {
-	s := newStore(t)
-	for v := range uint64(3) {
-		if err := writeVersion(t, s, journalKey, v+1, 1000); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := left(t, s)
-	err := s.db.view("", func(tx *bbolt.Tx) error {
-		if tx.Bucket(profilesBucket) != nil || tx.Bucket(configsBucket) != nil {
-			t.Error("a file without profiles and snapshots has a bucket for them")
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, profile, _ := reopened(t, path)
-	if profile.Revision != 0 {
-		t.Errorf("the profile has revision %d", profile.Revision)
-	}
-	writeLocale(t, s, `"en-GB"`, 0)
-	if got := version(t, left(t, s)); got != 3 {
-		t.Errorf("the head has version %d, want 3", got)
-	}
-}
-
-// An operation in a journal names its bucket by number: to a program of the same
-// schema from before profiles any other would be damage.
-func TestTheJournalKnowsTheBucketsOfItsSchema(t *testing.T) {
-	if got := fmt.Sprintf("%d %s", schemaNumber, journalBuckets); got != "3 [meta heads records pointers due expiry]" {
-		t.Errorf("schema and buckets are %s", got)
 	}
 }
 
@@ -167,7 +110,7 @@ func TestADamagedProfileIsReplacedByAWriteWithoutCondition(t *testing.T) {
 	}
 }
 
-// beside makes a write of what the journal does not know.
+// beside makes a write of a profile or a snapshot.
 func (w *world) beside(n, size int) write {
 	ctx, value := context.Background(), fmt.Appendf(nil, `"%0*d"`, size, w.random.IntN(1000))
 	name := state.ProfileName{Namespace: "n", Key: fmt.Sprint("k", n)}

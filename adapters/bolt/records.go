@@ -16,11 +16,11 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 	if err != nil {
 		return err
 	}
-	err = s.update(ctx, threadKey(key), func(tx *writeTx) (bool, error) {
-		if err := w.look(tx.Tx, s.now().Unix()); err != nil {
+	err = s.update(ctx, func(to *writeTx) (bool, error) {
+		if err := w.look(to.tx, s.now().Unix()); err != nil {
 			return false, err
 		}
-		return w.admitted, w.write(tx)
+		return w.admitted, w.write(to)
 	})
 	s.listed.note(key, record)
 	if err != nil {
@@ -33,9 +33,7 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 type recordWrite struct {
 	store.Record
 	at, value []byte
-	// What look found:
-	old      *item // what is stored; nil: nothing
-	admitted bool  // it must be written
+	admitted  bool // look found that it must be written
 }
 
 // prepareRecord does what needs no file.
@@ -47,7 +45,7 @@ func (s *Store) prepareRecord(key core.ThreadKey, record store.Record) (*recordW
 		return nil, fmt.Errorf("%w: record %s of %s has %d bytes, at most %d are allowed", store.ErrTooLarge, record.Name, key, size, s.maxPayload)
 	}
 	at := recordKey(key, record.Name)
-	if len(at) > bbolt.MaxKeySize/2 { // the rest is for the index
+	if len(at) > maxKeySize {
 		return nil, core.Errorf(core.CodeInvalid, "name of record %q is %d bytes long", core.Excerpt(record.Name), len(record.Name))
 	}
 	value := item{record.Fence, record.Version, record.Expires, record.Payload}.encode(at)
@@ -56,13 +54,13 @@ func (s *Store) prepareRecord(key core.ThreadKey, record store.Record) (*recordW
 
 // look decides whether the record may be written, and whether it must be.
 func (w *recordWrite) look(tx *bbolt.Tx, now int64) (err error) {
-	w.old, err = readItem(tx.Bucket(recordsBucket), w.at)
+	old, err := readItem(tx.Bucket(threadsBucket), w.at)
 	if err != nil {
 		return fmt.Errorf("record %s: %w", w.Name, err)
 	}
 	var stored *store.Record
-	if w.old != nil && !w.old.expired(now) {
-		r := w.old.record(w.Name)
+	if old != nil && !old.expired(now) {
+		r := old.record(w.Name)
 		stored = &r
 	}
 	w.admitted, err = store.Admit(stored, w.Record)
@@ -70,20 +68,20 @@ func (w *recordWrite) look(tx *bbolt.Tx, now int64) (err error) {
 }
 
 // write stores the record if look says so.
-func (w *recordWrite) write(tx *writeTx) error {
+func (w *recordWrite) write(to *writeTx) error {
 	if !w.admitted {
 		return nil
 	}
-	return writeItem(tx, expiryOfRecord, w.at, w.value, w.old, w.Expires)
+	return to.put(threadsBucket, w.at, w.value)
 }
 
 // Get implements [store.Threads].
 func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error) {
-	if err := key.Check(); err != nil {
+	if err := key.Check(); err != nil || name == "" {
 		return store.Record{}, false, err
 	}
-	err = s.view(ctx, threadKey(key), func(tx *bbolt.Tx) error {
-		stored, err := readItem(tx.Bucket(recordsBucket), recordKey(key, name))
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		stored, err := readItem(tx.Bucket(threadsBucket), recordKey(key, name))
 		if stored != nil && !stored.expired(s.now().Unix()) {
 			record, ok = stored.record(name), true
 		}

@@ -15,8 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Usage lies among the records, which the journal knows, where no thread can be: no
-// thread and no tenant has a '#' in its name.
+// Usage has a bucket of its own. No tenant has a '#' in its name.
 //
 //	<tenant> 0 #usage<hour> 0 <name>    a record
 //	<tenant> 0 #totals 0 <hour>         a total
@@ -52,8 +51,9 @@ func markKey(tenant string, hour int64) []byte {
 type usageWrite struct {
 	store.Usage
 	at, value, mark []byte
-	old             *item
-	admitted        bool
+	// What look found:
+	admitted bool // it must be written
+	marked   bool // its hour has a mark that may stay
 }
 
 func prepareUsage(key core.ThreadKey, usage *store.Usage) (*usageWrite, error) {
@@ -68,33 +68,36 @@ func prepareUsage(key core.ThreadKey, usage *store.Usage) (*usageWrite, error) {
 	return &usageWrite{Usage: *usage, at: at, value: item{r.Fence, r.Version, r.Expires, r.Payload}.encode(at), mark: markKey(key.Tenant, usage.Hour)}, nil
 }
 
-// look decides whether the record must be written; nil is none.
-func (w *usageWrite) look(tx *bbolt.Tx) (err error) {
+// look decides whether the record must be written; nil is none. The mark of an hour that
+// is not over is set once: nothing sums the hour before.
+func (w *usageWrite) look(tx *bbolt.Tx, now int64) (err error) {
 	if w == nil {
 		return nil
 	}
-	if w.old, err = readItem(tx.Bucket(recordsBucket), w.at); err != nil {
+	old, err := readItem(tx.Bucket(usageBucket), w.at)
+	if err != nil {
 		return fmt.Errorf("usage record %s: %w", w.Name, err)
 	}
 	var stored *store.Record
-	if w.old != nil {
-		r := w.old.record(w.Name)
+	if old != nil {
+		r := old.record(w.Name)
 		stored = &r
 	}
+	w.marked = w.Hour == store.HourOf(now) && tx.Bucket(usageBucket).Get(w.mark) != nil
 	w.admitted, err = store.AdmitUsage(stored, w.Usage)
 	return err
 }
 
 // write stores the record, if look says so, and sets the mark of its hour again.
-func (w *usageWrite) write(tx *writeTx) error {
+func (w *usageWrite) write(to *writeTx) error {
 	if w == nil || !w.admitted {
 		return nil
 	}
-	if err := writeItem(tx, expiryOfRecord, w.at, w.value, w.old, w.Expires); err != nil {
+	if err := to.put(usageBucket, w.at, w.value); err != nil || w.marked {
 		return err
 	}
 	next := item{fence: w.revision()}
-	return tx.put(recordsBucket, w.mark, next.encode(w.mark))
+	return to.put(usageBucket, w.mark, next.encode(w.mark))
 }
 
 // revision is that of the mark which the record sets: no other record that was ever
@@ -115,7 +118,7 @@ func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, aft
 		return nil, err
 	}
 	prefix := usageHourKey(tenant, hour)
-	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		records = nil
 		now := s.now().Unix()
 		return eachItem(tx, prefix, after, func(name string, stored *item) bool {
@@ -137,7 +140,7 @@ func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, aft
 // eachItem goes through the items behind a prefix in order of the rest of their keys,
 // after one of them.
 func eachItem(tx *bbolt.Tx, prefix []byte, after string, do func(rest string, stored *item) bool) error {
-	cursor := tx.Bucket(recordsBucket).Cursor()
+	cursor := tx.Bucket(usageBucket).Cursor()
 	for k, v := cursor.Seek(append(bytes.Clone(prefix), after...)); bytes.HasPrefix(k, prefix); k, v = cursor.Next() {
 		rest := nameOf(prefix, k)
 		if rest <= after {
@@ -167,7 +170,7 @@ func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after 
 	if after != nil {
 		behind = strings.TrimPrefix(string(appendHour([]byte(after.Tenant+separator), after.Hour)), own)
 	}
-	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		marks = nil
 		var bad error
 		err := eachItem(tx, prefix, behind, func(rest string, stored *item) bool {
@@ -204,8 +207,8 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 	}
 	at := appendHour(totalsKey(mark.Tenant), total.Hour)
 	value := item{fence: total.Revision + 1, expires: total.Expires, payload: total.Payload}.encode(at)
-	err := s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
-		old, err := readItem(tx.Bucket(recordsBucket), at)
+	err := s.update(ctx, func(w *writeTx) (bool, error) {
+		old, err := readItem(w.tx.Bucket(usageBucket), at)
 		if err != nil {
 			return false, err
 		}
@@ -216,15 +219,15 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 		if stored != total.Revision {
 			return false, store.ErrConflict
 		}
-		if err := writeItem(tx, expiryOfRecord, at, value, old, total.Expires); err != nil {
+		if err := w.put(usageBucket, at, value); err != nil {
 			return true, err
 		}
 		k := markKey(mark.Tenant, mark.Hour)
-		stands, err := readItem(tx.Bucket(recordsBucket), k)
+		stands, err := readItem(w.tx.Bucket(usageBucket), k)
 		if err != nil || stands == nil || stands.fence != mark.Revision {
 			return true, err
 		}
-		return true, tx.delete(recordsBucket, k)
+		return true, w.remove(usageBucket, k)
 	})
 	if err != nil {
 		return fmt.Errorf("sum usage of %s: %w", mark.Tenant, err)
@@ -241,7 +244,7 @@ func (s *Store) UsageTotals(ctx context.Context, tenant string, from, to int64, 
 	if from > 0 {
 		behind = string(appendHour(nil, from-1))
 	}
-	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		totals = nil
 		now := s.now().Unix()
 		return eachItem(tx, totalsKey(tenant), behind, func(rest string, stored *item) bool {

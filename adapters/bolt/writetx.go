@@ -1,78 +1,114 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/reveille-run/reveille/core"
 )
 
-// writeTx is the transaction under way, with what is done to it noted for the
-// journal. All that is read of it must be copied before the next write.
+// writeTx is a transaction that changes entries. It keeps the sum of all entries of the
+// file, which verify adds up again when the file is opened: an entry that a damaged page
+// hides, or an older one that it shows, is found.
 type writeTx struct {
-	*bbolt.Tx
-	operations []byte
-	room       int64 // for operations in the journal; when they need more they are noted no more, and bbolt commits
+	tx    *bbolt.Tx
+	sum   uint64
+	after []func() // called when the transaction is durable
 }
 
-// noRoom is less than any room that another change of the same write may ask for.
-const noRoom = -1
+// do runs write between the reading of the sum and its writing.
+func (w *writeTx) do(write func(w *writeTx) error) error {
+	stored := w.tx.Bucket(metaBucket).Get(sumKey)
+	if len(stored) != 8 {
+		return core.Errorf(core.CodeCorrupt, "the sum of the entries is %d bytes long", len(stored))
+	}
+	w.sum = binary.BigEndian.Uint64(stored)
+	if err := write(w); err != nil {
+		return err
+	}
+	return w.putSum()
+}
 
-var errNoBucket = errors.New("the bucket is none that the journal knows")
+func (w *writeTx) putSum() error {
+	return w.tx.Bucket(metaBucket).Put(sumKey, encodeSum(w.sum))
+}
 
-// fits reports whether the operations have room in the journal.
-func (w *writeTx) fits() bool { return w.room >= 0 }
+// fillPercent is how full a page is that bbolt cuts in two. Most entries come behind the
+// others of their thread, tenant or hour.
+const fillPercent = 0.7
 
-// put writes a value, which must not be changed afterwards.
+func (w *writeTx) bucket(name []byte) *bbolt.Bucket {
+	b := w.tx.Bucket(name)
+	b.FillPercent = fillPercent
+	return b
+}
+
+// put writes a value, which must not be changed afterwards, and is not nil.
 func (w *writeTx) put(bucket, key, value []byte) error {
-	if err := w.note(bucket, 0, key, value); err != nil {
-		return err
+	b := w.bucket(bucket)
+	if old := b.Get(key); old != nil {
+		w.sum -= entrySum(bucket, key, old)
 	}
-	return w.Bucket(bucket).Put(key, value)
+	w.sum += entrySum(bucket, key, value)
+	return b.Put(key, value)
 }
 
-func (w *writeTx) delete(bucket, key []byte) error {
-	if err := w.note(bucket, deletion, key); err != nil {
-		return err
-	}
-	return w.Bucket(bucket).Delete(key)
-}
-
-// beside returns a bucket that the journal does not know, to be written to: bbolt
-// commits then. The first write makes it.
-func (w *writeTx) beside(bucket []byte) (*bbolt.Bucket, error) {
-	w.room = noRoom
-	return w.CreateBucketIfNotExists(bucket)
-}
-
-// note notes an operation.
-func (w *writeTx) note(bucket []byte, code byte, texts ...[]byte) error {
-	for i, b := range journalBuckets {
-		if string(b) != string(bucket) {
-			continue
-		}
-		w.room--
-		for _, text := range texts {
-			w.room -= int64(textSize(text))
-		}
-		if !w.fits() {
-			return nil
-		}
-		w.operations = append(w.operations, code|byte(i))
-		for _, text := range texts {
-			w.operations = appendText(w.operations, text)
-		}
+// remove removes an entry, if there is one.
+func (w *writeTx) remove(bucket, key []byte) error {
+	b := w.bucket(bucket)
+	old := b.Get(key)
+	if old == nil {
 		return nil
 	}
-	return errNoBucket
+	w.sum -= entrySum(bucket, key, old)
+	return b.Delete(key)
 }
 
-func appendText(b, text []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+func encodeSum(sum uint64) []byte { return binary.BigEndian.AppendUint64(nil, sum) }
+
+// entrySum is an entry's part in the sum: FNV-1a, 64 bits, of its bucket, its key and the
+// header of its value, mixed so that the parts of similar entries do not cancel out. The
+// header has the checksum of the content.
+func entrySum(bucket, key, value []byte) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for _, part := range [...][]byte{bucket, []byte(separator), key, value[:min(len(value), headerSize)]} {
+		for _, c := range part {
+			h = (h ^ uint64(c)) * prime
+		}
+	}
+	h ^= h >> 32
+	h *= 0x9E3779B97F4A7C15
+	return h ^ h>>29
 }
 
-// textSize is what appendText appends.
-func textSize(text []byte) int {
-	var length [binary.MaxVarintLen64]byte
-	return binary.PutUvarint(length[:], uint64(len(text))) + len(text)
+// eachThread calls do with the key and the head of each thread that has one, in order.
+func eachThread(tx *bbolt.Tx, do func(at, value []byte)) {
+	cursor := tx.Bucket(threadsBucket).Cursor()
+	for at, value := cursor.First(); at != nil; {
+		end := threadEnd(at)
+		if end == nil { // damaged
+			at, value = cursor.Next()
+			continue
+		}
+		if len(end) == len(at) {
+			do(at, value)
+		}
+		at, value = cursor.Seek(end)
+	}
+}
+
+// threadEnd is the first key that sorts behind those of the thread that a key belongs to;
+// nil: the key is none. The key of a head has the same length.
+func threadEnd(at []byte) []byte {
+	tenant := bytes.IndexByte(at, 0)
+	name := bytes.IndexByte(at[tenant+1:], 0)
+	if tenant < 0 || name < 0 {
+		return nil
+	}
+	end := bytes.Clone(at[:tenant+1+name+1])
+	end[len(end)-1]++
+	return end
 }

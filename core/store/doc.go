@@ -55,7 +55,7 @@
 //     AnOlderSumOfUsageIsRefused, UsageOutlivesItsThread).
 //   - Tenants and threads never meet (ThreadsNeverMeet, KeysThatFailCheckAreInvalid).
 //   - Damage is an error of what it touches, and never other content
-//     (TestDamageConcernsItsThreadAlone, TestADamagedFrameIsNotTakenForTheEnd).
+//     (TestDamageConcernsItsThreadAlone, TestNoDamageHidesWhatIsStored).
 //
 // # What the runtime makes of it
 //
@@ -96,8 +96,7 @@
 //   - That a tool, or anything outside of the store, happens exactly once: the
 //     idempotency key is for the other side to make it so.
 //   - An order between threads. Clocks decide when something is done, never what.
-//   - That a lost disk can be replaced: the local host's file is one copy. A torn last
-//     write looks as if it had never been (TestATornFrameEndsTheJournal).
+//   - That a lost disk can be replaced: the local host's file is one copy.
 //   - That a restored backup knows what came after it. It is the store as it was:
 //     what was acknowledged since is gone without a word, and runs that were open then
 //     go on from there, under keys that other systems may have seen with other

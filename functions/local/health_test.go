@@ -70,10 +70,21 @@ func wantHealth(t *testing.T, url, when string, status int, want string) {
 	}
 }
 
+// fillFile makes the host's file 2 MiB long, with room for less than a quarter of that: go
+// test writes smaller files, which a limit must let pass.
+func fillFile(t *testing.T, h *host) {
+	t.Helper()
+	record := store.Record{Name: store.LogName(1), Payload: make([]byte, 1_500_000)}
+	if err := h.file.Put(t.Context(), core.ThreadKey{Tenant: localTenant, Thread: "other"}, record); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAFullDiskIsUnhealthyUntilACommitSucceeds(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data.db")
 	url, h := quietHost(t, data)
 	wantHealth(t, url, "at first", http.StatusOK, `{"status":"healthy"}`)
+	fillFile(t, h)
 	info, err := os.Stat(data)
 	if err != nil {
 		t.Fatal(err)
@@ -137,19 +148,14 @@ func TestHealthWritesNothing(t *testing.T) {
 	}
 }
 
-// A host was killed and the disk is full since: it starts, says what was said, tells of
-// its state, and refuses what is new with the reason.
+// A host was killed and the disk is full since: it starts, shows what was said, refuses
+// what is new with the reason, and reports its state.
 func TestAHostStartsAndReadsWithAFullDisk(t *testing.T) {
 	folder := t.TempDir()
 	data, left := filepath.Join(folder, "data.db"), filepath.Join(folder, "left.db")
 	url, h := quietHost(t, data)
 	post(t, url+"/v1/ai-sdk/chat", chat)
-	for seq := range uint64(8) { // so much that a commit does not fit where the journal is
-		record := store.Record{Name: store.LogName(seq + 1), Payload: make([]byte, 64<<10)}
-		if err := h.file.Put(t.Context(), core.ThreadKey{Tenant: localTenant, Thread: "other"}, record); err != nil {
-			t.Fatal(err)
-		}
-	}
+	fillFile(t, h)
 	content, err := os.ReadFile(data) // as a kill leaves it
 	if err != nil {
 		t.Fatal(err)
@@ -159,19 +165,16 @@ func TestAHostStartsAndReadsWithAFullDisk(t *testing.T) {
 	}
 	h.rest()
 
-	lift := limitFiles(t, 1200<<10)
+	lift := limitFiles(t, int64(len(content)))
 	url, full := quietHost(t, left)
-	if full.file.Failing() == nil {
-		t.Fatal("the disk is not full")
-	}
 	if got := said(t, url, "t1"); len(got) != 4 {
 		t.Errorf("the thread says %q, want 4 messages", got)
 	}
-	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)
 	status, body := post(t, url+"/v1/threads/t2/messages", `{"messages":[{"role":"user","content":"`+strings.Repeat("x", 900<<10)+`"}]}`)
 	if want := `{"error":"the disk takes no writes, it may be full; what is stored can be read","code":"unavailable"}`; status != http.StatusServiceUnavailable || strings.TrimSpace(body) != want {
 		t.Errorf("a write: %d %s, want 503 %s", status, body, want)
 	}
+	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)
 
 	lift()
 	if err := full.repair(t.Context()); err != nil {

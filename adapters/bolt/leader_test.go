@@ -21,20 +21,20 @@ func newStore(t testing.TB) *Store {
 }
 
 // commitTogether applies changes, in this order, as if their callers had come
-// while another one committed.
+// while another one commits.
 func commitTogether(s *Store, changes ...change) []error {
-	s.commits.turn <- struct{}{} // somebody is committing
+	s.leader.turn <- struct{}{} // another call commits
 	var wait sync.WaitGroup
 	errs := make([]error, len(changes))
 	for i, c := range changes {
-		wait.Go(func() { errs[i] = s.commits.do("", c) })
+		wait.Go(func() { errs[i] = s.leader.do(c) })
 		for queued := 0; queued <= i; runtime.Gosched() {
-			s.commits.mu.Lock()
-			queued = len(s.commits.waiting)
-			s.commits.mu.Unlock()
+			s.leader.mu.Lock()
+			queued = len(s.leader.waiting)
+			s.leader.mu.Unlock()
 		}
 	}
-	<-s.commits.turn
+	<-s.leader.turn
 	wait.Wait()
 	return errs
 }
@@ -43,7 +43,7 @@ func transactions(s *Store) int64 { return s.Stats().Transactions }
 
 func has(t *testing.T, s *Store, key string) (found bool) {
 	t.Helper()
-	err := s.db.view("", func(tx *bbolt.Tx) error { found = tx.Bucket(metaBucket).Get([]byte(key)) != nil; return nil })
+	err := s.db.view(func(tx *bbolt.Tx) error { found = tx.Bucket(metaBucket).Get([]byte(key)) != nil; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,16 +51,16 @@ func has(t *testing.T, s *Store, key string) (found bool) {
 }
 
 func put(key string) change {
-	return func(tx *writeTx) (bool, error) { return true, tx.put(metaBucket, []byte(key), []byte("x")) }
+	return func(w *writeTx) (bool, error) { return true, w.put(metaBucket, []byte(key), []byte("x")) }
 }
 
 var errRefused, errBroken = errors.New("refused"), errors.New("broken")
 
 func refuse(*writeTx) (bool, error) { return false, errRefused }
 
-// breakOff fails after it has written.
-func breakOff(tx *writeTx) (bool, error) {
-	return true, errors.Join(tx.put(metaBucket, []byte("half"), nil), errBroken)
+// failHalfway fails after it has written.
+func failHalfway(w *writeTx) (bool, error) {
+	return true, errors.Join(w.put(metaBucket, []byte("half"), []byte{}), errBroken)
 }
 
 func TestWaitingChangesShareATransaction(t *testing.T) {
@@ -80,7 +80,7 @@ func TestWaitingChangesShareATransaction(t *testing.T) {
 
 func TestAChangeThatFailsHalfwayHarmsNoOther(t *testing.T) {
 	s := newStore(t)
-	errs := commitTogether(s, put("a"), breakOff, refuse, put("b"))
+	errs := commitTogether(s, put("a"), failHalfway, refuse, put("b"))
 	if errs[0] != nil || !errors.Is(errs[1], errBroken) || errs[2] != errRefused || errs[3] != nil {
 		t.Errorf("the changes return %v, want the second one broken and the third refused", errs)
 	}
@@ -98,7 +98,7 @@ func TestAPanicBecomesAnError(t *testing.T) {
 	if errs[0] != nil || errs[1] == nil || errs[1].Error() != "panic: page 7 is damaged; file "+s.db.path+" is damaged: restore it from a copy, or move it away to begin anew" {
 		t.Errorf("the changes return %v, want the second one to tell of the panic and of the file", errs)
 	}
-	if err := s.commits.do("", put("b")); err != nil {
+	if err := s.leader.do(put("b")); err != nil {
 		t.Errorf("the store is stuck after a panic: %v", err)
 	}
 }
@@ -106,10 +106,10 @@ func TestAPanicBecomesAnError(t *testing.T) {
 func TestRefusedChangesSyncNothing(t *testing.T) {
 	s := newStore(t)
 	before := transactions(s)
-	if err := s.commits.do("", refuse); err != errRefused {
+	if err := s.leader.do(refuse); err != errRefused {
 		t.Errorf("the change returns %v, want the refusal", err)
 	}
-	if err := s.commits.do("", func(*writeTx) (bool, error) { return false, nil }); err != nil {
+	if err := s.leader.do(func(*writeTx) (bool, error) { return false, nil }); err != nil {
 		t.Errorf("a change that found its bytes stored returns %v", err)
 	}
 	if got := transactions(s) - before; got != 0 {
