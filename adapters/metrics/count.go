@@ -36,14 +36,10 @@ func (c *counted) end(method string) {
 	if c.status == 0 {
 		c.status = http.StatusOK // as net/http has it
 	}
-	var room [8]byte
-	status := strconv.AppendInt(room[:0], int64(c.status), 10)
-	c.metrics.mu.Lock()
-	defer c.metrics.mu.Unlock()
 	if c.stream {
-		c.metrics.streams--
+		c.metrics.streams.Dec()
 	}
-	c.metrics.requests.add(1, method, string(status))
+	c.metrics.requests.add(1, method, strconv.Itoa(c.status))
 }
 
 // Unwrap gives http.ResponseController what the writer can do.
@@ -69,8 +65,6 @@ func (c *counted) begin(status int) {
 	c.status = status
 	if strings.HasPrefix(c.Header().Get("Content-Type"), "text/event-stream") {
 		c.stream = true
-		c.metrics.mu.Lock()
-		c.metrics.streams++
-		c.metrics.mu.Unlock()
+		c.metrics.streams.Inc()
 	}
 }

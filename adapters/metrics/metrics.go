@@ -4,9 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"strings"
-	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/run"
@@ -34,26 +36,26 @@ type Options struct {
 
 // Metrics counts and shows. It is safe for concurrent use.
 type Metrics struct {
-	options Options
+	options  Options
+	registry *prometheus.Registry // of all that is counted
 
-	mu       sync.Mutex // guards every family and what follows; held for no I/O
-	runs     *family
-	waits    *family
-	errors   *family
-	runTime  *family
-	steps    *family
-	stepTime *family
+	runs     counter
+	waits    counter
+	errors   counter
+	runTime  histogram
+	steps    counter
+	stepTime histogram
 
-	inferences    *family
-	inferenceTime *family
-	retries       *family
-	failures      *family
-	tokens        *family
-	calls         *family
-	callTime      *family
+	inferences    counter
+	inferenceTime histogram
+	retries       counter
+	failures      counter
+	tokens        counter
+	calls         counter
+	callTime      histogram
 
-	requests *family
-	streams  int // that are open
+	requests counter
+	streams  prometheus.Gauge // that are open
 }
 
 var _ run.Observer = (*Metrics)(nil)
@@ -69,32 +71,34 @@ func New(o Options) *Metrics {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Metrics{
-		options: o,
-		runs:    newFamily("counter", "reveille_runs_total", "Runs that are over, by how they ended.", "agent", "end"),
-		waits:   newFamily("counter", "reveille_run_waits_total", "How often runs began to wait for a decision.", "agent"),
-		errors:  newFamily("counter", "reveille_run_errors_total", "Runs that ended with an error, by its code.", "code"),
-		runTime: newHistogram("reveille_run_duration_seconds", "From a run's first step to its end, waits included.", long, "agent"),
+	r := prometheus.NewRegistry()
+	m := &Metrics{
+		options: o, registry: r,
+		runs:    newCounter(r, "reveille_runs_total", "Runs that are over, by how they ended.", "agent", "end"),
+		waits:   newCounter(r, "reveille_run_waits_total", "How often runs began to wait for a decision.", "agent"),
+		errors:  newCounter(r, "reveille_run_errors_total", "Runs that ended with an error, by its code.", "code"),
+		runTime: newHistogram(r, "reveille_run_duration_seconds", "From a run's first step to its end, waits included.", long, "agent"),
 
-		steps:    newFamily("counter", "reveille_steps_total", "Steps that are over.", "agent"),
-		stepTime: newHistogram("reveille_step_duration_seconds", "How long steps took that are over; of one that waited the part behind the wait.", long, "agent"),
+		steps:    newCounter(r, "reveille_steps_total", "Steps that are over.", "agent"),
+		stepTime: newHistogram(r, "reveille_step_duration_seconds", "Duration of finished steps; of a step that waited, the part after the wait.", long, "agent"),
 
-		inferences:    newFamily("counter", "reveille_inferences_total", "Turns that models have said, by why they stopped.", "model", "stop"),
-		inferenceTime: newHistogram("reveille_inference_duration_seconds", "How long models took for a turn, without the pauses between tries.", long, "model"),
-		retries:       newFamily("counter", "reveille_inference_retries_total", "Calls of models that failed before a turn was whole.", "model"),
-		failures:      newFamily("counter", "reveille_inference_failures_total", "Steps that ended without a turn, in runs that went on, by the kind of failure.", "kind"),
-		tokens:        newFamily("counter", "reveille_tokens_total", "Tokens as providers report them. cache_read is part of input, reasoning of output, with most.", "model", "kind"),
-		calls:         newFamily("counter", "reveille_tool_calls_total", "Tool calls that have a result, by its status.", "tool", "status"),
-		callTime:      newHistogram("reveille_tool_call_duration_seconds", "How long tools ran, of calls that came to run one.", short, "tool"),
+		inferences:    newCounter(r, "reveille_inferences_total", "Responses of models, by why they stopped.", "model", "stop"),
+		inferenceTime: newHistogram(r, "reveille_inference_duration_seconds", "Duration of inferences, without the pauses between attempts.", long, "model"),
+		retries:       newCounter(r, "reveille_inference_retries_total", "Calls of models that failed before a response was whole.", "model"),
+		failures:      newCounter(r, "reveille_inference_failures_total", "Steps that ended without a response, in runs that continued, by the kind of failure.", "kind"),
+		tokens:        newCounter(r, "reveille_tokens_total", "Tokens as providers report them. cache_read is part of input, reasoning of output, with most.", "model", "kind"),
+		calls:         newCounter(r, "reveille_tool_calls_total", "Tool calls that have a result, by its status.", "tool", "status"),
+		callTime:      newHistogram(r, "reveille_tool_call_duration_seconds", "Duration of tools, of calls that ran one.", short, "tool"),
 
-		requests: newFamily("counter", "reveille_http_requests_total", "Requests that are over, by the status of the response.", "method", "status"),
+		requests: newCounter(r, "reveille_http_requests_total", "Requests that are over, by the status of the response.", "method", "status"),
+		streams:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "reveille_streams_open", Help: "Streams of events that are open."}),
 	}
+	r.MustRegister(m.streams, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
 }
 
 // Logged implements run.Observer.
 func (m *Metrics) Logged(_ string, entries []thread.Entry) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	for i := range entries {
 		e := &entries[i]
 		switch {
@@ -140,16 +144,12 @@ func (m *Metrics) called(e *thread.Entry) {
 
 // Stepped implements run.Observer.
 func (m *Metrics) Stepped(agent string, took time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.steps.add(1, agent)
 	m.stepTime.observe(took.Seconds(), agent)
 }
 
 // Ended implements run.Observer.
 func (m *Metrics) Ended(r core.Run) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if r.Status == core.RunWaiting {
 		m.waits.add(1, r.AgentID)
 		return
@@ -169,47 +169,36 @@ func (m *Metrics) Ended(r core.Run) {
 
 func seconds(millis int64) float64 { return float64(millis) / 1000 }
 
-// ServeHTTP implements http.Handler: it shows the metrics in Prometheus' text format.
+// ServeHTTP implements http.Handler: it shows the metrics in the format that the client asks
+// for, without a wish in Prometheus' text format.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var text strings.Builder
-	for _, f := range m.asked(r.Context()) {
-		f.write(&text)
-	}
-	m.mu.Lock()
-	for _, f := range []*family{
-		m.runs, m.waits, m.errors, m.runTime, m.steps, m.stepTime, m.inferences, m.inferenceTime, m.retries, m.failures,
-		m.tokens, m.calls, m.callTime, m.requests, gauge("reveille_streams_open", "Streams of events that are open.", float64(m.streams)),
-	} {
-		f.write(&text)
-	}
-	m.mu.Unlock()
-	for _, f := range process() {
-		f.write(&text)
-	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = w.Write([]byte(text.String())) // who is gone needs nothing
+	promhttp.HandlerFor(prometheus.Gatherers{m.registry, m.asked(r.Context())}, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(m.options.Log.Handler(), slog.LevelError),
+	}).ServeHTTP(w, r)
 }
 
 // asked is what the process says of this moment.
-func (m *Metrics) asked(ctx context.Context) (all []*family) {
-	o := m.options
+func (m *Metrics) asked(ctx context.Context) *prometheus.Registry {
+	now, o := prometheus.NewRegistry(), m.options
+	gauge := func(name, help string, value float64) {
+		now.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value }))
+	}
 	if o.Queue != nil {
 		ready, delayed, oldest := o.Queue()
-		all = append(all,
-			gauge("reveille_queue_ready", "Wake-ups that wait for a worker.", float64(ready)),
-			gauge("reveille_queue_delayed", "Wake-ups that are not due yet.", float64(delayed)),
-			gauge("reveille_queue_oldest_seconds", "For how long the oldest wake-up that is due has waited.", oldest.Seconds()))
+		gauge("reveille_queue_ready", "Wake-ups that wait for a worker.", float64(ready))
+		gauge("reveille_queue_delayed", "Wake-ups that are not due yet.", float64(delayed))
+		gauge("reveille_queue_oldest_seconds", "For how long the oldest wake-up that is due has waited.", oldest.Seconds())
 	}
 	for _, g := range []struct {
 		name, help string
 		value      func() int
 	}{
 		{"reveille_runs_working", "Runs that the process works on.", o.Working},
-		{"reveille_followers", "Streams that follow what others do, or nobody.", o.Followers},
-		{"reveille_tools_abandoned", "Tools that were left behind and still run.", o.Abandoned},
+		{"reveille_followers", "Streams that follow a thread without working on it.", o.Followers},
+		{"reveille_tools_abandoned", "Abandoned tools that still run.", o.Abandoned},
 	} {
 		if g.value != nil {
-			all = append(all, gauge(g.name, g.help, float64(g.value())))
+			gauge(g.name, g.help, float64(g.value()))
 		}
 	}
 	if o.Waiting != nil {
@@ -217,19 +206,12 @@ func (m *Metrics) asked(ctx context.Context) (all []*family) {
 		if err != nil { // the rest is worth more than none
 			o.Log.Error("metrics: count the threads that wait", "error", err)
 		} else {
-			all = append(all, gauge("reveille_threads_waiting", "Threads that wait for a person.", float64(n)))
+			gauge("reveille_threads_waiting", "Threads that wait for a person.", float64(n))
 		}
 	}
 	if o.EffectFailures != nil {
-		f := newFamily("counter", "reveille_effect_failures_total", "Effects that have failed.")
-		f.add(float64(o.EffectFailures()))
-		all = append(all, f)
+		failures := float64(o.EffectFailures())
+		now.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "reveille_effect_failures_total", Help: "Effects that have failed."}, func() float64 { return failures }))
 	}
-	return all
-}
-
-func gauge(name, help string, value float64) *family {
-	f := newFamily("gauge", name, help)
-	f.add(value)
-	return f
+	return now
 }

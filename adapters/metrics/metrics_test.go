@@ -26,7 +26,7 @@ func scrape(t *testing.T, m *Metrics) string {
 	t.Helper()
 	rec := httptest.NewRecorder()
 	m.ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
-	if kind := rec.Header().Get("Content-Type"); rec.Code != 200 || kind != "text/plain; version=0.0.4; charset=utf-8" {
+	if kind := rec.Header().Get("Content-Type"); rec.Code != 200 || !strings.HasPrefix(kind, "text/plain; version=0.0.4; charset=utf-8") {
 		t.Errorf("status %d, content type %q", rec.Code, kind)
 	}
 	text := rec.Body.String()
@@ -77,10 +77,9 @@ func TestWhatStepsDoIsCounted(t *testing.T) {
 	m.Ended(core.Run{AgentID: "demo", Status: core.RunWaiting})
 	m.Ended(core.Run{AgentID: "demo", Status: core.RunDone, StartedAt: 1000, FinishedAt: 91_000, Termination: &core.Termination{Type: core.TerminationNatural}})
 	m.Ended(core.Run{AgentID: "demo", Status: core.RunDone, FinishedAt: 1, Termination: &core.Termination{Type: core.TerminationError, Code: "model"}})
-	want := `reveille_runs_total{agent="demo",end="error"} 1
-reveille_runs_total{agent="demo",end="natural_end"} 1
-reveille_run_waits_total{agent="demo"} 1
-reveille_run_errors_total{code="model"} 1
+	want := `reveille_inference_failures_total{kind="rate_limited"} 1
+reveille_inference_retries_total{model="m"} 2
+reveille_inferences_total{model="m",stop="tool_use"} 2
 reveille_run_duration_seconds_bucket{agent="demo",le="0.1"} 0
 reveille_run_duration_seconds_bucket{agent="demo",le="0.25"} 0
 reveille_run_duration_seconds_bucket{agent="demo",le="0.5"} 0
@@ -97,20 +96,21 @@ reveille_run_duration_seconds_bucket{agent="demo",le="3600"} 1
 reveille_run_duration_seconds_bucket{agent="demo",le="+Inf"} 1
 reveille_run_duration_seconds_sum{agent="demo"} 90
 reveille_run_duration_seconds_count{agent="demo"} 1
+reveille_run_errors_total{code="model"} 1
+reveille_run_waits_total{agent="demo"} 1
+reveille_runs_total{agent="demo",end="error"} 1
+reveille_runs_total{agent="demo",end="natural_end"} 1
 reveille_steps_total{agent="demo"} 1
-reveille_inferences_total{model="m",stop="tool_use"} 2
-reveille_inference_retries_total{model="m"} 2
-reveille_inference_failures_total{kind="rate_limited"} 1
-reveille_tokens_total{model="m",kind="cache_read"} 4
-reveille_tokens_total{model="m",kind="cache_write"} 5
-reveille_tokens_total{model="m",kind="input"} 10
-reveille_tokens_total{model="m",kind="output"} 5
-reveille_tokens_total{model="m",kind="reasoning"} 1
-reveille_tool_calls_total{tool="echo",status="denied"} 1
-reveille_tool_calls_total{tool="echo",status="ok"} 2
-reveille_tool_calls_total{tool="search",status="error"} 1
-reveille_tool_calls_total{tool="search",status="ok"} 1
 reveille_streams_open 0
+reveille_tokens_total{kind="cache_read",model="m"} 4
+reveille_tokens_total{kind="cache_write",model="m"} 5
+reveille_tokens_total{kind="input",model="m"} 10
+reveille_tokens_total{kind="output",model="m"} 5
+reveille_tokens_total{kind="reasoning",model="m"} 1
+reveille_tool_calls_total{status="denied",tool="echo"} 1
+reveille_tool_calls_total{status="error",tool="search"} 1
+reveille_tool_calls_total{status="ok",tool="echo"} 2
+reveille_tool_calls_total{status="ok",tool="search"} 1
 `
 	got := scrape(t, m)
 	for _, histogram := range []string{"reveille_step_duration_seconds", "reveille_inference_duration_seconds", "reveille_tool_call_duration_seconds"} {
@@ -147,15 +147,15 @@ func TestWhatTheProcessIsAsked(t *testing.T) {
 		Waiting:   func(context.Context) (int, error) { return 7, waiting },
 		Log:       quiet(), EffectFailures: func() int64 { return 8 },
 	})
-	want := `reveille_queue_ready 3
+	want := `reveille_effect_failures_total 8
+reveille_followers 5
 reveille_queue_delayed 2
 reveille_queue_oldest_seconds 1.5
+reveille_queue_ready 3
 reveille_runs_working 4
-reveille_followers 5
-reveille_tools_abandoned 6
-reveille_threads_waiting 7
-reveille_effect_failures_total 8
 reveille_streams_open 0
+reveille_threads_waiting 7
+reveille_tools_abandoned 6
 `
 	if diff := cmp.Diff(want, scrape(t, m)); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
@@ -216,12 +216,12 @@ func TestNamesAreBoundedAndEscaped(t *testing.T) {
 		m.Logged("demo", []thread.Entry{result(fmt.Sprintf("tool-%d", n), core.ResultInvalid, 0)})
 	}
 	got := scrape(t, m)
-	if lines := strings.Count(got, "reveille_tool_calls_total{"); lines != 201 || !strings.Contains(got, `{tool="other",status="other"} 800`+"\n") {
+	if lines := strings.Count(got, "reveille_tool_calls_total{"); lines != 201 || !strings.Contains(got, `{status="other",tool="other"} 800`+"\n") {
 		t.Errorf("%d lines:\n%s", lines, got)
 	}
 	m = New(Options{Log: quiet()})
 	m.Logged("demo", []thread.Entry{result("a\"b\\c\nd\xff", core.ResultInvalid, 0)})
-	if got := scrape(t, m); !strings.Contains(got, `{tool="a\"b\\c\nd?",status="invalid"} 1`+"\n") {
+	if got := scrape(t, m); !strings.Contains(got, `{status="invalid",tool="a\"b\\c\nd?"} 1`+"\n") {
 		t.Errorf("metrics:\n%s", got)
 	}
 }

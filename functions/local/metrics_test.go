@@ -39,7 +39,7 @@ func TestMetrics(t *testing.T) {
 		`reveille_run_waits_total{agent="demo"} 1`,
 		`reveille_threads_waiting 1`,
 		`reveille_steps_total{agent="demo"} 2`,
-		`reveille_tool_calls_total{tool="echo",status="ok"} 1`,
+		`reveille_tool_calls_total{status="ok",tool="echo"} 1`,
 		`reveille_queue_ready 0`,
 		`reveille_followers 0`,
 		`reveille_streams_open 0`,

@@ -196,6 +196,7 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 	const sdk = "github.com/aws/aws-sdk-go-v2"
 	const acp = "github.com/coder/acp-go-sdk"
 	const mcpSDK = "github.com/modelcontextprotocol/go-sdk" // 1.6 MB that only those who serve it carry
+	const prometheus = "github.com/prometheus"              // of the local host alone
 	app := module + "/functions/app"
 	tests := []struct {
 		target string
@@ -220,7 +221,7 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		tags, never := "lambda.norpc", test.never
 		if base := path.Base(test.target); slices.Contains([]string{"api", "step", "stream", "sweep", "trigger"}, base) {
 			tags += ",bedrock" // as they are deployed
-			never = append(never, sdk+"/config", module+"/adapters/bedrock/profile")
+			never = append(never, sdk+"/config", module+"/adapters/bedrock/profile", prometheus)
 			if base != "step" && base != "stream" {
 				never = append(never, module+"/adapters/bedrock")
 			}

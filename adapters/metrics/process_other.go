@@ -1,6 +1,0 @@
-//go:build !unix
-
-package metrics
-
-// cpuSeconds is not known here.
-func cpuSeconds() (float64, bool) { return 0, false }
