@@ -157,13 +157,13 @@ func TestUpdates(t *testing.T) {
 func TestACancelCountsForThePromptBeforeIt(t *testing.T) {
 	c := &connection{log: slog.New(slog.DiscardHandler), out: newOutlet(io.Discard)}
 	c.sessions.open("s")
-	begin := func() *turn {
+	begin := func() *prompting {
 		t.Helper()
-		turn, err := c.sessions.begin("s")
+		p, err := c.sessions.begin("s")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return turn
+		return p
 	}
 	const prompt = `{"id":1,"method":"session/prompt","params":{"sessionId":"s"}}`
 	if err := c.pump(strings.NewReader(prompt), io.Discard); err != nil {

@@ -25,7 +25,7 @@ const noQuestions = "the user cannot be asked here: the editor's protocol has no
 // model hears of it and the run goes on. found is false when nothing waits for
 // anybody here.
 func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err error) {
-	record, err := t.Runtime.ReadRun(t.ctx, t.Identity, run)
+	record, err := t.c.Runtime.ReadRun(t.c.ctx, t.c.Identity, run)
 	if err != nil {
 		return d, false, err
 	}
@@ -33,7 +33,7 @@ func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err er
 		if ticket.Decision != nil || ticket.Kind == core.TicketChild {
 			continue
 		}
-		d = mailbox.Deciding{Run: run, Target: ticket.Suspension.ID, User: t.Identity.User}
+		d = mailbox.Deciding{Run: run, Target: ticket.Suspension.ID, User: t.c.Identity.User}
 		if !ticket.AsksPermission() {
 			d.Decision = core.Decision{Action: core.DecisionCancel, Reason: noQuestions}
 			return d, true, nil
@@ -48,30 +48,30 @@ func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err er
 // decision; a client that does not answer properly decides nothing either: its
 // prompt is an error, and the run goes on waiting.
 func (t *talk) ask(run core.ID, ticket core.Ticket) (core.Decision, error) {
-	ctx, stop := context.WithCancel(t.ctx)
+	ctx, stop := context.WithCancel(t.c.ctx)
 	defer stop()
 	var waiting = make(chan struct{})
 	go func() {
 		defer close(waiting)
 		select {
-		case <-t.over:
+		case <-t.prompt.over:
 			stop()
 		case <-ctx.Done():
 		}
 	}()
-	response, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.wire, ctx, sdk.ClientMethodSessionRequestPermission, t.question(ticket))
+	response, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.c.wire, ctx, sdk.ClientMethodSessionRequestPermission, t.question(ticket))
 	stop()
 	<-waiting
 	switch {
-	case t.cancelled():
+	case t.prompt.cancelled():
 		return core.Decision{}, nil
-	case err != nil && t.ctx.Err() != nil:
-		return core.Decision{}, context.Cause(t.ctx)
+	case err != nil && t.c.ctx.Err() != nil:
+		return core.Decision{}, context.Cause(t.c.ctx)
 	case err != nil:
-		t.log.Error("the client was asked for permission and did not answer", "session", t.session, "run", run, "error", err)
+		t.c.log.Error("the client was asked for permission and did not answer", "session", t.session, "run", run, "error", err)
 		return core.Decision{}, &sdk.RequestError{Code: protocol.RPCInternal, Message: "the client did not answer session/request_permission; the call still waits"}
 	case response.Outcome.Cancelled != nil:
-		t.cancel()
+		t.prompt.cancel()
 		return core.Decision{}, nil
 	case response.Outcome.Selected != nil:
 		if d, ok := t.decision(ticket, string(response.Outcome.Selected.OptionId)); ok {

@@ -19,14 +19,14 @@ type prompted struct {
 	StopReason sdk.StopReason `json:"stopReason"`
 }
 
-// prompt is one turn: a run, or the rest of one that waits, with all the questions that
+// prompt answers one prompt: by a run, or the rest of one that waits, with all the questions that
 // it has, until it is over.
 func (c *connection) prompt(request context.Context, params rawJSON) (any, error) {
 	var named struct {
 		Session string `json:"sessionId"`
 	}
 	_ = json.Unmarshal(params, &named) // what does not decode is an error below
-	turn, err := c.sessions.begin(named.Session)
+	under, err := c.sessions.begin(named.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -39,21 +39,21 @@ func (c *connection) prompt(request context.Context, params rawJSON) (any, error
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{connection: c, turn: turn, session: named.Session, encoder: encoder{kinds: c.Kinds}}
-	// A request that is given up is a turn that is cancelled; a client that is gone
+	t := &talk{c: c, prompt: under, session: named.Session, encoder: encoder{kinds: c.Kinds}}
+	// A request that is given up cancels its prompt; a client that is gone
 	// cancels its requests too, for another cause, and that cancels nothing.
 	defer context.AfterFunc(request, func() {
 		if context.Cause(request) == context.Canceled {
-			turn.cancel()
+			under.cancel()
 		}
 	})()
 	return t.play(s)
 }
 
-// talk is a turn as it is shown to the client.
+// talk is a prompt under way as the client is shown it.
 type talk struct {
-	*connection
-	*turn
+	c       *connection
+	prompt  *prompting
 	session string
 	encoder encoder
 	ended   *core.Event // run_finish or run_yield of the newest stream
@@ -61,7 +61,7 @@ type talk struct {
 
 // Emit implements runtime.Listener.
 func (t *talk) Emit(e core.Event) error {
-	t.is(e.RunID)
+	t.prompt.is(e.RunID)
 	if e.Type == core.EventRunFinish || e.Type == core.EventRunYield {
 		t.ended = &e
 	}
@@ -69,18 +69,18 @@ func (t *talk) Emit(e core.Event) error {
 }
 
 // Ready implements runtime.Listener.
-func (t *talk) Ready(ctx context.Context) error { return t.out.ready(ctx) }
+func (t *talk) Ready(ctx context.Context) error { return t.c.out.ready(ctx) }
 
 func (t *talk) show(updates []update) error {
 	for _, u := range updates {
-		if err := t.update(t.session, u); err != nil {
+		if err := t.c.update(t.session, u); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// play does the turn. What it shows has been sent when it returns, and a cancel that
+// play answers the prompt. What it shows has been sent when it returns, and a cancel that
 // came in time is with the runtime.
 func (t *talk) play(s mailbox.Submission) (any, error) {
 	var cancelling sync.WaitGroup
@@ -89,7 +89,7 @@ func (t *talk) play(s mailbox.Submission) (any, error) {
 	termination, err := t.run(s)
 	close(done)
 	cancelling.Wait()
-	if t.cancelled() {
+	if t.prompt.cancelled() {
 		err = errors.Join(t.show(t.encoder.abandon()))
 		return prompted{sdk.StopReasonCancelled}, err
 	}
@@ -103,26 +103,26 @@ func (t *talk) play(s mailbox.Submission) (any, error) {
 	return prompted{reason}, nil
 }
 
-// passOn cancels the run of a turn that is cancelled, as soon as it is known.
+// passOn cancels the run of a prompt that is cancelled, as soon as it is known.
 func (t *talk) passOn(done <-chan struct{}) {
 	select {
-	case <-t.over:
+	case <-t.prompt.over:
 	case <-done:
-		if !t.cancelled() { // both may be at once
+		if !t.prompt.cancelled() { // both may be at once
 			return
 		}
 	}
 	select {
-	case <-t.known:
+	case <-t.prompt.known:
 	case <-done:
 		select {
-		case <-t.known:
+		case <-t.prompt.known:
 		default:
 			return // nothing was begun
 		}
 	}
-	if err := t.Runtime.CancelRun(t.ctx, t.Identity, t.turn.run); err != nil && core.CodeOf(err) != core.CodeNotFound {
-		t.log.Error("cancel a run", "session", t.session, "run", t.turn.run, "error", err)
+	if err := t.c.Runtime.CancelRun(t.c.ctx, t.c.Identity, t.prompt.run); err != nil && core.CodeOf(err) != core.CodeNotFound {
+		t.c.log.Error("cancel a run", "session", t.session, "run", t.prompt.run, "error", err)
 	}
 }
 
@@ -135,11 +135,11 @@ var errGoesOn = &sdk.RequestError{
 
 // run streams until the run is over, or waits for nobody who could be asked here.
 func (t *talk) run(s mailbox.Submission) (*core.Termination, error) {
-	if err := t.passShown(); err != nil || t.cancelled() {
+	if err := t.passShown(); err != nil || t.prompt.cancelled() {
 		return nil, err
 	}
-	receipt, err := t.Runtime.Stream(t.ctx, s, t)
-	t.is(receipt.RunID)
+	receipt, err := t.c.Runtime.Stream(t.c.ctx, s, t)
+	t.prompt.is(receipt.RunID)
 	for {
 		if err != nil {
 			return nil, err
@@ -151,25 +151,25 @@ func (t *talk) run(s mailbox.Submission) (*core.Termination, error) {
 			return t.ended.Termination, nil
 		}
 		d, found, askErr := t.nextDecision(receipt.RunID)
-		if askErr != nil || !found || t.cancelled() {
+		if askErr != nil || !found || t.prompt.cancelled() {
 			return t.ended.Termination, askErr
 		}
 		t.ended = nil
-		_, err = t.Runtime.StreamDecisions(t.ctx, t.Identity, t.session, []mailbox.Deciding{d}, t)
+		_, err = t.c.Runtime.StreamDecisions(t.c.ctx, t.c.Identity, t.session, []mailbox.Deciding{d}, t)
 	}
 }
 
 // passShown leaves out what the client has of a run that waits: the prompt goes on with
 // that run, and its stream begins with its first step.
 func (t *talk) passShown() error {
-	info, err := t.Runtime.Thread(t.ctx, t.Identity, t.session)
+	info, err := t.c.Runtime.Thread(t.c.ctx, t.c.Identity, t.session)
 	if code := core.CodeOf(err); code == core.CodeNotFound {
 		return nil // it begins now
 	}
 	if err != nil || info.Status != core.RunWaiting {
 		return err
 	}
-	record, err := t.Runtime.ReadRun(t.ctx, t.Identity, info.ActiveRun)
+	record, err := t.c.Runtime.ReadRun(t.c.ctx, t.c.Identity, info.ActiveRun)
 	t.encoder.shownRun, t.encoder.shownSteps = info.ActiveRun, record.Steps
 	return err
 }

@@ -19,13 +19,13 @@ type sessions struct {
 // session is what a connection knows of a thread.
 type session struct {
 	opened    bool
-	announced int   // prompts that were read and not yet begun
-	cancelled bool  // the announced prompt was cancelled before it began
-	turn      *turn // the prompt under way
+	announced int        // prompts that were read and not yet begun
+	cancelled bool       // the announced prompt was cancelled before it began
+	prompt    *prompting // nil: none is under way
 }
 
-// turn is one prompt under way.
-type turn struct {
+// prompting is a prompt under way.
+type prompting struct {
 	stop sync.Once
 	over chan struct{} // closed when the client has cancelled it
 
@@ -34,23 +34,25 @@ type turn struct {
 	run   core.ID
 }
 
-func newTurn() *turn { return &turn{over: make(chan struct{}), known: make(chan struct{})} }
+func newPrompting() *prompting {
+	return &prompting{over: make(chan struct{}), known: make(chan struct{})}
+}
 
-func (t *turn) cancel() { t.stop.Do(func() { close(t.over) }) }
+func (p *prompting) cancel() { p.stop.Do(func() { close(p.over) }) }
 
-func (t *turn) cancelled() bool {
+func (p *prompting) cancelled() bool {
 	select {
-	case <-t.over:
+	case <-p.over:
 		return true
 	default:
 		return false
 	}
 }
 
-// is says which run the turn is.
-func (t *turn) is(run core.ID) {
+// is notes which run answers the prompt.
+func (p *prompting) is(run core.ID) {
 	if !run.IsZero() {
-		t.know.Do(func() { t.run = run; close(t.known) })
+		p.know.Do(func() { p.run = run; close(p.known) })
 	}
 }
 
@@ -87,8 +89,8 @@ func (s *sessions) announce(id string) {
 	}
 }
 
-// begin starts a turn. There is one at a time in a session.
-func (s *sessions) begin(id string) (*turn, error) {
+// begin starts a prompt. A session has one at a time.
+func (s *sessions) begin(id string) (*prompting, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.all[id]
@@ -96,33 +98,33 @@ func (s *sessions) begin(id string) (*turn, error) {
 		return nil, unknownSession(id)
 	}
 	known.announced = max(known.announced-1, 0)
-	if known.turn != nil {
+	if known.prompt != nil {
 		return nil, &sdk.RequestError{Code: protocol.RPCInvalidRequest, Message: "the session has a prompt under way, cancel it or wait for its end"}
 	}
-	known.turn = newTurn()
+	known.prompt = newPrompting()
 	if known.cancelled {
 		known.cancelled = false
-		known.turn.cancel()
+		known.prompt.cancel()
 	}
-	return known.turn, nil
+	return known.prompt, nil
 }
 
 func (s *sessions) finish(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all[id].turn = nil
+	s.all[id].prompt = nil
 }
 
-// cancel ends the turn that a session has or is about to begin; without one it is
-// nothing, since the turn may just have ended.
+// cancel ends the prompt that a session has or is about to start; without one it does
+// nothing, since the prompt may just have ended.
 func (s *sessions) cancel(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.all[id]
 	switch {
 	case known == nil:
-	case known.turn != nil:
-		known.turn.cancel()
+	case known.prompt != nil:
+		known.prompt.cancel()
 	case known.announced > 0:
 		known.cancelled = true
 	}

@@ -137,3 +137,19 @@ func (a *api) postInputs(w http.ResponseWriter, r *http.Request, id core.Identit
 func accepted(status string, got mailbox.Receipt) protocol.Accepted {
 	return protocol.Accepted{Status: status, ThreadID: got.ThreadID, RunID: got.RunID, DispatchID: got.DispatchID}
 }
+
+// cancelThread ends the thread's open run, or the first that is queued; see cancelRun.
+func (a *api) cancelThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	if err := noBody(r); err != nil {
+		return err
+	}
+	if _, err := a.Runtime.CancelThread(r.Context(), id, thread); err != nil {
+		return protocol.Hide(err, "active run of thread", thread)
+	}
+	protocol.JSON(w, http.StatusAccepted, threadCancelled{Status: "cancel_requested", ThreadID: thread})
+	return nil
+}

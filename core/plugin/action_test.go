@@ -385,3 +385,41 @@ func TestHandleWithoutAHandlerIsAnError(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What waits for a phase is named by the newest id of the run, and a command has taken
+// from the queue what it removes of the ids that waited before it.
+func TestWhatWaitedBeforeACommandIsTakenByIt(t *testing.T) {
+	var sent []string
+	e := engine(t, actor(&sent))
+	scheduled, err := e.Submit(state.Snapshot{}, 0, notes("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for phase, want := range map[core.Phase]uint64{core.PhaseBeforeInference: 1, core.PhaseStepEnd: 0} {
+		if got := e.Waiting(scheduled.Snapshot, phase); got != want {
+			t.Errorf("%s: the newest id that waits is %d, want %d", phase, got, want)
+		}
+	}
+	if got := e.Waiting(state.Snapshot{}, core.PhaseBeforeInference); got != 0 {
+		t.Errorf("without a queue: %d", got)
+	}
+	ran := run(t, e, at(core.PhaseBeforeInference, scheduled.Snapshot))
+	if got := e.Waiting(ran.Snapshot, core.PhaseBeforeInference); got != 0 {
+		t.Errorf("after the phase %d waits", got)
+	}
+	for _, test := range []struct {
+		name    string
+		command *state.Command
+		last    uint64
+		want    bool
+	}{
+		{"the phase that has run the action", &ran.Command, 1, true},
+		{"one that came before the action", &ran.Command, 0, false},
+		{"a command that only schedules", &scheduled.Command, 1, false},
+		{"no command", nil, 1, false},
+	} {
+		if got := e.Took(test.command, test.last); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
