@@ -168,7 +168,7 @@
 //
 //   - core/account/doc.go: the three ledgers, and what a crash does to each.
 //   - core/account/run.go, Turn and Void: the tenant's counters, before the commit of a turn.
-//   - core/account/close.go: the usage record, in the commit that ends a stretch.
+//   - core/account/settle.go, Settle: the usage record, in the commit that ends a stretch.
 //
 // How do I add a merge operation?
 //

@@ -2,6 +2,21 @@
 // limits, the [Gate] that holds tenants to them, the usage [Record] of each stretch of a
 // run, and the [Ledger] that sums them.
 //
+// # Where usage is charged
+//
+// In one place, the [Run]. A step notes in a [Spent] what each of its calls of a model has
+// used, and says it once: by [Run.Turn] before the commit whose log has the turn, or by
+// [Run.Void] before the write after which no log will have it. The write that ends a
+// stretch of the run, or leaves it open behind such a turn, stores what [Run.Settle] makes
+// of it. [Run.Release] gives back the slot after the run waits or ends. Summaries, which
+// no turn has, are charged by Void when they are made, and are in the totals of the step
+// that finds them, by [Run.AddSummary].
+//
+// Three ledgers stay apart, since a crash treats them differently. The totals are in the
+// log, and as true as that. The usage record is in the commit that ends the stretch. The
+// slot and the counters of the day are written before the commit, and too high after a
+// crash.
+//
 // # Limits
 //
 // Limits bound what a tenant uses in a day (runs, tokens, money) and how many of its runs

@@ -20,18 +20,14 @@ import (
 //   - Settle, while a write is built that may end the stretch; Report after that write.
 //   - Release, after the write by which the run waits or ends.
 //
-// Three ledgers stay apart, since a crash treats them differently. The totals are in the
-// log, and as true as that. The usage record is in the commit that ends the stretch. The
-// slot and the counters of the day are written before the commit, and too high after a
-// crash.
-//
 // A Run belongs to the goroutine of the step.
 type Run struct {
 	books   *Books
 	claim   Claim
-	limited bool     // the tenant has limits: else the gate is never asked
-	known   bool     // now was read or written under this claim
-	now     standing // how the tenant stands
+	limited bool            // the tenant has limits: else the gate is never asked
+	known   bool            // now was read or written under this claim
+	now     standing        // how the tenant stands
+	wasted  *thread.Metered // by the stretch, for turns of no log, as far as it is recorded; nil: nothing
 
 	from    uint64 // where the log ended when the turn began: it has the turn when it goes on
 	slotted bool   // the turn is charged to the slot
@@ -152,8 +148,8 @@ func (r *Run) Turn(ctx context.Context, totals thread.Totals, s *Spent) (thread.
 	if used != nil {
 		totals.Usage = totals.Usage.Add(*used)
 	}
-	if r.books.Meters() && s.Asked() {
-		totals.Metered = s.AddTo(totals.Metered)
+	if r.books.Meters() && s.asked() {
+		totals.Metered = s.addTo(totals.Metered)
 	}
 	return totals, nil
 }

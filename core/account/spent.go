@@ -98,11 +98,11 @@ func (s *Spent) Time() (all time.Duration) {
 	return all
 }
 
-// Asked reports whether a call was made.
-func (s *Spent) Asked() bool { return s != nil && (s.open.Calls > 0 || len(s.left) > 0) }
+// asked reports whether a call was made.
+func (s *Spent) asked() bool { return s != nil && (s.open.Calls > 0 || len(s.left) > 0) }
 
-// AddTo returns m with all uses; m stays as it is.
-func (s *Spent) AddTo(m *thread.Metered) *thread.Metered {
+// addTo returns m with all uses; m stays as it is.
+func (s *Spent) addTo(m *thread.Metered) *thread.Metered {
 	s.uses(func(u Use) {
 		m = m.With(thread.ModelUse{Provider: u.Provider, Model: u.Model, Usage: u.Usage, Inferences: u.Calls, Millis: u.Time.Milliseconds()})
 	})

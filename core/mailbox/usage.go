@@ -11,39 +11,39 @@ import (
 )
 
 // deletedUsage is the usage record of the stretch of a run that was open when its thread was
-// deleted, from what is committed. A record that cannot be read does not keep a thread from
-// being deleted: the stretch is then marked as not fully known.
+// deleted, from what is committed: was is the head before, next and result are what the
+// tombstone makes of it. A record that cannot be read does not keep a thread from being
+// deleted: the stretch is then marked as not fully known.
 // The run's record is stored with its first commit. Before that, the input says which agent
 // the run is of.
-func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, head thread.Head, stretch thread.Stretch) (store.Record, error) {
-	closing := account.Closing{Run: head.Run.ID, Stretch: stretch, User: head.Owner, End: account.EndDeleted, Until: s.env.Millis()}
-	run, _, err := s.reads.runRecord(ctx, key, head.Run.ID)
+func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, was, next thread.Head, result thread.Result) (store.Record, error) {
+	books := account.Books{Metering: &account.Metering{Keep: s.keep}, Records: s.records, Store: s.reads.store}
+	bill := books.Run(account.Claim{Key: key, Run: was.Run.ID})
+	end := account.End{User: was.Owner, Deleted: true, At: s.env.Millis()}
+	run, _, err := s.reads.runRecord(ctx, key, was.Run.ID)
 	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return store.Record{}, err
 	}
 	if run.AgentID == "" { // it has no commit yet
-		if run.Run, err = s.reads.queuedRun(ctx, key, head.Run.ID, head.Run.Dispatch); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+		if run.Run, err = s.reads.queuedRun(ctx, key, was.Run.ID, was.Run.Dispatch); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 			return store.Record{}, err
 		}
 	}
-	closing.Agent = run.AgentID
-	closing.Base, closing.Known = run.Base(stretch)
-	if stretch.Wasted != 0 {
-		if closing.Wasted, err = s.reads.wasted(ctx, key, head.Run.ID, stretch.Wasted); err != nil {
-			if core.CodeOf(err) != core.CodeCorrupt {
-				return store.Record{}, err
-			}
-			closing.Known = false
-		}
-	}
-	if closing.Used, err = s.reads.used(ctx, key, head); err != nil {
+	end.Run = &run
+	if err := bill.Recall(ctx, &was); err != nil {
 		if core.CodeOf(err) != core.CodeCorrupt {
 			return store.Record{}, err
 		}
-		closing.Known = false
+		end.Lost = true
 	}
-	r := closing.Record()
-	return r.Encode(s.records, s.keep)
+	if end.Used, err = s.reads.used(ctx, key, was); err != nil {
+		if core.CodeOf(err) != core.CodeCorrupt {
+			return store.Record{}, err
+		}
+		end.Lost = true
+	}
+	settled, err := bill.Settle(next, result, end)
+	return settled.Record, err
 }
 
 // used is what the open run has used so far: the totals of its open round, or those of its
@@ -80,17 +80,6 @@ func (r reader) used(ctx context.Context, key core.ThreadKey, head thread.Head) 
 		return totals.Metered, nil
 	}
 	return nil, nil
-}
-
-// wasted is what the stretch used of models for turns that are not in the log.
-// The head names the record that counts by its version. A missing one is store.ErrCorrupt.
-func (r reader) wasted(ctx context.Context, key core.ThreadKey, run core.ID, version uint64) (*thread.Metered, error) {
-	stored, ok, err := r.store.Get(ctx, key, store.WastedName(run, version))
-	if err != nil || !ok {
-		return nil, fmt.Errorf("read wasted calls: %w", orCorrupt(err))
-	}
-	wasted := new(thread.Metered)
-	return wasted, r.records.Decode("wasted calls", stored.Payload, wasted)
 }
 
 // orCorrupt is err, or store.ErrCorrupt for a record that the head names and that is missing.

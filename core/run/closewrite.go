@@ -1,6 +1,7 @@
 package run
 
 import (
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -14,7 +15,7 @@ type failWrite struct {
 	listens  bool
 	adopted  uint16 // the highest schema of the round's results
 	through  *uint32
-	unlogged *turnBuilder // what was asked of the model for a turn that no log has; nil: nothing
+	unlogged *account.Spent // what was asked of the model for a turn that no log has; nil: nothing
 }
 
 // change implements write.
@@ -32,15 +33,10 @@ func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) (er
 	}
 	p.run = w.run.record(next, result)
 	p.run.InRound = w.inRound
-	if p.records, p.used, err = w.run.draft.addUsage(p.records, next, result, &p.run, w.unlogged); err != nil {
+	if err = p.addAccount(w.run.draft, next, result, w.unlogged, w.log.from); err != nil {
 		return err
 	}
 	p.dropUsage(w.run.form)
-	if result.Outcome == thread.Close {
-		if p.records, err = w.run.draft.addWasted(p.records, next, w.unlogged); err != nil {
-			return err
-		}
-	}
 	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing))
 	return err
 }
@@ -48,11 +44,11 @@ func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) (er
 // closeWrite makes an end final: results first, then what was said and what RunEnd changed,
 // and the run's record. From it on the head has no run.
 type closeWrite struct {
-	log      logPart      // the results of calls first
-	calls    []*openCall  // of the open round; none: there was none
-	run      runPart      // before is the record as it is stored
-	adopted  uint16       // the highest schema of the round's results
-	unlogged *turnBuilder // what was asked of the model for a turn that no log has; nil: nothing
+	log      logPart        // the results of calls first
+	calls    []*openCall    // of the open round; none: there was none
+	run      runPart        // before is the record as it is stored
+	adopted  uint16         // the highest schema of the round's results
+	unlogged *account.Spent // what was asked of the model for a turn that no log has; nil: nothing
 }
 
 // change implements write.
@@ -68,7 +64,7 @@ func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) (e
 		return err
 	}
 	p.run = w.run.before
-	if p.records, p.used, err = w.run.draft.addUsage(p.records, next, result, &p.run, w.unlogged); err != nil {
+	if err = p.addAccount(w.run.draft, next, result, w.unlogged, w.log.from); err != nil {
 		return err
 	}
 	p.dropUsage(w.run.form)

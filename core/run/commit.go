@@ -31,9 +31,9 @@ type write interface {
 // that was written.
 type plan struct {
 	records []store.Record
-	run     thread.RunRecord // the run's, where the write makes one
-	used    *account.Record  // of the stretch that it ends; nil: it ends none
-	left    int              // bytes of a usage record that it leaves out, as too large; 0: it leaves out none
+	run     thread.RunRecord   // the run's, where the write makes one
+	settled account.Settlement // of the run's accounts
+	left    int                // bytes of a usage record that it leaves out, as too large; 0: it leaves out none
 }
 
 // commitTime is how long a commit may take that has begun: longer than the

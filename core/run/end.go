@@ -147,19 +147,19 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		m.failed(m.id, cause)
 	}
 	at := m.endedAt()
-	w, p, result, err := m.commitFailure(ctx, &t, at)
+	p, result, err := m.commitFailure(ctx, &t, at)
 	for again := true; err != nil && again; {
 		if again, err = m.shrinks(ctx, err, thread.FormLeast); again {
-			w, p, result, err = m.commitFailure(ctx, &t, at)
+			p, result, err = m.commitFailure(ctx, &t, at)
 		}
 	}
 	if err != nil {
 		return Stepped{}, err
 	}
 	m.record, m.recorded = p.run, true
-	m.tellUsage(p.used)
+	m.account.Report(p.settled)
 	if result.Outcome == thread.Close {
-		m.wasted, m.unsaid = m.allWasted(w.unlogged), nil
+		m.unsaid = nil // what it was asked is settled
 		return m.closeRun(ctx)
 	}
 	m.leave(ctx, m.totals)
@@ -170,27 +170,27 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 
 // commitFailure is the first write of [machine.fail], in the form that the end has. at is
 // when the run ends, if it does with this write.
-func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int64) (w *failWrite, p *plan, result thread.Result, err error) {
+func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int64) (p *plan, result thread.Result, err error) {
 	m.reset()
 	from := m.head.Seq
-	w = &failWrite{inRound: len(m.head.Run.Calls) > 0, listens: m.listens(), adopted: m.round.adopted()}
+	w := &failWrite{inRound: len(m.head.Run.Calls) > 0, listens: m.listens(), adopted: m.round.adopted()}
 	if !w.inRound {
 		if m.head.Run.Cursor == thread.CursorStart && m.input != nil {
 			if err := m.sayOwnAtEnd(ctx, m.input, m.form); err != nil {
-				return w, p, result, err
+				return p, result, err
 			}
 		}
 		m.cutMessages()
 	}
 	if err := m.chargeUnlogged(ctx, from); err != nil {
-		return w, p, result, err
+		return p, result, err
 	}
 	m.hold.ending.Store(true)
-	w.log, w.run, w.unlogged, w.through = m.logPart(), m.runPart(t, m.form, at), m.unsaid.unlogged(from), m.round.letThrough(m.head)
+	w.log, w.run, w.unlogged, w.through = m.logPart(), m.runPart(t, m.form, at), m.unsaid.used(), m.round.letThrough(m.head)
 	if p, result, err = m.save(ctx, m.round, w); err == nil {
 		m.sayLeft(ctx, p)
 	}
-	return w, p, result, err
+	return p, result, err
 }
 
 // sayLeft logs what a write has left out that no store takes.
@@ -390,7 +390,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 		return Stepped{}, err
 	}
 	m.addClose()
-	w := &closeWrite{log: m.logPart(), run: m.runPart(t, m.form, m.at), adopted: r.adopted(), unlogged: m.unsaid.unlogged(from)}
+	w := &closeWrite{log: m.logPart(), run: m.runPart(t, m.form, m.at), adopted: r.adopted(), unlogged: m.unsaid.used()}
 	if len(m.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}
@@ -404,7 +404,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	}
 	m.sayLeft(ctx, p)
 	m.record = p.run
-	m.tellUsage(p.used)
+	m.account.Report(p.settled)
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
 	m.act(ctx, m.view(), plugin.Moment{}, m.effects)

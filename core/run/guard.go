@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -174,7 +175,7 @@ type nackWrite struct {
 	adopted  uint16
 	through  *uint32
 	failed   uint8             // calls of the model for the turn that is begun
-	unsaid   *turnBuilder      // that turn: what it was asked counts unless the log has it; nil: there is none
+	unlogged *account.Spent    // what was asked for that turn, which counts unless the log has it; nil: there is none
 	ended    *thread.EndRecord // what RunEnd has changed; nil: it has not run
 	form     thread.Form       // of the run's end
 	followed int64
@@ -190,9 +191,15 @@ func (w *nackWrite) change(fence uint64) thread.Change {
 }
 
 // records implements write.
-func (w *nackWrite) records(p *plan, next thread.Head, _ thread.Result) (err error) {
-	if p.records, err = w.draft.addWasted(nil, next, w.unsaid.unlogged(next.Seq)); err != nil || w.ended == nil {
+func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
+	if p.settled, err = w.draft.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}); err != nil {
 		return err
+	}
+	if p.settled.Has() {
+		p.records = append(p.records, p.settled.Record)
+	}
+	if w.ended == nil {
+		return nil
 	}
 	record, err := endRecord(w.draft.records, w.ended, w.form, w.draft.id, next.Version)
 	p.records = append(p.records, record)
@@ -203,7 +210,7 @@ func (w *nackWrite) records(p *plan, next thread.Head, _ thread.Result) (err err
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	w := &nackWrite{
 		draft: m.draft, kind: kind, at: at, closing: m.head.Run.Status == thread.Closing, adopted: m.round.adopted(), through: m.round.letThrough(m.head),
-		failed: m.unsaid.failures(), unsaid: m.unsaid, ended: m.runEnded, form: m.form, followed: m.chunks.Followed(),
+		failed: m.unsaid.failures(), unlogged: m.unsaid.used(), ended: m.runEnded, form: m.form, followed: m.chunks.Followed(),
 	}
 	if m.round != nil {
 		w.calls, w.progress = m.round.statuses(m.head.Run.Calls)

@@ -21,9 +21,9 @@ import (
 // cancelled run.
 func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
 	// Kept before anything can fail: a nack says how often the model has.
-	t := &turnBuilder{draft: m.draft, number: number, id: id, from: m.head.Seq, steered: len(m.consumed) > 0}
+	t := &turnBuilder{draft: m.draft, number: number, id: id, steered: len(m.consumed) > 0}
 	m.unsaid = t
-	m.account.StartTurn(t.from)
+	m.account.StartTurn(m.head.Seq)
 	t.pool = m.chooseMember(number)
 	t.failed = callsSoFar(m.head.Run.ModelFailed, m.head.Run.ModelLost, t.modelCalls())
 	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end

@@ -31,7 +31,6 @@ type loaded struct {
 	opening      checkpoint.Opening       // of the run, when it was read by itself
 	starting     *checkpoint.Conversation // the thread as the run found it, in its first step
 	conversation *checkpoint.Conversation
-	wasted       *thread.Metered // by the stretch, in turns that came to nothing; nil: none that was recorded
 }
 
 // load reads what the step needs: the run's record, its agent, and the log's
@@ -45,7 +44,7 @@ func (l *loaded) load(ctx context.Context) error {
 	err := l.read(ctx, cached)
 	l.env.Reach(env.PointReadLog, env.After)
 	if err == nil {
-		err = l.recallWasted(ctx)
+		err = l.account.Recall(ctx, &l.head)
 	}
 	if err != nil {
 		return err

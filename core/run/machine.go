@@ -291,7 +291,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		return Stepped{}, err
 	}
 	m.record = p.run
-	m.tellUsage(p.used)
+	m.account.Report(p.settled)
 	return m.stepped(ctx, result)
 }
 

@@ -212,9 +212,7 @@ func (d *draft) newlySummed() (upTo uint64, schema uint16) {
 // step is taken back that found one of no use, the run that comes in its place finds it
 // again, and has it in its usage as well.
 func (d *draft) meterSummary(s *checkpoint.Summary) {
-	if d.books.Meters() && s.Calls > 0 {
-		d.totals.Metered = d.totals.Metered.With(thread.ModelUse{
-			Model: s.Model, Provider: s.Provider, Usage: s.Usage, Inferences: s.Calls, Millis: s.Duration,
-		})
-	}
+	d.totals = d.account.AddSummary(d.totals, thread.ModelUse{
+		Model: s.Model, Provider: s.Provider, Usage: s.Usage, Inferences: s.Calls, Millis: s.Duration,
+	})
 }

@@ -22,9 +22,8 @@ import (
 // outlives the inference: what was said is a cancelled run's last message, and how
 // often the model has failed goes into the nack.
 type turnBuilder struct {
-	void    bool   // the model has failed for good: readers are told that nothing of it stands
-	from    uint64 // the log ended there when the turn began: it is in the log when that goes on
-	steered bool   // it has also read input of the inbox, which is not in the log before the turn is
+	void    bool // the model has failed for good: readers are told that nothing of it stands
+	steered bool // it has also read input of the inbox, which is not in the log before the turn is
 	draft   *draft
 	failed  uint8 // calls of the model for this turn, over all deliveries, those of lost claims included
 	number  int

@@ -84,7 +84,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	m.record = p.run
-	m.tellUsage(p.used)
+	m.account.Report(p.settled)
 	if result.Outcome == thread.Wait {
 		m.leave(ctx, m.totals)
 	}

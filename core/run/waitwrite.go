@@ -70,7 +70,7 @@ func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) (er
 		return failure
 	}
 	p.run = w.run.record(next, result)
-	if p.records, p.used, err = w.run.draft.addUsage(p.records, next, result, &p.run, nil); err != nil {
+	if err = p.addAccount(w.run.draft, next, result, nil, 0); err != nil {
 		return err
 	}
 	p.records, err = w.run.addTo(p.records, next, result.Outcome, &p.run)

@@ -10,7 +10,7 @@ var limitMutants = []mutant{
 	},
 	{
 		Name: "a run over a limit goes on",
-		File: "core/run/limit.go",
+		File: "core/run/account.go",
 		Old:  "	if over == nil {",
 		New:  "	if true {",
 	},

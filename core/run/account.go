@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// What a step does for the limits of its tenant, by its account; nothing of it where there
-// are none. See package account.
+// What a step does for the accounts of its run, see package account. Most of it is for the
+// limits of its tenant, and nothing of that where there are none:
 //
 //   - It begins with a look at the tenant's record, unless this very claim has charged the
 //     run in the step before. A run that has no slot, because it has waited, takes one. Over
@@ -21,6 +22,10 @@ import (
 //     its claim is given back, is charged before the write that says so, without the slot;
 //     and where its claim is lost, when it finds that out.
 //   - It releases the slot after the commit by which the run waits or is over.
+//
+// Where usage is recorded, the write that ends a stretch of the run stores what the stretch
+// has used, and the one that gives the run back, or begins to close it, what models were
+// asked for turns that no log has. Both are one settlement of the plan.
 
 // endLimit is the code of a run's end that a limit has brought.
 const endLimit = string(core.CodeTenantLimit)
@@ -68,10 +73,7 @@ func (d *draft) charge(ctx context.Context, t *turnBuilder) (err error) {
 // chargeUnlogged charges the turn that is begun and that no log will have, before the write
 // by which the run ends or its claim is given back. seq is where the log ends.
 func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
-	if m.unsaid == nil {
-		return nil
-	}
-	return m.account.Void(ctx, &m.unsaid.spent, seq)
+	return m.account.Void(ctx, m.unsaid.used(), seq)
 }
 
 // chargeLost does it for a claim that is lost, to another or since the thread is deleted:
@@ -82,7 +84,7 @@ func (m *machine) chargeLost(ctx context.Context) {
 	}
 	ctx, cancel := m.undisturbed(ctx)
 	defer cancel()
-	if err := m.account.Void(ctx, &m.unsaid.spent, m.head.Seq); err != nil {
+	if err := m.account.Void(ctx, m.unsaid.used(), m.head.Seq); err != nil {
 		m.warn(ctx, "what a lost claim has used is not charged", "error", err)
 	}
 }
@@ -110,4 +112,30 @@ func (d *draft) leave(ctx context.Context, totals thread.Totals) {
 	if err := d.account.Release(ctx, known); err != nil {
 		d.warn(ctx, "slot is not given back, the sweep will find it", "error", err)
 	}
+}
+
+// used is what was asked of models for the turn; nil: there is none.
+func (t *turnBuilder) used() *account.Spent {
+	if t == nil {
+		return nil
+	}
+	return &t.spent
+}
+
+// addAccount adds to a plan that has the run's record what it stores for the run's accounts,
+// and notes in the record where the next stretch begins. The records so far are those whose
+// cost is estimated. unlogged is what was asked of models for a turn that no log has, unless
+// the log, which ends at logEnd, has it; nil: there is none.
+func (p *plan) addAccount(d *draft, next thread.Head, result thread.Result, unlogged *account.Spent, logEnd uint64) (err error) {
+	p.settled, err = d.account.Settle(next, result, account.End{
+		Run: &p.run, User: d.head.Owner, Used: d.totals.Metered, Lost: d.conversation == nil,
+		Unlogged: unlogged, LogEnd: logEnd, At: d.env.Millis(), Records: p.records,
+	})
+	if err == nil && p.settled.Has() {
+		p.records = append(p.records, p.settled.Record)
+	}
+	if p.settled.Bases != nil {
+		p.run.Bases = p.settled.Bases
+	}
+	return err
 }
