@@ -28,10 +28,13 @@ func main() {
 }
 
 // part is code of others, and the texts that must ship with it.
-type part struct{ name, text string }
+type part struct {
+	name  string
+	texts []string
+}
 
-// notice makes the file from the root of the repository. Parts with the same texts share
-// them.
+// notice makes the file from the root of the repository. Parts with the same text share
+// it: most have one of few licences.
 func notice(root string) ([]byte, error) {
 	modules, err := linked(root)
 	if err != nil {
@@ -46,10 +49,12 @@ func notice(root string) ([]byte, error) {
 	names := map[string][]string{}
 	var texts []string
 	for _, p := range append(modules, packages...) {
-		if names[p.text] == nil {
-			texts = append(texts, p.text)
+		for _, text := range p.texts {
+			if names[text] == nil {
+				texts = append(texts, text)
+			}
+			names[text] = append(names[text], p.name)
 		}
-		names[p.text] = append(names[p.text], p.name)
 	}
 	for _, text := range texts {
 		fmt.Fprintf(&out, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(names[text], "\n"), text)
@@ -70,18 +75,18 @@ func linked(root string) (all []part, err error) {
 	slices.Sort(lines)
 	for _, line := range slices.Compact(lines) {
 		name, folder, _ := strings.Cut(line, "\t")
-		text, err := licences(folder)
+		texts, err := licences(folder)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		all = append(all, part{name, text})
+		all = append(all, part{name, texts})
 	}
 	where, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return nil, fmt.Errorf("find the Go distribution: %w", err)
 	}
-	text, err := licences(strings.TrimSpace(string(where)))
-	return append(all, part{"The Go standard library", text}), err
+	texts, err := licences(strings.TrimSpace(string(where)))
+	return append(all, part{"The Go standard library", texts}), err
 }
 
 // bundled are the packages that the page is made of.
@@ -94,21 +99,20 @@ func bundled(folder string) (all []part, err error) {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(path), "LICENSE")); err != nil {
 			return nil // a part of the package around it
 		}
-		text, err := licences(filepath.Dir(path))
-		all = append(all, part{"npm: " + filepath.ToSlash(name), text})
+		texts, err := licences(filepath.Dir(path))
+		all = append(all, part{"npm: " + filepath.ToSlash(name), texts})
 		return err
 	})
 	slices.SortFunc(all, func(a, b part) int { return cmp.Compare(a.name, b.name) })
 	return all, err
 }
 
-// licences joins a folder's files of licences and notices.
-func licences(folder string) (string, error) {
+// licences are a folder's files of licences and notices.
+func licences(folder string) (all []string, err error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var all []string
 	for _, f := range files {
 		name := strings.ToUpper(f.Name())
 		stem, _, _ := strings.Cut(name, ".")
@@ -117,12 +121,12 @@ func licences(folder string) (string, error) {
 		}
 		text, err := os.ReadFile(filepath.Join(folder, f.Name()))
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		all = append(all, strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")))
 	}
 	if len(all) == 0 {
-		return "", fmt.Errorf("no licence in its folder")
+		return nil, fmt.Errorf("no licence in its folder")
 	}
-	return strings.Join(all, "\n\n"), nil
+	return all, nil
 }
