@@ -1,14 +1,23 @@
 package bolt_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 
 	"github.com/reveille-run/reveille/adapters/bolt"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // BenchmarkStep is what a text step writes: one log record of 2 KB and the head
@@ -38,6 +47,70 @@ func writeStep(b *testing.B, s *bolt.Store, key core.ThreadKey, step uint64) {
 	})
 	if !out.Written || err != nil {
 		b.Error(out, err)
+	}
+}
+
+// BenchmarkRuns is the runtime on a file, called in its process by clients that each
+// stream one run of two steps after another (a tool call, then a text), every run on a
+// thread of its own.
+func BenchmarkRuns(b *testing.B) {
+	for _, clients := range []int{1, 16} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			s := open(b, newPath(b), bolt.Options{})
+			program := echoProgram(b, s)
+			runEcho(b, program, "first")
+			before := s.Stats()
+			threads := make(chan string)
+			b.ResetTimer()
+			var wait sync.WaitGroup
+			for range clients {
+				wait.Go(func() {
+					for thread := range threads {
+						runEcho(b, program, thread)
+					}
+				})
+			}
+			for i := range b.N {
+				threads <- fmt.Sprint("t", i)
+			}
+			close(threads)
+			wait.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+			b.ReportMetric(float64(s.Stats().Syncs-before.Syncs)/float64(b.N), "syncs/run")
+		})
+	}
+}
+
+// echoProgram is a runtime with one agent and one tool, and nothing that wakes workers: a
+// run is stepped by its caller.
+func echoProgram(b *testing.B, s *bolt.Store) *runtime.Runtime {
+	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
+		Text string `json:"text"`
+	}) (tool.Result, error) {
+		return tool.JSON(a)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := env.System()
+	program, err := runtime.Build(runtime.Config{Env: e, Store: s, Waker: &mailboxtest.Queue{}, Logger: slog.New(slog.DiscardHandler), Agents: agent.Parts{
+		Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(e), Name: "scripted"}},
+		Tools:  []tool.Tool{echo},
+		Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return program
+}
+
+func runEcho(b *testing.B, program *runtime.Runtime, thread string) {
+	var last core.Event
+	_, err := program.Stream(b.Context(), mailbox.Submission{
+		Thread: core.ThreadKey{Tenant: "acme", Thread: thread}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "echo: hello")},
+	}, runtime.ListenerFunc(func(e core.Event) error { last = e; return nil }))
+	if err != nil || last.Type != core.EventRunFinish {
+		b.Errorf("the run did not finish: %v, %v", last.Type, err)
 	}
 }
 

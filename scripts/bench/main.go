@@ -1,5 +1,6 @@
 // Command bench measures what a run costs in the core, best of ten, beside what is
-// wanted, and says where time and memory go. The garbage collector is as the functions
+// wanted, and says where time and memory go; then how many durable runs there are in a
+// second, beside those of adk-go (see race; the command peer is a module of its own). The garbage collector is as the functions
 // have it, and as GOGC says where it is set. Nothing passes or fails here: what must
 // hold on every machine (objects, bytes) is asserted by tests.
 package main
@@ -76,7 +77,8 @@ func run(out io.Writer) error {
 		_, lines, _ := bytes.Cut(top, []byte("\n      flat"))
 		_, _ = fmt.Fprintf(out, "\n%s:\n      flat%s", profile.title, lines)
 	}
-	return nil
+	_, _ = fmt.Fprintln(out)
+	return race(out, folder)
 }
 
 // measure runs the benchmarks on two cores and returns what go test printed.

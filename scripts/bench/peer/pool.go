@@ -21,7 +21,11 @@ type pool struct {
 // it returns.
 func open(path string) (*pool, error) {
 	db, err := sql.Open("sqlite", path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(60000)&_txlock=immediate")
-	return &pool{DB: db}, err
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1) // faster than several, which wait for the file's lock
+	return &pool{DB: db}, nil
 }
 
 // BeginTx implements [gorm.ConnPoolBeginner].

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestARoundIsReadFromWhatItPrints(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       result
+		fails      bool
+	}{
+		{"go test", "goos: linux\nBenchmarkRuns/clients=1-2 \t 500\t 1632310 ns/op\t 612.6 runs/s\t 8.028 syncs/run\nPASS\n", result{612.6, 8.028}, false},
+		{"the peer", "585 runs/s 5.00 syncs/run\n", result{585, 5}, false},
+		{"no syncs", "585 runs/s\n", result{}, true},
+		{"nothing", "", result{}, true},
+	}
+	for _, tt := range tests {
+		if got, err := parseRound([]byte(tt.text)); (err != nil) != tt.fails || !tt.fails && got != tt.want {
+			t.Errorf("%s: parseRound returns %v, %v, want %v", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+func TestTheRaceIsPrintedByClients(t *testing.T) {
+	var out bytes.Buffer
+	printRace(&out, []contender{{name: "ours"}, {name: "theirs"}}, []map[int]result{{1: {600, 8}, 16: {2500, 1.05}}, {1: {580, 5}, 16: {590, 5}}})
+	want := `runs of two steps, best of 3            clients   runs/s  syncs/run
+ours                                          1      600       8.00
+theirs                                        1      580       5.00
+ours                                         16     2500       1.05
+theirs                                       16      590       5.00
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAPeerThatCannotBeBuiltIsLeftOutWithOneSentence(t *testing.T) {
+	got := leftOut([]byte("\ngo: google.golang.org/adk/v2@v2.2.0: no network\nmore\n"))
+	if want := "adk-go is left out, since its module cannot be built: go: google.golang.org/adk/v2@v2.2.0: no network"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
