@@ -171,7 +171,7 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 			result.Status = core.ResultError
 		}
 	}
-	began, ended := r.resultAt(i)
+	began, ended := r.timeOf(InstantResultRound, i, 0), r.timeOf(InstantResult, i, 0)
 	entry := thread.Entry{Run: r.id, Step: r.events.Step(), At: began, Decision: end.decision, Blocked: end.blocked, Duration: end.took.Milliseconds(), Message: &core.Message{
 		ID: history.ResultID(r.id, r.events.Step(), i), Role: core.RoleTool, ToolResult: &result,
 		RunID: r.id, Step: r.events.Step(), CreatedAt: ended,

@@ -25,12 +25,8 @@ func circuitOf(m *agent.BoundModel, name string) model.CircuitName {
 	return model.CircuitName{Provider: m.Provider, Model: name}
 }
 
-// closedFor is how long the circuit of a model refuses calls. What is played again from a
-// record has none.
+// closedFor is how long the circuit of a model refuses calls.
 func (p *step) closedFor(m *agent.BoundModel, name string) time.Duration {
-	if p.history != nil {
-		return 0
-	}
 	return p.breakers.Wait(circuitOf(m, name), p.env.Now())
 }
 
@@ -50,7 +46,7 @@ func (e *refusedError) Unwrap() error {
 // what that came to.
 func (t *turnBuilder) callModel(ctx context.Context) error {
 	d := t.draft
-	if d.history != nil {
+	if !d.choices.Acts() {
 		return t.stream(ctx)
 	}
 	permit, wait := d.breakers.Begin(circuitOf(t.member, t.asked.Model), d.env.Now())

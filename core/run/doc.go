@@ -138,7 +138,8 @@
 // to, and ids derived from their place in the run, never the clock of the process that
 // happens to run them: when the step began, when its last word was said, when a round
 // began, when a result was made, when the run ended. Each goes through one function of
-// history.go, where a [History] can take the clock's place. So a claim that
+// choices.go, which asks [Choices] for it, as all else is asked for that no record decides.
+// So a claim that
 // runs the hooks of a stored record again shows them what the first one did, and a
 // replay (core/sim/replay) drives this code over a recorded thread and comes to the same
 // records, byte for byte.
@@ -264,7 +265,7 @@
 // Who decides that a run has gone on long enough? judge in judge.go, which asks max_rounds
 // and then the policies of the agent and of the program. Its comment says when.
 //
-// What is a run's clock, and where is it read? history.go, and the field at of step.
+// What is a run's clock, and where is it read? choices.go, and the field at of step.
 //
 // How do other readers see a turn that is being said? A live.Writer keeps its events for
 // those of this process; for those of others, who ask by a live.Mark, it stores them as

@@ -59,8 +59,8 @@ func (d *draft) chooseMember(number int) *choice {
 			}
 		}
 	}
-	if d.history != nil {
-		c.play(d.history.Member(d.id, number), pool)
+	if m, fixed := d.choices.Member(d.id, number); fixed {
+		c.play(m, pool)
 	}
 	d.model = c.stood
 	return c

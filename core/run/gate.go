@@ -43,7 +43,7 @@ type task struct {
 // merge, and need not be safe for concurrent use.
 func (r *round) admit(ctx context.Context, i int) error {
 	call := r.turn.ToolCalls[i]
-	t := &task{index: i, at: r.askedAt(i, 0), call: call, snapshot: r.draft.snapshot, began: r.draft.snapshot.Revision()}
+	t := &task{index: i, at: r.timeOf(InstantAsked, i, 0), call: call, snapshot: r.draft.snapshot, began: r.draft.snapshot.Revision()}
 	switch r.head.Run.Calls[i] {
 	case thread.CallRunning:
 		// An earlier claim has marked it: this one asks only about calls without a

@@ -58,7 +58,7 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 // of which the process has heard when its lease was over is another's, perhaps. Nothing
 // is asked of anybody before that is known, no model above all.
 func (m *machine) work(ctx context.Context) (Stepped, error) {
-	if m.history == nil && m.head.Claim.Lease < m.env.Millis() {
+	if m.head.Claim.Lease < m.env.Millis() {
 		if err := m.refence(ctx, m.head); err != nil {
 			return Stepped{}, err
 		}

@@ -31,9 +31,9 @@ func (l *lacking) Error() string { return "left to another build: " + l.cause.Er
 func (l *lacking) Unwrap() error { return l.cause }
 
 // leaves reports whether another build is still waited for. A run that closes waits for
-// nobody, and what is replayed has happened.
+// none.
 func (p *step) leaves() bool {
-	if p.leaveFor <= 0 || p.history != nil || p.head.Run.Status == thread.Closing {
+	if p.leaveFor <= 0 || p.head.Run.Status == thread.Closing {
 		return false
 	}
 	since := p.head.Run.LacksSince

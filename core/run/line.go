@@ -69,10 +69,7 @@ func (r *round) takePlace(ctx context.Context, i int, end *conclusion, ask bool)
 	}
 	if changes(&end.hooks) || changes(&end.result.Command) {
 		now.places++
-		end.place = now.places
-		if r.history != nil {
-			end.place = cmp.Or(r.history.Place(r.id, r.events.Step(), i), end.place)
-		}
+		end.place, _ = r.choices.Place(r.id, r.events.Step(), i, now.places)
 		r.line = now
 	}
 	return nil
@@ -196,12 +193,13 @@ func (r *round) lineUp(ctx context.Context, ask bool) error {
 			continue
 		}
 		done := r.head.Run.Calls[i] == thread.CallDone
-		if ask && !done && r.history != nil && !r.isTurn(i) {
+		if ask && !done && !r.isTurn(i) {
 			end := found(c.entry)
 			c.held, c.entry, c.payload = &end, nil, nil
 			continue
 		}
-		if !done && (c.entry.Place == 0 || r.history == nil && (c.entry.Place != last+1 || r.overtaken(c.entry))) {
+		_, fixed := r.fixedPlace(i)
+		if !done && (c.entry.Place == 0 || !fixed && (c.entry.Place != last+1 || r.overtaken(c.entry))) {
 			late = append(late, i)
 			continue
 		}
@@ -316,7 +314,7 @@ func (r *round) hookAgain(ctx context.Context, i int, status core.ResultStatus) 
 	if e := r.calls[i].entry; e != nil { // an earlier claim has stored it
 		t.at = e.At
 	} else {
-		t.at, _ = r.resultAt(i)
+		t.at = r.timeOf(InstantResultRound, i, 0)
 	}
 	t.snapshot = r.lineNow().snapshot
 	t.began, t.hooks = t.snapshot.Revision(), state.Command{}
@@ -334,23 +332,27 @@ func (r *round) hookAgain(ctx context.Context, i int, status core.ResultStatus) 
 	return t.hooks, nil
 }
 
-// hold keeps the result of call i back in a replay, until those before it in the recorded
-// line have come; see [History]. A block is at once.
+// hold keeps the result of call i back where its place is fixed, until those before it in
+// the line have come; see [Choices]. A block is at once.
 func (r *round) hold(i int, end conclusion) bool {
-	if r.history == nil || !r.lined() || end.blocked != "" || r.isTurn(i) {
+	if !r.lined() || end.blocked != "" || r.isTurn(i) {
 		return false
 	}
 	r.calls[i].held = &end
 	return true
 }
 
-// isTurn reports whether no result is missing that stands before that of call i in the
-// recorded line.
+// fixedPlace is the place that the result of call i is to have; 0: none, or it is not
+// decided before it comes.
+func (r *round) fixedPlace(i int) (place int, fixed bool) {
+	return r.choices.Place(r.id, r.events.Step(), i, 0)
+}
+
+// isTurn reports whether no result is missing whose fixed place is before that of call i.
 func (r *round) isTurn(i int) bool {
-	place := func(i int) int { return r.history.Place(r.id, r.events.Step(), i) }
-	mine := place(i)
+	mine, _ := r.fixedPlace(i)
 	for n, c := range r.calls {
-		if p := place(n); c.entry == nil && 0 < p && p < mine {
+		if p, _ := r.fixedPlace(n); c.entry == nil && 0 < p && p < mine {
 			return false
 		}
 	}
@@ -359,7 +361,7 @@ func (r *round) isTurn(i int) bool {
 
 // holding reports whether results are held back.
 func (r *round) holding() bool {
-	return r.history != nil && slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.held != nil })
+	return slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.held != nil })
 }
 
 // release stores results that were held back and whose turn it is; all says that nothing
@@ -368,7 +370,7 @@ func (r *round) release(ctx context.Context, all bool) error {
 	for r.holding() {
 		first, least := -1, 0
 		for i, c := range r.calls {
-			if place := r.history.Place(r.id, r.events.Step(), i); c.held != nil && (first < 0 || place < least) {
+			if place, _ := r.fixedPlace(i); c.held != nil && (first < 0 || place < least) {
 				first, least = i, place
 			}
 		}

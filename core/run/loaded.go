@@ -84,7 +84,7 @@ func (l *loaded) resolve(ctx context.Context) error {
 		l.record.Resolution = found.Hash()
 	}
 	l.hooks = hooks{
-		engine: l.agent.Engine, env: l.env, log: l.log, failed: &l.failedEffects, acts: l.history == nil,
+		engine: l.agent.Engine, env: l.env, log: l.log, failed: &l.failedEffects, acts: l.choices.Acts(),
 		about: plugin.Context{Thread: l.Key, User: l.head.Owner, Run: l.id, Request: l.record.Request, Profiles: l.profiles},
 	}
 	return nil

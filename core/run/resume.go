@@ -29,7 +29,7 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	// follows, and a gate that asks the same again counts as granted.
 	t.decision = decision.ID
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
-	t.at = r.askedAt(t.index, len(t.suspended))
+	t.at = r.timeOf(InstantAsked, t.index, len(t.suspended))
 	ticket.Ticket.Decision = &decision.Decision
 	r.events.Resumed(&ticket.Ticket)
 	t.resume = &core.Resume{Suspension: ticket.Suspension.ID, Decision: decision.Decision}

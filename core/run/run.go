@@ -82,9 +82,8 @@ type Options struct {
 	Children tool.Children
 	// Metering records what runs use; nil: nothing does. The mailbox must meter as well.
 	Metering *account.Metering
-	// History makes every step one that has happened before: its times are those of
-	// the record, and no effects run. nil: it is the first time.
-	History History
+	// Choices decides what the records do not; nil: the runs happen now. See [Choices].
+	Choices Choices
 	// Compact is called behind the commit of a turn that asks for a summary of the
 	// thread, and sees to it that [Stepper.Compact] is. nil: nobody does, and a step
 	// makes each summary itself.
@@ -118,7 +117,7 @@ type Stepper struct {
 	under     under
 	profiles  func(tenant string) state.Profiles
 	children  tool.Children
-	history   History
+	choices   Choices
 	books     account.Books
 	live      live.Source // of what models say before it is committed
 	leaveFor  time.Duration
@@ -142,12 +141,15 @@ func New(o Options) (*Stepper, error) {
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
-		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, profiles: o.Profiles, children: o.Children, history: o.History,
+		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, profiles: o.Profiles, children: o.Children, choices: o.Choices,
 		books: account.Books{Gate: o.Limits, Metering: o.Metering, Records: o.Records, Store: o.Store},
 		live:  live.Source{Env: o.Env, Store: o.Store, Records: o.Records, Keep: o.Chunks, Said: o.Said}, leaveFor: o.LeaveFor, failed: o.Failed, accept: o.Accept, hint: o.Compact,
 	}
 	if s.leaveFor == 0 {
 		s.leaveFor = leaveFor
+	}
+	if s.choices == nil {
+		s.choices = present{o.Env}
 	}
 	if s.log == nil {
 		s.log = slog.Default()

@@ -34,7 +34,7 @@ func (d *draft) committed(ctx context.Context) {
 	d.remember(ctx)
 	// Taken before begin: the draft is another one then.
 	effects, v := d.effects, d.view()
-	if d.asks && d.hint != nil && d.history == nil {
+	if d.asks && d.hint != nil {
 		d.hint(ctx, d.Key)
 	}
 	d.warnOfFailedActions(ctx, d.entries)

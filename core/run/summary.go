@@ -19,10 +19,9 @@ func (d *draft) adopt(ctx context.Context) error {
 	if asked <= d.past.Summary.Covers() {
 		return nil
 	}
-	if d.history != nil { // it may have come later than it is there
-		if w := d.history.Window(d.id, d.events.Step()); w == nil || w.Summary != asked && w.Skipped != asked {
-			return nil
-		}
+	// It may have come later than it is there.
+	if w, fixed := d.choices.Summary(d.id, d.events.Step()); fixed && (w == nil || w.Summary != asked && w.Skipped != asked) {
+		return nil
 	}
 	found, err := d.reader.FindSummary(ctx, d.Key, asked)
 	switch {
@@ -102,8 +101,8 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 		return nil
 	}
 	d.shown = d.soFar()
-	if d.history != nil {
-		return d.recompact(ctx)
+	if w, fixed := d.choices.Summary(d.id, d.events.Step()); fixed {
+		return d.recompact(ctx, w)
 	}
 	how := compactionOf(d.agent)
 	if how == agent.CompactOff {
@@ -144,9 +143,8 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 	return nil
 }
 
-// recompact does what the step did that is replayed.
-func (d *draft) recompact(ctx context.Context) error {
-	w := d.history.Window(d.id, d.events.Step())
+// recompact does what a fixed window says that the step did.
+func (d *draft) recompact(ctx context.Context, w *core.Window) error {
 	if w == nil {
 		return nil
 	}

@@ -317,14 +317,11 @@ func (t *turnBuilder) noteTokens() {
 	if newest.Input == 0 {
 		return
 	}
-	switch w := t.draft.window; {
-	case t.draft.history != nil:
-		w.Tokens = t.draft.history.Counted(t.draft.id, t.number)
-	case t.goesOn:
-		w.Tokens = 0
-	default:
-		w.Tokens = newest.Input
+	tokens := newest.Input
+	if t.goesOn {
+		tokens = 0
 	}
+	t.draft.window.Tokens = t.draft.choices.Counted(t.draft.id, t.number, tokens)
 }
 
 // complete returns the whole turn and announces its calls and usage. Calls are ready

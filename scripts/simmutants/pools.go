@@ -5,8 +5,8 @@ var poolMutants = []mutant{
 	{
 		Name: "a step begins with the home, whoever said the last turn",
 		File: "core/run/failover.go",
-		Old:  "				c.stood = m\n			}\n		}\n	}\n	if d.history",
-		New:  "				_ = m\n			}\n		}\n	}\n	if d.history",
+		Old:  "				c.stood = m\n			}\n		}\n	}\n	if m, fixed",
+		New:  "				_ = m\n			}\n		}\n	}\n	if m, fixed",
 	},
 	{
 		Name: "a thread is never home again",
@@ -65,7 +65,7 @@ var poolMutants = []mutant{
 	{
 		Name: "a replay chooses the members anew",
 		File: "core/run/failover.go",
-		Old:  "		c.play(d.history.Member(d.id, number), pool)",
-		New:  "		c.play(nil, pool)",
+		Old:  "		c.play(m, pool)",
+		New:  "		_ = m\n		c.play(nil, pool)",
 	},
 }

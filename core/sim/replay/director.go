@@ -65,7 +65,8 @@ func (o Options) newDirector(r *recording, owner string, on *memory.Store) (*dir
 		return nil, err
 	}
 	d.stepper, err = run.New(run.Options{
-		Env: e, Store: on, Committer: d, Agents: d, Window: o.Window, Records: o.Records, Stops: o.Stops, Logger: quiet, Lease: lease, History: r, Accept: r.accept, Profiles: o.Profiles,
+		Env: e, Store: on, Committer: d, Agents: d, Window: o.Window, Records: o.Records, Stops: o.Stops, Logger: quiet, Lease: lease, Choices: r, Accept: r.accept, Profiles: o.Profiles,
+		LeaveFor: -1, // what a build lacked by then is recorded, and no other one comes
 	})
 	return d, err
 }

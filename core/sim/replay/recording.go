@@ -371,23 +371,6 @@ func (s *recordedStep) decision(call, n int) (thread.DecisionRecord, bool) {
 	return thread.DecisionRecord{}, false
 }
 
-// Run implements run.History.
-func (r *recording) Run(core.ID) (began, ended int64) { return r.record.StartedAt, r.record.FinishedAt }
-
-// Turn implements run.History.
-func (r *recording) Turn(_ core.ID, step int) (began, said int64) {
-	s := r.steps[step]
-	switch {
-	case s != nil && s.turn != nil:
-		return s.turn.At, s.turn.Message.CreatedAt
-	case s != nil && s.words != nil:
-		return 0, s.words.Message.CreatedAt
-	case s != nil && s.failed != nil:
-		return s.failed.At, s.failed.Failed.At
-	}
-	return 0, 0
-}
-
 // accept is run.Options.Accept: the program that waited for an answer of its form has
 // accepted it, or said what the record says.
 func (r *recording) accept(_ core.ID, step int, _ string) error {
@@ -398,52 +381,4 @@ func (r *recording) accept(_ core.ID, step int, _ string) error {
 		return errors.New(t.Detail)
 	}
 	return nil
-}
-
-// Member implements run.History.
-func (r *recording) Member(_ core.ID, step int) *thread.Member {
-	switch s := r.steps[step]; {
-	case s == nil:
-		return nil
-	case s.turn != nil:
-		return s.turn.Member
-	case s.words != nil:
-		return s.words.Member
-	case s.failed != nil:
-		return s.failed.Member
-	}
-	return nil
-}
-
-// Counted implements run.History.
-func (r *recording) Counted(_ core.ID, step int) int {
-	if s := r.steps[step]; s != nil && s.turn != nil && s.turn.Window != nil {
-		return s.turn.Window.Tokens
-	}
-	return 0
-}
-
-// Asked implements run.History.
-func (r *recording) Asked(run core.ID, step, call, decided int) int64 {
-	if s := r.steps[step]; s != nil && decided < len(s.asked[call]) {
-		return s.asked[call][decided].CreatedAt
-	}
-	began, _ := r.Result(run, step, call)
-	return began
-}
-
-// Place implements run.History.
-func (r *recording) Place(_ core.ID, step, call int) int {
-	if result := r.steps[step].result(call); result != nil {
-		return result.Place
-	}
-	return 0
-}
-
-// Result implements run.History.
-func (r *recording) Result(_ core.ID, step, call int) (began, ended int64) {
-	if result := r.steps[step].result(call); result != nil {
-		return result.At, result.Message.CreatedAt
-	}
-	return 0, 0
 }

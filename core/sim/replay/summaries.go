@@ -13,19 +13,6 @@ import (
 // cover. A replay makes none: whatever a model has written, it would write something else.
 type summaries map[uint64]store.Record
 
-// Window implements run.History.
-func (r *recording) Window(_ core.ID, step int) *core.Window {
-	switch s := r.steps[step]; {
-	case s == nil:
-		return nil
-	case s.turn != nil:
-		return s.turn.Window
-	case s.failed != nil:
-		return s.failed.Window
-	}
-	return nil
-}
-
 // summed is the summary that the run's first turn was said under; 0: it was under none.
 func (r *recording) summed() uint64 {
 	for i := range r.entries {

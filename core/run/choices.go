@@ -1,0 +1,110 @@
+package run
+
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Choices decides what the records before it do not: when things happen, and what depends
+// on the process and its neighbours. A run that happens now has it of its clock and of what
+// it finds. A replay (core/sim/replay) has it of the run's records, so that the code comes
+// to the same records again. There is no other difference between the two.
+//
+// Where a method returns fixed as false, the step decides as it finds things.
+type Choices interface {
+	// Time returns when something happens, in unix milliseconds; 0: it is not known.
+	Time(Instant) int64
+	// Member returns what the record of a step's turn, or of its failed inference, says of
+	// the pool of its agent; nil: nothing. If it is fixed, the step leaves no member.
+	Member(run core.ID, step int) (m *thread.Member, fixed bool)
+	// Summary returns what the turn of a step was shown, or what the record of its failed
+	// inference says of summaries; nil: nothing. If it is fixed, the step makes no summary
+	// and asks for none, and uses those that the window names.
+	Summary(run core.ID, step int) (w *core.Window, fixed bool)
+	// Counted returns how many tokens count as those of the request of a step's turn:
+	// tokens is what its provider says.
+	Counted(run core.ID, step, tokens int) int
+	// Place returns the place of a call's result in the order in which those of a parallel
+	// round are merged, see [thread.Entry]. next is the one that comes next; 0: none is to
+	// be given. If it is fixed, a result is held back until those before it have come.
+	Place(run core.ID, step, call, next int) (place int, fixed bool)
+	// Acts reports whether what the run does to others happens: effects run, and calls count
+	// for the circuits of models.
+	Acts() bool
+}
+
+// Instant is a point in a run whose time is stored with what happens there.
+type Instant struct {
+	Kind    InstantKind
+	Run     core.ID
+	Step    int   // of InstantStep, InstantSaid and those of calls; from 1
+	Call    int   // its index in the turn
+	Decided int   // of InstantAsked: how many suspensions of the call were decided before
+	Round   int64 // of those of calls: when this claim began the round
+}
+
+// InstantKind says what an [Instant] is.
+type InstantKind uint8
+
+// The kinds of instants.
+const (
+	InstantRun         InstantKind = iota // the claim begins the run's first step
+	InstantStep                           // the claim begins a step after it
+	InstantSaid                           // the turn of a step is complete, or a run's last words are said
+	InstantEnd                            // the run ends
+	InstantAsked                          // the round began in which a call is asked about: the clock of its gates, hooks and tool
+	InstantResultRound                    // the round began that came to a call's result
+	InstantResult                         // a call's result was made
+)
+
+// present are the Choices of a run that happens now.
+type present struct{ env *env.Env }
+
+// Time implements Choices: it is now, or when this claim began the round.
+func (p present) Time(at Instant) int64 {
+	switch at.Kind {
+	case InstantAsked, InstantResultRound:
+		return at.Round
+	}
+	return p.env.Millis()
+}
+
+// Member implements Choices.
+func (present) Member(core.ID, int) (*thread.Member, bool) { return nil, false }
+
+// Summary implements Choices.
+func (present) Summary(core.ID, int) (*core.Window, bool) { return nil, false }
+
+// Counted implements Choices.
+func (present) Counted(_ core.ID, _, tokens int) int { return tokens }
+
+// Place implements Choices.
+func (present) Place(_ core.ID, _, _, next int) (int, bool) { return next, false }
+
+// Acts implements Choices.
+func (present) Acts() bool { return true }
+
+// The time of each record is asked for in one place, and nowhere else.
+
+// beganAt is when the claim began the step: what hooks up to the turn are shown.
+func (p *step) beganAt() int64 {
+	if p.head.Run.Cursor == thread.CursorStart {
+		return p.choices.Time(Instant{Kind: InstantRun, Run: p.id})
+	}
+	return p.choices.Time(Instant{Kind: InstantStep, Run: p.id, Step: int(p.head.Run.Step) + 1})
+}
+
+// saidAt is when the turn of a step was complete, or the last words of a run said.
+func (p *step) saidAt(number int) int64 {
+	return p.choices.Time(Instant{Kind: InstantSaid, Run: p.id, Step: number})
+}
+
+// endedAt is when the run ends.
+func (p *step) endedAt() int64 { return p.choices.Time(Instant{Kind: InstantEnd, Run: p.id}) }
+
+// timeOf is when something about a call of the round happened: a kind of [Instant], the
+// call's index, and how many of its suspensions were decided before.
+func (r *round) timeOf(kind InstantKind, i, decided int) int64 {
+	return r.choices.Time(Instant{Kind: kind, Run: r.id, Step: r.events.Step(), Call: i, Decided: decided, Round: r.began})
+}
