@@ -202,7 +202,7 @@ lint-template: ## cfn-lint before and after the SAM transform
 sam-build: ## sam validate --lint, and sam build in both modes in a clean copy
 	@scripts/sam-build.sh
 
-bench: ## Speed, CPU and memory per run, sizes, start-up, DynamoDB units, and durable runs beside adk-go; nothing here passes or fails
+bench: ## Speed, CPU and memory per run, sizes, start-up, DynamoDB units, structure of core, durable runs beside adk-go; nothing here passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo

@@ -44,7 +44,7 @@ func (l *leader) do(change change) error {
 	select {
 	case <-r.done: // another call has committed it
 	case l.turn <- struct{}{}:
-		runtime.Gosched()
+		runtime.Gosched() // for calls that are about to come; one that is alone goes on immediately
 		l.mu.Lock()
 		together := l.waiting // this one too, unless it is done already
 		l.waiting = nil
