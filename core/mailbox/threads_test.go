@@ -263,3 +263,18 @@ func TestOnlyTheOwnerDeletesAFamily(t *testing.T) {
 		t.Errorf("deleted are %q", got)
 	}
 }
+
+// A title that comes with a new thread is stored by the second write, which looks at what
+// is stored; nothing else does.
+func TestATitleOfANewThreadCostsOneRead(t *testing.T) {
+	w := newWorld(t)
+	reads := 0
+	w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+		reads++
+		return w.store.Backend.Get(ctx, key, name)
+	}
+	head, err := w.Create(t.Context(), mailbox.Creating{Thread: key, User: "ann", About: thread.About{Title: "one"}})
+	if err != nil || head.Version != 2 || reads != 1 {
+		t.Errorf("head at version %d after %d reads, %v; want version 2 and one read", head.Version, reads, err)
+	}
+}
