@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -169,6 +170,27 @@ func TestTwoWorkersPublishOnce(t *testing.T) {
 		wait.Wait()
 		if len(*lines) != 1 {
 			t.Errorf("published %v", *lines)
+		}
+	})
+}
+
+// untilWhen is a publisher that notes until when it may take.
+type untilWhen struct{ at *time.Time }
+
+func (u untilWhen) Publish(ctx context.Context, _ mailbox.Announcement) error {
+	*u.at, _ = ctx.Deadline()
+	return nil
+}
+
+func TestAPublisherHas15Seconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at time.Time
+		w := telling(t, untilWhen{&at}, new(bytes.Buffer))
+		w.submit(t, input("one", ""))
+		w.waits(t, w.claim(t), asks(0))
+		w.tellAll(t)
+		if got := time.Until(at); got != 15*time.Second {
+			t.Errorf("the publisher has %s, want 15 s", got)
 		}
 	})
 }

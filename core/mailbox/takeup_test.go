@@ -138,3 +138,18 @@ func TestARunIsCountedWhoseThreadIsDeletedBeforeItsResponse(t *testing.T) {
 		t.Errorf("the day has %d runs, %v, want 1", used.Runs, err)
 	}
 }
+
+// To another user a thread has no runs, whether it knows the run or not.
+func TestAnotherUserTakesNothingUp(t *testing.T) {
+	w, run := died(t, core.Termination{Type: core.TerminationError, Code: "model"})
+	for name, id := range map[string]core.ID{"a run of the thread": run, "no run of it": {9}} {
+		r, err := w.TakeUp(t.Context(), key, "bob", id)
+		if want := "take up run " + id.String() + ": it belongs to another user"; r != (mailbox.Receipt{}) || core.CodeOf(err) != core.CodeForbidden || err.Error() != want {
+			t.Errorf("%s: %+v, %v; want %s", name, r, err, want)
+		}
+	}
+	w.delete(t)
+	if r, err := w.TakeUp(t.Context(), key, "ann", run); r != (mailbox.Receipt{}) || core.CodeOf(err) != core.CodeDeleted {
+		t.Errorf("of a deleted thread: %+v, %v", r, err)
+	}
+}

@@ -28,3 +28,12 @@ func TestCanonicalJSONIsReturnedItself(t *testing.T) {
 		}
 	}
 }
+
+// Text that is not JSON is an error, however much it looks like canonical JSON.
+func TestWhatIsNotJSONIsNotCanonical(t *testing.T) {
+	for _, text := range []string{``, `{`, `{"a"}`, `{"a"1}`, `{"a":}`, `{"a":1,}`, `{"a":1 "b":2}`, `{1:2}`, `[`, `[1`, `[1 2]`, `[,]`, `[1,]`, `"`, `"a`, `nul`, `01`, `1.`, `-`, `1e`, `1 2`, `{}}`} {
+		if got, err := canonical(json.RawMessage(text)); err == nil {
+			t.Errorf("%q becomes %q, want an error", text, got)
+		}
+	}
+}

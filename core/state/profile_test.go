@@ -172,6 +172,8 @@ func TestProfileErrors(t *testing.T) {
 		{"no key", func() error { return texts.Write(ctx, profiles, "", "v") }, core.CodeInvalid, "key of profile texts is empty"},
 		{"a zero byte in a key", func() error { return texts.Write(ctx, profiles, "a\x00b", "v") },
 			core.CodeInvalid, `key "a\x00b" of a profile: want UTF-8 without control characters`},
+		{"a key that is not UTF-8", func() error { return texts.Write(ctx, profiles, "a\xff", "v") },
+			core.CodeInvalid, `key "a\xff" of a profile: want UTF-8 without control characters`},
 		{"a key of 513 bytes", func() error { return texts.Write(ctx, profiles, strings.Repeat("k", 513), "v") },
 			core.CodeInvalid, "key of a profile is 513 bytes long, at most 512 are allowed"},
 		{"no profiles to read", func() error { _, err := teams.Read(ctx, nil, "a"); return err }, core.CodeUnsupported, "there is no store of profiles here"},

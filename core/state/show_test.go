@@ -52,3 +52,24 @@ func TestOnlyKeepsTheOperationsOnAcceptedKeys(t *testing.T) {
 		t.Errorf("the patch itself has changed: %v", patch)
 	}
 }
+
+// Keys of calls are in no document, whatever is accepted.
+func TestTheSizeOfADocumentIsAboutItsBytes(t *testing.T) {
+	all := func(state.KeyPath) bool { return true }
+	none := func(state.KeyPath) bool { return false }
+	values := map[state.KeyPath]json.RawMessage{
+		{Scope: state.ScopeThread, Name: "b"}:    []byte(`{"x":[1]}`),
+		{Scope: state.ScopeRun, Name: "long"}:    []byte("7"),
+		{Scope: state.ScopeCall, Name: "hidden"}: []byte(`"not shown"`),
+	}
+	s := state.Restore(3, values)
+	for _, tt := range []struct {
+		name string
+		keep func(state.KeyPath) bool
+		want int
+	}{{"all", all, 45}, {"none", none, 22}} {
+		if got := s.DocumentSize(tt.keep); got != tt.want {
+			t.Errorf("%s: %d bytes, want %d", tt.name, got, tt.want)
+		}
+	}
+}
