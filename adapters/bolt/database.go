@@ -95,8 +95,8 @@ func (d *database) durable(transaction int) error {
 		return nil // an older one
 	}
 	<-w.over
-	if d.doubt.Load() {
-		return *d.failed.Load()
+	if failed := d.failed.Load(); failed != nil && d.doubt.Load() { // in this order: it may be settled meanwhile
+		return *failed
 	}
 	return nil
 }
