@@ -15,7 +15,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 

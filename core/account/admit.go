@@ -21,7 +21,7 @@ type Applicant struct {
 }
 
 // Admit counts a run before it is enqueued, and gives it a slot. A run that has one
-// is admitted: whoever got no answer asks again. The error wraps a *[ReachedError] when a
+// is admitted again, for a caller whose first call had no answer. The error wraps a *[ReachedError] when a
 // limit is reached; nothing is counted then. It must not be called for a tenant without
 // limits.
 func (g *Gate) Admit(ctx context.Context, r Applicant) (store.Slot, error) {
@@ -52,16 +52,16 @@ func (g *Gate) Admit(ctx context.Context, r Applicant) (store.Slot, error) {
 	return store.Slot{}, core.Errorf(core.CodeUnavailable, "admit run %s: what the tenant has used changes under the write", r.ID)
 }
 
-// Withdraw takes back what Admit did, for a run that was not enqueued.
+// Withdraw undoes Admit, for a run that was not enqueued.
 func (g *Gate) Withdraw(ctx context.Context, tenant string, run core.ID, seen store.Slot) error {
 	return g.giveBack(ctx, tenant, store.Releasing{Day: store.DayOf(seen.Since), Run: run, Seen: seen, Runs: 1})
 }
 
-// Release gives back the slot of a run that waits or is over. tokens and spend are what its
+// Release releases the slot of a run that waits or has ended. tokens and spend are what its
 // log says by then: what was charged beyond them was lost, and is taken off the day.
 func (g *Gate) Release(ctx context.Context, tenant string, run core.ID, seen store.Slot, tokens int64, spend core.USD) error {
 	r := store.Releasing{Day: g.day(), Run: run, Seen: seen}
-	if store.DayOf(seen.Since) == r.Day { // else nobody knows which day was charged
+	if store.DayOf(seen.Since) == r.Day { // else the day that was charged is not known
 		r.Tokens, r.Spend = max(0, seen.Tokens-tokens), max(0, seen.Spend-spend)
 	}
 	return g.giveBack(ctx, tenant, r)

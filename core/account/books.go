@@ -33,7 +33,7 @@ type Books struct {
 
 // Reader reads single records of a thread; every store.Threads is one.
 type Reader interface {
-	// Get returns a record by its name; false: there is none.
+	// Get returns a record by its name; false: it does not exist.
 	Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)
 }
 

@@ -7,8 +7,8 @@
 // In one place, the [Run]. A step notes in a [Spent] what each of its calls of a model has
 // used, and says it once: by [Run.Turn] before the commit whose log has the turn, or by
 // [Run.Void] before the write after which no log will have it. The write that ends a
-// stretch of the run, or leaves it open behind such a turn, stores what [Run.Settle] makes
-// of it. [Run.Release] gives back the slot after the run waits or ends. Summaries, which
+// stretch of the run, or leaves it open after such a turn, stores the result
+// of [Run.Settle]. [Run.Release] releases the slot after the run waits or ends. Summaries, which
 // no turn has, are charged by Void when they are made, and are in the totals of the step
 // that finds them, by [Run.AddSummary].
 //
@@ -25,7 +25,7 @@
 //
 //   - It is admitted before it is enqueued, by one write that compares and counts. From
 //     then on it has a slot: a run counts as active while it is queued to run or running,
-//     also while it is queued behind another run of its thread. A run that waits has no
+//     also while it waits for another run of its thread. A run that waits has no
 //     slot.
 //   - Each turn's tokens are charged before the commit that holds the turn. The slot
 //     remembers what the run's log will say then, so that what a crash has lost of it is

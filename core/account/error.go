@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// LimitKind says which limit it is, as clients are told it.
+// LimitKind names a limit, as clients see it.
 type LimitKind string
 
 // The limits.
@@ -52,8 +52,8 @@ func (e *ReachedError) Unwrap() error {
 	return ErrReached
 }
 
-// reached returns the first limit of the day that the counters have come to, and where
-// slots are asked for, that of runs at a time; nil: there is none. Money comes first,
+// reached returns the first limit of the day that the counters have reached, or, where
+// slots are given, that of active runs; nil: none. Money comes first,
 // since it ends no sooner than the others and asks for something else.
 func (l Limits) reached(a store.Admission, runs bool, slots int) *ReachedError {
 	ends := store.DayEnds(a.Day)

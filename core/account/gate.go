@@ -72,7 +72,7 @@ const (
 	pauseBase = 25 * time.Millisecond
 )
 
-// persist calls f until it knows what came of it, or has failed often enough. Full jitter.
+// persist calls f until the outcome is known, or it has failed often enough. Full jitter.
 func (g *Gate) persist(ctx context.Context, f func() error) error {
 	for failures := 0; ; failures++ {
 		err := f()

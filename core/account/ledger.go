@@ -51,7 +51,7 @@ type stored struct {
 
 // Sum sums the marked hours of a shard that have passed, and returns how many it did. It
 // begins none when ctx is done, or until has passed; what is left keeps its mark. An hour
-// that another process sums at the same time is left to that one. One that cannot be
+// that another process sums at the same time is omitted. One that cannot be
 // summed keeps its mark, too, and stops no other; the error is that of the first.
 func (l *Ledger) Sum(ctx context.Context, shard int, until time.Time) (summed int, err error) {
 	var last *store.UsageMark

@@ -12,7 +12,7 @@ import (
 // another limit and not this.
 const MaxConcurrent = 64
 
-// Limits are what one tenant may use. Zero of a field: there is no such limit.
+// Limits are what one tenant may use. A zero field is no limit.
 type Limits struct {
 	RunsADay   int64    `json:"runs_a_day,omitempty"`
 	TokensADay int64    `json:"tokens_a_day,omitempty"` // input and output
@@ -47,7 +47,7 @@ func refused(field string, value any, allowed string) error {
 // Tenants are the limits of a deployment.
 type Tenants struct {
 	Default Limits `json:"default,omitzero"` // of every tenant that is not named
-	// Tenants are those of single tenants. What stands there is all that holds for a
+	// Tenants are those of single tenants. An entry is all that holds for a
 	// tenant: nothing of Default is added.
 	Tenants map[string]Limits `json:"tenants,omitempty"`
 }

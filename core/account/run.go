@@ -26,10 +26,10 @@ type Run struct {
 	claim   Claim
 	limited bool            // the tenant has limits: else the gate is never asked
 	known   bool            // now was read or written under this claim
-	now     standing        // how the tenant stands
+	now     standing        // the tenant's counters
 	wasted  *thread.Metered // by the stretch, for turns of no log, as far as it is recorded; nil: nothing
 
-	from    uint64 // where the log ended when the turn began: it has the turn when it goes on
+	from    uint64 // where the log ended when the turn began: once it has grown, it has the turn
 	slotted bool   // the turn is charged to the slot
 	voided  bool   // the turn is charged to the day alone
 }
@@ -47,8 +47,8 @@ const maxSlots = 4
 // Limited reports whether the tenant has limits.
 func (r *Run) Limited() bool { return r.limited }
 
-// Begin finds out how the tenant stands, and takes a slot if the run has none, or one that
-// has less than the totals say, which was taken by a request that came late. last is what
+// Begin reads the tenant's counters, and takes a slot if the run has none, or has one with
+// less than the totals say, which a request that came late has taken. last is what
 // the step before knew; nil: nothing. It does nothing for a tenant without limits. The
 // error wraps thread.ErrFenced when the claim is lost.
 func (r *Run) Begin(ctx context.Context, totals thread.Totals, last *Standing) error {
@@ -75,7 +75,7 @@ func (r *Run) Begin(ctx context.Context, totals thread.Totals, last *Standing) e
 	return nil
 }
 
-// Look finds out how the tenant stands, for who asks a model beside the run's steps.
+// Look reads the tenant's counters, for a caller that calls a model outside the run's steps.
 func (r *Run) Look(ctx context.Context) error {
 	if !r.limited {
 		return nil
@@ -91,9 +91,10 @@ func (r *Run) look(ctx context.Context) error {
 	return err
 }
 
-// enter takes a slot for the run. That the claim still stands afterwards says that what
-// the slot begins with is all that the run has used: no other worker has committed since
-// the step has read it. A worker that was paused until its claim was lost gives it back.
+// enter takes a slot for the run. The claim is checked afterwards: if the holder still has
+// it, no other worker has committed since the step read the totals, and the slot starts
+// with all that the run has used. A worker that was paused until it lost its claim releases
+// the slot.
 func (r *Run) enter(ctx context.Context, totals thread.Totals) error {
 	now, made, err := r.books.Gate.enter(ctx, r.claim.Key, r.claim.Run, Tokens(totals.Usage), totals.Spend)
 	if err != nil {
@@ -133,8 +134,8 @@ func (r *Run) StartTurn(logEnd uint64) { r.from, r.slotted, r.voided = logEnd, f
 // Turn accounts the turn that the next commit logs, or the failure that it logs in the
 // place of one, and returns the totals that go with it: with its tokens, its cost and,
 // where usage is recorded, each model's use. Where the tenant has limits, the turn is
-// charged to the run's slot. Whoever is over a limit by that is told so by Over; the turn
-// stands.
+// charged to the run's slot. If that exceeds a limit, Over returns it from then on; the turn
+// is logged anyway.
 func (r *Run) Turn(ctx context.Context, totals thread.Totals, s *Spent) (thread.Totals, error) {
 	used := s.Usage()
 	if r.limited && used != nil {
@@ -183,10 +184,10 @@ func (r *Run) cost(s *Spent) (cost core.USD) {
 }
 
 // Void charges a turn that no log will have to the day, before the write which says so:
-// the run ends or its claim is given back. No slot knows of it, so that it is never taken
+// the run ends or its claim is released. No slot knows of it, so that it is never taken
 // off again; a turn that its slot has is taken off and counts here instead, unless the log
 // has it: its commit may have had no answer. logEnd is where the log ends. A turn is charged
-// once, however often Void is called; nil is no turn.
+// once, however often Void is called. A nil Spent is no turn and costs nothing.
 func (r *Run) Void(ctx context.Context, s *Spent, logEnd uint64) error {
 	if s == nil || r.voided || !r.limited {
 		return nil
@@ -213,12 +214,12 @@ func (r *Run) Void(ctx context.Context, s *Spent, logEnd uint64) error {
 }
 
 // Charged reports whether the turn is charged to the run's slot. One whose claim is lost is
-// then left to the slot: it is in the log, or is taken off with the slot.
+// then not voided: it is in the log, or is taken off with the slot.
 func (r *Run) Charged() bool { return r.slotted }
 
-// Release gives the run's slot back, after the write by which the run waits or ends.
+// Release releases the run's slot, after the write by which the run waits or ends.
 // totals are what its log says by then: what was charged beyond them was lost, and is taken
-// off the day. nil: what the run has used cannot be read, and all that was charged stands.
+// off the day. nil: what the run has used cannot be read, and all charges are kept.
 // The slot that a failed Release leaves is the sweep's.
 func (r *Run) Release(ctx context.Context, totals *thread.Totals) error {
 	if !r.limited {

@@ -23,7 +23,7 @@ type End struct {
 	Lost bool
 	// Unlogged is what was asked of models for a turn that no log has, unless the log,
 	// which ends at LogEnd, has it since: the write that stored it may have had no answer.
-	// nil: there is no such turn.
+	// nil: no such turn.
 	Unlogged *Spent
 	LogEnd   uint64
 	Deleted  bool           // the thread is deleted by the write: nothing of it is estimated

@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// standing is how a tenant stands with a run of it.
+// standing is what a tenant's counters say to a run of the tenant.
 type standing struct {
 	Slot store.Slot // of the run
 	Has  bool       // it has one
@@ -23,7 +23,7 @@ func (l Limits) standing(a store.Admission, run core.ID) (s standing) {
 	return s
 }
 
-// look reads how a tenant stands.
+// look reads a tenant's counters.
 func (g *Gate) look(ctx context.Context, tenant string, run core.ID) (standing, error) {
 	var a store.Admission
 	err := g.persist(ctx, func() (err error) {
@@ -58,8 +58,8 @@ func (g *Gate) enter(ctx context.Context, key core.ThreadKey, run core.ID, token
 	return s, s.Slot == a.Slot, nil
 }
 
-// charge counts what a run has used before the write that says so, and returns how the
-// tenant stands then; false: the slot is not the run's any more, and nothing is counted.
+// charge counts what a run has used before the write that says so, and returns the counters
+// after that; false: the slot is not the run's any more, and nothing is counted.
 // Without a slot (zero) it counts to the day alone, and stays.
 func (g *Gate) charge(ctx context.Context, tenant string, run core.ID, slot store.Slot, tokens int64, cost core.USD) (s standing, charged bool, err error) {
 	c := store.Charging{Day: g.day(), Run: run, Slot: slot, Tokens: tokens, Spend: cost}

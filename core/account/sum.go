@@ -9,7 +9,7 @@ import (
 )
 
 // Key is whose usage a [Sum] is. A field that a report does not go by is empty, and so are
-// Provider and Model of what is no model's: runs, tools, the handler and the store.
+// Provider and Model of what has no model: runs, tools, the handler and the store.
 type Key struct {
 	Day      string `json:"day,omitempty"` // YYYY-MM-DD in UTC, of the stretch's first commit
 	User     string `json:"user,omitempty"`
@@ -24,7 +24,7 @@ func (k Key) compare(o Key) int {
 		cmp.Compare(k.Run, o.Run), cmp.Compare(k.Model, o.Model), cmp.Compare(k.Provider, o.Provider))
 }
 
-// Sum is what the records of a key came to.
+// Sum is the sum of the records of a key.
 type Sum struct {
 	Key
 	Runs        int          `json:"runs,omitempty"` // that began: their first stretches

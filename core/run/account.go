@@ -97,9 +97,9 @@ func (d *draft) priced(name string) error {
 	return nil
 }
 
-// leave gives the run's slot back, after the write by which it waits or is over. What
+// releaseSlot releases the run's slot, after the write by which it waits or has ended. What
 // the log says of the run by then is in totals.
-func (d *draft) leave(ctx context.Context, totals thread.Totals) {
+func (d *draft) releaseSlot(ctx context.Context, totals thread.Totals) {
 	if !d.account.Limited() {
 		return
 	}

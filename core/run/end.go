@@ -162,7 +162,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		m.unsaid = nil // what it was asked is settled
 		return m.closeRun(ctx)
 	}
-	m.leave(ctx, m.totals)
+	m.releaseSlot(ctx, m.totals)
 	m.announceEnd()
 	m.report(ctx, m.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
@@ -412,7 +412,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 		m.remember(ctx)
 		m.storeSnapshot(ctx)
 	}
-	m.leave(ctx, m.totals)
+	m.releaseSlot(ctx, m.totals)
 	m.announceEnd()
 	m.report(ctx, m.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil

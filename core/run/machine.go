@@ -307,7 +307,7 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	m.announceChanges()
 	m.announceState()
 	if result.Outcome == thread.Done {
-		m.leave(ctx, m.totals)
+		m.releaseSlot(ctx, m.totals)
 	}
 	m.events.StepEnd(m.at)
 	m.stepOver(m.record.AgentID)

@@ -86,7 +86,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	m.record = p.run
 	m.account.Report(p.settled)
 	if result.Outcome == thread.Wait {
-		m.leave(ctx, m.totals)
+		m.releaseSlot(ctx, m.totals)
 	}
 	r.announceTickets()
 	if result.Outcome == thread.Wait {

@@ -1,6 +1,6 @@
 // Command mutants tests the tests: it changes one place at a time of the reducer, the
-// mailbox, the stepper or of what a step is made of (state, plugins, tools, agents,
-// stop policies), and looks whether a test fails. A mutant that no test kills shows a
+// accounts, the mailbox, the stepper or of what a step is made of (state, plugins, tools,
+// agents, stop policies), and looks whether a test fails. A mutant that no test kills shows a
 // rule that nothing holds.
 //
 // A seeded sample of all mutants is run, each in an overlay, so that no file of

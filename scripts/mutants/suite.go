@@ -26,7 +26,13 @@ func (s suite) String() string {
 var defaultSuites = map[string][]suite{
 	"core/thread":  {{name: "core/thread"}, {name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/mailbox": {{name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/account": {{name: "core/account"}, {name: "core/run"}, {name: "core/mailbox"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run":     {{name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+
+	"core/run/checkpoint": {{name: "core/run/checkpoint"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/run/history":    {{name: "core/run/history"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/run/live":       {{name: "core/run/live"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+
 	"core/runtime": {{name: "core/runtime"}, {name: "core/runtime/runtimetest"}, {name: "core/sim"}},
 
 	// What a step is made of is held by its own tests alone: they are quick, and

@@ -76,7 +76,7 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "a run that waits keeps its slot",
 		File: "core/run/wait.go",
-		Old:  "	if result.Outcome == thread.Wait {\n		m.leave(ctx, m.totals)\n	}\n",
+		Old:  "	if result.Outcome == thread.Wait {\n		m.releaseSlot(ctx, m.totals)\n	}\n",
 		New:  "",
 	},
 	{
