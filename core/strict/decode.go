@@ -207,7 +207,7 @@ func (d *decoder) single(p *plan, v reflect.Value) *Error {
 		if ok = raw[0] == 't' || raw[0] == 'f'; ok {
 			v.SetBool(raw[0] == 't')
 		}
-	case formInt, formUint, formFloat:
+	case formInt, formUint:
 		ok = d.number(p, v, string(raw))
 	case formSelf:
 		err = v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw)
@@ -264,14 +264,9 @@ func (d *decoder) foreign(err error, p *plan, begin int) *Error {
 	return &Error{Offset: begin, kind: ownError, cause: core.DecodeError(err)}
 }
 
-// number decodes a number; false: it is none of the type, or beyond its bounds.
+// number decodes a whole number; false: it is none of the type, or beyond its bounds.
 func (d *decoder) number(p *plan, v reflect.Value, raw string) bool {
-	switch p.form {
-	case formFloat:
-		f, err := strconv.ParseFloat(raw, p.bits)
-		v.SetFloat(f)
-		return err == nil
-	case formUint:
+	if p.form == formUint {
 		n, err := strconv.ParseUint(raw, 10, 64)
 		if err != nil && d.options.WholeFloats {
 			var whole int64

@@ -213,6 +213,24 @@ func TestDepth(t *testing.T) {
 	check(t, strict.Decode([]byte(strings.Repeat("[", 100_000)), new(any)), "value is nested more than 64 deep at byte 65", "", 64)
 }
 
+func TestAnyDepthIsAsDeepAsEncodingJSONGoes(t *testing.T) {
+	o := strict.Options{MaxDepth: strict.AnyDepth}
+	if err := o.Decode([]byte(nest(`[`, `]`, 10_000)), new(any)); err != nil {
+		t.Error(err)
+	}
+	check(t, o.Decode([]byte(nest(`[`, `]`, 10_001)), new(any)), "value is nested more than 10000 deep at byte 10001", "", 10_000)
+}
+
+func TestTooDeep(t *testing.T) {
+	for text, want := range map[string]int{
+		`[[],[],{},{},[{}]]`: 14, `[[],[],{},{},[]]`: -1, `{"a[[[":"\"[[[","b":[[`: 21, `"[[[`: -1, `"\`: -1, `[]]]]][[[[`: -1, `"a\\"[[[`: 7, "": -1,
+	} {
+		if at, deep := strict.TooDeep([]byte(text), 2); deep != (want >= 0) || deep && at != want {
+			t.Errorf("%s: %d, %t, want %d", text, at, deep, want)
+		}
+	}
+}
+
 func TestStopEndsDecoding(t *testing.T) {
 	list := []byte(`[` + strings.Repeat(`{},`, 999) + `{}]`)
 	for asked, want := range map[int]bool{0: false, 3: false, 4: true} { // 1,000 parts are asked about four times

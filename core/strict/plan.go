@@ -19,7 +19,6 @@ type plan struct {
 	fields []field
 	names  map[string]spelling // of the fields
 	want   string              // the JSON of the type, such as "a string"
-	bits   int                 // of a number
 	least  int64               // of a whole number
 	most   uint64
 	bound  bool // they are part of what is wanted: a tag has set one, or the type has few bits
@@ -49,7 +48,6 @@ const (
 	formBool
 	formInt
 	formUint
-	formFloat
 )
 
 // field is one of a struct.
@@ -138,14 +136,12 @@ func (made planner) fill(p *plan, t reflect.Type) {
 		}
 	case reflect.Bool:
 		p.form = formBool
-	case reflect.Float32, reflect.Float64:
-		p.form, p.bits = formFloat, t.Bits()
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		p.form, p.bits, p.bound = formInt, t.Bits(), t.Bits() <= 16
-		p.least, p.most = math.MinInt64>>(64-p.bits), math.MaxInt64>>(64-p.bits)
+		p.form, p.bound = formInt, t.Bits() <= 16
+		p.least, p.most = math.MinInt64>>(64-t.Bits()), math.MaxInt64>>(64-t.Bits())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		p.form, p.bits, p.bound = formUint, t.Bits(), t.Bits() <= 16
-		p.most = math.MaxUint64 >> (64 - p.bits)
+		p.form, p.bound = formUint, t.Bits() <= 16
+		p.most = math.MaxUint64 >> (64 - t.Bits())
 	}
 }
 

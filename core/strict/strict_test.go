@@ -263,6 +263,16 @@ func TestDecodeLeavesNothingOfAListThatWasThere(t *testing.T) {
 	}
 }
 
+func TestBytesAreBase64(t *testing.T) {
+	for text, want := range map[string][]byte{`"YWI="`: []byte("ab"), `"YW\u0049="`: []byte("ab"), `""`: {}, `null`: nil} {
+		got := holder{Bytes: []byte("before")}
+		err := strict.Decode([]byte(`{"Bytes":`+text+`}`), &got)
+		if diff := cmp.Diff(want, got.Bytes); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", text, err, diff)
+		}
+	}
+}
+
 func TestWhatIsDecodedDoesNotShareMemoryWithTheText(t *testing.T) {
 	text := []byte(`{"id":"abc","free":{"k":"xyz"}}`)
 	var got outer

@@ -93,3 +93,24 @@ func TestWhatIsWrongInATypeOfSeveralForms(t *testing.T) {
 		t.Error("five deep is taken")
 	}
 }
+
+// tolerant takes what it cannot decode, too.
+type tolerant struct{ a int }
+
+func (t *tolerant) UnmarshalStrict(v strict.Value) error {
+	var known struct {
+		A [][]int
+	}
+	if v.Decode(&known) == nil {
+		t.a = len(known.A)
+	}
+	return nil
+}
+
+func TestATypeMayTakeWhatItCannotDecode(t *testing.T) {
+	var got []tolerant
+	err := strict.Options{MaxDepth: 4}.Decode([]byte(`[{"A":[[],["x"]]},{"B":1},{"A":[[1],[2]]},7]`), &got)
+	if diff := cmp.Diff([]tolerant{{}, {}, {2}, {}}, got, cmp.AllowUnexported(tolerant{})); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
