@@ -53,7 +53,8 @@ const DefaultLease = 30 * time.Second
 // or two processes, would have to agree on: that is in the head, and the store's
 // compare-and-set is the only lock.
 //
-// Its fields below worker are its parts. None of them knows the Service or a part after it.
+// reads, wakes, slots and writer are its parts: none of them knows the Service, or a part
+// that comes after it.
 type Service struct {
 	env     *env.Env
 	store   store.Backend
