@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -25,7 +26,8 @@ var (
 type desk struct {
 	t *testing.T
 	*memory.Store
-	asked int // calls of the store's admissions
+	asked int   // calls of the store's admissions
+	fails error // of each read of the counters; nil: it succeeds
 	head  thread.Head
 	fence uint64 // of the claim that the run's step has
 	books account.Books
@@ -57,6 +59,9 @@ func (d *desk) Fence() uint64 { return d.fence }
 
 func (d *desk) Admission(ctx context.Context, tenant string, day int64) (store.Admission, error) {
 	d.asked++
+	if d.fails != nil {
+		return store.Admission{}, d.fails
+	}
 	return d.Store.Admission(ctx, tenant, day)
 }
 
@@ -328,6 +333,20 @@ func TestModelsWithoutAPriceAreRefusedWhereMoneyIsLimited(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("of provider %s with %+v: %q, want %q", tt.provider, tt.limits, got, tt.want)
 		}
+	}
+}
+
+// A gate asks a store that does not respond five times, and one that refuses once.
+func TestAStoreThatFailsIsAskedAgain(t *testing.T) {
+	for code, want := range map[core.Code]int{core.CodeThrottled: 5, core.CodeUnavailable: 5, core.CodeInvalid: 1, core.CodeCorrupt: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(t, money)
+			d.fails = core.Errorf(code, "it fails")
+			r := d.run()
+			if err := r.Look(t.Context()); !errors.Is(err, d.fails) || d.asked != want {
+				t.Errorf("code %s: the store is asked %d times, %v; want %d", code, d.asked, err, want)
+			}
+		})
 	}
 }
 
