@@ -33,7 +33,7 @@ func (d *draft) openRound(ctx context.Context) (*round, error) {
 		return r, err
 	}
 	r.findThrough()
-	r.showResults()
+	r.showResults(-1)
 	return r, nil
 }
 
@@ -64,9 +64,9 @@ func (r *round) recallRound(ctx context.Context) error {
 		d.snapshot, d.patches = fold.Snapshot(), []state.Patch{open.Patch}
 	}
 	d.totals, d.since = open.Totals, version
-	r.merged, r.waited = open.Merged, open.Fence
-	for _, i := range open.Merged {
-		r.calls[i].merged = true
+	r.merged, r.waited = len(open.Merged), open.Fence
+	for n, i := range open.Merged {
+		r.calls[i].result.merged = n + 1
 	}
 	return nil
 }
@@ -90,14 +90,14 @@ func (r *round) adopt(ctx context.Context, ask bool) error {
 	last := base + uint64(len(r.calls)) - 1
 	// Read in one go, from the log itself: what is behind the head's sequence is
 	// invisible to everybody but a holder.
-	var adopted []int
+	var found []int
 	for record, err := range r.store.Log(ctx, r.Key, base, last) {
 		if err != nil {
 			return fmt.Errorf("read stored results: %w", err)
 		}
 		seq, _ := store.LogSeq(record.Name)
 		i := int(seq - base)
-		done := r.head.Run.Calls[i] == thread.CallDone
+		isDone := r.head.Run.Calls[i] == thread.CallDone
 		r.schema = max(r.schema, schemaOf(record.Payload)) // before it is decoded, which may be beyond this program
 		entry, err := r.records.DecodeEntry(record.Payload)
 		if err != nil && core.CodeOf(err) != core.CodeCorrupt {
@@ -106,21 +106,21 @@ func (r *round) adopt(ctx context.Context, ask bool) error {
 		if err != nil || !r.isResult(entry, i) {
 			continue // an orphan of something that was never committed
 		}
-		r.calls[i].entry, r.calls[i].payload = &entry, record.Payload
-		r.calls[i].told = r.calls[i].told || done
-		adopted = append(adopted, i)
+		r.calls[i].end(&entry, record.Payload)
+		r.calls[i].told = r.calls[i].told || isDone
+		found = append(found, i)
 	}
 	if err := r.lineUp(ctx, ask); err != nil {
 		return err
 	}
 	for i, status := range r.head.Run.Calls {
-		if status == thread.CallDone && r.calls[i].entry == nil {
+		if status == thread.CallDone && r.calls[i].stage != concluded {
 			return fmt.Errorf("the result of call %d, which is done, is missing: %w", i, store.ErrCorrupt)
 		}
 	}
-	adopted = slices.DeleteFunc(adopted, func(i int) bool { return r.calls[i].entry == nil }) // it is held back
+	found = slices.DeleteFunc(found, func(i int) bool { return r.calls[i].stage == held })
 	var again []store.Record
-	for _, i := range adopted {
+	for _, i := range found {
 		if r.head.Run.Calls[i] != thread.CallDone {
 			record := r.logRecord(i)
 			record.Fence = r.fence()
@@ -131,17 +131,21 @@ func (r *round) adopt(ctx context.Context, ask bool) error {
 		return err
 	}
 	// Announced after the put: a result that a reader has seen is one that stays.
-	for _, i := range adopted {
-		r.tell(i)
+	for _, i := range found {
+		if r.head.Run.Calls[i] == thread.CallDone {
+			r.announce(i, done)
+		} else {
+			r.announce(i, adopted)
+		}
 	}
 	return nil
 }
 
-// adopted is the highest schema of the results that this claim has met in the
+// schemaMet is the highest schema of the results that this claim has met in the
 // log, 0 when there are none: the head must say it, so that a program which
 // cannot read them leaves the thread alone. One that is too new for this program
 // goes into the nack.
-func (r *round) adopted() uint16 {
+func (r *round) schemaMet() uint16 {
 	if r == nil {
 		return 0
 	}

@@ -1,256 +1,126 @@
 package run
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"slices"
-	"time"
 
-	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
-// conclusion is what a call comes to: what its tool, a gate or a decision gave, or
-// what the runtime says where nobody gave anything. All of them become one record,
-// in one place (keep), so that each call has exactly one result.
-type conclusion struct {
-	result   tool.Result
-	hooks    state.Command // what gates and BeforeToolExecute asked for
-	decision string        // id of the decision that it follows
-	blocked  string        // why a gate ended the run over it
-	took     time.Duration // by its tool; 0: none ran
-	place    int           // in the line; 0: none
-}
-
-// synthetic is a result that no tool gave. The status says what happened; the
-// message is for the model alone, and nobody decides by it.
-func synthetic(status core.ResultStatus, message string) tool.Result {
-	result := tool.Failed(message)
-	result.Status = status
-	return result
-}
-
-// toolReturned takes what a call's tool has returned: its result, or that it
-// waits for a decision.
-func (r *round) toolReturned(ctx context.Context, f finished) error {
-	t, result := f.task, f.result
-	if result.Err != nil {
-		r.warn(ctx, "tool call failed", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(result.Err)...)...)
-	}
-	if result.Suspend != nil {
-		r.calls[t.index].task, r.calls[t.index].begun = nil, false // it has only asked
-		return r.suspend(ctx, t, *result.Suspend, true)
-	}
-	// A command that cannot be stored is found here, where it costs the call its
-	// intents. Found at the merge, or by the encoder, it would cost the run, or
-	// run the tool again with every try.
-	if err := r.hooks.engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
-		result = tool.Failed("execution failed: " + err.Error())
-	}
-	switch base := result.Command.Batch.Base; {
-	case base != nil && *base != t.snapshot.Revision():
-		err := &state.RevisionError{Expected: *base, Actual: t.snapshot.Revision()}
-		result = tool.Failed("execution failed: " + err.Error())
-	default:
-		if err := r.tries(t, result.Command); err != nil {
-			r.warn(ctx, "a tool's change of the state does not apply", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(err)...)...)
-			result = tool.Failed("execution failed: its change of the state does not apply")
-		} else if base != nil { // what its own hooks changed is not in its way
-			result.Command.Batch.Base = new(t.began)
-		}
-	}
-	err := r.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision, took: f.took})
-	// What the runtime says of a tool that it has left behind, and that goes on, proves
-	// nothing. The last result of a round travels with its commit, which is progress.
-	if r.calls[t.index].fresh && result.Status != core.ResultUnknown {
-		r.proves()
-	}
-	return err
-}
-
-// tries applies what a tool asks for to the snapshot that it was given, before its result
-// is stored: what does not apply there applies nowhere.
-func (r *round) tries(t *task, asked state.Command) error {
-	if len(asked.Batch.Mutations) == 0 {
-		return nil
-	}
-	asked.Effects, asked.Batch.Base = nil, nil
-	_, err := r.hooks.engine.Submit(t.snapshot, t.index, asked)
-	return err
-}
-
-// largeResult is the size in bytes from which even the last result of a round
-// is stored alone: what the store refuses for its size becomes an error result
-// then, and not the commit's failure.
-const largeResult = 64 << 10
-
-// conclude keeps the result of call i. It is stored at its reserved sequence at
-// once when something may still run or wait after it: a sibling or a hook, whose
-// time a crash would make the tool pay for with a second execution. The last one
-// travels with commit B, which follows at once: a write less for each round.
+// stage is how far a call of the round is, as this claim knows. The head's status says where
+// it was when the head was last written; where a call is fresh, that is all there is to know.
 //
-// A result that the store or the encoder will never take becomes an error result
-// here, once: the model reads why, and the tool does not run again.
-func (r *round) conclude(ctx context.Context, i int, end conclusion) error {
-	if r.hold(i, end) {
-		return nil
-	}
-	err := r.settleOn(ctx, i, end)
-	return cmp.Or(err, r.release(ctx, false))
+//	stage             event                                              next
+//	fresh             its gates let it through / make it wait            admitted / asking
+//	fresh             a result is found, or given without its tool       concluded
+//	asking            a write's head has its ticket / has it not         fresh / crowded
+//	asking, crowded   the run is blocked                                 concluded
+//	crowded           there is a place for a ticket                      as fresh
+//	admitted          its tool is started                                running
+//	running           its tool returns / waits / ends the run            concluded / asking / fatal
+//	running, fatal    the run closes                                     concluded
+//
+// A close makes the round again from the store, and keeps what that cannot tell: running,
+// fatal, and which results were announced.
+type stage uint8
+
+const (
+	fresh     stage = iota
+	asking          // it is to wait: the next write asks for a place for its ticket
+	crowded         // it was to wait, and the head had no place left
+	admitted        // its gates have let it through
+	running         // its tool was started: whether it has acted is not known
+	fatal           // its tool has ended the run
+	held            // it has come to a result that is not its turn yet: see holdBack
+	concluded       // it has its one result
+)
+
+// where is how safe a result is.
+type where uint8
+
+const (
+	inMemory where = iota // a crash loses it
+	put                   // stored by this claim's own put
+	adopted               // stored by an earlier claim, and put again under this one's fence
+	done                  // the head covers it, or marks its call done: it never changes
+)
+
+// call is one call of the round on its way to its result.
+type call struct {
+	stage  stage
+	told   bool        // its result was announced, by this claim or an earlier one
+	task   *task       // from when its gates have let it through; nil before, and of an earlier claim's
+	ticket *ticket     // what it is to wait for, while it is asking
+	held   *conclusion // what it has come to, while it is held
+	result result
 }
 
-// settleOn is conclude for a result whose turn it is.
-func (r *round) settleOn(ctx context.Context, i int, end conclusion) error {
-	// A result whose hooks fail when they are asked again is stored without a place: whoever
-	// goes on tries it then, and its tool does not run again.
-	was := r.line
-	failed := r.takePlace(ctx, i, &end, true)
-	err := r.keep(ctx, i, end)
-	if cannotBeStored(err) {
-		large := errors.Is(err, store.ErrTooLarge)
-		r.warn(ctx, "a result cannot be stored", "call", i, "error", err)
-		what := "it cannot be encoded"
-		if large {
-			what = "it is too large"
-		}
-		// What gates and hooks asked for counts with this result as with any; unless it is
-		// that which cannot be stored.
-		instead := conclusion{result: tool.Failed("result cannot be stored: " + what), hooks: end.hooks, decision: end.decision, took: end.took}
-		r.line = was
-		if failed == nil {
-			failed = r.takePlace(ctx, i, &instead, false)
-		}
-		if err = r.keep(ctx, i, instead); cannotBeStored(err) {
-			r.line, instead.hooks, instead.place = was, state.Command{}, 0
-			err = r.keep(ctx, i, instead)
-		}
-	}
-	return cmp.Or(err, failed)
+// result is the result of a call that is concluded.
+type result struct {
+	entry   *thread.Entry
+	payload []byte // of entry, as it is or will be stored
+	where   where
+	merged  int            // it is the nth that the draft has merged, AfterToolExecute included; 0: it is not
+	effects []state.Effect // what AfterToolExecute asked for
 }
 
-// cannotBeStored reports whether a put failed for what was to be stored.
-func cannotBeStored(err error) bool {
-	_, encoding := errors.AsType[*ended](err)
-	return encoding || errors.Is(err, store.ErrTooLarge)
+// end gives the call its result.
+func (c *call) end(entry *thread.Entry, payload []byte) {
+	c.stage, c.result.entry, c.result.payload = concluded, entry, payload
 }
 
-// keep notes the result of call i and stores it, unless it is the last one. Of
-// calls that end at the same time exactly one is the last.
-func (r *round) keep(ctx context.Context, i int, end conclusion) error {
-	entry := r.resultEntry(i, end)
-	payload, err := r.records.EncodeEntry(&entry)
-	if err != nil {
-		return endWith("encoding", err)
+// stored reports whether the result can be read by whoever sees the head.
+func (c *call) stored() bool { return c.result.where != inMemory }
+
+// merged reports whether the draft has what the call changed.
+func (c *call) merged() bool { return c.result.merged > 0 }
+
+// hasBegun reports whether this claim has started the call's tool, and no result tells what
+// became of that.
+func (c *call) hasBegun() bool { return c.stage == running || c.stage == fatal }
+
+// any reports whether a call of the round is as f says.
+func (r *round) any(f func(c *call) bool) bool { return r.index(f) >= 0 }
+
+// index is the index of the first call that is as f says; -1: none is.
+func (r *round) index(f func(c *call) bool) int {
+	for i := range r.calls {
+		if f(&r.calls[i]) {
+			return i
+		}
 	}
-	c := r.calls[i]
-	// From here on the call has its result, also if the put fails: it is put again before
-	// the round is left, and its tool does not run again in this step.
-	c.entry, c.payload = &entry, payload
-	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.hooks.listens(core.PhaseStepEnd) {
-		return nil
-	}
-	if !r.mayStore(i) { // the round has failed, and puts them in order before it is left
-		return nil
-	}
-	return r.storeResult(ctx, i)
+	return -1
 }
 
-// resultEntry is the log record of the result of call i. Its message id derives
-// from the place, so that a result is recognised when it is adopted.
-func (r *round) resultEntry(i int, end conclusion) thread.Entry {
-	call, result := r.turn.ToolCalls[i], end.result.ToolResult
-	result.CallID, result.Name = call.ID, call.Name
-	if result.Status == "" {
-		result.Status = core.ResultOK
-		if result.IsError {
-			result.Status = core.ResultError
+// statuses are the calls as a write leaves them, from what the head says: a result that is
+// stored makes its call done. One that is only in memory does not, since a done call must be
+// readable by anyone who sees the head. With hooks only one that AfterToolExecute has seen
+// does: what the hook asks for runs with the write that makes the call done, and would be
+// lost if that came first. progress reports whether this claim stored a result
+// that is not done yet for it.
+func (r *round) statuses(calls []thread.CallStatus) (next []thread.CallStatus, progress bool) {
+	next = slices.Clone(calls)
+	hooks := r.hooked()
+	for i := range r.calls {
+		c := &r.calls[i]
+		switch {
+		case !c.stored():
+		case hooks && !c.merged() || r.untried(i):
+			progress = progress || c.result.where == put && next[i] != thread.CallDone
+		default:
+			next[i] = thread.CallDone
 		}
 	}
-	began, ended := r.timeOf(InstantResultRound, i, 0), r.timeOf(InstantResult, i, 0)
-	entry := thread.Entry{Run: r.id, Step: r.events.Step(), At: began, Decision: end.decision, Blocked: end.blocked, Duration: end.took.Milliseconds(), Message: &core.Message{
-		ID: history.ResultID(r.id, r.events.Step(), i), Role: core.RoleTool, ToolResult: &result,
-		RunID: r.id, Step: r.events.Step(), CreatedAt: ended,
-	}}
-	if entry.Place = end.place; end.place > 0 {
-		entry.Attempt = r.fence()
-	}
-	if !end.hooks.IsZero() {
-		entry.Hooks = &end.hooks
-	}
-	if !end.result.Command.IsZero() {
-		entry.Intents = &end.result.Command
-	}
-	return entry
+	return next, progress
 }
 
-// storeResult puts the result of call i alone. The fence is read here and not
-// when the result was made: the step may have taken the next one meanwhile.
-func (r *round) storeResult(ctx context.Context, i int) error {
-	record := r.logRecord(i)
-	record.Fence = r.fence()
-	if err := r.put(ctx, record); err != nil {
-		return err
-	}
-	r.calls[i].fresh = true
-	r.tell(i) // after the put: what a reader was told stays
-	return nil
-}
-
-// storeResults puts what a refused or abandoned commit B would have carried, and
-// what an earlier put has failed at, so that no other claim runs those calls
-// again. It is asked before everything that leaves the round behind: a nack, a
-// failure, a close. The refused commit may have stored the result under this very
-// fence; equal bytes are a success then, and other bytes (of a commit before it)
-// want the next fence. One that cannot be stored keeps back those alone that stand behind
-// it in the line.
-func (r *round) storeResults(ctx context.Context) error {
-	if r == nil {
-		return nil
-	}
-	var failure error
-	for _, i := range r.inLine() {
-		if c := r.calls[i]; c.entry == nil || c.stored || !r.mayStore(i) {
-			continue
-		}
-		err := r.storeResult(ctx, i)
-		if errors.Is(err, store.ErrConflict) { // other bytes of our own stand there
-			if err = r.refence(ctx, r.head); err == nil {
-				err = r.storeResult(ctx, i)
-			}
-		}
-		if errors.Is(err, store.ErrTooLarge) { // it was to travel with a commit, which was refused for it
-			err = r.storeSmaller(ctx, i)
-		}
-		if stops(err) {
-			return err
-		}
-		if failure == nil {
-			failure = err
+// concluded reports whether a call has come to a result that the head does not
+// say it has.
+func (r *round) concluded(calls []thread.CallStatus) bool {
+	for i := range r.calls {
+		if r.calls[i].stage == concluded && calls[i] != thread.CallDone {
+			return true
 		}
 	}
-	return failure
-}
-
-// concludeOpen is for a round that is not to run at all: it gives every call
-// that has no result one that says why. An earlier claim judged the turn alike and
-// started nothing, unless there is a result that says it did.
-func (r *round) concludeOpen(ctx context.Context, reason string) error {
-	ran := slices.ContainsFunc(r.calls, func(c *openCall) bool {
-		return c.entry != nil && c.entry.Message.ToolResult.Status != core.ResultNotExecuted
-	})
-	for i, c := range r.calls {
-		if c.entry != nil {
-			continue
-		}
-		c.ran = c.ran || c.through && ran
-		if err := r.conclude(ctx, i, conclusion{result: r.notExecuted(i, reason)}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return false
 }

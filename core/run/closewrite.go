@@ -45,7 +45,7 @@ func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) (er
 // and the run's record. From it on the head has no run.
 type closeWrite struct {
 	log      logPart        // the results of calls first
-	calls    []*openCall    // of the open round; none: there was none
+	calls    []call         // of the open round; none: there was none
 	run      runPart        // before is the record as it is stored
 	adopted  uint16         // the highest schema of the round's results
 	unlogged *account.Spent // what was asked of the model for a turn that no log has; nil: nothing

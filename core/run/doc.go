@@ -248,7 +248,7 @@
 //
 // What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
 // error result of it, whose text does not quote the panic. It runs in a goroutine
-// of its own (runTool in execute.go); toolReturned in call.go logs the stack, and
+// of its own (runTool in execute.go); toolReturned in result.go logs the stack, and
 // round.conclude beside it stores the result like any other.
 //
 // How does a client see what a tool shows while it runs? show.go: through news to the

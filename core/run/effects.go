@@ -27,7 +27,7 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 		}
 		if effects := r.effectsOf(i); len(effects) > 0 {
 			v := r.view()
-			v.at = r.calls[i].entry.Message.CreatedAt
+			v.at = r.calls[i].result.entry.Message.CreatedAt
 			r.act(ctx, v, plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
 		}
 	}
@@ -37,12 +37,12 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 // after it, in the order in which they were asked for. Those of gates and tool are
 // in the stored result; those of AfterToolExecute are known to this claim alone.
 func (r *round) effectsOf(i int) (effects []state.Effect) {
-	c := r.calls[i]
-	if c.entry != nil && c.entry.Hooks != nil {
-		effects = append(effects, c.entry.Hooks.Effects...)
+	entry := r.calls[i].result.entry
+	if entry != nil && entry.Hooks != nil {
+		effects = append(effects, entry.Hooks.Effects...)
 	}
-	if c.entry != nil && c.entry.Intents != nil {
-		effects = append(effects, c.entry.Intents.Effects...)
+	if entry != nil && entry.Intents != nil {
+		effects = append(effects, entry.Intents.Effects...)
 	}
-	return append(effects, c.effects...)
+	return append(effects, r.calls[i].result.effects...)
 }

@@ -125,7 +125,7 @@ func (r *round) end() *core.Termination {
 	if i < 0 {
 		return nil
 	}
-	return &core.Termination{Type: core.TerminationBlocked, Detail: r.calls[i].entry.Blocked}
+	return &core.Termination{Type: core.TerminationBlocked, Detail: r.calls[i].result.entry.Blocked}
 }
 
 // fail ends the run with an error: its own input stays, everything else that
@@ -173,7 +173,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int64) (p *plan, result thread.Result, err error) {
 	m.reset()
 	from := m.head.Seq
-	w := &failWrite{inRound: len(m.head.Run.Calls) > 0, listens: m.listens(), adopted: m.round.adopted()}
+	w := &failWrite{inRound: len(m.head.Run.Calls) > 0, listens: m.listens(), adopted: m.round.schemaMet()}
 	if !w.inRound {
 		if m.head.Run.Cursor == thread.CursorStart && m.input != nil {
 			if err := m.sayOwnAtEnd(ctx, m.input, m.form); err != nil {
@@ -293,7 +293,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 		return err
 	}
 	r := m.newRound(turn, m.head.Run.Base)
-	r.found = r.takeOver(m.round)
+	r.goOnFrom(m.round)
 	m.round = r
 	if err := r.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return err
@@ -312,30 +312,32 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 		how = t.Code
 	}
 	reason := "no result: the run was ended first (" + how + ")"
-	for i, c := range r.calls {
-		if c.entry != nil {
+	for i := range r.calls {
+		c := &r.calls[i]
+		if c.stage == concluded {
 			continue
 		}
 		result := synthetic(core.ResultNotExecuted, reason)
 		switch {
-		case c.fatal:
+		case c.stage == fatal:
 			result = synthetic(core.ResultError, "execution failed: the tool ended the run")
-		case m.head.Run.Calls[i] == thread.CallRunning || c.begun || c.through:
+		case m.head.Run.Calls[i] == thread.CallRunning || c.stage == running || r.mayHaveRun(i):
 			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
 		entry := r.resultEntry(i, conclusion{result: result})
-		if c.payload, err = m.records.EncodeEntry(&entry); err != nil {
+		payload, err := m.records.EncodeEntry(&entry)
+		if err != nil {
 			return err
 		}
-		c.entry = &entry
+		c.end(&entry, payload)
 	}
 	// Merged as at a round's end: a cancel must not lose what a tool has changed, whose
 	// result stands in the log.
 	if r.lined() {
 		r.mergeLine()
 	}
-	for i, c := range r.calls {
-		if !c.merged { // its AfterToolExecute does not run any more
+	for i := range r.calls {
+		if !r.calls[i].merged() { // its AfterToolExecute does not run any more
 			r.mergeResult(ctx, i)
 			r.noteMerged(i)
 		}
@@ -390,7 +392,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 		return Stepped{}, err
 	}
 	m.addClose()
-	w := &closeWrite{log: m.logPart(), run: m.runPart(t, m.form, m.at), adopted: r.adopted(), unlogged: m.unsaid.used()}
+	w := &closeWrite{log: m.logPart(), run: m.runPart(t, m.form, m.at), adopted: r.schemaMet(), unlogged: m.unsaid.used()}
 	if len(m.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}

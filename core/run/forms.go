@@ -86,7 +86,7 @@ func (p *plan) dropUsage(form thread.Form) {
 // storeSmaller stores the result of call i that the store refuses as too large, as an error
 // that says so: what the call changed and its effects are left out.
 func (r *round) storeSmaller(ctx context.Context, i int) error {
-	was := r.calls[i].entry
+	was := r.calls[i].result.entry
 	small := tool.Failed("result cannot be stored: it is too large")
 	entry := r.resultEntry(i, conclusion{result: small, decision: was.Decision, blocked: was.Blocked})
 	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
@@ -94,26 +94,27 @@ func (r *round) storeSmaller(ctx context.Context, i int) error {
 	if err != nil {
 		return endWith("encoding", err)
 	}
-	r.warn(context.WithoutCancel(ctx), "a result cannot be stored", "call", i, "bytes", len(r.calls[i].payload))
-	r.calls[i].entry, r.calls[i].payload = &entry, payload
+	r.warn(context.WithoutCancel(ctx), "a result cannot be stored", "call", i, "bytes", len(r.calls[i].result.payload))
+	r.calls[i].end(&entry, payload)
 	return r.storeResult(ctx, i)
 }
 
 // cutResults makes the results small that the end gives to open calls and that are not
 // stored yet: a tool's name may be as long as its turn.
 func (r *round) cutResults() error {
-	for _, c := range r.calls {
-		if c.stored || len(c.payload) <= thread.MinPayload {
+	for i := range r.calls {
+		c := &r.calls[i]
+		if c.stored() || len(c.result.payload) <= thread.MinPayload {
 			continue
 		}
-		entry, message, result := *c.entry, *c.entry.Message, *c.entry.Message.ToolResult
+		entry, message, result := *c.result.entry, *c.result.entry.Message, *c.result.entry.Message.ToolResult
 		result.Name, result.Message = cutText(result.Name), cutText(result.Message)
 		message.ToolResult, entry.Message = &result, &message
 		payload, err := r.records.EncodeEntry(&entry)
 		if err != nil {
 			return err
 		}
-		c.entry, c.payload = &entry, payload
+		c.end(&entry, payload)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (r *round) gate(ctx context.Context, t *task) error {
 	case plugin.VerdictSuspend:
 		return r.suspend(ctx, t, *verdict.Suspend, false)
 	default: // its tool starts when the gates of its siblings have been asked, too
-		r.calls[t.index].task = t
+		r.calls[t.index].stage, r.calls[t.index].task = admitted, t
 		return nil
 	}
 	return r.conclude(ctx, t.index, end)
@@ -190,11 +190,12 @@ func (r *round) share(t *task, behind bool) {
 	if last == 0 {
 		return
 	}
-	for i, c := range r.calls {
-		if i == t.index || c.merged || behind && c.entry != nil && c.entry.Place > 0 {
+	for i := range r.calls {
+		c, entry := &r.calls[i], r.calls[i].result.entry
+		if i == t.index || c.merged() || behind && entry != nil && entry.Place > 0 {
 			continue
 		}
-		if c.task != nil && c.task.takes || c.entry != nil && r.hooks.engine.Took(c.entry.Hooks, last) {
+		if c.task != nil && c.task.takes || entry != nil && r.hooks.engine.Took(entry.Hooks, last) {
 			t.taken = last
 			return
 		}

@@ -209,7 +209,7 @@ func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (er
 // nack gives the claim back.
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	w := &nackWrite{
-		draft: m.draft, kind: kind, at: at, closing: m.head.Run.Status == thread.Closing, adopted: m.round.adopted(), through: m.round.letThrough(m.head),
+		draft: m.draft, kind: kind, at: at, closing: m.head.Run.Status == thread.Closing, adopted: m.round.schemaMet(), through: m.round.letThrough(m.head),
 		failed: m.unsaid.failures(), unlogged: m.unsaid.used(), ended: m.runEnded, form: m.form, followed: m.chunks.Followed(),
 	}
 	if m.round != nil {

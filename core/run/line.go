@@ -134,16 +134,16 @@ func changesState(e *thread.Entry) bool { return e != nil && (changes(e.Hooks) |
 // untried reports whether the result of call i is still to be tried on what siblings
 // changed: it is stored, and stands at no place.
 func (r *round) untried(i int) bool {
-	c := r.calls[i]
-	return r.lined() && !c.merged && changesState(c.entry) && c.entry.Place == 0
+	c := &r.calls[i]
+	return r.lined() && !c.merged() && changesState(c.result.entry) && c.result.entry.Place == 0
 }
 
 // mayStore reports whether the result of call i can be stored: those before it in the
 // line are.
 func (r *round) mayStore(i int) bool {
-	place := r.calls[i].entry.Place
-	return place == 0 || !slices.ContainsFunc(r.calls, func(c *openCall) bool {
-		return c.entry != nil && !c.stored && 0 < c.entry.Place && c.entry.Place < place
+	place := r.calls[i].result.entry.Place
+	return place == 0 || !r.any(func(c *call) bool {
+		return c.stage == concluded && !c.stored() && 0 < c.result.entry.Place && c.result.entry.Place < place
 	})
 }
 
@@ -155,7 +155,7 @@ func (r *round) inLine() []int {
 		order[i] = i
 	}
 	place := func(i int) int {
-		if e := r.calls[i].entry; e != nil {
+		if e := r.calls[i].result.entry; e != nil {
 			return e.Place
 		}
 		return 0
@@ -179,51 +179,52 @@ func (r *round) lineUp(ctx context.Context, ask bool) error {
 	if !r.lined() {
 		return nil
 	}
-	r.showResults() // to the hooks
+	r.showResults(-1) // to the hooks
 	now, last := r.lineNow(), 0
-	for _, c := range r.calls {
-		if c.merged && c.entry != nil {
-			last = max(last, c.entry.Place)
+	for i := range r.calls {
+		if c := &r.calls[i]; c.merged() && c.stage == concluded {
+			last = max(last, c.result.entry.Place)
 		}
 	}
 	var late []int
 	for _, i := range r.inLine() {
-		c := r.calls[i]
-		if c.merged || !changesState(c.entry) {
+		c := &r.calls[i]
+		entry := c.result.entry
+		if c.merged() || !changesState(entry) {
 			continue
 		}
-		done := r.head.Run.Calls[i] == thread.CallDone
-		if ask && !done && !r.isTurn(i) {
-			end := found(c.entry)
-			c.held, c.entry, c.payload = &end, nil, nil
+		isDone := r.head.Run.Calls[i] == thread.CallDone
+		if ask && !isDone && !r.isTurn(i) {
+			end := found(entry)
+			c.stage, c.held, c.result.entry, c.result.payload = held, &end, nil, nil
 			continue
 		}
 		_, fixed := r.fixedPlace(i)
-		if !done && (c.entry.Place == 0 || !fixed && (c.entry.Place != last+1 || r.overtaken(c.entry))) {
+		if !isDone && (entry.Place == 0 || !fixed && (entry.Place != last+1 || r.overtaken(entry))) {
 			late = append(late, i)
 			continue
 		}
 		whole := now
-		err := r.extend(&whole, i, c.entry.Hooks)
+		err := r.extend(&whole, i, entry.Hooks)
 		if err == nil {
-			err = r.extend(&whole, i, c.entry.Intents)
+			err = r.extend(&whole, i, entry.Intents)
 		}
 		switch {
 		case err == nil:
 			now = whole
-		case done: // of a program that knew of no line
+		case isDone: // of a program that knew of no line
 			r.complainOf(ctx, i, err)
 		default:
 			late = append(late, i)
 			continue
 		}
-		last = max(last, c.entry.Place)
+		last = max(last, entry.Place)
 	}
 	now.places = last
 	r.line = now
 	slices.Sort(late)
 	for _, i := range late {
-		r.calls[i].entry.Place = 0 // it is in no line
+		r.calls[i].result.entry.Place = 0 // it is in no line
 	}
 	for _, i := range late {
 		if err := r.lineUpAgain(ctx, i, ask); err != nil {
@@ -236,25 +237,26 @@ func (r *round) lineUp(ctx context.Context, ask bool) error {
 // overtaken reports whether a result was put by a claim that had been lost: another has
 // given its place, or one before it, or the round has waited since.
 func (r *round) overtaken(e *thread.Entry) bool {
-	return e.Attempt < r.waited || slices.ContainsFunc(r.calls, func(c *openCall) bool {
-		return c.entry != nil && c.entry.Place > 0 && c.entry.Place <= e.Place && c.entry.Attempt > e.Attempt
+	return e.Attempt < r.waited || r.any(func(c *call) bool {
+		other := c.result.entry
+		return other != nil && other.Place > 0 && other.Place <= e.Place && other.Attempt > e.Attempt
 	})
 }
 
 // lineUpAgain gives a result that was found a place at the end of the line.
 func (r *round) lineUpAgain(ctx context.Context, i int, ask bool) error {
-	c := r.calls[i]
-	was, end := c.entry, found(c.entry)
+	c := &r.calls[i]
+	was, end := c.result.entry, found(c.result.entry)
 	if err := r.takePlace(ctx, i, &end, ask); err != nil {
 		return err
 	}
 	entry := r.resultEntry(i, end)
 	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
-	payload, err := r.records.EncodeEntryAgain(&entry, c.payload)
+	payload, err := r.records.EncodeEntryAgain(&entry, c.result.payload)
 	if err != nil {
 		return endWith("encoding", err)
 	}
-	c.entry, c.payload = &entry, payload
+	c.end(&entry, payload)
 	return nil
 }
 
@@ -311,7 +313,7 @@ func (r *round) hookAgain(ctx context.Context, i int, status core.ResultStatus) 
 		again = *t
 	}
 	t := &again
-	if e := r.calls[i].entry; e != nil { // an earlier claim has stored it
+	if e := r.calls[i].result.entry; e != nil { // an earlier claim has stored it
 		t.at = e.At
 	} else {
 		t.at = r.timeOf(InstantResultRound, i, 0)
@@ -332,13 +334,13 @@ func (r *round) hookAgain(ctx context.Context, i int, status core.ResultStatus) 
 	return t.hooks, nil
 }
 
-// hold keeps the result of call i back where its place is fixed, until those before it in
+// holdBack keeps the result of call i back where its place is fixed, until those before it in
 // the line have come; see [Choices]. A block is at once.
-func (r *round) hold(i int, end conclusion) bool {
+func (r *round) holdBack(i int, end conclusion) bool {
 	if !r.lined() || end.blocked != "" || r.isTurn(i) {
 		return false
 	}
-	r.calls[i].held = &end
+	r.calls[i].stage, r.calls[i].held = held, &end
 	return true
 }
 
@@ -351,8 +353,8 @@ func (r *round) fixedPlace(i int) (place int, fixed bool) {
 // isTurn reports whether no result is missing whose fixed place is before that of call i.
 func (r *round) isTurn(i int) bool {
 	mine, _ := r.fixedPlace(i)
-	for n, c := range r.calls {
-		if p, _ := r.fixedPlace(n); c.entry == nil && 0 < p && p < mine {
+	for n := range r.calls {
+		if p, _ := r.fixedPlace(n); r.calls[n].stage != concluded && 0 < p && p < mine {
 			return false
 		}
 	}
@@ -361,7 +363,7 @@ func (r *round) isTurn(i int) bool {
 
 // holding reports whether results are held back.
 func (r *round) holding() bool {
-	return slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.held != nil })
+	return r.any(func(c *call) bool { return c.stage == held })
 }
 
 // release stores results that were held back and whose turn it is; all says that nothing
@@ -369,8 +371,8 @@ func (r *round) holding() bool {
 func (r *round) release(ctx context.Context, all bool) error {
 	for r.holding() {
 		first, least := -1, 0
-		for i, c := range r.calls {
-			if place, _ := r.fixedPlace(i); c.held != nil && (first < 0 || place < least) {
+		for i := range r.calls {
+			if place, _ := r.fixedPlace(i); r.calls[i].stage == held && (first < 0 || place < least) {
 				first, least = i, place
 			}
 		}
@@ -378,7 +380,7 @@ func (r *round) release(ctx context.Context, all bool) error {
 			return nil
 		}
 		end := *r.calls[first].held
-		r.calls[first].held = nil
+		r.calls[first].stage, r.calls[first].held = fresh, nil
 		if err := r.settleOn(ctx, first, end); err != nil {
 			return err
 		}

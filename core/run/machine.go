@@ -256,8 +256,8 @@ func (m *machine) lastSaid() (at int64) {
 		}
 		return last.Message.CreatedAt
 	}
-	for _, c := range m.round.calls {
-		at = max(at, c.entry.Message.CreatedAt)
+	for i := range m.round.calls {
+		at = max(at, m.round.calls[i].result.entry.Message.CreatedAt)
 	}
 	return at
 }
@@ -268,7 +268,7 @@ func (m *machine) lastSaid() (at int64) {
 func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	r, w := m.round, &stepWrite{natural: end.natural, listens: m.listens(), recorded: m.recorded, done: m.allDone(), lacks: m.lacks, keep: m.keep}
 	if r != nil {
-		w.calls, w.adopted = r.calls, r.adopted()
+		w.calls, w.adopted = r.calls, r.schemaMet()
 		r.takeResults()
 	}
 	m.addStep()

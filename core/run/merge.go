@@ -21,8 +21,8 @@ func (r *round) mergeRound(ctx context.Context) error {
 	if r.lined() {
 		r.mergeLine()
 	}
-	for i, c := range r.calls {
-		if c.entry == nil || c.merged {
+	for i := range r.calls {
+		if c := &r.calls[i]; c.stage != concluded || c.merged() {
 			continue
 		}
 		if err := r.mergeCall(ctx, i); err != nil {
@@ -36,7 +36,7 @@ func (r *round) mergeRound(ctx context.Context) error {
 // asked for, what its tool did, and what AfterToolExecute makes of the result. In a
 // parallel round the line has the first two.
 func (r *round) mergeCall(ctx context.Context, i int) error {
-	if r.calls[i].merged {
+	if r.calls[i].merged() {
 		return nil
 	}
 	r.mergeResult(ctx, i)
@@ -52,7 +52,7 @@ func (r *round) mergeCall(ctx context.Context, i int) error {
 // may have changed it on. It was tried on this very state, but for a close, where
 // AfterToolExecute of the calls before it has not run: what does not apply then is left out.
 func (r *round) mergeResult(ctx context.Context, i int) {
-	entry := r.calls[i].entry
+	entry := r.calls[i].result.entry
 	if entry.Message.ToolResult.IsError {
 		r.draft.totals.Failures++
 	}
@@ -94,22 +94,22 @@ func (r *round) apply(came plugin.PhaseResult) {
 // noteMerged notes that the draft has all of call i, and shows its result to the hooks
 // that follow, at its place.
 func (r *round) noteMerged(i int) {
-	r.calls[i].merged = true
-	r.merged = append(r.merged, i)
-	r.showResults()
+	r.merged++
+	r.calls[i].result.merged = r.merged
+	r.showResults(i)
 }
 
 // showResults makes the conversation that hooks see: up to the turn, and the
-// results that were merged, in call order. What hooks were shown before is left
-// alone: they may have kept it.
-func (r *round) showResults() {
-	for ; r.shown < len(r.calls) && r.calls[r.shown].merged; r.shown++ { // the usual order
-		r.before = r.before.With(*r.calls[r.shown].entry.Message)
+// results that were merged, and that of call i, in call order; -1: of no other. What hooks
+// were shown before stays as it was: they may have kept it.
+func (r *round) showResults(i int) {
+	for ; r.shown < len(r.calls) && (r.calls[r.shown].merged() || r.shown == i); r.shown++ { // the usual order
+		r.before = r.before.With(*r.calls[r.shown].result.entry.Message)
 	}
 	messages := r.before
-	for _, c := range r.calls[r.shown:] {
-		if c.merged {
-			messages = messages.With(*c.entry.Message)
+	for n := r.shown; n < len(r.calls); n++ {
+		if c := &r.calls[n]; c.merged() || n == i {
+			messages = messages.With(*c.result.entry.Message)
 		}
 	}
 	r.draft.messages = messages
@@ -122,25 +122,23 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 	if !r.hooked() {
 		return nil
 	}
-	c, call := r.calls[i], r.turn.ToolCalls[i]
-	result := c.entry.Message.ToolResult
-	switch result.Status {
+	c, call := &r.calls[i], r.turn.ToolCalls[i]
+	said := c.result.entry.Message
+	switch said.ToolResult.Status {
 	case core.ResultNotExecuted, core.ResultUnknown, core.ResultDenied, core.ResultCancelled:
 		return nil
 	}
 	// The hooks see the result among the messages. Merged it is only when they have
 	// not failed: statuses would call it done, and their effects would be lost.
-	c.merged = true
-	r.showResults()
-	c.merged = false
+	r.showResults(i)
 	v := r.view()
-	v.at = c.entry.Message.CreatedAt
-	after, err := r.hooks.phase(ctx, core.PhaseAfterToolExecute, v, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: result})
+	v.at = said.CreatedAt
+	after, err := r.hooks.phase(ctx, core.PhaseAfterToolExecute, v, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: said.ToolResult})
 	if err != nil {
 		return err
 	}
 	if r.head.Run.Calls[i] != thread.CallDone { // else they ran with the write that made it so
-		c.effects = after.Command.Effects
+		c.result.effects = after.Command.Effects
 	}
 	r.apply(after)
 	return nil
@@ -152,7 +150,7 @@ func (r *round) hooked() bool { return r.hooks.listens(core.PhaseAfterToolExecut
 // takeResults puts the results into the draft's records, in the order of the log.
 // Every call has one.
 func (r *round) takeResults() {
-	for _, c := range r.calls {
-		r.entries = append(r.entries, *c.entry)
+	for i := range r.calls {
+		r.entries = append(r.entries, *r.calls[i].result.entry)
 	}
 }

@@ -104,13 +104,14 @@ func (s *scheduler) goesOn(ctx context.Context) bool {
 // AfterToolExecute, so that the next one sees what it changed. At a call that
 // waits for a decision it stops: those behind it stay new.
 func (s *scheduler) sequential(ctx context.Context) {
-	for i, c := range s.round.calls {
-		if c.entry == nil && s.goesOn(ctx) {
+	for i := range s.round.calls {
+		c := &s.round.calls[i]
+		if c.stage != concluded && s.goesOn(ctx) {
 			s.failed(i, s.one(ctx, i))
 		}
 		// A result that came with the end of the time is stored, and merged by the
 		// claim that goes on: AfterToolExecute would be cut short here.
-		if c.entry == nil || !s.goesOn(ctx) {
+		if c.stage != concluded || !s.goesOn(ctx) {
 			return
 		}
 		s.failed(i, s.mergeCall(ctx, i))
@@ -120,14 +121,14 @@ func (s *scheduler) sequential(ctx context.Context) {
 // one takes one call to its result, or to where it waits. Gates see what the calls
 // before it changed, since those are merged.
 func (s *scheduler) one(ctx context.Context, i int) error {
-	c := s.round.calls[i]
+	c := &s.round.calls[i]
 	if s.round.blocked() >= 0 {
 		return s.skip(ctx, i)
 	}
 	if s.head.Run.Calls[i] == thread.CallSuspended {
 		return nil
 	}
-	if err := s.admit(ctx, i); err != nil || c.task == nil {
+	if err := s.admit(ctx, i); err != nil || c.stage != admitted {
 		return err
 	}
 	s.launch(ctx, []*task{c.task})
@@ -174,10 +175,10 @@ func (s *scheduler) parallel(ctx context.Context) {
 func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 	hold := s.round.mode == agent.ParallelBatchApproval && slices.ContainsFunc(s.head.Tickets, undecided)
 	var ready []*task
-	for i, c := range s.round.calls {
-		// task: it runs. ticket: the next write asks for it, and until then the head's
-		// status is of before.
-		if c.entry != nil || c.task != nil || c.ticket != nil || c.held != nil || !s.ready(i, hold) {
+	for i := range s.round.calls {
+		// Of one that is asking the head's status is of before.
+		c := &s.round.calls[i]
+		if c.stage != fresh && c.stage != crowded || !s.ready(i, hold) {
 			continue
 		}
 		acted = true
@@ -185,7 +186,7 @@ func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 			s.failed(i, err)
 			return acted
 		}
-		if c.task != nil {
+		if c.stage == admitted {
 			ready = append(ready, c.task)
 		}
 	}
@@ -212,7 +213,7 @@ func (s *scheduler) ready(i int, hold bool) bool {
 	// New, or running under a claim that is gone: admit tells them apart.
 	// A crowded call was asked for nothing: it is asked again when a ticket has gone,
 	// which is when the call that had it is done.
-	return !s.round.calls[i].crowded || len(s.head.Tickets) < thread.MaxTickets
+	return s.round.calls[i].stage != crowded || len(s.head.Tickets) < thread.MaxTickets
 }
 
 func undecided(t thread.Ticket) bool { return t.Decision == 0 }
@@ -223,12 +224,20 @@ func undecided(t thread.Ticket) bool { return t.Decision == 0 }
 // acted, and its result is told.
 func (s *scheduler) skipAll(ctx context.Context) {
 	blocked := s.round.blocked()
-	for i, c := range s.round.calls {
-		waits := c.ticket != nil || c.crowded || s.head.Run.Calls[i] == thread.CallSuspended
-		if c.entry == nil && c.task == nil && c.held == nil && (i > blocked || waits) {
-			c.ticket = nil
-			s.failed(i, s.skip(ctx, i))
+	for i := range s.round.calls {
+		c := &s.round.calls[i]
+		switch c.stage {
+		case fresh:
+			if i < blocked && s.head.Run.Calls[i] != thread.CallSuspended {
+				continue
+			}
+		case asking:
+			c.stage, c.ticket = fresh, nil
+		case crowded:
+		default:
+			continue
 		}
+		s.failed(i, s.skip(ctx, i))
 	}
 }
 
@@ -254,7 +263,7 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 		return false
 	}
 	once := func(t *task) bool { return t.tool.Spec().Delivery == tool.AtMostOnce }
-	asks := slices.ContainsFunc(s.round.calls, func(c *openCall) bool { return c.ticket != nil })
+	asks := s.round.any(func(c *call) bool { return c.stage == asking })
 	if slices.ContainsFunc(ready, once) || asks && (s.running+len(ready) > 0 || s.round.holding()) {
 		var marks []int
 		for _, t := range ready {
@@ -265,7 +274,7 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 		if err := s.commitSuspend(ctx, marks); err != nil {
 			// Of no call in particular. Nothing was started; a mark that was stored all
 			// the same costs its call an unknown outcome, never a second execution.
-			s.failed(slices.IndexFunc(s.round.calls, func(c *openCall) bool { return c.entry == nil }), err)
+			s.failed(s.round.index(func(c *call) bool { return c.stage != concluded }), err)
 			return false
 		}
 		wrote = true
@@ -281,7 +290,7 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 // by then is heard before anything is stored, so that the write does not meet a
 // newer head.
 func (s *scheduler) start(ctx context.Context, t *task) {
-	s.round.calls[t.index].begun = true
+	s.round.calls[t.index].stage = running
 	call, kept := s.toolCall(t), s.newParts(t.index)
 	if s.events.Listened() {
 		kept.listen(call.ID, call.Name, s.group == nil)
@@ -345,7 +354,7 @@ func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 	case ctx.Err() != nil && (f.err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
 		return context.Cause(ctx) // its outcome was cut short: another claim decides
 	case tool.IsFatal(f.err):
-		s.round.calls[f.task.index].fatal = true // its result is the close's: one that is stored alone would not end the run
+		s.round.calls[f.task.index].stage = fatal // its result is the close's: one that is stored alone would not end the run
 		return endAt("tool", "call "+f.task.call.ID+" of tool "+f.task.call.Name, f.err)
 	case f.err != nil:
 		return f.err

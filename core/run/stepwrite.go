@@ -9,8 +9,8 @@ import (
 // after the model's last look, and a listener of RunEnd turns an end into a close. The
 // run's record says what it has come to.
 type stepWrite struct {
-	log      logPart     // the results of calls first
-	calls    []*openCall // of the round; none: there was none
+	log      logPart // the results of calls first
+	calls    []call  // of the round; none: there was none
 	run      runPart
 	recorded bool                // the run's record is stored; it is written again when the run ends, closes or waits
 	natural  bool                // unread input makes the run go on

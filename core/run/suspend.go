@@ -86,7 +86,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 			return err
 		}
 	}
-	r.calls[t.index].ticket = k
+	r.calls[t.index].stage, r.calls[t.index].ticket = asking, k
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 // which is given in the head's form.
 func (r *round) asked(id uint64, i int) bool {
 	return slices.ContainsFunc(r.head.Tickets, func(t thread.Ticket) bool { return t.ID == id && int(t.Call) != i }) ||
-		slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.ticket != nil && c.ticket.ID == id && int(c.ticket.Call) != i })
+		r.any(func(c *call) bool { return c.stage == asking && c.ticket.ID == id && int(c.ticket.Call) != i })
 }
 
 // newTicket is the ticket of a suspension, with its defaults filled in.

@@ -12,22 +12,27 @@ import (
 // earlier claims may have let through (thread.Through), and the round which ones
 // this claim has started.
 
-// findThrough takes from the head which calls an earlier claim may have let through. The
+// findThrough takes from the head which calls an earlier claim may have let through (May),
+// and of which of them no gate that is asked again says that it was not (Ran). The
 // head lists every call that it could have started; a sequential round starts none before
 // those ahead of it have their results. It is asked when the stored results are known.
 func (r *round) findThrough() {
-	r.found = true
+	r.found, r.through = true, thread.Through{}
 	listed := r.head.Run.Through
 	chained := r.agent != nil && r.agent.Spec.Mode() == agent.Sequential
-	for i, c := range r.calls {
-		if c.entry != nil {
+	for i := range r.calls {
+		if r.calls[i].stage == concluded {
 			continue
 		}
-		if c.through, c.ran = listed.May&(1<<i) != 0, listed.Ran&(1<<i) != 0; chained {
+		r.through.May |= listed.May & (1 << i)
+		if r.through.Ran |= listed.Ran & (1 << i); chained {
 			return
 		}
 	}
 }
+
+// mayHaveRun reports whether an earlier claim may have let call i through.
+func (r *round) mayHaveRun(i int) bool { return r.through.May&(1<<i) != 0 }
 
 // letThrough are the calls without a result that this claim or an earlier one may have
 // let through, for a write of the head; nil: the head says so already.
@@ -36,8 +41,8 @@ func (r *round) letThrough(head thread.Head) *uint32 {
 		return nil
 	}
 	calls := uint32(0)
-	for i, c := range r.calls {
-		if c.entry == nil && (c.begun || c.through) {
+	for i := range r.calls {
+		if c := &r.calls[i]; c.stage != concluded && (c.hasBegun() || r.mayHaveRun(i)) {
 			calls |= 1 << i
 		}
 	}
@@ -52,9 +57,9 @@ func (r *round) letThrough(head thread.Head) *uint32 {
 // before, or the gate says so behind a decision: while that was awaited, calls beside its
 // own may have been let through.
 func (r *round) notExecuted(i int, reason string) tool.Result {
-	c, status, blocked := r.calls[i], r.head.Run.Calls, r.blocked()
+	status, blocked := r.head.Run.Calls, r.blocked()
 	late := blocked >= 0 && status[blocked] == thread.CallResuming
-	if c.begun || c.ran || status[i] == thread.CallRunning || late && c.through {
+	if r.calls[i].hasBegun() || r.through.Ran&(1<<i) != 0 || status[i] == thread.CallRunning || late && r.mayHaveRun(i) {
 		return synthetic(core.ResultUnknown, "outcome unknown: the tool may have run before it was stopped ("+reason+")")
 	}
 	return synthetic(core.ResultNotExecuted, reason)

@@ -13,8 +13,8 @@ import (
 // their records. Where two calls want the last place the first one gets it, in every
 // claim that comes to the same point.
 func (r *round) waiting() (tickets []thread.Ticket, records []store.Record) {
-	for _, c := range r.calls {
-		if c.ticket != nil {
+	for i := range r.calls {
+		if c := &r.calls[i]; c.stage == asking {
 			tickets = append(tickets, c.ticket.Ticket)
 			records = append(records, store.Record{Name: r.ticketName(c.ticket), Payload: c.ticket.payload})
 		}
@@ -26,10 +26,10 @@ func (r *round) waiting() (tickets []thread.Ticket, records []store.Record) {
 // start twice. It is made from the head that the step knows. A decision may have come since
 // for a call that it says is suspended; Apply keeps that.
 func (r *round) callPart(marks []int) callPart {
-	p := callPart{adopted: r.adopted(), through: r.letThrough(r.head)}
+	p := callPart{adopted: r.schemaMet(), through: r.letThrough(r.head)}
 	p.calls, _ = r.statuses(r.head.Run.Calls)
-	for i, c := range r.calls {
-		if c.ticket != nil {
+	for i := range r.calls {
+		if r.calls[i].stage == asking {
 			p.calls[i] = thread.CallSuspended
 		}
 	}
@@ -56,18 +56,17 @@ func (r *round) commitSuspend(ctx context.Context, marks []int) error {
 // no decision can come so fast that it is not known. One that found no place there
 // was never asked for, and nobody hears of it.
 func (r *round) announceTickets() {
-	for _, c := range r.calls {
+	for i := range r.calls {
+		c := &r.calls[i]
+		if c.stage != asking {
+			continue
+		}
 		k := c.ticket
-		if k == nil {
-			continue
+		c.stage, c.ticket = crowded, nil
+		if slices.ContainsFunc(r.head.Tickets, func(t thread.Ticket) bool { return t.Call == k.Call && t.ID == k.ID }) {
+			c.stage = fresh
+			r.events.Suspended(k.record.Ticket)
 		}
-		c.ticket = nil
-		stands := slices.ContainsFunc(r.head.Tickets, func(t thread.Ticket) bool { return t.Call == k.Call && t.ID == k.ID })
-		if !stands {
-			c.crowded = true
-			continue
-		}
-		r.events.Suspended(k.record.Ticket)
 	}
 }
 
@@ -100,6 +99,20 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 // values are what the round has come to, see waitWrite.values.
 func (r *round) values() thread.RoundRecord {
 	return thread.RoundRecord{
-		Turn: r.base - 1, Patch: state.Join(r.patches...), Revision: r.snapshot.Revision(), Merged: r.merged, Totals: r.totals, After: r.since,
+		Turn: r.base - 1, Patch: state.Join(r.patches...), Revision: r.snapshot.Revision(), Merged: r.mergedInOrder(), Totals: r.totals, After: r.since,
 	}
+}
+
+// mergedInOrder are the calls that the draft has merged, in the order in which it did.
+func (r *round) mergedInOrder() []int {
+	if r.merged == 0 {
+		return nil
+	}
+	calls := make([]int, r.merged)
+	for i := range r.calls {
+		if n := r.calls[i].result.merged; n > 0 {
+			calls[n-1] = i
+		}
+	}
+	return calls
 }

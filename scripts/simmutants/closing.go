@@ -29,7 +29,7 @@ var closingMutants = []mutant{
 	},
 	{
 		Name: "a result that a commit could not take is not made smaller",
-		File: "core/run/call.go",
+		File: "core/run/result.go",
 		Old:  "if errors.Is(err, store.ErrTooLarge) { // it was to travel",
 		New:  "if false { // it was to travel",
 	},

@@ -58,20 +58,20 @@ var roundMutants = []mutant{
 	{
 		Name: "a stored call is gated again",
 		File: "core/run/schedule.go",
-		Old:  "if c.entry != nil || c.task != nil || c.ticket != nil || c.held != nil || !s.ready(i, hold) {",
-		New:  "if c.task != nil || c.ticket != nil || !s.ready(i, hold) {",
+		Old:  "if c.stage != fresh && c.stage != crowded || !s.ready(i, hold) {",
+		New:  "if c.stage != fresh && c.stage != crowded && c.stage != concluded || !s.ready(i, hold) {",
 	},
 	{
 		Name: "calls that were merged before a wait are merged again",
 		File: "core/run/adopt.go",
-		Old:  "		r.calls[i].merged = true\n",
-		New:  "		r.calls[i].merged = false\n",
+		Old:  "		r.calls[i].result.merged = n + 1\n",
+		New:  "		r.calls[i].result.merged = 0 * n\n",
 	},
 	{
 		Name: "a sequential round goes on behind a call that waits",
 		File: "core/run/schedule.go",
-		Old:  "		if c.entry == nil || !s.goesOn(ctx) {\n			return\n		}\n",
-		New:  "		if !s.goesOn(ctx) {\n			return\n		}\n		if c.entry == nil {\n			continue\n		}\n",
+		Old:  "		if c.stage != concluded || !s.goesOn(ctx) {\n			return\n		}\n",
+		New:  "		if !s.goesOn(ctx) {\n			return\n		}\n		if c.stage != concluded {\n			continue\n		}\n",
 	},
 	{
 		Name: "the parts of a call are forgotten",

@@ -4,15 +4,15 @@ package main
 var suspectMutants = []mutant{
 	{
 		Name: "a stored result settles no suspect",
-		File: "core/run/call.go",
-		Old:  "	if r.calls[t.index].fresh && result.Status != core.ResultUnknown {",
+		File: "core/run/result.go",
+		Old:  "	if r.calls[t.index].result.where == put && result.Status != core.ResultUnknown {",
 		New:  "	if false {",
 	},
 	{
 		Name: "a tool that has not returned settles a suspect",
 		File: "core/run/schedule.go",
-		Old:  "	s.round.calls[t.index].begun = true\n",
-		New:  "	s.round.calls[t.index].begun = true\n	if s.round.proved != nil {\n		s.round.proved()\n	}\n",
+		Old:  "	s.round.calls[t.index].stage = running\n",
+		New:  "	s.round.calls[t.index].stage = running\n	if s.round.proved != nil {\n		s.round.proved()\n	}\n",
 	},
 	{
 		Name: "beside a suspect nothing is kept waiting",
@@ -29,8 +29,8 @@ var suspectMutants = []mutant{
 	{
 		Name: "an adopted result settles a suspect",
 		File: "core/run/adopt.go",
-		Old:  "	for _, i := range adopted {\n		r.tell(i)\n",
-		New:  "	for _, i := range adopted {\n		if r.proved != nil {\n			r.proved()\n		}\n		r.tell(i)\n",
+		Old:  "	for _, i := range found {\n		if r.head.Run.Calls[i] == thread.CallDone {\n			r.announce",
+		New:  "	for _, i := range found {\n		if r.proved != nil {\n			r.proved()\n		}\n		if r.head.Run.Calls[i] == thread.CallDone {\n			r.announce",
 	},
 	{
 		Name: "a run whose head could not be read is claimed beside a suspect",
