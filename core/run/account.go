@@ -32,7 +32,7 @@ const endLimit = string(core.CodeTenantLimit)
 
 // claim is the step as [account.Holder]: by itself it has no such methods, which all that
 // is built on it would have as well.
-type claim struct{ p *step }
+type claim struct{ p *holder }
 
 // Head implements account.Holder: it reads the head of the thread.
 func (c claim) Head(ctx context.Context) (thread.Head, error) {
@@ -46,18 +46,18 @@ func (c claim) Fence() uint64 { return c.p.fence() }
 // ends a run that is to ask its model while the tenant is over a limit; one with an open
 // round goes on with that.
 func (d *draft) look(ctx context.Context) error {
-	if err := d.account.Begin(ctx, d.totals, d.conversation.Standing); err != nil || d.head.Run.Cursor == thread.CursorTools {
+	if err := d.base.holder.account.Begin(ctx, d.totals, d.base.conversation.Standing); err != nil || d.base.holder.head.Run.Cursor == thread.CursorTools {
 		return err
 	}
 	if end := d.stopped(); end != nil {
-		return &ended{*end, d.account.Over()}
+		return &ended{*end, d.base.holder.account.Over()}
 	}
 	return nil
 }
 
 // stopped is the end of a run whose tenant is over a limit; nil: it is not.
 func (d *draft) stopped() *core.Termination {
-	over := d.account.Over()
+	over := d.base.holder.account.Over()
 	if over == nil {
 		return nil
 	}
@@ -66,32 +66,32 @@ func (d *draft) stopped() *core.Termination {
 
 // charge accounts the turn or the failure that the next commit logs.
 func (d *draft) charge(ctx context.Context, t *turnBuilder) (err error) {
-	d.totals, err = d.account.Turn(ctx, d.totals, &t.spent)
+	d.totals, err = d.base.holder.account.Turn(ctx, d.totals, &t.spent)
 	return err
 }
 
 // chargeUnlogged charges the turn that is begun and that no log will have, before the write
 // by which the run ends or its claim is given back. seq is where the log ends.
 func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
-	return m.account.Void(ctx, m.unsaid.used(), seq)
+	return m.holder.account.Void(ctx, m.unsaid.used(), seq)
 }
 
 // chargeLost does it for a claim that is lost, to another or since the thread is deleted:
 // no write of it follows. What cannot be counted is lost with it.
 func (m *machine) chargeLost(ctx context.Context) {
-	if m.unsaid == nil || m.account.Charged() {
+	if m.unsaid == nil || m.holder.account.Charged() {
 		return
 	}
-	ctx, cancel := m.undisturbed(ctx)
+	ctx, cancel := m.holder.undisturbed(ctx)
 	defer cancel()
-	if err := m.account.Void(ctx, m.unsaid.used(), m.head.Seq); err != nil {
-		m.warn(ctx, "what a lost claim has used is not charged", "error", err)
+	if err := m.holder.account.Void(ctx, m.unsaid.used(), m.holder.head.Seq); err != nil {
+		m.holder.warn(ctx, "what a lost claim has used is not charged", "error", err)
 	}
 }
 
 // priced refuses a model whose price is not known where the tenant's money is limited.
 func (d *draft) priced(name string) error {
-	if err := d.account.Allows(d.model.Provider, name); err != nil {
+	if err := d.base.holder.account.Allows(d.base.model.Provider, name); err != nil {
 		return endWith("unpriced_model", err)
 	}
 	return nil
@@ -100,17 +100,17 @@ func (d *draft) priced(name string) error {
 // releaseSlot releases the run's slot, after the write by which it waits or has ended. What
 // the log says of the run by then is in totals.
 func (d *draft) releaseSlot(ctx context.Context, totals thread.Totals) {
-	if !d.account.Limited() {
+	if !d.base.holder.account.Limited() {
 		return
 	}
-	ctx, cancel := d.undisturbed(ctx)
+	ctx, cancel := d.base.holder.undisturbed(ctx)
 	defer cancel()
 	known := &totals
-	if d.conversation == nil { // what the run has used cannot be read
+	if d.base.conversation == nil { // what the run has used cannot be read
 		known = nil
 	}
-	if err := d.account.Release(ctx, known); err != nil {
-		d.warn(ctx, "slot is not given back, the sweep will find it", "error", err)
+	if err := d.base.holder.account.Release(ctx, known); err != nil {
+		d.base.holder.warn(ctx, "slot is not given back, the sweep will find it", "error", err)
 	}
 }
 
@@ -127,9 +127,9 @@ func (t *turnBuilder) used() *account.Spent {
 // cost is estimated. unlogged is what was asked of models for a turn that no log has, unless
 // the log, which ends at logEnd, has it; nil: there is none.
 func (p *plan) addAccount(d *draft, next thread.Head, result thread.Result, unlogged *account.Spent, logEnd uint64) (err error) {
-	p.settled, err = d.account.Settle(next, result, account.End{
-		Run: &p.run, User: d.head.Owner, Used: d.totals.Metered, Lost: d.conversation == nil,
-		Unlogged: unlogged, LogEnd: logEnd, At: d.env.Millis(), Records: p.records,
+	p.settled, err = d.base.holder.account.Settle(next, result, account.End{
+		Run: &p.run, User: d.base.holder.head.Owner, Used: d.totals.Metered, Lost: d.base.conversation == nil,
+		Unlogged: unlogged, LogEnd: logEnd, At: d.base.holder.env.Millis(), Records: p.records,
 	})
 	if err == nil && p.settled.Has() {
 		p.records = append(p.records, p.settled.Record)

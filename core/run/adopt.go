@@ -19,10 +19,10 @@ func (d *draft) openRound(ctx context.Context) (*round, error) {
 	// The head says how many calls the round has and not which: the turn must be
 	// theirs, or results would be stored under calls that nobody made.
 	messages := d.messages.Slice()
-	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(d.head.Run.Calls) {
-		return nil, fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", d.head.Run.Base, store.ErrCorrupt)
+	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(d.base.holder.head.Run.Calls) {
+		return nil, fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", d.base.holder.head.Run.Base, store.ErrCorrupt)
 	}
-	r := d.newRound(messages[len(messages)-1], d.head.Run.Base)
+	r := d.newRound(messages[len(messages)-1], d.base.holder.head.Run.Base)
 	// First what was merged, then what is stored: a result that the round's record
 	// does not have is merged from the log.
 	if err := r.recallRound(ctx); err != nil {
@@ -41,18 +41,20 @@ func (d *draft) openRound(ctx context.Context) (*round, error) {
 // stored, not intents: it does not matter which build they come from. Without a
 // record everything that is stored is merged again.
 func (r *round) recallRound(ctx context.Context) error {
-	version := r.head.Run.Round
+	version := r.holder.head.Run.Round
 	if version == 0 {
 		return nil
 	}
 	var open thread.RoundRecord
-	if err := r.readRecord(ctx, "round", store.RoundName(r.id, version), &open); err != nil {
+	if err := r.draft.base.readRecord(ctx, "round", store.RoundName(r.holder.id, version), &open); err != nil {
 		return err
 	}
 	d := r.draft
 	// A call is merged in the write that makes it done, or after it: a record that
 	// says more is not this head's.
-	unknown := func(i int) bool { return i < 0 || i >= len(r.calls) || r.head.Run.Calls[i] != thread.CallDone }
+	unknown := func(i int) bool {
+		return i < 0 || i >= len(r.calls) || r.holder.head.Run.Calls[i] != thread.CallDone
+	}
 	if open.Turn != r.base-1 || slices.ContainsFunc(open.Merged, unknown) {
 		return fmt.Errorf("the open round of version %d is not that of the turn at %d: %w", version, r.base-1, store.ErrCorrupt)
 	}
@@ -86,20 +88,20 @@ func (r *round) recallRound(ctx context.Context) error {
 // Results that stand in no line are tried before, and may come to an error: see line.go.
 // ask says whether hooks can be asked.
 func (r *round) adopt(ctx context.Context, ask bool) error {
-	r, base := r, r.head.Run.Base
+	r, base := r, r.holder.head.Run.Base
 	last := base + uint64(len(r.calls)) - 1
 	// Read in one go, from the log itself: what is behind the head's sequence is
 	// invisible to everybody but a holder.
 	var found []int
-	for record, err := range r.store.Log(ctx, r.Key, base, last) {
+	for record, err := range r.holder.store.Log(ctx, r.holder.Key, base, last) {
 		if err != nil {
 			return fmt.Errorf("read stored results: %w", err)
 		}
 		seq, _ := store.LogSeq(record.Name)
 		i := int(seq - base)
-		isDone := r.head.Run.Calls[i] == thread.CallDone
+		isDone := r.holder.head.Run.Calls[i] == thread.CallDone
 		r.schema = max(r.schema, schemaOf(record.Payload)) // before it is decoded, which may be beyond this program
-		entry, err := r.records.DecodeEntry(record.Payload)
+		entry, err := r.holder.records.DecodeEntry(record.Payload)
 		if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 			return fmt.Errorf("result at sequence %d: %w", seq, err)
 		}
@@ -113,7 +115,7 @@ func (r *round) adopt(ctx context.Context, ask bool) error {
 	if err := r.lineUp(ctx, ask); err != nil {
 		return err
 	}
-	for i, status := range r.head.Run.Calls {
+	for i, status := range r.holder.head.Run.Calls {
 		if status == thread.CallDone && r.calls[i].stage != concluded {
 			return fmt.Errorf("the result of call %d, which is done, is missing: %w", i, store.ErrCorrupt)
 		}
@@ -121,18 +123,18 @@ func (r *round) adopt(ctx context.Context, ask bool) error {
 	found = slices.DeleteFunc(found, func(i int) bool { return r.calls[i].stage == held })
 	var again []store.Record
 	for _, i := range found {
-		if r.head.Run.Calls[i] != thread.CallDone {
+		if r.holder.head.Run.Calls[i] != thread.CallDone {
 			record := r.logRecord(i)
-			record.Fence = r.fence()
+			record.Fence = r.holder.fence()
 			again = append(again, record)
 		}
 	}
-	if err := r.put(ctx, again...); err != nil {
+	if err := r.holder.put(ctx, again...); err != nil {
 		return err
 	}
 	// Announced after the put: a result that a reader has seen is one that stays.
 	for _, i := range found {
-		if r.head.Run.Calls[i] == thread.CallDone {
+		if r.holder.head.Run.Calls[i] == thread.CallDone {
 			r.announce(i, done)
 		} else {
 			r.announce(i, adopted)
@@ -165,24 +167,24 @@ func schemaOf(payload []byte) uint16 {
 // isResult reports whether an entry is the result of call i of the open round. Run,
 // step and index are in the message id: no other turn's result can have it.
 func (r *round) isResult(entry thread.Entry, i int) bool {
-	return entry.Run == r.id && entry.Message != nil && entry.Message.ToolResult != nil &&
-		entry.Message.ID == history.ResultID(r.id, int(r.head.Run.Step), i)
+	return entry.Run == r.holder.id && entry.Message != nil && entry.Message.ToolResult != nil &&
+		entry.Message.ID == history.ResultID(r.holder.id, int(r.holder.head.Run.Step), i)
 }
 
 // openTurn is the turn of the open round, for its close. It is read from the log by
 // its sequence, since the thread may not be readable as a whole; one that cannot be read any more has
 // calls without names, as many as the head knows.
-func (l *loaded) openTurn(ctx context.Context) (core.Message, error) {
-	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, l.head.Run.Base-1, l.head.Run.Base-1)
-	if err == nil && entries[0].Message != nil && len(entries[0].Message.ToolCalls) == len(l.head.Run.Calls) {
+func (b *base) openTurn(ctx context.Context) (core.Message, error) {
+	entries, err := store.ReadLog(ctx, b.holder.store, b.holder.records, b.holder.Key, b.holder.head.Run.Base-1, b.holder.head.Run.Base-1)
+	if err == nil && entries[0].Message != nil && len(entries[0].Message.ToolCalls) == len(b.holder.head.Run.Calls) {
 		return *entries[0].Message, nil
 	}
 	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return core.Message{}, err
 	}
 	var turn core.Message
-	for i := range l.head.Run.Calls {
-		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: history.CallID(l.id, int(l.head.Run.Step), i)})
+	for i := range b.holder.head.Run.Calls {
+		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: history.CallID(b.holder.id, int(b.holder.head.Run.Step), i)})
 	}
 	return turn, nil
 }

@@ -27,7 +27,7 @@ const CodeInvalidOutput = "invalid_output"
 // answer, and whether the model is to mend it.
 func (d *draft) checkAnswer(turn *core.Message) {
 	d.wrong, d.mends = nil, false
-	form := d.agent.Spec.ResponseFormat
+	form := d.base.agent.Spec.ResponseFormat
 	if form == nil {
 		return
 	}
@@ -36,16 +36,16 @@ func (d *draft) checkAnswer(turn *core.Message) {
 		return
 	}
 	d.wrong = d.accepts(form, turn)
-	d.mends = d.wrong != nil && d.totals.Repairs < d.agent.Spec.Repairs()
+	d.mends = d.wrong != nil && d.totals.Repairs < d.base.agent.Spec.Repairs()
 }
 
 // accepts returns what is wrong with an answer by its form, and then by whoever reads it.
 func (d *draft) accepts(form *model.ResponseFormat, turn *core.Message) error {
 	text := agent.AnswerOf(turn)
-	if err := agent.CheckAnswer(form, text); err != nil || d.accept == nil {
+	if err := agent.CheckAnswer(form, text); err != nil || d.base.holder.s.accept == nil {
 		return err
 	}
-	return env.Protect(func() error { return d.accept(d.id, turn.Step, agent.DropNulls(form, text)) })
+	return env.Protect(func() error { return d.base.holder.s.accept(d.base.holder.id, turn.Step, agent.DropNulls(form, text)) })
 }
 
 // complaint is what the model, and whoever reads the run, is told of an answer that cannot
@@ -75,22 +75,22 @@ func cutOrRefused(turn *core.Message) string {
 // run: its natural end, an end with an error, or, where it returns nil, another step,
 // in which the model is to mend its answer.
 func (m *machine) answered(ctx context.Context, turn *core.Message) *core.Termination {
-	form := m.agent.Spec.ResponseFormat
+	form := m.base.agent.Spec.ResponseFormat
 	if form == nil {
 		return naturalEnd(*turn)
 	}
 	switch {
-	case m.wrong == nil:
+	case m.draft.wrong == nil:
 		return naturalEnd(*turn)
-	case m.mends:
-		m.askToMend(turn, m.wrong, m.unsaid.asked.ResponseFormat != nil)
-		m.warn(ctx, "the answer cannot be used and goes back to the model", "repair", m.totals.Repairs, "error", m.wrong)
+	case m.draft.mends:
+		m.draft.askToMend(turn, m.draft.wrong, m.unsaid.asked.ResponseFormat != nil)
+		m.holder.warn(ctx, "the answer cannot be used and goes back to the model", "repair", m.draft.totals.Repairs, "error", m.draft.wrong)
 		return nil
 	}
-	if m.failed != nil { // before the write that shows the end
-		m.failed(m.id, m.wrong)
+	if m.holder.s.failed != nil { // before the write that shows the end
+		m.holder.s.failed(m.holder.id, m.draft.wrong)
 	}
-	return &core.Termination{Type: core.TerminationError, Code: CodeInvalidOutput, Detail: complaint(m.wrong)}
+	return &core.Termination{Type: core.TerminationError, Code: CodeInvalidOutput, Detail: complaint(m.draft.wrong)}
 }
 
 // unusable begins the message that asks for another answer, and again begins what it asks.
@@ -120,8 +120,8 @@ func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 		how = again + "by calling " + agent.FinalAnswer + "."
 	}
 	note := core.UserMessage(turn.ID+".repair", unusable+complaint(wrong)+". "+how+"]")
-	note.RunID, note.Step, note.CreatedAt, note.Repair = d.id, turn.Step, turn.CreatedAt, true
-	d.add(thread.Entry{Run: d.id, Step: d.events.Step(), At: d.at, Message: &note, Totals: &totals})
+	note.RunID, note.Step, note.CreatedAt, note.Repair = d.base.holder.id, turn.Step, turn.CreatedAt, true
+	d.add(thread.Entry{Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Message: &note, Totals: &totals})
 }
 
 // askToGoOn adds what a run begins with that takes up one which has ended behind an
@@ -138,7 +138,7 @@ func (d *draft) askToGoOn() {
 		return
 	}
 	text := "[The run has ended with an error behind this answer. Go on with what is left to do.]"
-	if form := d.agent.Spec.ResponseFormat; form != nil {
+	if form := d.base.agent.Spec.ResponseFormat; form != nil {
 		why := cutOrRefused(turn)
 		if err := agent.CheckAnswer(form, agent.AnswerOf(turn)); why == "" && err != nil {
 			why = err.Error()
@@ -147,14 +147,14 @@ func (d *draft) askToGoOn() {
 			text = fmt.Sprintf("[The answer cannot be used: %s. Answer again, in the form that was asked for.]", why)
 		}
 	}
-	note := core.UserMessage(history.TurnID(d.id, 0)+".repair", text)
-	note.RunID, note.CreatedAt, note.Repair = d.id, d.at, true
-	d.add(thread.Entry{Run: d.id, At: d.at, Message: &note})
+	note := core.UserMessage(history.TurnID(d.base.holder.id, 0)+".repair", text)
+	note.RunID, note.CreatedAt, note.Repair = d.base.holder.id, d.base.holder.at, true
+	d.add(thread.Entry{Run: d.base.holder.id, At: d.base.holder.at, Message: &note})
 }
 
 // answers reports whether a call is the answer: what the model says next is its text. A
 // call beside others is none.
 func (t *turnBuilder) answers(d model.Delta) bool {
-	f := t.draft.agent.Spec.ResponseFormat
+	f := t.draft.base.agent.Spec.ResponseFormat
 	return d.Name == agent.FinalAnswer && f != nil && t.asked.ResponseFormat == nil && len(t.calls)+len(t.dropped) == 0
 }

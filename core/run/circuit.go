@@ -26,8 +26,8 @@ func circuitOf(m *agent.BoundModel, name string) model.CircuitName {
 }
 
 // closedFor is how long the circuit of a model refuses calls.
-func (p *step) closedFor(m *agent.BoundModel, name string) time.Duration {
-	return p.breakers.Wait(circuitOf(m, name), p.env.Now())
+func (h *holder) closedFor(m *agent.BoundModel, name string) time.Duration {
+	return h.s.breakers.Wait(circuitOf(m, name), h.env.Now())
 }
 
 // refusedError is a call that an open circuit refuses.
@@ -46,10 +46,10 @@ func (e *refusedError) Unwrap() error {
 // what that came to.
 func (t *turnBuilder) callModel(ctx context.Context) error {
 	d := t.draft
-	if !d.choices.Acts() {
+	if !d.base.holder.s.choices.Acts() {
 		return t.stream(ctx)
 	}
-	permit, wait := d.breakers.Begin(circuitOf(t.member, t.asked.Model), d.env.Now())
+	permit, wait := d.base.holder.s.breakers.Begin(circuitOf(t.member, t.asked.Model), d.base.holder.env.Now())
 	if wait > 0 {
 		return &refusedError{wait}
 	}
@@ -57,8 +57,8 @@ func (t *turnBuilder) callModel(ctx context.Context) error {
 		t.announceCircuit(ctx, model.CircuitHalfOpen, 0)
 	}
 	err := t.stream(ctx)
-	if state, changed := d.breakers.End(permit, outcomeOf(ctx, err), d.env.Now()); changed {
-		t.announceCircuit(ctx, state, d.closedFor(t.member, t.asked.Model))
+	if state, changed := d.base.holder.s.breakers.End(permit, outcomeOf(ctx, err), d.base.holder.env.Now()); changed {
+		t.announceCircuit(ctx, state, d.base.holder.closedFor(t.member, t.asked.Model))
 	}
 	return err
 }
@@ -81,8 +81,8 @@ func outcomeOf(ctx context.Context, err error) model.CallOutcome {
 // so that a delta is emitted before the next one is asked for; a panic of the
 // adapter is an error like any other.
 func (t *turnBuilder) stream(ctx context.Context) error {
-	t.draft.env.Reach(env.PointModel, env.Before)
-	began := t.draft.env.Now()
+	t.draft.base.holder.env.Reach(env.PointModel, env.Before)
+	began := t.draft.base.holder.env.Now()
 	t.spent.Call()
 	err := env.Protect(func() error {
 		for delta, err := range t.member.Model.Stream(ctx, t.asked) {
@@ -95,8 +95,8 @@ func (t *turnBuilder) stream(ctx context.Context) error {
 		}
 		return nil
 	})
-	t.spent.Took(t.draft.env.Now().Sub(began))
-	t.draft.env.Reach(env.PointModel, env.After)
+	t.spent.Took(t.draft.base.holder.env.Now().Sub(began))
+	t.draft.base.holder.env.Reach(env.PointModel, env.After)
 	if err == nil && t.stop == "" {
 		return model.ErrTruncated
 	}
@@ -106,8 +106,8 @@ func (t *turnBuilder) stream(ctx context.Context) error {
 // announceCircuit tells a circuit's state, and for how long it refuses calls. It is this
 // process's: another one may call the model.
 func (t *turnBuilder) announceCircuit(ctx context.Context, state model.CircuitState, wait time.Duration) {
-	t.draft.warn(ctx, "circuit of a model, in this process", "model", t.member.ID, "circuit", state, "wait", wait)
-	t.draft.events.Emit(core.Event{Type: core.EventModelCircuit, Model: t.member.ID, Status: string(state), Wait: wait.Milliseconds()})
+	t.draft.base.holder.warn(ctx, "circuit of a model, in this process", "model", t.member.ID, "circuit", state, "wait", wait)
+	t.draft.base.holder.events.Emit(core.Event{Type: core.EventModelCircuit, Model: t.member.ID, Status: string(state), Wait: wait.Milliseconds()})
 }
 
 // refused decides what becomes of a call that a circuit refuses for so long. Without an
@@ -122,7 +122,7 @@ func (t *turnBuilder) refused(ctx context.Context, wait time.Duration) error {
 	}
 	cause := &refusedError{wait}
 	// Spread, so that not all who wait come at once for the one call that probes.
-	wait += t.draft.env.Jitter(model.CircuitProbe)
+	wait += t.draft.base.holder.env.Jitter(model.CircuitProbe)
 	t.announceCircuit(ctx, model.CircuitOpen, wait)
 	return &modelRetry{wait, cause}
 }

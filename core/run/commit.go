@@ -54,25 +54,25 @@ const commitTime = 25 * time.Second
 // as the write itself is applied.
 //
 // An error has no plan: nil.
-func (p *step) write(ctx context.Context, w write) (*plan, thread.Result, error) {
+func (h *holder) write(ctx context.Context, w write) (*plan, thread.Result, error) {
 	if ctx.Err() != nil {
 		return nil, thread.Result{}, context.Cause(ctx)
 	}
-	within, cancel := p.seeThrough(ctx)
+	within, cancel := h.seeThrough(ctx)
 	defer cancel()
 	last := new(plan)
 	build := func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		*last = plan{}
 		err := w.records(last, next, result)
-		p.stamp(last.records, next.Version)
+		h.stamp(last.records, next.Version)
 		return last.records, err
 	}
 	for try := 0; ; try++ {
-		head, result, err := p.committer.Commit(within, p.Key, p.head, w.change(p.fence()), build)
+		head, result, err := h.committer.Commit(within, h.Key, h.head, w.change(h.fence()), build)
 		// The committer has tried the same bytes until it knew: other bytes of this
 		// claim stand there for good, and only a higher fence goes over them.
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
-			if err := p.takeFence(within, head); err != nil {
+			if err := h.takeFence(within, head); err != nil {
 				return nil, result, err
 			}
 			continue
@@ -83,30 +83,30 @@ func (p *step) write(ctx context.Context, w write) (*plan, thread.Result, error)
 		if err != nil {
 			return nil, result, err
 		}
-		p.head, p.moved = head, true
+		h.head, h.moved = head, true
 		return last, result, nil
 	}
 }
 
 // seeThrough makes the context of a write that has begun. It is not the step's, which ends
 // with the time for work, and with the watch.
-func (p *step) seeThrough(ctx context.Context) (context.Context, context.CancelFunc) {
-	until := p.env.Now().Add(commitTime)
-	if !p.last.IsZero() && p.last.Before(until) {
-		until = p.last
+func (h *holder) seeThrough(ctx context.Context) (context.Context, context.CancelFunc) {
+	until := h.env.Now().Add(commitTime)
+	if !h.last.IsZero() && h.last.Before(until) {
+		until = h.last
 	}
-	return p.env.WithDeadline(context.WithoutCancel(ctx), until)
+	return h.env.WithDeadline(context.WithoutCancel(ctx), until)
 }
 
 // stamp adds fence and version to the records of a plan. Both are those of the very try:
 // another head has another version, and another fence may have been taken.
-func (p *step) stamp(records []store.Record, version uint64) {
+func (h *holder) stamp(records []store.Record, version uint64) {
 	for i := range records {
 		switch kind := records[i].Kind(); {
 		case kind == store.KindLog:
-			records[i].Fence = p.fence()
+			records[i].Fence = h.fence()
 		case kind == store.KindRewrite, kind == store.KindLatest, records[i].IsUsage():
-			records[i].Fence, records[i].Version = p.fence(), version
+			records[i].Fence, records[i].Version = h.fence(), version
 		}
 	}
 }
@@ -114,34 +114,34 @@ func (p *step) stamp(records []store.Record, version uint64) {
 // refence takes the next fence outside of a commit. It is seen through like one: a fence
 // that the step takes and does not hear of would leave the run to nobody until its lease
 // is over.
-func (p *step) refence(ctx context.Context, head thread.Head) error {
+func (h *holder) refence(ctx context.Context, head thread.Head) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	within, cancel := p.seeThrough(ctx)
+	within, cancel := h.seeThrough(ctx)
 	defer cancel()
-	return p.takeFence(within, head)
+	return h.takeFence(within, head)
 }
 
 // takeFence takes the next fence, under which other bytes may go where this claim
 // has put some. The watch may read the head between the write and the moment
 // when the step knows its new fence, hence refencing: one fence more is no lost
 // claim then. A lease that is over is renewed with it.
-func (p *step) takeFence(ctx context.Context, head thread.Head) error {
-	p.hold.refencing.Store(true)
-	defer p.hold.refencing.Store(false)
-	change := thread.Refence{Fence: p.fence()}
-	if head.Claim.Lease < p.env.Millis() {
-		change.Lease = p.lease.Milliseconds()
+func (h *holder) takeFence(ctx context.Context, head thread.Head) error {
+	h.hold.refencing.Store(true)
+	defer h.hold.refencing.Store(false)
+	change := thread.Refence{Fence: h.fence()}
+	if head.Claim.Lease < h.env.Millis() {
+		change.Lease = h.lease.Milliseconds()
 	}
-	head, _, err := p.committer.Commit(ctx, p.Key, head, change, nil)
+	head, _, err := h.committer.Commit(ctx, h.Key, head, change, nil)
 	if err != nil {
 		return err
 	}
-	if p.head = head; head.Claim.Fence != p.fence()+1 {
+	if h.head = head; head.Claim.Fence != h.fence()+1 {
 		return thread.ErrFenced // it was taken, and then another worker took the run
 	}
-	p.hold.fence.Store(head.Claim.Fence) // before refencing ends: the watch must know one of the two
+	h.hold.fence.Store(head.Claim.Fence) // before refencing ends: the watch must know one of the two
 	return nil
 }
 
@@ -155,27 +155,27 @@ const (
 // put stores records beside each other; all must succeed. Each can be put again
 // as often as wanted, so that a failure of one leaves nothing to undo. What is put
 // alone is visible to nobody before a head covers or names it.
-func (p *step) put(ctx context.Context, records ...store.Record) error {
+func (h *holder) put(ctx context.Context, records ...store.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	p.env.Reach(env.PointPutResult, env.Before)
-	defer p.env.Reach(env.PointPutResult, env.After)
+	h.env.Reach(env.PointPutResult, env.Before)
+	defer h.env.Reach(env.PointPutResult, env.After)
 	if len(records) == 1 {
-		return p.putOne(ctx, records[0])
+		return h.putOne(ctx, records[0])
 	}
-	group, shared := p.env.Group(ctx)
+	group, shared := h.env.Group(ctx)
 	for _, record := range records[1:] {
-		group.Go(func(ctx context.Context) error { return p.putOne(ctx, record) })
+		group.Go(func(ctx context.Context) error { return h.putOne(ctx, record) })
 	}
-	err := p.putOne(shared, records[0])
+	err := h.putOne(shared, records[0])
 	return errors.Join(err, group.Wait())
 }
 
 // putOne puts a record until the store takes it, refuses it for good, or has
 // failed often enough. The step's goroutine waits meanwhile: pauses add up to 3 s.
-func (p *step) putOne(ctx context.Context, record store.Record) error {
-	err := p.persist(ctx, func() error { return p.store.Put(ctx, p.Key, record) })
+func (h *holder) putOne(ctx context.Context, record store.Record) error {
+	err := h.persist(ctx, func() error { return h.store.Put(ctx, h.Key, record) })
 	if err != nil {
 		return fmt.Errorf("put %s: %w", record.Name, err)
 	}
@@ -184,10 +184,10 @@ func (p *step) putOne(ctx context.Context, record store.Record) error {
 
 // persist repeats an access to the store that failed for a reason that may pass, with
 // pauses, up to putFailures times or until ctx ends. It returns the last error.
-func (p *step) persist(ctx context.Context, access func() error) error {
+func (h *holder) persist(ctx context.Context, access func() error) error {
 	for failures := 0; ; failures++ {
 		err := access()
-		if err == nil || ctx.Err() != nil || permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
+		if err == nil || ctx.Err() != nil || permanent(err) || failures == putFailures || h.env.Sleep(ctx, h.env.Jitter(putBase<<failures)) != nil {
 			return err
 		}
 	}

@@ -191,7 +191,7 @@
 // those before it. The draft owns saving: it makes records of itself, commits
 // them, and becomes the conversation that the next draft begins from. The model's
 // turn (turnBuilder) and the tool round (round) write into the draft, and machine
-// leads them through the step. See step.go.
+// leads them through the step.
 //
 // # Concurrency
 //
@@ -281,6 +281,6 @@
 // ended.go says which errors end the run, and retry.go when a model is called
 // again. What is left of a step that crashed is found in adopt.go.
 //
-// What is read, and when? load in loaded.go, by package run/checkpoint, which folds the log
+// What is read, and when? load in base.go, by package run/checkpoint, which folds the log
 // and keeps what it has read in memory.
 package run

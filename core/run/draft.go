@@ -17,7 +17,7 @@ import (
 // both of which are replaced and never changed, so that hooks may run side by
 // side and keep what they were shown.
 type draft struct {
-	*loaded
+	base     *base
 	entries  []thread.Entry                // log records after head.Seq, in order
 	consumed []thread.InboxRef             // inbox entries among them
 	cut      uint64                        // the log is taken back from here on; 0: it is not
@@ -42,9 +42,9 @@ type draft struct {
 // begin makes the draft that follows from what is committed. What ended with the
 // run before this one is left out of its state.
 func (d *draft) begin() {
-	c := d.conversation
-	*d = draft{loaded: d.loaded, snapshot: c.Snapshot, totals: c.Totals}
-	if c.Run != d.id {
+	c := d.base.conversation
+	*d = draft{base: d.base, snapshot: c.Snapshot, totals: c.Totals}
+	if c.Run != d.base.holder.id {
 		d.snapshot, d.totals = c.Snapshot.BeginRun(), thread.Totals{}
 	}
 	d.past, d.messages = c, c.Messages.Without(c.First)
@@ -55,21 +55,21 @@ func (d *draft) begin() {
 // cached, and without its agent no hook is shown anything either.
 func (d *draft) reset() {
 	d.forget()
-	if d.conversation != nil {
+	if d.base.conversation != nil {
 		d.begin()
 	}
-	d.events.Enter(max(1, int(d.head.Run.Step)))
+	d.base.holder.events.Enter(max(1, int(d.base.holder.head.Run.Step)))
 }
 
 // forget drops the draft, and with it what is known of the state: whoever goes on
 // begins from what is loaded.
-func (d *draft) forget() { *d = draft{loaded: d.loaded} }
+func (d *draft) forget() { *d = draft{base: d.base} }
 
 // enter begins a step's own state: values of single calls end with their step. A
 // step that is taken again after its turn was committed has them already.
 func (d *draft) enter(number int) {
-	d.events.Enter(number)
-	if c := d.conversation; c.Run != d.id || c.Step != number {
+	d.base.holder.events.Enter(number)
+	if c := d.base.conversation; c.Run != d.base.holder.id || c.Step != number {
 		d.snapshot = d.snapshot.BeginStep()
 	}
 }
@@ -103,7 +103,7 @@ func (d *draft) addStep() {
 	if len(d.patches) == 0 {
 		return
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.Step(), At: d.at, Round: d.since}
+	entry := thread.Entry{Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Round: d.since}
 	d.movePatches(&entry)
 	d.add(entry)
 }
@@ -129,7 +129,7 @@ func (d *draft) merge(r plugin.PhaseResult) {
 
 // phase runs a phase's hooks and takes what they changed into the draft.
 func (d *draft) phase(ctx context.Context, phase core.Phase, m plugin.Moment) error {
-	result, err := d.hooks.phase(ctx, phase, d.view(), m)
+	result, err := d.base.hooks.phase(ctx, phase, d.view(), m)
 	if err != nil {
 		return err
 	}
@@ -139,14 +139,14 @@ func (d *draft) phase(ctx context.Context, phase core.Phase, m plugin.Moment) er
 
 // view is what hooks are shown of the draft.
 func (d *draft) view() view {
-	return view{snapshot: d.snapshot, messages: d.messages.Slice(), usage: d.totals.Usage, step: d.events.Step(), at: d.at}
+	return view{snapshot: d.snapshot, messages: d.messages.Slice(), usage: d.totals.Usage, step: d.base.holder.events.Step(), at: d.base.holder.at}
 }
 
 // addTurn puts the turn into the draft, with what the hooks before it changed
 // and what the run came to: a cold step and a policy read the totals of a long
 // run from its newest turn. t is where it comes from.
 func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
-	d.totals.Steps = d.events.Step()
+	d.totals.Steps = d.base.holder.events.Step()
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
 	}
@@ -157,7 +157,7 @@ func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
 		d.totals.EndStep(false)
 	}
 	entry := thread.Entry{
-		Run: d.id, Step: d.events.Step(), At: d.at, Message: turn, Attempt: d.events.Fence(),
+		Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Message: turn, Attempt: d.base.holder.events.Fence(),
 		Retried: t.failures(), Duration: t.spent.Time().Milliseconds(), Member: t.pool.stands(t.member),
 	}
 	entry.Window = d.turnWindow()

@@ -26,9 +26,9 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 			continue
 		}
 		if effects := r.effectsOf(i); len(effects) > 0 {
-			v := r.view()
+			v := r.draft.view()
 			v.at = r.calls[i].result.entry.Message.CreatedAt
-			r.act(ctx, v, plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
+			r.draft.act(ctx, v, plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
 		}
 	}
 }

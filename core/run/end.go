@@ -135,18 +135,18 @@ func (r *round) end() *core.Termination {
 // what its calls have changed.
 func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (Stepped, error) {
 	if t.Type == core.TerminationError {
-		m.warn(ctx, "run ends with an error", append([]any{"code", t.Code, "detail", t.Detail}, failure(cause)...)...)
+		m.holder.warn(ctx, "run ends with an error", append([]any{"code", t.Code, "detail", t.Detail}, failure(cause)...)...)
 	}
 	if err := m.round.storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
-	if err := m.identify(ctx); err != nil {
+	if err := m.base.identify(ctx); err != nil {
 		return Stepped{}, err
 	}
-	if m.failed != nil && t.Type == core.TerminationError { // before the write that shows the end
-		m.failed(m.id, cause)
+	if m.holder.s.failed != nil && t.Type == core.TerminationError { // before the write that shows the end
+		m.holder.s.failed(m.holder.id, cause)
 	}
-	at := m.endedAt()
+	at := m.holder.endedAt()
 	p, result, err := m.commitFailure(ctx, &t, at)
 	for again := true; err != nil && again; {
 		if again, err = m.shrinks(ctx, err, thread.FormLeast); again {
@@ -156,27 +156,27 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	if err != nil {
 		return Stepped{}, err
 	}
-	m.record, m.recorded = p.run, true
-	m.account.Report(p.settled)
+	m.base.record, m.base.recorded = p.run, true
+	m.holder.account.Report(p.settled)
 	if result.Outcome == thread.Close {
 		m.unsaid = nil // what it was asked is settled
 		return m.closeRun(ctx)
 	}
-	m.releaseSlot(ctx, m.totals)
+	m.draft.releaseSlot(ctx, m.draft.totals)
 	m.announceEnd()
-	m.report(ctx, m.record.Run)
-	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
+	m.holder.report(ctx, m.base.record.Run)
+	return Stepped{Outcome: result.Outcome, Head: m.holder.head}, nil
 }
 
 // commitFailure is the first write of [machine.fail], in the form that the end has. at is
 // when the run ends, if it does with this write.
 func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int64) (p *plan, result thread.Result, err error) {
-	m.reset()
-	from := m.head.Seq
-	w := &failWrite{inRound: len(m.head.Run.Calls) > 0, listens: m.listens(), adopted: m.round.schemaMet()}
+	m.draft.reset()
+	from := m.holder.head.Seq
+	w := &failWrite{inRound: len(m.holder.head.Run.Calls) > 0, listens: m.base.listens(), adopted: m.round.schemaMet()}
 	if !w.inRound {
-		if m.head.Run.Cursor == thread.CursorStart && m.input != nil {
-			if err := m.sayOwnAtEnd(ctx, m.input, m.form); err != nil {
+		if m.holder.head.Run.Cursor == thread.CursorStart && m.base.input != nil {
+			if err := m.draft.sayOwnAtEnd(ctx, m.base.input, m.form); err != nil {
 				return p, result, err
 			}
 		}
@@ -185,9 +185,9 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 	if err := m.chargeUnlogged(ctx, from); err != nil {
 		return p, result, err
 	}
-	m.hold.ending.Store(true)
-	w.log, w.run, w.unlogged, w.through = m.logPart(), m.runPart(t, m.form, at), m.unsaid.used(), m.round.letThrough(m.head)
-	if p, result, err = m.save(ctx, m.round, w); err == nil {
+	m.holder.hold.ending.Store(true)
+	w.log, w.run, w.unlogged, w.through = m.draft.logPart(), m.draft.runPart(t, m.form, at), m.unsaid.used(), m.round.letThrough(m.holder.head)
+	if p, result, err = m.draft.save(ctx, m.round, w); err == nil {
 		m.sayLeft(ctx, p)
 	}
 	return p, result, err
@@ -196,7 +196,7 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 // sayLeft logs what a write has left out that no store takes.
 func (m *machine) sayLeft(ctx context.Context, p *plan) {
 	if p.left > 0 {
-		m.complain(ctx, "the record of what the run has used is too large for the store", "bytes", p.left)
+		m.holder.complain(ctx, "the record of what the run has used is too large for the store", "bytes", p.left)
 	}
 }
 
@@ -205,35 +205,35 @@ func (m *machine) sayLeft(ctx context.Context, p *plan) {
 // reason and version decide which ending counts. Each part can be repeated by
 // another claim; RunEnd is the only one whose repetition shows.
 func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
-	m.hold.ending.Store(true)
+	m.holder.hold.ending.Store(true)
 	if err := m.round.storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
-	head, err := m.committer.Head(ctx, m.Key)
+	head, err := m.holder.committer.Head(ctx, m.holder.Key)
 	if err != nil {
 		return Stepped{}, err
 	}
-	if head.Claim.Fence != m.fence() || head.Run.Status != thread.Closing {
+	if head.Claim.Fence != m.holder.fence() || head.Run.Status != thread.Closing {
 		return Stepped{}, thread.ErrFenced
 	}
 	// From here on the step stands where the close begins, whoever began it.
-	m.head = head
-	if err := m.learn(ctx); err != nil {
+	m.holder.head = head
+	if err := m.base.learn(ctx); err != nil {
 		return Stepped{}, err
 	}
-	m.reset()
-	t := head.End(&m.record)
+	m.draft.reset()
+	t := head.End(&m.base.record)
 	if t == nil { // its own end, and the record that said which is lost
 		t = &core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "the record of the run is lost"}
 	}
 	if t.Type == core.TerminationError && head.Run.Reason != thread.ReasonOwn { // no step said so
-		m.warn(ctx, "run ends with an error", "code", t.Code, "detail", t.Detail)
+		m.holder.warn(ctx, "run ends with an error", "code", t.Code, "detail", t.Detail)
 	}
-	m.form = max(m.form, formOf(&m.record, &head))
+	m.form = max(m.form, formOf(&m.base.record, &head))
 	if err := m.settle(ctx, t); err != nil {
 		return Stepped{}, err
 	}
-	settled := *m.draft
+	settled := m.draft
 	if err := m.lastWords(ctx, t); err != nil {
 		return Stepped{}, err
 	}
@@ -262,12 +262,12 @@ func (m *machine) fit(ctx context.Context, t *core.Termination, settled draft) e
 		return nil
 	}
 	// RunEnd has run, and is not asked again for less; its effects stand.
-	settled.effects = m.effects
-	*m.draft = settled
-	m.patches = nil
-	if c := m.conversation; c != nil {
-		if m.snapshot = c.Snapshot; c.Run != m.id {
-			m.snapshot = c.Snapshot.BeginRun()
+	settled.effects = m.draft.effects
+	m.draft = settled
+	m.draft.patches = nil
+	if c := m.base.conversation; c != nil {
+		if m.draft.snapshot = c.Snapshot; c.Run != m.holder.id {
+			m.draft.snapshot = c.Snapshot.BeginRun()
 		}
 	}
 	if err := m.lastWords(ctx, t); err != nil {
@@ -284,21 +284,21 @@ func (m *machine) fit(ctx context.Context, t *core.Termination, settled draft) e
 // one, under our fence, or one that says why there is none. They are taken into the draft
 // in call order; those that are not stored yet travel with the close.
 func (m *machine) settle(ctx context.Context, t *core.Termination) error {
-	n := len(m.head.Run.Calls)
+	n := len(m.holder.head.Run.Calls)
 	if n == 0 {
 		return nil
 	}
-	turn, err := m.openTurn(ctx)
+	turn, err := m.base.openTurn(ctx)
 	if err != nil {
 		return err
 	}
-	r := m.newRound(turn, m.head.Run.Base)
+	r := m.draft.newRound(turn, m.holder.head.Run.Base)
 	r.goOnFrom(m.round)
 	m.round = r
 	if err := r.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return err
 	}
-	if r.agent != nil {
+	if r.draft.base.agent != nil {
 		r.mode = r.chooseMode()
 	}
 	if err := r.adopt(ctx, false); err != nil && core.CodeOf(err) != core.CodeCorrupt {
@@ -321,11 +321,11 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 		switch {
 		case c.stage == fatal:
 			result = synthetic(core.ResultError, "execution failed: the tool ended the run")
-		case m.head.Run.Calls[i] == thread.CallRunning || c.stage == running || r.mayHaveRun(i):
+		case m.holder.head.Run.Calls[i] == thread.CallRunning || c.stage == running || r.mayHaveRun(i):
 			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
 		entry := r.resultEntry(i, conclusion{result: result})
-		payload, err := m.records.EncodeEntry(&entry)
+		payload, err := m.holder.records.EncodeEntry(&entry)
 		if err != nil {
 			return err
 		}
@@ -342,7 +342,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 			r.noteMerged(i)
 		}
 	}
-	m.totals.EndStep(r.failed()) // as a fold over the results does
+	m.draft.totals.EndStep(r.failed()) // as a fold over the results does
 	r.takeResults()
 	return nil
 }
@@ -352,88 +352,88 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 // said of its last turn.
 func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	stays := false // what the input supersedes
-	if m.head.Run.Cursor == thread.CursorStart {
-		input, err := m.queued(ctx, m.head.Run.Dispatch, m.head.Run.Revision)
+	if m.holder.head.Run.Cursor == thread.CursorStart {
+		input, err := m.base.queued(ctx, m.holder.head.Run.Dispatch, m.holder.head.Run.Revision)
 		switch {
 		case err == nil:
-			if err := m.sayOwnAtEnd(ctx, &input, m.form); err != nil {
+			if err := m.draft.sayOwnAtEnd(ctx, &input, m.form); err != nil {
 				return err
 			}
-			stays = input.Supersede != 0 && m.cut == 0
+			stays = input.Supersede != 0 && m.draft.cut == 0
 		case core.CodeOf(err) != core.CodeCorrupt:
 			return err
 		}
 	}
 	byPerson := t.Type == core.TerminationCancelled || t.Type == core.TerminationSuperseded
-	if m.unsaid.said() == "" || m.unsaid.void || m.unsaid.steered || !byPerson || len(m.head.Run.Calls) > 0 {
+	if m.unsaid.said() == "" || m.unsaid.void || m.unsaid.steered || !byPerson || len(m.holder.head.Run.Calls) > 0 {
 		return nil
 	}
-	number := int(m.head.Run.Step) + 1
+	number := int(m.holder.head.Run.Step) + 1
 	last := core.Message{
-		ID: history.TurnID(m.id, number), Role: core.RoleAssistant, Content: m.unsaid.words(),
-		RunID: m.id, Step: number, CreatedAt: m.saidAt(number), StopReason: core.StopOther,
+		ID: history.TurnID(m.holder.id, number), Role: core.RoleAssistant, Content: m.unsaid.words(),
+		RunID: m.holder.id, Step: number, CreatedAt: m.holder.saidAt(number), StopReason: core.StopOther,
 	}
-	entry := thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.Fence()}
-	if m.agent != nil {
+	entry := thread.Entry{Run: m.holder.id, Step: number, Message: &last, Attempt: m.holder.events.Fence()}
+	if m.base.agent != nil {
 		last.Model, last.Provider = m.unsaid.asked.Model, m.unsaid.member.Provider
 		if !stays { // else the model was chosen for a thread without that
 			entry.Member = m.unsaid.pool.stands(m.unsaid.member)
 		}
 	}
-	entry.Window = m.turnWindow()
-	m.add(entry)
+	entry.Window = m.draft.turnWindow()
+	m.draft.add(entry)
 	return nil
 }
 
 // commitClose makes the end final, and does what follows that.
 func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped bool) (Stepped, error) {
-	r, from := m.round, m.head.Seq
+	r, from := m.round, m.holder.head.Seq
 	if err := m.chargeUnlogged(ctx, from); err != nil {
 		return Stepped{}, err
 	}
-	m.addClose()
-	w := &closeWrite{log: m.logPart(), run: m.runPart(t, m.form, m.at), adopted: r.schemaMet(), unlogged: m.unsaid.used()}
-	if len(m.head.Run.Calls) > 0 { // else the round that this step knows is over
+	m.draft.addClose()
+	w := &closeWrite{log: m.draft.logPart(), run: m.draft.runPart(t, m.form, m.holder.at), adopted: r.schemaMet(), unlogged: m.unsaid.used()}
+	if len(m.holder.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}
 	record := &w.run.before
-	record.Steps, record.Usage, record.Spend, record.Skipped = m.totals.Steps, m.totals.Usage, m.totals.Spend, skipped
-	record.InRound = len(w.calls) > 0 || record.InRound && m.head.Ending(record) != nil
+	record.Steps, record.Usage, record.Spend, record.Skipped = m.draft.totals.Steps, m.draft.totals.Usage, m.draft.totals.Spend, skipped
+	record.InRound = len(w.calls) > 0 || record.InRound && m.holder.head.Ending(record) != nil
 	w.run.finish(record)
-	p, result, err := m.save(ctx, r, w)
+	p, result, err := m.draft.save(ctx, r, w)
 	if err != nil {
 		return Stepped{}, err
 	}
 	m.sayLeft(ctx, p)
-	m.record = p.run
-	m.account.Report(p.settled)
+	m.base.record = p.run
+	m.holder.account.Report(p.settled)
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
-	m.act(ctx, m.view(), plugin.Moment{}, m.effects)
-	if m.conversation != nil {
-		m.remember(ctx)
-		m.storeSnapshot(ctx)
+	m.draft.act(ctx, m.draft.view(), plugin.Moment{}, m.draft.effects)
+	if m.base.conversation != nil {
+		m.draft.remember(ctx)
+		m.draft.storeSnapshot(ctx)
 	}
-	m.releaseSlot(ctx, m.totals)
+	m.draft.releaseSlot(ctx, m.draft.totals)
 	m.announceEnd()
-	m.report(ctx, m.record.Run)
-	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
+	m.holder.report(ctx, m.base.record.Run)
+	return Stepped{Outcome: result.Outcome, Head: m.holder.head}, nil
 }
 
 // announceEnd emits the last events of a run that was closed. A run that ended before
 // its first step begins with them: its stream has no state before the end's.
 func (m *machine) announceEnd() {
-	if m.found == thread.CursorStart && !m.events.Begun() {
-		m.announceStart()
-		m.events.OweState()
+	if m.holder.found == thread.CursorStart && !m.holder.events.Begun() {
+		m.base.announceStart()
+		m.holder.events.OweState()
 	}
 	if m.round != nil {
 		at := m.lastSaid()
 		m.round.allStored()
 		m.round = nil
-		m.events.StepEnd(at)
+		m.holder.events.StepEnd(at)
 	}
-	m.announceChanges()
-	m.announceState()
-	m.events.Finish(&m.record.Run)
+	m.draft.announceChanges()
+	m.draft.announceState()
+	m.holder.events.Finish(&m.base.record.Run)
 }

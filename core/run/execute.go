@@ -40,33 +40,33 @@ type attempt struct {
 // Here alone core does not always wait for what it started. A tool that was left
 // behind reaches nothing of the step: it has the call by value, a context that is
 // over, and parts that refuse it.
-func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *parts) (tool.Result, error) {
+func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *parts) (tool.Result, error) {
 	timeout := t.Spec().Timeout
 	within, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {
-		within, cancel = p.env.WithTimeout(ctx, timeout)
+		within, cancel = h.env.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
-	defer p.noteDropped(ctx, kept)
+	defer h.noteDropped(ctx, kept)
 	a := &kept.attempt
 	a.parts, a.err = kept, errExited
 	if !kept.show.alone {
 		a.done = make(chan struct{})
 	}
 	call.Parts = kept
-	if p.children != nil {
+	if h.s.children != nil {
 		call.Children = kept
 	}
 	if kept.show.on {
 		call.Live = &kept.show.out
 	}
-	p.env.Start(func() {
-		defer p.news.returned(a)
+	h.env.Start(func() {
+		defer h.news.returned(a)
 		defer func() {
 			// The one who ends the parts second knows that the other was first: either
 			// the tool was left behind, or awaitLate came too late.
 			if !a.parts.end() { // it was left behind
-				p.abandoned.Add(-1)
+				h.s.abandoned.Add(-1)
 			}
 		}()
 		growStack(0)
@@ -74,15 +74,15 @@ func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *p
 	})
 	// Whether it returned or its time is over, and which of the two limits that was:
 	// the tool's own ends the call, the step's leaves it to another delivery.
-	waited := p.awaitTool(within, a)
+	waited := h.awaitTool(within, a)
 	timedOut := within.Err() != nil && ctx.Err() == nil
-	if waited == nil || p.awaitLate(ctx, a) {
+	if waited == nil || h.awaitLate(ctx, a) {
 		if timedOut {
 			return a.outcome(call, fmt.Sprintf("execution timed out after %s", timeout))
 		}
 		return a.outcome(call, "")
 	}
-	p.warn(ctx, "tool was left behind: its context has ended, and it goes on", "call", call.ID, "tool", call.Name, "after", abandonAfter)
+	h.warn(ctx, "tool was left behind: its context has ended, and it goes on", "call", call.ID, "tool", call.Name, "after", abandonAfter)
 	if timedOut {
 		text := fmt.Sprintf("timed out after %s; whether it acted is not known", timeout)
 		return failedCall(call, core.ResultUnknown, text, nil), nil
@@ -103,46 +103,46 @@ func growStack(at int) byte {
 // awaitTool waits until the tool has returned or ctx ends, whose cause it then
 // returns. In the step's own goroutine, which it is in a sequential round, it emits
 // meanwhile what the tool shows.
-func (p *step) awaitTool(ctx context.Context, a *attempt) error {
+func (h *holder) awaitTool(ctx context.Context, a *attempt) error {
 	if a.done != nil {
-		return p.env.Wait(ctx, a.done)
+		return h.env.Wait(ctx, a.done)
 	}
 	for {
-		show, changed := p.news.heard(a)
-		p.emitShown(show)
+		show, changed := h.news.heard(a)
+		h.emitShown(show)
 		if changed == nil {
 			return nil
 		}
 		if ctx.Err() != nil { // a tool that never stops showing would outlast any wait
 			return context.Cause(ctx)
 		}
-		_ = p.env.Wait(ctx, changed) // looked at again, together with what was shown
+		_ = h.env.Wait(ctx, changed) // looked at again, together with what was shown
 	}
 }
 
 // awaitLate gives a tool whose context has ended its last time, and reports
 // whether it has returned. If not, it is left behind for good.
-func (p *step) awaitLate(ctx context.Context, a *attempt) (returned bool) {
+func (h *holder) awaitLate(ctx context.Context, a *attempt) (returned bool) {
 	free := context.WithoutCancel(ctx)
-	late, cancel := p.env.WithTimeout(free, abandonAfter)
+	late, cancel := h.env.WithTimeout(free, abandonAfter)
 	defer cancel()
-	if p.awaitTool(late, a) == nil {
+	if h.awaitTool(late, a) == nil {
 		return true
 	}
-	p.abandoned.Add(1)
+	h.s.abandoned.Add(1)
 	if a.parts.end() {
-		p.news.mute(a.parts)
+		h.news.mute(a.parts)
 		return false
 	}
-	p.abandoned.Add(-1) // it returns at this very moment
-	_ = p.awaitTool(free, a)
+	h.s.abandoned.Add(-1) // it returns at this very moment
+	_ = h.awaitTool(free, a)
 	return true
 }
 
 // noteDropped logs that not all that a tool showed was passed on.
-func (p *step) noteDropped(ctx context.Context, kept *parts) {
+func (h *holder) noteDropped(ctx context.Context, kept *parts) {
 	if reports, first := kept.show.out.Dropped(); reports > 0 {
-		p.warn(ctx, "not all that a tool showed was passed on", "call", kept.show.id, "tool", kept.show.name, "reports", reports, "error", first)
+		h.warn(ctx, "not all that a tool showed was passed on", "call", kept.show.id, "tool", kept.show.name, "reports", reports, "error", first)
 	}
 }
 

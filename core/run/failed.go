@@ -17,25 +17,25 @@ import (
 // any inference does: the next claim makes what is left of the step's model calls.
 func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	failed := &thread.Failure{
-		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.failures()), At: m.saidAt(m.events.Step()),
+		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.failures()), At: m.holder.saidAt(m.holder.events.Step()),
 	}
 	m.unsaid.void = true
 	if err := m.void(ctx); err != nil {
 		return Stepped{}, err
 	}
-	if err := m.charge(ctx, m.unsaid); err != nil {
+	if err := m.draft.charge(ctx, m.unsaid); err != nil {
 		return Stepped{}, err
 	}
-	m.addFailure(failed, m.unsaid)
-	m.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.totals.ErrorSteps}, failure(end.cause))...)
-	verdict, err := m.judge(core.Message{}, failed, m.messages.Slice())
+	m.draft.addFailure(failed, m.unsaid)
+	m.holder.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.draft.totals.ErrorSteps}, failure(end.cause))...)
+	verdict, err := m.draft.judge(core.Message{}, failed, m.draft.messages.Slice())
 	if err != nil {
 		return Stepped{}, err
 	}
 	if verdict == nil {
-		verdict = m.stopped()
+		verdict = m.draft.stopped()
 	}
-	m.events.InferenceFailed(m.unsaid.id, failed)
+	m.holder.events.InferenceFailed(m.unsaid.id, failed)
 	return m.finishStep(ctx, ending{termination: verdict})
 }
 
@@ -43,24 +43,24 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 // follows has the next fence: a client that holds a position in the lost text and
 // reconnects is told the same.
 func (m *machine) void(ctx context.Context) error {
-	if !m.events.Told() || !m.unsaid.shown() {
+	if !m.holder.events.Told() || !m.unsaid.shown() {
 		return nil
 	}
-	if err := m.refence(ctx, m.head); err != nil {
+	if err := m.holder.refence(ctx, m.holder.head); err != nil {
 		return err
 	}
-	m.events.Restart(m.fence())
-	m.events.EmitUnplaced(core.Event{Type: core.EventStepRestarted})
-	m.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: m.unsaid.id})
+	m.holder.events.Restart(m.holder.fence())
+	m.holder.events.EmitUnplaced(core.Event{Type: core.EventStepRestarted})
+	m.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.holder.at), MessageID: m.unsaid.id})
 	return nil
 }
 
 // addFailure puts the failure into the draft, with what the hooks before the
 // inference changed. Tokens of the calls that failed are in the totals, as far as they are known.
 func (d *draft) addFailure(failed *thread.Failure, t *turnBuilder) {
-	d.totals.Steps = d.events.Step()
+	d.totals.Steps = d.base.holder.events.Step()
 	d.totals.EndStep(true)
-	entry := thread.Entry{Run: d.id, Step: d.events.Step(), At: d.at, Failed: failed, Attempt: d.events.Fence(), Member: t.pool.failed(), Window: d.noted}
+	entry := thread.Entry{Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Failed: failed, Attempt: d.base.holder.events.Fence(), Member: t.pool.failed(), Window: d.noted}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -34,7 +34,7 @@ func (d *draft) warnOfFailedActions(ctx context.Context, committed []thread.Entr
 				continue
 			}
 			for _, f := range failed {
-				d.warn(ctx, "scheduled action failed", "action", f.Action.Key, "phase", f.Action.Phase, "error", f.Error)
+				d.base.holder.warn(ctx, "scheduled action failed", "action", f.Action.Key, "phase", f.Action.Phase, "error", f.Error)
 			}
 		}
 	}

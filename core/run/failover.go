@@ -44,25 +44,25 @@ type leftMember struct {
 
 // chooseMember finds the member that the step begins with; nil: the agent has one model.
 func (d *draft) chooseMember(number int) *choice {
-	pool := d.agent.Pool()
+	pool := d.base.agent.Pool()
 	if pool == nil {
 		return nil
 	}
-	c := &choice{id: pool.ID, rules: pool.Switch, order: pool.Order(d.Key, d.id)}
+	c := &choice{id: pool.ID, rules: pool.Switch, order: pool.Order(d.base.holder.Key, d.base.holder.id)}
 	c.stood = c.order[0]
 	if n := d.past.Homes.Len(); n > 0 {
 		p := d.past.Homes.At(n - 1)
-		if p.Pool == pool.ID && (!pool.ByRun || p.Run == d.id) {
+		if p.Pool == pool.ID && (!pool.ByRun || p.Run == d.base.holder.id) {
 			c.switches = p.Switches
-			if m := pool.Member(p.Model); m != nil && d.at-p.At < pool.Returns.Milliseconds() {
+			if m := pool.Member(p.Model); m != nil && d.base.holder.at-p.At < pool.Returns.Milliseconds() {
 				c.stood = m
 			}
 		}
 	}
-	if m, fixed := d.choices.Member(d.id, number); fixed {
+	if m, fixed := d.base.holder.s.choices.Member(d.base.holder.id, number); fixed {
 		c.play(m, pool)
 	}
-	d.model = c.stood
+	d.base.model = c.stood
 	return c
 }
 
@@ -119,7 +119,7 @@ func (t *turnBuilder) nextMember() *agent.BoundModel {
 		return nil
 	}
 	for _, m := range c.order {
-		if m != t.draft.model && !c.has(m) && t.draft.closedFor(m, m.Name) == 0 {
+		if m != t.draft.base.model && !c.has(m) && t.draft.base.holder.closedFor(m, m.Name) == 0 {
 			return m
 		}
 	}
@@ -136,7 +136,7 @@ func (t *turnBuilder) memberToWaitFor() (back *leftMember) {
 		return nil
 	}
 	for i := c.paused; i < len(c.left); i++ {
-		if l := &c.left[i]; l.waits && l.member != t.draft.model && (back == nil || l.asked < back.asked) {
+		if l := &c.left[i]; l.waits && l.member != t.draft.base.model && (back == nil || l.asked < back.asked) {
 			back = l
 		}
 	}
@@ -151,7 +151,7 @@ func (t *turnBuilder) soonest(wait time.Duration) time.Duration {
 		return wait
 	}
 	for _, m := range c.order {
-		if closed := t.draft.closedFor(m, m.Name); closed > 0 {
+		if closed := t.draft.base.holder.closedFor(m, m.Name); closed > 0 {
 			wait = min(wait, closed)
 		}
 	}
@@ -163,7 +163,7 @@ func (t *turnBuilder) leaves(err error, kind model.ErrorKind, asked time.Duratio
 	if t.pool == nil {
 		return false
 	}
-	open := passing(err) && t.draft.closedFor(t.member, t.asked.Model) > 0
+	open := passing(err) && t.draft.base.holder.closedFor(t.member, t.asked.Model) > 0
 	return t.pool.rules.Leaves(kind, asked) || open && t.pool.rules.LeavesOpen()
 }
 
@@ -171,14 +171,14 @@ func (t *turnBuilder) leaves(err error, kind model.ErrorKind, asked time.Duratio
 // the member's own from here on.
 func (t *turnBuilder) leave(ctx context.Context, next *agent.BoundModel, reason model.ErrorKind, cause error) {
 	d, c := t.draft, t.pool
-	from, left := d.model, leftMember{member: d.model, kind: reason}
+	from, left := d.base.model, leftMember{member: d.base.model, kind: reason}
 	_, left.asked = classify(cause)
 	left.waits = waits(cause, left.asked)
 	c.left = append(c.left, left)
 	c.switches++
-	d.model, d.framed = next, true // which has kept nothing of the request's beginning
-	d.warn(ctx, "run goes on with another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
-	d.events.Emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: string(reason), Failed: int(t.failed)})
+	d.base.model, d.framed = next, true // which has kept nothing of the request's beginning
+	d.base.holder.warn(ctx, "run goes on with another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
+	d.base.holder.events.Emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: string(reason), Failed: int(t.failed)})
 }
 
 // goneError is a pool of which no member is left.
@@ -197,16 +197,16 @@ func (t *turnBuilder) gone(cause error, kind model.ErrorKind) error {
 	if t.pool == nil || len(t.pool.left) == 0 {
 		return cause
 	}
-	last := map[string]string{t.draft.model.ID: string(kind)}
+	last := map[string]string{t.draft.base.model.ID: string(kind)}
 	for _, l := range t.pool.left {
-		if l.member != t.draft.model {
+		if l.member != t.draft.base.model {
 			last[l.member.ID] = string(l.kind)
 		}
 	}
 	var reasons []string
 	for _, m := range t.pool.order {
 		reason := last[m.ID]
-		if reason == "" && t.draft.closedFor(m, m.Name) > 0 {
+		if reason == "" && t.draft.base.holder.closedFor(m, m.Name) > 0 {
 			reason = string(reasonOpen)
 		}
 		if reason != "" {

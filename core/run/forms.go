@@ -25,8 +25,8 @@ func (m *machine) shrinks(ctx context.Context, failure error, last thread.Form) 
 		return false, failure
 	}
 	m.form++
-	m.complain(ctx, "the end of the run is too large for the store and takes a smaller form", "form", m.form, "error", failure)
-	if err := m.refence(ctx, m.head); err != nil {
+	m.holder.complain(ctx, "the end of the run is too large for the store and takes a smaller form", "form", m.form, "error", failure)
+	if err := m.holder.refence(ctx, m.holder.head); err != nil {
 		return false, err
 	}
 	return true, nil
@@ -62,9 +62,9 @@ func (m *machine) cutMessages() {
 	if m.form < thread.FormLeast {
 		return
 	}
-	for i := range m.entries {
-		e := &m.entries[i]
-		if payload, err := m.records.EncodeEntry(e); err != nil || len(payload) <= thread.MinPayload || e.Message == nil || e.Message.ToolResult != nil {
+	for i := range m.draft.entries {
+		e := &m.draft.entries[i]
+		if payload, err := m.holder.records.EncodeEntry(e); err != nil || len(payload) <= thread.MinPayload || e.Message == nil || e.Message.ToolResult != nil {
 			continue
 		}
 		e.Window = nil
@@ -90,11 +90,11 @@ func (r *round) storeSmaller(ctx context.Context, i int) error {
 	small := tool.Failed("result cannot be stored: it is too large")
 	entry := r.resultEntry(i, conclusion{result: small, decision: was.Decision, blocked: was.Blocked})
 	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
-	payload, err := r.records.EncodeEntry(&entry)
+	payload, err := r.holder.records.EncodeEntry(&entry)
 	if err != nil {
 		return endWith("encoding", err)
 	}
-	r.warn(context.WithoutCancel(ctx), "a result cannot be stored", "call", i, "bytes", len(r.calls[i].result.payload))
+	r.holder.warn(context.WithoutCancel(ctx), "a result cannot be stored", "call", i, "bytes", len(r.calls[i].result.payload))
 	r.calls[i].end(&entry, payload)
 	return r.storeResult(ctx, i)
 }
@@ -110,7 +110,7 @@ func (r *round) cutResults() error {
 		entry, message, result := *c.result.entry, *c.result.entry.Message, *c.result.entry.Message.ToolResult
 		result.Name, result.Message = cutText(result.Name), cutText(result.Message)
 		message.ToolResult, entry.Message = &result, &message
-		payload, err := r.records.EncodeEntry(&entry)
+		payload, err := r.holder.records.EncodeEntry(&entry)
 		if err != nil {
 			return err
 		}

@@ -28,13 +28,13 @@ func shownBy(f *core.Frontend) []plugin.ContextMessage {
 // takeFrontend sets the members of the frontend's state in the thread's. It is part of the run's first
 // commit; a crash before that does it again, on the same state.
 func (m *machine) takeFrontend() error {
-	if m.input == nil || m.input.Frontend == nil || m.input.Frontend.State == nil {
+	if m.base.input == nil || m.base.input.Frontend == nil || m.base.input.Frontend.State == nil {
 		return nil
 	}
-	result, err := m.hooks.engine.Submit(m.snapshot, 0, plugin.SharedState.Edit(state.At().Merge(m.input.Frontend.State)))
+	result, err := m.base.hooks.engine.Submit(m.draft.snapshot, 0, plugin.SharedState.Edit(state.At().Merge(m.base.input.Frontend.State)))
 	if err != nil {
 		return endAt("frontend", "its state", err)
 	}
-	m.merge(result)
+	m.draft.merge(result)
 	return nil
 }

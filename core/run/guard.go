@@ -27,15 +27,15 @@ const maxRemedies = 4
 // a context of its own when the step's is over.
 func (m *machine) run(ctx context.Context) (Stepped, error) {
 	defer func() {
-		if err := m.chunks.Err(); err != nil {
-			m.warn(ctx, "a part of what the model said was not shown before its commit to readers beside the run's own", "error", err)
+		if err := m.holder.chunks.Err(); err != nil {
+			m.holder.warn(ctx, "a part of what the model said was not shown before its commit to readers beside the run's own", "error", err)
 		}
 	}()
-	m.at = m.beganAt()
+	m.holder.at = m.holder.beganAt()
 	if deadline, ok := ctx.Deadline(); ok {
-		m.last = deadline.Add(afterDeadline)
+		m.holder.last = deadline.Add(afterDeadline)
 	}
-	stepped, err := m.watched(ctx, m.work)
+	stepped, err := m.holder.watched(ctx, m.work)
 	// A remedy may fail in its turn, and need another: fail meets a cancel, a close
 	// finds that its claim is lost. The claim is given back when none is left.
 	for remedies := 0; err != nil; remedies++ {
@@ -43,13 +43,13 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 		if remedy == nil || remedies == maxRemedies {
 			return m.giveBack(ctx, err)
 		}
-		free, cancel := m.detached(ctx)
-		stepped, err = m.watched(free, remedy)
+		free, cancel := m.holder.detached(ctx)
+		stepped, err = m.holder.watched(free, remedy)
 		cancel()
 	}
 	if stepped.Outcome == thread.Continue { // what was told since the commit is the next step's
-		m.hearHead()
-		stepped.Head = m.head
+		m.holder.hearHead()
+		stepped.Head = m.holder.head
 	}
 	return stepped, nil
 }
@@ -58,16 +58,16 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 // of which the process has heard when its lease was over is another's, perhaps. Nothing
 // is asked of anybody before that is known, no model above all.
 func (m *machine) work(ctx context.Context) (Stepped, error) {
-	if m.head.Claim.Lease < m.env.Millis() {
-		if err := m.refence(ctx, m.head); err != nil {
+	if m.holder.head.Claim.Lease < m.holder.env.Millis() {
+		if err := m.holder.refence(ctx, m.holder.head); err != nil {
 			return Stepped{}, err
 		}
-		m.hold.ending.Store(m.head.Run.Status == thread.Closing)
-		if m.head.Run.Cursor != thread.CursorTools {
-			m.events.SetFence(m.fence())
+		m.holder.hold.ending.Store(m.holder.head.Run.Status == thread.Closing)
+		if m.holder.head.Run.Cursor != thread.CursorTools {
+			m.holder.events.SetFence(m.holder.fence())
 		}
 	}
-	if m.head.Run.Status == thread.Closing {
+	if m.holder.head.Run.Status == thread.Closing {
 		return m.closeRun(ctx)
 	}
 	return m.advance(ctx)
@@ -79,7 +79,7 @@ func (m *machine) work(ctx context.Context) (Stepped, error) {
 // that says how the run ends beats the clock.
 func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (Stepped, error) {
 	fail := func(t core.Termination) func(context.Context) (Stepped, error) {
-		if m.head.Run.Status == thread.Closing {
+		if m.holder.head.Run.Status == thread.Closing {
 			return nil // closeRun has failed; another claim tries again
 		}
 		return func(ctx context.Context) (Stepped, error) { return m.fail(ctx, t, err) }
@@ -97,7 +97,7 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
 		return fail(core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "what is stored of the thread cannot be read"})
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && m.whole && m.agent != nil && !m.progressed():
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && m.holder.whole && m.base.agent != nil && !m.progressed():
 		return fail(core.Termination{Type: core.TerminationError, Code: "timeout", Detail: "the step did not finish within a whole invocation"})
 	}
 	return nil
@@ -106,7 +106,7 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 // progressed reports whether the step brought a commit or a newly done call:
 // one whose result is still to be stored counts.
 func (m *machine) progressed() bool {
-	return m.moved || m.round != nil && m.round.concluded(m.head.Run.Calls)
+	return m.holder.moved || m.round != nil && m.round.concluded(m.holder.head.Run.Calls)
 }
 
 // Pauses before a failed step is tried again: full jitter over base * 2^attempts.
@@ -135,23 +135,23 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	// Asked before detached makes a context of its own.
 	over := ctx.Err() != nil
 	late := over && errors.Is(context.Cause(ctx), context.DeadlineExceeded)
-	ctx, cancel := m.detached(ctx)
+	ctx, cancel := m.holder.detached(ctx)
 	defer cancel()
 	// Results first: a nack says which calls are done, and what it does not say runs
 	// again. One that cannot be stored does not stop the nack.
 	if err := m.round.storeResults(ctx); stops(err) {
 		return Stepped{}, gone(err, cause)
 	}
-	if err := m.chargeUnlogged(ctx, m.head.Seq); err != nil { // the claim runs out instead
+	if err := m.chargeUnlogged(ctx, m.holder.head.Seq); err != nil { // the claim runs out instead
 		return Stepped{}, gone(err, cause)
 	}
-	kind, at := m.nackKind(cause, over, late)
-	pause := time.Duration(max(0, at-m.env.Millis())) * time.Millisecond
+	kind, at := m.holder.nackKind(cause, over, late)
+	pause := time.Duration(max(0, at-m.holder.env.Millis())) * time.Millisecond
 	level := slog.LevelWarn
 	if kind == thread.NackGiven || kind == thread.NackLacks { // it goes on elsewhere, as it should: a host that stops says it of each of its runs
 		level = slog.LevelInfo
 	}
-	m.log.out.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.log.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
+	m.holder.log.out.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.holder.log.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
 	err := m.nack(ctx, kind, at)
 	if m.form < thread.FormStateless && errors.Is(err, store.ErrTooLarge) { // what RunEnd has changed
 		m.form = thread.FormStateless
@@ -160,7 +160,7 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	if err != nil {
 		return Stepped{}, gone(err, cause)
 	}
-	return Stepped{Outcome: thread.Yield, Head: m.head, Retry: true}, nil
+	return Stepped{Outcome: thread.Yield, Head: m.holder.head, Retry: true}, nil
 }
 
 // nackWrite gives the claim back. Nothing of the log becomes visible; what was stored stays,
@@ -192,7 +192,7 @@ func (w *nackWrite) change(fence uint64) thread.Change {
 
 // records implements write.
 func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
-	if p.settled, err = w.draft.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}); err != nil {
+	if p.settled, err = w.draft.base.holder.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}); err != nil {
 		return err
 	}
 	if p.settled.Has() {
@@ -201,7 +201,7 @@ func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (er
 	if w.ended == nil {
 		return nil
 	}
-	record, err := endRecord(w.draft.records, w.ended, w.form, w.draft.id, next.Version)
+	record, err := endRecord(w.draft.base.holder.records, w.ended, w.form, w.draft.base.holder.id, next.Version)
 	p.records = append(p.records, record)
 	return err
 }
@@ -209,13 +209,13 @@ func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (er
 // nack gives the claim back.
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	w := &nackWrite{
-		draft: m.draft, kind: kind, at: at, closing: m.head.Run.Status == thread.Closing, adopted: m.round.schemaMet(), through: m.round.letThrough(m.head),
-		failed: m.unsaid.failures(), unlogged: m.unsaid.used(), ended: m.runEnded, form: m.form, followed: m.chunks.Followed(),
+		draft: &m.draft, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing, adopted: m.round.schemaMet(), through: m.round.letThrough(m.holder.head),
+		failed: m.unsaid.failures(), unlogged: m.unsaid.used(), ended: m.runEnded, form: m.form, followed: m.holder.chunks.Followed(),
 	}
 	if m.round != nil {
-		w.calls, w.progress = m.round.statuses(m.head.Run.Calls)
+		w.calls, w.progress = m.round.statuses(m.holder.head.Run.Calls)
 	}
-	_, _, err := m.save(ctx, m.round, w)
+	_, _, err := m.draft.save(ctx, m.round, w)
 	return err
 }
 
@@ -235,18 +235,18 @@ func gone(err, cause error) error {
 // Attempts judge the run, never the host: what says nothing about the run (a
 // stop, an edited input, a record that only a newer program reads, a tool that only
 // another build has) is not counted, however often it happens.
-func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
+func (h *holder) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
 	var again *modelRetry
 	var lacks *lacking
 	switch {
 	case errors.As(cause, &again):
-		return thread.NackModel, p.env.Millis() + again.wait.Milliseconds()
+		return thread.NackModel, h.env.Millis() + again.wait.Milliseconds()
 	case errors.As(cause, &lacks):
-		return thread.NackLacks, p.leftUntil()
+		return thread.NackLacks, h.leftUntil()
 	case errors.Is(cause, thread.ErrStale):
 		return thread.NackGiven, 0
 	case core.CodeOf(cause) == core.CodeSchema: // a newer program's: this one would only take it again
-		return thread.NackGiven, p.env.Millis() + schemaPause.Milliseconds()
+		return thread.NackGiven, h.env.Millis() + schemaPause.Milliseconds()
 	case late: // the run may be what takes so long: an attempt, and no pause after a whole invocation
 		return thread.NackFailed, 0
 	case over:
@@ -254,8 +254,8 @@ func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at 
 	}
 	switch core.CodeOf(cause) {
 	case core.CodeThrottled, core.CodeUnavailable: // attempts judge the run, not its store
-		return thread.NackGiven, p.env.Millis() + (storePause + p.env.Jitter(storePause)).Milliseconds()
+		return thread.NackGiven, h.env.Millis() + (storePause + h.env.Jitter(storePause)).Milliseconds()
 	}
-	delay := p.env.Jitter(min(backoffCap, backoffBase<<min(p.head.Run.Attempts, 7)))
-	return thread.NackFailed, p.env.Millis() + delay.Milliseconds()
+	delay := h.env.Jitter(min(backoffCap, backoffBase<<min(h.head.Run.Attempts, 7)))
+	return thread.NackFailed, h.env.Millis() + delay.Milliseconds()
 }

@@ -21,11 +21,11 @@ import (
 // cancelled run.
 func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
 	// Kept before anything can fail: a nack says how often the model has.
-	t := &turnBuilder{draft: m.draft, number: number, id: id, steered: len(m.consumed) > 0}
+	t := &turnBuilder{draft: &m.draft, number: number, id: id, steered: len(m.draft.consumed) > 0}
 	m.unsaid = t
-	m.account.StartTurn(m.head.Seq)
-	t.pool = m.chooseMember(number)
-	t.failed = callsSoFar(m.head.Run.ModelFailed, m.head.Run.ModelLost, t.modelCalls())
+	m.holder.account.StartTurn(m.holder.head.Seq)
+	t.pool = m.draft.chooseMember(number)
+	t.failed = callsSoFar(m.holder.head.Run.ModelFailed, m.holder.head.Run.ModelLost, t.modelCalls())
 	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end
 		return nil, endWith("model", fmt.Errorf("the model has failed %d times", t.failed))
 	}
@@ -64,9 +64,9 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 // ask makes the next request, of the model of the agent or the member of its pool whose
 // turn it is.
 func (t *turnBuilder) ask(ctx context.Context) (err error) {
-	if t.member != t.draft.model {
+	if t.member != t.draft.base.model {
 		t.spent.Next()
-		t.member = t.draft.model
+		t.member = t.draft.base.model
 	}
 	if t.asked, err = t.request(ctx); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (t *turnBuilder) ask(ctx context.Context) (err error) {
 // as a whole: it is a block of its own, behind the half that was shown.
 func (t *turnBuilder) request(ctx context.Context) (model.Request, error) {
 	said, ok := t.cutOff()
-	if ok && t.draft.agent.Spec.ResponseFormat != nil {
+	if ok && t.draft.base.agent.Spec.ResponseFormat != nil {
 		anew, err := t.draft.prepare(ctx)
 		if err != nil || anew.ResponseFormat != nil {
 			t.endBlock()
@@ -96,7 +96,7 @@ func (t *turnBuilder) request(ctx context.Context) (model.Request, error) {
 	if t.continued > 0 && !t.broken {
 		note = core.UserMessage(t.id+".continue", model.LimitNote)
 	}
-	note.RunID = t.draft.id
+	note.RunID = t.draft.base.holder.id
 	return t.draft.prepare(ctx, said, note)
 }
 
@@ -104,10 +104,10 @@ func (t *turnBuilder) request(ctx context.Context) (model.Request, error) {
 // something to go on from, and may go on: text, or a call that was cut off beside no
 // complete one. A turn with a complete call is left as it is.
 func (t *turnBuilder) atLimit() bool {
-	if t.draft.agent.Spec.ResponseFormat != nil { // half a document is not gone on with, but begun anew
+	if t.draft.base.agent.Spec.ResponseFormat != nil { // half a document is not gone on with, but begun anew
 		return false
 	}
-	if t.stop != core.StopMaxTokens || t.continued >= t.draft.agent.Spec.Continuations() {
+	if t.stop != core.StopMaxTokens || t.continued >= t.draft.base.agent.Spec.Continuations() {
 		return false
 	}
 	if len(t.calls) == 0 {
@@ -122,6 +122,6 @@ func (t *turnBuilder) atLimit() bool {
 func (t *turnBuilder) goOn(ctx context.Context) error {
 	t.continued++
 	t.stop, t.broken = "", false
-	t.draft.warn(ctx, "the turn has reached the limit of tokens, and goes on", "continuation", t.continued)
+	t.draft.base.holder.warn(ctx, "the turn has reached the limit of tokens, and goes on", "continuation", t.continued)
 	return t.cutPieces(ctx)
 }

@@ -20,33 +20,33 @@ import (
 // names each entry with the revision that was read: one that was edited
 // meanwhile refuses it (thread.ErrStale), and the step is taken again.
 func (d *draft) hear(ctx context.Context) error {
-	if d.head.Run.Cursor == thread.CursorStart {
-		if d.input == nil {
-			input, err := d.queued(ctx, d.head.Run.Dispatch, d.head.Run.Revision)
+	if d.base.holder.head.Run.Cursor == thread.CursorStart {
+		if d.base.input == nil {
+			input, err := d.base.queued(ctx, d.base.holder.head.Run.Dispatch, d.base.holder.head.Run.Revision)
 			if err != nil {
 				return err
 			}
-			d.input = &input
+			d.base.input = &input
 		}
-		if err := d.sayOwn(ctx, d.input); err != nil {
+		if err := d.sayOwn(ctx, d.base.input); err != nil {
 			return err
 		}
 		// For S#, which a regenerate goes back to: see storeSnapshot.
 		if d.cut == 0 { // else it takes back what the snapshot would have
-			d.starting = d.conversation
+			d.base.starting = d.base.conversation
 		}
 	}
-	inputs, err := d.inbox(ctx)
+	inputs, err := d.base.inbox(ctx)
 	if err != nil {
 		return err
 	}
 	// In the order of the head, which is the order in which people said it.
-	for i, entry := range d.head.Inbox {
-		seq := d.head.Seq + uint64(len(d.entries)) + 1
+	for i, entry := range d.base.holder.head.Inbox {
+		seq := d.base.holder.head.Seq + uint64(len(d.entries)) + 1
 		d.say(entry.ID, inputs[i].Messages)
 		d.consumed = append(d.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision, Seq: seq})
 	}
-	if len(d.entries) == 0 && d.takesUp() {
+	if len(d.entries) == 0 && d.base.takesUp() {
 		d.askToGoOn()
 	}
 	return d.adopt(ctx) // of what the input has left: it may have taken a part back
@@ -55,21 +55,21 @@ func (d *draft) hear(ctx context.Context) error {
 // inbox reads the texts of the inbox, all at the same time, each into a place of
 // its own. One that is lost is empty: there is nothing to read, and never will be,
 // and the run must not wait for it.
-func (l *loaded) inbox(ctx context.Context) ([]thread.Queued, error) {
-	if len(l.head.Inbox) == 0 {
+func (b *base) inbox(ctx context.Context) ([]thread.Queued, error) {
+	if len(b.holder.head.Inbox) == 0 {
 		return nil, nil
 	}
-	inputs := make([]thread.Queued, len(l.head.Inbox))
+	inputs := make([]thread.Queued, len(b.holder.head.Inbox))
 	read := func(ctx context.Context, i int) (err error) {
-		entry := l.head.Inbox[i]
-		inputs[i], err = l.queued(ctx, entry.ID, entry.Revision)
+		entry := b.holder.head.Inbox[i]
+		inputs[i], err = b.queued(ctx, entry.ID, entry.Revision)
 		if core.CodeOf(err) == core.CodeCorrupt {
-			l.complain(ctx, "input is lost", "input", entry.ID, "error", err)
+			b.holder.complain(ctx, "input is lost", "input", entry.ID, "error", err)
 			return nil
 		}
 		return err
 	}
-	group, shared := l.env.Group(ctx)
+	group, shared := b.holder.env.Group(ctx)
 	for i := 1; i < len(inputs); i++ {
 		group.Go(func(ctx context.Context) error { return read(ctx, i) })
 	}
@@ -79,16 +79,16 @@ func (l *loaded) inbox(ctx context.Context) ([]thread.Queued, error) {
 
 // queued reads the text of a queued input in the revision that the head names. It
 // outlives every run that it can wait for, so that its absence is damage.
-func (l *loaded) queued(ctx context.Context, id core.ID, revision uint32) (thread.Queued, error) {
+func (b *base) queued(ctx context.Context, id core.ID, revision uint32) (thread.Queued, error) {
 	name := store.InputName(id, revision)
-	record, ok, err := l.store.Get(ctx, l.Key, name)
+	record, ok, err := b.holder.store.Get(ctx, b.holder.Key, name)
 	if err != nil {
 		return thread.Queued{}, fmt.Errorf("read queued input: %w", err)
 	}
 	if !ok {
 		return thread.Queued{}, fmt.Errorf("queued input %s is missing: %w", name, store.ErrCorrupt)
 	}
-	return l.records.DecodeQueued(record.Payload)
+	return b.holder.records.DecodeQueued(record.Payload)
 }
 
 // sayOwn takes the run's own input into the draft, behind the record that takes
@@ -98,7 +98,7 @@ func (d *draft) sayOwn(ctx context.Context, input *thread.Queued) error {
 	if err := d.supersede(ctx, input.Supersede); err != nil {
 		return err
 	}
-	d.say(d.head.Run.Dispatch, input.Messages)
+	d.say(d.base.holder.head.Run.Dispatch, input.Messages)
 	return nil
 }
 
@@ -109,15 +109,15 @@ func (d *draft) sayOwn(ctx context.Context, input *thread.Queued) error {
 // back to the state before is one. Behind a RunEnd that an earlier claim has come to it
 // supersedes as it did there: what RunEnd has changed is of the state that was left.
 func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thread.Form) error {
-	lost := d.head.Run.Status == thread.Closing && d.head.Run.Attempts >= thread.SkipRunEnd && d.head.Run.RunEnd == 0
-	if input.Supersede == 0 || d.conversation != nil && !lost && form < thread.FormStateless {
+	lost := d.base.holder.head.Run.Status == thread.Closing && d.base.holder.head.Run.Attempts >= thread.SkipRunEnd && d.base.holder.head.Run.RunEnd == 0
+	if input.Supersede == 0 || d.base.conversation != nil && !lost && form < thread.FormStateless {
 		err := d.sayOwn(ctx, input)
 		if err == nil || core.CodeOf(err) != core.CodeCorrupt {
 			return err
 		}
-		d.complain(ctx, "what the input supersedes cannot be taken back", "error", err)
+		d.base.holder.complain(ctx, "what the input supersedes cannot be taken back", "error", err)
 	}
-	d.say(d.head.Run.Dispatch, input.Messages)
+	d.say(d.base.holder.head.Run.Dispatch, input.Messages)
 	return nil
 }
 
@@ -125,7 +125,7 @@ func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thre
 // which an audit that says "read" is confirmed.
 func (d *draft) say(input core.ID, messages []core.Message) {
 	for _, m := range messages {
-		m.RunID = d.id
+		m.RunID = d.base.holder.id
 		d.add(thread.Entry{Run: m.RunID, Message: &m, Input: input})
 	}
 }

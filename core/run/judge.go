@@ -27,22 +27,22 @@ import (
 // is its inference's failure, and turn is zero then. before are the messages in front
 // of the turn. A policy that panics ends the run with an error.
 func (d *draft) judge(turn core.Message, failed *thread.Failure, before []core.Message) (*core.Termination, error) {
-	at, started := turn.CreatedAt, d.record.StartedAt
-	view := stop.View{Step: d.events.Step(), Turn: turn, Usage: d.totals.Usage, ErrorSteps: d.totals.ErrorSteps, Mends: d.mends}
+	at, started := turn.CreatedAt, d.base.record.StartedAt
+	view := stop.View{Step: d.base.holder.events.Step(), Turn: turn, Usage: d.totals.Usage, ErrorSteps: d.totals.ErrorSteps, Mends: d.mends}
 	if failed != nil {
 		view.Failed, at = failed.Kind, failed.At
 	}
 	// Most runs have this one policy, which asks for nothing that has to be looked up.
-	if end := stop.MaxRounds(d.agent.Spec.Rounds()).Check(view); end != nil || !d.judged() {
+	if end := stop.MaxRounds(d.base.agent.Spec.Rounds()).Check(view); end != nil || !d.judged() {
 		return end, nil
 	}
 	view.Now = time.UnixMilli(at).UTC()
 	if started != 0 { // else the record was lost, see identify
 		view.StartedAt = time.UnixMilli(started).UTC()
 	}
-	view.Turns = ofRun(before, d.id)
+	view.Turns = ofRun(before, d.base.holder.id)
 	view.Calls, view.Texts = d.totals.TurnPrints()
-	for _, policies := range [2][]stop.Policy{d.agent.Stops, d.stops} {
+	for _, policies := range [2][]stop.Policy{d.base.agent.Stops, d.base.holder.s.stops} {
 		for _, p := range policies {
 			if end, err := check(p, view); end != nil || err != nil {
 				return end, err
@@ -53,7 +53,7 @@ func (d *draft) judge(turn core.Message, failed *thread.Failure, before []core.M
 }
 
 // judged reports whether the run has policies besides max_rounds.
-func (d *draft) judged() bool { return len(d.agent.Stops)+len(d.stops) > 0 }
+func (d *draft) judged() bool { return len(d.base.agent.Stops)+len(d.base.holder.s.stops) > 0 }
 
 // check asks one policy, which is the user's code.
 func check(p stop.Policy, view stop.View) (end *core.Termination, err error) {
@@ -98,7 +98,7 @@ func (d *draft) tolerated(err error) *ended {
 	if !errors.As(err, &end) || end.termination.Code != "model" {
 		return nil
 	}
-	if !stop.Tolerates(d.agent.Stops) && !stop.Tolerates(d.stops) {
+	if !stop.Tolerates(d.base.agent.Stops) && !stop.Tolerates(d.base.holder.s.stops) {
 		return nil
 	}
 	return end

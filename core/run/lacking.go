@@ -32,33 +32,33 @@ func (l *lacking) Unwrap() error { return l.cause }
 
 // leaves reports whether another build is still waited for. A run that closes waits for
 // none.
-func (p *step) leaves() bool {
-	if p.leaveFor <= 0 || p.head.Run.Status == thread.Closing {
+func (h *holder) leaves() bool {
+	if h.s.leaveFor <= 0 || h.head.Run.Status == thread.Closing {
 		return false
 	}
-	since := p.head.Run.LacksSince
-	return since == 0 || p.at-since < p.leaveFor.Milliseconds()
+	since := h.head.Run.LacksSince
+	return since == 0 || h.at-since < h.s.leaveFor.Milliseconds()
 }
 
 // goWithout is the error that leaves the run to another build; nil: nobody is waited for
 // any more, and the step goes on without.
-func (p *step) goWithout(cause error) error {
-	if p.leaves() {
+func (h *holder) goWithout(cause error) error {
+	if h.leaves() {
 		return &lacking{cause}
 	}
-	p.lacks = true
+	h.lacks = true
 	return nil
 }
 
 // leftUntil is when a run that is given back for what this build lacks is looked at
 // again: by whichever build comes first, and for the last time when nobody is waited for
 // any more.
-func (p *step) leftUntil() int64 {
-	now := p.env.Millis()
-	since := p.head.Run.LacksSince
+func (h *holder) leftUntil() int64 {
+	now := h.env.Millis()
+	since := h.head.Run.LacksSince
 	if since == 0 {
 		since = now
 	}
 	pause := min(max(now-since, leftPause.Milliseconds()), leftCap.Milliseconds())
-	return min(now+pause, max(now, since+p.leaveFor.Milliseconds()))
+	return min(now+pause, max(now, since+h.s.leaveFor.Milliseconds()))
 }

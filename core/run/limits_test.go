@@ -138,7 +138,7 @@ func TestPausesAfterAFailure(t *testing.T) {
 		{"a model that is overloaded", &modelRetry{7 * time.Second, failed}, 3, over, true, thread.NackModel, 8000},
 	}
 	for _, tt := range tests {
-		p := &step{Stepper: &Stepper{env: e, leaveFor: time.Hour}}
+		p := &holder{env: e, s: &Stepper{leaveFor: time.Hour}}
 		p.head.Run.Attempts = tt.attempts
 		if kind, at := p.nackKind(tt.cause, tt.over, tt.late); kind != tt.kind || at != tt.at {
 			t.Errorf("%s: %v at %d, want %v at %d", tt.name, kind, at, tt.kind, tt.at)
@@ -153,7 +153,7 @@ func TestLostClaimHasNoRemedy(t *testing.T) {
 		thread.ErrFenced: false, thread.ErrDeleted: false, thread.ErrApplied: false, context.DeadlineExceeded: true,
 	} {
 		p := (&Stepper{}).newMachine(Work{Whole: true}, nil)
-		p.agent = &agent.Resolved{}
+		p.draft.base.agent = &agent.Resolved{}
 		over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 		defer cancel()
 		if got := p.remedy(over, fmt.Errorf("commit: %w", err)) != nil; got != want {
@@ -170,7 +170,7 @@ func TestPausesBetweenPuts(t *testing.T) {
 		e.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(3200*time.Millisecond-1)) }
 		var after []time.Duration
 		began := time.Now()
-		p := &step{Stepper: &Stepper{env: e, store: refusing{asked: func() { after = append(after, time.Since(began).Round(time.Millisecond)) }}}}
+		p := &holder{env: e, store: refusing{asked: func() { after = append(after, time.Since(began).Round(time.Millisecond)) }}}
 		if err := p.put(t.Context(), store.Record{Name: "M#1"}); err == nil {
 			t.Error("the put succeeded")
 		}

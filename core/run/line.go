@@ -33,7 +33,9 @@ type line struct {
 }
 
 // lined reports whether the results of the round stand in a line.
-func (r *round) lined() bool { return r.agent != nil && r.mode != "" && r.mode != agent.Sequential }
+func (r *round) lined() bool {
+	return r.draft.base.agent != nil && r.mode != "" && r.mode != agent.Sequential
+}
 
 // takePlace tries what call i has come to at the end of the line, and gives it the next
 // place when it changes something. Hooks that conflict with what siblings changed are
@@ -69,7 +71,7 @@ func (r *round) takePlace(ctx context.Context, i int, end *conclusion, ask bool)
 	}
 	if changes(&end.hooks) || changes(&end.result.Command) {
 		now.places++
-		end.place, _ = r.choices.Place(r.id, r.events.Step(), i, now.places)
+		end.place, _ = r.holder.s.choices.Place(r.holder.id, r.holder.events.Step(), i, now.places)
 		r.line = now
 	}
 	return nil
@@ -90,7 +92,7 @@ func (r *round) extend(l *line, i int, asked *state.Command) error {
 	}
 	command := *asked
 	command.Effects, command.Batch.Base = nil, nil
-	came, err := r.hooks.engine.Submit(l.snapshot, i, command)
+	came, err := r.draft.base.hooks.engine.Submit(l.snapshot, i, command)
 	if err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func (r *round) extend(l *line, i int, asked *state.Command) error {
 	// What a call changes of its own values cannot collide with a sibling's.
 	l.other.Mutations = slices.Clip(l.other.Mutations)
 	for _, m := range came.Command.Batch.Mutations {
-		if scope, _ := r.hooks.engine.Registry().Scope(m.Key); scope != state.ScopeCall {
+		if scope, _ := r.draft.base.hooks.engine.Registry().Scope(m.Key); scope != state.ScopeCall {
 			l.other.Mutations = append(l.other.Mutations, m)
 		}
 	}
@@ -112,7 +114,7 @@ func (r *round) extend(l *line, i int, asked *state.Command) error {
 // What a gate or a person has forbidden stays so.
 func (r *round) refuseChange(ctx context.Context, i int, end *conclusion, err error) {
 	call := r.turn.ToolCalls[i]
-	r.warn(ctx, "what a call changes does not apply to what its siblings changed", append([]any{"call", call.ID, "tool", call.Name}, failure(err)...)...)
+	r.holder.warn(ctx, "what a call changes does not apply to what its siblings changed", append([]any{"call", call.ID, "tool", call.Name}, failure(err)...)...)
 	switch end.result.Status {
 	case core.ResultBlocked, core.ResultDenied, core.ResultCancelled:
 		end.result.Command = state.Command{}
@@ -193,7 +195,7 @@ func (r *round) lineUp(ctx context.Context, ask bool) error {
 		if c.merged() || !changesState(entry) {
 			continue
 		}
-		isDone := r.head.Run.Calls[i] == thread.CallDone
+		isDone := r.holder.head.Run.Calls[i] == thread.CallDone
 		if ask && !isDone && !r.isTurn(i) {
 			end := found(entry)
 			c.stage, c.held, c.result.entry, c.result.payload = held, &end, nil, nil
@@ -252,7 +254,7 @@ func (r *round) lineUpAgain(ctx context.Context, i int, ask bool) error {
 	}
 	entry := r.resultEntry(i, end)
 	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
-	payload, err := r.records.EncodeEntryAgain(&entry, c.result.payload)
+	payload, err := r.holder.records.EncodeEntryAgain(&entry, c.result.payload)
 	if err != nil {
 		return endWith("encoding", err)
 	}
@@ -281,7 +283,7 @@ func (r *round) collides(hooks *state.Command, now line) bool {
 	if base := hooks.Batch.Base; base != nil && *base != now.snapshot.Revision() {
 		return true
 	}
-	_, conflict := r.hooks.engine.Registry().Conflict(hooks.Batch, now.other)
+	_, conflict := r.draft.base.hooks.engine.Registry().Conflict(hooks.Batch, now.other)
 	return conflict
 }
 
@@ -347,7 +349,7 @@ func (r *round) holdBack(i int, end conclusion) bool {
 // fixedPlace is the place that the result of call i is to have; 0: none, or it is not
 // decided before it comes.
 func (r *round) fixedPlace(i int) (place int, fixed bool) {
-	return r.choices.Place(r.id, r.events.Step(), i, 0)
+	return r.holder.s.choices.Place(r.holder.id, r.holder.events.Step(), i, 0)
 }
 
 // isTurn reports whether no result is missing whose fixed place is before that of call i.

@@ -50,7 +50,7 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var told []string
-			p := &step{events: history.NewEmitter(core.ID{1}, 1, func(e core.Event) error {
+			p := &holder{events: history.NewEmitter(core.ID{1}, 1, func(e core.Event) error {
 				told = append(told, e.Reason)
 				return nil
 			})}
@@ -59,7 +59,7 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 				c.Messages = checkpoint.ListOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("", "on")})
 				c.Places = checkpoint.ListOf([]window.Place{{Window: tt.last}, {}})
 			}
-			d := &draft{loaded: &loaded{step: p, model: &agent.BoundModel{}}, past: c, window: &tt.now, framed: true}
+			d := &draft{base: &base{holder: p, model: &agent.BoundModel{}}, past: c, window: &tt.now, framed: true}
 			d.marked(&tt.request, beside{before: tt.before})
 			d.marked(&tt.request, beside{before: tt.before}) // of a call that is made again
 			if diff := cmp.Diff(tt.want, told); diff != "" {
@@ -106,21 +106,21 @@ func TestAPoolWaitsForTheFirstCircuit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := env.System()
 				e.Random = func(b []byte) { clear(b) } // no jitter
-				p := &step{Stepper: &Stepper{env: e}}
+				p := &holder{env: e, s: &Stepper{}}
 				p.log = logger{out: slog.New(slog.DiscardHandler), events: &p.events}
-				d := &draft{loaded: &loaded{step: p}}
+				d := &draft{base: &base{holder: p}}
 				east, west := &agent.BoundModel{ID: "east", Name: "east"}, &agent.BoundModel{ID: "west", Name: "west"}
 				fail := func(m *agent.BoundModel) {
 					for range 5 {
-						permit, _ := p.breakers.Begin(circuitOf(m, m.Name), e.Now())
-						p.breakers.End(permit, model.CallFailed, e.Now())
+						permit, _ := p.s.breakers.Begin(circuitOf(m, m.Name), e.Now())
+						p.s.breakers.End(permit, model.CallFailed, e.Now())
 					}
 				}
 				fail(east)
 				time.Sleep(10 * time.Second)
 				fail(west)
 				time.Sleep(10 * time.Second)
-				d.model = west
+				d.base.model = west
 				turn := &turnBuilder{draft: d, member: west, pool: &choice{rules: tt.rules, order: []*agent.BoundModel{west, east}, switches: tt.made}}
 				err := turn.refused(t.Context(), 20*time.Second)
 				if again, ok := err.(*modelRetry); !ok || again.wait != tt.want {

@@ -57,7 +57,7 @@ func (r *round) mergeResult(ctx context.Context, i int) {
 		r.draft.totals.Failures++
 	}
 	r.draft.totals.MeterResult(entry)
-	if r.agent == nil || r.lined() { // a close by a program without the agent: what the keys mean is not known here
+	if r.draft.base.agent == nil || r.lined() { // a close by a program without the agent: what the keys mean is not known here
 		return
 	}
 	now := r.draft.snapshot.Revision()
@@ -69,7 +69,7 @@ func (r *round) mergeResult(ctx context.Context, i int) {
 		if base := asked.Batch.Base; base != nil && (command == entry.Hooks || *base == now) {
 			asked.Batch.Base = nil // what its own hooks changed is in no tool's way
 		}
-		applied, err := r.hooks.engine.Submit(r.draft.snapshot, i, asked)
+		applied, err := r.draft.base.hooks.engine.Submit(r.draft.snapshot, i, asked)
 		if err != nil {
 			r.complainOf(ctx, i, err)
 			continue
@@ -81,7 +81,7 @@ func (r *round) mergeResult(ctx context.Context, i int) {
 // complainOf says that what a stored result asks for could not be applied.
 func (r *round) complainOf(ctx context.Context, i int, err error) {
 	call := r.turn.ToolCalls[i]
-	r.complain(ctx, "what a call asked for could not be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)
+	r.holder.complain(ctx, "what a call asked for could not be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)
 }
 
 // apply takes what came to a call into the draft. Effects are left out: they run
@@ -131,13 +131,13 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 	// The hooks see the result among the messages. Merged it is only when they have
 	// not failed: statuses would call it done, and their effects would be lost.
 	r.showResults(i)
-	v := r.view()
+	v := r.draft.view()
 	v.at = said.CreatedAt
-	after, err := r.hooks.phase(ctx, core.PhaseAfterToolExecute, v, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: said.ToolResult})
+	after, err := r.draft.base.hooks.phase(ctx, core.PhaseAfterToolExecute, v, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: said.ToolResult})
 	if err != nil {
 		return err
 	}
-	if r.head.Run.Calls[i] != thread.CallDone { // else they ran with the write that made it so
+	if r.holder.head.Run.Calls[i] != thread.CallDone { // else they ran with the write that made it so
 		c.result.effects = after.Command.Effects
 	}
 	r.apply(after)
@@ -145,12 +145,12 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 }
 
 // hooked reports whether results wait for AfterToolExecute.
-func (r *round) hooked() bool { return r.hooks.listens(core.PhaseAfterToolExecute) }
+func (r *round) hooked() bool { return r.draft.base.hooks.listens(core.PhaseAfterToolExecute) }
 
 // takeResults puts the results into the draft's records, in the order of the log.
 // Every call has one.
 func (r *round) takeResults() {
 	for i := range r.calls {
-		r.entries = append(r.entries, *r.calls[i].result.entry)
+		r.draft.entries = append(r.draft.entries, *r.calls[i].result.entry)
 	}
 }

@@ -23,23 +23,23 @@ type Observer interface {
 
 // began notes when a step is taken up, for whoever is told how long it took: nothing
 // else asks for the time.
-func (p *step) began() {
-	if p.observer != nil {
-		p.taken = p.env.Now()
+func (h *holder) began() {
+	if h.s.observer != nil {
+		h.taken = h.env.Now()
 	}
 }
 
 // stepOver tells the observer that the step is over.
-func (p *step) stepOver(agent string) {
-	if p.observer != nil {
-		p.observer.Stepped(agent, p.env.Now().Sub(p.taken))
+func (h *holder) stepOver(agent string) {
+	if h.s.observer != nil {
+		h.s.observer.Stepped(agent, h.env.Now().Sub(h.taken))
 	}
 }
 
 // logged tells the observer of the draft's records, if a write has moved the head over
 // them.
 func (d *draft) logged(was, now thread.Head) {
-	if d.observer != nil && now.Seq > was.Seq {
-		d.observer.Logged(d.record.AgentID, d.entries)
+	if d.base.holder.s.observer != nil && now.Seq > was.Seq {
+		d.base.holder.s.observer.Logged(d.base.record.AgentID, d.entries)
 	}
 }

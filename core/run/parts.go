@@ -30,7 +30,7 @@ var errOver = errors.New("the call is over: nothing of it is stored any more")
 // and never changed, so that it does not matter which of two workers that run the same
 // call stores it: both go on with the same value.
 type parts struct {
-	step *step
+	step *holder
 	turn uint64 // sequence of the turn
 	call uint8
 	over atomic.Bool
@@ -44,7 +44,7 @@ type parts struct {
 
 // newParts is made before the tool starts: its goroutine reads nothing of the round.
 func (r *round) newParts(i int) *parts {
-	return &parts{step: r.step, turn: r.base - 1, call: uint8(i)}
+	return &parts{step: r.holder, turn: r.base - 1, call: uint8(i)}
 }
 
 // end refuses everything from now on. Only the first call of it returns true: the
@@ -92,7 +92,7 @@ func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child
 	if s.over.Load() {
 		return core.ID{}, errOver
 	}
-	run, err := s.step.children.StartChild(ctx, call, child)
+	run, err := s.step.s.children.StartChild(ctx, call, child)
 	if s.over.Load() {
 		return core.ID{}, errOver
 	}
@@ -105,12 +105,12 @@ func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child
 
 // create stores a part, or returns the one that was stored before.
 func (s *parts) create(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
-	payload, err := s.step.records.Encode("part", partRecord{value})
+	payload, err := s.step.s.records.Encode("part", partRecord{value})
 	if err != nil {
 		return nil, err
 	}
 	err = s.persist(ctx, func() error {
-		return s.step.store.Put(ctx, s.step.Key, store.Record{Name: s.name(name), Payload: payload})
+		return s.step.s.store.Put(ctx, s.step.Key, store.Record{Name: s.name(name), Payload: payload})
 	})
 	switch {
 	case err == nil:
@@ -131,7 +131,7 @@ func (s *parts) read(ctx context.Context, name string) (json.RawMessage, bool, e
 	var record store.Record
 	var ok bool
 	err := s.persist(ctx, func() (err error) {
-		record, ok, err = s.step.store.Get(ctx, s.step.Key, s.name(name))
+		record, ok, err = s.step.s.store.Get(ctx, s.step.Key, s.name(name))
 		return err
 	})
 	if err != nil || !ok {
@@ -157,7 +157,7 @@ func (s *parts) persist(ctx context.Context, access func() error) error {
 
 func (s *parts) decode(payload []byte) (json.RawMessage, error) {
 	var part partRecord
-	err := s.step.records.Decode("part", payload, &part)
+	err := s.step.s.records.Decode("part", payload, &part)
 	return part.Value, err
 }
 

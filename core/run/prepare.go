@@ -28,22 +28,22 @@ import (
 //   - parameters: the agent's, then what plugins override for this step;
 //   - last, the plugins' transforms, in order.
 func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Request, error) {
-	spec := &d.agent.Spec
+	spec := &d.base.agent.Spec
 	request := model.Request{
-		Model: d.model.Name, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
+		Model: d.base.model.Name, System: spec.SystemPrompt, Tools: d.base.agent.ModelTools,
 		MaxTokens: spec.MaxTokens, Temperature: spec.Temperature, TopP: spec.TopP, ReasoningEffort: spec.ReasoningEffort,
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
-		ProviderOptions: spec.ProviderOptions[d.model.Provider],
+		ProviderOptions: spec.ProviderOptions[d.base.model.Provider],
 	}
-	asked, err := d.hooks.engine.Adjustments(d.snapshot)
+	asked, err := d.base.hooks.engine.Adjustments(d.snapshot)
 	if err != nil {
 		return request, endAt("plugin", "what plugins ask of the request", err)
 	}
-	if asked.Override.UpstreamModel != "" && d.agent.Pooled() { // which member's provider would it be?
+	if asked.Override.UpstreamModel != "" && d.base.agent.Pooled() { // which member's provider would it be?
 		return request, endAt("plugin", "a plugin asks for a model by name, and the agent's model is a pool", nil)
 	}
 	asked.Override.Apply(&request)
-	request.Origin = d.model.Origin(request.Model)
+	request.Origin = d.base.model.Origin(request.Model)
 	request.StreamIdleTimeout = d.idle(request.ReasoningEffort)
 	if asked.Filters() {
 		request.Tools = offered(request.Tools, &asked)
@@ -51,23 +51,23 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 			request.ToolChoice = model.ToolChoice{} // what is hidden cannot be chosen
 		}
 	}
-	d.model.Format(&request)
+	d.base.model.Format(&request)
 	if len(request.Tools) == 0 { // providers refuse a choice of nothing
 		request.ToolChoice = model.ToolChoice{}
 	}
-	request.NoPromptCache = !d.agent.Spec.Context.Cached()
-	d.beside = d.placed(&request, append(asked.Messages, shownBy(d.record.Frontend)...))
+	request.NoPromptCache = !d.base.agent.Spec.Context.Cached()
+	d.beside = d.placed(&request, append(asked.Messages, shownBy(d.base.record.Frontend)...))
 	if err := d.compact(ctx, &request); err != nil {
 		return request, err
 	}
 	d.announceSummaries()
 	d.frame(&request, d.beside)
-	if d.agent.Reads && asked.Offers(tool.ReadResult) && window.Shortens(d.shown, *d.window) {
+	if d.base.agent.Reads && asked.Offers(tool.ReadResult) && window.Shortens(d.shown, *d.window) {
 		request.Tools = append(slices.Clip(request.Tools), window.Definition())
 	}
 	request.Messages = d.arrange(d.beside, said)
 	d.marked(&request, d.beside)
-	if d.hooks.engine.Transforms() {
+	if d.base.hooks.engine.Transforms() {
 		return d.transform(ctx, request)
 	}
 	return request, nil
@@ -76,9 +76,9 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 // idle is how long the stream may be silent: twice as long where the model reasons, since
 // many providers show nothing of it. 0: what the model was made with counts.
 func (d *draft) idle(effort model.Effort) time.Duration {
-	retry := &d.agent.Spec.Retry
+	retry := &d.base.agent.Spec.Retry
 	switch {
-	case d.model.Reasons(effort):
+	case d.base.model.Reasons(effort):
 		return 2 * retry.StreamIdleTimeout()
 	case retry.StreamIdleTimeoutMS == nil:
 		return 0
@@ -89,7 +89,7 @@ func (d *draft) idle(effort model.Effort) time.Duration {
 // transform is apart from prepare so that the request of an agent without transforms
 // stays on the stack.
 func (d *draft) transform(ctx context.Context, request model.Request) (model.Request, error) {
-	err := d.hooks.engine.Transform(ctx, d.hooks.moment(core.PhaseBeforeInference, d.view(), plugin.Moment{}), &request)
+	err := d.base.hooks.engine.Transform(ctx, d.base.hooks.moment(core.PhaseBeforeInference, d.view(), plugin.Moment{}), &request)
 	if err != nil && ctx.Err() != nil {
 		return request, context.Cause(ctx)
 	}
@@ -103,7 +103,7 @@ func (d *draft) transform(ctx context.Context, request model.Request) (model.Req
 // run has called a tool: a model that must call one in every turn never comes to an
 // end.
 func (d *draft) toolChoice() model.ToolChoice {
-	choice := d.agent.Spec.ToolChoice
+	choice := d.base.agent.Spec.ToolChoice
 	if forced := choice.Mode == model.ToolRequired || choice.Mode == model.ToolNamed; forced && len(d.totals.Calls) > 0 {
 		return model.ToolChoice{}
 	}
@@ -155,7 +155,7 @@ func (d *draft) placed(request *model.Request, context []plugin.ContextMessage) 
 // arrange returns the messages of the request. Where nothing stands beside the
 // conversation its own slice is the request's: nothing is copied.
 func (d *draft) arrange(b beside, said []core.Message) []core.Message {
-	conversation := window.View(d.shown, *d.window, d.past.Summary.Shown(), d.front(), d.agent.Reads)
+	conversation := window.View(d.shown, *d.window, d.past.Summary.Shown(), d.front(), d.base.agent.Reads)
 	if len(b.before)+len(b.behind) == 0 {
 		return append(conversation[:len(conversation):len(conversation)], said...)
 	}
@@ -172,6 +172,6 @@ func (d *draft) contextMessage(m *plugin.ContextMessage) core.Message {
 		role = core.RoleSystem
 	}
 	return core.Message{
-		ID: "context." + m.Key, Role: role, RunID: d.id, Content: []core.Block{{Type: core.BlockText, Text: m.Text}},
+		ID: "context." + m.Key, Role: role, RunID: d.base.holder.id, Content: []core.Block{{Type: core.BlockText, Text: m.Text}},
 	}
 }

@@ -11,19 +11,19 @@ import (
 // report tells how a run ended, or that it begins to wait: the observer, and in the
 // log the one line by which somebody who watches it knows what ran. It comes after the write that makes
 // it so, in the process that made it; a crash in between loses it.
-func (p *step) report(ctx context.Context, r core.Run) {
-	if p.observer != nil {
-		p.observer.Ended(r)
+func (h *holder) report(ctx context.Context, r core.Run) {
+	if h.s.observer != nil {
+		h.s.observer.Ended(r)
 	}
-	if !p.log.out.Enabled(ctx, slog.LevelInfo) {
+	if !h.log.out.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("agent", r.AgentID), slog.String("tenant", p.Key.Tenant), slog.String("thread", p.Key.Thread), slog.String("run", p.id.String()),
+		slog.String("agent", r.AgentID), slog.String("tenant", h.Key.Tenant), slog.String("thread", h.Key.Thread), slog.String("run", h.id.String()),
 		slog.Int("steps", r.Steps), slog.Int("tokens_in", r.Usage.Input), slog.Int("tokens_out", r.Usage.Output),
 	}
 	if r.Status == core.RunWaiting {
-		p.log.out.LogAttrs(ctx, slog.LevelInfo, "run waits", append(attrs, slog.Int("tickets", len(p.head.Tickets)))...)
+		h.log.out.LogAttrs(ctx, slog.LevelInfo, "run waits", append(attrs, slog.Int("tickets", len(h.head.Tickets)))...)
 		return
 	}
 	began := r.StartedAt
@@ -37,5 +37,5 @@ func (p *step) report(ctx context.Context, r core.Run) {
 			attrs = append(attrs, slog.String("code", t.Code))
 		}
 	}
-	p.log.out.LogAttrs(ctx, slog.LevelInfo, "run finished", attrs...)
+	h.log.out.LogAttrs(ctx, slog.LevelInfo, "run finished", attrs...)
 }

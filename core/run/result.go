@@ -39,7 +39,7 @@ func synthetic(status core.ResultStatus, message string) tool.Result {
 func (r *round) toolReturned(ctx context.Context, f finished) error {
 	t, result := f.task, f.result
 	if result.Err != nil {
-		r.warn(ctx, "tool call failed", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(result.Err)...)...)
+		r.holder.warn(ctx, "tool call failed", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(result.Err)...)...)
 	}
 	if result.Suspend != nil {
 		r.calls[t.index].task, r.calls[t.index].stage = nil, fresh // it has only asked
@@ -48,7 +48,7 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 	// A command that cannot be stored is found here, where it costs the call its
 	// intents. Found at the merge, or by the encoder, it would cost the run, or
 	// run the tool again with every try.
-	if err := r.hooks.engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
+	if err := r.draft.base.hooks.engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
 	switch base := result.Command.Batch.Base; {
@@ -57,7 +57,7 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 		result = tool.Failed("execution failed: " + err.Error())
 	default:
 		if err := r.tries(t, result.Command); err != nil {
-			r.warn(ctx, "a tool's change of the state does not apply", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(err)...)...)
+			r.holder.warn(ctx, "a tool's change of the state does not apply", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(err)...)...)
 			result = tool.Failed("execution failed: its change of the state does not apply")
 		} else if base != nil { // what its own hooks changed is not in its way
 			result.Command.Batch.Base = new(t.began)
@@ -67,7 +67,7 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 	// What the runtime says of a tool that it has left behind, and that goes on, proves
 	// nothing. The last result of a round travels with its commit, which is progress.
 	if r.calls[t.index].result.where == put && result.Status != core.ResultUnknown {
-		r.proves()
+		r.holder.proves()
 	}
 	return err
 }
@@ -79,7 +79,7 @@ func (r *round) tries(t *task, asked state.Command) error {
 		return nil
 	}
 	asked.Effects, asked.Batch.Base = nil, nil
-	_, err := r.hooks.engine.Submit(t.snapshot, t.index, asked)
+	_, err := r.draft.base.hooks.engine.Submit(t.snapshot, t.index, asked)
 	return err
 }
 
@@ -112,7 +112,7 @@ func (r *round) settleOn(ctx context.Context, i int, end conclusion) error {
 	err := r.keep(ctx, i, end)
 	if cannotBeStored(err) {
 		large := errors.Is(err, store.ErrTooLarge)
-		r.warn(ctx, "a result cannot be stored", "call", i, "error", err)
+		r.holder.warn(ctx, "a result cannot be stored", "call", i, "error", err)
 		what := "it cannot be encoded"
 		if large {
 			what = "it is too large"
@@ -142,14 +142,14 @@ func cannotBeStored(err error) bool {
 // calls that end at the same time exactly one is the last.
 func (r *round) keep(ctx context.Context, i int, end conclusion) error {
 	entry := r.resultEntry(i, end)
-	payload, err := r.records.EncodeEntry(&entry)
+	payload, err := r.holder.records.EncodeEntry(&entry)
 	if err != nil {
 		return endWith("encoding", err)
 	}
 	// From here on the call has its result, also if the put fails: it is put again before
 	// the step ends, and its tool does not run again in this step.
 	r.calls[i].end(&entry, payload)
-	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.hooks.listens(core.PhaseStepEnd) {
+	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.draft.base.hooks.listens(core.PhaseStepEnd) {
 		return nil
 	}
 	if !r.mayStore(i) { // the round has failed, and puts them in order before it is left
@@ -170,12 +170,12 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 		}
 	}
 	began, ended := r.timeOf(InstantResultRound, i, 0), r.timeOf(InstantResult, i, 0)
-	entry := thread.Entry{Run: r.id, Step: r.events.Step(), At: began, Decision: end.decision, Blocked: end.blocked, Duration: end.took.Milliseconds(), Message: &core.Message{
-		ID: history.ResultID(r.id, r.events.Step(), i), Role: core.RoleTool, ToolResult: &result,
-		RunID: r.id, Step: r.events.Step(), CreatedAt: ended,
+	entry := thread.Entry{Run: r.holder.id, Step: r.holder.events.Step(), At: began, Decision: end.decision, Blocked: end.blocked, Duration: end.took.Milliseconds(), Message: &core.Message{
+		ID: history.ResultID(r.holder.id, r.holder.events.Step(), i), Role: core.RoleTool, ToolResult: &result,
+		RunID: r.holder.id, Step: r.holder.events.Step(), CreatedAt: ended,
 	}}
 	if entry.Place = end.place; end.place > 0 {
-		entry.Attempt = r.fence()
+		entry.Attempt = r.holder.fence()
 	}
 	if !end.hooks.IsZero() {
 		entry.Hooks = &end.hooks
@@ -190,8 +190,8 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 // when the result was made: the step may have taken the next one meanwhile.
 func (r *round) storeResult(ctx context.Context, i int) error {
 	record := r.logRecord(i)
-	record.Fence = r.fence()
-	if err := r.put(ctx, record); err != nil {
+	record.Fence = r.holder.fence()
+	if err := r.holder.put(ctx, record); err != nil {
 		return err
 	}
 	r.announce(i, put) // after the put: what a reader was shown stays
@@ -216,7 +216,7 @@ func (r *round) storeResults(ctx context.Context) error {
 		}
 		err := r.storeResult(ctx, i)
 		if errors.Is(err, store.ErrConflict) { // other bytes of our own stand there
-			if err = r.refence(ctx, r.head); err == nil {
+			if err = r.holder.refence(ctx, r.holder.head); err == nil {
 				err = r.storeResult(ctx, i)
 			}
 		}

@@ -17,11 +17,11 @@ import (
 // result. The head's status says only that there is something to do: what, the
 // decision's record says, since the same words decide in every build.
 func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
-	at := slices.IndexFunc(r.head.Tickets, func(k thread.Ticket) bool { return int(k.Call) == t.index })
+	at := slices.IndexFunc(r.holder.head.Tickets, func(k thread.Ticket) bool { return int(k.Call) == t.index })
 	if at < 0 { // a person said something instead of deciding, and the ticket went with it
 		return false, r.conclude(ctx, t.index, conclusion{result: synthetic(core.ResultCancelled, "cancelled: the user went on without deciding")})
 	}
-	decision, ticket, err := r.decision(ctx, r.head.Tickets[at])
+	decision, ticket, err := r.decision(ctx, r.holder.head.Tickets[at])
 	if err != nil {
 		return false, err
 	}
@@ -31,7 +31,7 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
 	t.at = r.timeOf(InstantAsked, t.index, len(t.suspended))
 	ticket.Ticket.Decision = &decision.Decision
-	r.events.Resumed(&ticket.Ticket)
+	r.holder.events.Resumed(&ticket.Ticket)
 	t.resume = &core.Resume{Suspension: ticket.Suspension.ID, Decision: decision.Decision}
 	t.answers = answers(ticket, decision.Decision)
 	if !ticket.Resumes(decision.Decision) {
@@ -67,7 +67,7 @@ func (r *round) askRefusal(ctx context.Context, t *task) (state.Command, error) 
 	if !t.resume.Decision.Lasts() {
 		return state.Command{}, nil
 	}
-	return r.hooks.refused(ctx, r.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
+	return r.draft.base.hooks.refused(ctx, r.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
 }
 
 // decision reads what the head's ticket names: the decision, and what was decided
@@ -75,10 +75,10 @@ func (r *round) askRefusal(ctx context.Context, t *task) (state.Command, error) 
 // there is damaged.
 func (r *round) decision(ctx context.Context, t thread.Ticket) (d thread.DecisionRecord, k thread.TicketRecord, err error) {
 	turn := r.base - 1
-	if err := r.readRecord(ctx, "ticket", store.SuspensionName(r.id, turn, t.Call, t.ID), &k); err != nil {
+	if err := r.draft.base.readRecord(ctx, "ticket", store.SuspensionName(r.holder.id, turn, t.Call, t.ID), &k); err != nil {
 		return d, k, err
 	}
-	return d, k, r.readRecord(ctx, "decision", store.DecisionName(r.id, turn, t.Call, t.Decision), &d)
+	return d, k, r.draft.base.readRecord(ctx, "decision", store.DecisionName(r.holder.id, turn, t.Call, t.Decision), &d)
 }
 
 // asked is what the gates and BeforeToolExecute asked for when the call came to

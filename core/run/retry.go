@@ -42,7 +42,7 @@ func (r *modelRetry) Unwrap() error { return r.cause }
 
 // modelCalls is how often the step may call its model over all its deliveries
 // together.
-func (t *turnBuilder) modelCalls() uint8 { return uint8(t.draft.agent.Spec.ModelCalls()) } // at most 21, see agent.Spec.Check
+func (t *turnBuilder) modelCalls() uint8 { return uint8(t.draft.base.agent.Spec.ModelCalls()) } // at most 21, see agent.Spec.Check
 
 // callsSoFar is how many of the allowed model calls of the step have failed in
 // earlier deliveries. A claim that was lost may have cost one, but never the
@@ -62,7 +62,7 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	t.failed++ // counted before anything else: whichever way the step goes on, the nack has it
 	kind, asked := classify(err)
 	if passing(err) && t.whole() {
-		t.draft.warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
+		t.draft.base.holder.warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
 		return t.cutPieces(ctx)
 	}
 	leaves := !t.whole() && t.leaves(err, kind, asked)
@@ -87,9 +87,9 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	case t.failed >= t.modelCalls():
 		return endWith("model", err)
 	}
-	wait := max(t.draft.env.Jitter(pause(t.draft.agent.Spec.Retry, kind, t.failed)), asked, t.draft.closedFor(t.member, t.asked.Model))
-	t.draft.warn(ctx, "model call failed and is made again", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
-	t.draft.events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	wait := max(t.draft.base.holder.env.Jitter(pause(t.draft.base.agent.Spec.Retry, kind, t.failed)), asked, t.draft.base.holder.closedFor(t.member, t.asked.Model))
+	t.draft.base.holder.warn(ctx, "model call failed and is made again", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
+	t.draft.base.holder.events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	// Announced in both cases: a reader who stays sees why nothing comes.
 	if !t.stays(wait) {
 		return &modelRetry{wait, err}
@@ -100,7 +100,7 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	if leaves { // nobody was left: behind the pause each may be tried again
 		t.pool.paused = len(t.pool.left)
 	}
-	return t.draft.env.Sleep(ctx, wait)
+	return t.draft.base.holder.env.Sleep(ctx, wait)
 }
 
 // goElsewhere goes on with another member of the pool, at once, whoever listens: there is
@@ -121,9 +121,9 @@ func (t *turnBuilder) goElsewhere(ctx context.Context, next *agent.BoundModel, k
 // for good and nobody else is left.
 func (t *turnBuilder) goBack(ctx context.Context, back *leftMember, kind model.ErrorKind, err error) error {
 	d := t.draft
-	wait := max(d.env.Jitter(pause(d.agent.Spec.Retry, back.kind, t.failed)), back.asked, d.closedFor(back.member, back.member.Name))
-	d.warn(ctx, "model call failed for good, and a member of the pool that was left is asked again", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
-	d.events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	wait := max(d.base.holder.env.Jitter(pause(d.base.agent.Spec.Retry, back.kind, t.failed)), back.asked, d.base.holder.closedFor(back.member, back.member.Name))
+	d.base.holder.warn(ctx, "model call failed for good, and a member of the pool that was left is asked again", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
+	d.base.holder.events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	if !t.stays(wait) {
 		return &modelRetry{wait, t.gone(err, kind)}
 	}
@@ -132,7 +132,7 @@ func (t *turnBuilder) goBack(ctx context.Context, back *leftMember, kind model.E
 	}
 	t.leave(ctx, back.member, kind, err)
 	t.pool.paused = len(t.pool.left)
-	return d.env.Sleep(ctx, wait)
+	return d.base.holder.env.Sleep(ctx, wait)
 }
 
 // overflowed goes on behind a request that the provider has refused as too long: once
@@ -144,20 +144,20 @@ func (t *turnBuilder) overflowed(ctx context.Context, err error) error {
 		return endWith("context_overflow", err)
 	}
 	t.shortened = true
-	t.draft.warn(ctx, "the request was too long for the model, which is shown less", "first", t.draft.window.First, "failed", t.failed, "error", err)
-	t.draft.events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow)})
+	t.draft.base.holder.warn(ctx, "the request was too long for the model, which is shown less", "first", t.draft.window.First, "failed", t.failed, "error", err)
+	t.draft.base.holder.events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow)})
 	return t.cutPieces(ctx)
 }
 
 // stays reports whether the step itself makes the next call. Without a reader it
 // never does: a background run costs nothing while it waits in the mailbox.
 func (t *turnBuilder) stays(wait time.Duration) bool {
-	return wait <= maxPause && t.draft.events.Listened() && t.timely(wait)
+	return wait <= maxPause && t.draft.base.holder.events.Listened() && t.timely(wait)
 }
 
 // timely reports whether the step has time for a call behind a pause.
 func (t *turnBuilder) timely(wait time.Duration) bool {
-	return t.draft.last.IsZero() || !t.draft.env.Now().Add(wait+callTime+afterDeadline).After(t.draft.last)
+	return t.draft.base.holder.last.IsZero() || !t.draft.base.holder.env.Now().Add(wait+callTime+afterDeadline).After(t.draft.base.holder.last)
 }
 
 // cutPieces takes from the turn what a failed call has left in pieces. Clients hold
@@ -168,17 +168,17 @@ func (t *turnBuilder) cutPieces(ctx context.Context) error {
 	if !t.cut() {
 		return nil
 	}
-	if err := t.draft.refence(ctx, t.draft.head); err != nil {
+	if err := t.draft.base.holder.refence(ctx, t.draft.base.holder.head); err != nil {
 		return err
 	}
-	t.draft.events.Restart(t.draft.fence())
-	t.draft.events.Retell(t.retell)
+	t.draft.base.holder.events.Restart(t.draft.base.holder.fence())
+	t.draft.base.holder.events.Retell(t.retell)
 	return nil
 }
 
 // retell emits what stands of the turn again, for readers of its new attempt.
 func (t *turnBuilder) retell() {
-	t.draft.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(t.draft.at), MessageID: t.id})
+	t.draft.base.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(t.draft.base.holder.at), MessageID: t.id})
 	for i, b := range t.blocks {
 		t.emitBlock(b.Type, b.Text, i)
 		if b.Echo != nil {

@@ -15,7 +15,8 @@ import (
 // touches nothing here. What it merges goes into the draft, which the commit that
 // closes the round makes records of; what it stores before that are single results.
 type round struct {
-	*draft
+	holder  *holder
+	draft   *draft
 	turn    core.Message
 	base    uint64 // sequence of the first result
 	began   int64  // the clock that gates and tools are shown: when this claim began the round, unix milliseconds
@@ -34,7 +35,7 @@ type round struct {
 
 // newRound is the round of a committed turn, of which nothing is known yet.
 func (d *draft) newRound(turn core.Message, base uint64) *round {
-	return &round{draft: d, at: d.messages.Len() - 1, before: d.messages, turn: turn, base: base, began: d.env.Millis(), calls: make([]call, len(turn.ToolCalls))}
+	return &round{holder: d.base.holder, draft: d, at: d.messages.Len() - 1, before: d.messages, turn: turn, base: base, began: d.base.holder.env.Millis(), calls: make([]call, len(turn.ToolCalls))}
 }
 
 // goOnFrom keeps what a round of the same step knew of the turn's calls that the
@@ -107,10 +108,10 @@ func (r *round) announce(i int, at where) {
 	}
 	c.told = true
 	if slices.ContainsFunc(r.calls[:i], func(c call) bool { return !c.stored() }) {
-		r.events.ResultUnplaced(c.result.entry)
+		r.holder.events.ResultUnplaced(c.result.entry)
 		return
 	}
-	r.events.Result(c.result.entry, len(r.turn.Content)+i)
+	r.holder.events.Result(c.result.entry, len(r.turn.Content)+i)
 }
 
 // allStored announces what a commit has made visible.

@@ -223,9 +223,9 @@ type Stepped struct {
 func (s *Stepper) Step(ctx context.Context, w Work, sink history.Sink) (Stepped, error) {
 	ctx = core.WithIdentity(ctx, core.Identity{Tenant: w.Key.Tenant, User: w.Head.Owner})
 	m := s.newMachine(w, sink)
-	s.under.enter(m.step)
-	defer s.under.leave(m.step)
-	m.began()
+	s.under.enter(&m.holder)
+	defer s.under.leave(&m.holder)
+	m.holder.began()
 	stepped, err := m.run(ctx)
 	if err != nil {
 		return stepped, fmt.Errorf("run %s of thread %s: %w", w.Head.Run.ID, w.Key, err)

@@ -19,31 +19,31 @@ import (
 //
 // From here on the end has its time, which RunEnd is shown, and the run's record says.
 func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
-	m.at = m.endedAt()
-	if m.head.Run.RunEnd != 0 {
+	m.holder.at = m.holder.endedAt()
+	if m.holder.head.Run.RunEnd != 0 {
 		return false, m.recallRunEnd(ctx)
 	}
-	if !m.listens() {
+	if !m.base.listens() {
 		return false, nil
 	}
-	if m.head.Run.Attempts >= thread.SkipRunEnd {
-		m.complain(ctx, "RunEnd is skipped: too many claims of the closing run were lost", "attempts", m.head.Run.Attempts)
+	if m.holder.head.Run.Attempts >= thread.SkipRunEnd {
+		m.holder.complain(ctx, "RunEnd is skipped: too many claims of the closing run were lost", "attempts", m.holder.head.Run.Attempts)
 		return true, nil
 	}
 	// The draft is a value: a phase that failed half-way is undone by putting the one
 	// before it back.
-	before := *m.draft
-	within, cancel := m.env.WithTimeout(ctx, m.lease)
+	before := m.draft
+	within, cancel := m.holder.env.WithTimeout(ctx, m.holder.lease)
 	defer cancel()
-	if err := m.phase(within, core.PhaseRunEnd, plugin.Moment{Termination: t}); err != nil {
+	if err := m.draft.phase(within, core.PhaseRunEnd, plugin.Moment{Termination: t}); err != nil {
 		if ctx.Err() != nil {
 			return false, fmt.Errorf("run end: %w", context.Cause(ctx))
 		}
-		m.complain(ctx, "RunEnd failed; the run ends anyway", failure(err)...)
-		*m.draft = before
+		m.holder.complain(ctx, "RunEnd failed; the run ends anyway", failure(err)...)
+		m.draft = before
 	}
-	m.runEnded = &thread.EndRecord{At: m.at, Patch: state.Join(m.patches[len(before.patches):]...), Revision: m.snapshot.Revision()}
-	if added := m.effects[len(before.effects):]; len(added) > 0 {
+	m.runEnded = &thread.EndRecord{At: m.holder.at, Patch: state.Join(m.draft.patches[len(before.patches):]...), Revision: m.draft.snapshot.Revision()}
+	if added := m.draft.effects[len(before.effects):]; len(added) > 0 {
 		m.runEnded.Command = &state.Command{Effects: added}
 	}
 	return false, nil
@@ -52,21 +52,21 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 // recallRunEnd takes what RunEnd came to under a claim that was given back behind it.
 func (m *machine) recallRunEnd(ctx context.Context) error {
 	end := new(thread.EndRecord)
-	err := m.readRecord(ctx, "end", store.EndName(m.id, m.head.Run.RunEnd), end)
-	if err == nil && len(end.Patch) > 0 && m.conversation != nil {
-		fold := state.NewFold(m.snapshot)
+	err := m.base.readRecord(ctx, "end", store.EndName(m.holder.id, m.holder.head.Run.RunEnd), end)
+	if err == nil && len(end.Patch) > 0 && m.base.conversation != nil {
+		fold := state.NewFold(m.draft.snapshot)
 		if err = fold.Apply(end.Patch, end.Revision); err == nil {
-			m.snapshot, m.patches = fold.Snapshot(), append(m.patches, end.Patch)
+			m.draft.snapshot, m.draft.patches = fold.Snapshot(), append(m.draft.patches, end.Patch)
 		}
 	}
 	switch {
 	case err == nil:
 		if end.Command != nil {
-			m.effects = append(m.effects, end.Command.Effects...)
+			m.draft.effects = append(m.draft.effects, end.Command.Effects...)
 		}
-		m.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)
+		m.holder.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)
 	case core.CodeOf(err) == core.CodeCorrupt:
-		m.complain(ctx, "what RunEnd changed is lost", "error", err)
+		m.holder.complain(ctx, "what RunEnd changed is lost", "error", err)
 	default:
 		return err
 	}

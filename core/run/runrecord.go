@@ -24,7 +24,7 @@ type logPart struct {
 func (d *draft) logPart() logPart {
 	summary, schema := d.newlySummed()
 	return logPart{
-		codec: d.records, from: d.head.Seq, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema,
+		codec: d.base.holder.records, from: d.base.holder.head.Seq, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema,
 	}
 }
 
@@ -71,9 +71,9 @@ type runPart struct {
 // runPart returns the run as the draft's commit finds it. end is how it ends, if it does,
 // and at when that is.
 func (d *draft) runPart(end *core.Termination, form thread.Form, at int64) runPart {
-	p := runPart{draft: d, before: d.record, totals: d.totals, messages: d.messages.Slice(), parent: d.head.Run.Parent, end: end, form: form, at: at}
-	if d.agent != nil {
-		p.answer = d.agent.Spec.ResponseFormat
+	p := runPart{draft: d, before: d.base.record, totals: d.totals, messages: d.messages.Slice(), parent: d.base.holder.head.Run.Parent, end: end, form: form, at: at}
+	if d.base.agent != nil {
+		p.answer = d.base.agent.Spec.ResponseFormat
 	}
 	return p
 }
@@ -145,7 +145,7 @@ func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRec
 // the run ends or begins to wait with the write, what lists of threads show from then on. A
 // close is not listed until it is final.
 func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread.Outcome, r *thread.RunRecord) ([]store.Record, error) {
-	codec := p.draft.records
+	codec := p.draft.base.holder.records
 	stored, err := encodeRun(codec, r)
 	records = append(records, stored)
 	if err != nil || outcome != thread.Wait && outcome != thread.Done {

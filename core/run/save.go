@@ -12,15 +12,15 @@ import (
 // the log now, or void; the observer is told what the log has; and the effects of calls run,
 // since any write may be the one that moves a call to done. r is nil while no round is known.
 func (d *draft) save(ctx context.Context, r *round, w write) (*plan, thread.Result, error) {
-	was := d.head
-	p, result, err := d.write(ctx, w)
+	was := d.base.holder.head
+	p, result, err := d.base.holder.write(ctx, w)
 	if err != nil {
 		return nil, result, err
 	}
-	d.chunks.End()
-	d.logged(was, d.head)
+	d.base.holder.chunks.End()
+	d.logged(was, d.base.holder.head)
 	if r != nil {
-		r.callEffects(ctx, was, d.head)
+		r.callEffects(ctx, was, d.base.holder.head)
 	}
 	return p, result, nil
 }
@@ -30,12 +30,12 @@ func (d *draft) save(ctx context.Context, r *round, w write) (*plan, thread.Resu
 // take long or take the process down, and nothing rolls them back. They see the
 // state as it is after the commit, under the step that they were asked for in.
 func (d *draft) committed(ctx context.Context) {
-	d.recorded = true
+	d.base.recorded = true
 	d.remember(ctx)
 	// Taken before begin: the draft is another one then.
 	effects, v := d.effects, d.view()
-	if d.asks && d.hint != nil {
-		d.hint(ctx, d.Key)
+	if d.asks && d.base.holder.s.hint != nil {
+		d.base.holder.s.hint(ctx, d.base.holder.Key)
 	}
 	d.warnOfFailedActions(ctx, d.entries)
 	d.begin()
@@ -45,22 +45,22 @@ func (d *draft) committed(ctx context.Context) {
 // remember makes the conversation that the commit came to, and caches it: the
 // next step of the thread in this process reads nothing.
 func (d *draft) remember(ctx context.Context) {
-	next, err := d.reader.Extend(d.conversation, d.entries, d.messages, d.past.Summary)
+	next, err := d.base.holder.s.reader.Extend(d.base.conversation, d.entries, d.messages, d.past.Summary)
 	if err != nil { // cannot be: it was made from this very state. The log is right, and read anew
-		d.complain(ctx, "committed entries do not fold", "error", err)
+		d.base.holder.complain(ctx, "committed entries do not fold", "error", err)
 		return
 	}
-	next.Record, next.Standing = d.record, d.account.Standing()
-	d.conversation = next
-	d.reader.Keep(d.Key, next)
+	next.Record, next.Standing = d.base.record, d.base.holder.account.Standing()
+	d.base.conversation = next
+	d.base.holder.s.reader.Keep(d.base.holder.Key, next)
 }
 
 // act runs effects after a write. They may take as long as the process has, whatever the
 // write has done to the claim.
 func (d *draft) act(ctx context.Context, v view, m plugin.Moment, effects []state.Effect) {
 	if len(effects) > 0 {
-		free, cancel := d.undisturbed(ctx)
+		free, cancel := d.base.holder.undisturbed(ctx)
 		defer cancel()
-		d.hooks.effects(free, v, m, effects)
+		d.base.hooks.effects(free, v, m, effects)
 	}
 }

@@ -17,12 +17,12 @@ import (
 // woken, and a scheduler that waits for something else would be woken for
 // nothing, for ever.
 func (r *round) chooseMode() agent.ExecutionMode {
-	mode := r.agent.Spec.Mode()
-	if r.head.Run.Batch {
+	mode := r.draft.base.agent.Spec.Mode()
+	if r.holder.head.Run.Batch {
 		return agent.ParallelBatchApproval
 	}
-	waits := slices.Index(r.head.Run.Calls, thread.CallSuspended)
-	behind := waits >= 0 && slices.ContainsFunc(r.head.Run.Calls[waits+1:], decided)
+	waits := slices.Index(r.holder.head.Run.Calls, thread.CallSuspended)
+	behind := waits >= 0 && slices.ContainsFunc(r.holder.head.Run.Calls[waits+1:], decided)
 	if mode == agent.ParallelBatchApproval || behind {
 		return agent.ParallelStreaming
 	}
@@ -52,7 +52,7 @@ func decided(s thread.CallStatus) bool {
 // that each of its own writes returns, and in the heads that the watch reads. Both
 // end in the step's head, and from there on make no difference.
 type scheduler struct {
-	*round
+	round   *round
 	group   *env.Group // of the tools; nil in a sequential round, whose tools are waited for one by one
 	running int        // in the group
 	errs    []error    // by call, so that which one counts does not depend on who was first; nil: none
@@ -114,7 +114,7 @@ func (s *scheduler) sequential(ctx context.Context) {
 		if c.stage != concluded || !s.goesOn(ctx) {
 			return
 		}
-		s.failed(i, s.mergeCall(ctx, i))
+		s.failed(i, s.round.mergeCall(ctx, i))
 	}
 }
 
@@ -125,10 +125,10 @@ func (s *scheduler) one(ctx context.Context, i int) error {
 	if s.round.blocked() >= 0 {
 		return s.skip(ctx, i)
 	}
-	if s.head.Run.Calls[i] == thread.CallSuspended {
+	if s.round.holder.head.Run.Calls[i] == thread.CallSuspended {
 		return nil
 	}
-	if err := s.admit(ctx, i); err != nil || c.stage != admitted {
+	if err := s.round.admit(ctx, i); err != nil || c.stage != admitted {
 		return err
 	}
 	s.launch(ctx, []*task{c.task})
@@ -143,7 +143,7 @@ func (s *scheduler) one(ctx context.Context, i int) error {
 // When nothing starts and nothing runs, only decisions can help, and those are not
 // waited for in here: the step ends, and its claim with it.
 func (s *scheduler) parallel(ctx context.Context) {
-	s.group, _ = s.env.Group(ctx)
+	s.group, _ = s.round.holder.env.Group(ctx)
 	defer func() {
 		// Nothing runs any more, unless the scheduler itself has panicked: then its
 		// tools must not go on beside whoever handles that.
@@ -151,7 +151,7 @@ func (s *scheduler) parallel(ctx context.Context) {
 		_ = s.group.Wait()
 	}()
 	for {
-		s.hearHead()
+		s.round.holder.hearHead()
 		switch {
 		case s.goesOn(ctx) && s.startAll(ctx):
 		case s.running > 0:
@@ -173,7 +173,7 @@ func (s *scheduler) parallel(ctx context.Context) {
 // however long siblings run: whoever decides the last one decides about all. Calls that
 // were superseded are not.
 func (s *scheduler) startAll(ctx context.Context) (acted bool) {
-	hold := s.round.mode == agent.ParallelBatchApproval && slices.ContainsFunc(s.head.Tickets, undecided)
+	hold := s.round.mode == agent.ParallelBatchApproval && slices.ContainsFunc(s.round.holder.head.Tickets, undecided)
 	var ready []*task
 	for i := range s.round.calls {
 		// Of one that is asking the head's status is of before.
@@ -182,7 +182,7 @@ func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 			continue
 		}
 		acted = true
-		if err := s.admit(ctx, i); err != nil {
+		if err := s.round.admit(ctx, i); err != nil {
 			s.failed(i, err)
 			return acted
 		}
@@ -202,18 +202,18 @@ func (s *scheduler) ready(i int, hold bool) bool {
 	if blocked := s.round.blocked(); blocked >= 0 && i > blocked {
 		return false // skipAll ends it
 	}
-	switch s.head.Run.Calls[i] {
+	switch s.round.holder.head.Run.Calls[i] {
 	case thread.CallSuspended:
 		return false
 	case thread.CallResuming:
 		return !hold
 	case thread.CallCancelling: // without a ticket it was superseded, and nobody will decide about it
-		return !hold || !slices.ContainsFunc(s.head.Tickets, func(t thread.Ticket) bool { return int(t.Call) == i })
+		return !hold || !slices.ContainsFunc(s.round.holder.head.Tickets, func(t thread.Ticket) bool { return int(t.Call) == i })
 	}
 	// New, or running under a claim that is gone: admit tells them apart.
 	// A crowded call was asked for nothing: it is asked again when a ticket has gone,
 	// which is when the call that had it is done.
-	return s.round.calls[i].stage != crowded || len(s.head.Tickets) < thread.MaxTickets
+	return s.round.calls[i].stage != crowded || len(s.round.holder.head.Tickets) < thread.MaxTickets
 }
 
 func undecided(t thread.Ticket) bool { return t.Decision == 0 }
@@ -228,7 +228,7 @@ func (s *scheduler) skipAll(ctx context.Context) {
 		c := &s.round.calls[i]
 		switch c.stage {
 		case fresh:
-			if i < blocked && s.head.Run.Calls[i] != thread.CallSuspended {
+			if i < blocked && s.round.holder.head.Run.Calls[i] != thread.CallSuspended {
 				continue
 			}
 		case asking:
@@ -247,7 +247,7 @@ func (s *scheduler) skip(ctx context.Context, i int) error {
 	if i < s.round.blocked() {
 		reason = "not executed: the run was blocked"
 	}
-	return s.conclude(ctx, i, conclusion{result: s.notExecuted(i, reason)})
+	return s.round.conclude(ctx, i, conclusion{result: s.round.notExecuted(i, reason)})
 }
 
 // launch starts calls that were let through. Their BeforeToolExecute runs first,
@@ -256,7 +256,7 @@ func (s *scheduler) skip(ctx context.Context, i int) error {
 // twice, and what siblings wait for, so that it can be decided while these run. It
 // reports whether it wrote: the head that came back may have more to do.
 func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
-	if i, err := s.beforeTools(ctx, ready); err != nil {
+	if i, err := s.round.beforeTools(ctx, ready); err != nil {
 		s.failed(i, err)
 	}
 	if !s.goesOn(ctx) {
@@ -271,7 +271,7 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 				marks = append(marks, t.index)
 			}
 		}
-		if err := s.commitSuspend(ctx, marks); err != nil {
+		if err := s.round.commitSuspend(ctx, marks); err != nil {
 			// Of no call in particular. Nothing was started; a mark that was stored all
 			// the same costs its call an unknown outcome, never a second execution.
 			s.failed(s.round.index(func(c *call) bool { return c.stage != concluded }), err)
@@ -291,20 +291,20 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 // newer head.
 func (s *scheduler) start(ctx context.Context, t *task) {
 	s.round.calls[t.index].stage = running
-	call, kept := s.toolCall(t), s.newParts(t.index)
-	if s.events.Listened() {
+	call, kept := s.round.toolCall(t), s.round.newParts(t.index)
+	if s.round.holder.events.Listened() {
 		kept.listen(call.ID, call.Name, s.group == nil)
 	}
 	if s.group == nil {
 		done := s.call(ctx, t, call, kept)
-		s.emitShown(s.news.takeShown()) // the last of a tool that was left behind
-		s.hearHead()
+		s.round.holder.emitShown(s.round.holder.news.takeShown()) // the last of a tool that was left behind
+		s.round.holder.hearHead()
 		s.failed(t.index, s.toolEnded(ctx, done))
 		return
 	}
 	s.running++
 	s.group.Go(func(ctx context.Context) error {
-		s.news.ended(s.call(ctx, t, call, kept))
+		s.round.holder.news.ended(s.call(ctx, t, call, kept))
 		return nil // an error would cancel the siblings
 	})
 }
@@ -315,11 +315,11 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *parts) (done finished) {
 	done.task = t
 	done.err = env.Protect(func() (err error) {
-		s.env.Reach(env.PointTool, env.Before)
-		began := s.env.Now()
-		done.result, err = s.runTool(ctx, t.tool, call, kept)
-		done.took = s.env.Now().Sub(began)
-		s.env.Reach(env.PointTool, env.After)
+		s.round.holder.env.Reach(env.PointTool, env.Before)
+		began := s.round.holder.env.Now()
+		done.result, err = s.round.holder.runTool(ctx, t.tool, call, kept)
+		done.took = s.round.holder.env.Now().Sub(began)
+		s.round.holder.env.Reach(env.PointTool, env.After)
 		return err
 	})
 	return done
@@ -332,12 +332,12 @@ func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *par
 // Calls that have ended while the scheduler was busy are taken in call order, so
 // that what is stored does not depend on how two goroutines were scheduled.
 func (s *scheduler) await(ctx context.Context) {
-	show, done, changed := s.news.drain()
+	show, done, changed := s.round.holder.news.drain()
 	if changed != nil {
-		_ = s.env.Wait(context.WithoutCancel(ctx), changed)
-		show, done, _ = s.news.drain()
+		_ = s.round.holder.env.Wait(context.WithoutCancel(ctx), changed)
+		show, done, _ = s.round.holder.news.drain()
 	}
-	s.emitShown(show) // before the results: what a call shows comes before what it came to
+	s.round.holder.emitShown(show) // before the results: what a call shows comes before what it came to
 	slices.SortFunc(done, func(a, b finished) int { return a.task.index - b.task.index })
 	for _, f := range done {
 		s.running--
@@ -360,14 +360,14 @@ func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 		return f.err
 	}
 	if ctx.Err() == nil {
-		return s.toolReturned(ctx, f)
+		return s.round.toolReturned(ctx, f)
 	}
-	free, cancel := s.detached(ctx)
+	free, cancel := s.round.holder.detached(ctx)
 	defer cancel()
-	if err := s.toolReturned(free, f); err != nil || f.result.Suspend == nil {
+	if err := s.round.toolReturned(free, f); err != nil || f.result.Suspend == nil {
 		return err
 	}
 	// It waits now, and so may be run again; an at_most_once one is marked as if it
 	// had acted, and no nack can take a mark back.
-	return s.commitSuspend(free, nil)
+	return s.round.commitSuspend(free, nil)
 }

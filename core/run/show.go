@@ -35,7 +35,7 @@ type shown struct {
 // listen lets the tool of a call show its work. It is called before the tool starts.
 func (s *parts) listen(id, name string, alone bool) {
 	s.show.on, s.show.id, s.show.name, s.show.alone = true, id, name, alone
-	s.show.out.Begin(s, s.step.env.Now)
+	s.show.out.Begin(s, s.step.s.env.Now)
 }
 
 // Show implements tool.Audience.
@@ -103,19 +103,19 @@ func (n *news) silence() {
 }
 
 // emitShown emits what tools have shown, in the step's goroutine.
-func (p *step) emitShown(all []shown) {
+func (h *holder) emitShown(all []shown) {
 	for _, s := range all {
-		p.events.EmitUnplaced(p.shownEvent(s))
+		h.events.EmitUnplaced(h.shownEvent(s))
 	}
-	if len(all) > 0 && !p.events.Listened() {
-		p.news.silence()
+	if len(all) > 0 && !h.events.Listened() {
+		h.news.silence()
 	}
 }
 
 // shownEvent is the event of a report. An activity has a message id of its own, by
 // which its changes find it: that of the call's result, and the kind.
-func (p *step) shownEvent(s shown) core.Event {
-	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(p.id, p.events.Step(), int(s.from.call)), CallID: s.from.show.id}
+func (h *holder) shownEvent(s shown) core.Event {
+	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(h.id, h.events.Step(), int(s.from.call)), CallID: s.from.show.id}
 	if s.report.Type == core.EventToolCallStreamDelta {
 		e.Name, e.Delta = s.from.show.name, s.report.Text
 		return e

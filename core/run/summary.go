@@ -20,10 +20,10 @@ func (d *draft) adopt(ctx context.Context) error {
 		return nil
 	}
 	// It may have come later than it is there.
-	if w, fixed := d.choices.Summary(d.id, d.events.Step()); fixed && (w == nil || w.Summary != asked && w.Skipped != asked) {
+	if w, fixed := d.base.holder.s.choices.Summary(d.base.holder.id, d.base.holder.events.Step()); fixed && (w == nil || w.Summary != asked && w.Skipped != asked) {
 		return nil
 	}
-	found, err := d.reader.FindSummary(ctx, d.Key, asked)
+	found, err := d.base.holder.s.reader.FindSummary(ctx, d.base.holder.Key, asked)
 	switch {
 	case core.CodeOf(err) == core.CodeSchema: // a newer program's: it uses it, or nobody does
 		return nil
@@ -58,7 +58,7 @@ func (d *draft) settle(ctx context.Context, s *checkpoint.Summary) {
 // compacted says what a summary saves that takes the place of messages and of the one
 // before it.
 func (d *draft) compacted(s *checkpoint.Summary, covered []core.Message) core.Event {
-	perByte := d.agent.Room().PerByte
+	perByte := d.base.agent.Room().PerByte
 	before := window.ReckonAll(covered, perByte)
 	if last := d.past.Summary; last != nil {
 		before += window.ReckonAll([]core.Message{last.Message}, perByte)
@@ -81,14 +81,14 @@ func (d *draft) skip(ctx context.Context, upTo uint64, reason string, attrs ...a
 	past.Window.Compact, past.Window.Skipped = 0, upTo
 	d.past, d.noted = &past, past.SummaryNote()
 	d.settled = append(d.settled, core.Event{Type: core.EventContextSkipped, UpTo: upTo, Reason: reason})
-	d.warn(ctx, "the thread is not summarised", append([]any{"up_to", upTo, "reason", reason}, attrs...)...)
+	d.base.holder.warn(ctx, "the thread is not summarised", append([]any{"up_to", upTo, "reason", reason}, attrs...)...)
 }
 
 // announceSummaries tells once in a step what became of the summaries that it has looked
 // for: it looks before its stream has begun.
 func (d *draft) announceSummaries() {
 	for _, e := range d.settled {
-		d.events.Emit(e)
+		d.base.holder.events.Emit(e)
 	}
 	d.settled = nil
 }
@@ -101,30 +101,30 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 		return nil
 	}
 	d.shown = d.soFar()
-	if w, fixed := d.choices.Summary(d.id, d.events.Step()); fixed {
+	if w, fixed := d.base.holder.s.choices.Summary(d.base.holder.id, d.base.holder.events.Step()); fixed {
 		return d.recompact(ctx, w)
 	}
-	how := compactionOf(d.agent)
+	how := compactionOf(d.base.agent)
 	if how == agent.CompactOff {
 		return nil
 	}
 	r := d.reckoning(request, d.beside)
-	if r.Size() < min(d.agent.Spec.Context.AutocompactThreshold, r.Limit) {
+	if r.Size() < min(d.base.agent.Spec.Context.AutocompactThreshold, r.Limit) {
 		return nil
 	}
 	upTo, said, ok := d.target(r.PerByte)
 	if !ok {
 		return nil
 	}
-	if how == agent.CompactBackground && d.hint != nil {
+	if how == agent.CompactBackground && d.base.holder.s.hint != nil {
 		past := *d.past
 		past.Window.Compact, past.Window.Skipped = upTo, 0
 		d.past, d.asks = &past, true
 		return nil
 	}
-	found, err := d.reader.FindSummary(ctx, d.Key, upTo) // this step may have been taken before
+	found, err := d.base.holder.s.reader.FindSummary(ctx, d.base.holder.Key, upTo) // this step may have been taken before
 	if err == nil && found == nil {
-		c := &compaction{Stepper: d.Stepper, key: d.Key, run: d.id, upTo: upTo, before: d.past.Summary, agent: d.agent, model: d.model}
+		c := &compaction{Stepper: d.base.holder.s, key: d.base.holder.Key, run: d.base.holder.id, upTo: upTo, before: d.past.Summary, agent: d.base.agent, model: d.base.model}
 		found, err = c.inline(ctx, said)
 	}
 	switch {
@@ -149,7 +149,7 @@ func (d *draft) recompact(ctx context.Context, w *core.Window) error {
 		return nil
 	}
 	if w.Summary > d.past.Summary.Covers() {
-		found, err := d.reader.FindSummary(ctx, d.Key, w.Summary)
+		found, err := d.base.holder.s.reader.FindSummary(ctx, d.base.holder.Key, w.Summary)
 		if err != nil || found == nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (c *compaction) inline(ctx context.Context, h window.History) (*checkpoint.
 // and what was said up to it behind the summary in force. false: there is too little to
 // sum up, or a summary was asked for not long ago.
 func (d *draft) target(perByte int) (upTo uint64, said window.History, ok bool) {
-	policy := d.agent.Spec.Context.WithDefaults()
+	policy := d.base.agent.Spec.Context.WithDefaults()
 	keep := *policy.CompactionRawSuffixMessages
 	if policy.CompactionMode == agent.CompactToSafeFrontier {
 		keep = 0
@@ -199,7 +199,7 @@ func (d *draft) newlySummed() (upTo uint64, schema uint16) {
 	if d.past == nil { // of a run that cannot be read
 		return 0, 0
 	}
-	if upTo = d.past.Summary.Covers(); upTo == 0 || upTo == d.head.Summary {
+	if upTo = d.past.Summary.Covers(); upTo == 0 || upTo == d.base.holder.head.Summary {
 		return 0, 0
 	}
 	return upTo, d.past.Summary.Schema
@@ -210,7 +210,7 @@ func (d *draft) newlySummed() (upTo uint64, schema uint16) {
 // step is taken back that found one of no use, the run that comes in its place finds it
 // again, and has it in its usage as well.
 func (d *draft) meterSummary(s *checkpoint.Summary) {
-	d.totals = d.account.AddSummary(d.totals, thread.ModelUse{
+	d.totals = d.base.holder.account.AddSummary(d.totals, thread.ModelUse{
 		Model: s.Model, Provider: s.Provider, Usage: s.Usage, Inferences: s.Calls, Millis: s.Duration,
 	})
 }

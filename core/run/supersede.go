@@ -16,14 +16,14 @@ import (
 // back to what it was before it. Without a stored snapshot from before the range
 // that state is folded from the beginning of the log, in one pass.
 func (d *draft) supersede(ctx context.Context, from uint64) error {
-	if from == 0 || from > d.head.Seq {
+	if from == 0 || from > d.base.holder.head.Seq {
 		return nil
 	}
-	from, before, err := d.superseded(ctx, from)
+	from, before, err := d.base.superseded(ctx, from)
 	if err != nil {
 		return err
 	}
-	then, err := d.reader.Read(ctx, d.reads(), from-1)
+	then, err := d.base.holder.s.reader.Read(ctx, d.base.reads(), from-1)
 	if err != nil {
 		return fmt.Errorf("read the thread before sequence %d: %w", from, err)
 	}
@@ -32,7 +32,7 @@ func (d *draft) supersede(ctx context.Context, from uint64) error {
 	// between them.
 	now := d.snapshot
 	entry := thread.Entry{
-		Run: d.id, Superseded: &thread.Range{From: from, To: d.head.Seq}, Earlier: before,
+		Run: d.base.holder.id, Superseded: &thread.Range{From: from, To: d.base.holder.head.Seq}, Earlier: before,
 		Patch: state.Diff(now, then.Snapshot.BeginRun()), Revision: now.Revision(),
 	}
 	if len(entry.Patch) > 0 {
@@ -55,8 +55,8 @@ func (d *draft) supersede(ctx context.Context, from uint64) error {
 // one of theirs, or is the input right behind its record: the range begins where
 // that one does, so that no two of them overlap, and what is said anew again and
 // again is one range.
-func (l *loaded) superseded(ctx context.Context, from uint64) (uint64, []thread.Range, error) {
-	ranges, err := store.Superseded(ctx, l.store, l.records, l.Key, l.head.Supersedes, 0)
+func (b *base) superseded(ctx context.Context, from uint64) (uint64, []thread.Range, error) {
+	ranges, err := store.Superseded(ctx, b.holder.store, b.holder.records, b.holder.Key, b.holder.head.Supersedes, 0)
 	if err != nil {
 		return 0, nil, fmt.Errorf("read what is superseded: %w", err)
 	}

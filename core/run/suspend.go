@@ -47,7 +47,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 	}
 	// Hooks go with the refusal as with any result: what they asked for counts.
 	refuse := func(why string) error {
-		r.warn(ctx, "tool call failed", "call", t.call.ID, "tool", t.call.Name, "error", why)
+		r.holder.warn(ctx, "tool call failed", "call", t.call.ID, "tool", t.call.Name, "error", why)
 		return r.conclude(ctx, t.index, conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
 	}
 	if err := tool.CheckTicketRequest(s); err != nil { // a gate's: of a tool Execute has checked it
@@ -58,7 +58,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 		// come here: the engine takes a granted suspension for an Allow.
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
-	k := newTicket(r.id, r.turn.ToolCalls[t.index], s)
+	k := newTicket(r.holder.id, r.turn.ToolCalls[t.index], s)
 	if r.asked(k.ID, t.index) { // a decision that names it could mean either call
 		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
@@ -68,19 +68,19 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 		k.record.Hooks = &t.hooks
 	}
 	if s.Timeout > 0 { // from now, and not from the write: the record is made before it
-		k.Deadline = r.env.Millis() + s.Timeout.Milliseconds()
+		k.Deadline = r.holder.env.Millis() + s.Timeout.Milliseconds()
 		k.record.Deadline = k.Deadline
 	}
 	var err error
-	if k.payload, err = r.records.Encode("ticket", k.record); err != nil {
+	if k.payload, err = r.holder.records.Encode("ticket", k.record); err != nil {
 		return refuse(err.Error())
 	}
 	if len(k.payload) >= largeResult {
 		// What the store will never take is found here, where it costs the call its
 		// ticket; in a commit it would cost the run. The version is that of the known
 		// head: the write that puts the ticket in force has a later one and replaces it.
-		record := store.Record{Name: r.ticketName(k), Fence: r.fence(), Version: r.head.Version, Payload: k.payload}
-		if err := r.put(ctx, record); errors.Is(err, store.ErrTooLarge) {
+		record := store.Record{Name: r.ticketName(k), Fence: r.holder.fence(), Version: r.holder.head.Version, Payload: k.payload}
+		if err := r.holder.put(ctx, record); errors.Is(err, store.ErrTooLarge) {
 			return refuse("what it waits for is too large to be stored")
 		} else if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 // asked reports whether another call than the i-th waits under a suspension id,
 // which is given in the head's form.
 func (r *round) asked(id uint64, i int) bool {
-	return slices.ContainsFunc(r.head.Tickets, func(t thread.Ticket) bool { return t.ID == id && int(t.Call) != i }) ||
+	return slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.ID == id && int(t.Call) != i }) ||
 		r.any(func(c *call) bool { return c.stage == asking && c.ticket.ID == id && int(c.ticket.Call) != i })
 }
 
@@ -122,5 +122,5 @@ func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 // ticketName is the name of the ticket's record. It follows from what the head
 // says alone, so that whoever reads the head needs no index.
 func (r *round) ticketName(k *ticket) string {
-	return store.SuspensionName(r.id, r.base-1, k.Call, k.ID)
+	return store.SuspensionName(r.holder.id, r.base-1, k.Call, k.ID)
 }

@@ -25,7 +25,7 @@ type under struct {
 // attended is a thread that is worked on, or is about to be.
 type attended struct {
 	count int         // of those who attend to it, steps among them
-	first *step       // and behind it the others of the thread, of which all but one have lost their claims
+	first *holder     // and behind it the others of the thread, of which all but one have lost their claims
 	head  thread.Head // the newest that was told and that no holder wrote
 }
 
@@ -57,7 +57,7 @@ func (u *under) forget(key core.ThreadKey) {
 }
 
 // enter makes a step one that is told, until leave.
-func (u *under) enter(p *step) {
+func (u *under) enter(p *holder) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	at := u.attend(p.Key)
@@ -67,7 +67,7 @@ func (u *under) enter(p *step) {
 	}
 }
 
-func (u *under) leave(p *step) {
+func (u *under) leave(p *holder) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for at := &u.threads[p.Key].first; *at != nil; at = &(*at).behind {
@@ -96,7 +96,7 @@ func (s *Stepper) Forget(key core.ThreadKey) {
 }
 
 // holder returns the step of a thread that has a claim's fence; nil: none here has.
-func (u *under) holder(key core.ThreadKey, fence uint64) *step {
+func (u *under) holder(key core.ThreadKey, fence uint64) *holder {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	at := u.threads[key]

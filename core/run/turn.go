@@ -149,7 +149,7 @@ func (t *turnBuilder) start(d model.Delta) {
 	// A dropped call keeps its number: its id was shown, and must not mean another.
 	id := d.CallID
 	if id == "" || t.taken(id) {
-		id = history.CallID(t.draft.id, t.number, len(t.dropped)+len(t.calls))
+		id = history.CallID(t.draft.base.holder.id, t.number, len(t.dropped)+len(t.calls))
 	}
 	t.calls = append(t.calls, &callBuilder{index: d.Index, id: id, name: d.Name, echo: d.Echo})
 	t.emit(core.Event{Type: core.EventToolCallStart, CallID: id, Name: d.Name}, len(t.blocks)+len(t.calls)-1, 0)
@@ -191,7 +191,7 @@ func (t *turnBuilder) find(index int) int {
 // delta gets its place; history.Emitter makes a position of it.
 func (t *turnBuilder) emit(e core.Event, block, end int) {
 	e.MessageID = t.id
-	t.draft.events.EmitAt(e, block, end)
+	t.draft.base.holder.events.EmitAt(e, block, end)
 }
 
 // failures is how many calls of the model have failed for the turn; none when
@@ -297,7 +297,7 @@ func (t *turnBuilder) cutOff() (core.Message, bool) {
 	if t.said() == "" {
 		return core.Message{}, false
 	}
-	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.draft.id, Step: t.number, Model: t.asked.Model}
+	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.draft.base.holder.id, Step: t.number, Model: t.asked.Model}
 	for _, b := range t.blocks {
 		if b.Text != "" && b.Type == core.BlockText || b.Echo != nil {
 			m.Content = append(m.Content, b)
@@ -321,7 +321,7 @@ func (t *turnBuilder) noteTokens() {
 	if t.goesOn {
 		tokens = 0
 	}
-	t.draft.window.Tokens = t.draft.choices.Counted(t.draft.id, t.number, tokens)
+	t.draft.window.Tokens = t.draft.base.holder.s.choices.Counted(t.draft.base.holder.id, t.number, tokens)
 }
 
 // complete returns the whole turn and announces its calls and usage. Calls are ready
@@ -332,8 +332,8 @@ func (t *turnBuilder) complete() *core.Message {
 	t.noteTokens()
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
-		RunID: t.draft.id, Step: t.number, Usage: t.spent.Usage(), Model: t.asked.Model, Provider: t.member.Provider,
-		StopReason: t.stop, CreatedAt: t.draft.saidAt(t.number),
+		RunID: t.draft.base.holder.id, Step: t.number, Usage: t.spent.Usage(), Model: t.asked.Model, Provider: t.member.Provider,
+		StopReason: t.stop, CreatedAt: t.draft.base.holder.saidAt(t.number),
 	}
 	cut := cutOrRefused(m) != ""
 	for i, c := range t.calls {
@@ -342,8 +342,8 @@ func (t *turnBuilder) complete() *core.Message {
 			call.Origin = t.asked.Origin
 		}
 		m.ToolCalls = append(m.ToolCalls, call)
-		t.draft.events.Ready(m, i, c.arguments.Len())
+		t.draft.base.holder.events.Ready(m, i, c.arguments.Len())
 	}
-	t.draft.events.Complete(m, t.spent.Time().Milliseconds())
+	t.draft.base.holder.events.Complete(m, t.spent.Time().Milliseconds())
 	return m
 }

@@ -26,8 +26,8 @@ func (r *round) waiting() (tickets []thread.Ticket, records []store.Record) {
 // start twice. It is made from the head that the step knows. A decision may have come since
 // for a call that it says is suspended; Apply keeps that.
 func (r *round) callPart(marks []int) callPart {
-	p := callPart{adopted: r.schemaMet(), through: r.letThrough(r.head)}
-	p.calls, _ = r.statuses(r.head.Run.Calls)
+	p := callPart{adopted: r.schemaMet(), through: r.letThrough(r.holder.head)}
+	p.calls, _ = r.statuses(r.holder.head.Run.Calls)
 	for i := range r.calls {
 		if r.calls[i].stage == asking {
 			p.calls[i] = thread.CallSuspended
@@ -42,11 +42,11 @@ func (r *round) callPart(marks []int) callPart {
 
 // commitSuspend makes known how far the round is, and goes on with it.
 func (r *round) commitSuspend(ctx context.Context, marks []int) error {
-	if _, _, err := r.save(ctx, r, &suspendWrite{round: r.callPart(marks)}); err != nil {
+	if _, _, err := r.draft.save(ctx, r, &suspendWrite{round: r.callPart(marks)}); err != nil {
 		return err
 	}
-	r.announceTickets() // after the write, see there
-	if !r.claims() {    // the marks and tickets stand, but another worker starts what they are for
+	r.announceTickets()     // after the write, see there
+	if !r.holder.claims() { // the marks and tickets stand, but another worker starts what they are for
 		return thread.ErrFenced
 	}
 	return nil
@@ -63,9 +63,9 @@ func (r *round) announceTickets() {
 		}
 		k := c.ticket
 		c.stage, c.ticket = crowded, nil
-		if slices.ContainsFunc(r.head.Tickets, func(t thread.Ticket) bool { return t.Call == k.Call && t.ID == k.ID }) {
+		if slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.Call == k.Call && t.ID == k.ID }) {
 			c.stage = fresh
-			r.events.Suspended(k.record.Ticket)
+			r.holder.events.Suspended(k.record.Ticket)
 		}
 	}
 }
@@ -75,31 +75,31 @@ func (r *round) announceTickets() {
 // on at once. StepEnd has not run then; it belongs to the round's end.
 func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	r := m.round
-	p, result, err := m.save(ctx, r, &waitWrite{
-		round: r.callPart(nil), run: m.runPart(nil, thread.FormWhole, m.env.Millis()), open: r.values(), seq: m.head.Seq,
-		lacks: r.lacks, keep: m.keep, lease: m.lease.Milliseconds(), followed: m.chunks.Followed(),
+	p, result, err := m.draft.save(ctx, r, &waitWrite{
+		round: r.callPart(nil), run: m.draft.runPart(nil, thread.FormWhole, m.holder.env.Millis()), open: r.values(), seq: m.holder.head.Seq,
+		lacks: r.holder.lacks, keep: m.holder.keep, lease: m.holder.lease.Milliseconds(), followed: m.holder.chunks.Followed(),
 	})
 	if err != nil {
 		return Stepped{}, err
 	}
-	m.record = p.run
-	m.account.Report(p.settled)
+	m.base.record = p.run
+	m.holder.account.Report(p.settled)
 	if result.Outcome == thread.Wait {
-		m.releaseSlot(ctx, m.totals)
+		m.draft.releaseSlot(ctx, m.draft.totals)
 	}
 	r.announceTickets()
 	if result.Outcome == thread.Wait {
-		m.report(ctx, m.record.Run)
+		m.holder.report(ctx, m.base.record.Run)
 	}
 	m.round = nil
-	m.forget() // all of it is stored: a step that goes on reads it back, as another worker would
-	return m.handedOn(result.Outcome), nil
+	m.draft.forget() // all of it is stored: a step that goes on reads it back, as another worker would
+	return m.holder.handedOn(result.Outcome), nil
 }
 
 // values are what the round has come to, see waitWrite.values.
 func (r *round) values() thread.RoundRecord {
 	return thread.RoundRecord{
-		Turn: r.base - 1, Patch: state.Join(r.patches...), Revision: r.snapshot.Revision(), Merged: r.mergedInOrder(), Totals: r.totals, After: r.since,
+		Turn: r.base - 1, Patch: state.Join(r.draft.patches...), Revision: r.draft.snapshot.Revision(), Merged: r.mergedInOrder(), Totals: r.draft.totals, After: r.draft.since,
 	}
 }
 

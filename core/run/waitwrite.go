@@ -89,7 +89,7 @@ func (w *waitWrite) values(next thread.Head) (store.Record, error) {
 			record.Waits = append(record.Waits, t.ID)
 		}
 	}
-	payload, err := w.run.draft.records.Encode("round", record)
+	payload, err := w.run.draft.base.holder.records.Encode("round", record)
 	if err != nil {
 		return store.Record{}, endWith("encoding", err)
 	}

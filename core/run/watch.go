@@ -64,14 +64,14 @@ func (h *hold) judge(head *thread.Head) error {
 // error is the reason and the work's own, some cancelled call, says nothing. The
 // watch is waited for before the next piece of work begins, so that there is
 // never a second one, and none outlives the step.
-func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped, error)) (stepped Stepped, err error) {
+func (h *holder) watched(ctx context.Context, work func(context.Context) (Stepped, error)) (stepped Stepped, err error) {
 	// A remedy begins with what the step knows by then: one that ends the run sets it
 	// again, before it writes.
-	p.hold.ending.Store(p.head.Run.Status == thread.Closing)
-	group, shared := p.env.Group(ctx)
-	p.chunks.RunIn(group)
-	p.told.watches(&p.hold, group)
-	group.Later(p.poll, p.watch) // most steps are over before
+	h.hold.ending.Store(h.head.Run.Status == thread.Closing)
+	group, shared := h.env.Group(ctx)
+	h.chunks.RunIn(group)
+	h.told.watches(&h.hold, group)
+	group.Later(h.s.poll, h.watch) // most steps are over before
 	err = env.Protect(func() (err error) {
 		stepped, err = work(shared)
 		return err
@@ -81,7 +81,7 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 			err = cause // what the watch saw
 		}
 	}
-	p.told.watches(&p.hold, nil)
+	h.told.watches(&h.hold, nil)
 	group.Cancel()
 	_ = group.Wait()
 	return stepped, err
@@ -95,26 +95,26 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 // It serves liveness only. A look that fails is left out, and a lost claim that
 // it sees too late is fenced at the next write anyway. A step that itself ends
 // the run (ending) must not be stopped by the closing head that it has made.
-func (p *step) watch(ctx context.Context) error {
-	for ; ctx.Err() == nil; _ = p.env.Sleep(ctx, p.poll) { // which ends early with ctx
-		head, err := p.committer.Head(ctx, p.Key)
+func (h *holder) watch(ctx context.Context) error {
+	for ; ctx.Err() == nil; _ = h.env.Sleep(ctx, h.s.poll) { // which ends early with ctx
+		head, err := h.committer.Head(ctx, h.Key)
 		if err != nil {
 			continue // liveness only: the commit will tell
 		}
-		if err := p.hold.judge(&head); err != nil {
+		if err := h.hold.judge(&head); err != nil {
 			return err
 		}
 		// The claim is the step's own, so that a round may go on from this head.
-		p.news.offer(head)
-		p.chunks.Look()
-		if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {
+		h.news.offer(head)
+		h.chunks.Look()
+		if left := head.Claim.Lease - h.env.Millis(); left >= h.lease.Milliseconds()/3 {
 			continue
 		}
-		extend := thread.ExtendLease{Fence: head.Claim.Fence, Lease: p.lease.Milliseconds(), Closing: p.hold.ending.Load()}
+		extend := thread.ExtendLease{Fence: head.Claim.Fence, Lease: h.lease.Milliseconds(), Closing: h.hold.ending.Load()}
 		// The step does not hear of the new version. Its next commit meets a newer head,
 		// which differs in the lease alone, and the committer tries it on that.
-		_, _, err = p.committer.Commit(ctx, p.Key, head, extend, nil)
-		if errors.Is(err, thread.ErrFenced) && p.hold.look(head.Claim.Fence) == lookOld {
+		_, _, err = h.committer.Commit(ctx, h.Key, head, extend, nil)
+		if errors.Is(err, thread.ErrFenced) && h.hold.look(head.Claim.Fence) == lookOld {
 			continue // refused for the step's own next fence: the next look will renew
 		}
 		if stops(err) {

@@ -54,16 +54,16 @@ func TestWatchDoesNotTakeTheStepsNextFenceForALostClaim(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &looks{}
 				m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: under(5)}, nil)
-				l.head = func() thread.Head { return tt.head(&m.hold) }
+				l.head = func() thread.Head { return tt.head(&m.holder.hold) }
 				l.extend = func() error {
 					if tt.extend == nil {
 						return nil
 					}
-					return tt.extend(&m.hold)
+					return tt.extend(&m.holder.hold)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // one look, at once
 				defer cancel()
-				if err := m.watch(ctx); !errors.Is(err, tt.want) {
+				if err := m.holder.watch(ctx); !errors.Is(err, tt.want) {
 					t.Errorf("%v, want %v", err, tt.want)
 				}
 			})
@@ -86,7 +86,7 @@ func TestARefusedRenewalStopsTheStep(t *testing.T) {
 			m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: l.head()}, nil)
 			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // two looks, the first at once
 			defer cancel()
-			err, want := m.watch(ctx), 1
+			err, want := m.holder.watch(ctx), 1
 			if tt.want == nil {
 				want = 2
 			}
@@ -125,7 +125,7 @@ func TestWorkBesideItsWatch(t *testing.T) {
 				head := thread.Head{Claim: thread.Claim{Fence: 5}}
 				m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: head}, nil)
 				began := time.Now()
-				stepped, err := m.watched(t.Context(), tt.work) // synctest fails if the watch outlives it
+				stepped, err := m.holder.watched(t.Context(), tt.work) // synctest fails if the watch outlives it
 				if !errors.Is(err, tt.want) || tt.want == nil && (err != nil || stepped.Outcome != thread.Done) {
 					t.Errorf("outcome %v, error %v, want %v", stepped.Outcome, err, tt.want)
 				}

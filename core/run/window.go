@@ -23,7 +23,7 @@ func (d *draft) soFar() window.History {
 	h.Places = append(make([]window.Place, 0, len(h.Messages)), past...)
 	for i := range d.entries {
 		if d.entries[i].Message != nil {
-			h.Places = append(h.Places, window.Place{Sequence: d.head.Seq + uint64(i) + 1})
+			h.Places = append(h.Places, window.Place{Sequence: d.base.holder.head.Seq + uint64(i) + 1})
 		}
 	}
 	return h
@@ -34,14 +34,14 @@ func (d *draft) soFar() window.History {
 // which, as in [builder.begin].
 func (d *draft) opened() (*core.Message, uint64) {
 	for i := range d.entries {
-		if d.past.Run == d.id { // the run has begun before
+		if d.past.Run == d.base.holder.id { // the run has begun before
 			break
 		}
 		if d.entries[i].Superseded != nil {
 			continue
 		}
 		if m := d.entries[i].Message; m != nil && m.IsInput() {
-			return m, d.head.Seq + uint64(i) + 1
+			return m, d.base.holder.head.Seq + uint64(i) + 1
 		}
 		break
 	}
@@ -61,9 +61,9 @@ func (d *draft) front() *core.Message {
 
 // reckoning is what the window of a request is chosen from.
 func (d *draft) reckoning(request *model.Request, b beside) window.Request {
-	room := d.agent.Room()
+	room := d.base.agent.Room()
 	r := window.Request{
-		History: d.shown, Last: d.past.Window, Run: d.id, Front: d.past.Front,
+		History: d.shown, Last: d.past.Window, Run: d.base.holder.id, Front: d.past.Front,
 		Limit: room.Request, Most: room.Most, Keep: room.Keep, PerByte: room.PerByte,
 	}
 	r.Opening, r.OpenedAt = d.opened()
@@ -71,8 +71,8 @@ func (d *draft) reckoning(request *model.Request, b beside) window.Request {
 	if s := d.past.Summary; s != nil {
 		r.Fixed += window.ReckonAll([]core.Message{s.Message}, r.PerByte)
 	}
-	if d.most > 0 {
-		r.Limit = min(r.Limit, d.most+r.Fixed)
+	if d.base.holder.s.most > 0 {
+		r.Limit = min(r.Limit, d.base.holder.s.most+r.Fixed)
 		r.Most = min(r.Most, r.Limit)
 	}
 	r.Reckoned, r.Counted = d.counted(request.Model)
@@ -134,10 +134,10 @@ func (d *draft) turnWindow() *core.Window {
 // tool is the agent's tool of a name, or the runtime's own, which reads what the draft
 // knows of the thread; nil: there is none.
 func (d *draft) tool(name string) tool.Tool {
-	if name == tool.ReadResult && d.agent.Reads {
+	if name == tool.ReadResult && d.base.agent.Reads {
 		return window.Reader{History: d.soFar()}
 	}
-	return d.agent.Tools[name]
+	return d.base.agent.Tools[name]
 }
 
 // Why the beginning of a request is not that of the turn before, in the order of the
@@ -167,7 +167,7 @@ func (d *draft) marked(request *model.Request, b beside) {
 	}
 	reason := ""
 	switch {
-	case said.Model != request.Model || said.Provider != d.model.Provider:
+	case said.Model != request.Model || said.Provider != d.base.model.Provider:
 		reason = changedModel
 	case w.Prefix[core.PrefixTools] != last.Prefix[core.PrefixTools]:
 		reason = changedTools
@@ -184,7 +184,7 @@ func (d *draft) marked(request *model.Request, b beside) {
 	default:
 		return
 	}
-	d.events.Emit(core.Event{Type: core.EventPrefixChanged, Reason: reason})
+	d.base.holder.events.Emit(core.Event{Type: core.EventPrefixChanged, Reason: reason})
 }
 
 // lastTurn is the newest turn of the history, and what its record says that its model was

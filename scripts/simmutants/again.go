@@ -54,25 +54,25 @@ var againMutants = []mutant{
 	{
 		Name: "what RunEnd has changed is kept and not applied",
 		File: "core/run/runend.go",
-		Old:  "			m.snapshot, m.patches = fold.Snapshot(), append(m.patches, end.Patch)\n",
-		New:  "			m.snapshot = fold.Snapshot()\n",
+		Old:  "			m.draft.snapshot, m.draft.patches = fold.Snapshot(), append(m.draft.patches, end.Patch)\n",
+		New:  "			m.draft.snapshot = fold.Snapshot()\n",
 	},
 	{
 		Name: "effects of RunEnd are lost with its claim",
 		File: "core/run/runend.go",
-		Old:  "			m.effects = append(m.effects, end.Command.Effects...)\n",
+		Old:  "			m.draft.effects = append(m.draft.effects, end.Command.Effects...)\n",
 		New:  "			_ = end.Command.Effects\n",
 	},
 	{
 		Name: "an end behind RunEnd has another time",
 		File: "core/run/runend.go",
-		Old:  "		m.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)\n",
+		Old:  "		m.holder.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)\n",
 		New:  "		m.runEnded, m.form = end, max(m.form, end.Form)\n",
 	},
 	{
 		Name: "an end behind RunEnd takes nothing back",
 		File: "core/run/input.go",
-		Old:  " && d.head.Run.RunEnd == 0\n",
+		Old:  " && d.base.holder.head.Run.RunEnd == 0\n",
 		New:  "\n",
 	},
 }

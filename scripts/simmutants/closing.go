@@ -12,8 +12,8 @@ var closingMutants = []mutant{
 	{
 		Name: "an end in a smaller form keeps its state changes",
 		File: "core/run/end.go",
-		Old:  "	settled.effects = m.effects\n	*m.draft = settled\n	m.patches = nil\n",
-		New:  "	settled.effects, settled.patches = m.effects, m.patches\n	*m.draft = settled\n",
+		Old:  "	settled.effects = m.draft.effects\n	m.draft = settled\n	m.draft.patches = nil\n",
+		New:  "	settled.effects, settled.patches = m.draft.effects, m.draft.patches\n	m.draft = settled\n",
 	},
 	{
 		Name: "a nack behind RunEnd does not say so",
@@ -24,7 +24,7 @@ var closingMutants = []mutant{
 	{
 		Name: "what RunEnd has changed is not kept for the next claim",
 		File: "core/run/runend.go",
-		Old:  "	if m.head.Run.RunEnd != 0 {\n		return false, m.recallRunEnd(ctx)\n	}\n",
+		Old:  "	if m.holder.head.Run.RunEnd != 0 {\n		return false, m.recallRunEnd(ctx)\n	}\n",
 		New:  "",
 	},
 	{
@@ -36,7 +36,7 @@ var closingMutants = []mutant{
 	{
 		Name: "the last form of an end cuts no messages",
 		File: "core/run/forms.go",
-		Old:  "	if m.form < thread.FormLeast {\n		return\n	}\n	for i := range m.entries {",
-		New:  "	if true {\n		return\n	}\n	for i := range m.entries {",
+		Old:  "	if m.form < thread.FormLeast {\n		return\n	}\n	for i := range m.draft.entries {",
+		New:  "	if true {\n		return\n	}\n	for i := range m.draft.entries {",
 	},
 }

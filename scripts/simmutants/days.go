@@ -48,9 +48,9 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "a stretch begins where an older copy of the run's record says",
-		File: "core/run/loaded.go",
-		Old:  "		if _, known := c.Record.Base(l.head.Run.Stretch); !known {",
-		New:  "		if _, known := c.Record.Base(l.head.Run.Stretch); !known && false {",
+		File: "core/run/base.go",
+		Old:  "		if _, known := c.Record.Base(b.holder.head.Run.Stretch); !known {",
+		New:  "		if _, known := c.Record.Base(b.holder.head.Run.Stretch); !known && false {",
 	},
 	{
 		Name: "what is open when its thread is deleted is not billed",
@@ -76,15 +76,15 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "a run that waits keeps its slot",
 		File: "core/run/wait.go",
-		Old:  "	if result.Outcome == thread.Wait {\n		m.releaseSlot(ctx, m.totals)\n	}\n",
+		Old:  "	if result.Outcome == thread.Wait {\n		m.draft.releaseSlot(ctx, m.draft.totals)\n	}\n",
 		New:  "",
 	},
 	{
 		Day:  true,
 		Name: "a turn is charged behind its commit",
 		File: "core/run/machine.go",
-		Old:  "	if err := m.charge(ctx, m.unsaid); err != nil {\n		return Stepped{}, err\n	}\n",
-		New:  "	defer func() { _ = m.charge(ctx, m.unsaid) }()\n",
+		Old:  "	if err := m.draft.charge(ctx, m.unsaid); err != nil {\n		return Stepped{}, err\n	}\n",
+		New:  "	defer func() { _ = m.draft.charge(ctx, m.unsaid) }()\n",
 	},
 	{
 		Day:  true,

@@ -61,7 +61,7 @@ var delayedMutants = []mutant{
 	{
 		Name: "a batch holds back what a person has superseded",
 		File: "core/run/schedule.go",
-		Old:  "		return !hold || !slices.ContainsFunc(s.head.Tickets, func(t thread.Ticket) bool { return int(t.Call) == i })",
+		Old:  "		return !hold || !slices.ContainsFunc(s.round.holder.head.Tickets, func(t thread.Ticket) bool { return int(t.Call) == i })",
 		New:  "		return !hold",
 	},
 }

@@ -5,8 +5,8 @@ var limitMutants = []mutant{
 	{
 		Name: "a turn is charged behind its commit, or not at all",
 		File: "core/run/machine.go",
-		Old:  "	if err := m.charge(ctx, m.unsaid); err != nil {",
-		New:  "	if err := m.charge(ctx, &turnBuilder{}); err != nil {",
+		Old:  "	if err := m.draft.charge(ctx, m.unsaid); err != nil {",
+		New:  "	if err := m.draft.charge(ctx, &turnBuilder{}); err != nil {",
 	},
 	{
 		Name: "a run over a limit goes on",

@@ -314,8 +314,8 @@ var stepMutants = []mutant{
 	{
 		Name: "a stored result is adopted without being put again",
 		File: "core/run/adopt.go",
-		Old:  "		if r.head.Run.Calls[i] != thread.CallDone {\n			record",
-		New:  "		if r.head.Run.Calls[i] != thread.CallDone && i < 0 {\n			record",
+		Old:  "		if r.holder.head.Run.Calls[i] != thread.CallDone {\n			record",
+		New:  "		if r.holder.head.Run.Calls[i] != thread.CallDone && i < 0 {\n			record",
 	},
 	{
 		Name: "stored results are not adopted",
@@ -338,26 +338,26 @@ var stepMutants = []mutant{
 	{
 		Name: "what the input of a run supersedes is forgotten when it ends at once",
 		File: "core/run/input.go",
-		Old:  "if input.Supersede == 0 || d.conversation != nil && !lost && form < thread.FormStateless {",
+		Old:  "if input.Supersede == 0 || d.base.conversation != nil && !lost && form < thread.FormStateless {",
 		New:  "if input.Supersede == 0 && !lost {",
 	},
 	{
 		Name: "RunEnd is skipped",
 		File: "core/run/runend.go",
-		Old:  "	if !m.listens() {\n		return false, nil",
+		Old:  "	if !m.base.listens() {\n		return false, nil",
 		New:  "	if true {\n		return false, nil",
 	},
 	{
 		Name: "RunEnd runs twice",
 		File: "core/run/runend.go",
-		Old:  "	before := *m.draft\n	within, cancel",
-		New:  "	before := *m.draft\n	_ = m.phase(ctx, core.PhaseRunEnd, plugin.Moment{Termination: t})\n	*m.draft = before\n	within, cancel",
+		Old:  "	before := m.draft\n	within, cancel",
+		New:  "	before := m.draft\n	_ = m.draft.phase(ctx, core.PhaseRunEnd, plugin.Moment{Termination: t})\n	m.draft = before\n	within, cancel",
 	},
 	{
 		Name: "the record of a closing run is believed as it is cached",
-		File: "core/run/loaded.go",
-		Old:  "if c.Record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.Record) == nil {",
-		New:  "if c.Record.ID != l.id {",
+		File: "core/run/base.go",
+		Old:  "if c.Record.ID != b.holder.id || b.holder.head.Run.Status == thread.Closing && b.holder.head.End(&c.Record) == nil {",
+		New:  "if c.Record.ID != b.holder.id {",
 	},
 	{
 		Name: "a run's own ending is not kept in its record",
@@ -404,8 +404,8 @@ var stepMutants = []mutant{
 	{
 		Name: "a commit ends when the watch finds its claim gone",
 		File: "core/run/commit.go",
-		Old:  "p.env.WithDeadline(context.WithoutCancel(ctx), until)",
-		New:  "p.env.WithDeadline(ctx, until)",
+		Old:  "h.env.WithDeadline(context.WithoutCancel(ctx), until)",
+		New:  "h.env.WithDeadline(ctx, until)",
 	},
 	{
 		Name: "a stopped host's step counts as an attempt",
@@ -416,7 +416,7 @@ var stepMutants = []mutant{
 	{
 		Name: "the lease is not renewed",
 		File: "core/run/watch.go",
-		Old:  "if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {",
+		Old:  "if left := head.Claim.Lease - h.env.Millis(); left >= h.lease.Milliseconds()/3 {",
 		New:  "if true {",
 	},
 }

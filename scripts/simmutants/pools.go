@@ -11,7 +11,7 @@ var poolMutants = []mutant{
 	{
 		Name: "a thread is never home again",
 		File: "core/run/failover.go",
-		Old:  "m != nil && d.at-p.At < pool.Returns.Milliseconds()",
+		Old:  "m != nil && d.base.holder.at-p.At < pool.Returns.Milliseconds()",
 		New:  "m != nil",
 	},
 	{
@@ -35,8 +35,8 @@ var poolMutants = []mutant{
 	{
 		Name: "a member that has refused is asked again",
 		File: "core/run/failover.go",
-		Old:  "m != t.draft.model && !c.has(m) && t",
-		New:  "m != t.draft.model && t",
+		Old:  "m != t.draft.base.model && !c.has(m) && t",
+		New:  "m != t.draft.base.model && t",
 	},
 	{
 		Name: "each member has calls of its own",

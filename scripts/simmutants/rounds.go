@@ -52,8 +52,8 @@ var roundMutants = []mutant{
 	{
 		Name: "a round that comes to results is ended for its time",
 		File: "core/run/guard.go",
-		Old:  "m.whole && m.agent != nil && !m.progressed():",
-		New:  "m.whole && m.agent != nil:",
+		Old:  "m.holder.whole && m.base.agent != nil && !m.progressed():",
+		New:  "m.holder.whole && m.base.agent != nil:",
 	},
 	{
 		Name: "a stored call is gated again",
@@ -106,12 +106,8 @@ var roundMutants = []mutant{
 	{
 		Name: "an orphan D# is believed by a step",
 		File: "core/run/resume.go",
-		Old:  `	return d, k, r.readRecord(ctx, "decision", store.DecisionName(r.id, turn, t.Call, t.Decision), &d)`,
-		New: `	all, err := r.store.Records(ctx, r.Key, fmt.Sprintf("D#%s#%d#%d#", r.id, turn, t.Call), "", 1)
-	if err != nil {
-		return d, k, err
-	}
-	return d, k, r.records.Decode("decision", all[0].Payload, &d)`,
+		Old:  "	return d, k, r.draft.base.readRecord(ctx, \"decision\", store.DecisionName(r.holder.id, turn, t.Call, t.Decision), &d)",
+		New:  "	all, err := r.store.Records(ctx, r.Key, fmt.Sprintf(\"D#%s#%d#%d#\", r.holder.id, turn, t.Call), \"\", 1)\n	if err != nil {\n		return d, k, err\n	}\n	return d, k, r.records.Decode(\"decision\", all[0].Payload, &d)",
 		Also: []change{{"core/run/resume.go", "import (\n	\"context\"\n", "import (\n	\"context\"\n	\"fmt\"\n"}},
 	},
 	{

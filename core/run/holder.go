@@ -1,0 +1,142 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/run/live"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// holder is where a claimed run is in the store, as the step that has the claim knows it. It
+// alone changes the head, and puts records under the claim's fence; it knows no agent. It
+// belongs to the step's goroutine, but for the fields that say so: hold is the watch's, too,
+// and others have locks.
+type holder struct {
+	s         *Stepper
+	store     Store
+	committer Committer
+	env       *env.Env
+	records   thread.Records
+	lease     time.Duration
+	Key       core.ThreadKey
+	id        core.ID       // of the run
+	head      thread.Head   // as this step knows it; the watch may have written newer versions
+	found     thread.Cursor // where the run stood when the step was called
+	keep      bool          // see Work.Keep
+	whole     bool          // see Work.Whole
+	proved    func()        // see Work.Proved
+	last      time.Time     // until when there is time to hand back the work; zero: no end
+	events    history.Emitter
+	log       logger
+	hold      hold        // shared with the watch; it has the fence of the claim
+	news      news        // what reaches a round from beside the step's goroutine
+	told      told        // by others of its process; it has its own lock
+	behind    *holder     // see under, whose lock it has
+	chunks    live.Writer // what was said of the step's inference; it has its own lock
+	moved     bool        // the step made a commit: it is progress, however the step goes on
+	lacks     bool        // this build has not all that the agent names, and goes on without
+	taken     time.Time   // since when this process is at the step; zero: nobody is told
+
+	// at is the clock that hooks are shown, unix milliseconds, outside of calls, which
+	// have clocks of their own: when the step began, then when its last word was said,
+	// and when the run ended. It is stored with what the hooks came to, see
+	// thread.Entry.At: nothing of a step asks for the time again.
+	at       int64
+	profiles state.Profiles // of the run's tenant; nil: the host has none
+
+	account account.Run // of the run, for this step
+}
+
+// clock is a recorded time as hooks and tools are shown it, the same on every machine.
+func clock(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
+
+// fence is that of the step's claim. It is the fence for which records are
+// written; the events of a turn keep the fence that its inference ran under.
+func (h *holder) fence() uint64 { return h.hold.fence.Load() }
+
+// claims reports whether the head still has the step's claim. A commit whose
+// response was lost may be found applied under a head that another worker has
+// claimed since: what it made visible stands, and who goes on is the other.
+func (h *holder) claims() bool { return h.head.Claim.Fence == h.fence() }
+
+// handedOn is how the step ends after a commit that came to an outcome. A caller
+// that would go on under this claim must have it.
+func (h *holder) handedOn(outcome thread.Outcome) Stepped {
+	if outcome == thread.Continue && !h.claims() {
+		outcome = thread.Yield
+	}
+	return Stepped{Outcome: outcome, Head: h.head, Followed: h.chunks.Followed()}
+}
+
+// allDone are the statuses of a round that is over; nil without one.
+func (h *holder) allDone() []thread.CallStatus {
+	if len(h.head.Run.Calls) == 0 {
+		return nil
+	}
+	calls := make([]thread.CallStatus, len(h.head.Run.Calls))
+	for i := range calls {
+		calls[i] = thread.CallDone
+	}
+	return calls
+}
+
+// hearHead goes on from the head that the watch has seen, if it is newer than the
+// step's own: with decisions that came while siblings ran. It is the same claim's,
+// or the watch would have stopped the step.
+func (h *holder) hearHead() {
+	if head := h.news.newest(); head != nil && head.Version > h.head.Version {
+		h.head = *head
+	}
+}
+
+// proves tells whoever waits for it that the run has made progress.
+func (h *holder) proves() {
+	if h.proved != nil {
+		h.proved()
+	}
+}
+
+// warn and complain are the logger's.
+func (h *holder) warn(ctx context.Context, text string, attrs ...any) {
+	h.log.warn(ctx, text, attrs...)
+}
+func (h *holder) complain(ctx context.Context, text string, attrs ...any) {
+	h.log.complain(ctx, text, attrs...)
+}
+
+// afterDeadline is how long the handing back of work may take when the step's
+// own time is over.
+const afterDeadline = 4 * time.Second
+
+// detached returns a context for storing what is done and handing back the rest
+// when ctx is over, or ends meanwhile. The step's deadline lies five seconds
+// before the invocation's, of which this takes four. A host that stops waits as
+// long; while it does not, the work goes on under ctx, so that the stop is seen.
+func (h *holder) detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	late := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	if !h.last.IsZero() && (late || ctx.Err() == nil) {
+		return h.undisturbed(ctx)
+	}
+	if ctx.Err() != nil { // the host stops
+		return h.env.WithTimeout(context.WithoutCancel(ctx), afterDeadline)
+	}
+	return context.WithCancel(ctx)
+}
+
+// undisturbed returns a context that ends with the process's time and with
+// nothing else: not when the watch sees that the claim is over, which the very
+// commit has made so.
+func (h *holder) undisturbed(ctx context.Context) (context.Context, context.CancelFunc) {
+	free := context.WithoutCancel(ctx)
+	if !h.last.IsZero() {
+		return h.env.WithDeadline(free, h.last)
+	}
+	return context.WithCancel(free)
+}
