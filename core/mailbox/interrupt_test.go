@@ -145,3 +145,14 @@ func TestInterruptOfAWaitingRunWakesIt(t *testing.T) {
 		t.Errorf("a decision on its call: %v, want not found", err)
 	}
 }
+
+// Without a key each interrupt is one of its own.
+func TestInterruptsWithoutAKeyAreNoDuplicates(t *testing.T) {
+	w := newWorld(t)
+	for i := range 2 {
+		w.submit(t, input("one", ""))
+		if got := w.interrupt(t, ""); got.Superseded != 1 || got.Duplicate || len(w.head(t).Pending) != 0 {
+			t.Errorf("interrupt %d: %+v with the queue %+v; want one superseded run", i, got, w.head(t).Pending)
+		}
+	}
+}

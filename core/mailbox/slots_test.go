@@ -348,3 +348,38 @@ func TestRunsThatLeaveTheQueueReleaseTheirSlots(t *testing.T) {
 		}
 	}
 }
+
+// An attempt that died after it was admitted has left a slot: the next one with the same key
+// continues with its run, and the day counts one. After half of the time that the sweep
+// waits, the slot is left to the sweep.
+func TestTheSlotOfAnAttemptThatDiedIsFoundByItsKey(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		after time.Duration
+		runs  int64
+		slots int
+	}{{"at once", 0, 1, 1}, {"in time", 43 * time.Second, 1, 1}, {"too late", 45 * time.Second, 2, 2}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := limited(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+					cancel()
+					return store.Outcome{}, errors.New("the process ends here")
+				}
+				if r, err := w.Submit(ctx, keyed("one", "")); err == nil {
+					t.Fatalf("the first attempt returned %+v", r)
+				}
+				w.store.OnCommit = nil
+				left := w.used(t)
+				time.Sleep(tt.after)
+				r := w.submit(t, keyed("one", ""))
+				used := w.used(t)
+				if _, same := left.Slots[r.RunID]; same != (tt.runs == 1) || used.Runs != tt.runs || len(used.Slots) != tt.slots {
+					t.Errorf("run %s of %v: %d runs today with %d slots; want %d and %d", r.RunID, left.Slots, used.Runs, len(used.Slots), tt.runs, tt.slots)
+				}
+			})
+		})
+	}
+}
