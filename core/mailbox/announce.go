@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -32,7 +31,7 @@ const (
 // which run and what to do about it, and nothing of what was said: no message, no
 // argument, no response.
 type Announcement struct {
-	ID   string           `json:"-"` // the same at each try: run, version of the head, type
+	ID   string           `json:"-"` // the same at each try: of the run, or of the write by which it waits, and the type
 	Type AnnouncementType `json:"-"`
 	At   time.Time        `json:"-"` // when it happened, UTC
 
@@ -65,34 +64,38 @@ type AnnouncedTicket struct {
 // errUnheard: there is an announcement, and no publisher.
 var errUnheard = errors.New("no publisher is configured")
 
-// announce publishes an announcement as things stand now. One that is not true any
-// more, of a run that waited and does not, is no news.
-func (s *Service) announce(ctx context.Context, key core.ThreadKey, head thread.Head, n thread.Notify) error {
+// errNoNews: what was to be announced is not true any more.
+var errNoNews = errors.New("it is not true any more")
+
+// announce publishes an announcement as things stand now. A run that waited for somebody
+// outside, and waits for a child now, is errNoNews.
+func (s *Service) announce(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry, about matter) error {
 	if s.publisher == nil {
 		return errUnheard
 	}
 	a := Announcement{
-		ID: n.Child.String() + "." + strconv.FormatUint(n.Version, 10) + "." + n.Kind.String(), At: time.UnixMilli(n.At).UTC(),
-		Tenant: key.Tenant, User: head.Owner, ThreadID: key.Thread, RunID: n.Child, Missed: int(n.Missed),
+		ID: e.ID.String() + "." + e.Kind.String(), At: time.UnixMilli(about.at).UTC(),
+		Tenant: key.Tenant, User: head.Owner, ThreadID: key.Thread, RunID: about.run.ID, Missed: int(head.SaysMissed(e)),
+		AgentID: about.run.AgentID, Steps: about.run.Steps, Usage: about.run.Usage,
 	}
-	switch n.Kind {
-	case thread.NotifyWaiting:
+	if t := about.run.Termination; t != nil && e.Kind != thread.OutboxWaiting {
+		a.Termination = &core.Termination{Type: t.Type, Code: t.Code}
+	}
+	switch e.Kind {
+	case thread.OutboxWaiting:
 		a.Type = RunWaiting
-		if head.Run.ID != n.Child || head.Run.Status != thread.Waiting {
-			return nil
-		}
 		tickets, err := s.announcedTickets(ctx, key, head)
-		if err != nil || len(tickets) == 0 { // none: it went on, and waits for a child now
+		if err != nil {
 			return err
 		}
+		if len(tickets) == 0 {
+			return errNoNews
+		}
 		a.Tickets = tickets
-	case thread.NotifyDeadLettered:
+	case thread.OutboxDeadLettered:
 		a.Type = RunDeadLettered
 	default:
 		a.Type = RunEnded
-	}
-	if err := s.describe(ctx, key, head, &a); err != nil {
-		return err
 	}
 	ctx, cancel := s.env.WithTimeout(ctx, announceWithin)
 	defer cancel()
@@ -111,41 +114,6 @@ func (s *Service) announcedTickets(ctx context.Context, key core.ThreadKey, head
 		})
 	}
 	return list, err
-}
-
-// describe fills in what the run's record says.
-func (s *Service) describe(ctx context.Context, key core.ThreadKey, head thread.Head, a *Announcement) error {
-	r, err := s.told(ctx, key, head, a.RunID)
-	if err != nil {
-		return err
-	}
-	a.AgentID, a.Steps, a.Usage = r.AgentID, r.Steps, r.Usage
-	if t := r.Termination; t != nil && a.Type != RunWaiting {
-		a.Termination = &core.Termination{Type: t.Type, Code: t.Code}
-	}
-	return nil
-}
-
-// codeDeleted is the code of a run that ended with its thread.
-const codeDeleted = "deleted"
-
-// told reads a run that something is to be told of. Of a deleted thread nothing is
-// known but that its runs have ended.
-func (s *Service) told(ctx context.Context, key core.ThreadKey, head thread.Head, run core.ID) (core.Run, error) {
-	lost := core.Run{ID: run, ThreadID: key.Thread, Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationCancelled, Code: codeDeleted}}
-	if head.Deleted {
-		return lost, nil
-	}
-	_, dispatch, _, err := s.Locate(ctx, key.Tenant, run)
-	if err != nil {
-		return lost, err
-	}
-	r, ok, err := s.Run(ctx, key, head, run, dispatch)
-	if err == nil && !ok || core.CodeOf(err) == core.CodeCorrupt { // no later try can read it
-		lost.Termination = &core.Termination{Type: core.TerminationError, Code: string(core.CodeCorrupt)}
-		return lost, nil
-	}
-	return r, err
 }
 
 // MarshalJSON encodes the announcement as every receiver reads it: id, type, timestamp

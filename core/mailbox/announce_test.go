@@ -40,13 +40,13 @@ func (w *world) tellAll(t *testing.T) thread.Head {
 	t.Helper()
 	head, err := w.Head(t.Context(), key)
 	if err == nil {
-		err = w.Tell(t.Context(), key, head, 0)
+		err = w.Deliver(t.Context(), key, head, atFirst)
 	}
 	if err == nil {
 		head, err = w.Head(t.Context(), key)
 	}
-	if err != nil || head.Notify != nil {
-		t.Fatalf("head %+v, %v; want nothing left to tell", head, err)
+	if err != nil || len(head.Outbox) != 0 {
+		t.Fatalf("head %+v, %v; want nothing left to deliver", head, err)
 	}
 	return head
 }
@@ -69,7 +69,7 @@ func TestDeadLetterIsAnnounced(t *testing.T) {
 		}
 		w.commit(t, thread.CommitClose{Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq})
 		head, err := w.Head(t.Context(), key)
-		if err != nil || len(head.Notifies()) != 1 || head.Notify.Kind != thread.NotifyEnded {
+		if err != nil || len(head.Outbox) != 1 || head.Outbox[0].Kind != thread.OutboxEnded {
 			t.Errorf("head %+v, %v; want its end to be announced", head, err)
 		}
 	})
@@ -162,7 +162,7 @@ func TestTwoWorkersPublishOnce(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 2 {
 			wait.Go(func() {
-				if err := w.Tell(t.Context(), key, head, mailbox.Own); err != nil {
+				if err := w.Deliver(t.Context(), key, head, thread.Head{}); err != nil {
 					t.Error(err)
 				}
 			})

@@ -38,9 +38,9 @@ func change(in *Submission, p placing, ids ids, head *thread.Head, now int64) th
 	if in.Opening.Priority != nil {
 		e.Priority = *in.Opening.Priority
 	}
-	if parent := in.Opening.Parent; parent != nil {
+	if in.Opening.Parent != nil {
 		// A child run never joins another run: its parent waits for the end of this one.
-		e.Parent = &thread.Parent{Thread: parent.Thread, Run: parent.Run, Call: parent.Call}
+		e.Child = true
 		return e
 	}
 	switch {

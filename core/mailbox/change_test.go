@@ -67,7 +67,7 @@ func TestChange(t *testing.T) {
 			start := tt.placing.start
 			e := thread.Enqueue{Dispatch: core.ID{2}, Run: core.ID{1}, Priority: 128, AvailableAt: start, Dedupe: 12777658236164278313, Owner: "ann", RejectBusy: tt.in.Mode == ModeReject}
 			child := e
-			child.Parent = &thread.Parent{Thread: "p", Run: core.ID{6}, Call: 3}
+			child.Child = true
 			want := map[string]thread.Change{
 				enqueue: e, claim: thread.EnqueueAndClaim{Enqueue: e, Worker: "me", Lease: 60_000}, interrupt: thread.Interrupt{Owner: "ann", Enqueue: &e},
 				inbox: thread.Input{ID: core.ID{2}, Kind: thread.InboxPerson, Owner: "ann", Dedupe: e.Dedupe}, "child": child,

@@ -72,12 +72,13 @@ func (s *Service) writeTombstone(ctx context.Context, key core.ThreadKey, user s
 }
 
 // erase removes what a deleted thread has, and notes in its head when nothing more can come.
-// What is left when the time is over is erased after the next sweep.
+// What is left when the time is over is erased after the next sweep, and so is a thread
+// whose records are still needed to deliver what it owes.
 // The error is that of a hint that could not be sent. Other failures are logged: the next
 // sweep comes back to the thread.
 func (s *Service) erase(ctx context.Context, hint core.WakeUp, head thread.Head) error {
 	key := hint.Key()
-	if !head.Deleted || head.Erased {
+	if !head.Deleted || head.Erased || head.OwesRecords() {
 		return nil
 	}
 	for range erasePages {

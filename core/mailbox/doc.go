@@ -41,7 +41,7 @@
 // A waiting run has no claim and no hint. Apart from a cancel or an interrupt, which end it,
 // three things end its wait:
 //
-//   - A decision, by [Service.Decide] or, at the end of a child run, by parent.go:
+//   - A decision, by [Service.Decide] or, at the end of a child run, by childended.go:
 //     deciding.write in decide.go commits a thread.Decide.
 //   - Input of a person, by [Service.Submit]: change in change.go returns a thread.Input, as
 //     the reply to what the run asked.
@@ -80,13 +80,15 @@
 // A record alone makes no duplicate: the write of it may have been refused, and then the
 // decision is written over it.
 //
-// # What is announced
+// # The outbox
 //
-// That a child run is over, and that a run waits, has ended or is given up, is in the head
-// from the write that makes it so. A worker tells it after its own work, with
-// [Service.Tell]: parents by a decision or internal input, the rest of the world by a
-// [Publisher]. A writer of such a head that is not a worker wakes one. Another write clears
-// what was told, so that it is told at least once.
+// That a child run is over, and that a run waits, has ended or is given up, is in the outbox
+// of the head from the write that makes it so; whom it is for and what it says is in the
+// run's record. A worker delivers it after its own work, with [Service.Deliver]: to parents
+// by a decision or internal input, to the rest of the world by a [Publisher]. A writer of
+// such a head that is not a worker wakes one. Another write clears what was delivered, so
+// that it is delivered at least once. A deleted thread is erased when nothing is left that
+// needs its records.
 //
 // # The parts, and the files in reading order
 //
@@ -117,6 +119,6 @@
 //  9. cancel.go, edit.go, interrupt.go: what ends or changes input. threads.go: threads
 //     without runs, titles and metadata. delete.go, usage.go, children.go: the end of a
 //     thread, what its open run had used, and its child threads.
-//  10. tell.go, parent.go, announce.go: who hears of the end of a run. outward.go: errors as
+//  10. outbox.go, childended.go, announce.go: who hears of the end of a run. outward.go: errors as
 //     clients may read them.
 package mailbox

@@ -104,7 +104,7 @@ func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 	if len(head.Pending)+len(head.Delayed) > 0 && c.w.slots.limited(c.key.Tenant) {
 		c.gone = dequeued(&head, &next)
 	}
-	if err := c.addRecords(head, next, result); err != nil {
+	if err := c.addRecords(head, next, t.Now, result); err != nil {
 		return err
 	}
 	if c.w.keep > 0 {
@@ -114,12 +114,16 @@ func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 }
 
 // addRecords adds the pointers and records of the plan, in the order in which they are
-// stored: audits, the listing of a run that the transition opened, then those of build.
-func (c *commit) addRecords(head, next thread.Head, result thread.Result) error {
+// stored: audits, the listing of a run that the transition opened, then those of build. now
+// is the transition's, in unix milliseconds: audits have it where ends are announced.
+func (c *commit) addRecords(head, next thread.Head, now int64, result thread.Result) error {
 	batch, records := &c.plan.batch, c.w.records
+	if !c.w.announcing {
+		now = 0
+	}
 	batch.Pointers = c.pointers
 	for _, audit := range result.Before {
-		record, err := auditRecord(records, audit, head.Fence, next.Version)
+		record, err := auditRecord(records, audit, now, head.Fence, next.Version)
 		if err != nil {
 			return err
 		}

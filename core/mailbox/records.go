@@ -90,11 +90,12 @@ func inputRecord(records thread.Records, in thread.Queued, revision uint32) (sto
 
 // auditRecord is the stored form of an audit that is written with a head's version.
 // An audit says how an entry left the head: read at a sequence, or ended without a read.
-func auditRecord(records thread.Records, a thread.Audit, fence, version uint64) (store.Record, error) {
-	name := store.EndedName(a.ID)
-	if a.Read != 0 {
-		name = store.ReadName(a.ID)
+// now is when that end is said to have been, unix milliseconds; 0: the audit does not say.
+func auditRecord(records thread.Records, a thread.Audit, now int64, fence, version uint64) (store.Record, error) {
+	name, record := store.EndedName(a.ID), thread.AuditRecord{Run: a.Run, Status: a.Status, At: now}
+	if a.Read != 0 { // without a time: a holder that tries again puts the same bytes
+		name, record.Read, record.At = store.ReadName(a.ID), a.Read, 0
 	}
-	payload, err := records.EncodeAudit(thread.AuditRecord{Run: a.Run, Read: a.Read, Status: a.Status})
+	payload, err := records.EncodeAudit(record)
 	return store.Record{Name: name, Fence: fence, Version: version, Payload: payload}, err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -47,52 +46,55 @@ func (r reader) locate(ctx context.Context, tenant string, run core.ID) (key cor
 }
 
 // run is [Service.Run].
-func (r reader) run(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (got core.Run, ok bool, err error) {
+func (r reader) run(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (core.Run, bool, error) {
+	got, _, ok, err := r.find(ctx, key, head, run, dispatch)
+	return got.Run, ok, err
+}
+
+// find is [Service.Run], with what else the run's record says and when the run ended, in
+// unix milliseconds; 0: it has not, or that is not known. Of a run that no step has opened
+// the record is made from its input.
+func (r reader) find(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (got thread.RunRecord, endedAt int64, ok bool, err error) {
 	status, live := head.RunStatus(run)
-	stored, found, err := r.runRecord(ctx, key, run)
+	got, found, err := r.runRecord(ctx, key, run)
 	if err != nil {
-		return got, false, err
+		return got, 0, false, err
 	}
-	got = stored.Run
 	if !found {
 		if live && run == head.Run.ID {
 			dispatch = head.Run.Dispatch // the caller's may be that of an input that the run got later
 		}
 		if got, err = r.queuedRun(ctx, key, run, dispatch); err != nil {
-			return got, false, err
+			return got, 0, false, err
 		}
 	}
 	if live { // what the record says of an end may be of a write that was refused
 		got.Status = status
 		if status == core.RunDone {
-			got.Termination = head.End(&stored)
+			got.Termination = head.End(&got)
 		} else {
 			got.Termination, got.FinishedAt, got.Response = nil, 0, ""
 		}
-		return got, true, nil
+		return got, 0, true, nil
 	}
 	if found {
-		return got, true, nil
+		return got, got.FinishedAt, true, nil
 	}
 	ended, ok, err := r.endedUnread(ctx, key, head, dispatch)
 	if err != nil || !ok || ended.Run != run {
-		return got, false, err
+		return got, 0, false, err
 	}
 	got.Status, got.Termination = core.RunDone, neverOpened(ended.Status)
-	return got, true, nil
+	return got, ended.At, true, nil
 }
 
-// queuedRun describes a run that no step has opened, from its input. The first revision is
-// enough: an edit replaces the messages only.
-// Lost input leaves agent and origin empty.
-func (r reader) queuedRun(ctx context.Context, key core.ThreadKey, run, dispatch core.ID) (core.Run, error) {
-	queued := core.Run{ID: run, ThreadID: key.Thread, Dispatch: dispatch, Status: core.RunCreated, CreatedAt: createdAt(dispatch)}
-	record, ok, err := r.store.Get(ctx, key, store.InputName(dispatch, 0))
-	if err != nil || !ok {
-		return queued, err
-	}
-	in, err := r.records.DecodeQueued(record.Payload)
-	queued.AgentID, queued.Origin = in.AgentID, in.Origin
+// queuedRun is the record of a run that no step has opened, from its input. The first
+// revision is enough: an edit replaces the messages only.
+// Lost input leaves agent, origin and parent empty.
+func (r reader) queuedRun(ctx context.Context, key core.ThreadKey, run, dispatch core.ID) (thread.RunRecord, error) {
+	queued := thread.RunRecord{Run: core.Run{ID: run, ThreadID: key.Thread, Dispatch: dispatch, Status: core.RunCreated, CreatedAt: createdAt(dispatch)}}
+	in, err := r.queuedInput(ctx, key, dispatch, 0)
+	queued.AgentID, queued.Origin, queued.Parent = in.AgentID, in.Origin, in.Parent
 	return queued, err
 }
 

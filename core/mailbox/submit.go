@@ -192,6 +192,10 @@ func (u *submission) queued() thread.Queued {
 		Run: u.ids.run, Dispatch: u.ids.dispatch, AgentID: o.AgentID, Origin: u.in.Origin, Messages: u.in.Messages, Supersede: o.Supersede,
 		Request: o.Request, Frontend: o.Frontend,
 	}
+	if o.Parent != nil {
+		parent := thread.Parent(*o.Parent)
+		in.Parent = &parent
+	}
 	if u.original != nil {
 		in.Retakes = u.original.run
 	}

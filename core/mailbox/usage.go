@@ -25,7 +25,7 @@ func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, was, nex
 		return store.Record{}, err
 	}
 	if run.AgentID == "" { // it has no commit yet
-		if run.Run, err = s.reads.queuedRun(ctx, key, was.Run.ID, was.Run.Dispatch); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+		if run, err = s.reads.queuedRun(ctx, key, was.Run.ID, was.Run.Dispatch); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 			return store.Record{}, err
 		}
 	}

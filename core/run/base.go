@@ -174,7 +174,7 @@ func (b *base) recall(ctx context.Context) error {
 		ID: b.holder.id, ThreadID: b.holder.Key.Thread, AgentID: input.AgentID, Origin: input.Origin, Status: core.RunRunning,
 		Dispatch: b.holder.head.Run.Dispatch, FirstSeq: b.holder.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: b.holder.at,
 	}
-	b.record.Request, b.record.Frontend, b.record.Resolution = input.Request, input.Frontend.Stateless(), input.Resolution
+	b.record.Request, b.record.Frontend, b.record.Parent, b.record.Resolution = input.Request, input.Frontend.Stateless(), input.Parent, input.Resolution
 	b.input = &input
 	return nil
 }
@@ -254,7 +254,7 @@ func (b *base) identify(ctx context.Context) error {
 	b.record.Run = core.Run{ID: b.holder.id, ThreadID: b.holder.Key.Thread, Status: core.RunRunning, Dispatch: b.holder.head.Run.Dispatch}
 	if input, err := b.queued(ctx, b.holder.head.Run.Dispatch, b.holder.head.Run.Revision); err == nil {
 		b.record.AgentID, b.record.Origin, b.record.CreatedAt, b.record.Request = input.AgentID, input.Origin, input.CreatedAt, input.Request
-		b.record.Frontend = input.Frontend.Stateless()
+		b.record.Frontend, b.record.Parent = input.Frontend.Stateless(), input.Parent
 	} else if core.CodeOf(err) != core.CodeCorrupt {
 		return err
 	}

@@ -62,7 +62,6 @@ type runPart struct {
 	totals   thread.Totals
 	messages []core.Message        // of the thread, those that the write adds among them
 	answer   *model.ResponseFormat // the form that the run's answer has to have; nil: none, or nobody knows
-	parent   *thread.Parent        // of the run; nil: no other run waits for it
 	end      *core.Termination     // nil: the run goes on, or waits
 	form     thread.Form           // of its end
 	at       int64                 // when it ends or begins to wait, unix milliseconds: read once for all tries and forms of the write
@@ -71,7 +70,7 @@ type runPart struct {
 // runPart returns the run as the draft's commit finds it. end is how it ends, if it does,
 // and at when that is.
 func (d *draft) runPart(end *core.Termination, form thread.Form, at int64) runPart {
-	p := runPart{draft: d, before: d.base.record, totals: d.totals, messages: d.messages.Slice(), parent: d.base.holder.head.Run.Parent, end: end, form: form, at: at}
+	p := runPart{draft: d, before: d.base.record, totals: d.totals, messages: d.messages.Slice(), end: end, form: form, at: at}
 	if d.base.agent != nil {
 		p.answer = d.base.agent.Spec.ResponseFormat
 	}
@@ -156,11 +155,11 @@ func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread
 		said = lastText(p.messages, r.ID)
 	}
 	l := thread.Listing{
-		List: store.ListOf(next.Owner, p.parent), At: p.at, AgentID: r.AgentID, Excerpt: thread.Excerpt(said), Asked: thread.Asked(p.messages, r.ID),
+		List: store.ListOf(next.Owner, r.Parent), At: p.at, AgentID: r.AgentID, Excerpt: thread.Excerpt(said), Asked: thread.Asked(p.messages, r.ID),
 		Last: &thread.LastRun{ID: r.ID, AgentID: r.AgentID, Status: r.Status, Steps: r.Steps, Usage: r.Usage},
 	}
-	if p.parent != nil {
-		l.Parent = p.parent.Thread
+	if r.Parent != nil {
+		l.Parent = r.Parent.Thread
 	}
 	if l.Last.Termination = r.Termination; r.Termination != nil && r.Termination.Detail != "" {
 		l.Last.Termination = &core.Termination{Type: r.Termination.Type, Code: r.Termination.Code}

@@ -262,7 +262,7 @@ func childWithFault(t *testing.T, fault fault, k int) (reached bool) {
 		t.Errorf("operation %d: run %+v, %v", k, read, err)
 	}
 	head := r.head(child)
-	if head.Busy(0) || head.Notify != nil || head.DueAt != 0 {
+	if head.Busy(0) || len(head.Outbox) != 0 || head.DueAt != 0 {
 		t.Errorf("operation %d: the child's head %+v", k, head)
 	}
 	inputs := 0

@@ -104,8 +104,8 @@ func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, h
 		}
 		if !whole || stepped.Outcome != thread.Continue {
 			s.state.again = s.audience.restart(s.run)
-			if err == nil { // a worker announces, since that may take longer than a stream should
-				w.mailbox.WakeToTell(ctx, key, stepped.Head)
+			if err == nil { // a worker delivers, since that may take longer than a stream should
+				w.mailbox.WakeToDeliver(ctx, key, stepped.Head)
 			}
 			return
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -103,7 +102,7 @@ func (w soloWork) stepThread(ctx context.Context, head thread.Head) error {
 	case err != nil || !ok:
 		permit.release()
 		if err == nil {
-			w.worker.announce(ctx, key, claimed, mailbox.Own)
+			w.worker.deliver(ctx, key, claimed, thread.Head{})
 		}
 		return err
 	case claimed.Run.ID == f.stream.run:
@@ -120,7 +119,7 @@ func (w soloWork) stepThread(ctx context.Context, head thread.Head) error {
 		return w.worker.stepOn(ctx, permit, hint, claimed)
 	}()
 	if err == nil {
-		w.worker.announce(ctx, key, stepped, claimed.Version)
+		w.worker.deliver(ctx, key, stepped, claimed)
 	} else {
 		w.worker.log.ErrorContext(ctx, "a run before the one that is waited for failed, it is tried again", "tenant", key.Tenant, "thread", key.Thread, "run", claimed.Run.ID, "error", err)
 	}

@@ -152,8 +152,8 @@ func TestWhatIsNotTakenForLongIsCoalesced(t *testing.T) {
 				t.Fatal(err)
 			}
 			work()
-			if head := r.head(key); len(head.Notifies()) != i+1 {
-				t.Fatalf("%d announcements stand in the head, want %d", len(head.Notifies()), i+1)
+			if head := r.head(key); len(head.Outbox) != i+1 {
+				t.Fatalf("%d announcements stand in the head, want %d", len(head.Outbox), i+1)
 			}
 			r.decide(process, receipt.RunID)
 			work()

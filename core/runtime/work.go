@@ -138,33 +138,33 @@ func (w *worker) work(ctx context.Context, hint core.WakeUp, known *thread.Head)
 		}
 		return nil
 	}
-	head, own, err := w.workUnder(ctx, permit, hint, head)
+	head, claimed, err := w.workUnder(ctx, permit, hint, head)
 	if err == nil { // without a permit: announcements may take their time
-		w.announce(ctx, hint.Key(), head, own)
+		w.deliver(ctx, hint.Key(), head, claimed)
 	}
 	return err
 }
 
 // workUnder is work under a permit, which it releases. It returns the newest head that it
-// knows, and the version from which on the head's announcements are its own.
-func (w *worker) workUnder(ctx context.Context, permit *permit, hint core.WakeUp, known thread.Head) (head thread.Head, own uint64, err error) {
+// knows, and the one that it has claimed; the zero Head: it has claimed none.
+func (w *worker) workUnder(ctx context.Context, permit *permit, hint core.WakeUp, known thread.Head) (head, claimed thread.Head, err error) {
 	defer permit.release()
 	permit.attend(w.stepper, hint.Key())
-	head, claimed, err := w.mailbox.ClaimFrom(ctx, known, hint, permit.alone)
-	if err != nil || !claimed {
-		return head, mailbox.Own, err
+	head, ok, err := w.mailbox.ClaimFrom(ctx, known, hint, permit.alone)
+	if err != nil || !ok {
+		return head, thread.Head{}, err
 	}
-	own = head.Version
+	claimed = head
 	head, err = w.stepOn(ctx, permit, hint, head)
-	return head, own, err
+	return head, claimed, err
 }
 
-// announce publishes what the thread has to announce. What could not be published gets a
-// hint of its own: the hint that brought the worker here is done.
-func (w *worker) announce(ctx context.Context, key core.ThreadKey, head thread.Head, own uint64) {
-	if err := w.mailbox.Tell(ctx, key, head, own); err != nil {
+// deliver delivers what the thread owes. What could not be delivered gets a hint of its
+// own: the hint that brought the worker here is done.
+func (w *worker) deliver(ctx context.Context, key core.ThreadKey, head, claimed thread.Head) {
+	if err := w.mailbox.Deliver(ctx, key, head, claimed); err != nil {
 		w.log.WarnContext(ctx, "what was told is told again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
-		w.mailbox.WakeToTell(ctx, key, head)
+		w.mailbox.WakeToDeliver(ctx, key, head)
 	}
 }
 

@@ -140,7 +140,7 @@ func (ins *inputs) checkPlaces(in *input, before *thread.Head, err error) {
 		switch {
 		case in.delay > 0 && full:
 			ins.th.w.did(DelayedFull)
-		case in.delay > 0, len(h.Pending)+len(h.Notifies()) < thread.MaxPending && len(h.Inbox) < thread.MaxInbox:
+		case in.delay > 0, len(h.Pending)+len(h.Outbox) < thread.MaxPending && len(h.Inbox) < thread.MaxInbox:
 			ins.th.fail("%s is refused for want of a place (%v): %+v", in.name, err, *h)
 		}
 	case core.CodeBusy:

@@ -26,9 +26,13 @@ func (h *host) owe(key core.ThreadKey, a, b *thread.Head) {
 // tells reports whether a child still has to tell a thread of its end: whoever does so
 // again hints again.
 func (w *World) tells(parent *partition) bool {
-	return slices.ContainsFunc(w.storage.partitions, func(p *partition) bool {
-		return slices.ContainsFunc(p.head.Notifies(), func(n thread.Notify) bool { return n.Parent.Thread == parent.key.Thread })
-	})
+	for _, c := range w.family.byCall {
+		owes := func(e thread.OutboxEntry) bool { return e.Kind == thread.OutboxChildEnded }
+		if c.call.Thread == parent.key && slices.ContainsFunc(c.th.p.head.Outbox, owes) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkHinted is run when an invocation is over.

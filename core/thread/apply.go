@@ -151,7 +151,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	}
 	if h.Deleted {
 		switch t.Change.(type) {
-		case Delete, Notified:
+		case Delete, Delivered:
 		default:
 			return h, Result{}, ErrDeleted
 		}

@@ -48,12 +48,12 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	var before []Audit
 	switch {
 	case h.overdue(t.Now):
-		before = h.beginClosing(ReasonExpired)
+		before = h.beginClosing(ReasonExpired, t)
 	case !h.Ready() || h.Run.AvailableAt > t.Now:
 		return h.early(t), nil
 	case h.Run.Attempts >= MaxAttempts && h.Run.Status != Closing:
-		before = h.beginClosing(ReasonDeadLetter)
-		h.announce(t, NotifyDeadLettered, h.Run.ID)
+		before = h.beginClosing(ReasonDeadLetter, t)
+		h.announce(t, OutboxDeadLettered, h.Run.ID)
 	}
 	if h.Schema > t.Schemas.Reads {
 		return Result{}, fmt.Errorf("schema %d, newest known %d: %w", h.Schema, t.Schemas.Reads, ErrSchema)
@@ -77,7 +77,7 @@ func (h *Head) early(t Transition) Result {
 func (h *Head) openRun(list *[]Dispatch, i int) {
 	d := (*list)[i]
 	*list = without(*list, i)
-	h.Run = Run{ID: d.Run, Dispatch: d.ID, Revision: d.Revision, Parent: d.Parent}
+	h.Run = Run{ID: d.Run, Dispatch: d.ID, Revision: d.Revision, Child: d.Child}
 	h.Inbox = d.Rest
 }
 
@@ -272,8 +272,8 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 	}
 	var before []Audit
 	if h.Run.Status != Closing && h.Run.Attempts >= MaxAttempts {
-		before = h.beginClosing(ReasonDeadLetter)
-		h.announce(t, NotifyDeadLettered, h.Run.ID)
+		before = h.beginClosing(ReasonDeadLetter, t)
+		h.announce(t, OutboxDeadLettered, h.Run.ID)
 	}
 	return Result{Before: before, Hint: h.wakeFollowed(t.Now, c.Followed)}, nil
 }
@@ -301,11 +301,11 @@ func (h *Head) working(fence uint64) error {
 // next. Its tickets end with it. Input that no step has read ends too when a
 // person ended the run; otherwise it is kept for the dispatch that removeRun makes
 // of it.
-func (h *Head) beginClosing(reason Reason) []Audit {
+func (h *Head) beginClosing(reason Reason, t Transition) []Audit {
 	if h.Claim.Fence != 0 && reason != ReasonOwn { // its holder may die before it says so itself
 		h.loseRound()
 	}
-	h.Run.Status, h.Run.Reason, h.Closing = Closing, reason, h.next()
+	h.Run.Status, h.Run.Reason, h.Closing, h.ClosingAt = Closing, reason, h.next(), max(t.Now, 0)
 	h.Run.AvailableAt = 0
 	h.progress() // closing counts its own attempts
 	h.Tickets = nil

@@ -29,7 +29,7 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	w.uint(h.Incarnation)
 	w.text(h.Owner)
 	open, held := h.Open(), h.Claim.Fence != 0
-	w.flags(h.Deleted, h.Erased, open, held, h.Notify != nil, h.Supersedes != 0)
+	w.flags(h.Deleted, h.Erased, open, held, h.Missed != 0, h.Supersedes != 0)
 	w.uint(h.Epoch)
 	w.uint(h.Fence)
 	w.uint(h.Seq)
@@ -38,6 +38,7 @@ func (h *Head) AppendBinary(b []byte) []byte {
 		w.uint(h.Supersedes)
 	}
 	w.uint(h.Closing)
+	w.time(h.ClosingAt)
 	w.time(h.DueAt)
 	if open {
 		w.run(&h.Run)
@@ -46,12 +47,9 @@ func (h *Head) AppendBinary(b []byte) []byte {
 		w.claim(&h.Claim)
 	}
 	w.tables(h)
-	if h.Notify != nil {
-		w.notify(h.Notify)
-		w.uint(uint64(len(h.Later)))
-		for i := range h.Later {
-			w.notify(&h.Later[i])
-		}
+	w.outbox(h.Outbox)
+	if h.Missed != 0 {
+		w.uint(uint64(h.Missed))
 	}
 	w.uint(uint64(len(h.Recent)))
 	for _, k := range h.Recent {
@@ -75,27 +73,16 @@ func (h *Head) bound() int {
 		dispatch = 64
 		ticket   = 40
 		entry    = 32
-		notify   = 64
+		owed     = 26
 	)
-	parent := func(p *Parent) int {
-		if p == nil {
-			return 0
-		}
-		return notify + len(p.Thread)
-	}
 	entries := len(h.Inbox)
-	n := fixed + dispatch*len(h.Delayed) + len(h.Owner) + len(h.Claim.Worker) + len(h.Run.Calls) + parent(h.Run.Parent)
+	n := fixed + dispatch*len(h.Delayed) + len(h.Owner) + len(h.Claim.Worker) + len(h.Run.Calls)
 	for i := range h.Pending {
-		n += dispatch + parent(h.Pending[i].Parent)
+		n += dispatch
 		entries += len(h.Pending[i].Rest)
 	}
 	n += ticket*len(h.Tickets) + entry*entries + 10*len(h.Recent)
-	if h.Notify != nil {
-		n += notify + parent(&h.Notify.Parent)
-	}
-	for i := range h.Later {
-		n += notify + parent(&h.Later[i].Parent)
-	}
+	n += owed * len(h.Outbox)
 	return n + h.extensionSize()
 }
 
@@ -147,12 +134,6 @@ func (w *writer) flags(bits ...bool) {
 	w.byte(v)
 }
 
-func (w *writer) parent(p *Parent) {
-	w.text(p.Thread)
-	w.id(p.Run)
-	w.byte(p.Call)
-}
-
 func (w *writer) tables(h *Head) {
 	w.uint(uint64(len(h.Pending)))
 	for i := range h.Pending {
@@ -185,10 +166,7 @@ func (w *writer) dispatch(d *Dispatch) {
 // queued writes a dispatch of the queue.
 func (w *writer) queued(d *Dispatch) {
 	w.dispatch(d)
-	w.flags(d.Parent != nil, d.Steered)
-	if d.Parent != nil {
-		w.parent(d.Parent)
-	}
+	w.flags(d.Child, d.Steered)
 	if d.Steered {
 		w.inbox(d.Rest)
 	}
@@ -220,11 +198,15 @@ func (w *writer) extensions(all []Extension) {
 	}
 }
 
-func (w *writer) notify(n *Notify) {
-	w.id(n.Child)
-	parent := n.encoded()
-	w.parent(&parent)
-	w.time(n.Retry)
+// outbox writes 26 bytes for each entry.
+func (w *writer) outbox(entries []OutboxEntry) {
+	w.uint(uint64(len(entries)))
+	for _, e := range entries {
+		w.id(e.ID)
+		w.byte(byte(e.Kind))
+		w.byte(e.Tries)
+		w.b = binary.BigEndian.AppendUint64(w.b, uint64(max(e.Next, 0)))
+	}
 }
 
 func (w *writer) run(r *Run) {
@@ -244,10 +226,7 @@ func (w *writer) run(r *Run) {
 	for _, s := range r.Calls {
 		w.byte(byte(s))
 	}
-	w.flags(r.Parent != nil, r.Batch, r.Through.May != 0, r.WaitsSince != 0, r.LacksSince != 0, r.RunEnd != 0, r.Stretch.Since != 0)
-	if r.Parent != nil {
-		w.parent(r.Parent)
-	}
+	w.flags(r.Child, r.Batch, r.Through.May != 0, r.WaitsSince != 0, r.LacksSince != 0, r.RunEnd != 0, r.Stretch.Since != 0)
 	if r.Through.May != 0 {
 		w.uint(uint64(r.Through.May))
 		w.uint(uint64(r.Through.Ran))

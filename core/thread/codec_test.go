@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,8 +32,8 @@ var encodedHeads = []struct {
 			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Incarnation: 7, DueAt: 1,
 			Pending: []thread.Dispatch{{ID: id("d"), Run: id("r"), Priority: 128}},
 		},
-		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x01" +
-			"\x01" + "d" + z + "r" + z + "\x00\x80\x00" + "\x00" + "\x00" + "\x00" + "\x00" + "\x00",
+		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x00\x01" +
+			"\x01" + "d" + z + "r" + z + "\x00\x80\x00" + "\x00" + "\x00" + "\x00" + "\x00" + "\x00" + "\x00",
 	},
 	{
 		"a queued and a delayed dispatch",
@@ -41,17 +42,17 @@ var encodedHeads = []struct {
 			Pending: []thread.Dispatch{{ID: id("d"), Run: id("r"), Priority: 128}},
 			Delayed: []thread.Dispatch{{ID: id("e"), Run: id("s"), Revision: 2, Priority: 5, AvailableAt: 300}},
 		},
-		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x01" +
-			"\x01" + "d" + z + "r" + z + "\x00\x80\x00" + "\x01" + "e" + z + "s" + z + "\x02\x05\xac\x02" + "\x00" + "\x00" + "\x00" + "\x00",
+		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x00\x01" +
+			"\x01" + "d" + z + "r" + z + "\x00\x80\x00" + "\x01" + "e" + z + "s" + z + "\x02\x05\xac\x02" + "\x00" + "\x00" + "\x00" + "\x00" + "\x00",
 	},
 	{
 		"an open round under a claim",
 		thread.Head{
 			Layout: 1, Schema: 2, Version: 300, CommitID: id("c"), HolderCommitID: id("h"), Incarnation: 7, Owner: "ann",
-			Epoch: 2, Fence: 5, Seq: 9, Summary: 4, Closing: 3, DueAt: 1,
+			Epoch: 2, Fence: 5, Seq: 9, Summary: 4, Closing: 3, ClosingAt: 8, DueAt: 1,
 			Run: thread.Run{
 				ID: id("r"), Dispatch: id("d"), Revision: 6, Cursor: thread.CursorTools, Step: 3, Base: 10, TurnFence: 5, Round: 200,
-				Calls: []thread.CallStatus{thread.CallDone, thread.CallSuspended}, Batch: true, Parent: &thread.Parent{Thread: "p", Run: id("q"), Call: 1},
+				Calls: []thread.CallStatus{thread.CallDone, thread.CallSuspended}, Batch: true, Child: true,
 				Attempts: 1, Lost: 2, ModelFailed: 3, ModelLost: 4,
 				Through: thread.Through{May: 3, Ran: 1}, WaitsSince: 300, LacksSince: 301, RunEnd: 302,
 				Stretch: thread.Stretch{
@@ -65,46 +66,61 @@ var encodedHeads = []struct {
 			Recent:     []uint64{11},
 			Extensions: []thread.Extension{{Run: id("r"), Tag: 7, Value: []byte("new")}},
 		},
-		"\x01\x02\xac\x02" + "c" + z + "h" + z + "\x07\x03ann" + "\x0c" + "\x02\x05\x09\x04\x03\x01" +
-			"r" + z + "d" + z + "\x06\x00\x00\x02\x03\x0a\x05\xc8\x01\x00" + "\x01\x02\x03\x04" + "\x02\x05\x02" + "\x7f" + "\x01p" + "q" + z + "\x01" +
+		"\x01\x02\xac\x02" + "c" + z + "h" + z + "\x07\x03ann" + "\x0c" + "\x02\x05\x09\x04\x03\x08\x01" +
+			"r" + z + "d" + z + "\x06\x00\x00\x02\x03\x0a\x05\xc8\x01\x00" + "\x01\x02\x03\x04" + "\x02\x05\x02" + "\x7f" +
 			"\x03\x01" + "\xac\x02" + "\xad\x02" + "\xae\x02" + "\x02\xaf\x02\x01\x01\x02\x03\x04\x05\x06\x07\x08" +
 			"\x05\x02\x01w\x06" + "t" + z + "\x00\x00" + "\x01" + "\x01\x02\x0c\x0e\x0d" + "\x01" + "i" + z + "\x01\x01" +
-			"\x01" + "\x00\x00\x00\x00\x00\x00\x00\x0b" + "\x15" + "r" + z + "\x07\x03new",
+			"\x00" + "\x01" + "\x00\x00\x00\x00\x00\x00\x00\x0b" + "\x15" + "r" + z + "\x07\x03new",
 	},
 	{
-		"an announcement",
+		"an outbox with each kind, and one that only a newer program knows",
 		thread.Head{
-			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, DueAt: 1,
-			Notify: &thread.Notify{Child: id("k"), Kind: thread.NotifyEnded, Version: 0x0102030405060708, At: 0x112233445566, Missed: 0x778a, Retry: 14},
+			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, ClosingAt: 8, DueAt: 1,
+			Outbox: []thread.OutboxEntry{
+				{ID: id("a"), Kind: thread.OutboxChildEnded, Tries: 2, Next: 0x0102030405060708},
+				{ID: id("b"), Kind: thread.OutboxCancel},
+				{ID: id("d"), Kind: thread.OutboxMessage, Tries: 255, Next: 1},
+				{ID: id("e"), Kind: thread.OutboxWaiting, Next: 2},
+				{ID: id("f"), Kind: thread.OutboxEnded, Next: 3},
+				{ID: id("g"), Kind: thread.OutboxDeadLettered, Next: 4},
+				{Kind: 99, Tries: 7, Next: 5},
+			},
+			Missed: 0x778a,
 		},
-		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x10" + "\x00\x03\x04\x00\x09\x01" +
-			"\x00\x00" + "\x00" + "\x00" + "k" + z + "\x00" + "\x01\x02\x03\x04\x05\x06\x07\x08\x11\x22\x33\x44\x55\x66\x77\x8a" + "\x02\x0e" + "\x00" + "\x00" + "\x00",
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x10" + "\x00\x03\x04\x00\x09\x08\x01" +
+			"\x00\x00" + "\x00" + "\x00" + "\x07" +
+			"a" + z + "\x01\x02\x01\x02\x03\x04\x05\x06\x07\x08" +
+			"b" + z + "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+			"d" + z + "\x03\xff\x00\x00\x00\x00\x00\x00\x00\x01" +
+			"e" + z + "\x04\x00\x00\x00\x00\x00\x00\x00\x00\x02" +
+			"f" + z + "\x05\x00\x00\x00\x00\x00\x00\x00\x00\x03" +
+			"g" + z + "\x06\x00\x00\x00\x00\x00\x00\x00\x00\x04" +
+			"\x00" + z + "\x63\x07\x00\x00\x00\x00\x00\x00\x00\x05" +
+			"\x8a\xef\x01" + "\x00" + "\x00",
 	},
 	{
-		"steered input and two notifies",
+		"a queued child and steered input",
 		thread.Head{
 			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, DueAt: 1,
 			Pending: []thread.Dispatch{
-				{ID: id("e"), Run: id("s"), Priority: 5, Parent: &thread.Parent{Thread: "p", Run: id("q"), Call: 2}},
+				{ID: id("e"), Run: id("s"), Priority: 5, Child: true},
 				{ID: id("i"), Run: id("i"), Revision: 3, Priority: 128, Steered: true, Rest: []thread.InboxEntry{{ID: id("j"), Revision: 1}}},
 			},
-			Notify: &thread.Notify{Child: id("k"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 14},
-			Later:  []thread.Notify{{Child: id("l"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 15}},
 		},
-		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x10" + "\x00\x03\x04\x00\x09\x01" +
-			"\x02" + "e" + z + "s" + z + "\x00\x05\x01" + "\x01p" + "q" + z + "\x02" +
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x00" + "\x00\x03\x04\x00\x09\x00\x01" +
+			"\x02" + "e" + z + "s" + z + "\x00\x05\x01" +
 			"i" + z + "i" + z + "\x03\x80\x02" + "\x01" + "j" + z + "\x01\x00" +
-			"\x00" + "\x00" + "\x00" + "k" + z + "\x01p" + "q" + z + "\x00\x0e" + "\x01" + "l" + z + "\x01p" + "q" + z + "\x00\x0f" + "\x00" + "\x00",
+			"\x00" + "\x00" + "\x00" + "\x00" + "\x00" + "\x00",
 	},
 	{
 		"a log whose tail was superseded",
 		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 300, Summary: 4, Supersedes: 299, Closing: 2},
-		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x20" + "\x00\x03\xac\x02\x04\xab\x02\x02\x00" + "\x00\x00\x00\x00\x00\x00",
+		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x20" + "\x00\x03\xac\x02\x04\xab\x02\x02\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00",
 	},
 	{
 		"a tombstone",
-		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Deleted: true, Erased: true, Epoch: 1},
-		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x03" + "\x01\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00",
+		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Deleted: true, Erased: true, Epoch: 1, ClosingAt: 300},
+		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x03" + "\x01\x00\x00\x00\x00\xac\x02\x00" + "\x00\x00\x00\x00\x00\x00\x00",
 	},
 }
 
@@ -152,10 +168,11 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 	good := h.AppendBinary(nil)
 	edit := func(at int, b ...byte) []byte { return append(append(bytes.Clone(good[:at]), b...), good[at+1:]...) }
 	// Layout 0, schema 1, version 2, commit ids 3..34, the incarnation from 35 on, behind it
-	// no owner, and the flags. The last six are the counts of queued and delayed
-	// dispatches, tickets, inbox entries and keys, and the length of the extensions.
+	// no owner, and the flags. The last seven are the counts of queued and delayed
+	// dispatches, tickets, inbox and outbox entries and keys, and the length of the
+	// extensions.
 	owner := 35 + len(binary.AppendUvarint(nil, h.Incarnation))
-	flags, end := owner+1, len(good)-6
+	flags, end := owner+1, len(good)-7
 	tests := []struct {
 		name string
 		b    []byte
@@ -175,9 +192,10 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 		{"nine delayed dispatches", edit(end+1, 9)},
 		{"nine tickets", edit(end+2, 9)},
 		{"nine inbox entries", edit(end+3, 9)},
-		{"seventeen keys", edit(end+4, 17)},
-		{"extensions longer than the rest", edit(end+5, 20)},
-		{"half an extension", edit(end+5, 3, 1, 2, 3)},
+		{"thirty-three outbox entries", edit(end+4, 33)},
+		{"seventeen keys", edit(end+5, 17)},
+		{"extensions longer than the rest", edit(end+6, 20)},
+		{"half an extension", edit(end+6, 3, 1, 2, 3)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -205,6 +223,7 @@ func TestDecodeRefusesPartsThatAreThereAndEmpty(t *testing.T) {
 		"RunEnd":                  func(h *thread.Head) { h.Run.RunEnd = mark },
 		"a stretch":               func(h *thread.Head) { h.Run.Stretch.Since = mark },
 		"superseded":              func(h *thread.Head) { h.Supersedes = mark },
+		"missed announcements":    func(h *thread.Head) { h.Missed = mark },
 		"a claim":                 func(h *thread.Head) { h.Claim.Fence = mark },
 	}
 	for name, set := range tests {
@@ -224,7 +243,12 @@ func TestDecodeRefusesPartsThatAreThereAndEmpty(t *testing.T) {
 // The encoder writes what it is given; the decoder takes no value that no change
 // leaves in a head, nor one more of a table than there can be.
 func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
-	parent := thread.Parent{Thread: "p", Run: id("q")}
+	owed := func(n int, kind thread.OutboxKind) (list []thread.OutboxEntry) {
+		for range n {
+			list = append(list, thread.OutboxEntry{ID: id("x"), Kind: kind})
+		}
+		return list
+	}
 	delayed := func(n int) (list []thread.Dispatch) {
 		for range n {
 			list = append(list, thread.Dispatch{AvailableAt: math.MaxInt64})
@@ -235,7 +259,8 @@ func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
 		return thread.Head{
 			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Run: thread.Run{ID: id("r"), Calls: make([]thread.CallStatus, 32)},
 			Claim: thread.Claim{Fence: 1}, Tickets: make([]thread.Ticket, 8), Inbox: make([]thread.InboxEntry, 8),
-			Pending: make([]thread.Dispatch, 9), Delayed: delayed(8), Recent: make([]uint64, 16), Notify: &thread.Notify{Parent: parent}, Later: make([]thread.Notify, 10),
+			Pending: make([]thread.Dispatch, 9), Delayed: delayed(8), Recent: make([]uint64, 16), Missed: math.MaxUint16,
+			Outbox: slices.Concat(owed(10, thread.OutboxChildEnded), owed(10, thread.OutboxCancel), owed(8, thread.OutboxMessage), owed(4, thread.OutboxEnded)),
 		}
 	}
 	tests := []struct {
@@ -257,7 +282,15 @@ func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
 		{"delayed dispatches", func(*thread.Head) {}, func(h *thread.Head) { h.Delayed = delayed(9) }},
 		{"delayed dispatches, of fewer that are queued", func(h *thread.Head) { h.Pending = nil }, func(h *thread.Head) { h.Delayed = delayed(9) }},
 		{"a delayed dispatch's time", func(h *thread.Head) { h.Delayed[7].AvailableAt = 1 }, func(h *thread.Head) { h.Delayed[7].AvailableAt = 0 }},
-		{"notifies", func(*thread.Head) {}, func(h *thread.Head) { h.Later = make([]thread.Notify, 11) }},
+		{"outbox entries", func(h *thread.Head) { h.Outbox = owed(32, 7) }, func(h *thread.Head) { h.Outbox = owed(33, 7) }},
+		{"ends of children", func(h *thread.Head) { h.Outbox = owed(10, 1) }, func(h *thread.Head) { h.Outbox = owed(11, 1) }},
+		{"cancels", func(h *thread.Head) { h.Outbox = owed(10, 2) }, func(h *thread.Head) { h.Outbox = owed(11, 2) }},
+		{"messages", func(h *thread.Head) { h.Outbox = owed(8, 3) }, func(h *thread.Head) { h.Outbox = owed(9, 3) }},
+		{"announcements", func(h *thread.Head) { h.Outbox = slices.Concat(owed(1, 4), owed(2, 5), owed(1, 6)) }, func(h *thread.Head) { h.Outbox = owed(5, 5) }},
+		{"an outbox kind", func(h *thread.Head) { h.Outbox[0].Kind = 255 }, func(h *thread.Head) { h.Outbox[0].Kind = 0 }},
+		{"an outbox entry's time", func(h *thread.Head) { h.Outbox[0].Next = math.MaxInt64 }, nil},
+		{"an outbox entry's id", func(h *thread.Head) { h.Outbox[0].ID = id("y") }, func(h *thread.Head) { h.Outbox[0].ID = core.ID{} }},
+		{"the id of an entry of a newer kind", func(h *thread.Head) { h.Outbox[0] = thread.OutboxEntry{Kind: 7} }, nil},
 		{"keys", func(*thread.Head) {}, func(h *thread.Head) { h.Recent = make([]uint64, 17) }},
 	}
 	for _, tt := range tests {
@@ -268,6 +301,9 @@ func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
 				t.Errorf("the last that there can be: %v", err)
 			} else if diff := cmp.Diff(h, got); diff != "" {
 				t.Error(diff)
+			}
+			if tt.first == nil {
+				return
 			}
 			tt.first(&h)
 			if _, err := thread.Decode(h.AppendBinary(nil)); core.CodeOf(err) != core.CodeCorrupt {

@@ -161,10 +161,10 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	case Wait:
 		h.Claim, h.Run.Status = Claim{}, Waiting
 		if h.asks() {
-			h.announce(t, NotifyWaiting, h.Run.ID)
+			h.announce(t, OutboxWaiting, h.Run.ID)
 		}
 	case Done:
-		h.beginClosing(ReasonOwn)
+		h.beginClosing(ReasonOwn, t)
 		if c.Listens || h.Run.OpenCalls() {
 			r.Outcome = Close
 			return r, nil
@@ -219,7 +219,7 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 // no step has read becomes a dispatch, which opens next and needs no free place:
 // the first entry gives its id to dispatch and run, the rest is the run's inbox.
 func (h *Head) removeRun(t Transition) (opened core.ID) {
-	h.tell(t, h.Run.Parent, h.Run.ID)
+	h.oweEnd(t, h.Run.ID, h.Run.Child)
 	if len(h.Inbox) > 0 {
 		first := h.Inbox[0]
 		opened = first.ID

@@ -16,7 +16,7 @@ func (c Cancel) apply(h *Head, t Transition) (Result, error) {
 		if h.Run.Status == Closing {
 			return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 		}
-		return Result{Before: h.beginClosing(ReasonCancelled), Hint: h.wake(t.Now)}, nil
+		return Result{Before: h.beginClosing(ReasonCancelled, t), Hint: h.wake(t.Now)}, nil
 	}
 	list, i := &h.Pending, 0
 	if !c.Run.IsZero() {
@@ -25,12 +25,12 @@ func (c Cancel) apply(h *Head, t Transition) (Result, error) {
 	if list == nil || len(*list) == 0 {
 		return Result{}, fmt.Errorf("open or queued run: %w", ErrNotFound)
 	}
-	return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.tellBy(t, h.wake(t.Now))}, nil
+	return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.hintOwed(t, h.wake(t.Now))}, nil
 }
 
 // Interrupt supersedes everything that is queued or open, and may enqueue what
 // comes instead in the same write. Delayed runs stay, due or not. Only the enqueue can be
-// refused for want of place, when parents of many earlier runs are still to be told.
+// refused for want of place, when the parents of many earlier runs are still to be told.
 type Interrupt struct {
 	Owner   string
 	Enqueue *Enqueue // its RejectBusy does not count
@@ -62,13 +62,13 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 	}
 	switch {
 	case h.Open() && h.Run.Status != Closing:
-		before = append(before, h.beginClosing(ReasonSuperseded)...)
+		before = append(before, h.beginClosing(ReasonSuperseded, t)...)
 	case h.Open():
 		before = append(before, h.dropInbox()...) // it would open before what interrupts
 	}
 	if c.Enqueue == nil {
 		h.remember(c.Dedupe)
-		return Result{Before: before, Hint: h.tellBy(t, h.wake(t.Now))}, nil
+		return Result{Before: before, Hint: h.hintOwed(t, h.wake(t.Now))}, nil
 	}
 	enqueue := *c.Enqueue
 	enqueue.RejectBusy = false
@@ -83,14 +83,15 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 func (h *Head) drop(list *[]Dispatch, i int, status core.DispatchStatus, t Transition) []Audit {
 	d := (*list)[i]
 	*list = without(*list, i)
-	h.tell(t, d.Parent, d.Run)
+	h.oweEnd(t, d.Run, d.Child)
 	return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, cancelled(d.Rest, d.Run)...)
 }
 
 // Delete makes the thread a tombstone that never expires; its fence stays, so
-// that no late worker can write, and so do the notifies, also of the runs that
-// end with it. Erased says that the sweep removed the rest of a deleted thread;
-// it is on nobody's behalf.
+// that no late worker can write, and so does the outbox, with what the runs that end
+// with it owe. Erased says that the sweep removed the rest of a deleted thread; it is on
+// nobody's behalf, and comes behind the delivery of what needs records: see
+// [Head.OwesRecords].
 type Delete struct {
 	Owner  string
 	Erased bool
@@ -102,6 +103,8 @@ func (c Delete) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, ErrNotFound
 	case c.Erased && !h.Deleted:
 		return Result{}, invalid("delete: erased before it was deleted")
+	case c.Erased && h.OwesRecords():
+		return Result{}, invalid("delete: erased before what it owes was delivered")
 	case c.Erased:
 		if h.Erased {
 			return Result{Unchanged: true, Duplicate: true}, nil
@@ -116,12 +119,13 @@ func (c Delete) apply(h *Head, t Transition) (Result, error) {
 		return Result{Unchanged: true, Duplicate: true}, nil
 	}
 	for _, d := range h.Unopened() {
-		h.tell(t, d.Parent, d.Run)
+		h.oweEnd(t, d.Run, d.Child)
 	}
-	h.tell(t, h.Run.Parent, h.Run.ID)
+	h.oweEnd(t, h.Run.ID, h.Run.Child)
 	*h = Head{
 		Layout: h.Layout, Schema: h.Schema, Version: h.Version, CommitID: h.CommitID, HolderCommitID: h.HolderCommitID, Incarnation: h.Incarnation, Owner: h.Owner,
-		Deleted: true, Epoch: h.Epoch + 1, Fence: h.Fence, Seq: h.Seq, Closing: h.Closing, Notify: h.Notify, Later: h.Later,
+		Deleted: true, Epoch: h.Epoch + 1, Fence: h.Fence, Seq: h.Seq, Closing: h.Closing,
+		ClosingAt: max(t.Now, 0), Outbox: h.Outbox, Missed: h.Missed,
 	}
-	return Result{Hint: h.tellBy(t, nil)}, nil
+	return Result{Hint: h.hintOwed(t, nil)}, nil
 }

@@ -26,7 +26,7 @@ func (r *reader) head() (h Head) {
 	h.Owner = r.text()
 	flags := r.flags(6)
 	h.Deleted, h.Erased = flags.has(0), flags.has(1)
-	open, held, notify := flags.has(2), flags.has(3), flags.has(4)
+	open, held, missed := flags.has(2), flags.has(3), flags.has(4)
 	h.Epoch = r.uint()
 	h.Fence = r.uint()
 	h.Seq = r.uint()
@@ -35,6 +35,7 @@ func (r *reader) head() (h Head) {
 		h.Supersedes = r.positive()
 	}
 	h.Closing = r.uint()
+	h.ClosingAt = r.time()
 	h.DueAt = r.time()
 	if open {
 		h.Run = r.run()
@@ -43,12 +44,10 @@ func (r *reader) head() (h Head) {
 		h.Claim = r.claim()
 	}
 	r.tables(&h)
-	if notify {
-		first := r.notify()
-		h.Notify = &first
-		for range r.count(maxLater) {
-			h.Later = append(h.Later, r.notify())
-		}
+	r.outbox(&h)
+	if missed {
+		h.Missed = uint16(r.upTo(math.MaxUint16))
+		r.must(h.Missed != 0)
 	}
 	if n := r.count(ringSize); n > 0 {
 		h.Recent = make([]uint64, n)
@@ -75,10 +74,7 @@ func (r *reader) run() Run {
 		}
 	}
 	flags := r.flags(7)
-	if flags.has(0) {
-		v.Parent = r.parent()
-	}
-	v.Batch = flags.has(1)
+	v.Child, v.Batch = flags.has(0), flags.has(1)
 	if flags.has(2) {
 		v.Through = Through{May: r.uint32(), Ran: r.uint32()}
 		r.must(v.Through.May != 0)
@@ -141,10 +137,7 @@ func (r *reader) dispatch() Dispatch {
 
 func (r *reader) queued() Dispatch {
 	d, flags := r.dispatch(), r.flags(2)
-	if flags.has(0) {
-		d.Parent = r.parent()
-	}
-	if d.Steered = flags.has(1); d.Steered {
+	if d.Child, d.Steered = flags.has(0), flags.has(1); d.Steered {
 		d.Rest = r.inbox()
 	}
 	return d
@@ -172,15 +165,21 @@ func (r *reader) extensions() (all []Extension) {
 	return all
 }
 
-func (r *reader) notify() Notify {
-	n := Notify{Child: r.id()}
-	n.decode(*r.parent())
-	n.Retry = r.time()
-	return n
-}
-
-func (r *reader) parent() *Parent {
-	return &Parent{Thread: r.text(), Run: r.id(), Call: r.byte()}
+// outbox reads entries of the kinds that this program knows strictly, and others as a newer
+// one has left them.
+func (r *reader) outbox(h *Head) {
+	n := r.count(maxOutbox)
+	if n == 0 {
+		return
+	}
+	h.Outbox = make([]OutboxEntry, n)
+	for i := range h.Outbox {
+		e := OutboxEntry{ID: r.id(), Kind: OutboxKind(r.byte()), Tries: r.byte(), Next: int64(r.fixed())}
+		r.must(e.Kind != 0 && e.Next >= 0 && (!e.ID.IsZero() || e.Kind > OutboxDeadLettered))
+		h.Outbox[i] = e
+	}
+	o := outbox(h.Outbox)
+	r.must(o.count(OutboxChildEnded) <= maxEnds && o.count(OutboxCancel) <= maxEnds && o.count(OutboxMessage) <= MaxMessages && o.announced() <= MaxAnnounced)
 }
 
 func (r *reader) must(ok bool) {

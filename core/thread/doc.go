@@ -19,10 +19,13 @@
 // Result.Hint is sent. A crash in between leaves records that no head names, which
 // readers do not believe, or a head without its hint, which the sweep finds by
 // DueAt. Who loses the compare-and-set gets the newer head and applies the change
-// to that one; nothing of the refused transition may be used. A head that has a
-// [Notify] after the write has something to tell: to the parent of a child that is
-// over, or, with Transition.Announce, to those who listen for what happens to runs.
-// A worker that wrote or read it tells it and applies [Notified].
+// to that one; nothing of the refused transition may be used.
+//
+// What a thread owes others is in its own head, written by the very commit that causes
+// it: an [OutboxEntry] for the parent of a child that is over or, with
+// Transition.Announce, for those who listen for what happens to runs. A worker that wrote
+// or read the head delivers it and applies [Delivered]. The thread is due until its
+// outbox is empty of what the program delivers.
 //
 // # The life of a run
 //

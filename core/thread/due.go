@@ -27,11 +27,10 @@ func (h *Head) earliest() (at int64, ok bool) {
 			at, ok = t, true
 		}
 	}
-	if h.Notify != nil {
-		note(h.Notify.Retry)
-	}
-	for i := range h.Later {
-		note(h.Later[i].Retry)
+	for _, e := range h.Outbox {
+		if e.Delivers() {
+			note(e.Next)
+		}
 	}
 	switch {
 	case h.Deleted:

@@ -19,11 +19,11 @@ type Enqueue struct {
 	Dispatch    core.ID
 	Run         core.ID
 	Priority    uint8
-	AvailableAt int64   // unix milliseconds; 0 and what has passed: at once
-	Dedupe      uint64  // hash of the caller's key; 0: none
-	Owner       string  // user on whose behalf it happens
-	RejectBusy  bool    // ErrBusy instead of queueing
-	Parent      *Parent // not of a delayed one
+	AvailableAt int64  // unix milliseconds; 0 and what has passed: at once
+	Dedupe      uint64 // hash of the caller's key; 0: none
+	Owner       string // user on whose behalf it happens
+	RejectBusy  bool   // ErrBusy instead of queueing
+	Child       bool   // a run of another thread waits for its end; not of a delayed one
 }
 
 func (c Enqueue) apply(h *Head, t Transition) (Result, error) {
@@ -55,21 +55,21 @@ func (h *Head) place(c Enqueue, now int64) error {
 	if c.AvailableAt > now {
 		return h.delay(c)
 	}
-	places := len(h.Pending) + max(h.parents()-1, 0) // those whose parent is still to be told count as queued
+	places := len(h.Pending) + max(outbox(h.Outbox).count(OutboxChildEnded)-1, 0) // those whose parent is still to be told count as queued
 	if slices.ContainsFunc(h.Pending, func(d Dispatch) bool { return d.Steered }) {
 		places-- // it came in outside the limit
 	}
 	if places >= MaxPending {
 		return fmt.Errorf("%d runs are queued, at most %d are allowed: %w", places, MaxPending, ErrFull)
 	}
-	h.Pending = append(h.Pending, Dispatch{ID: c.Dispatch, Run: c.Run, Priority: c.Priority, Parent: c.Parent.clone()})
+	h.Pending = append(h.Pending, Dispatch{ID: c.Dispatch, Run: c.Run, Priority: c.Priority, Child: c.Child})
 	return nil
 }
 
 // delay keeps a run for later.
 func (h *Head) delay(c Enqueue) error {
 	switch {
-	case c.Parent != nil: // the place of its notify is kept in the queue
+	case c.Child: // the place of its outbox entry is kept in the queue
 		return invalid("enqueue: a delayed run has no parent")
 	case len(h.Delayed) >= MaxDelayed:
 		return fmt.Errorf("%d runs are delayed, at most %d are allowed: %w", len(h.Delayed), MaxDelayed, ErrFull)
@@ -85,10 +85,6 @@ func (c Enqueue) check() error {
 		return invalid("enqueue: dispatch and run must have ids")
 	case len(c.Owner) > core.MaxNameLength:
 		return invalid("enqueue: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
-	case c.Parent != nil && c.Parent.Thread == "":
-		return invalid("enqueue: parent without a thread")
-	case c.Parent != nil && len(c.Parent.Thread) > core.MaxNameLength:
-		return invalid("enqueue: parent thread id of %d bytes, at most %d are allowed", len(c.Parent.Thread), core.MaxNameLength)
 	}
 	return nil
 }

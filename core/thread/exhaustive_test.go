@@ -87,15 +87,15 @@ func smallWorld(h thread.Head) []thread.Change {
 		thread.Retract{ID: id("i1")},
 		thread.Decide{Run: h.Run.ID, Call: 0, Decision: 1, Resume: true},
 		thread.Decide{Run: h.Run.ID, Call: 1, Decision: 2},
-		thread.Notified{Child: id("r2")},
+		thread.Delivered{ID: id("r2"), Kind: thread.OutboxChildEnded},
 		thread.Delete{},
 		thread.Delete{Erased: true},
 	}
 	if len(h.Inbox) == 1 && len(h.Pending) == 0 {
 		changes = append(changes, thread.Input{ID: id("i2"), Kind: thread.InboxInternal})
 	}
-	if h.Notify == nil && len(h.Inbox) == 0 {
-		changes = append(changes, thread.Enqueue{Dispatch: id("d2"), Run: id("r2"), Parent: &thread.Parent{Thread: "p", Run: id("b")}})
+	if len(h.Outbox) == 0 && len(h.Inbox) == 0 {
+		changes = append(changes, thread.Enqueue{Dispatch: id("d2"), Run: id("r2"), Child: true})
 	}
 	if fence == 0 {
 		return changes

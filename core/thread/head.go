@@ -9,7 +9,7 @@ import (
 // Limits of a head. Each has an error: ErrFull for the tables, ErrTooLarge for
 // the size.
 const (
-	MaxPending  = 8               // queued dispatches, with the undelivered notifies of earlier ones
+	MaxPending  = 8               // queued dispatches, with the ends of earlier ones that their parents are still to be told of
 	MaxDelayed  = 8               // delayed dispatches
 	MaxTickets  = 8               // open tickets
 	MaxInbox    = 8               // inbox entries
@@ -20,7 +20,6 @@ const (
 	MaxSize     = 4096            // bytes of an encoded head
 	MaxSeq      = 999_999_999_999 // the names of log records have twelve digits
 	maxQueued   = MaxPending + 1  // a dispatch made of steered input comes on top
-	maxLater    = maxQueued + 1   // and so does the open run's notify
 	ringSize    = 16              // remembered dedupe keys and decisions
 )
 
@@ -45,16 +44,17 @@ type Head struct {
 	Summary        uint64 // sequence that the summary in force covers; 0: none
 	Supersedes     uint64 // sequence of the newest log record that takes the log's tail back; 0: none does
 	Closing        uint64 // version of the newest write that began to close a run
+	ClosingAt      int64  // when that was, or when the thread was deleted; 0: neither
 	Run            Run    // the open run; zero ID: none
 	Claim          Claim  // the live or expired claim; zero Fence: none
 	Pending        []Dispatch
 	Delayed        []Dispatch // those that were accepted for later, until they open
 	Tickets        []Ticket
 	Inbox          []InboxEntry
-	Notify         *Notify  // to be told, the oldest
-	Later          []Notify // the others, oldest first
-	Recent         []uint64 // dedupe keys and decisions, oldest first
-	DueAt          int64    // when the sweep must look at the thread; 0: never
+	Outbox         []OutboxEntry // what the thread owes others, oldest first
+	Missed         uint16        // announcements that were dropped for want of place, since one last said how many
+	Recent         []uint64      // dedupe keys and decisions, oldest first
+	DueAt          int64         // when the sweep must look at the thread; 0: never
 	Extensions     []Extension
 }
 
@@ -119,7 +119,7 @@ type Run struct {
 	Calls     []CallStatus
 	Batch     bool    // it stays Waiting until every ticket is decided
 	Round     uint64  // version of the head that put the open round's record in force; 0: none
-	Parent    *Parent // the call of another thread that waits for this run
+	Child     bool    // a run of another thread waits for its end: see [RunRecord].Parent
 	Through   Through // calls of the open round that may have been let through without a result
 	// WaitsSince is since when the run has had a ticket that a person or a client
 	// decides, in unix milliseconds, whether or not other calls of the round still run;
@@ -149,13 +149,6 @@ type Run struct {
 	ModelLost   uint8 // claims lost before a turn of the model was committed, since the last progress
 }
 
-// Parent names the call of another thread's run that waits for a child run.
-type Parent struct {
-	Thread string
-	Run    core.ID
-	Call   uint8 // or NoCall
-}
-
 // leaveToAnother notes that a build has given the run back for what it lacks of its
 // agent, the first time.
 func (r *Run) leaveToAnother(now int64) {
@@ -172,10 +165,6 @@ func (r *Run) takenOn(lacks bool) {
 		r.LacksSince = 0
 	}
 }
-
-// NoCall is the call of a Parent that waits with none: it reads of the child's end as
-// of any internal input.
-const NoCall = 255
 
 // CallStatus is the state of one call of the committed turn.
 type CallStatus uint8
@@ -207,8 +196,8 @@ type Dispatch struct {
 	Run         core.ID
 	Revision    uint32 // of its queued input
 	Priority    uint8
-	AvailableAt int64   // of a delayed one: when it may open; else 0
-	Parent      *Parent // never of a delayed one
+	AvailableAt int64 // of a delayed one: when it may open; else 0
+	Child       bool  // as in Run; never of a delayed one
 	// Steered: it was given to a run that ended before a step read it. It opens
 	// next whatever its priority, and Rest becomes its run's inbox.
 	Steered bool
@@ -412,28 +401,15 @@ func (h *Head) remember(key uint64) {
 func (h *Head) clone() Head {
 	n := *h
 	n.Run.Calls = slices.Clone(h.Run.Calls)
-	n.Run.Parent = h.Run.Parent.clone()
 	n.Pending = slices.Clone(h.Pending)
 	for i, d := range n.Pending {
-		n.Pending[i].Parent, n.Pending[i].Rest = d.Parent.clone(), slices.Clone(d.Rest)
+		n.Pending[i].Rest = slices.Clone(d.Rest)
 	}
 	n.Delayed = slices.Clone(h.Delayed)
 	n.Tickets = slices.Clone(h.Tickets)
 	n.Inbox = slices.Clone(h.Inbox)
-	n.Later = slices.Clone(h.Later)
+	n.Outbox = slices.Clone(h.Outbox)
 	n.Recent = slices.Clone(h.Recent)
 	n.Extensions = slices.Clip(h.Extensions) // they are shared, and never changed
-	if h.Notify != nil {
-		notify := *h.Notify
-		n.Notify = &notify
-	}
 	return n
-}
-
-func (p *Parent) clone() *Parent {
-	if p == nil {
-		return nil
-	}
-	c := *p
-	return &c
 }

@@ -92,8 +92,8 @@ func withoutEmpty(h thread.Head) thread.Head {
 	if len(h.Inbox) == 0 {
 		h.Inbox = nil
 	}
-	if len(h.Later) == 0 {
-		h.Later = nil
+	if len(h.Outbox) == 0 {
+		h.Outbox = nil
 	}
 	if len(h.Recent) == 0 {
 		h.Recent = nil
@@ -334,18 +334,19 @@ func checkParts(check checker, h thread.Head) {
 		check(d.AvailableAt == 0, "dispatch %s is queued and may not open before %d", d.ID, d.AvailableAt)
 	}
 	for _, d := range h.Delayed {
-		check(d.AvailableAt > 0 && d.Parent == nil && !d.Steered && len(d.Rest) == 0, "%+v is delayed", d)
+		check(d.AvailableAt > 0 && !d.Child && !d.Steered && len(d.Rest) == 0, "%+v is delayed", d)
 	}
 	check(len(h.Delayed) <= 8, "%d dispatches are delayed", len(h.Delayed))
 	check(steered <= 1 && len(h.Pending) <= 8+steered, "%d dispatches are queued, %d of them steered", len(h.Pending), steered)
-	check(len(h.Tickets) <= 8 && len(h.Inbox) <= 8 && len(h.Later) <= 10 && len(h.Recent) <= 16 && len(r.Calls) <= 32, "a table is over its limit")
-	check(h.Notify != nil || len(h.Later) == 0, "a notify waits behind none")
-	announced, waiting := 0, 0
-	for _, n := range h.Notifies() {
-		announced += count(n.Announces())
-		waiting += count(n.Kind == thread.NotifyWaiting)
+	check(len(h.Tickets) <= 8 && len(h.Inbox) <= 8 && len(h.Outbox) <= 32 && len(h.Recent) <= 16 && len(r.Calls) <= 32, "a table is over its limit")
+	announced, waiting, ends := 0, 0, 0
+	for _, e := range h.Outbox {
+		announced += count(e.Announces())
+		waiting += count(e.Kind == thread.OutboxWaiting)
+		ends += count(e.Kind == thread.OutboxChildEnded)
 	}
 	check(announced <= 4 && waiting <= 1, "%d announcements, %d of them of runs that wait", announced, waiting)
+	check(ends <= 10, "%d parents are to be told", ends)
 	check(r.Status != thread.Closing || len(h.Tickets) == 0, "a closing run has tickets")
 	by := r.Reason == thread.ReasonCancelled || r.Reason == thread.ReasonSuperseded
 	check(!by || len(h.Inbox) == 0, "input is left of a run that a person ended")
@@ -385,8 +386,10 @@ func checkDue(check checker, h thread.Head, t thread.Transition) {
 	if h.Deleted && !h.Erased {
 		times = append(times, 0)
 	}
-	for _, n := range h.Notifies() {
-		times = append(times, n.Retry)
+	for _, e := range h.Outbox {
+		if e.Delivers() {
+			times = append(times, e.Next)
+		}
 	}
 	switch {
 	case h.Claim.Fence != 0:
@@ -419,23 +422,13 @@ func scribble(h *thread.Head) {
 	for i := range h.Run.Calls {
 		h.Run.Calls[i] = 99
 	}
-	parents := []*thread.Parent{h.Run.Parent}
 	for i := range h.Pending {
-		parents = append(parents, h.Pending[i].Parent)
 		clear(h.Pending[i].Rest)
 		h.Pending[i] = thread.Dispatch{}
 	}
 	clear(h.Delayed)
-	for _, p := range parents {
-		if p != nil {
-			*p = thread.Parent{}
-		}
-	}
 	clear(h.Tickets)
 	clear(h.Inbox)
-	clear(h.Later)
+	clear(h.Outbox)
 	clear(h.Recent)
-	if h.Notify != nil {
-		*h.Notify = thread.Notify{}
-	}
 }

@@ -27,13 +27,13 @@ func must(t *testing.T, h thread.Head, changes ...thread.Change) thread.Head {
 }
 
 // busy is a head with an open run under a claim, of 32 calls, and as many of
-// everything else as asked, with a parent of that name for every run.
-func busy(t *testing.T, owner, worker, parent string, each int) thread.Head {
+// everything else as asked; each run is a child.
+func busy(t *testing.T, owner, worker string, each int) thread.Head {
 	t.Helper()
 	enqueue := func(name string) thread.Enqueue {
 		return thread.Enqueue{
 			Dispatch: id("d" + name), Run: id("r" + name), Priority: 255, Dedupe: math.MaxUint64,
-			Owner: owner, Parent: &thread.Parent{Thread: parent, Run: id("p"), Call: 31},
+			Owner: owner, Child: true,
 		}
 	}
 	h := must(t, thread.Head{},
@@ -51,8 +51,8 @@ func busy(t *testing.T, owner, worker, parent string, each int) thread.Head {
 }
 
 func TestSizeOfATypicalHeadIsUnderAKilobyte(t *testing.T) {
-	owner, worker, parent := strings.Repeat("o", 36), strings.Repeat("w", 36), strings.Repeat("p", 36)
-	h := busy(t, owner, worker, parent, 2)
+	owner, worker := strings.Repeat("o", 36), strings.Repeat("w", 36)
+	h := busy(t, owner, worker, 2)
 	for i := range uint64(11) { // the ring holds 16
 		h = must(t, h, thread.Input{ID: id("x"), Owner: owner, Dedupe: 1<<62 + i}, thread.Retract{ID: id("x")})
 	}
@@ -69,8 +69,9 @@ func TestSizeOfATypicalHeadIsUnderAKilobyte(t *testing.T) {
 func fullest(t *testing.T) thread.Head {
 	t.Helper()
 	const large = math.MaxUint64 - 99
-	h := busy(t, longest, longest[:64], longest, 8)
+	h := busy(t, longest, longest[:64], 8)
 	h.Schema, h.Version, h.Epoch, h.Fence, h.Closing, h.Incarnation = math.MaxUint16, large, large, large, large, large
+	h.ClosingAt, h.Missed = math.MaxInt64, math.MaxUint16
 	h.Claim.Fence, h.Claim.Epoch, h.Claim.Lease = large, large, math.MaxInt64-99
 	h.Summary, h.Supersedes, h.DueAt = 900_000_000_000, 999_000_000_000, math.MaxInt64
 	h.Run.WaitsSince, h.Run.LacksSince, h.Run.RunEnd, h.Run.Through = math.MaxInt64, math.MaxInt64, large, thread.Through{May: math.MaxUint32, Ran: math.MaxUint32}
@@ -80,7 +81,12 @@ func fullest(t *testing.T) thread.Head {
 		*figure = math.MaxInt64
 	}
 	h.Run.Step, h.Run.Revision, h.Run.TurnFence, h.Run.Round, h.Run.Batch = math.MaxUint32-9, math.MaxUint32, large, large, true
-	h.Notify = &thread.Notify{Child: id("c"), Parent: thread.Parent{Thread: longest, Run: id("p"), Call: 31}, Retry: math.MaxInt64}
+	for kind, n := range map[thread.OutboxKind]int{thread.OutboxCancel: 10, thread.OutboxMessage: 8, thread.OutboxEnded: 4} {
+		for i := range n {
+			h.Outbox = append(h.Outbox, thread.OutboxEntry{ID: id(fmt.Sprint("o", i)), Kind: kind, Tries: 255, Next: math.MaxInt64})
+		}
+	}
+	h.Outbox = append(h.Outbox, thread.OutboxEntry{ID: id("c"), Kind: thread.OutboxChildEnded, Tries: 255, Next: math.MaxInt64})
 	for i := range h.Pending {
 		h.Pending[i].Revision = math.MaxUint32
 	}
@@ -102,10 +108,7 @@ func fullest(t *testing.T) thread.Head {
 func TestNothingOutgrowsTheHead(t *testing.T) {
 	h := fullest(t)
 	fence := h.Claim.Fence
-	for i := range 4 {
-		h.Later = append(h.Later, thread.Notify{Child: id(fmt.Sprint("a", i)), Kind: thread.NotifyEnded, Version: math.MaxUint64, At: 1<<48 - 1, Missed: math.MaxUint16, Retry: math.MaxInt64})
-	}
-	if got := h.Size(); got < 3600 || got > 3950 {
+	if got := h.Size(); got < 2800 || got > 2900 {
 		t.Errorf("the fullest head has %d bytes", got)
 	}
 	steps := []thread.Change{
@@ -118,7 +121,7 @@ func TestNothingOutgrowsTheHead(t *testing.T) {
 		thread.Cancel{Run: id("i0")},
 		thread.Interrupt{Owner: longest, Dedupe: 7, Epoch: math.MaxUint64},
 		thread.CommitClose{Fence: fence + 2, From: h.Seq + 32, Seq: h.Seq + 32},
-		thread.Notified{Child: id("c")},
+		thread.Delivered{ID: id("c"), Kind: thread.OutboxChildEnded},
 		thread.Delete{Owner: longest},
 	}
 	for i, c := range steps {
@@ -130,14 +133,16 @@ func TestNothingOutgrowsTheHead(t *testing.T) {
 			t.Errorf("the steered input does not wait behind the queue:\n%s", describeHead(h))
 		}
 	}
-	parents, missed := 0, 0
-	for _, n := range h.Notifies() {
-		if missed += int(n.Missed); !n.Announces() {
+	parents, announced := 0, 0
+	for _, e := range h.Outbox {
+		if e.Kind == thread.OutboxChildEnded {
 			parents++
+		} else if e.Announces() {
+			announced++
 		}
 	}
-	if parents != 9 || len(h.Later) != 10 || missed != math.MaxUint16 { // two of the ends of delayed runs found a place
-		t.Errorf("%d parents wait to be told among %d, %d announcements are missed; want 9 among 11 and the highest number", parents, 1+len(h.Later), missed)
+	if parents != 9 || announced != 4 || len(h.Outbox) != 31 || h.Missed != math.MaxUint16 {
+		t.Errorf("%d parents are to be told, of %d entries %d announce, %d are missed; want 9, of 31 4, and the highest number", parents, len(h.Outbox), announced, h.Missed)
 	}
 }
 
@@ -145,17 +150,16 @@ func TestNothingOutgrowsTheHead(t *testing.T) {
 // where it spares an encoding.
 func TestEstimateOfASizeCountsEveryPart(t *testing.T) {
 	full := fullest(t)
-	full.Later = []thread.Notify{*full.Notify, *full.Notify}
 	steered := thread.Head{Pending: []thread.Dispatch{{Steered: true, Rest: make([]thread.InboxEntry, 8)}}}
 	tests := []struct {
 		name        string
 		head        thread.Head
 		bound, size int
 	}{
-		{"none", thread.Head{}, 512, 50},
-		{"usual", busy(t, "owner", "worker", "parent", 2), 1087, 445},
-		{"fullest", full, 5517, 4092},
-		{"steered input", steered, 832, 230},
+		{"none", thread.Head{}, 512, 52},
+		{"usual", busy(t, "owner", "worker", 2), 877, 375},
+		{"fullest", full, 3619, 2863},
+		{"steered input", steered, 832, 232},
 	}
 	for _, tt := range tests {
 		if bound, size := thread.Bound(&tt.head), tt.head.Size(); bound != tt.bound || size != tt.size {
@@ -172,7 +176,6 @@ func TestNamesThatAreTooLongAreRefused(t *testing.T) {
 		want   string
 	}{
 		{"owner", thread.Enqueue{Dispatch: id("d"), Run: id("r"), Owner: over}, "enqueue: owner of 129 bytes, at most 128 are allowed"},
-		{"parent", thread.Enqueue{Dispatch: id("d"), Run: id("r"), Parent: &thread.Parent{Thread: over}}, "enqueue: parent thread id of 129 bytes, at most 128 are allowed"},
 		{"worker", thread.EnqueueAndClaim{Enqueue: thread.Enqueue{Dispatch: id("d"), Run: id("r")}, Worker: over[:65], Lease: 1}, "claim: worker name of 65 bytes, allowed are 1 to 64"},
 	}
 	for _, tt := range tests {

@@ -28,7 +28,9 @@ func (k InboxKind) String() string { return name(k, "person", "internal") }
 func (k NackKind) String() string { return name(k, "failed", "given", "model", "lacks") }
 
 // String returns the kind's name.
-func (k NotifyKind) String() string { return name(k, "parent", "waiting", "ended", "dead-lettered") }
+func (k OutboxKind) String() string {
+	return name(k, "none", "child-ended", "cancel", "message", "waiting", "ended", "dead-lettered")
+}
 
 func name[T ~uint8](v T, names ...string) string {
 	if int(v) < len(names) {

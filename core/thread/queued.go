@@ -32,8 +32,21 @@ type Queued struct {
 	// Frontend is what the caller's frontend brings. It does not count for input that
 	// comes to an inbox either.
 	Frontend *core.Frontend `json:"frontend,omitempty"`
-	Unknown  core.Unknown   `json:"-"` // fields of a newer program, kept by an edit; see [Records.DecodeWholeQueued]
+	Parent   *Parent        `json:"parent,omitempty"` // whom the run's end is told to; nil: nobody
+	Unknown  core.Unknown   `json:"-"`                // fields of a newer program, kept by an edit; see [Records.DecodeWholeQueued]
 }
+
+// Parent names the call of another thread's run, of the same tenant, that waits for a
+// child run.
+type Parent struct {
+	Thread string  `json:"thread"`
+	Run    core.ID `json:"run"`
+	Call   uint8   `json:"call"` // or NoCall
+}
+
+// NoCall is the call of a Parent that waits with none: it reads of the child's end as
+// of any internal input.
+const NoCall = 255
 
 // RunRecord is the payload of R#<run>, written at a run's start, when it waits
 // and at its end.
@@ -48,6 +61,9 @@ type RunRecord struct {
 	// Frontend is the one that came with the run's input, but for its state, which the
 	// thread has.
 	Frontend *core.Frontend `json:"frontend,omitempty"`
+	// Parent is whom the run's end is told to, as the input said that it came with; nil:
+	// nobody.
+	Parent *Parent `json:"parent,omitempty"`
 	// Spend is what the run's tokens have cost, of a tenant whose money is limited; see
 	// [Totals.Spend].
 	Spend   core.USD `json:"spend_usd,omitempty"`
@@ -118,6 +134,7 @@ type AuditRecord struct {
 	Run    core.ID             `json:"run"` // for an inbox entry: the run that was to read it
 	Read   uint64              `json:"read,omitempty"`
 	Status core.DispatchStatus `json:"status"`
+	At     int64               `json:"at,omitempty"` // of one that ended, when it did, unix milliseconds; 0: nobody was to be told
 }
 
 // Listing is the payload of a record that lists a thread (L#) or a run (L#<run>). It is

@@ -73,9 +73,11 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 			c.Enqueue, c.Dedupe = &e, 0
 		}
 		return c
-	case "notified":
-		kinds := map[string]thread.NotifyKind{"": thread.NotifyParent, "waiting": thread.NotifyWaiting, "ended": thread.NotifyEnded, "dead-lettered": thread.NotifyDeadLettered}
-		return thread.Notified{Child: id(w.word(0)), Kind: kinds[w.value("kind")], Version: uint64(w.number(w.value("version"))), Retry: w.at("retry", now), Was: w.at("was", now)}
+	case "delivered":
+		return thread.Delivered{
+			ID: id(w.word(0)), Kind: named(w, w.value("kind"), thread.OutboxChildEnded, thread.OutboxDeadLettered), Next: w.at("next", now),
+			Failed: w.has("failed"), Was: w.at("was", now), Missed: uint16(w.number(w.value("missed"))),
+		}
 	case "delete":
 		return thread.Delete{Owner: w.value("owner"), Erased: w.has("erased")}
 	}
@@ -144,14 +146,10 @@ func (w words) through() *uint32 {
 func (w words) enqueue(dispatch string, now int64) thread.Enqueue {
 	e := thread.Enqueue{
 		Dispatch: id(dispatch), Run: id(w.value("run")), AvailableAt: w.at("at", now), Dedupe: hash(w.value("dedupe")),
-		Owner: w.value("owner"), RejectBusy: w.has("reject-busy"), Priority: core.DefaultPriority,
+		Owner: w.value("owner"), RejectBusy: w.has("reject-busy"), Child: w.has("child"), Priority: core.DefaultPriority,
 	}
 	if p := w.value("priority"); p != "" {
 		e.Priority = uint8(w.number(p))
-	}
-	if p := w.value("parent"); p != "" {
-		parts := strings.Split(p, "/")
-		e.Parent = &thread.Parent{Thread: parts[0], Run: id(parts[1]), Call: uint8(w.number(parts[2]))}
 	}
 	return e
 }

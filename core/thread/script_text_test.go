@@ -57,8 +57,8 @@ func moment(at, now int64) string {
 	return "in " + (time.Duration(at-now) * time.Millisecond).String()
 }
 
-// describeHead says all that a head holds but its ids of commits, a line for
-// each part that is there. Times count from the script's start.
+// describeHead says all that a head holds but its ids of commits, the time of Closing and
+// the stretch, a line for each part that is there. Times count from the script's start.
 func describeHead(h thread.Head) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "head v%d", h.Version)
@@ -79,6 +79,7 @@ func describeHead(h thread.Head) string {
 	write(h.Owner != "", " owner=%s", h.Owner)
 	write(h.Deleted, " deleted")
 	write(h.Erased, " erased")
+	write(h.Missed != 0, " missed=%d", h.Missed)
 	write(h.DueAt != 0, " due=%s", clock(h.DueAt))
 	b.WriteString("\n")
 	if h.Open() {
@@ -98,7 +99,7 @@ func describeHead(h thread.Head) string {
 		write(d.Revision != 0, " revision=%d", d.Revision)
 		write(d.Priority != core.DefaultPriority, " priority=%d", d.Priority)
 		write(d.AvailableAt != 0, " at=%s", clock(d.AvailableAt))
-		write(d.Parent != nil, " parent=%s", parentText(d.Parent))
+		write(d.Child, " child")
 		write(d.Steered, " steered")
 		for _, e := range d.Rest {
 			fmt.Fprintf(&b, ", then %s.%d", trim(e.ID[:]), e.Revision)
@@ -125,7 +126,7 @@ func describeRun(b *strings.Builder, h thread.Head) {
 	write(len(r.Calls) > 0, " calls=%v", r.Calls)
 	write(r.Batch, " batch")
 	write(r.Round != 0, " round=%d", r.Round)
-	write(r.Parent != nil, " parent=%s", parentText(r.Parent))
+	write(r.Child, " child")
 	write(h.Ready(), " ready=%s", clock(r.AvailableAt))
 	for _, n := range []struct {
 		name  string
@@ -150,17 +151,10 @@ func describeTables(b *strings.Builder, h thread.Head) {
 	for _, e := range h.Inbox {
 		fmt.Fprintf(b, "  inbox %s.%d, %s\n", trim(e.ID[:]), e.Revision, e.Kind)
 	}
-	for _, n := range h.Notifies() {
-		to := parentText(&n.Parent)
-		if n.Announces() {
-			to = fmt.Sprintf("that it is %s since %s, v%d,", n.Kind, clock(n.At), n.Version)
-		}
-		fmt.Fprintf(b, "  notify %s of %s", to, trim(n.Child[:]))
-		if n.Announces() {
-			fmt.Fprintf(b, " from %s", clock(n.Retry))
-		}
-		if n.Missed > 0 {
-			fmt.Fprintf(b, ", %d missed", n.Missed)
+	for _, e := range h.Outbox {
+		fmt.Fprintf(b, "  owes %s of %s from %s", e.Kind, trim(e.ID[:]), clock(e.Next))
+		if e.Tries > 0 {
+			fmt.Fprintf(b, ", failed %d times", e.Tries)
 		}
 		b.WriteString("\n")
 	}
@@ -195,13 +189,6 @@ func describeTables(b *strings.Builder, h thread.Head) {
 		}
 		b.WriteString("\n")
 	}
-}
-
-func parentText(p *thread.Parent) string {
-	if p == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s/%s/%d", p.Thread, trim(p.Run[:]), p.Call)
 }
 
 func clock(at int64) string {

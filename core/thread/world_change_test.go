@@ -29,9 +29,12 @@ func (w *world) change() thread.Change {
 	case 14:
 		return w.rare()
 	}
-	if h.Notify != nil && w.rand.IntN(8) == 0 {
-		n := h.Notifies()[w.rand.IntN(1+len(h.Later))]
-		return thread.Notified{Child: n.Child, Kind: n.Kind, Version: n.Version, Retry: [...]int64{0, 0, w.now + 5_000}[w.rand.IntN(3)]}
+	if len(h.Outbox) > 0 && w.rand.IntN(8) == 0 {
+		e := h.Outbox[w.rand.IntN(len(h.Outbox))]
+		return thread.Delivered{
+			ID: e.ID, Kind: e.Kind, Next: [...]int64{0, 0, w.now + 5_000}[w.rand.IntN(3)], Failed: w.rand.IntN(2) == 0,
+			Was: [...]int64{0, 0, e.Next, 1}[w.rand.IntN(4)], Missed: h.SaysMissed(e),
+		}
 	}
 	return w.holders()
 }
@@ -65,7 +68,7 @@ func (w *world) rare() thread.Change {
 	if w.rand.IntN(6) == 0 {
 		return thread.Delete{Owner: longest, Erased: w.rand.IntN(2) == 0}
 	}
-	return thread.Notified{}
+	return thread.Delivered{}
 }
 
 // holders picks what only the holder of a claim does.
@@ -106,12 +109,10 @@ func (w *world) enqueue() thread.Enqueue {
 		Dispatch: w.fresh(), Run: w.fresh(), Priority: uint8(w.rand.IntN(3)), AvailableAt: w.later(),
 		Dedupe: w.key(), Owner: longest, RejectBusy: w.rand.IntN(8) == 0,
 	}
-	if e.AvailableAt <= w.now && w.rand.IntN(3) == 0 {
-		e.Parent = &thread.Parent{Thread: longest, Run: core.ID{0xbb}, Call: 31}
-	}
+	e.Child = e.AvailableAt <= w.now && w.rand.IntN(3) == 0
 	if all := w.head.Unopened(); len(all) > 0 && w.rand.IntN(6) == 0 {
 		d := all[w.rand.IntN(len(all))]
-		e.Dispatch, e.Run, e.Parent = d.ID, d.Run, nil
+		e.Dispatch, e.Run, e.Child = d.ID, d.Run, false
 	}
 	return e
 }

@@ -45,7 +45,7 @@ type world struct {
 	broken  []string
 
 	accepted map[core.ID]bool // dispatches and inputs, until something became of them
-	told     map[core.ID]bool // children whose parent is owed a notify
+	told     map[core.ID]bool // children whose parent is still to be told
 	decided  []uint64         // decisions that were taken
 	cut      map[core.ID]bool // what stood before an interrupt: it opens no run any more
 	fair     map[core.ID]bool // runs that the draining worker began to try
@@ -131,9 +131,9 @@ func (w *world) promise(h thread.Head, c thread.Change) {
 			w.broken = append(w.broken, "a decision was applied twice")
 		}
 		w.decided = append(w.decided, c.Decision)
-	case thread.Notified:
-		if c.Kind == thread.NotifyParent && c.Retry == 0 {
-			delete(w.told, c.Child)
+	case thread.Delivered:
+		if c.Kind == thread.OutboxChildEnded && c.Next == 0 {
+			delete(w.told, c.ID)
 		}
 	case thread.Delete:
 		clear(w.accepted)
@@ -153,7 +153,7 @@ func (w *world) program() thread.Schemas {
 
 func (w *world) accept(e thread.Enqueue) {
 	w.accepted[e.Dispatch] = true
-	if e.Parent != nil {
+	if e.Child {
 		w.told[e.Run] = true
 	}
 }
@@ -164,7 +164,7 @@ func (w *world) audit() {
 	h := w.head
 	in := map[core.ID]bool{h.Run.Dispatch: true}
 	owed := map[core.ID]bool{}
-	if h.Run.Parent != nil {
+	if h.Run.Child {
 		owed[h.Run.ID] = true
 	}
 	for _, d := range h.Unopened() {
@@ -172,16 +172,16 @@ func (w *world) audit() {
 		for _, e := range d.Rest {
 			in[e.ID] = true
 		}
-		if d.Parent != nil {
+		if d.Child {
 			owed[d.Run] = true
 		}
 	}
 	for _, e := range h.Inbox {
 		in[e.ID] = true
 	}
-	for _, n := range h.Notifies() {
-		if !n.Announces() {
-			owed[n.Child] = true
+	for _, e := range h.Outbox {
+		if e.Kind == thread.OutboxChildEnded {
+			owed[e.ID] = true
 		}
 	}
 	for v := range w.accepted {
@@ -208,8 +208,9 @@ func (w *world) drain() {
 			return
 		case h.DueAt > w.now:
 			w.now = h.DueAt
-		case h.Notify != nil:
-			w.do(thread.Notified{Child: h.Notify.Child, Kind: h.Notify.Kind, Version: h.Notify.Version})
+		case slices.ContainsFunc(h.Outbox, thread.OutboxEntry.Delivers):
+			e := h.Outbox[slices.IndexFunc(h.Outbox, thread.OutboxEntry.Delivers)]
+			w.do(thread.Delivered{ID: e.ID, Kind: e.Kind, Missed: h.SaysMissed(e)})
 		case h.Deleted:
 			w.do(thread.Delete{Erased: true})
 		default:
@@ -263,10 +264,6 @@ func spoil(c thread.Change) {
 		clear(c.Tickets)
 	case thread.Nack:
 		clear(c.Calls)
-	case thread.Enqueue:
-		if c.Parent != nil {
-			*c.Parent = thread.Parent{}
-		}
 	}
 }
 
@@ -274,7 +271,7 @@ func spoil(c thread.Change) {
 func (w *world) rest() {
 	h := w.head
 	waits := h.Run.Status == thread.Waiting && slices.ContainsFunc(h.Tickets, func(t thread.Ticket) bool { return t.Decision == 0 })
-	if h.Claim.Fence != 0 || h.Notify != nil || h.Open() && !waits || !h.Open() && len(h.Unopened()) > 0 {
+	if h.Claim.Fence != 0 || slices.ContainsFunc(h.Outbox, thread.OutboxEntry.Delivers) || h.Open() && !waits || !h.Open() && len(h.Unopened()) > 0 {
 		w.broken = append(w.broken, "the thread rests unfinished")
 	}
 	for id := range w.accepted {

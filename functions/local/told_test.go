@@ -132,7 +132,7 @@ func TestTheEndOfARunIsPosted(t *testing.T) {
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("something is left to tell: %+v, %v", head, err)
 		}
-		if head.Exists() && !head.Open() && head.Notify == nil && head.DueAt == 0 {
+		if head.Exists() && !head.Open() && len(head.Outbox) == 0 && head.DueAt == 0 {
 			break // no sweep finds more
 		}
 	}

@@ -64,7 +64,7 @@ func TestAnEventOfEachKindStartsOneRunWhoseEndIsToldOnce(t *testing.T) {
 		approve(t, api, to, k.thread)
 	}
 
-	w.stepUntilEach(t, "is told of", func(h thread.Head) bool { return !h.Open() && h.Notify == nil })
+	w.stepUntilEach(t, "is told of", func(h thread.Head) bool { return !h.Open() && len(h.Outbox) == 0 })
 	w.eachDelivered(t, true)
 	if got := w.sweep(t); got != `{"woken":0}` {
 		t.Errorf("when all is told the sweep returned %s", got)

@@ -54,12 +54,12 @@ func (w *world) neglect(t *testing.T, id string, ago time.Duration) {
 	t.Helper()
 	w.loseHints(t)
 	h := w.head(t, id)
-	list := h.Notifies()
-	if len(list) != 1 || list[0].Kind != thread.NotifyEnded {
-		t.Fatalf("the head has %+v to tell, want one end", list)
+	list := h.Outbox
+	if len(list) != 1 || list[0].Kind != thread.OutboxEnded {
+		t.Fatalf("the head owes %+v, want one end", list)
 	}
 	w.lose(t, ago)
-	put := thread.Notified{Child: list[0].Child, Kind: list[0].Kind, Version: list[0].Version, Retry: time.Now().Add(-ago).UnixMilli()}
+	put := thread.Delivered{ID: list[0].ID, Kind: list[0].Kind, Next: time.Now().Add(-ago).UnixMilli()}
 	if _, result, err := w.box.Commit(t.Context(), key(id), h, put, nil); err != nil || result.Duplicate {
 		t.Fatalf("result %+v, %v", result, err)
 	}
@@ -95,7 +95,7 @@ func TestAnEndIsToldOnceWhoseHintIsLost(t *testing.T) {
 	if got := w.sweep(t); got != `{"woken":1}` {
 		t.Errorf("the sweep returned %s", got)
 	}
-	w.stepUntil(t, "nothing is left to tell", func() bool { return w.head(t, "t1").Notify == nil })
+	w.stepUntil(t, "nothing is left to tell", func() bool { return len(w.head(t, "t1").Outbox) == 0 })
 	const ended = "run.ended public/t1 demo, 1 steps, missed 0: natural_end"
 	to.check(t, "after three tries of the end", "t1", []int{1, 1, 1}, ended)
 

@@ -4,7 +4,7 @@ package main
 var toldMutants = []mutant{
 	{
 		Name: "a child that is quicker than its parent's call tells nobody",
-		File: "core/mailbox/parent.go",
+		File: "core/mailbox/childended.go",
 		Old:  "		return errNotYet\n	case at < 0, parent",
 		New:  "		return nil\n	case at < 0, parent",
 	},
@@ -16,20 +16,20 @@ var toldMutants = []mutant{
 	},
 	{
 		Name: "what could not be told is forgotten",
-		File: "core/mailbox/tell.go",
-		Old:  "			told.Retry = s.env.Millis() + again.Milliseconds()",
-		New:  "			_ = again",
+		File: "core/mailbox/outbox.go",
+		Old:  "	done.Next = s.env.Millis() + again.Milliseconds()",
+		New:  "	_ = again",
 	},
 	{
 		Name: "a worker that finds nothing to claim tells nobody",
 		File: "core/runtime/work.go",
-		Old:  "		return head, mailbox.Own, err",
-		New:  "		return thread.Head{}, mailbox.Own, err",
+		Old:  "		return head, thread.Head{}, err",
+		New:  "		return thread.Head{}, thread.Head{}, err",
 	},
 	{
 		Name: "an end is told to no parent",
-		File: "core/thread/notify.go",
-		Old:  "	if parent != nil {\n		h.owe(",
-		New:  "	if parent != nil && t.Now == 0 {\n		h.owe(",
+		File: "core/thread/outbox.go",
+		Old:  "	if child {\n",
+		New:  "	if child && t.Now == 0 {\n",
 	},
 }

@@ -141,7 +141,7 @@ func (d *director) enqueue(ctx context.Context) error {
 	queued := thread.Queued{
 		Run: d.recording.record.ID, Dispatch: d.recording.record.Dispatch, AgentID: d.recording.record.AgentID, Origin: d.recording.record.Origin, Messages: d.recording.own,
 		CreatedAt: d.recording.record.CreatedAt, Supersede: d.recording.takeBack, Request: d.recording.record.Request,
-		Frontend: d.recording.record.Frontend,
+		Frontend: d.recording.record.Frontend, Parent: d.recording.record.Parent,
 	}
 	e := thread.Enqueue{Dispatch: queued.Dispatch, Run: queued.Run, Owner: d.owner}
 	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, e, d.inputRecord(queued))

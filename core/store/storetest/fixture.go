@@ -29,23 +29,23 @@ func dueHead(version uint64, at int64) thread.Head {
 	return h
 }
 
-// fullHead has every field set and every table full: more than 3 KB of the 4 KB
+// fullHead has every field set and every table full: more than 2 KB of the 4 KB
 // that a head may have.
 func fullHead(version uint64) thread.Head {
 	longest := strings.Repeat("n", core.MaxNameLength)
-	parent := thread.Parent{Thread: longest, Run: core.ID{0xaa, 1}, Call: 31}
 	h := thread.Head{
 		Layout: thread.Layout, Schema: 65_535, Version: version, CommitID: core.ID{0xc0, 1}, HolderCommitID: core.ID{0xc0, 2},
 		Incarnation: 1<<64 - 1, Owner: longest, Deleted: true, Erased: true, Epoch: 300, Fence: 70_000,
-		Seq: 999_999_999_999, Summary: 5_000, Supersedes: 1 << 38, Closing: 1 << 50, DueAt: 4_102_444_800_000,
+		Seq: 999_999_999_999, Summary: 5_000, Supersedes: 1 << 38, Closing: 1 << 50, ClosingAt: 4_102_444_799_999, DueAt: 4_102_444_800_000,
 		Run: thread.Run{
 			ID: core.ID{0xaa, 2}, Dispatch: core.ID{0xdd, 1}, Revision: 7, Status: thread.Closing, Reason: thread.ReasonDeadLetter,
 			Cursor: thread.CursorTools, Step: 4_000_000_000, Base: 1 << 39, TurnFence: 69_000, Batch: true, Round: 1 << 41,
-			Parent: &parent, AvailableAt: 4_102_444_800_001, Attempts: 5, Lost: 6, ModelFailed: 7, ModelLost: 8,
+			Child: true, AvailableAt: 4_102_444_800_001, Attempts: 5, Lost: 6, ModelFailed: 7, ModelLost: 8,
+			Through: thread.Through{May: 1<<32 - 1, Ran: 1<<32 - 1}, WaitsSince: 1<<63 - 1, LacksSince: 1<<63 - 1, RunEnd: 1 << 42,
+			Stretch: thread.Stretch{Number: 1, Since: 1<<63 - 1, Over: true, Behind: 2, Wasted: 3, Spent: thread.Spent{Handler: 1<<63 - 1, Write: 4}},
 		},
-		Claim:      thread.Claim{Fence: 70_000, Epoch: 299, Worker: longest, Lease: 4_102_444_800_002},
-		Notify:     &thread.Notify{Child: core.ID{0xcc, 1}, Parent: parent, Retry: 4_102_444_800_003},
-		Later:      []thread.Notify{{Child: core.ID{0xcc, 2}, Parent: parent, Retry: 4_102_444_800_004}},
+		Claim:      thread.Claim{Fence: 70_000, Epoch: 299, Worker: longest, Lease: 4_102_444_800_002, CommitID: core.ID{0xc0, 3}},
+		Missed:     65_535,
 		Extensions: []thread.Extension{{Run: core.ID{0xaa, 2}, Tag: 300, Value: []byte("newer")}},
 	}
 	for i := range thread.MaxCalls {
@@ -53,7 +53,7 @@ func fullHead(version uint64) thread.Head {
 	}
 	for i := range byte(8) {
 		h.Pending = append(h.Pending, thread.Dispatch{
-			ID: core.ID{0xdd, 3, i}, Run: core.ID{0xaa, 3, i}, Revision: uint32(i), Priority: 255 - i, Parent: &parent,
+			ID: core.ID{0xdd, 3, i}, Run: core.ID{0xaa, 3, i}, Revision: uint32(i), Priority: 255 - i, Child: true,
 		})
 		h.Delayed = append(h.Delayed, thread.Dispatch{
 			ID: core.ID{0xdd, 4, i}, Run: core.ID{0xaa, 4, i}, Revision: uint32(i), Priority: 255 - i, AvailableAt: 1<<63 - 1 - int64(i),
@@ -61,6 +61,11 @@ func fullHead(version uint64) thread.Head {
 		h.Tickets = append(h.Tickets, thread.Ticket{Call: i, Kind: thread.TicketKind(i % 3), ID: 1<<64 - 1, Decision: uint64(i), Deadline: int64(i)})
 		h.Inbox = append(h.Inbox, thread.InboxEntry{ID: core.ID{0xee, i}, Revision: uint32(i), Kind: thread.InboxKind(i % 2)})
 		h.Recent = append(h.Recent, uint64(i), 1<<64-1-uint64(i))
+	}
+	kinds := []thread.OutboxKind{thread.OutboxChildEnded, thread.OutboxCancel, thread.OutboxMessage, thread.OutboxWaiting, thread.OutboxEnded, thread.OutboxDeadLettered, 200}
+	for i := range byte(32) {
+		kind := kinds[min(int(i), len(kinds)-1)] // most are of a kind that only a newer program knows
+		h.Outbox = append(h.Outbox, thread.OutboxEntry{ID: core.ID{0xcc, i}, Kind: kind, Tries: i, Next: 4_102_444_800_003 + int64(i)})
 	}
 	h.Pending[0].Steered, h.Pending[0].Rest = true, []thread.InboxEntry{{ID: core.ID{0xee, 9}, Revision: 3}}
 	return h

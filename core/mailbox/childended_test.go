@@ -56,7 +56,7 @@ func TestBackgroundEndIsReadOnceAfterItsKeyWasForgotten(t *testing.T) {
 		}
 		ended := c.ends(t, "done")
 		tell := func() thread.Head {
-			if err := w.Tell(t.Context(), childKey, ended, mailbox.Own); err != nil {
+			if err := w.Deliver(t.Context(), childKey, ended, thread.Head{}); err != nil {
 				t.Fatal(err)
 			}
 			return w.head(t)

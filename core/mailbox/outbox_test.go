@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,6 +29,10 @@ import (
 type publish func(mailbox.Announcement) error
 
 func (p publish) Publish(_ context.Context, a mailbox.Announcement) error { return p(a) }
+
+// atFirst is a head of which a worker says that it has claimed it, so that whatever is
+// announced is its own.
+var atFirst = thread.Head{Version: 1}
 
 // telling is a world that announces to a publisher, or to none.
 func telling(t *testing.T, to mailbox.Publisher, log *bytes.Buffer) *world {
@@ -76,17 +81,33 @@ func (c child) ends(t *testing.T, response string) thread.Head {
 	if err != nil || !claimed {
 		t.Fatalf("claim: %v, %v", claimed, err)
 	}
+	return c.over(t, childKey, head, response)
+}
+
+// over ends the open run of a claimed head, as a step does, and returns the next head.
+func (w *world) over(t *testing.T, key core.ThreadKey, head thread.Head, response string) thread.Head {
+	t.Helper()
+	run := head.Run.ID
 	record := thread.RunRecord{Run: core.Run{
-		ID: c.receipt.RunID, ThreadID: "c1", AgentID: "demo", Status: core.RunDone, Steps: 1, Response: response, FinishedAt: time.Now().UnixMilli(),
+		ID: run, ThreadID: key.Thread, AgentID: "demo", Status: core.RunDone, Steps: 1, Response: response, FinishedAt: time.Now().UnixMilli(),
 		Termination: &core.Termination{Type: core.TerminationNatural},
 	}}
+	input, _, err := w.store.Get(t.Context(), key, store.InputName(head.Run.Dispatch, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := thread.Records{}.DecodeQueued(input.Payload)
+	if err != nil || (in.Parent != nil) != head.Run.Child {
+		t.Fatalf("the input has the parent %+v, %v; the head says %t", in.Parent, err, head.Run.Child)
+	}
+	record.Parent = in.Parent
 	payload, err := thread.Records{}.EncodeRun(&record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, _, err = c.Commit(t.Context(), childKey, head, thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Outcome: thread.Done, Seq: head.Seq},
+	head, _, err = w.Commit(t.Context(), key, head, thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Outcome: thread.Done, Seq: head.Seq},
 		func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			return []store.Record{{Name: store.RunName(c.receipt.RunID), Fence: next.Fence, Version: next.Version, Payload: payload}}, nil
+			return []store.Record{{Name: store.RunName(run), Fence: next.Fence, Version: next.Version, Payload: payload}}, nil
 		})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +115,7 @@ func (c child) ends(t *testing.T, response string) thread.Head {
 	return head
 }
 
-// tells lets the child's thread tell what it has to, and returns the parent's head.
+// tells lets the child's thread deliver what it owes, and returns the parent's head.
 func (c child) tells(t *testing.T) (parent, told thread.Head) {
 	t.Helper()
 	for _, k := range []struct {
@@ -103,7 +124,7 @@ func (c child) tells(t *testing.T) (parent, told thread.Head) {
 	}{{childKey, &told}, {key, &parent}} {
 		head, err := c.Head(t.Context(), k.key)
 		if err == nil && k.to == &told {
-			if err = c.Tell(t.Context(), childKey, head, mailbox.Own); err == nil {
+			if err = c.Deliver(t.Context(), childKey, head, thread.Head{}); err == nil {
 				head, err = c.Head(t.Context(), childKey)
 			}
 		}
@@ -142,8 +163,8 @@ func TestParentIsToldOnce(t *testing.T) {
 		if diff := cmp.Diff(want, end); diff != "" {
 			t.Errorf("end (-want +got):\n%s", diff)
 		}
-		if n := told.Notifies(); len(n) != 1 || n[0].Kind != thread.NotifyEnded { // which is its writer's for two seconds
-			t.Errorf("the child's thread has still to tell %+v", n)
+		if o := told.Outbox; len(o) != 1 || o[0].Kind != thread.OutboxEnded { // which is its writer's for two seconds
+			t.Errorf("the child's thread still owes %+v", o)
 		}
 		again, _ := c.tells(t) // by whoever had read the head before
 		if again.Version != parent.Version {
@@ -191,7 +212,7 @@ func TestWhenThereIsNobodyToTell(t *testing.T) {
 	tests := []struct {
 		name    string
 		arrange func(t *testing.T, c child)
-		told    bool // the notify is gone
+		told    bool // the outbox entry is gone
 	}{
 		{"the parent's thread is deleted", func(t *testing.T, c child) { c.commit(t, thread.Delete{Owner: "ann"}) }, true},
 		{"the parent is cancelled", func(t *testing.T, c child) { c.commit(t, thread.Cancel{}) }, true},
@@ -218,7 +239,7 @@ func TestWhenThereIsNobodyToTell(t *testing.T) {
 				c := awaiting(t, telling(t, nil, &log))
 				head := c.ends(t, "done")
 				tt.arrange(t, c)
-				if err := c.Tell(t.Context(), childKey, head, mailbox.Own); err != nil {
+				if err := c.Deliver(t.Context(), childKey, head, thread.Head{}); err != nil {
 					t.Fatal(err)
 				}
 				c.store.OnHead = nil
@@ -227,11 +248,11 @@ func TestWhenThereIsNobodyToTell(t *testing.T) {
 					t.Fatal(err)
 				}
 				left := 0
-				for _, n := range told.Notifies() {
-					if n.Kind == thread.NotifyParent {
+				for _, e := range told.Outbox {
+					if e.Kind == thread.OutboxChildEnded {
 						left++
-						if wait := n.Retry - time.Now().UnixMilli(); wait < 250 || wait > 501 {
-							t.Errorf("it is tried again after %d ms", wait)
+						if wait := e.Next - time.Now().UnixMilli(); wait < 250 || wait > 501 || e.Tries != 1 {
+							t.Errorf("it is tried again after %d ms, and %d tries have failed", wait, e.Tries)
 						}
 					}
 				}
@@ -264,7 +285,7 @@ func TestChildThatIsQuickerThanItsParent(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.ends(t, "done")
-		if parent, told := c.tells(t); parent.Version != head.Version || told.Notify == nil || strings.Contains(log.String(), "could not be told") {
+		if parent, told := c.tells(t); parent.Version != head.Version || len(told.Outbox) == 0 || told.Outbox[0].Tries != 0 || strings.Contains(log.String(), "could not be told") {
 			t.Fatalf("the parent moved, or the child forgot it, or it was an error: %+v, %+v, %s", parent, told, log.String())
 		}
 		w.suspend(t, head, thread.Wait, c.ticket)
@@ -288,24 +309,20 @@ func TestTriesOfAnAnnouncement(t *testing.T) {
 			return errors.New("no receiver")
 		}), &log)
 		w.submit(t, input("one", ""))
-		w.end(t, w.claim(t))
-		head, err := w.Head(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		head, err := w.over(t, key, w.claim(t), "done"), error(nil)
 		began := time.Now()
-		own := head.Version
+		claimed := atFirst
 		var waits []time.Duration
-		for range 24 {
-			if err := w.Tell(t.Context(), key, head, own); err != nil {
+		for i := range 24 {
+			if err := w.Deliver(t.Context(), key, head, claimed); err != nil {
 				t.Fatal(err)
 			}
-			if head, err = w.Head(t.Context(), key); err != nil || head.Notify == nil {
+			if head, err = w.Head(t.Context(), key); err != nil || len(head.Outbox) != 1 || int(head.Outbox[0].Tries) != i+1 {
 				t.Fatalf("head %+v, %v", head, err)
 			}
-			wait := time.Until(time.UnixMilli(head.Notify.Retry))
+			wait := time.Until(time.UnixMilli(head.Outbox[0].Next))
 			waits = append(waits, wait)
-			own = mailbox.Own
+			claimed = thread.Head{}
 			time.Sleep(wait)
 		}
 		if tries != 24 {
@@ -328,25 +345,139 @@ func TestAnnouncementWithoutAPublisher(t *testing.T) {
 		var log bytes.Buffer
 		w := telling(t, nil, &log)
 		w.submit(t, input("one", ""))
-		w.end(t, w.claim(t))
+		w.over(t, key, w.claim(t), "done")
 		for began := time.Now(); ; {
 			head, err := w.Head(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if head.Notify == nil {
+			if len(head.Outbox) == 0 {
 				if took := time.Since(began); took < 24*time.Hour || took > 26*time.Hour {
 					t.Errorf("it was dropped after %s", took)
 				}
 				break
 			}
-			time.Sleep(time.Until(time.UnixMilli(head.Notify.Retry)))
-			if err := w.Tell(t.Context(), key, head, mailbox.Own); err != nil {
+			time.Sleep(time.Until(time.UnixMilli(head.Outbox[0].Next)))
+			if err := w.Deliver(t.Context(), key, head, thread.Head{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "no publisher is configured") {
 			t.Errorf("the log says %s", log.String())
+		}
+	})
+}
+
+// Where the run's record is lost the tries tell how long it was owed.
+func TestAnnouncementOfALostRunWithoutAPublisher(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		w := telling(t, nil, &log)
+		w.submit(t, input("one", ""))
+		w.end(t, w.claim(t))
+		began := time.Now()
+		for tries := 0; ; tries++ {
+			head := w.head(t)
+			if len(head.Outbox) == 0 {
+				if took := time.Since(began); took < 4*time.Hour || took > 26*time.Hour || tries > 30 {
+					t.Errorf("it was dropped after %s and %d tries", took, tries)
+				}
+				break
+			}
+			time.Sleep(time.Until(time.UnixMilli(head.Outbox[0].Next)))
+			if err := w.Deliver(t.Context(), key, head, thread.Head{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A child that no step has opened is over all the same, and so is one whose thread is
+// deleted, whose records say whose child it was: they are erased when that was told.
+func TestParentIsToldOfAChildThatHasNoRecord(t *testing.T) {
+	tests := []struct {
+		name string
+		ends func(t *testing.T, c child)
+		want core.Termination
+	}{
+		{"cancelled in the queue", func(t *testing.T, c child) {
+			if _, err := c.Cancel(t.Context(), childKey, c.receipt.RunID); err != nil {
+				t.Fatal(err)
+			}
+		}, core.Termination{Type: core.TerminationCancelled}},
+		{"deleted with its thread", func(t *testing.T, c child) {
+			if err := c.Delete(t.Context(), childKey, "ann"); err != nil {
+				t.Fatal(err)
+			}
+		}, core.Termination{Type: core.TerminationCancelled, Code: "deleted"}},
+		{"deleted while it runs", func(t *testing.T, c child) {
+			if _, claimed, err := c.Claim(t.Context(), core.WakeUp{Tenant: "t", Thread: "c1"}, false); err != nil || !claimed {
+				t.Fatalf("claim: %v, %v", claimed, err)
+			}
+			if err := c.Delete(t.Context(), childKey, "ann"); err != nil {
+				t.Fatal(err)
+			}
+		}, core.Termination{Type: core.TerminationCancelled, Code: "deleted"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				c := awaiting(t, telling(t, nil, &log))
+				tt.ends(t, c)
+				records := func() int {
+					list, err := c.store.Records(t.Context(), childKey, "", "", 100)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return len(list)
+				}
+				swept := func() {
+					if _, claimed, err := c.Claim(t.Context(), core.WakeUp{Tenant: "t", Thread: "c1", Sweep: true}, false); err != nil && !errors.Is(err, thread.ErrDeleted) || claimed {
+						t.Fatalf("swept: %v, %v", claimed, err)
+					}
+				}
+				if swept(); records() == 0 {
+					t.Error("its records are erased before its parent was told")
+				}
+				parent, _ := c.tells(t)
+				var end core.ChildEnd
+				if err := json.Unmarshal(c.decision(t, parent).Payload, &end); err != nil {
+					t.Fatal(err)
+				}
+				want := core.ChildEnd{RunID: c.receipt.RunID, ThreadID: "c1", Termination: &tt.want}
+				if tt.want.Code == "" {
+					want.AgentID = "demo"
+				}
+				if diff := cmp.Diff(want, end); diff != "" {
+					t.Errorf("end (-want +got):\n%s", diff)
+				}
+				if swept(); tt.want.Code == "deleted" && records() > 0 {
+					t.Error("its records are left after its parent was told")
+				}
+			})
+		})
+	}
+}
+
+// Whom nobody can find any more is told nothing, and the log says so.
+func TestChildOfALostParentLeavesTheHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c := awaiting(t, telling(t, nil, &log))
+		if _, err := c.Cancel(t.Context(), childKey, c.receipt.RunID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.store.Erase(t.Context(), childKey, 100); err != nil {
+			t.Fatal(err)
+		}
+		before := c.head(t)
+		parent, told := c.tells(t)
+		if parent.Version != before.Version || slices.ContainsFunc(told.Outbox, func(e thread.OutboxEntry) bool { return e.Kind == thread.OutboxChildEnded }) {
+			t.Errorf("the parent went from version %d to %d, and the child's thread owes %+v", before.Version, parent.Version, told.Outbox)
+		}
+		if !strings.Contains(log.String(), "no record says whose it was") {
+			t.Errorf("the log says %s", &log)
 		}
 	})
 }
@@ -362,6 +493,7 @@ func TestParentOfASubmission(t *testing.T) {
 		{"complete", mailbox.Parent{Thread: "p", Run: run, Call: 31}, "", ""},
 		{"in the background", mailbox.Parent{Thread: "p", Run: run, Call: thread.NoCall}, mailbox.ModeQueue, ""},
 		{"no thread", mailbox.Parent{Run: run}, "", "parent thread id is empty"},
+		{"a long thread", mailbox.Parent{Thread: strings.Repeat("n", 129), Run: run}, "", "parent thread id is 129 bytes long, at most 128 are allowed"},
 		{"no run", mailbox.Parent{Thread: "p"}, "", "parent: the run has no id"},
 		{"a call too many", mailbox.Parent{Thread: "p", Run: run, Call: 32}, "", "parent: call 32, allowed are 0 to 31 and 255"},
 		{"another mode", mailbox.Parent{Thread: "p", Run: run}, mailbox.ModeSteer, `parent: mode "steer", a child run can only be queued`},

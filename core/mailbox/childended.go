@@ -30,29 +30,30 @@ var errNotYet = errors.New("the parent's call does not wait yet")
 // a tool takes 256 KB (tool.MaxArguments, which the sweep would link for this alone).
 const maxChildEnd = 255 << 10
 
-// tellParent tells the parent of a run of the thread that is over, since when is
-// returned; 0: it is not known.
-func (s *Service) tellParent(ctx context.Context, child core.ThreadKey, head thread.Head, n thread.Notify) (since int64, err error) {
-	ended, err := s.told(ctx, child, head, n.Child) // first: it says how long to wait for the next try
-	if err != nil {
-		return 0, err
+// tellParent tells the parent of a run of the tenant that the run is over. nil: it was told,
+// now or before, or nobody waits any more. errNotYet: the call that is to wait for the child
+// does not yet, so that the parent is told later.
+func (s *Service) tellParent(ctx context.Context, tenant string, child matter) error {
+	if child.parent == nil { // no later try can read it either
+		s.log.WarnContext(ctx, "a child run is over, and no record says whose it was", "tenant", tenant, "thread", child.run.ThreadID, "run", child.run.ID)
+		return nil
 	}
-	key := core.ThreadKey{Tenant: child.Tenant, Thread: n.Parent.Thread}
+	key := core.ThreadKey{Tenant: tenant, Thread: child.parent.Thread}
 	parent, err := s.Head(ctx, key)
 	if err != nil {
-		return ended.FinishedAt, err
+		return err
 	}
-	if parent.Run.ID != n.Parent.Run || !parent.Open() || parent.Run.Status == thread.Closing {
-		return 0, nil // it is over, and so is its wait
+	if parent.Run.ID != child.parent.Run || !parent.Open() || parent.Run.Status == thread.Closing {
+		return nil // it is over, and so is its wait
 	}
-	payload, err := encodeEnd(ended)
+	payload, err := encodeEnd(child.run)
 	if err != nil {
-		return ended.FinishedAt, err
+		return err
 	}
-	if n.Parent.Call == thread.NoCall {
-		return ended.FinishedAt, s.sayToParent(ctx, key, parent, n.Child, payload)
+	if child.parent.Call == thread.NoCall {
+		return s.sayToParent(ctx, key, parent, child.run.ID, payload)
 	}
-	return ended.FinishedAt, s.decideForChild(ctx, key, parent, n, payload)
+	return s.decideForChild(ctx, key, parent, child, payload)
 }
 
 // encodeEnd encodes a child's end, its response cut to what can be passed on.
@@ -71,14 +72,14 @@ func encodeEnd(r core.Run) (json.RawMessage, error) {
 }
 
 // decideForChild resumes the call that waits for the child.
-func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent thread.Head, n thread.Notify, payload json.RawMessage) error {
-	id := n.Child.String()
+func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent thread.Head, child matter, payload json.RawMessage) error {
+	id := child.run.ID.String()
 	if slices.Contains(parent.Recent, thread.DecisionKey(parent.Run.ID, id, id)) {
 		return nil // told before
 	}
 	at := slices.IndexFunc(parent.Tickets, func(t thread.Ticket) bool { return t.ID == thread.TicketKey(parent.Run.ID, id) })
 	switch {
-	case at < 0 && parent.Run.Awaits(n.Parent.Call):
+	case at < 0 && parent.Run.Awaits(child.parent.Call):
 		return errNotYet
 	case at < 0, parent.Tickets[at].Decision != 0:
 		return nil

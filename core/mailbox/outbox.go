@@ -1,0 +1,229 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// How long an outbox entry that could not be delivered waits for its next try: about as
+// long again as it has waited, within these bounds.
+const (
+	firstRetry     = 500 * time.Millisecond
+	parentRetry    = time.Minute // at most
+	announceRetry  = time.Hour   // at most
+	unheardFor     = 24 * time.Hour
+	announceWithin = 15 * time.Second // a publisher has so long
+	// skew is by how many milliseconds the clock may be slow of whoever a hint brings: to
+	// come too early does no harm, and another hint would be sent for nothing.
+	skew = 500
+)
+
+// Deliver delivers what a thread's outbox holds: to parents that a child is over, and to
+// the publisher what happened to runs. Each entry leaves the head when it was delivered,
+// and is put off when it could not be. What is not due yet is left alone, but for
+// announcements of the caller's own writes: those that have come since the head that it
+// has claimed, as it got it with its claim. The zero Head: it has claimed none.
+//
+// Whoever works on wake-ups calls it with the newest head that it knows, after its own
+// work; a process that dies before leaves it to the sweep. So everything is delivered at
+// least once: parents know what they were told before, receivers of announcements know
+// them by their ids. The error is that of a head that could not be written.
+func (s *Service) Deliver(ctx context.Context, key core.ThreadKey, head, claimed thread.Head) error {
+	var failed error
+	wrote, left := false, false
+	for _, e := range head.Outbox {
+		mine := e.Announces() && announcedSince(&claimed, e)
+		switch {
+		case !e.Delivers():
+			continue
+		case e.Next > s.env.Millis()+skew && !mine:
+			left = true
+			continue
+		case ctx.Err() != nil:
+			return errors.Join(failed, ctx.Err())
+		}
+		if e.Announces() && !mine {
+			next, begun, err := s.begin(ctx, key, head, e)
+			if err != nil {
+				failed = errors.Join(failed, err)
+			}
+			if head = next; err != nil || !begun {
+				continue
+			}
+		}
+		next, _, err := s.Commit(context.WithoutCancel(ctx), key, head, s.deliver(ctx, key, head, e), nil)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		head, wrote = next, true
+	}
+	if wrote && left { // the hint that told of both is used up
+		s.WakeToDeliver(ctx, key, head)
+	}
+	return failed
+}
+
+// announcedSince reports whether an announcement came behind the write that took a claim,
+// or with it: that of a run which the claim gave up.
+func announcedSince(claimed *thread.Head, e thread.OutboxEntry) bool {
+	switch {
+	case !claimed.Exists():
+		return false
+	case e.Kind == thread.OutboxDeadLettered && e.ID == claimed.Run.ID && claimed.Closing == claimed.Version:
+		return true
+	}
+	return !slices.ContainsFunc(claimed.Outbox, func(o thread.OutboxEntry) bool { return o.ID == e.ID && o.Kind == e.Kind })
+}
+
+// begin takes an announcement that another process has left, for as long as a publisher
+// has: the sweep's hint and another may bring two workers at once, and a receiver should
+// not hear of everything twice. A parent knows what it was told before, at no cost.
+func (s *Service) begin(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) (next thread.Head, begun bool, err error) {
+	next, result, err := s.Commit(ctx, key, head, thread.Delivered{
+		ID: e.ID, Kind: e.Kind, Next: s.env.Millis() + announceWithin.Milliseconds(), Was: e.Next,
+	}, nil)
+	return next, err == nil && !result.Duplicate, err
+}
+
+// deliver tries to deliver an entry, and returns what becomes of it: the transition that
+// clears it, since it was delivered or is pointless, or that puts it off. A parent whose
+// call does not wait yet is no failed try, nor is a process without a publisher; both are
+// tried again without a line in the log. A panic of a publisher is a failed try.
+func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) thread.Delivered {
+	done := thread.Delivered{ID: e.ID, Kind: e.Kind}
+	var about matter
+	err := env.Protect(func() (err error) {
+		if e.Kind == thread.OutboxWaiting && !waitStands(head, e) {
+			return errNoNews
+		}
+		if about, err = s.reads.matter(ctx, key, head, e); err != nil {
+			return err
+		}
+		if e.Announces() {
+			return s.announce(ctx, key, head, e, about)
+		}
+		return s.tellParent(ctx, key.Tenant, about)
+	})
+	switch {
+	case err == nil:
+		done.Missed = head.SaysMissed(e)
+		return done
+	case errors.Is(err, errNoNews):
+		return done
+	}
+	age := time.Duration(max(0, s.env.Millis()-about.at)) * time.Millisecond
+	if about.at == 0 { // it cannot be read: the tries tell about how long it was owed
+		age = firstRetry << min(e.Tries, 18) // a day and a half
+	}
+	which := []any{"tenant", key.Tenant, "thread", key.Thread, "run", about.run.ID, "what", e.Kind.String()}
+	if errors.Is(err, errUnheard) && age > unheardFor {
+		s.log.WarnContext(ctx, "nobody is told any more: no publisher is configured", which...)
+		return done
+	}
+	most := parentRetry
+	if e.Announces() {
+		most = announceRetry
+	}
+	again := min(max(age, firstRetry), most)
+	again = again/2 + s.env.Jitter(again/2) + time.Millisecond
+	done.Next = s.env.Millis() + again.Milliseconds()
+	failed := !errors.Is(err, errNotYet) && !errors.Is(err, errUnheard)
+	done.Failed = failed || about.at == 0
+	if failed {
+		s.log.WarnContext(ctx, "could not be told, it is tried again", append(which, "in", again.Round(time.Millisecond).String(), "error", err)...)
+	}
+	return done
+}
+
+// WakeToDeliver wakes a worker for what a thread's outbox holds, if there is something, for
+// a caller that has written the head and delivers nothing itself, or could not.
+func (s *Service) WakeToDeliver(ctx context.Context, key core.ThreadKey, head thread.Head) {
+	first := s.env.Millis() + parentRetry.Milliseconds() // what is later has other hints, or the sweep's
+	owes := false
+	for _, e := range head.Outbox {
+		if e.Delivers() {
+			first, owes = min(first, e.Next), true
+		}
+	}
+	if owes {
+		s.wakes.afterWrite(ctx, key, head, &thread.Hint{At: first}, env.PointContinue)
+	}
+}
+
+// matter is what an outbox entry is about, as the thread's records say. It is read for each
+// try, since the entry itself has room for an id and a time alone.
+type matter struct {
+	run    core.Run
+	parent *thread.Parent // whom the run's end is told to; nil: nobody
+	at     int64          // since when it is owed, unix milliseconds; 0: not known
+}
+
+// codeDeleted is the code of a run that ended with its thread.
+const codeDeleted = "deleted"
+
+// matter reads what an entry is about. Of a deleted thread nothing is known but that its
+// runs have ended, and whose children they were. A record that is damaged or missing is no
+// error: no later try can read it, and somebody waits for the end of its run. Errors are
+// those of the store, and core.CodeSchema of a record that a newer program is to deliver.
+func (r reader) matter(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry) (m matter, err error) {
+	id := e.ID
+	if e.Kind == thread.OutboxWaiting {
+		id = head.Run.ID
+	}
+	m.run = core.Run{ID: id, ThreadID: key.Thread, Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationCancelled, Code: codeDeleted}}
+	if head.Deleted && e.Announces() {
+		m.at = head.ClosingAt
+		return m, nil
+	}
+	_, dispatch, _, err := r.locate(ctx, key.Tenant, id)
+	if err != nil {
+		return m, err
+	}
+	record, at, ok, err := r.find(ctx, key, head, id, dispatch)
+	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
+		return m, err
+	}
+	switch {
+	case head.Deleted:
+		at = head.ClosingAt
+	case err != nil || !ok: // no later try can read it
+		m.run.Termination = &core.Termination{Type: core.TerminationError, Code: string(core.CodeCorrupt)}
+	default:
+		m.run = record.Run
+	}
+	switch {
+	case e.Kind == thread.OutboxWaiting:
+		at = createdAt(e.ID)
+	case e.Kind == thread.OutboxDeadLettered && head.Run.ID == id:
+		at = head.ClosingAt
+	}
+	m.at, m.parent = at, record.Parent
+	if e.Kind == thread.OutboxChildEnded && m.parent == nil {
+		m.parent, err = r.parentByInput(ctx, key, id, dispatch)
+	}
+	return m, err
+}
+
+// parentByInput is whose child a run is by the input that it was to begin with: where no
+// step has opened it, or its record is lost.
+func (r reader) parentByInput(ctx context.Context, key core.ThreadKey, run, dispatch core.ID) (*thread.Parent, error) {
+	in, err := r.queuedInput(ctx, key, dispatch, 0)
+	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
+		return nil, fmt.Errorf("read whose child run %s was: %w", run, err)
+	}
+	return in.Parent, nil
+}
+
+// waitStands reports whether the run still waits as an announcement says: by the write that
+// has left it. No holder has written since.
+func waitStands(head thread.Head, e thread.OutboxEntry) bool {
+	return head.Run.Status == thread.Waiting && head.HolderCommitID == e.ID
+}

@@ -1,0 +1,198 @@
+package thread
+
+import (
+	"math"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// OutboxEntry is something that a thread still owes others. It stands in the head from
+// the write that causes it until it was delivered, or there is nobody any more whom it
+// is for. Whom it is for and what it says lies in records: in the run's, in that of its
+// input where it has none, and of a message in O#<id>.
+type OutboxEntry struct {
+	// ID is that of the run that it is about; of [OutboxWaiting] it is the commit id of
+	// the write by which the open run waits, and of a message it is the message's own.
+	ID    core.ID
+	Kind  OutboxKind
+	Tries uint8 // how many have failed, 255 at most
+	Next  int64 // when it is to be tried next, unix milliseconds
+}
+
+// OutboxKind says what is owed, and to whom.
+type OutboxKind uint8
+
+// The kinds of outbox entries. The last three are announcements, to whoever listens for
+// what happens to runs: a head has them only of writes with Transition.Announce. A head
+// may also have kinds that only a newer program knows. Those are carried along and are
+// not due, and so are cancels and messages, which this program does not deliver yet.
+const (
+	OutboxChildEnded   OutboxKind = iota + 1 // a child run is over: to its parent
+	OutboxCancel                             // a run is over: to the children that it has left
+	OutboxMessage                            // a message: to another thread of the tenant and owner
+	OutboxWaiting                            // the open run waits for a person or a client
+	OutboxEnded                              // the run is over
+	OutboxDeadLettered                       // the run is given up after MaxAttempts claims without progress
+)
+
+// How many outbox entries of a kind there are at most. Each kind has places of its own,
+// and all but messages never run out of them: see [Enqueue] and [MaxAnnounced].
+const (
+	// MaxAnnounced is how many announcements a head holds. A run that waits again, or
+	// ends, takes back that it waited before; beyond that the oldest announcement goes,
+	// and the oldest that is left says so: see Head.Missed. Nothing is refused for want
+	// of place here.
+	MaxAnnounced = 4
+	// MaxMessages is how many messages a head holds.
+	MaxMessages = 8
+
+	maxEnds   = maxQueued + 1 // runs that were queued, and the open one
+	maxOutbox = 2*maxEnds + MaxMessages + MaxAnnounced
+)
+
+const (
+	// announceGrace is the time in milliseconds in which a holder that has made an
+	// announcement delivers it itself, before others look after it.
+	announceGrace = 2_000
+
+	// hintWithin is how many milliseconds ahead a hint is worth one: what is later is
+	// the sweep's, and no queue keeps it for so long.
+	hintWithin = 600_000
+)
+
+// Announces reports whether the entry is an announcement.
+func (e OutboxEntry) Announces() bool { return e.Kind >= OutboxWaiting && e.Kind <= OutboxDeadLettered }
+
+// Delivers reports whether this program delivers entries of the kind. Others stand in the
+// head for a newer one, and are not due.
+func (e OutboxEntry) Delivers() bool { return e.Kind == OutboxChildEnded || e.Announces() }
+
+// OwesRecords reports whether the head owes something whose receiver or content lies in
+// records of the thread: they must not be erased before. What happened to the runs of a
+// deleted thread is announced without them.
+func (h *Head) OwesRecords() bool {
+	return slices.ContainsFunc(h.Outbox, func(e OutboxEntry) bool { return !e.Announces() })
+}
+
+// outbox is Head.Outbox, oldest first.
+type outbox []OutboxEntry
+
+// count is how many entries of a kind there are.
+func (o outbox) count(kind OutboxKind) (n int) {
+	for _, e := range o {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// announced is how many announcements there are.
+func (o outbox) announced() (n int) {
+	for _, e := range o {
+		if e.Announces() {
+			n++
+		}
+	}
+	return n
+}
+
+// oldest is the index of the oldest announcement; -1: there is none.
+func (o outbox) oldest() int { return slices.IndexFunc(o, OutboxEntry.Announces) }
+
+// find is the index of an entry; -1: it does not stand.
+func (o outbox) find(id core.ID, kind OutboxKind) int {
+	return slices.IndexFunc(o, func(e OutboxEntry) bool { return e.ID == id && e.Kind == kind })
+}
+
+// SaysMissed is how many announcements were dropped before this one, which it is to say:
+// the oldest that stands says so.
+func (h *Head) SaysMissed(e OutboxEntry) uint16 {
+	if i := outbox(h.Outbox).oldest(); i < 0 || i != outbox(h.Outbox).find(e.ID, e.Kind) {
+		return 0
+	}
+	return h.Missed
+}
+
+// oweEnd leaves what follows from the end of a run: that a parent is told of its child,
+// and the announcement. The first is never refused: Enqueue keeps a place for each.
+func (h *Head) oweEnd(t Transition, run core.ID, child bool) {
+	if child {
+		h.Outbox = append(h.Outbox, OutboxEntry{ID: run, Kind: OutboxChildEnded, Next: max(t.Now, 0)})
+	}
+	h.announce(t, OutboxEnded, run)
+}
+
+// announce leaves an announcement of a run, if there is somebody for it. What is said of
+// the open run takes the place of an announcement that it waits.
+func (h *Head) announce(t Transition, kind OutboxKind, run core.ID) {
+	if !t.Announce || run.IsZero() {
+		return
+	}
+	e := OutboxEntry{ID: run, Kind: kind, Next: max(t.Now, 0)}
+	if kind == OutboxWaiting { // another wait of the run is another announcement
+		e.ID = t.CommitID
+	}
+	if _, claims := t.Change.(TakeClaim); claims || ByHolder(t.Change) {
+		e.Next += announceGrace // the holder does so
+	}
+	if run == h.Run.ID {
+		h.Outbox = slices.DeleteFunc(h.Outbox, func(o OutboxEntry) bool { return o.Kind == OutboxWaiting })
+	}
+	h.Outbox = append(h.Outbox, e)
+	for outbox(h.Outbox).announced() > MaxAnnounced {
+		h.Outbox = without(h.Outbox, outbox(h.Outbox).oldest())
+		h.Missed = uint16(min(int(h.Missed)+1, math.MaxUint16))
+	}
+}
+
+// hintOwed is the hint of a write by somebody who delivers nothing himself: when the write
+// has left something to be delivered and nothing to claim now, it wakes a worker for that.
+// What begins later gets another hint from whoever comes.
+func (h *Head) hintOwed(t Transition, hint *Hint) *Hint {
+	if hint != nil && hint.At <= t.Now {
+		return hint
+	}
+	for _, e := range h.Outbox {
+		if e.Delivers() && e.Next <= t.Now {
+			return &Hint{}
+		}
+	}
+	return hint
+}
+
+// Delivered clears an outbox entry that was delivered, or that nobody is left for, or says
+// when it is to be tried again. One that does not stand any more is a duplicate.
+type Delivered struct {
+	ID   core.ID
+	Kind OutboxKind
+	Next int64 // it was not delivered: not before then, unix milliseconds; 0: it was
+	// Failed counts the try with Next as one that has failed.
+	Failed bool
+	// Was makes the change one of somebody who is about to deliver: it stands aside, as a
+	// duplicate, unless the entry's Next is still this. 0: it has delivered, or failed to.
+	Was int64
+	// Missed is how many dropped announcements a delivered one has told of.
+	Missed uint16
+}
+
+func (c Delivered) apply(h *Head, t Transition) (Result, error) {
+	i := outbox(h.Outbox).find(c.ID, c.Kind)
+	if i < 0 || c.Next != 0 && c.Next == h.Outbox[i].Next || c.Was != 0 && c.Was != h.Outbox[i].Next {
+		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
+	}
+	if c.Next == 0 {
+		h.Outbox = without(h.Outbox, i)
+		h.Missed -= min(c.Missed, h.Missed)
+		return Result{}, nil
+	}
+	h.Outbox[i].Next = max(c.Next, 0)
+	if c.Failed {
+		h.Outbox[i].Tries = oneMore(h.Outbox[i].Tries)
+	}
+	if c.Was != 0 || c.Next-t.Now > hintWithin { // who is about to deliver hints when it knows more
+		return Result{}, nil
+	}
+	return Result{Hint: &Hint{At: c.Next}}, nil
+}
