@@ -125,14 +125,14 @@
 // Where does a delta get its SSE id?
 //
 //   - core/position.go: what a position is made of, its form and its order.
-//   - core/run/turn.go, say and emit: the block of a delta, and the byte at which it ends;
+//   - core/run/inference/speech.go, say and emit: the block of a delta, and the byte at which it ends;
 //     package core/run/history makes the position of them.
 //   - adapters/httpapi/encoder.go, add: the position becomes the frame's id.
 //
 // How often is a model called again?
 //
 //   - core/agent/spec.go, ModelCalls: the calls that a step may make, over all its deliveries.
-//   - core/run/retry.go, callFailed: whether the call is repeated in this step, after a
+//   - core/run/inference/retry.go, callFailed: whether the call is repeated in this step, after a
 //     pause, or the step is given back to the mailbox.
 //   - core/thread/claim.go, Nack: stores the failed calls in the head, so that the next
 //     delivery continues the count.

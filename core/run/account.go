@@ -5,6 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -65,15 +66,15 @@ func (d *draft) stopped() *core.Termination {
 }
 
 // charge accounts the turn or the failure that the next commit logs.
-func (d *draft) charge(ctx context.Context, t *turnBuilder) (err error) {
-	d.totals, err = d.base.holder.account.Turn(ctx, d.totals, &t.spent)
+func (d *draft) charge(ctx context.Context, t *inference.Turn) (err error) {
+	d.totals, err = d.base.holder.account.Turn(ctx, d.totals, t.Spent())
 	return err
 }
 
 // chargeUnlogged charges the turn that is begun and that no log will have, before the write
 // by which the run ends or its claim is given back. seq is where the log ends.
 func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
-	return m.holder.account.Void(ctx, m.unsaid.used(), seq)
+	return m.holder.account.Void(ctx, m.unsaid.Spent(), seq)
 }
 
 // chargeLost does it for a claim that is lost, to another or since the thread is deleted:
@@ -84,17 +85,9 @@ func (m *machine) chargeLost(ctx context.Context) {
 	}
 	ctx, cancel := m.holder.undisturbed(ctx)
 	defer cancel()
-	if err := m.holder.account.Void(ctx, m.unsaid.used(), m.holder.head.Seq); err != nil {
+	if err := m.holder.account.Void(ctx, m.unsaid.Spent(), m.holder.head.Seq); err != nil {
 		m.holder.warn(ctx, "what a lost claim has used is not charged", "error", err)
 	}
-}
-
-// priced refuses a model whose price is not known where the tenant's money is limited.
-func (d *draft) priced(name string) error {
-	if err := d.base.holder.account.Allows(d.base.model.Provider, name); err != nil {
-		return endWith("unpriced_model", err)
-	}
-	return nil
 }
 
 // releaseSlot releases the run's slot, after the write by which it waits or has ended. What
@@ -112,14 +105,6 @@ func (d *draft) releaseSlot(ctx context.Context, totals thread.Totals) {
 	if err := d.base.holder.account.Release(ctx, known); err != nil {
 		d.base.holder.warn(ctx, "slot is not given back, the sweep will find it", "error", err)
 	}
-}
-
-// used is what was asked of models for the turn; nil: there is none.
-func (t *turnBuilder) used() *account.Spent {
-	if t == nil {
-		return nil
-	}
-	return &t.spent
 }
 
 // addAccount adds to a plan that has the run's record what it stores for the run's accounts,

@@ -83,7 +83,7 @@ func (m *machine) answered(ctx context.Context, turn *core.Message) *core.Termin
 	case m.draft.wrong == nil:
 		return naturalEnd(*turn)
 	case m.draft.mends:
-		m.draft.askToMend(turn, m.draft.wrong, m.unsaid.asked.ResponseFormat != nil)
+		m.draft.askToMend(turn, m.draft.wrong, m.unsaid.AskedForForm())
 		m.holder.warn(ctx, "the answer cannot be used and goes back to the model", "repair", m.draft.totals.Repairs, "error", m.draft.wrong)
 		return nil
 	}
@@ -150,11 +150,4 @@ func (d *draft) askToGoOn() {
 	note := core.UserMessage(history.TurnID(d.base.holder.id, 0)+".repair", text)
 	note.RunID, note.CreatedAt, note.Repair = d.base.holder.id, d.base.holder.at, true
 	d.add(thread.Entry{Run: d.base.holder.id, At: d.base.holder.at, Message: &note})
-}
-
-// answers reports whether a call is the answer: what the model says next is its text. A
-// call beside others is none.
-func (t *turnBuilder) answers(d model.Delta) bool {
-	f := t.draft.base.agent.Spec.ResponseFormat
-	return d.Name == agent.FinalAnswer && f != nil && t.asked.ResponseFormat == nil && len(t.calls)+len(t.dropped) == 0
 }

@@ -218,7 +218,7 @@ func (c *compaction) memberOf(a *agent.Resolved) *agent.BoundModel {
 	}
 	if pool.Switch.LeavesOpen() {
 		for _, m := range order {
-			if c.breakers.Wait(circuitOf(m, m.Name), c.env.Now()) == 0 {
+			if c.circuits.Wait(m, m.Name) == 0 {
 				return m
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run/inference"
 )
 
 // details are what clients read of runs that end with an error, by code. The
@@ -28,7 +29,7 @@ var details = map[string]string{
 func detail(code, where string, cause error) string {
 	var panicked *env.PanicError
 	var failed *model.Error
-	var gone *goneError
+	var gone *inference.GoneError
 	var plug *plugin.FailedError
 	general := details[code]
 	errors.As(cause, &panicked)
@@ -40,7 +41,7 @@ func detail(code, where string, cause error) string {
 	}
 	switch {
 	case code == "model" && errors.As(cause, &gone):
-		return gone.public
+		return gone.Public
 	case code == "model" && errors.As(cause, &failed) && failed.Public != "":
 		return failed.Public
 	case panicked != nil && code == "stop_policy":

@@ -118,7 +118,7 @@
 //
 //   - In the same step, while somebody listens, the pause is short and time is
 //     left. The next call goes on behind the text that was shown, whose bytes are
-//     never sent again, and the turn is what both said; see turnBuilder.cut for
+//     never sent again, and the turn is what both said; see package run/inference for
 //     what stands of one that broke off. Its request differs from the first in two
 //     messages behind the conversation, which are never stored.
 //   - Else in another delivery, after a nack that stores how many calls have
@@ -126,9 +126,9 @@
 //     saw is void (step_restarted).
 //
 // Where the agent's model is a pool, a failure may be a reason to ask another member, at
-// once, which goes on in the same way (failover.go). Whose turn it is when a step begins
+// once, which goes on in the same way. Whose turn it is when a step begins
 // follows from the log: each turn's record says its member and how often the thread has
-// switched. The circuits of models are the process's own (circuit.go): a call that one
+// switched. The circuits of models are the process's own: a call that one
 // refuses is none that has failed, and the step waits in the mailbox until it lets a
 // call through.
 //
@@ -190,7 +190,7 @@
 // draft (what was said and changed since the last commit), each of which sees only
 // those before it. The draft owns saving: it makes records of itself, commits
 // them, and becomes the conversation that the next draft begins from. The model's
-// turn (turnBuilder) and the tool round (round) write into the draft, and machine
+// turn (inference.Turn) and the tool round (round) write into the draft, and machine
 // leads them through the step.
 //
 // # Concurrency
@@ -272,13 +272,13 @@
 // event chunks beside the inference; package runtime reads them
 // (core/runtime/unsaid.go), as long as the head says that their claim infers.
 //
-// Where does a delta get its position, which is its SSE id? turn.go knows the block
+// Where does a delta get its position, which is its SSE id? inference/speech.go knows the block
 // and the byte at which it ends (say, emit), and history.Emitter makes
 // a core.Position of them, for a history.Replayer as well. The encoder
 // of package adapters/httpapi writes it as the frame's id; AI SDK's frames have none.
 //
 // What happens to a step that fails? remedy and giveBack in guard.go choose;
-// ended.go says which errors end the run, and retry.go when a model is called
+// ended.go says which errors end the run, and inference/retry.go when a model is called
 // again. What is left of a step that crashed is found in adopt.go.
 //
 // What is read, and when? load in base.go, by package run/checkpoint, which folds the log

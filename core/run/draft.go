@@ -6,6 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
+	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/window"
@@ -145,7 +146,7 @@ func (d *draft) view() view {
 // addTurn puts the turn into the draft, with what the hooks before it changed
 // and what the run came to: a cold step and a policy read the totals of a long
 // run from its newest turn. t is where it comes from.
-func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
+func (d *draft) addTurn(turn *core.Message, t *inference.Turn) {
 	d.totals.Steps = d.base.holder.events.Step()
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
@@ -158,7 +159,7 @@ func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
 	}
 	entry := thread.Entry{
 		Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Message: turn, Attempt: d.base.holder.events.Fence(),
-		Retried: t.failures(), Duration: t.spent.Time().Milliseconds(), Member: t.pool.stands(t.member),
+		Retried: t.Failures(), Duration: t.Spent().Time().Milliseconds(), Member: t.Member(),
 	}
 	entry.Window = d.turnWindow()
 	for i, call := range turn.ToolCalls {

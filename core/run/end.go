@@ -186,7 +186,7 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 		return p, result, err
 	}
 	m.holder.hold.ending.Store(true)
-	w.log, w.run, w.unlogged, w.through = m.draft.logPart(), m.draft.runPart(t, m.form, at), m.unsaid.used(), m.round.letThrough(m.holder.head)
+	w.log, w.run, w.unlogged, w.through = m.draft.logPart(), m.draft.runPart(t, m.form, at), m.unsaid.Spent(), m.round.letThrough(m.holder.head)
 	if p, result, err = m.draft.save(ctx, m.round, w); err == nil {
 		m.sayLeft(ctx, p)
 	}
@@ -365,19 +365,19 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 		}
 	}
 	byPerson := t.Type == core.TerminationCancelled || t.Type == core.TerminationSuperseded
-	if m.unsaid.said() == "" || m.unsaid.void || m.unsaid.steered || !byPerson || len(m.holder.head.Run.Calls) > 0 {
+	if !m.unsaid.HasLastWords() || !byPerson || len(m.holder.head.Run.Calls) > 0 {
 		return nil
 	}
 	number := int(m.holder.head.Run.Step) + 1
 	last := core.Message{
-		ID: history.TurnID(m.holder.id, number), Role: core.RoleAssistant, Content: m.unsaid.words(),
+		ID: history.TurnID(m.holder.id, number), Role: core.RoleAssistant, Content: m.unsaid.Words(),
 		RunID: m.holder.id, Step: number, CreatedAt: m.holder.saidAt(number), StopReason: core.StopOther,
 	}
 	entry := thread.Entry{Run: m.holder.id, Step: number, Message: &last, Attempt: m.holder.events.Fence()}
 	if m.base.agent != nil {
-		last.Model, last.Provider = m.unsaid.asked.Model, m.unsaid.member.Provider
+		last.Model, last.Provider = m.unsaid.Asked()
 		if !stays { // else the model was chosen for a thread without that
-			entry.Member = m.unsaid.pool.stands(m.unsaid.member)
+			entry.Member = m.unsaid.Member()
 		}
 	}
 	entry.Window = m.draft.turnWindow()
@@ -392,7 +392,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 		return Stepped{}, err
 	}
 	m.draft.addClose()
-	w := &closeWrite{log: m.draft.logPart(), run: m.draft.runPart(t, m.form, m.holder.at), adopted: r.schemaMet(), unlogged: m.unsaid.used()}
+	w := &closeWrite{log: m.draft.logPart(), run: m.draft.runPart(t, m.form, m.holder.at), adopted: r.schemaMet(), unlogged: m.unsaid.Spent()}
 	if len(m.holder.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}

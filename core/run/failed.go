@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -17,9 +18,9 @@ import (
 // any inference does: the next claim makes what is left of the step's model calls.
 func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	failed := &thread.Failure{
-		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.failures()), At: m.holder.saidAt(m.holder.events.Step()),
+		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.Failures()), At: m.holder.saidAt(m.holder.events.Step()),
 	}
-	m.unsaid.void = true
+	m.unsaid.Void()
 	if err := m.void(ctx); err != nil {
 		return Stepped{}, err
 	}
@@ -35,7 +36,7 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if verdict == nil {
 		verdict = m.draft.stopped()
 	}
-	m.holder.events.InferenceFailed(m.unsaid.id, failed)
+	m.holder.events.InferenceFailed(m.unsaid.ID(), failed)
 	return m.finishStep(ctx, ending{termination: verdict})
 }
 
@@ -43,7 +44,7 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 // follows has the next fence: a client that holds a position in the lost text and
 // reconnects is told the same.
 func (m *machine) void(ctx context.Context) error {
-	if !m.holder.events.Told() || !m.unsaid.shown() {
+	if !m.holder.events.Told() || !m.unsaid.Shown() {
 		return nil
 	}
 	if err := m.holder.refence(ctx, m.holder.head); err != nil {
@@ -51,16 +52,16 @@ func (m *machine) void(ctx context.Context) error {
 	}
 	m.holder.events.Restart(m.holder.fence())
 	m.holder.events.EmitUnplaced(core.Event{Type: core.EventStepRestarted})
-	m.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.holder.at), MessageID: m.unsaid.id})
+	m.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.holder.at), MessageID: m.unsaid.ID()})
 	return nil
 }
 
 // addFailure puts the failure into the draft, with what the hooks before the
 // inference changed. Tokens of the calls that failed are in the totals, as far as they are known.
-func (d *draft) addFailure(failed *thread.Failure, t *turnBuilder) {
+func (d *draft) addFailure(failed *thread.Failure, t *inference.Turn) {
 	d.totals.Steps = d.base.holder.events.Step()
 	d.totals.EndStep(true)
-	entry := thread.Entry{Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Failed: failed, Attempt: d.base.holder.events.Fence(), Member: t.pool.failed(), Window: d.noted}
+	entry := thread.Entry{Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Failed: failed, Attempt: d.base.holder.events.Fence(), Member: t.FailedMember(), Window: d.noted}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -210,7 +211,7 @@ func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (er
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	w := &nackWrite{
 		draft: &m.draft, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing, adopted: m.round.schemaMet(), through: m.round.letThrough(m.holder.head),
-		failed: m.unsaid.failures(), unlogged: m.unsaid.used(), ended: m.runEnded, form: m.form, followed: m.holder.chunks.Followed(),
+		failed: m.unsaid.Failures(), unlogged: m.unsaid.Spent(), ended: m.runEnded, form: m.form, followed: m.holder.chunks.Followed(),
 	}
 	if m.round != nil {
 		w.calls, w.progress = m.round.statuses(m.holder.head.Run.Calls)
@@ -236,11 +237,11 @@ func gone(err, cause error) error {
 // stop, an edited input, a record that only a newer program reads, a tool that only
 // another build has) is not counted, however often it happens.
 func (h *holder) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
-	var again *modelRetry
+	var again *inference.RetryError
 	var lacks *lacking
 	switch {
 	case errors.As(cause, &again):
-		return thread.NackModel, h.env.Millis() + again.wait.Milliseconds()
+		return thread.NackModel, h.env.Millis() + again.Wait.Milliseconds()
 	case errors.As(cause, &lacks):
 		return thread.NackLacks, h.leftUntil()
 	case errors.Is(cause, thread.ErrStale):

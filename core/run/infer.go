@@ -3,125 +3,109 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/inference"
 )
 
-// infer calls the model until it has said a whole turn, and returns that; its id
-// is given. Deltas are emitted as they come, before anything is stored: what a
-// reader saw of a turn that is never committed is announced as lost by the next
-// attempt's fence. A call that fails is made again here or by another delivery,
-// see callFailed.
-//
-// When the context ends, what came is not a turn, whatever the adapter makes
-// of it, and no failed call either; it stays in unsaid for the last words of a
-// cancelled run.
+// infer has the model say the step's turn, whose id is given.
 func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
+	h, b := &m.holder, &m.base
+	h.account.StartTurn(h.head.Seq)
+	from := inference.Start{
+		ID: id, Model: b.model, Failed: h.head.Run.ModelFailed, Lost: h.head.Run.ModelLost, LastWords: len(m.draft.consumed) == 0,
+	}
+	from.Member, from.Fixed = h.s.choices.Member(h.id, number)
+	if n := m.draft.past.Homes.Len(); n > 0 {
+		from.Last = m.draft.past.Homes.At(n - 1)
+	}
+	var until time.Time
+	if !h.last.IsZero() {
+		until = h.last.Add(-afterDeadline)
+	}
 	// Kept before anything can fail: a nack says how often the model has.
-	t := &turnBuilder{draft: &m.draft, number: number, id: id, steered: len(m.draft.consumed) > 0}
-	m.unsaid = t
-	m.holder.account.StartTurn(m.holder.head.Seq)
-	t.pool = m.draft.chooseMember(number)
-	t.failed = callsSoFar(m.holder.head.Run.ModelFailed, m.holder.head.Run.ModelLost, t.modelCalls())
-	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end
-		return nil, endWith("model", fmt.Errorf("the model has failed %d times", t.failed))
+	m.unsaid = inference.New(inference.Step{
+		Key: h.Key, Run: h.id, Number: number, Agent: b.agent, Began: h.at, Until: until,
+		Circuits: &h.s.circuits, Events: &h.events, Account: &h.account, Prompt: speaker{&m.draft}, Claim: speaker{&m.draft},
+	}, from)
+	turn, err := m.unsaid.Infer(ctx)
+	if err != nil {
+		return nil, inferred(err)
 	}
-	for {
-		if err := t.ask(ctx); err != nil {
-			return nil, err
-		}
-		err := t.callModel(ctx)
-		// Looked at first: a stream that ends early because its context has looks like
-		// a whole turn to some adapters, and like a failure to others.
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		var refused *refusedError
-		switch {
-		case errors.As(err, &refused):
-			err = t.refused(ctx, refused.wait)
-		case err != nil:
-			err = t.callFailed(ctx, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case t.stop == "": // it failed, and another call is made
-		case t.atLimit():
-			if err := t.goOn(ctx); err != nil {
-				return nil, err
-			}
-		default:
-			return t.complete(), nil
-		}
-	}
+	return turn, nil
 }
 
-// ask makes the next request, of the model of the agent or the member of its pool whose
-// turn it is.
-func (t *turnBuilder) ask(ctx context.Context) (err error) {
-	if t.member != t.draft.base.model {
-		t.spent.Next()
-		t.member = t.draft.base.model
-	}
-	if t.asked, err = t.request(ctx); err != nil {
+// inferred is an error of an inference as the step's.
+func inferred(err error) error {
+	var end *inference.EndError
+	switch {
+	case !errors.As(err, &end):
 		return err
+	case end.Where == "":
+		return endWith(end.Code, end.Cause)
 	}
-	t.spent.Name(t.member.Provider, t.asked.Model)
-	return t.draft.priced(t.asked.Model)
+	return endAt(end.Code, end.Where, end.Cause)
 }
 
-// request is what the model is asked for a turn: all of it, or what is missing
-// behind the text that stands of it. The two differ in nothing but the two messages
-// behind the conversation. A document in the provider's own form can only be asked for
-// as a whole: it is a block of its own, behind the half that was shown.
-func (t *turnBuilder) request(ctx context.Context) (model.Request, error) {
-	said, ok := t.cutOff()
-	if ok && t.draft.base.agent.Spec.ResponseFormat != nil {
-		anew, err := t.draft.prepare(ctx)
-		if err != nil || anew.ResponseFormat != nil {
-			t.endBlock()
-			t.goesOn = false
-			return anew, err
+// speaker is the step as the ports of its inference.
+type speaker struct{ d *draft }
+
+var (
+	_ inference.Prompt = speaker{}
+	_ inference.Claim  = speaker{}
+)
+
+// Request implements inference.Prompt.
+func (s speaker) Request(ctx context.Context, said ...core.Message) (model.Request, error) {
+	return s.d.prepare(ctx, said...)
+}
+
+// Shorten implements inference.Prompt.
+func (s speaker) Shorten(refused *model.Request) (first uint64, ok bool) {
+	ok = s.d.overflowed(refused)
+	return s.d.window.First, ok
+}
+
+// Use implements inference.Prompt. Another model has kept nothing of the beginning of the
+// requests before.
+func (s speaker) Use(m *agent.BoundModel) { s.d.base.model, s.d.framed = m, true }
+
+// Counted implements inference.Prompt.
+func (s speaker) Counted(tokens int) {
+	h := s.d.base.holder
+	s.d.window.Tokens = h.s.choices.Counted(h.id, h.events.Step(), tokens)
+}
+
+// Refence implements inference.Claim.
+func (s speaker) Refence(ctx context.Context) (fence uint64, err error) {
+	h := s.d.base.holder
+	err = h.refence(ctx, h.head)
+	return h.fence(), err
+}
+
+// Taken implements inference.Claim. It looks in the window alone: no model is shown an
+// older call beside this one.
+func (s speaker) Taken(callID string) bool {
+	for _, m := range s.d.messages.Slice() {
+		for _, c := range m.ToolCalls {
+			if c.ID == callID {
+				return true
+			}
 		}
 	}
-	if t.goesOn = ok; !ok {
-		return t.draft.prepare(ctx)
-	}
-	note := core.UserMessage(t.id+".continue", model.ContinueNote)
-	if t.continued > 0 && !t.broken {
-		note = core.UserMessage(t.id+".continue", model.LimitNote)
-	}
-	note.RunID = t.draft.base.holder.id
-	return t.draft.prepare(ctx, said, note)
+	return false
 }
 
-// atLimit reports whether the model has stopped at its limit of tokens with
-// something to go on from, and may go on: text, or a call that was cut off beside no
-// complete one. A turn with a complete call is left as it is.
-func (t *turnBuilder) atLimit() bool {
-	if t.draft.base.agent.Spec.ResponseFormat != nil { // half a document is not gone on with, but begun anew
-		return false
-	}
-	if t.stop != core.StopMaxTokens || t.continued >= t.draft.base.agent.Spec.Continuations() {
-		return false
-	}
-	if len(t.calls) == 0 {
-		return t.said() != ""
-	}
-	return !slices.ContainsFunc(t.calls, (*callBuilder).complete)
+// SaidAt implements inference.Claim.
+func (s speaker) SaidAt() int64 {
+	h := s.d.base.holder
+	return h.saidAt(h.events.Step())
 }
 
-// goOn takes away what the limit has cut off, so that the next call of the model
-// goes on from the text that stands. It is one turn: the same id, the same
-// positions, and the tokens of all its calls.
-func (t *turnBuilder) goOn(ctx context.Context) error {
-	t.continued++
-	t.stop, t.broken = "", false
-	t.draft.base.holder.warn(ctx, "the turn has reached the limit of tokens, and goes on", "continuation", t.continued)
-	return t.cutPieces(ctx)
+// Warn implements inference.Claim.
+func (s speaker) Warn(ctx context.Context, text string, attrs ...any) {
+	s.d.base.holder.warn(ctx, text, attrs...)
 }

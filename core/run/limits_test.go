@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -48,46 +48,6 @@ func TestDefaultsOfAStepper(t *testing.T) {
 }
 
 type nobody struct{ Agents }
-
-// A claim that was lost may have cost a model call, but never the last one.
-func TestModelCallsSoFar(t *testing.T) {
-	for _, tt := range []struct{ failed, lost, allowed, want uint8 }{
-		{0, 0, 3, 0}, {0, 1, 3, 1}, {0, 2, 3, 2}, {0, 3, 3, 2}, {0, 255, 3, 2}, {1, 0, 3, 1}, {1, 1, 3, 2}, {1, 2, 3, 2}, {2, 0, 3, 2}, {2, 9, 3, 2}, {3, 0, 3, 3},
-		{0, 0, 1, 0}, {0, 9, 1, 0}, {1, 9, 1, 1}, {255, 255, 1, 255}, {3, 4, 21, 7}, {19, 4, 21, 20},
-	} {
-		if got := callsSoFar(tt.failed, tt.lost, tt.allowed); got != tt.want {
-			t.Errorf("%d failed and %d lost of %d are %d calls, want %d", tt.failed, tt.lost, tt.allowed, got, tt.want)
-		}
-	}
-}
-
-// The limit of the pause doubles with each failed call.
-func TestPausesAfterAFailedModelCall(t *testing.T) {
-	const s = time.Second
-	for kind, want := range map[model.ErrorKind][]time.Duration{
-		model.KindProvider:   {s / 2, s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s},
-		model.KindOverloaded: {2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s},
-	} {
-		for i, limit := range append(want, 30*s) {
-			if got := pause(agent.Retry{}, kind, uint8(i+1)); got != limit {
-				t.Errorf("after %d failures of kind %s the pause is under %s, want %s", i+1, kind, got, limit)
-			}
-		}
-		if got := pause(agent.Retry{}, kind, 255); got != 30*s {
-			t.Errorf("after 255 failures of kind %s the pause is under %s, want 30s", kind, got)
-		}
-	}
-}
-
-func TestPausesAreTheAgents(t *testing.T) {
-	slow := agent.Retry{BackoffBaseMS: new(3000), OverloadedBackoffBaseMS: new(0)}
-	if got := pause(slow, model.KindProvider, 2); got != 6*time.Second {
-		t.Errorf("after 2 failures the pause is under %s, want 6s", got)
-	}
-	if got := pause(slow, model.KindOverloaded, 2); got != 0 {
-		t.Errorf("after 2 failures of an overloaded provider the pause is under %s, want none", got)
-	}
-}
 
 func TestPutsThatFailForGood(t *testing.T) {
 	for code, want := range map[core.Code]bool{
@@ -135,7 +95,7 @@ func TestPausesAfterAFailure(t *testing.T) {
 		{"a tool that another build has", &lacking{failed}, 3, false, false, thread.NackLacks, 6000},
 		{"a store that is overloaded", core.Errorf(core.CodeThrottled, "slow down"), 3, false, false, thread.NackGiven, 1599},
 		{"a store that is away", core.Errorf(core.CodeUnavailable, "no route"), 3, false, false, thread.NackGiven, 1599},
-		{"a model that is overloaded", &modelRetry{7 * time.Second, failed}, 3, over, true, thread.NackModel, 8000},
+		{"a model that is overloaded", &inference.RetryError{Wait: 7 * time.Second, Cause: failed}, 3, over, true, thread.NackModel, 8000},
 	}
 	for _, tt := range tests {
 		p := &holder{env: e, s: &Stepper{leaveFor: time.Hour}}

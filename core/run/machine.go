@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -20,9 +21,9 @@ type machine struct {
 	holder holder
 	base   base
 	draft  draft
-	unsaid *turnBuilder // the turn that a model has begun, until it is committed
-	round  *round       // the open tool round, once it is known
-	form   thread.Form  // of the run's end, as far as the store has refused larger ones
+	unsaid *inference.Turn // the turn that a model has begun, until it is committed
+	round  *round          // the open tool round, once it is known
+	form   thread.Form     // of the run's end, as far as the store has refused larger ones
 
 	runEnded *thread.EndRecord // what RunEnd has changed; nil: it has not run
 }
@@ -56,8 +57,8 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	return m
 }
 
-// The files of the way, in its order: base.go and input.go read, infer.go and
-// turn.go call the model, commitTurn is commit A, schedule.go runs the calls and
+// The files of the way, in its order: base.go and input.go read, infer.go
+// calls the model, commitTurn is commit A, schedule.go runs the calls and
 // merge.go takes what they changed, commitStep is commit B. A round that cannot
 // close ends in wait.go, a run in end.go, and an error in guard.go.
 

@@ -1,16 +1,12 @@
 package run
 
 import (
-	"log/slog"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/run/history"
@@ -83,50 +79,5 @@ func TestCountsAreThoseOfTheModel(t *testing.T) {
 		if reckoned, counted := d.counted(model); [2]int{reckoned, counted} != want {
 			t.Errorf("of model %s %d and %d are known, want %v", model, reckoned, counted, want)
 		}
-	}
-}
-
-// A step whose pool has nobody to call waits for the circuit that lets a call through
-// first, unless the pool may not switch any more.
-func TestAPoolWaitsForTheFirstCircuit(t *testing.T) {
-	never := false
-	tests := []struct {
-		name  string
-		rules agent.PoolSwitch
-		made  int
-		want  time.Duration
-	}{
-		{"any member", agent.PoolSwitch{}, 3, 10 * time.Second},
-		{"as often as it may", agent.PoolSwitch{MaxSwitches: 4}, 3, 10 * time.Second},
-		{"and not more often", agent.PoolSwitch{MaxSwitches: 3}, 3, 20 * time.Second},
-		{"circuits are no reason", agent.PoolSwitch{OnCircuitOpen: &never}, 0, 20 * time.Second},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := env.System()
-				e.Random = func(b []byte) { clear(b) } // no jitter
-				p := &holder{env: e, s: &Stepper{}}
-				p.log = logger{out: slog.New(slog.DiscardHandler), events: &p.events}
-				d := &draft{base: &base{holder: p}}
-				east, west := &agent.BoundModel{ID: "east", Name: "east"}, &agent.BoundModel{ID: "west", Name: "west"}
-				fail := func(m *agent.BoundModel) {
-					for range 5 {
-						permit, _ := p.s.breakers.Begin(circuitOf(m, m.Name), e.Now())
-						p.s.breakers.End(permit, model.CallFailed, e.Now())
-					}
-				}
-				fail(east)
-				time.Sleep(10 * time.Second)
-				fail(west)
-				time.Sleep(10 * time.Second)
-				d.base.model = west
-				turn := &turnBuilder{draft: d, member: west, pool: &choice{rules: tt.rules, order: []*agent.BoundModel{west, east}, switches: tt.made}}
-				err := turn.refused(t.Context(), 20*time.Second)
-				if again, ok := err.(*modelRetry); !ok || again.wait != tt.want {
-					t.Errorf("%v, want a wait of %s", err, tt.want)
-				}
-			})
-		})
 	}
 }

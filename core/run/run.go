@@ -11,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
@@ -123,7 +123,7 @@ type Stepper struct {
 	leaveFor  time.Duration
 	failed    func(core.ID, error)                  // Options.Failed
 	accept    func(core.ID, int, string) error      // Options.Accept
-	breakers  model.Breakers                        // of the models that this process calls
+	circuits  inference.Circuits                    // of the models that this process calls
 	hint      func(context.Context, core.ThreadKey) // Options.Compact
 
 	snapshotEvery int
@@ -151,6 +151,7 @@ func New(o Options) (*Stepper, error) {
 	if s.choices == nil {
 		s.choices = present{o.Env}
 	}
+	s.circuits.Env, s.circuits.Off = o.Env, !s.choices.Acts()
 	if s.log == nil {
 		s.log = slog.Default()
 	}

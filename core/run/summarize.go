@@ -10,8 +10,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/window"
 )
@@ -68,7 +68,7 @@ func (c *compaction) make(ctx context.Context, h window.History) (*thread.Summar
 	}
 	text := strings.TrimSpace(asked.text.String())
 	switch {
-	case err != nil && passing(err):
+	case err != nil && inference.Passing(err):
 		c.complain(ctx, err)
 		return nil, nil
 	case err != nil:
@@ -137,15 +137,20 @@ type summaryCall struct {
 func (a *summaryCall) ask(ctx context.Context) error {
 	spec := &a.agent.Spec
 	for {
-		err := a.call(ctx)
-		if err == nil || ctx.Err() != nil || !passing(err) || a.calls >= spec.ModelCalls() {
+		a.spent.Name(a.model.Provider, a.model.Name)
+		a.text.Reset() // what an earlier call has said is dropped: a summary is short
+		a.stop = ""
+		err := a.circuits.Call(ctx, a.model, a.request, &a.spent, a)
+		a.spent.EndCall()
+		if refused := (*inference.RefusedError)(nil); errors.As(err, &refused) { // the call was not made, and nobody waits for it
 			return err
 		}
-		if refused := (*refusedError)(nil); errors.As(err, &refused) { // the request was not made, and nobody waits for it
+		a.calls++
+		if err == nil || ctx.Err() != nil || !inference.Passing(err) || a.calls >= spec.ModelCalls() {
 			return err
 		}
-		kind, wanted := classify(err)
-		wait := max(a.env.Jitter(pause(spec.Retry, kind, uint8(a.calls))), wanted)
+		kind, wanted := inference.Classify(err)
+		wait := max(a.env.Jitter(inference.Pause(spec.Retry, kind, uint8(a.calls))), wanted)
 		if wait > maxSummaryPause {
 			return err
 		}
@@ -167,54 +172,27 @@ func (a *summaryCall) used() core.Usage {
 // and the invocation is billed.
 const maxSummaryPause = 5 * time.Second
 
-// call makes one call, if the model's circuit lets it, and tells the circuit what that
-// came to.
-func (a *summaryCall) call(ctx context.Context) error {
-	permit, wait := a.breakers.Begin(circuitOf(a.model, a.request.Model), a.env.Now())
-	if wait > 0 {
-		return &refusedError{wait}
+// Hear implements inference.Listener.
+func (a *summaryCall) Hear(d model.Delta) error {
+	switch d.Type {
+	case model.DeltaText:
+		a.text.WriteString(d.Text)
+	case model.DeltaStop:
+		if a.stop = d.Stop; a.stop == "" {
+			a.stop = core.StopOther
+		}
 	}
-	err := a.stream(ctx)
-	if state, changed := a.breakers.End(permit, outcomeOf(ctx, err), a.env.Now()); changed {
-		a.log.WarnContext(ctx, "circuit of a model, in this process, behind a summary", "model", a.model.ID, "circuit", state)
-	}
-	return err
+	return nil
 }
 
-// stream makes one call. What an earlier one has said is dropped: a summary is short.
-func (a *summaryCall) stream(ctx context.Context) error {
-	a.env.Reach(env.PointModel, env.Before)
-	began := a.env.Now()
-	a.calls++
-	a.spent.Name(a.model.Provider, a.model.Name)
-	a.spent.Call()
-	a.text.Reset()
-	a.stop = ""
-	err := env.Protect(func() error {
-		for delta, err := range a.model.Model.Stream(ctx, a.request) {
-			if err != nil {
-				return err
-			}
-			switch delta.Type {
-			case model.DeltaText:
-				a.text.WriteString(delta.Text)
-			case model.DeltaUsage:
-				a.spent.Count(counted(delta.Usage))
-			case model.DeltaStop:
-				if a.stop = delta.Stop; a.stop == "" {
-					a.stop = core.StopOther
-				}
-			}
-		}
-		return nil
-	})
-	a.spent.EndCall()
-	a.spent.Took(a.env.Now().Sub(began))
-	a.env.Reach(env.PointModel, env.After)
-	if err == nil && a.stop == "" {
-		return model.ErrTruncated
+// Stopped implements inference.Listener.
+func (a *summaryCall) Stopped() bool { return a.stop != "" }
+
+// Circuit implements inference.Listener.
+func (a *summaryCall) Circuit(ctx context.Context, state model.CircuitState, _ time.Duration) {
+	if state != model.CircuitHalfOpen {
+		a.log.WarnContext(ctx, "circuit of a model, in this process, behind a summary", "model", a.model.ID, "circuit", state)
 	}
-	return err
 }
 
 // forbidden is why the tenant may not ask the model; nil: it may.

@@ -99,7 +99,7 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "a model is called again to store that it has failed",
-		File: "core/run/infer.go",
+		File: "core/run/inference/turn.go",
 		Old:  "if t.failed >= t.modelCalls() { // the delivery",
 		New:  "if false { // the delivery",
 	},
