@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
@@ -67,8 +69,8 @@ func (u *submission) adoptSlot(ctx context.Context) (found bool, err error) {
 		return false, err
 	}
 	tag := u.slotTag()
-	for run, slot := range used.Slots {
-		if slot.Key == tag && u.s.env.Millis()-slot.Since < u.s.slots.enqueueTime.Milliseconds()/2 {
+	for _, run := range slices.SortedFunc(maps.Keys(used.Slots), compareIDs) { // of several the oldest: each process comes to the same
+		if slot := used.Slots[run]; slot.Key == tag && u.s.env.Millis()-slot.Since < u.s.slots.enqueueTime.Milliseconds()/2 {
 			u.ids = ids{run, dispatchOf(run)}
 			u.admission = admission{run: run, slot: slot, found: true}
 			return true, nil

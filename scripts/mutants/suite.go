@@ -31,6 +31,7 @@ var defaultSuites = map[string][]suite{
 
 	"core/run/checkpoint": {{name: "core/run/checkpoint"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run/history":    {{name: "core/run/history"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/run/inference":  {{name: "core/run/inference"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run/live":       {{name: "core/run/live"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 
 	"core/runtime": {{name: "core/runtime"}, {name: "core/runtime/runtimetest"}, {name: "core/sim"}},

@@ -1,4 +1,4 @@
-package run
+package inference
 
 import (
 	"encoding/json"
@@ -20,13 +20,16 @@ type callBuilder struct {
 // pieces: what is stored has none, and positions count its bytes. A piece may end
 // anywhere, within a string or behind a backslash, hence the two flags.
 type compactor struct {
-	strings.Builder
+	kept            strings.Builder
 	quoted, escaped bool
 }
 
+// size is how many bytes are kept.
+func (c *compactor) size() int { return c.kept.Len() }
+
 // add takes a piece and returns what is left of it.
 func (c *compactor) add(text string) string {
-	from := c.Len()
+	from := c.kept.Len()
 	for i := range len(text) {
 		switch b := text[i]; {
 		case c.escaped:
@@ -38,15 +41,15 @@ func (c *compactor) add(text string) string {
 		case b == ' ' || b == '\t' || b == '\n' || b == '\r':
 			continue
 		}
-		c.WriteByte(text[i])
+		c.kept.WriteByte(text[i])
 	}
-	return c.String()[from:]
+	return c.kept.String()[from:]
 }
 
 // complete reports whether no more of the arguments can come: the beginning of a
 // JSON object is never one itself.
 func (c *callBuilder) complete() bool {
-	text := c.arguments.String()
+	text := c.arguments.kept.String()
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
 }
 
@@ -54,7 +57,7 @@ func (c *callBuilder) complete() bool {
 // string, which no schema of an object accepts, and nothing as an empty object, unless
 // the turn was cut off where they may have been on their way.
 func (c *callBuilder) whole(cut bool) json.RawMessage {
-	text := c.arguments.String()
+	text := c.arguments.kept.String()
 	switch {
 	case text == "" && cut:
 		return json.RawMessage(`""`)

@@ -1,4 +1,4 @@
-package run
+package inference
 
 import (
 	"context"
@@ -42,27 +42,23 @@ type leftMember struct {
 	waits  bool            // another call may fare better, behind a wait that is no longer than is waited
 }
 
-// chooseMember finds the member that the step begins with; nil: the agent has one model.
-func (d *draft) chooseMember(number int) *choice {
-	pool := d.base.agent.Pool()
+// choose finds the member that a step begins with; nil: the agent has one model.
+func choose(step *Step, from *Start) *choice {
+	pool := step.Agent.Pool()
 	if pool == nil {
 		return nil
 	}
-	c := &choice{id: pool.ID, rules: pool.Switch, order: pool.Order(d.base.holder.Key, d.base.holder.id)}
+	c := &choice{id: pool.ID, rules: pool.Switch, order: pool.Order(step.Key, step.Run)}
 	c.stood = c.order[0]
-	if n := d.past.Homes.Len(); n > 0 {
-		p := d.past.Homes.At(n - 1)
-		if p.Pool == pool.ID && (!pool.ByRun || p.Run == d.base.holder.id) {
-			c.switches = p.Switches
-			if m := pool.Member(p.Model); m != nil && d.base.holder.at-p.At < pool.Returns.Milliseconds() {
-				c.stood = m
-			}
+	if p := from.Last; p != nil && p.Pool == pool.ID && (!pool.ByRun || p.Run == step.Run) {
+		c.switches = p.Switches
+		if m := pool.Member(p.Model); m != nil && step.Began-p.At < pool.Returns.Milliseconds() {
+			c.stood = m
 		}
 	}
-	if m, fixed := d.base.holder.s.choices.Member(d.base.holder.id, number); fixed {
-		c.play(m, pool)
+	if from.Fixed {
+		c.play(from.Member, pool)
 	}
-	d.base.model = c.stood
 	return c
 }
 
@@ -113,13 +109,13 @@ func (c *choice) switchedOut() bool {
 
 // nextMember is who takes the place of the one that is asked; nil: nobody is left, or the
 // pool has switched as often as it may.
-func (t *turnBuilder) nextMember() *agent.BoundModel {
+func (t *Turn) nextMember() *agent.BoundModel {
 	c := t.pool
 	if c.switchedOut() {
 		return nil
 	}
 	for _, m := range c.order {
-		if m != t.draft.base.model && !c.has(m) && t.draft.base.holder.closedFor(m, m.Name) == 0 {
+		if m != t.model && !c.has(m) && t.step.Circuits.Wait(m, m.Name) == 0 {
 			return m
 		}
 	}
@@ -130,13 +126,13 @@ func (t *turnBuilder) nextMember() *agent.BoundModel {
 // that is asked has failed for good: of those that it has left since the last pause, and
 // that may fare better, the first whose provider asks for the shortest wait. nil: there is
 // none, or the pool has switched as often as it may.
-func (t *turnBuilder) memberToWaitFor() (back *leftMember) {
+func (t *Turn) memberToWaitFor() (back *leftMember) {
 	c := t.pool
 	if c.switchedOut() {
 		return nil
 	}
 	for i := c.paused; i < len(c.left); i++ {
-		if l := &c.left[i]; l.waits && l.member != t.draft.base.model && (back == nil || l.asked < back.asked) {
+		if l := &c.left[i]; l.waits && l.member != t.model && (back == nil || l.asked < back.asked) {
 			back = l
 		}
 	}
@@ -145,73 +141,64 @@ func (t *turnBuilder) memberToWaitFor() (back *leftMember) {
 
 // soonest is when the first circuit of the pool lets a call through, if all that the pool
 // may still turn to refuse them; else that of the member which is asked, for so long.
-func (t *turnBuilder) soonest(wait time.Duration) time.Duration {
+func (t *Turn) soonest(wait time.Duration) time.Duration {
 	c := t.pool
 	if c.switchedOut() {
 		return wait
 	}
 	for _, m := range c.order {
-		if closed := t.draft.base.holder.closedFor(m, m.Name); closed > 0 {
+		if closed := t.step.Circuits.Wait(m, m.Name); closed > 0 {
 			wait = min(wait, closed)
 		}
 	}
 	return wait
 }
 
-// leaves reports whether the failure of a call is a reason to turn to another member.
-func (t *turnBuilder) leaves(err error, kind model.ErrorKind, asked time.Duration) bool {
+// switches reports whether the failure of a call is a reason to turn to another member.
+func (t *Turn) switches(err error, kind model.ErrorKind, asked time.Duration) bool {
 	if t.pool == nil {
 		return false
 	}
-	open := passing(err) && t.draft.base.holder.closedFor(t.member, t.asked.Model) > 0
+	open := Passing(err) && t.step.Circuits.Wait(t.member, t.asked.Model) > 0
 	return t.pool.rules.Leaves(kind, asked) || open && t.pool.rules.LeavesOpen()
 }
 
-// leave turns to another member, which goes on where the turn stands. What it costs is
-// the member's own from here on.
-func (t *turnBuilder) leave(ctx context.Context, next *agent.BoundModel, reason model.ErrorKind, cause error) {
-	d, c := t.draft, t.pool
-	from, left := d.base.model, leftMember{member: d.base.model, kind: reason}
-	_, left.asked = classify(cause)
+// turnTo makes another member the one that is asked, which resumes where the turn stands.
+// What it costs is the member's own from here on.
+func (t *Turn) turnTo(ctx context.Context, next *agent.BoundModel, reason model.ErrorKind, cause error) {
+	c := t.pool
+	from, left := t.model, leftMember{member: t.model, kind: reason}
+	_, left.asked = Classify(cause)
 	left.waits = waits(cause, left.asked)
 	c.left = append(c.left, left)
 	c.switches++
-	d.base.model, d.framed = next, true // which has kept nothing of the request's beginning
-	d.base.holder.warn(ctx, "run goes on with another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
-	d.base.holder.events.Emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: string(reason), Failed: int(t.failed)})
+	t.model = next
+	t.step.Prompt.Use(next) // which has kept nothing of the request's beginning
+	t.step.Claim.Warn(ctx, "run goes on with another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
+	t.step.Events.Emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: string(reason), Failed: int(t.failed)})
 }
-
-// goneError is a pool of which no member is left.
-type goneError struct {
-	public string
-	cause  error
-}
-
-func (e *goneError) Error() string { return e.public + ": " + e.cause.Error() }
-
-func (e *goneError) Unwrap() error { return e.cause }
 
 // gone is the failure of the last member, with the newest reasons of those that were left
 // before it.
-func (t *turnBuilder) gone(cause error, kind model.ErrorKind) error {
+func (t *Turn) gone(cause error, kind model.ErrorKind) error {
 	if t.pool == nil || len(t.pool.left) == 0 {
 		return cause
 	}
-	last := map[string]string{t.draft.base.model.ID: string(kind)}
+	last := map[string]string{t.model.ID: string(kind)}
 	for _, l := range t.pool.left {
-		if l.member != t.draft.base.model {
+		if l.member != t.model {
 			last[l.member.ID] = string(l.kind)
 		}
 	}
 	var reasons []string
 	for _, m := range t.pool.order {
 		reason := last[m.ID]
-		if reason == "" && t.draft.base.holder.closedFor(m, m.Name) > 0 {
+		if reason == "" && t.step.Circuits.Wait(m, m.Name) > 0 {
 			reason = string(reasonOpen)
 		}
 		if reason != "" {
 			reasons = append(reasons, m.ID+": "+reason)
 		}
 	}
-	return &goneError{fmt.Sprintf("no model of pool %q is left (%s)", t.pool.id, strings.Join(reasons, ", ")), cause}
+	return &GoneError{fmt.Sprintf("no model of pool %q is left (%s)", t.pool.id, strings.Join(reasons, ", ")), cause}
 }

@@ -1,0 +1,124 @@
+package inference
+
+import (
+	"context"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// Circuits are those of the models that a process calls, and so of one container: it finds
+// out by itself that a model fails, and nothing of it is stored. A step whose model's
+// circuit is open makes no call, and so loses none of those that it may make: it calls
+// another member of its pool, or waits in the mailbox until the circuit lets a call
+// through. Its next delivery may be another container's, which calls immediately.
+//
+// It is safe for concurrent use once Env is set.
+type Circuits struct {
+	Env *env.Env
+	// Off says that all calls are made and that none counts, as in a replay of recorded
+	// runs.
+	Off bool
+
+	breakers model.Breakers
+}
+
+// Listener hears what comes of a call, in the goroutine that makes it.
+type Listener interface {
+	// Hear takes what the model says; an error ends the call with it.
+	Hear(d model.Delta) error
+	// Stopped reports whether the model has said that it stops, in this call.
+	Stopped() bool
+	// Circuit hears of another state of the model's circuit, and how long it refuses calls.
+	Circuit(ctx context.Context, state model.CircuitState, wait time.Duration)
+}
+
+// Wait is how long the circuit of a model refuses calls, by the provider's name for it; 0:
+// it does not.
+func (c *Circuits) Wait(m *agent.BoundModel, name string) time.Duration {
+	return c.breakers.Wait(circuitOf(m, name), c.Env.Now())
+}
+
+// circuitOf names the circuit of a model that is called by the provider's name.
+func circuitOf(m *agent.BoundModel, name string) model.CircuitName {
+	if m.Provider == "" {
+		return model.CircuitName{ID: m.ID, Model: name}
+	}
+	return model.CircuitName{Provider: m.Provider, Model: name}
+}
+
+// Call makes one call of a model, if its circuit lets it, and tells the circuit what came
+// of it. The error is a *[RefusedError] when the call was not made, model.ErrTruncated when
+// the stream ended without a stop, or the provider's. spent counts the call before it is
+// made.
+func (c *Circuits) Call(ctx context.Context, m *agent.BoundModel, request model.Request, spent *account.Spent, to Listener) error {
+	if c.Off {
+		return c.stream(ctx, m, request, spent, to)
+	}
+	permit, wait := c.breakers.Begin(circuitOf(m, request.Model), c.Env.Now())
+	if wait > 0 {
+		return &RefusedError{wait}
+	}
+	if permit.Probe {
+		to.Circuit(ctx, model.CircuitHalfOpen, 0)
+	}
+	err := c.stream(ctx, m, request, spent, to)
+	if state, changed := c.breakers.End(permit, outcomeOf(ctx, err), c.Env.Now()); changed {
+		to.Circuit(ctx, state, c.Wait(m, request.Model))
+	}
+	return err
+}
+
+// outcomeOf is what a call says about its model.
+func outcomeOf(ctx context.Context, err error) model.CallOutcome {
+	switch {
+	case ctx.Err() != nil: // whatever it says, nobody waited for it
+		return model.CallVoid
+	case err == nil:
+		return model.CallSucceeded
+	case Passing(err):
+		return model.CallFailed
+	}
+	return model.CallVoid
+}
+
+// stream makes the call. It runs in this goroutine, so that a delta is heard before the
+// next one is asked for; a panic of the adapter is an error like any other.
+func (c *Circuits) stream(ctx context.Context, m *agent.BoundModel, request model.Request, spent *account.Spent, to Listener) error {
+	c.Env.Reach(env.PointModel, env.Before)
+	began := c.Env.Now()
+	spent.Call()
+	err := env.Protect(func() error {
+		for delta, err := range m.Model.Stream(ctx, request) {
+			if err != nil {
+				return err
+			}
+			if delta.Type == model.DeltaUsage {
+				spent.Count(counted(delta.Usage))
+			}
+			if err := to.Hear(delta); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	spent.Took(c.Env.Now().Sub(began))
+	c.Env.Reach(env.PointModel, env.After)
+	if err == nil && !to.Stopped() {
+		return model.ErrTruncated
+	}
+	return err
+}
+
+// counted is what a provider says that it has counted: what is below zero is no count,
+// and would give a token budget back.
+func counted(u core.Usage) core.Usage {
+	return core.Usage{
+		Input: max(u.Input, 0), Output: max(u.Output, 0), CacheRead: max(u.CacheRead, 0),
+		CacheWrite: max(u.CacheWrite, 0), Reasoning: max(u.Reasoning, 0),
+	}
+}

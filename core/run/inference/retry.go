@@ -1,0 +1,181 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Pauses before a failed model call is made again: full jitter over
+// base * 2^(failed calls - 1), or what the provider asks for, if that is longer. The
+// bases are the agent's, see agent.Retry.
+const (
+	modelCap      = 30 * time.Second
+	maxRetryAfter = 5 * time.Minute // the longest pause that a provider may ask for
+)
+
+// A failed call is made again by the same step while somebody waits for its
+// words and the pause is short, unless the step's time would hardly suffice. All
+// other pauses are waited for in the mailbox, at no cost: the claim is free, and
+// a process that stops meanwhile loses nothing.
+const (
+	maxPause = 2 * time.Second
+	callTime = 10 * time.Second // of the step, behind the pause
+)
+
+// modelCalls is how often the step may call its model over all its deliveries
+// together.
+func (t *Turn) modelCalls() uint8 { return uint8(t.step.Agent.Spec.ModelCalls()) } // at most 21, see agent.Spec.Check
+
+// callsSoFar is how many of the allowed model calls of the step have failed in
+// earlier deliveries. A claim that was lost may have cost one, but never the
+// last: else a run could fail without a failed call.
+func callsSoFar(failed, lost, allowed uint8) uint8 {
+	return max(failed, uint8(min(int(failed)+int(lost), int(allowed)-1)))
+}
+
+// callFailed decides what a failed model call comes to. Without an error the
+// turn is whole, or the pause is over and the next call goes on where this one
+// has left the turn.
+func (t *Turn) callFailed(ctx context.Context, err error) error {
+	if errors.Is(err, thread.ErrClosing) { // the run was ended under the model, as a replay's is
+		return err
+	}
+	t.broken = true
+	t.failed++ // counted before anything else: whichever way the step goes on, the nack has it
+	kind, asked := Classify(err)
+	if Passing(err) && t.speech.whole() {
+		t.step.Claim.Warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
+		return t.cutPieces(ctx)
+	}
+	leaves := !t.speech.whole() && t.switches(err, kind, asked)
+	if leaves && t.failed < t.modelCalls() {
+		if next := t.nextMember(); next != nil {
+			return t.goElsewhere(ctx, next, kind, err)
+		}
+		if !waits(err, asked) {
+			if back := t.memberToWaitFor(); back != nil {
+				return t.goBack(ctx, back, kind, err)
+			}
+		}
+	}
+	err = t.gone(err, kind)
+	switch {
+	case kind == model.KindOverflow && !t.speech.whole():
+		return t.overflowed(ctx, err)
+	case !Passing(err):
+		return &EndError{Code: "model", Cause: err}
+	case asked > maxRetryAfter:
+		return &EndError{"rate_limited", fmt.Sprintf("the provider asks for a pause of %s, at most %s are waited", asked, maxRetryAfter), err}
+	case t.failed >= t.modelCalls():
+		return &EndError{Code: "model", Cause: err}
+	}
+	wait := max(t.env().Jitter(Pause(t.step.Agent.Spec.Retry, kind, t.failed)), asked, t.step.Circuits.Wait(t.member, t.asked.Model))
+	t.step.Claim.Warn(ctx, "model call failed and is made again", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
+	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	// Announced in both cases: a reader who stays sees why nothing comes.
+	if !t.stays(wait) {
+		return &RetryError{wait, err}
+	}
+	if err := t.cutPieces(ctx); err != nil {
+		return err
+	}
+	if leaves { // nobody was left: behind the pause each may be tried again
+		t.pool.paused = len(t.pool.left)
+	}
+	return t.env().Sleep(ctx, wait)
+}
+
+// goElsewhere goes on with another member of the pool, at once, whoever listens: there is
+// nothing to wait for. Only where the step's time would hardly suffice another delivery
+// tries them anew.
+func (t *Turn) goElsewhere(ctx context.Context, next *agent.BoundModel, kind model.ErrorKind, err error) error {
+	if !t.timely(0) {
+		return &RetryError{0, err}
+	}
+	if err := t.cutPieces(ctx); err != nil {
+		return err
+	}
+	t.turnTo(ctx, next, kind, err)
+	return nil
+}
+
+// goBack waits for a member that was left before, since the one that is asked has failed
+// for good and nobody else is left.
+func (t *Turn) goBack(ctx context.Context, back *leftMember, kind model.ErrorKind, err error) error {
+	wait := max(t.env().Jitter(Pause(t.step.Agent.Spec.Retry, back.kind, t.failed)), back.asked, t.step.Circuits.Wait(back.member, back.member.Name))
+	t.step.Claim.Warn(ctx, "model call failed for good, and a member of the pool that was left is asked again", "kind", kind, "member", back.member.ID, "wait", wait, "failed", t.failed, "error", err)
+	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	if !t.stays(wait) {
+		return &RetryError{wait, t.gone(err, kind)}
+	}
+	if err := t.cutPieces(ctx); err != nil {
+		return err
+	}
+	t.turnTo(ctx, back.member, kind, err)
+	t.pool.paused = len(t.pool.left)
+	return t.env().Sleep(ctx, wait)
+}
+
+// overflowed goes on behind a request that the provider has refused as too long: once
+// in a delivery the model is shown less, and called again at once, whatever calls the
+// step has left. The refusal counts among them, so that a step which crashes at this
+// again and again comes to an end.
+func (t *Turn) overflowed(ctx context.Context, err error) error {
+	if t.shortened {
+		return &EndError{Code: "context_overflow", Cause: err}
+	}
+	first, ok := t.step.Prompt.Shorten(&t.asked)
+	if !ok {
+		return &EndError{Code: "context_overflow", Cause: err}
+	}
+	t.shortened = true
+	t.step.Claim.Warn(ctx, "the request was too long for the model, which is shown less", "first", first, "failed", t.failed, "error", err)
+	t.step.Events.Emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow)})
+	return t.cutPieces(ctx)
+}
+
+// stays reports whether the step itself makes the next call. Without a reader it
+// never does: a background run costs nothing while it waits in the mailbox.
+func (t *Turn) stays(wait time.Duration) bool {
+	return wait <= maxPause && t.step.Events.Listened() && t.timely(wait)
+}
+
+// timely reports whether the step has time for a call behind a pause.
+func (t *Turn) timely(wait time.Duration) bool {
+	return t.step.Until.IsZero() || !t.env().Now().Add(wait+callTime).After(t.step.Until)
+}
+
+// cutPieces takes from the turn what a failed call has left in pieces. Clients hold
+// positions of dropped calls and echoes, at which the committed turn will have something
+// else: what follows is emitted under the next fence, so that a client that
+// reconnects there is told that the step was restarted.
+func (t *Turn) cutPieces(ctx context.Context) error {
+	t.spent.EndCall()
+	if !t.speech.cut() {
+		return nil
+	}
+	fence, err := t.step.Claim.Refence(ctx)
+	if err != nil {
+		return err
+	}
+	t.step.Events.Restart(fence)
+	t.step.Events.Retell(func() { t.speech.retell(t.step.Began) })
+	return nil
+}
+
+// Pause is the limit of the pause before a call is made again, after so many failed calls:
+// it is to be jittered.
+func Pause(retry agent.Retry, kind model.ErrorKind, failed uint8) time.Duration {
+	base := retry.Backoff()
+	if kind == model.KindOverloaded {
+		base = retry.OverloadedBackoff()
+	}
+	return min(modelCap, base<<min(failed-1, 6))
+}

@@ -1,0 +1,360 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
+	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Prompt makes the requests of a step.
+type Prompt interface {
+	// Request returns the next request: the conversation, and after it what the turn has said
+	// so far, if a call is to resume from that.
+	Request(ctx context.Context, said ...core.Message) (model.Request, error)
+	// Shorten makes the requests that follow show less, after the provider has refused one as
+	// too long; first is the sequence from which on they show messages. ok is false when
+	// nothing is left to cut.
+	Shorten(refused *model.Request) (first uint64, ok bool)
+	// Use makes the requests that follow those of another member of the agent's pool.
+	Use(m *agent.BoundModel)
+	// Counted takes how many tokens the provider has counted for the newest request; 0: of
+	// one that resumed from what stood already, which counts for nothing.
+	Counted(tokens int)
+}
+
+// Claim is the claim under which a step says its turn.
+type Claim interface {
+	// Refence takes the claim's next fence.
+	Refence(ctx context.Context) (fence uint64, err error)
+	// Taken reports whether the conversation has a tool call of an id.
+	Taken(callID string) bool
+	// SaidAt is when the turn is complete, in unix milliseconds: it is asked when it is.
+	SaidAt() int64
+	// Warn logs what the run survives.
+	Warn(ctx context.Context, text string, attrs ...any)
+}
+
+// Step is the step in which a turn is said.
+type Step struct {
+	Key      core.ThreadKey
+	Run      core.ID
+	Number   int // from 1
+	Agent    *agent.Resolved
+	Began    int64     // unix milliseconds
+	Until    time.Time // when the step's time for work is over; zero: it has no end
+	Circuits *Circuits
+	Events   *history.Emitter
+	Account  *account.Run
+	Prompt   Prompt
+	Claim    Claim
+}
+
+// Start is what a turn begins with.
+type Start struct {
+	ID    string            // of the message that it will be
+	Model *agent.BoundModel // that the agent calls, if it has no pool
+	// Last is where the thread stood in a pool after its newest turn; nil: in none.
+	Last *checkpoint.Home
+	// Member is what a record says of the pool, if that is fixed: then the turn leaves no
+	// member; nil: nothing.
+	Member *thread.Member
+	Fixed  bool
+	// Failed is how many calls for the turn have failed in earlier deliveries, and Lost how
+	// many claims that made it were lost.
+	Failed, Lost uint8
+	// LastWords says that what is said may become the last message of a run that a person
+	// ends. It does not when it answers input that only the turn's own commit reads.
+	LastWords bool
+}
+
+// Turn is the turn that a model says in a step, in all calls of this delivery. It belongs
+// to the step's goroutine, in which the model's stream runs, and outlives the inference:
+// what was said may be a cancelled run's last message, and how often the model has failed
+// goes into the nack.
+//
+// Methods that say so may be called on a nil Turn: that of a step that has none.
+type Turn struct {
+	step      Step
+	speech    speech
+	spent     account.Spent // by the calls of this delivery
+	failed    uint8         // calls for this turn, over all deliveries, those of lost claims included
+	lastWords bool
+
+	model     *agent.BoundModel // that is asked next: the agent's, or a member of its pool
+	member    *agent.BoundModel // that was asked last
+	asked     model.Request     // the newest
+	pool      *choice           // nil: the agent has one model
+	continued int               // calls that resumed after a limit of tokens
+	broken    bool              // the newest call has failed, and did not reach a limit
+	shortened bool              // the provider has refused the request as too long, and was shown less
+	goesOn    bool              // the newest call resumed from what stood of the turn
+}
+
+// New returns the turn of a step, of which nothing is said yet.
+func New(step Step, from Start) *Turn {
+	t := &Turn{
+		step: step, lastWords: from.LastWords, model: from.Model,
+		speech: speech{events: step.Events, known: step.Claim, run: step.Run, step: step.Number, id: from.ID},
+	}
+	if t.pool = choose(&step, &from); t.pool != nil {
+		t.model = t.pool.stood
+		step.Prompt.Use(t.model)
+	}
+	t.failed = callsSoFar(from.Failed, from.Lost, t.modelCalls())
+	return t
+}
+
+// ID is that of the message that the turn will be.
+func (t *Turn) ID() string { return t.speech.id }
+
+// Failures is how many calls of models have failed for the turn, over all deliveries; 0 on
+// nil.
+func (t *Turn) Failures() uint8 {
+	if t == nil {
+		return 0
+	}
+	return t.failed
+}
+
+// Spent is what was asked of models for the turn in this delivery; nil on nil.
+func (t *Turn) Spent() *account.Spent {
+	if t == nil {
+		return nil
+	}
+	return &t.spent
+}
+
+// Asked returns the newest request's model, by the provider's name, and its provider.
+func (t *Turn) Asked() (model, provider string) { return t.asked.Model, t.member.Provider }
+
+// AskedForForm reports whether the newest request asked for the form of the answer in the
+// provider's own way.
+func (t *Turn) AskedForForm() bool { return t.asked.ResponseFormat != nil }
+
+// Member is what the turn's record says of the agent's pool; nil: it has none.
+func (t *Turn) Member() *thread.Member { return t.pool.stands(t.member) }
+
+// FailedMember is what the record of a failed inference says of it: no member has said
+// anything.
+func (t *Turn) FailedMember() *thread.Member { return t.pool.failed() }
+
+// Shown reports whether something of the turn was emitted that is in no record.
+func (t *Turn) Shown() bool { return t.speech.shown() }
+
+// Void makes what was said no one's last words: its model has failed for good, and clients
+// are told that nothing of it stands.
+func (t *Turn) Void() { t.lastWords = false }
+
+// HasLastWords reports whether what was said may be the run's last message; false on nil.
+func (t *Turn) HasLastWords() bool { return t != nil && t.lastWords && t.speech.said() != "" }
+
+// Words are the blocks that came so far, the open one as far as it came: at their
+// places, since readers have been shown them there, and without calls.
+func (t *Turn) Words() []core.Block { return t.speech.words() }
+
+// env is the world of the calls.
+func (t *Turn) env() *env.Env { return t.step.Circuits.Env }
+
+// Infer calls the model until it has said a whole turn, and returns that. Deltas are emitted
+// as they come, before anything is stored: what a reader saw of a turn that is never
+// committed is announced as lost by the next attempt's fence. A call that fails is made
+// again here or by another delivery, see callFailed.
+//
+// When the context ends, what came is not a turn, whatever the adapter makes of it, and no
+// failed call either; it stays for the last words of a cancelled run.
+//
+// The error is a *[RetryError], an *[EndError], the context's cause, or what a port has
+// returned.
+func (t *Turn) Infer(ctx context.Context) (*core.Message, error) {
+	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end
+		return nil, &EndError{Code: "model", Cause: fmt.Errorf("the model has failed %d times", t.failed)}
+	}
+	for {
+		if err := t.prepare(ctx); err != nil {
+			return nil, err
+		}
+		err := t.step.Circuits.Call(ctx, t.member, t.asked, &t.spent, listener{t})
+		// Looked at first: a stream that ends early because its context has looks like
+		// a whole turn to some adapters, and like a failure to others.
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		var refused *RefusedError
+		switch {
+		case errors.As(err, &refused):
+			err = t.refused(ctx, refused.Wait)
+		case err != nil:
+			err = t.callFailed(ctx, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case t.speech.stop == "": // it failed, and another call is made
+		case t.atLimit():
+			if err := t.extend(ctx); err != nil {
+				return nil, err
+			}
+		default:
+			return t.complete(), nil
+		}
+	}
+}
+
+// prepare makes the next request, of the model of the agent or the member of its pool whose
+// turn it is.
+func (t *Turn) prepare(ctx context.Context) (err error) {
+	if t.member != t.model {
+		t.spent.Next()
+		t.member = t.model
+	}
+	if t.asked, err = t.request(ctx); err != nil {
+		return err
+	}
+	t.spent.Name(t.member.Provider, t.asked.Model)
+	t.speech.origin = t.asked.Origin
+	t.speech.form = t.step.Agent.Spec.ResponseFormat != nil && t.asked.ResponseFormat == nil
+	if err := t.step.Account.Allows(t.member.Provider, t.asked.Model); err != nil {
+		return &EndError{Code: "unpriced_model", Cause: err}
+	}
+	return nil
+}
+
+// request is what the model is asked for a turn: all of it, or what is missing after the
+// text that stands of it. The two differ in nothing but the two messages after the
+// conversation. A document in the provider's own form can only be asked for as a whole: it
+// is a block of its own, after the half that was shown.
+func (t *Turn) request(ctx context.Context) (model.Request, error) {
+	said, ok := t.speech.cutOff(t.asked.Model)
+	if ok && t.step.Agent.Spec.ResponseFormat != nil {
+		whole, err := t.step.Prompt.Request(ctx)
+		if err != nil || whole.ResponseFormat != nil {
+			t.speech.endBlock()
+			t.goesOn = false
+			return whole, err
+		}
+	}
+	if t.goesOn = ok; !ok {
+		return t.step.Prompt.Request(ctx)
+	}
+	note := core.UserMessage(t.speech.id+".continue", model.ContinueNote)
+	if t.continued > 0 && !t.broken {
+		note = core.UserMessage(t.speech.id+".continue", model.LimitNote)
+	}
+	note.RunID = t.step.Run
+	return t.step.Prompt.Request(ctx, said, note)
+}
+
+// atLimit reports whether the model has stopped at its limit of tokens with something to
+// resume from, and may resume: text, or a call that was cut off beside no complete one. A
+// turn with a complete call is left as it is.
+func (t *Turn) atLimit() bool {
+	if t.step.Agent.Spec.ResponseFormat != nil { // half a document is not resumed, but said again
+		return false
+	}
+	if t.speech.stop != core.StopMaxTokens || t.continued >= t.step.Agent.Spec.Continuations() {
+		return false
+	}
+	if len(t.speech.calls) == 0 {
+		return t.speech.said() != ""
+	}
+	return !slices.ContainsFunc(t.speech.calls, (*callBuilder).complete)
+}
+
+// extend drops what the limit has cut off, so that the next call of the model resumes from
+// the text that stands. It is one turn: the same id, the same positions, and the tokens of
+// all its calls.
+func (t *Turn) extend(ctx context.Context) error {
+	t.continued++
+	t.speech.stop, t.broken = "", false
+	t.step.Claim.Warn(ctx, "the turn has reached the limit of tokens, and goes on", "continuation", t.continued)
+	return t.cutPieces(ctx)
+}
+
+// complete returns the whole turn and announces its calls and usage. Calls are ready
+// only now: before its stop a model may add to each of them. Usage is that of all
+// calls of the model in this delivery; those of earlier ones are not known.
+func (t *Turn) complete() *core.Message {
+	t.speech.endBlock()
+	t.noteTokens()
+	m := &core.Message{
+		ID: t.speech.id, Role: core.RoleAssistant, Content: t.speech.blocks,
+		RunID: t.step.Run, Step: t.step.Number, Usage: t.spent.Usage(), Model: t.asked.Model, Provider: t.member.Provider,
+		StopReason: t.speech.stop, CreatedAt: t.step.Claim.SaidAt(),
+	}
+	m.ToolCalls = t.speech.toolCalls(cutShort(m.StopReason))
+	for i, c := range t.speech.calls {
+		t.step.Events.Ready(m, i, c.arguments.size())
+	}
+	t.step.Events.Complete(m, t.spent.Time().Milliseconds())
+	return m
+}
+
+// cutShort reports whether a model has stopped before it had said all.
+func cutShort(stop core.StopReason) bool {
+	switch stop {
+	case core.StopMaxTokens, core.StopContextOverflow, core.StopContentFilter:
+		return true
+	}
+	return false
+}
+
+// noteTokens takes what the provider counts for the turn's request into its record, to
+// compare the next estimates with: of the newest call alone, and not of one that resumed
+// from what stood already, which is longer than what is estimated.
+func (t *Turn) noteTokens() {
+	newest, _ := t.spent.Newest()
+	if newest.Input == 0 {
+		return
+	}
+	tokens := newest.Input
+	if t.goesOn {
+		tokens = 0
+	}
+	t.step.Prompt.Counted(tokens)
+}
+
+// listener is a Turn as its calls hear it.
+type listener struct{ t *Turn }
+
+// Hear implements Listener.
+func (l listener) Hear(d model.Delta) error { return l.t.speech.add(d) }
+
+// Stopped implements Listener.
+func (l listener) Stopped() bool { return l.t.speech.stop != "" }
+
+// Circuit implements Listener: it announces a circuit's state, and for how long it refuses
+// calls. It is this process's: another one may call the model.
+func (l listener) Circuit(ctx context.Context, state model.CircuitState, wait time.Duration) {
+	t := l.t
+	t.step.Claim.Warn(ctx, "circuit of a model, in this process", "model", t.member.ID, "circuit", state, "wait", wait)
+	t.step.Events.Emit(core.Event{Type: core.EventModelCircuit, Model: t.member.ID, Status: string(state), Wait: wait.Milliseconds()})
+}
+
+// refused decides what becomes of a call that a circuit refuses for so long. Without an
+// error another member of the pool takes the model's place.
+func (t *Turn) refused(ctx context.Context, wait time.Duration) error {
+	if t.pool != nil && t.pool.rules.LeavesOpen() {
+		if next := t.nextMember(); next != nil {
+			t.turnTo(ctx, next, reasonOpen, &RefusedError{wait})
+			return nil
+		}
+		wait = t.soonest(wait)
+	}
+	cause := &RefusedError{wait}
+	// Spread, so that not all who wait come at once for the one call that probes.
+	wait += t.env().Jitter(model.CircuitProbe)
+	listener{t}.Circuit(ctx, model.CircuitOpen, wait)
+	return &RetryError{wait, cause}
+}
