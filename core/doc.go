@@ -145,9 +145,9 @@
 //
 // Where is a summary made?
 //
-//   - core/run/compact.go, Compact: outside of a step, for a hint; without a claim.
+//   - core/run/compaction/maker.go, Compact: outside of a step, for a hint; without a claim.
 //   - core/run/summary.go, compact: within a step whose request is too large.
-//   - core/run/summarize.go, make: the request to the model, in both cases.
+//   - core/run/compaction/summarize.go, summarize: the request to the model, in both cases.
 //
 // What closes a stream on Lambda?
 //

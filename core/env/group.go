@@ -2,6 +2,7 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -229,6 +230,16 @@ type PanicError struct {
 
 // Error implements error.
 func (p *PanicError) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
+
+// ErrorAttrs is what a log line says of an error: of a panic, where it was too.
+func ErrorAttrs(err error) []any {
+	attrs := []any{"error", err}
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		attrs = append(attrs, "stack", string(panicked.Stack))
+	}
+	return attrs
+}
 
 // Protect calls f and turns a panic into a *PanicError.
 func Protect(f func() error) (err error) {

@@ -70,7 +70,7 @@ func (c *compactions) add(context.Context, core.ThreadKey) { c.hints++ }
 func (c *compactions) follow(t *testing.T, s *run.Stepper) {
 	t.Helper()
 	for ; c.hints > 0; c.hints-- {
-		if err := s.Compact(t.Context(), key); err != nil {
+		if err := s.Summaries().Compact(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -471,7 +471,7 @@ func TestAHintForNoSummaryMakesNone(t *testing.T) {
 		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add})
 		compact := func() {
 			t.Helper()
-			if err := w.stepper.Compact(t.Context(), key); err != nil {
+			if err := w.stepper.Summaries().Compact(t.Context(), key); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
@@ -35,11 +34,4 @@ func endAt(code, where string, cause error) error {
 }
 
 // failure is what a log line says of an error: of a panic, where it was too.
-func failure(err error) []any {
-	attrs := []any{"error", err}
-	var panicked *env.PanicError
-	if errors.As(err, &panicked) {
-		attrs = append(attrs, "stack", string(panicked.Stack))
-	}
-	return attrs
-}
+func failure(err error) []any { return env.ErrorAttrs(err) }

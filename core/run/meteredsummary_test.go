@@ -178,7 +178,7 @@ func TestASummaryOfAModelWithoutAPrice(t *testing.T) {
 		}
 		limited := o
 		limited.limits.SpendADay = 100 * core.Dollar
-		if err := w.other(t, limited).Compact(t.Context(), key); err != nil || said.made != 0 {
+		if err := w.other(t, limited).Summaries().Compact(t.Context(), key); err != nil || said.made != 0 {
 			t.Errorf("%v, behind %d summaries; want none", err, said.made)
 		}
 		if hints.follow(t, w.stepper); said.made != 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
+	"github.com/reveille-run/reveille/core/run/compaction"
 	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/run/live"
@@ -85,7 +86,7 @@ type Options struct {
 	// Choices decides what the records do not; nil: the runs happen now. See [Choices].
 	Choices Choices
 	// Compact is called behind the commit of a turn that asks for a summary of the
-	// thread, and sees to it that [Stepper.Compact] is. nil: nobody does, and a step
+	// thread, and sees to it that [compaction.Maker.Compact] is, of Summaries. nil: nobody does, and a step
 	// makes each summary itself.
 	Compact func(context.Context, core.ThreadKey)
 	// Failed is told of each run that this process ends with an error: what the error
@@ -114,6 +115,7 @@ type Stepper struct {
 	poll      time.Duration
 	most      int // Options.Window
 	reader    *checkpoint.Reader
+	summaries *compaction.Maker
 	under     under
 	profiles  func(tenant string) state.Profiles
 	children  tool.Children
@@ -168,8 +170,15 @@ func New(o Options) (*Stepper, error) {
 	s.reader = checkpoint.New(checkpoint.Options{
 		Env: o.Env, Store: o.Store, Records: o.Records, Log: s.log, Window: window.Newest(o.Window), CacheSize: o.CacheSize,
 	})
+	s.summaries = compaction.New(compaction.Options{
+		Env: o.Env, Store: o.Store, Records: o.Records, Heads: o.Committer, Agents: o.Agents,
+		Reader: s.reader, Circuits: &s.circuits, Books: &s.books, Log: s.log,
+	})
 	return s, nil
 }
+
+// Summaries returns what makes the summaries of threads, which [Options.Compact] asks for.
+func (s *Stepper) Summaries() *compaction.Maker { return s.summaries }
 
 // Reader returns what reads threads for the steps, with the cache of this process: for
 // readers of a thread's state.

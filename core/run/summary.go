@@ -7,6 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
+	"github.com/reveille-run/reveille/core/run/compaction"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/window"
 )
@@ -104,7 +105,7 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 	if w, fixed := d.base.holder.s.choices.Summary(d.base.holder.id, d.base.holder.events.Step()); fixed {
 		return d.recompact(ctx, w)
 	}
-	how := compactionOf(d.base.agent)
+	how := compaction.ModeOf(d.base.agent)
 	if how == agent.CompactOff {
 		return nil
 	}
@@ -124,8 +125,9 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 	}
 	found, err := d.base.holder.s.reader.FindSummary(ctx, d.base.holder.Key, upTo) // this step may have been taken before
 	if err == nil && found == nil {
-		c := &compaction{Stepper: d.base.holder.s, key: d.base.holder.Key, run: d.base.holder.id, upTo: upTo, before: d.past.Summary, agent: d.base.agent, model: d.base.model}
-		found, err = c.inline(ctx, said)
+		found, err = d.base.holder.s.summaries.Inline(ctx, compaction.Target{
+			Key: d.base.holder.Key, Run: d.base.holder.id, UpTo: upTo, Before: d.past.Summary, Agent: d.base.agent, Model: d.base.model,
+		}, said)
 	}
 	switch {
 	case core.CodeOf(err) == core.CodeSchema:
@@ -162,14 +164,14 @@ func (d *draft) recompact(ctx context.Context, w *core.Window) error {
 	return nil
 }
 
-// inline makes the summary within a step; nil: there is none.
-func (c *compaction) inline(ctx context.Context, h window.History) (*checkpoint.Summary, error) {
-	made, err := c.make(ctx, h)
-	if err != nil || made == nil {
-		return nil, err
-	}
-	return c.put(ctx, made)
-}
+// compactAgain is how many log records must have come behind a target that came to
+// nothing, or has not come yet, until a step names another one.
+const compactAgain = 32
+
+// leastCompacted is which part of the threshold the messages must cost of which a summary
+// is made: less is not worth a call of the model, nor that the provider reads all that
+// follows anew.
+const leastCompacted = 4
 
 // target returns the closed turn up to which the conversation is to be summarised now,
 // and what was said up to it behind the summary in force. false: there is too little to

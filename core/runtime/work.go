@@ -118,7 +118,7 @@ func (w *worker) work(ctx context.Context, hint core.WakeUp, known *thread.Head)
 		return err
 	}
 	if hint.Kind == core.WakeCompact { // it claims nothing and needs no permit
-		return w.stepper.Compact(ctx, hint.Key())
+		return w.stepper.Summaries().Compact(ctx, hint.Key())
 	}
 	ctx, stop := w.meter.start(ctx, hint.Key())
 	defer stop()

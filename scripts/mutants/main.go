@@ -32,7 +32,7 @@ type options struct {
 }
 
 // defaultPackages are those whose rules a run of the runtime rests on.
-const defaultPackages = "core/thread,core/account,core/mailbox,core/run,core/run/checkpoint,core/run/history,core/run/inference,core/run/live,core/state,core/state/lattice,core/secret,core/tool,core/plugin,core/stop," +
+const defaultPackages = "core/thread,core/account,core/mailbox,core/run,core/run/checkpoint,core/run/compaction,core/run/history,core/run/inference,core/run/live,core/state,core/state/lattice,core/secret,core/tool,core/plugin,core/stop," +
 	"core/agent,core/strict,core/agent/specfile"
 
 func main() {

@@ -34,14 +34,14 @@ var summaryMutants = []mutant{
 	},
 	{
 		Name: "a compactor sums up what was taken back",
-		File: "core/run/compact.go",
+		File: "core/run/compaction/job.go",
 		Old:  "				skip = entry.Superseded.From",
 		New:  "				skip = 0",
 	},
 	{
 		Name: "a compactor begins anew instead of behind the summary in force",
-		File: "core/run/compact.go",
-		Old:  "		from = c.before.UpTo + 1",
+		File: "core/run/compaction/job.go",
+		Old:  "		from = j.before.UpTo + 1",
 		New:  "		from = 1",
 	},
 	{

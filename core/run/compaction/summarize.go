@@ -1,4 +1,4 @@
-package run
+package compaction
 
 import (
 	"cmp"
@@ -29,29 +29,29 @@ const (
 
 // room is how many bytes of a conversation the model has room for, beside what else the
 // request has. A token may be a quarter fewer bytes than its model's usually are.
-func (c *compaction) room() int {
+func (j *job) room() int {
 	const frame = 1024
-	room := c.agent.Room()
+	room := j.agent.Room()
 	tokens := max(room.Request, room.Most) - frame
-	if c.before != nil {
-		tokens -= window.Tokens(c.before.Message)
+	if j.before != nil {
+		tokens -= window.Tokens(j.before.Message)
 	}
 	return max(tokens, frame) * 750 / cmp.Or(room.PerByte, 250)
 }
 
-// make asks the model for a summary of the messages. nil: there is none, for a reason
+// summarize asks the model for a summary of the messages. nil: there is none, for a reason
 // that may pass, and that is logged. A reason that another try would meet again stands in
 // a summary without text.
-func (c *compaction) make(ctx context.Context, h window.History) (*thread.Summary, error) {
-	bill := c.books.Run(account.Claim{Key: c.key, Run: c.run})
-	if why, err := c.forbidden(ctx, &bill); err != nil || why != nil {
+func (j *job) summarize(ctx context.Context, h window.History) (*thread.Summary, error) {
+	bill := j.m.o.Books.Run(account.Claim{Key: j.key, Run: j.run})
+	if why, err := j.forbidden(ctx, &bill); err != nil || why != nil {
 		if why != nil {
-			c.complain(ctx, why)
+			j.complain(ctx, why)
 		}
 		return nil, err
 	}
-	transcript, from := window.Transcript(h, c.room())
-	asked := &summaryCall{compaction: c, request: c.request(transcript)}
+	transcript, from := window.Transcript(h, j.room())
+	asked := &call{j: j, request: j.request(transcript)}
 	err := asked.ask(ctx)
 	used := asked.used()
 	if used != (core.Usage{}) { // to no slot: the run may be over
@@ -63,13 +63,13 @@ func (c *compaction) make(ctx context.Context, h window.History) (*thread.Summar
 		return nil, context.Cause(ctx)
 	}
 	made := &thread.Summary{
-		Predecessor: c.before.Covers(), From: from, Model: asked.request.Model, Provider: c.model.Provider,
+		Predecessor: j.before.Covers(), From: from, Model: asked.request.Model, Provider: j.model.Provider,
 		Usage: used, Calls: asked.calls, Duration: asked.spent.Time().Milliseconds(),
 	}
 	text := strings.TrimSpace(asked.text.String())
 	switch {
 	case err != nil && inference.Passing(err):
-		c.complain(ctx, err)
+		j.complain(ctx, err)
 		return nil, nil
 	case err != nil:
 		made.Skipped = thread.SkippedModel
@@ -77,54 +77,54 @@ func (c *compaction) make(ctx context.Context, h window.History) (*thread.Summar
 		made.Skipped = thread.SkippedTooLong
 	case asked.stop == core.StopContentFilter || text == "":
 		made.Skipped = thread.SkippedRefused
-	case !c.saves(h, text):
+	case !j.saves(h, text):
 		made.Skipped = thread.SkippedSavings
 	default:
 		made.Text = text
 	}
 	if made.Skipped != "" {
-		c.complain(ctx, errors.Join(fmt.Errorf("skipped: %s", made.Skipped), err))
+		j.complain(ctx, errors.Join(fmt.Errorf("skipped: %s", made.Skipped), err))
 	}
 	return made, nil
 }
 
 // saves reports whether a summary is so much smaller than what it stands for as the
 // agent's policy wants.
-func (c *compaction) saves(h window.History, text string) bool {
+func (j *job) saves(h window.History, text string) bool {
 	before := 0
-	if c.before != nil {
-		before = window.Tokens(c.before.Message)
+	if j.before != nil {
+		before = window.Tokens(j.before.Message)
 	}
 	for i := range h.Messages {
 		before += window.Tokens(h.Messages[i])
 	}
-	after := window.Tokens(window.SummaryMessage(c.upTo, text))
-	return float64(before-after) >= *c.agent.Spec.Context.WithDefaults().MinSavingsRatio*float64(before)
+	after := window.Tokens(window.SummaryMessage(j.upTo, text))
+	return float64(before-after) >= *j.agent.Spec.Context.WithDefaults().MinSavingsRatio*float64(before)
 }
 
 // request asks for a summary with nothing of the agent's but its model, and the options of
 // its provider: what they forbid or keep from it holds for summaries as well.
-func (c *compaction) request(transcript string) model.Request {
-	most := c.agent.Spec.Context.WithDefaults().SummaryMaxTokens
+func (j *job) request(transcript string) model.Request {
+	most := j.agent.Spec.Context.WithDefaults().SummaryMaxTokens
 	text := fmt.Sprintf(summaryMessages, transcript)
-	if c.before != nil {
-		text = fmt.Sprintf(summaryPrevious, c.before.Text, transcript)
+	if j.before != nil {
+		text = fmt.Sprintf(summaryPrevious, j.before.Text, transcript)
 	}
 	r := model.Request{
-		Model: c.model.Name, Origin: strings.TrimPrefix(c.model.Provider+"/"+c.model.Name, "/"),
+		Model: j.model.Name, Origin: strings.TrimPrefix(j.model.Provider+"/"+j.model.Name, "/"),
 		System: fmt.Sprintf(summarySystem, max(most/2, 20)), MaxTokens: most, NoPromptCache: true,
-		ProviderOptions: c.agent.Spec.ProviderOptions[c.model.Provider],
+		ProviderOptions: j.agent.Spec.ProviderOptions[j.model.Provider],
 		Messages:        []core.Message{core.UserMessage("summary", text)},
 	}
-	if spec := &c.agent.Spec; spec.Retry.StreamIdleTimeoutMS != nil {
+	if spec := &j.agent.Spec; spec.Retry.StreamIdleTimeoutMS != nil {
 		r.StreamIdleTimeout = spec.Retry.StreamIdleTimeout()
 	}
 	return r
 }
 
-// summaryCall is what a model says when it is asked for a summary.
-type summaryCall struct {
-	*compaction
+// call is what a model says when it is asked for a summary.
+type call struct {
+	j       *job
 	request model.Request
 	text    strings.Builder
 	stop    core.StopReason
@@ -134,35 +134,35 @@ type summaryCall struct {
 
 // ask calls the model, as often as a step of the agent may, until it has said a whole
 // turn.
-func (a *summaryCall) ask(ctx context.Context) error {
-	spec := &a.agent.Spec
+func (c *call) ask(ctx context.Context) error {
+	spec := &c.j.agent.Spec
 	for {
-		a.spent.Name(a.model.Provider, a.model.Name)
-		a.text.Reset() // what an earlier call has said is dropped: a summary is short
-		a.stop = ""
-		err := a.circuits.Call(ctx, a.model, a.request, &a.spent, a)
-		a.spent.EndCall()
+		c.spent.Name(c.j.model.Provider, c.j.model.Name)
+		c.text.Reset() // what an earlier call has said is dropped: a summary is short
+		c.stop = ""
+		err := c.j.m.o.Circuits.Call(ctx, c.j.model, c.request, &c.spent, c)
+		c.spent.EndCall()
 		if refused := (*inference.RefusedError)(nil); errors.As(err, &refused) { // the call was not made, and nobody waits for it
 			return err
 		}
-		a.calls++
-		if err == nil || ctx.Err() != nil || !inference.Passing(err) || a.calls >= spec.ModelCalls() {
+		c.calls++
+		if err == nil || ctx.Err() != nil || !inference.Passing(err) || c.calls >= spec.ModelCalls() {
 			return err
 		}
 		kind, wanted := inference.Classify(err)
-		wait := max(a.env.Jitter(inference.Pause(spec.Retry, kind, uint8(a.calls))), wanted)
+		wait := max(c.j.m.o.Env.Jitter(inference.Pause(spec.Retry, kind, uint8(c.calls))), wanted)
 		if wait > maxSummaryPause {
 			return err
 		}
-		if err := a.env.Sleep(ctx, wait); err != nil {
+		if err := c.j.m.o.Env.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
 // used is what the calls have used, as far as the provider has counted it.
-func (a *summaryCall) used() core.Usage {
-	if u := a.spent.Usage(); u != nil {
+func (c *call) used() core.Usage {
+	if u := c.spent.Usage(); u != nil {
 		return *u
 	}
 	return core.Usage{}
@@ -173,31 +173,31 @@ func (a *summaryCall) used() core.Usage {
 const maxSummaryPause = 5 * time.Second
 
 // Hear implements inference.Listener.
-func (a *summaryCall) Hear(d model.Delta) error {
+func (c *call) Hear(d model.Delta) error {
 	switch d.Type {
 	case model.DeltaText:
-		a.text.WriteString(d.Text)
+		c.text.WriteString(d.Text)
 	case model.DeltaStop:
-		if a.stop = d.Stop; a.stop == "" {
-			a.stop = core.StopOther
+		if c.stop = d.Stop; c.stop == "" {
+			c.stop = core.StopOther
 		}
 	}
 	return nil
 }
 
 // Stopped implements inference.Listener.
-func (a *summaryCall) Stopped() bool { return a.stop != "" }
+func (c *call) Stopped() bool { return c.stop != "" }
 
 // Circuit implements inference.Listener.
-func (a *summaryCall) Circuit(ctx context.Context, state model.CircuitState, _ time.Duration) {
+func (c *call) Circuit(ctx context.Context, state model.CircuitState, _ time.Duration) {
 	if state != model.CircuitHalfOpen {
-		a.log.WarnContext(ctx, "circuit of a model, in this process, behind a summary", "model", a.model.ID, "circuit", state)
+		c.j.m.o.Log.WarnContext(ctx, "circuit of a model, in this process, behind a summary", "model", c.j.model.ID, "circuit", state)
 	}
 }
 
 // forbidden is why the tenant may not ask the model; nil: it may.
-func (c *compaction) forbidden(ctx context.Context, bill *account.Run) (why, err error) {
-	if why := bill.Allows(c.model.Provider, c.model.Name); why != nil {
+func (j *job) forbidden(ctx context.Context, bill *account.Run) (why, err error) {
+	if why := bill.Allows(j.model.Provider, j.model.Name); why != nil {
 		return why, nil
 	}
 	if err := bill.Look(ctx); err != nil {

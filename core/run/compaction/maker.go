@@ -1,0 +1,108 @@
+package compaction
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
+	"github.com/reveille-run/reveille/core/run/inference"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// Heads reads the heads of threads.
+type Heads interface {
+	Head(ctx context.Context, key core.ThreadKey) (thread.Head, error)
+}
+
+// Agents resolves the agent of a run, see run.Agents.
+type Agents interface {
+	Resolve(ctx context.Context, id, pin string) (*agent.Resolved, error)
+}
+
+// Options configures a [Maker]. All are required.
+type Options struct {
+	Env      *env.Env
+	Store    store.Threads
+	Records  thread.Records // the schemas that the program reads and writes
+	Heads    Heads
+	Agents   Agents
+	Reader   *checkpoint.Reader
+	Circuits *inference.Circuits
+	Books    *account.Books // the zero Books limit and record nothing
+	Log      *slog.Logger
+}
+
+// Maker makes summaries. It is safe for concurrent use.
+type Maker struct{ o Options }
+
+// New returns a Maker.
+func New(o Options) *Maker { return &Maker{o} }
+
+// ModeOf is how an agent compacts.
+func ModeOf(a *agent.Resolved) agent.Compaction {
+	if a.Spec.Context == nil {
+		return agent.CompactOff
+	}
+	return a.Spec.Context.WithDefaults().Compaction
+}
+
+// Compact makes the summary that a thread's newest turn asks for. It does nothing where
+// none is asked for, or there is one already: hints may be late, doubled or forged. It
+// holds no claim. A summary that comes to nothing is a line in the log; the error is the
+// store's, or the end of the context, and the hint is worth another try.
+func (m *Maker) Compact(ctx context.Context, key core.ThreadKey) error {
+	head, err := m.o.Heads.Head(ctx, key)
+	if err != nil {
+		return fmt.Errorf("compact %s: %w", key, err)
+	}
+	if !head.Exists() || head.Deleted || head.Seq == 0 {
+		return nil
+	}
+	ctx = core.WithIdentity(ctx, core.Identity{Tenant: key.Tenant, User: head.Owner})
+	j := &job{m: m, key: key}
+	if err := j.find(ctx, &head); err != nil || j.upTo == 0 {
+		return j.outcome(ctx, err)
+	}
+	if ok, err := j.resolve(ctx); err != nil || !ok {
+		return j.outcome(ctx, err)
+	}
+	history, err := j.read(ctx)
+	if err != nil {
+		return j.outcome(ctx, err)
+	}
+	made, err := j.summarize(ctx, history)
+	if err != nil || made == nil {
+		return j.outcome(ctx, err)
+	}
+	_, err = j.put(ctx, made)
+	return j.outcome(ctx, err)
+}
+
+// Target is what a step wants to be summarised.
+type Target struct {
+	Key    core.ThreadKey
+	Run    core.ID
+	UpTo   uint64              // sequence of the last message
+	Before *checkpoint.Summary // the one in force, after which it begins; nil: none is
+	Agent  *agent.Resolved
+	Model  *agent.BoundModel // that is asked
+}
+
+// Inline makes a summary of what was said up to the target, within a step, and puts it; nil:
+// there is none, for a reason that may pass and that is logged. The one that it returns may
+// be another's, or say why there is no text.
+func (m *Maker) Inline(ctx context.Context, to Target, said window.History) (*checkpoint.Summary, error) {
+	j := &job{m: m, key: to.Key, run: to.Run, upTo: to.UpTo, before: to.Before, agent: to.Agent, model: to.Model}
+	made, err := j.summarize(ctx, said)
+	if err != nil || made == nil {
+		return nil, err
+	}
+	return j.put(ctx, made)
+}
