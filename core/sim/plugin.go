@@ -49,7 +49,7 @@ var modelOf = map[string]string{agentBare: "gpt-4o-mini", agentShort: "gpt-4.1-n
 func (sc scripted) models() map[string]agent.ModelBinding {
 	bound := map[string]agent.ModelBinding{}
 	for _, id := range agents {
-		bound[id] = agent.ModelBinding{Model: scriptedModel{sc.w}, Name: modelOf[id]}
+		bound[id] = agent.ModelBinding{Model: scriptedModel(sc), Name: modelOf[id]}
 	}
 	return bound
 }
@@ -74,7 +74,7 @@ func (sc scripted) partsWith(seen *World) agent.Parts {
 	parts := agent.Parts{
 		Models:  sc.models(),
 		Tools:   sc.tools(),
-		Plugins: []plugin.Plugin{ledger{sc.w}, trail{sc.w, seen}, farewell{sc.w, seen}, guard{sc.w, seen}},
+		Plugins: []plugin.Plugin{ledger(sc), trail{sc.w, seen}, farewell{sc.w, seen}, guard{sc.w, seen}},
 		Specs: []agent.Spec{
 			{ID: agentBare, Model: agentBare, Plugins: []string{"guard"}},
 			{ID: agentShort, Model: agentShort, ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Events: agent.EventsLive, Plugins: []string{"ledger", "guard"}},

@@ -48,7 +48,7 @@ func (sc scripted) addPools(p *agent.Parts) {
 			pool.Switch.MaxSwitches = mostSwitches
 		}
 		for j, id := range ids {
-			p.Models[id] = agent.ModelBinding{Model: scriptedModel{sc.w}, Name: names[j]}
+			p.Models[id] = agent.ModelBinding{Model: scriptedModel(sc), Name: names[j]}
 		}
 		s.Model, p.Pools = pool.ID, append(p.Pools, pool)
 	}
