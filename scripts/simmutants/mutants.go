@@ -321,7 +321,7 @@ var stepMutants = []mutant{
 		Name: "stored results are not adopted",
 		File: "core/run/adopt.go",
 		Old:  "if err != nil || !r.isResult(entry, i) {",
-		New:  "if err != nil || !done || !r.isResult(entry, i) {",
+		New:  "if err != nil || !isDone || !r.isResult(entry, i) {",
 	},
 	{
 		Name: "the as-of of a state snapshot's values is ignored",

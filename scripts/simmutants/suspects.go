@@ -12,7 +12,7 @@ var suspectMutants = []mutant{
 		Name: "a tool that has not returned settles a suspect",
 		File: "core/run/schedule.go",
 		Old:  "	s.round.calls[t.index].stage = running\n",
-		New:  "	s.round.calls[t.index].stage = running\n	if s.round.proved != nil {\n		s.round.proved()\n	}\n",
+		New:  "	s.round.calls[t.index].stage = running\n	if s.round.holder.proved != nil {\n		s.round.holder.proved()\n	}\n",
 	},
 	{
 		Name: "beside a suspect nothing is kept waiting",
@@ -30,7 +30,7 @@ var suspectMutants = []mutant{
 		Name: "an adopted result settles a suspect",
 		File: "core/run/adopt.go",
 		Old:  "	for _, i := range found {\n		if r.holder.head.Run.Calls[i] == thread.CallDone {\n			r.announce",
-		New:  "	for _, i := range found {\n		if r.proved != nil {\n			r.proved()\n		}\n		if r.holder.head.Run.Calls[i] == thread.CallDone {\n			r.announce",
+		New:  "	for _, i := range found {\n		if r.holder.proved != nil {\n			r.holder.proved()\n		}\n		if r.holder.head.Run.Calls[i] == thread.CallDone {\n			r.announce",
 	},
 	{
 		Name: "a run whose head could not be read is claimed beside a suspect",
