@@ -403,6 +403,18 @@ func TestWhatWaitedBeforeACommandIsTakenByIt(t *testing.T) {
 	if got := e.Waiting(state.Snapshot{}, core.PhaseBeforeInference); got != 0 {
 		t.Errorf("without a queue: %d", got)
 	}
+	later := plugin.Action[string]{Phase: core.PhaseStepEnd, Name: "later"}
+	laters := engine(t, part{"laters", func(r *plugin.Registrar) error {
+		later.Handle(r, func(context.Context, plugin.HandlerContext, string) (state.Command, error) { return state.Command{}, nil })
+		return nil
+	}})
+	atEnd, err := laters.Submit(state.Snapshot{}, 0, later.Schedule("x"))
+	if err != nil || laters.Waiting(atEnd.Snapshot, core.PhaseStepEnd) != 1 {
+		t.Fatalf("an action waits for the end of a step: %v", err)
+	}
+	if got := e.Waiting(atEnd.Snapshot, core.PhaseStepEnd); got != 0 {
+		t.Errorf("without the plugin that handles it %d waits", got)
+	}
 	ran := run(t, e, at(core.PhaseBeforeInference, scheduled.Snapshot))
 	if got := e.Waiting(ran.Snapshot, core.PhaseBeforeInference); got != 0 {
 		t.Errorf("after the phase %d waits", got)
