@@ -160,7 +160,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	}
 	head, err := s.Head(ctx, key)
 	if err == nil && !head.Exists() {
-		err = fmt.Errorf("thread %s: %w", key.Thread, thread.ErrNotFound)
+		err = fmt.Errorf("thread %s %w", key.Thread, thread.ErrNotFound)
 	}
 	if err == nil {
 		if err = checkAccess(head, d.User); err != nil {

@@ -405,7 +405,9 @@ func TestWhatWaitedBeforeACommandIsTakenByIt(t *testing.T) {
 	}
 	later := plugin.Action[string]{Phase: core.PhaseStepEnd, Name: "later"}
 	laters := engine(t, part{"laters", func(r *plugin.Registrar) error {
-		later.Handle(r, func(context.Context, plugin.HandlerContext, string) (state.Command, error) { return state.Command{}, nil })
+		later.Handle(r, func(context.Context, plugin.HandlerContext, string) (state.Command, error) {
+			return state.Command{}, nil
+		})
 		return nil
 	}})
 	atEnd, err := laters.Submit(state.Snapshot{}, 0, later.Schedule("x"))

@@ -151,6 +151,9 @@ func TestTimelineHasEachStepWithItsCalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if len(page.Steps) != 1 {
+				t.Errorf("a page of one step has %d", len(page.Steps))
+			}
 			for _, s := range page.Steps {
 				line := fmt.Sprintf("%d %s %s %q revision %d of %d", s.Number, s.Model, s.Stop, s.Text, s.Revision, s.Totals.Steps)
 				for _, c := range s.Calls {
@@ -196,8 +199,8 @@ func TestCommittedEventsAreThoseOfALateStream(t *testing.T) {
 			q := runtime.EventQuery{Limit: limit}
 			for more := true; more; {
 				page, err := process.Committed(t.Context(), local, runs[1], q)
-				if err != nil {
-					t.Fatal(err)
+				if err != nil || len(page.Events) > limit || page.More && len(page.Events) != limit {
+					t.Fatalf("a page of %d has %d events, more %v: %v", limit, len(page.Events), page.More, err)
 				}
 				for _, e := range page.Events {
 					got = append(got, e.Position+" "+string(e.Type))
