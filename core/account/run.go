@@ -137,17 +137,17 @@ func (r *Run) StartTurn(logEnd uint64) { r.from, r.slotted, r.voided = logEnd, f
 // charged to the run's slot. If that exceeds a limit, Over returns it from then on; the turn
 // is logged anyway.
 func (r *Run) Turn(ctx context.Context, totals thread.Totals, s *Spent) (thread.Totals, error) {
-	used := s.Usage()
-	if r.limited && used != nil {
+	used, counted := s.used()
+	if r.limited && counted {
 		cost := r.cost(s)
-		if err := r.charge(ctx, totals, *used, cost); err != nil {
+		if err := r.charge(ctx, totals, used, cost); err != nil {
 			return totals, err
 		}
 		totals.Spend += cost
 	}
 	r.slotted = true
-	if used != nil {
-		totals.Usage = totals.Usage.Add(*used)
+	if counted {
+		totals.Usage = totals.Usage.Add(used)
 	}
 	if r.books.Meters() && s.asked() {
 		totals.Metered = s.addTo(totals.Metered)
@@ -202,11 +202,11 @@ func (r *Run) Void(ctx context.Context, s *Spent, logEnd uint64) error {
 	if logEnd > r.from {
 		return nil
 	}
-	used := s.Usage()
-	if used == nil {
+	used, counted := s.used()
+	if !counted {
 		return nil
 	}
-	if _, _, err := r.books.Gate.charge(ctx, r.claim.Key.Tenant, r.claim.Run, store.Slot{}, Tokens(*used), r.cost(s)); err != nil {
+	if _, _, err := r.books.Gate.charge(ctx, r.claim.Key.Tenant, r.claim.Run, store.Slot{}, Tokens(used), r.cost(s)); err != nil {
 		return fmt.Errorf("charge the tenant: %w", err)
 	}
 	r.voided = true

@@ -81,15 +81,26 @@ func (s *Spent) uses(f func(Use)) {
 
 // Usage is what all models together have used; nil: no provider has counted anything.
 func (s *Spent) Usage() *core.Usage {
-	var total core.Usage
-	counted := false
-	s.uses(func(u Use) {
-		total, counted = total.Add(u.Usage), counted || u.Counted
-	})
-	if !counted {
-		return nil
+	if used, counted := s.used(); counted {
+		return &used
 	}
-	return &total
+	return nil
+}
+
+// used is Usage as a value; false: no provider has counted anything.
+func (s *Spent) used() (total core.Usage, counted bool) {
+	if s == nil {
+		return core.Usage{}, false
+	}
+	for _, u := range s.left {
+		total, counted = total.Add(u.Usage), counted || u.Counted
+	}
+	if s.open.Calls > 0 {
+		whole := *s
+		whole.EndCall()
+		total, counted = total.Add(whole.open.Usage), counted || whole.open.Counted
+	}
+	return total, counted
 }
 
 // Time is how long all calls took, without the pauses between them.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ func TestStreamedRunAllocatesLittle(t *testing.T) {
 	request := httptest.NewRequest(http.MethodPost, "http://localhost/v1/runs", io.NopCloser(body))
 	request.Header.Set("Content-Type", "application/json")
 	response, next := &sunk{header: http.Header{}}, 0
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties pools; the runs are 30 MB
 	got := testing.AllocsPerRun(runs, func() {
 		body.Reset(bodies[next])
 		request.ContentLength = int64(len(bodies[next]))
