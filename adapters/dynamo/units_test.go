@@ -51,7 +51,7 @@ func TestWhatIsCountedInProductionIsWhatTheMeterOfTheBudgetCounts(t *testing.T) 
 			if err := tt.do(ctx, s); err != nil {
 				t.Fatal(err)
 			}
-			got, total := store.MeterOf(ctx).Take(), budget.Total()
+			got, total := store.MeterOf(ctx).Drain(), budget.Total()
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("counted (-want +got):\n%s", diff)
 			}

@@ -179,7 +179,7 @@ func outlive(t *testing.T, queue *mailboxtest.Queue, a, b *host) (worked func())
 			t.Error(err)
 		}
 		for range 20 {
-			for hint, ok := queue.Take(); ok; hint, ok = queue.Take() {
+			for hint, ok := queue.Receive(); ok; hint, ok = queue.Receive() {
 				if err := b.runtime.WorkLocal(t.Context(), hint); err != nil {
 					t.Error(err)
 				}

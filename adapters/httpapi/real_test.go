@@ -164,7 +164,7 @@ func newReal(t *testing.T) *real {
 // work does what is on the queue.
 func (r *real) work() {
 	r.t.Helper()
-	for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+	for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 		if err := r.runtime.WorkLocal(r.t.Context(), hint); err != nil {
 			r.t.Fatal(err)
 		}

@@ -180,7 +180,7 @@ func (r *program) decide(run string) {
 	if rec.Code >= 300 {
 		r.t.Fatalf("status %d: %s", rec.Code, rec.Body)
 	}
-	for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+	for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 		if err := r.runtime.WorkLocal(r.t.Context(), hint); err != nil {
 			r.t.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func schemaOf[S any](title string, facts map[string]fact) (*jsonschema.Schema, e
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", title, err)
 	}
-	if err := tell(schema, "", facts); err != nil {
+	if err := describe(schema, "", facts); err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", title, err)
 	}
 	for path := range facts {
@@ -104,9 +104,9 @@ func schemaOf[S any](title string, facts map[string]fact) (*jsonschema.Schema, e
 	return schema, nil
 }
 
-// tell adds the facts to the properties of an object, takes them from the map, and
+// describe adds the facts to the properties of an object, takes them from the map, and
 // drops the null that inference adds to what may be nil.
-func tell(s *jsonschema.Schema, path string, facts map[string]fact) error {
+func describe(s *jsonschema.Schema, path string, facts map[string]fact) error {
 	for _, name := range s.PropertyOrder {
 		at, property := join(path, name), s.Properties[name]
 		f, ok := facts[at]
@@ -129,7 +129,7 @@ func tell(s *jsonschema.Schema, path string, facts map[string]fact) error {
 		if property.Items != nil {
 			inner = property.Items
 		}
-		if err := tell(inner, at, facts); err != nil {
+		if err := describe(inner, at, facts); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func (g *Group) Go(f func(ctx context.Context) error) {
 }
 
 func (g *Group) run(f func(ctx context.Context) error) {
-	defer g.leave()
+	defer g.done()
 	if err := Protect(func() error { return f(g.ctx) }); err != nil {
 		g.Fail(err)
 	}
@@ -69,8 +69,8 @@ func (g *Group) Later(d time.Duration, f func(ctx context.Context) error) {
 	g.mu.Unlock()
 }
 
-// leave is the end of one function.
-func (g *Group) leave() {
+// done notes the end of one function.
+func (g *Group) done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.running--
@@ -88,7 +88,7 @@ func (g *Group) Cancel() {
 	g.stop = nil
 	g.mu.Unlock()
 	if stop != nil && stop() { // it will never run
-		g.leave()
+		g.done()
 	}
 }
 

@@ -37,7 +37,7 @@ func (b *bill) sinceLastWrite(ctx context.Context, key core.ThreadKey, change th
 		claims = true
 	}
 	if m := store.MeterOf(ctx); claims && m.Of(key) {
-		b.meter, b.spent = m, m.Take()
+		b.meter, b.spent = m, m.Drain()
 	}
 	return b.spent
 }

@@ -117,7 +117,7 @@ func (e *Engine) Took(c *state.Command, last uint64) bool {
 // refuses, and updates that cannot be applied to s, are errors, and nothing
 // changes then; they are that call's, not its round's.
 func (e *Engine) Submit(s state.Snapshot, call int, c state.Command) (PhaseResult, error) {
-	c, err := e.settle(c, "")
+	c, err := e.postpone(c, "")
 	if err != nil {
 		return PhaseResult{}, err
 	}
@@ -154,27 +154,27 @@ func (e *Engine) Check(c state.Command) error {
 	return nil
 }
 
-// settle checks a command and turns its actions into one mutation of the queue,
+// postpone checks a command and turns its actions into one mutation of the queue,
 // except those for the phase that is under way. It leaves the caller's slices
 // alone.
-func (e *Engine) settle(c state.Command, now core.Phase) (state.Command, error) {
+func (e *Engine) postpone(c state.Command, now core.Phase) (state.Command, error) {
 	if err := e.Check(c); err != nil {
 		return state.Command{}, err
 	}
 	if len(c.Actions) == 0 {
 		return c, nil
 	}
-	settled := state.Command{Batch: c.Batch, Effects: c.Effects}
+	kept := state.Command{Batch: c.Batch, Effects: c.Effects}
 	var later []state.Action
 	for _, a := range c.Actions {
 		if a.Phase == now {
-			settled.Actions = append(settled.Actions, a)
+			kept.Actions = append(kept.Actions, a)
 		} else {
 			later = append(later, a)
 		}
 	}
 	if len(later) == 0 {
-		return settled, nil
+		return kept, nil
 	}
-	return state.Combine(settled, pendingActions.Update(pendingUpdate{Add: later})), nil
+	return state.Combine(kept, pendingActions.Update(pendingUpdate{Add: later})), nil
 }

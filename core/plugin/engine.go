@@ -179,7 +179,7 @@ func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err err
 		err = v.check()
 	}
 	if err == nil {
-		v.Command, err = e.settle(v.Command, "")
+		v.Command, err = e.postpone(v.Command, "")
 	}
 	if err == nil && !v.Command.IsZero() {
 		m.Snapshot, _, err = e.registry.Commit(m.Snapshot, v.Command.Batch)
@@ -212,7 +212,7 @@ func (e *Engine) Refused(ctx context.Context, m Moment) (c state.Command, err er
 			return err
 		})
 		if err == nil {
-			c, err = e.settle(c, "")
+			c, err = e.postpone(c, "")
 		}
 		if err == nil {
 			_, _, err = e.registry.Commit(m.Snapshot, c.Batch)

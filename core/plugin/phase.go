@@ -168,7 +168,7 @@ func (p *phase) call(ctx context.Context, h hook) (state.Command, error) {
 		return err
 	})
 	if err == nil {
-		command, err = p.engine.settle(command, p.moment.Phase)
+		command, err = p.engine.postpone(command, p.moment.Phase)
 	}
 	if err != nil {
 		return state.Command{}, p.fail(h.plugin, err)
@@ -250,7 +250,7 @@ func (p *phase) perform(ctx context.Context, a pendingAction) error {
 		return p.fail(h.plugin, failure) // the worker stops: not the action's fault, it will be tried again
 	}
 	if failure == nil {
-		command, failure = p.engine.settle(command, p.moment.Phase)
+		command, failure = p.engine.postpone(command, p.moment.Phase)
 	}
 	if failure == nil {
 		failure = p.commit(state.Combine(command, removal(a)))

@@ -243,8 +243,8 @@ func TestTheHintSaysUntilWhenTheRunIsFollowed(t *testing.T) {
 				}
 				return
 			}
-			hint, ok := w.queue.Take()
-			for next := hint; ok; next, ok = w.queue.Take() {
+			hint, ok := w.queue.Receive()
+			for next := hint; ok; next, ok = w.queue.Receive() {
 				hint = next
 			}
 			if hint.Followed != until {
@@ -260,14 +260,14 @@ func TestTheHintOfAStepThatWasGivenBackSaysUntilWhenTheRunIsFollowed(t *testing.
 		w := newWorld(t, options{model: pacing(time.Second, letters(5)...), chunks: true})
 		w.submit(t, key, "hi", "")
 		head, until := w.take(t, key), time.Now().Add(time.Minute).UnixMilli()
-		for _, ok := w.queue.Take(); ok; _, ok = w.queue.Take() { // of the submission
+		for _, ok := w.queue.Receive(); ok; _, ok = w.queue.Receive() { // of the submission
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(1500*time.Millisecond, stop)
 		if _, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head, Followed: until}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if hint, ok := w.queue.Take(); !ok || hint.Followed != until {
+		if hint, ok := w.queue.Receive(); !ok || hint.Followed != until {
 			t.Errorf("the hint %+v, want it followed until %d", hint, until)
 		}
 	})

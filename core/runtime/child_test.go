@@ -69,7 +69,7 @@ func TestParentGoesOnWithTheChildsEnd(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				hint, _ := r.queue.Take()
+				hint, _ := r.queue.Receive()
 				if err := process.WorkLocal(t.Context(), hint); err != nil {
 					t.Fatal(err)
 				}
@@ -128,7 +128,7 @@ func (r *rig) delegates(process *runtime.Runtime, s mailbox.Submission) (mailbox
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	hint, _ := r.queue.Take()
+	hint, _ := r.queue.Receive()
 	if err := process.WorkLocal(r.t.Context(), hint); err != nil {
 		r.t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestParentReadsOfAChildInTheBackground(t *testing.T) {
 				}
 				hints := map[string][]core.WakeUp{}
 				work := func(name string) {
-					for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+					for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 						hints[hint.Thread] = append(hints[hint.Thread], hint)
 					}
 					for _, hint := range hints[name] {

@@ -74,7 +74,7 @@ func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head t
 	if record.Status == core.RunDone && !(head.Open() && head.Run.ID == record.ID) || record.Status == core.RunWaiting {
 		return replayer.Finish(record)
 	}
-	return replayer.Settle()
+	return replayer.Flush()
 }
 
 // errFull ends a replay whose page is full.

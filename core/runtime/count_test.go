@@ -42,7 +42,7 @@ func wantCounts(t *testing.T, what string, way *way, want counts) {
 // workNext works on the hint that is due.
 func workNext(t *testing.T, r *rig, process *runtime.Runtime) {
 	t.Helper()
-	hint, ok := r.queue.Take()
+	hint, ok := r.queue.Receive()
 	if !ok {
 		t.Fatal("no hint is due")
 	}

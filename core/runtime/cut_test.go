@@ -86,7 +86,7 @@ func TestAStreamThatItsModelCuts(t *testing.T) {
 				go func() { // the queue
 					defer close(worked)
 					for ctx.Err() == nil {
-						if hint, ok := r.queue.Take(); ok {
+						if hint, ok := r.queue.Receive(); ok {
 							if err := process.WorkLocal(ctx, hint); err != nil && ctx.Err() == nil {
 								t.Error(err)
 							}

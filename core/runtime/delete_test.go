@@ -42,7 +42,7 @@ func TestADeleteStopsItsWorkerAndItsStreams(t *testing.T) {
 						t.Error(err)
 					}
 				})
-				hint, _ := r.queue.Take()
+				hint, _ := r.queue.Receive()
 				if err := process.WorkLocal(t.Context(), hint); err != nil {
 					t.Errorf("the step of a deleted thread fails: %v", err)
 				}
@@ -65,7 +65,7 @@ func TestADeleteStopsItsWorkerAndItsStreams(t *testing.T) {
 					if _, err := process.Sweep(t.Context()); err != nil {
 						t.Fatal(err)
 					}
-					for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+					for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 						if err := process.WorkLocal(t.Context(), hint); err != nil {
 							t.Fatal(err)
 						}

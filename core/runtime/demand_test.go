@@ -272,7 +272,7 @@ func TestTheNextStepInAnotherProcessIsHeardFromItsFirstWord(t *testing.T) {
 		go func() { // each step in a process of its own
 			defer close(done)
 			for n := 0; n < 2; {
-				hint, ok := r.queue.Take()
+				hint, ok := r.queue.Receive()
 				if !ok {
 					time.Sleep(time.Second)
 					continue
@@ -334,7 +334,7 @@ func TestAHintOfAnotherRunDoesNotMakeChunks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hint, ok := r.queue.Take()
+		hint, ok := r.queue.Receive()
 		if !ok || hint.Dispatch != receipt.DispatchID {
 			t.Fatalf("the hint is %+v", hint)
 		}

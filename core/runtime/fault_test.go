@@ -114,7 +114,7 @@ func (r *rig) through(w *way, process *runtime.Runtime, begin func() (mailbox.Re
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		receipt, refused = begin()
-		for hint, ok := r.queue.Take(); ok && !w.isDead(); hint, ok = r.queue.Take() {
+		for hint, ok := r.queue.Receive(); ok && !w.isDead(); hint, ok = r.queue.Receive() {
 			if err := process.WorkLocal(r.t.Context(), hint); err != nil {
 				_ = r.queue.Wake(r.t.Context(), hint, time.Minute) // it comes again
 			}
@@ -229,7 +229,7 @@ func TestLostHintsAreFoundBySweep(t *testing.T) {
 				t.Fatalf("sweep woke %d threads, %v; want 1", n, err)
 			}
 			r.queue.OnWake = losing
-			hint, _ := r.queue.Take()
+			hint, _ := r.queue.Receive()
 			if err := process.WorkLocal(t.Context(), hint); err != nil {
 				t.Fatal(err)
 			}
@@ -295,7 +295,7 @@ func doubledHints(t *testing.T, random *rand.Rand) {
 // deliver gives every queued hint to the workers three times.
 func deliver(t *testing.T, r *rig, workers []*runtime.Runtime, random *rand.Rand) {
 	var hints []core.WakeUp
-	for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+	for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 		hints = append(hints, hint, hint, hint)
 	}
 	random.Shuffle(len(hints), func(i, j int) { hints[i], hints[j] = hints[j], hints[i] })

@@ -213,7 +213,7 @@ func (f *follower) replay(ctx context.Context, head thread.Head) error {
 	if err := f.showState(ctx, head); err != nil {
 		return err
 	}
-	return s.replayer.Settle()
+	return s.replayer.Flush()
 }
 
 // passTurn reads the turn whose results come next, if the stream was moved past it. Only

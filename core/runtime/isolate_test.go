@@ -324,7 +324,7 @@ func TestGracefulRestartsAreNoAttempts(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			done := make(chan error)
 			go func() {
-				hint, ok := r.queue.Take()
+				hint, ok := r.queue.Receive()
 				if !ok {
 					t.Error("no hint is due")
 				}

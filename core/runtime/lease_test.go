@@ -25,7 +25,7 @@ func TestCancelStopsALongInference(t *testing.T) {
 		}
 		done := make(chan error)
 		go func() {
-			hint, _ := r.queue.Take()
+			hint, _ := r.queue.Receive()
 			done <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(7 * time.Second)
@@ -62,7 +62,7 @@ func TestLeaseOfALongStepIsRenewed(t *testing.T) {
 		}
 		done := make(chan error)
 		go func() {
-			hint, _ := r.queue.Take()
+			hint, _ := r.queue.Receive()
 			done <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(time.Second)
@@ -153,7 +153,7 @@ func TestFailedModelCallsBackOff(t *testing.T) {
 // has to wait then, in milliseconds.
 func workOnce(t *testing.T, r *rig, process *runtime.Runtime, key core.ThreadKey) int64 {
 	t.Helper()
-	hint, ok := r.queue.Take()
+	hint, ok := r.queue.Receive()
 	if !ok {
 		t.Fatalf("no hint is due: %+v", r.head(key))
 	}

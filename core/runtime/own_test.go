@@ -66,7 +66,7 @@ func TestAnEndThroughTheProcessOfTheStepTakesEffectAtOnce(t *testing.T) {
 					}
 					over := make(chan time.Time, 1)
 					go func() {
-						hint, _ := r.queue.Take()
+						hint, _ := r.queue.Receive()
 						_ = process.WorkLocal(t.Context(), hint) // of a deleted thread it may say so
 						over <- time.Now()
 					}()
@@ -104,7 +104,7 @@ func TestAStepIsNotStoppedByWhatEndsNothing(t *testing.T) {
 		}
 		over := make(chan error, 1)
 		go func() {
-			hint, _ := r.queue.Take()
+			hint, _ := r.queue.Receive()
 			over <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(time.Second)

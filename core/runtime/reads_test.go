@@ -81,7 +81,7 @@ func TestFollowReadsWhatMayHaveChanged(t *testing.T) {
 		want("at first", map[string]int{"head": 2, "R": 1, "Q": 1}) // one head to see whose run it is
 		time.Sleep(5 * time.Second)
 		want("in 5 s of a queue that stands still", map[string]int{"head": 10})
-		hint, _ := r.queue.Take()
+		hint, _ := r.queue.Receive()
 		worked := make(chan error)
 		go func() { worked <- worker.WorkLocal(t.Context(), hint) }()
 		time.Sleep(5 * time.Second)

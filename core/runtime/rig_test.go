@@ -176,7 +176,7 @@ func (r *rig) settle(by *runtime.Runtime, keys ...core.ThreadKey) {
 	start := time.Now()
 	sweep := start.Add(sweepEvery)
 	for time.Since(start) < 10*time.Minute {
-		for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+		for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 			if err := by.WorkLocal(r.t.Context(), hint); err != nil {
 				_ = r.queue.Wake(r.t.Context(), hint, time.Minute)
 			}

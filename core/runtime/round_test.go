@@ -46,7 +46,7 @@ func TestARoundLongerThanAnInvocationGoesOnInTheNext(t *testing.T) {
 		}
 		submitAll(t, process, "parallel: "+strings.Join(items, ", "), key.Thread)
 		var done []int // calls, after each invocation
-		for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+		for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 			ctx, cancel := context.WithTimeout(t.Context(), 95*time.Second) // the handler keeps 5 s for itself
 			if err := process.WorkBatch(ctx, []core.WakeUp{hint})[0]; err != nil {
 				t.Fatal(err)

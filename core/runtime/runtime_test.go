@@ -64,7 +64,7 @@ func newWorld(t testing.TB, change func(*runtime.Config)) *world {
 func (w *world) drain(t testing.TB) (n int) {
 	t.Helper()
 	for {
-		hint, ok := w.queue.Take()
+		hint, ok := w.queue.Receive()
 		if !ok {
 			return n
 		}

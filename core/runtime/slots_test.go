@@ -103,7 +103,7 @@ func TestACancelThatComesTooLateForTheQueueGivesNoSlotBack(t *testing.T) {
 			slow.OnCommit = nil
 			go func() {
 				defer close(over)
-				hint, _ := r.queue.Take()
+				hint, _ := r.queue.Receive()
 				if err := worker.WorkLocal(t.Context(), hint); err != nil {
 					t.Error(err)
 				}

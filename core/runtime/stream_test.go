@@ -115,7 +115,7 @@ func TestPositionsAfterATakeover(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				hint, _ := r.queue.Take()
+				hint, _ := r.queue.Receive()
 				if err := first.WorkLocal(ctx, hint); err == nil {
 					t.Fatal("the first process did not die")
 				}
@@ -189,7 +189,7 @@ func TestTheNextRunIsNotSteppedUnderAStream(t *testing.T) {
 		if head := r.head(next.Thread); r.inferences != 1 || head.Open() || len(head.Pending) != 1 || head.Fence != 1 {
 			t.Errorf("%d inferences, head %+v, want one and the next run queued", r.inferences, head)
 		}
-		if _, ok := r.queue.Take(); !ok {
+		if _, ok := r.queue.Receive(); !ok {
 			t.Error("no hint was sent for the next run")
 		}
 	})

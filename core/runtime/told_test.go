@@ -138,7 +138,7 @@ func TestWhatIsNotTakenForLongIsCoalesced(t *testing.T) {
 		key := core.ThreadKey{Tenant: "local", Thread: "t1"}
 		work := func() {
 			for range 20 {
-				for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+				for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 					if err := process.WorkLocal(t.Context(), hint); err != nil {
 						t.Fatal(err)
 					}

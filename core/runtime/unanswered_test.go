@@ -44,14 +44,14 @@ func TestAWriteWithoutAResponseIsFollowedByAHint(t *testing.T) {
 				r := newRig(t)
 				process := r.process("w", unanswered(r.store, tt.n), func(c *runtime.Config) { c.Steps = 1 })
 				submitAll(t, process, "echo: hello", "t1")
-				hint, _ := r.queue.Take()
+				hint, _ := r.queue.Receive()
 				ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 				defer cancel()
 				if err := process.WorkLocal(ctx, hint); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(tt.wait)
-				for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+				for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 					if err := process.WorkLocal(t.Context(), hint); err != nil {
 						t.Fatal(err)
 					}

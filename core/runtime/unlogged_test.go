@@ -60,7 +60,7 @@ func TestAnInferenceThatIsEndedIsCharged(t *testing.T) {
 			over := make(chan struct{})
 			go func() {
 				defer close(over)
-				hint, _ := r.queue.Take()
+				hint, _ := r.queue.Receive()
 				_ = process.WorkLocal(t.Context(), hint) // of a deleted thread it says that the claim is lost
 			}()
 			<-begun

@@ -63,7 +63,7 @@ func TestWhatAProcessSpends(t *testing.T) {
 	if _, err := w.Submit(t.Context(), submission("t1", "hello")); err != nil {
 		t.Fatal(err)
 	}
-	hint, _ := w.queue.Take()
+	hint, _ := w.queue.Receive()
 	other := hint
 	other.Thread = "nobody" // a hint that finds nothing
 	for _, err := range w.WorkBatch(t.Context(), []core.WakeUp{hint, other}) {
@@ -75,7 +75,7 @@ func TestWhatAProcessSpends(t *testing.T) {
 		t.Fatal(err)
 	}
 	for {
-		hint, ok := w.queue.Take()
+		hint, ok := w.queue.Receive()
 		if !ok {
 			break
 		}

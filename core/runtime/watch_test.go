@@ -77,7 +77,7 @@ func TestFollowersSeeTheirOwnProcessAtOnce(t *testing.T) {
 		began := time.Now()
 		got, done := r.follows(process, receipt.RunID)
 		synctest.Wait()
-		for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+		for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 			if err := process.WorkLocal(t.Context(), hint); err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestFollowersMissNoWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hint, _ := r.queue.Take()
+		hint, _ := r.queue.Receive()
 		began := time.Now()
 		meddling.after = func(reads int) {
 			if reads == 2 { // the follower has read the head, and not looked at it yet

@@ -134,7 +134,7 @@ func TestAColdStepUnderASummaryReadsAtMost64KB(t *testing.T) {
 			t.Fatal(err)
 		}
 		most, units = max(most, weighed.bytes.Load()), max(units, weighed.units.Load())
-		for h, ok := r.queue.Take(); ok; h, ok = r.queue.Take() {
+		for h, ok := r.queue.Receive(); ok; h, ok = r.queue.Receive() {
 			if h.Kind != core.WakeCompact { // the next cold process works on it
 				continue
 			}

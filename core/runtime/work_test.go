@@ -210,7 +210,7 @@ func TestStepsOfADelivery(t *testing.T) {
 				process := r.process("w", r.store, func(c *runtime.Config) { c.Steps = tt.steps })
 				submitAll(t, process, "echo: hello", "t1")
 				hints := 0
-				for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+				for hint, ok := r.queue.Receive(); ok; hint, ok = r.queue.Receive() {
 					hints++
 					ctx, cancel := context.WithCancel(t.Context())
 					if tt.left > 0 {
@@ -259,7 +259,7 @@ func TestAStepThatIsLongerThanAnInvocation(t *testing.T) {
 					if head := r.head(core.ThreadKey{Tenant: "local", Thread: "t1"}); n > 0 && (!head.Open() || head.Run.Step != 1) {
 						t.Errorf("after %d invocations the head is %+v", n, head)
 					}
-					hint, ok := r.queue.Take()
+					hint, ok := r.queue.Receive()
 					if !ok {
 						t.Fatal("no hint is due")
 					}

@@ -167,13 +167,13 @@ func (ru *runs) chained(run, other core.ID) bool {
 func (g *goingOn) note(a, b *thread.Head) {
 	for _, d := range b.Unopened() {
 		if !slices.ContainsFunc(a.Unopened(), func(o thread.Dispatch) bool { return o.ID == d.ID }) {
-			g.take(d)
+			g.noteRun(d)
 		}
 	}
 }
 
-// take notes the run that comes of it, and looks at its input.
-func (g *goingOn) take(d thread.Dispatch) {
+// noteRun notes the run that comes of it, and looks at its input.
+func (g *goingOn) noteRun(d thread.Dispatch) {
 	th := g.th
 	w := th.w
 	if n := len(g.made); n > 0 && (g.anew || !g.unopened(g.made[n-1])) {

@@ -288,7 +288,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Result{}, err
 	}
 	show()
-	if left, ok, err := th.asks.leave(ctx, t.spec.Name, call, key); ok || err != nil {
+	if left, ok, err := th.asks.delegate(ctx, t.spec.Name, call, key); ok || err != nil {
 		th.calls.acts[key] = th.calls.acts[key] && left.Suspend == nil
 		return left, err
 	}
@@ -313,7 +313,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	keeping := in != nil && keeps(in.agent)
 	if name := t.spec.Name; name == "note" || name == "mail" || call.Resume != nil {
 		if keeping {
-			result.Command = leaveTrail("tool." + key)
+			result.Command = trailCommand("tool." + key)
 		}
 	}
 	if keeping {

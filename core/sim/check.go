@@ -196,9 +196,9 @@ func (lo *logged) reveal(a, b thread.Head, seq uint64) {
 	if entry.Superseded != nil && b.Supersedes != seq {
 		lo.th.fail("the record at %d supersedes, and the head names %d", seq, b.Supersedes)
 	}
-	lo.takeFailures(a, entry)
-	lo.takePatch(entry)
-	lo.takeShown(entry, seq)
+	lo.countFailures(a, entry)
+	lo.foldPatch(entry)
+	lo.noteShown(entry, seq)
 }
 
 // checkRead: input is read once, at the revision that the head has.

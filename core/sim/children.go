@@ -46,8 +46,8 @@ func (sc scripted) childTools() (list []tool.Tool) {
 	return list
 }
 
-// leave is the work of a tool that leaves it to a child; ok says that it is one.
-func (as *asks) leave(ctx context.Context, name string, call tool.Call, key string) (r tool.Result, ok bool, err error) {
+// delegate is the work of a tool that leaves it to a child; ok says that it is one.
+func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key string) (r tool.Result, ok bool, err error) {
 	if name != "child" && name != "childresult" {
 		return r, false, nil
 	}

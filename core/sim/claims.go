@@ -14,8 +14,8 @@ type holding struct {
 	late  bool // the process heard of it when its lease was over, and has not refenced it since
 }
 
-// take notes a write of the task that takes a claim, or gives it another fence.
-func (t *task) take(th *threadState, a, b *thread.Head) {
+// noteClaim notes a write of the task that takes a claim, or gives it another fence.
+func (t *task) noteClaim(th *threadState, a, b *thread.Head) {
 	if b.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence {
 		return
 	}

@@ -21,9 +21,9 @@ type streak struct {
 	round          thread.Outcomes
 }
 
-// takeFailures counts failed steps: what the totals of a record say must follow from
+// countFailures counts failed steps: what the totals of a record say must follow from
 // the log, whoever wrote it, and no run goes on behind its limit.
-func (lo *logged) takeFailures(a thread.Head, e thread.Entry) {
+func (lo *logged) countFailures(a thread.Head, e thread.Entry) {
 	s, m := &lo.th.runs.streak, e.Message
 	if e.Run != s.run {
 		*s = streak{run: e.Run}

@@ -21,8 +21,8 @@ type folded struct {
 	count     int
 }
 
-// takePatch folds a committed record and looks at the state.
-func (lo *logged) takePatch(e thread.Entry) {
+// foldPatch folds a committed record and looks at the state.
+func (lo *logged) foldPatch(e thread.Entry) {
 	f := &lo.folded
 	if e.Run != f.run {
 		f.earlier += len(f.known)

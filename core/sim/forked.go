@@ -112,8 +112,8 @@ func (lo *logged) inherit(e thread.Entry, stored []byte, seq uint64) {
 		lo.call++
 		lo.turn--
 	}
-	lo.takePatch(e)
-	lo.takeShown(e, seq)
+	lo.foldPatch(e)
+	lo.noteShown(e, seq)
 }
 
 // begins is run when a request has made the fork, at a message. It is as one head of the

@@ -160,7 +160,7 @@ func (f *fork) answers(d *deed, since []forkable, made mailbox.Forked, err error
 	seq := f.of.logged.sequenceOf(d.at, first.seq)
 	switch code := core.CodeOf(err); {
 	case err == nil:
-		f.tell(d, made)
+		f.checkTold(d, made)
 	case d.made && !gone:
 		if !errors.Is(err, store.ErrThrottled) && code != "" && code != core.CodeThrottled {
 			f.th.fail("a client has made the fork at %s, and is told %v", d.at, err)
@@ -195,9 +195,9 @@ func (f *fork) answers(d *deed, since []forkable, made mailbox.Forked, err error
 	return true
 }
 
-// tell checks what a client is told of the fork: it is there, and is the one that was
+// checkTold checks what a client is told of the fork: it is there, and is the one that was
 // asked for.
-func (f *fork) tell(d *deed, made mailbox.Forked) {
+func (f *fork) checkTold(d *deed, made mailbox.Forked) {
 	w, key := f.th.w, f.th.p.key.Thread
 	switch {
 	case f.made == nil:

@@ -148,7 +148,7 @@ func (au *auditor) storedSums(ctx context.Context) accounts {
 				au.w.violate("read the sums of %s: %v", tenant, err)
 			}
 			for _, s := range stored.Sums {
-				all.take(tenant, t.Hour, s)
+				all.addSum(tenant, t.Hour, s)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func (au *auditor) reported(ctx context.Context) accounts {
 			if err != nil {
 				au.w.violate("the usage of %s is reported for day %q", tenant, r.Day)
 			}
-			all.take(tenant, day.UnixMilli()/(24*store.UsageHour), r.Sum)
+			all.addSum(tenant, day.UnixMilli()/(24*store.UsageHour), r.Sum)
 			au.checkCost(tenant, &r)
 		}
 	}
@@ -189,7 +189,7 @@ func (au *auditor) checkCost(tenant string, r *account.Row) {
 	}
 }
 
-func (a accounts) take(tenant string, hour int64, s account.Sum) {
+func (a accounts) addSum(tenant string, hour int64, s account.Sum) {
 	a.add(payer{tenant, hour, s.User, s.Agent, s.Model}, used{s.Runs, s.Stretches, s.Inferences, s.Tokens})
 }
 

@@ -189,8 +189,8 @@ func (as *asks) heardBy(words *reading) func(core.Event) {
 		as.th.w.foldValue(&e)
 		as.th.w.foldBytes([]byte(e.Position))
 		calls.hear(e)
-		shown.take(e)
-		words.take(e)
+		shown.check(e)
+		words.check(e)
 		if e.Type == core.EventRunStart {
 			run = e.RunID
 		}

@@ -130,7 +130,7 @@ func (p trail) Register(r *plugin.Registrar) error {
 }
 
 func (trail) pass(_ context.Context, c plugin.Context) (state.Command, error) {
-	return leaveTrail(hookName(c.Phase, c.Step, nil)), nil
+	return trailCommand(hookName(c.Phase, c.Step, nil)), nil
 }
 
 func (p trail) stepStart(ctx context.Context, c plugin.StepStart) (state.Command, error) {
@@ -142,7 +142,7 @@ func (p trail) stepStart(ctx context.Context, c plugin.StepStart) (state.Command
 
 func (trail) beforeTool(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
 	name := hookName(c.Phase, c.Step, &c.Call)
-	command := state.Combine(leaveTrail(name), callsKey.Update(name))
+	command := state.Combine(trailCommand(name), callsKey.Update(name))
 	if trait(name, 30, 2) == 0 {
 		command.Append(lastKey.Update(name)) // collides with siblings', and is asked again
 	}
@@ -153,17 +153,17 @@ func (p trail) afterTool(_ context.Context, c plugin.AfterTool) (state.Command, 
 	if p.w != nil {
 		p.w.partition(c.Thread).state.calls.checkCallValue(c)
 	}
-	return leaveTrail(hookName(c.Phase, c.Step, &c.Call)), nil
+	return trailCommand(hookName(c.Phase, c.Step, &c.Call)), nil
 }
 
 func (p trail) stepEnd(_ context.Context, c plugin.StepEnd) (state.Command, error) {
 	name := hookName(c.Phase, c.Step, nil)
-	return state.Combine(leaveTrail(name), lastKey.Update(name), p.of.scripted.grows(fmt.Sprintf("%s.%d", c.Run, c.Step), 63, 15)), nil
+	return state.Combine(trailCommand(name), lastKey.Update(name), p.of.scripted.grows(fmt.Sprintf("%s.%d", c.Run, c.Step), 63, 15)), nil
 }
 
 func (trail) second(_ context.Context, c plugin.StepEnd) (state.Command, error) {
 	name := hookName(c.Phase, c.Step, nil) + ".2"
-	return state.Combine(leaveTrail(name), lastKey.Update(name)), nil
+	return state.Combine(trailCommand(name), lastKey.Update(name)), nil
 }
 
 // hookName names one run of a hook.
@@ -174,8 +174,8 @@ func hookName(phase core.Phase, step int, call *core.ToolCall) string {
 	return fmt.Sprintf("%s.%d", phase, step)
 }
 
-// leaveTrail is what every hook, and some tools, ask for.
-func leaveTrail(name string) state.Command {
+// trailCommand is what every hook, and some tools, ask for.
+func trailCommand(name string) state.Command {
 	return state.Combine(trailKey.Update(name), countKey.Update(1), mail.Emit(name))
 }
 
@@ -193,7 +193,7 @@ func (p farewell) Register(r *plugin.Registrar) error {
 
 func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, error) {
 	w := p.w
-	command := state.Combine(leaveTrail(hookName(c.Phase, 0, nil)), p.of.scripted.grows(c.Run.String(), 64, 2))
+	command := state.Combine(trailCommand(hookName(c.Phase, 0, nil)), p.of.scripted.grows(c.Run.String(), 64, 2))
 	if w == nil {
 		return command, nil
 	}

@@ -207,8 +207,8 @@ type stood struct {
 	at  int64
 }
 
-// takePlace notes where a committed record has left the thread in its agent's pool.
-func (lo *logged) takePlace(e thread.Entry, seq uint64) {
+// notePlace notes where a committed record has left the thread in its agent's pool.
+func (lo *logged) notePlace(e thread.Entry, seq uint64) {
 	if r := e.Superseded; r != nil {
 		for len(lo.places) > 0 && lo.places[len(lo.places)-1].seq >= r.From {
 			lo.places = lo.places[:len(lo.places)-1]

@@ -215,8 +215,8 @@ func (h *host) kill() {
 	}
 }
 
-// leave notes that a task is over.
-func (h *host) leave(t *task) {
+// drop forgets a task that is over.
+func (h *host) drop(t *task) {
 	h.tasks = slices.DeleteFunc(h.tasks, func(o *task) bool { return o == t })
 }
 

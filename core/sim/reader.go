@@ -47,15 +47,15 @@ type words struct {
 	text    string
 }
 
-// take checks the next event.
-func (r *reading) take(e core.Event) {
+// check looks at the next event.
+func (r *reading) check(e core.Event) {
 	switch e.Type {
 	case core.EventStepRestarted:
 		delete(r.steps, e.Step)
 	case core.EventStepStart:
 		r.whole = r.whole || e.Step == 1
 	case core.EventTextDelta:
-		r.takeText(e)
+		r.checkText(e)
 	case core.EventRunFinish:
 		if e.Status == string(core.RunDone) {
 			r.finish(e)
@@ -63,7 +63,7 @@ func (r *reading) take(e core.Event) {
 	}
 }
 
-func (r *reading) takeText(e core.Event) {
+func (r *reading) checkText(e core.Event) {
 	at, err := core.ParsePosition(e.Position)
 	if err != nil {
 		r.th.fail("words of run %s stand at %q", e.RunID, e.Position)

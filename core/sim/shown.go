@@ -29,9 +29,9 @@ func showing(seq uint64, m *core.Message) shown {
 	return s
 }
 
-// takeShown notes what the log shows after a record: a range that was taken back
+// noteShown notes what the log shows after a record: a range that was taken back
 // is gone, and the state with it.
-func (lo *logged) takeShown(e thread.Entry, seq uint64) {
+func (lo *logged) noteShown(e thread.Entry, seq uint64) {
 	if r := e.Superseded; r != nil {
 		lo.th.w.Stats.Clients.Superseded++
 		if r.To != seq-1 || r.From == 0 || r.From > r.To {
@@ -50,7 +50,7 @@ func (lo *logged) takeShown(e thread.Entry, seq uint64) {
 			lo.th.fail("the range from %d is taken back, and the state is another than before it", r.From)
 		}
 	}
-	lo.takePlace(e, seq)
+	lo.notePlace(e, seq)
 	if e.Message != nil {
 		lo.visible = append(lo.visible, showing(seq, e.Message))
 	}

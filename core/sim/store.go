@@ -136,7 +136,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 		do: func() {
 			was = w.partition(key).head
 			if refused, written = w.setHead(key, c.Head.Version, encoded); written {
-				t.take(th, &was, &c.Head)
+				t.noteClaim(th, &was, &c.Head)
 				t.deed.note(&was, &c.Head)
 				b.host.endsOwn(th, &was, &c.Head)
 				b.host.owe(key, &was, &c.Head)

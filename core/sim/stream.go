@@ -19,9 +19,9 @@ type stream struct {
 	blind bool          // it was shown none to begin with: there was none, or it could not be read
 }
 
-// take checks the next event: its number, its run, and that it stands behind everything
+// check looks at the next event: its number, its run, and that it stands behind everything
 // that was shown, so that a client may reconnect there.
-func (s *stream) take(e core.Event) {
+func (s *stream) check(e core.Event) {
 	s.count++
 	if s.count == 1 {
 		s.run = e.RunID
@@ -33,9 +33,9 @@ func (s *stream) take(e core.Event) {
 	case core.EventStepRestarted: // what follows stands where the void part stood, or before
 		s.last, s.fold = core.Position{}, nil // what it had changed may be void
 	case core.EventStateSnapshot:
-		s.takeState(e)
+		s.checkState(e)
 	case core.EventStateDelta:
-		s.takePatch(e)
+		s.checkPatch(e)
 	}
 	if e.Position == "" {
 		return
@@ -50,9 +50,9 @@ func (s *stream) take(e core.Event) {
 	s.last = at
 }
 
-// takeState: the whole is what the client has come to with the patches, and a state that
+// checkState: the whole is what the client has come to with the patches, and a state that
 // the log has.
-func (s *stream) takeState(e core.Event) {
+func (s *stream) checkState(e core.Event) {
 	if s.fold != nil && !s.blind {
 		if now, _ := s.fold.Snapshot().Document(history.Visible); string(now) != string(e.Snapshot) {
 			s.th.fail("run %s shows the state %s, its patches come to %s", s.run, e.Snapshot, now)
@@ -77,8 +77,8 @@ func (s *stream) takeState(e core.Event) {
 	s.th.checkStreamed(e, s.last.Kind == core.PositionRunStart)
 }
 
-// takePatch: what is shown fits what was.
-func (s *stream) takePatch(e core.Event) {
+// checkPatch: what is shown fits what was.
+func (s *stream) checkPatch(e core.Event) {
 	if s.fold == nil {
 		s.fold, s.blind = state.NewFold(state.Snapshot{}), true
 	}

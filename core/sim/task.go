@@ -113,7 +113,7 @@ func (w *World) resume(t *task) {
 	w.task = was
 	if t.coroutine.free {
 		t.over = true
-		t.host.leave(t)
+		t.host.drop(t)
 		spare.Lock()
 		spare.coroutines = append(spare.coroutines, t.coroutine)
 		spare.Unlock()

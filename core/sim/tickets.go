@@ -75,7 +75,7 @@ func (as *asks) checkTickets(a, b *thread.Head) {
 		case was != 0 && was != t.Decision:
 			as.th.fail("the decision on %s changes", k.ticket.Suspension.ID)
 		case was == 0 && t.Decision != 0:
-			as.takeDecision(b, t, k)
+			as.noteDecision(b, t, k)
 		}
 	}
 	for _, t := range a.Tickets {
@@ -110,9 +110,9 @@ func (as *asks) newTicket(b *thread.Head, t thread.Ticket) *asked {
 // resumes reports whether the decision, which there is, lets the call go on.
 func (k *asked) resumes() bool { return k.ticket.Resumes(k.decision.Decision) }
 
-// takeDecision takes a decision that a head has for the first time: its record is
+// noteDecision notes a decision that a head has for the first time: its record is
 // there, and the call goes on, or ends, as that says.
-func (as *asks) takeDecision(b *thread.Head, t thread.Ticket, k *asked) {
+func (as *asks) noteDecision(b *thread.Head, t thread.Ticket, k *asked) {
 	w := as.th.w
 	name := store.DecisionName(b.Run.ID, b.Run.Base-1, t.Call, t.Decision)
 	r, ok := as.th.p.record(name)

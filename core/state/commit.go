@@ -44,7 +44,7 @@ func (r *Registry) Commit(s Snapshot, b Batch) (Snapshot, Patch, error) {
 		changed = true
 	}
 	if changed && len(r.listeners) > 0 {
-		r.tell(Committed{Previous: s.revision, Operations: len(b.Mutations), Patch: patch, Snapshot: next})
+		r.notify(Committed{Previous: s.revision, Operations: len(b.Mutations), Patch: patch, Snapshot: next})
 	}
 	return next, patch, nil
 }
@@ -200,7 +200,7 @@ func (r *Registry) Listen(told func(Committed), panicked func(error)) *Registry 
 	return &next
 }
 
-func (r *Registry) tell(c Committed) {
+func (r *Registry) notify(c Committed) {
 	for _, l := range r.listeners {
 		err := env.Protect(func() error {
 			l.told(c)

@@ -87,7 +87,7 @@ func (r *Registry) Uninstall(s Snapshot, keys ...string) (Snapshot, Patch, error
 		next.revision++
 		next.values = maps.Clone(s.values)
 		maps.DeleteFunc(next.values, gone)
-		r.tell(Committed{Previous: s.revision, Operations: len(patch), Patch: patch, Snapshot: next})
+		r.notify(Committed{Previous: s.revision, Operations: len(patch), Patch: patch, Snapshot: next})
 	}
 	return next, patch, nil
 }

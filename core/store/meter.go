@@ -48,9 +48,9 @@ func (m *Meter) Add(spent thread.Spent) {
 	m.counted = sum(m.counted, spent)
 }
 
-// Take returns what was spent since the last Take. What was estimated then, and counted
+// Drain returns what was spent since the last Drain. What was estimated then, and counted
 // since, is left out.
-func (m *Meter) Take() thread.Spent {
+func (m *Meter) Drain() thread.Spent {
 	if m == nil {
 		return thread.Spent{}
 	}

@@ -20,7 +20,7 @@ func TestMeterTakesWhatIsNew(t *testing.T) {
 	}
 	take := func(what string, want thread.Spent) thread.Spent {
 		t.Helper()
-		got := m.Take()
+		got := m.Drain()
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
@@ -47,7 +47,7 @@ func TestWithoutAMeterNothingIsCounted(t *testing.T) {
 	m.Add(thread.Spent{Write: 1})
 	m.Owe(thread.Spent{WriteMore: 1})
 	m.Return(thread.Spent{Write: 1})
-	if m.Of(core.ThreadKey{}) || m.Take() != (thread.Spent{}) {
+	if m.Of(core.ThreadKey{}) || m.Drain() != (thread.Spent{}) {
 		t.Error("something was counted")
 	}
 }

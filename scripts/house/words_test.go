@@ -38,7 +38,8 @@ var homes = map[string]string{
 }
 
 // strays counts the functions and methods of core whose name begins with a verb that has
-// its home elsewhere.
+// its home elsewhere. To take up is a verb of its own: a run that has ended with an error is
+// taken up again.
 func strays(core []typed, verb string) (count int) {
 	for _, p := range core {
 		if p.room == homes[verb] {
@@ -46,7 +47,7 @@ func strays(core []typed, verb string) (count int) {
 		}
 		for _, file := range p.files {
 			for _, d := range file.Decls {
-				if f, ok := d.(*ast.FuncDecl); ok && firstWord(f.Name.Name) == verb {
+				if f, ok := d.(*ast.FuncDecl); ok && firstWord(f.Name.Name) == verb && !strings.EqualFold(f.Name.Name, "takeUp") {
 					count++
 				}
 			}

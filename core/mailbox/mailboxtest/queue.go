@@ -66,9 +66,9 @@ func (q *Queue) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) e
 	return nil
 }
 
-// Take removes the hint that is due for the longest time and returns it; ok is
+// Receive removes the hint that is due for the longest time and returns it; ok is
 // false when none is due.
-func (q *Queue) Take() (hint core.WakeUp, ok bool) {
+func (q *Queue) Receive() (hint core.WakeUp, ok bool) {
 	hints := q.Batch(1)
 	if len(hints) == 0 {
 		return hint, false
@@ -76,7 +76,7 @@ func (q *Queue) Take() (hint core.WakeUp, ok bool) {
 	return hints[0], true
 }
 
-// Batch is Take for at most n hints, the longest due first; those that are due
+// Batch is Receive for at most n hints, the longest due first; those that are due
 // at the same time come as they were sent.
 func (q *Queue) Batch(n int) (hints []core.WakeUp) {
 	q.mu.Lock()

@@ -28,7 +28,7 @@ func ExampleQueue() {
 		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "hi")},
 	})
 	fmt.Println(queue.Lines(), err)
-	hint, ok := queue.Take()
+	hint, ok := queue.Receive()
 	_, claimed, err := box.Claim(ctx, hint, false)
 	fmt.Println(ok, claimed, err)
 	// Output:
@@ -68,11 +68,11 @@ func TestHintsComeWhenTheyAreDueLongestDueFirst(t *testing.T) {
 	if diff := cmp.Diff([]string{"later 1h0m0s", "second 1s", "first 0s", "third 1s"}, q.Lines()); diff != "" {
 		t.Errorf("sent (-want +got):\n%s", diff)
 	}
-	if hint, ok := q.Take(); !ok || hint.Thread != "first" {
-		t.Errorf("Take returns %v, %v, want the hint that is due", hint, ok)
+	if hint, ok := q.Receive(); !ok || hint.Thread != "first" {
+		t.Errorf("Receive returns %v, %v, want the hint that is due", hint, ok)
 	}
-	if hint, ok := q.Take(); ok {
-		t.Errorf("Take returns %v before its time", hint)
+	if hint, ok := q.Receive(); ok {
+		t.Errorf("Receive returns %v before its time", hint)
 	}
 	if next, ok := q.Next(); !ok || !next.Equal(time.Unix(1001, 0)) {
 		t.Errorf("the next hint is due at %s, %v, want a second from now", next, ok)
@@ -103,7 +103,7 @@ func TestClearForgetsWhatWasSent(t *testing.T) {
 	q := &mailboxtest.Queue{}
 	send(t, q, "t1", 0)
 	q.Clear()
-	if hint, ok := q.Take(); ok {
-		t.Errorf("Take returns %v after Clear", hint)
+	if hint, ok := q.Receive(); ok {
+		t.Errorf("Receive returns %v after Clear", hint)
 	}
 }

@@ -101,8 +101,8 @@ func (s *scanner) next() byte {
 	return s.rest[0]
 }
 
-// take drops a byte that has to come.
-func (s *scanner) take(b byte) {
+// expect drops a byte that has to come.
+func (s *scanner) expect(b byte) {
 	if s.next() != b {
 		s.rest, s.failed = nil, true
 		return
@@ -112,14 +112,14 @@ func (s *scanner) take(b byte) {
 
 // list reads what stands between two brackets, with commas between.
 func (s *scanner) list(begin, end byte, item func()) {
-	s.take(begin)
+	s.expect(begin)
 	for more := s.next() != end; more && !s.failed; {
 		item()
 		if more = s.next() == ','; more {
-			s.take(',')
+			s.expect(',')
 		}
 	}
-	s.take(end)
+	s.expect(end)
 }
 
 func (s *scanner) array(item func()) { s.list('[', ']', item) }
@@ -127,13 +127,13 @@ func (s *scanner) array(item func()) { s.list('[', ']', item) }
 func (s *scanner) object(member func(name string)) {
 	s.list('{', '}', func() {
 		name := s.string()
-		s.take(':')
+		s.expect(':')
 		member(name)
 	})
 }
 
 func (s *scanner) string() string {
-	s.take('"')
+	s.expect('"')
 	end := bytes.IndexByte(s.rest, '"')
 	plain := func(b byte) bool { return b >= ' ' && b != '\\' && b < utf8.RuneSelf }
 	for i := 0; i < end; i++ {

@@ -65,7 +65,7 @@ func Run(t *testing.T, p Provider) {
 		name  string
 		check func(*testing.T)
 	}{
-		{"cancel", p.cancel}, {"break", p.leave}, {"echo", p.echo}, {"files", p.files}, {"parameters", p.parameters}, {"provider_options", p.options},
+		{"cancel", p.cancel}, {"break", p.breakOut}, {"echo", p.echo}, {"files", p.files}, {"parameters", p.parameters}, {"provider_options", p.options},
 		{"call_ids", p.callIDs},
 	} {
 		t.Run(clause.name, func(t *testing.T) {
@@ -253,8 +253,8 @@ func (p Provider) cancel(t *testing.T) {
 	gone(opened)
 }
 
-// leave breaks out of the loop.
-func (p Provider) leave(t *testing.T) {
+// breakOut breaks out of the loop.
+func (p Provider) breakOut(t *testing.T) {
 	opened := p.Open(t, "idle")
 	for _, err := range opened.Model.Stream(t.Context(), p.request(func(r *model.Request) { r.StreamIdleTimeout = time.Minute })) {
 		if err != nil {

@@ -43,7 +43,7 @@ func TestReplayOfAnOpenRound(t *testing.T) {
 		func() error { r.Pass(result(0)); return nil },
 		func() error { return r.Add(result(1)) },
 		func() error { return r.Add(result(2)) },
-		r.Settle,
+		r.Flush,
 	}
 	for i, f := range emit {
 		if err := f(); err != nil {

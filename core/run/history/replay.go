@@ -40,7 +40,7 @@ func (r *Replayer) Pass(entry thread.Entry) {
 }
 
 // Add emits the events of the run's next record; a record of another run is passed over.
-// The end of a step waits for the next record, or for [Replayer.Settle], since what the
+// The end of a step waits for the next record, or for [Replayer.Flush], since what the
 // step changed comes before it. An error is the sink's: no client listens any more.
 func (r *Replayer) Add(entry thread.Entry) error {
 	m := entry.Message
@@ -94,10 +94,10 @@ func (r *Replayer) date(entry *thread.Entry) {
 	}
 }
 
-// Settle emits the end of a step whose records were all added, as when they are all
+// Flush emits the end of a step whose records were all added, as when they are all
 // that a head covers: a step's records become visible together. The error is as for
 // Add.
-func (r *Replayer) Settle() error {
+func (r *Replayer) Flush() error {
 	r.endStep()
 	return r.events.err
 }

@@ -65,7 +65,7 @@ func (w *world) receive() (hint core.WakeUp, ok bool) {
 	} else if wait > 0 {
 		w.advance(wait)
 	}
-	return w.queue.Take()
+	return w.queue.Receive()
 }
 
 // workOnce lets a release work on the next message, or sweep when none comes within

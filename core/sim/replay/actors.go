@@ -59,10 +59,10 @@ func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.
 				yield(model.Delta{}, d.cancel(ctx, end.Type))
 			}
 		case !d.recording.ended():
-			yield(model.Delta{}, d.leave(ctx))
+			yield(model.Delta{}, d.stop(ctx))
 		case end.Type == core.TerminationNatural || end.Type == core.TerminationStopped || end.Type == core.TerminationBlocked:
 			d.differs(Difference{Step: d.number, Where: WhereRun, Field: "termination", Recorded: encode(end), Present: "the model is asked for another turn"})
-			yield(model.Delta{}, d.leave(ctx))
+			yield(model.Delta{}, d.stop(ctx))
 		default: // the step came to nothing, and the run ended
 			d.closes = true
 			yield(model.Delta{}, d.giveBack(ctx))
@@ -167,7 +167,7 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 	}
 	result := s.result(i)
 	if result == nil { // it was running when the record ends
-		return tool.Result{}, tool.Fatal(d.leave(ctx))
+		return tool.Result{}, tool.Fatal(d.stop(ctx))
 	}
 	switch status := result.Message.ToolResult.Status; {
 	case status == core.ResultNotExecuted && (s.blocked() || d.closesIn(s)): // it asked, and nobody was asked any more
@@ -178,7 +178,7 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 			Step: call.Step, Seq: s.seq + 1 + uint64(i), Where: WhereLog, Field: "message.tool_result.status", By: "gates and before_tool_execute",
 			Recorded: encode(result.Message.ToolResult.Status), Present: fmt.Sprintf("the tool %q runs", call.Name),
 		})
-		return tool.Result{}, tool.Fatal(d.leave(ctx))
+		return tool.Result{}, tool.Fatal(d.stop(ctx))
 	}
 	returned := tool.Result{ToolResult: *result.Message.ToolResult}
 	if result.Intents != nil {

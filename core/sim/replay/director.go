@@ -234,8 +234,8 @@ func (d *director) giveBack(ctx context.Context) error {
 	return errors.Join(errLeft, err)
 }
 
-// leave ends the replay of the run.
-func (d *director) leave(ctx context.Context) error {
+// stop ends the replay of the run.
+func (d *director) stop(ctx context.Context) error {
 	d.over = true
 	return d.giveBack(ctx)
 }

@@ -186,7 +186,7 @@ func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, 
 				return fmt.Errorf("run %s: %w", id, err)
 			}
 			for _, record := range records {
-				if err := o.take(r, record); err != nil {
+				if err := o.sortIn(r, record); err != nil {
 					return fmt.Errorf("run %s: %s: %w", id, record.Name, err)
 				}
 				after = record.Name
@@ -287,9 +287,9 @@ func (o Options) readOpenRound(ctx context.Context, from store.Backend, r *recor
 	return nil
 }
 
-// take sorts in a record of a round: a ticket, a decision, or what a round had come
+// sortIn sorts in a record of a round: a ticket, a decision, or what a round had come
 // to when it began to wait. Of a step that is not in the log nothing counts.
-func (o Options) take(r *recording, record store.Record) error {
+func (o Options) sortIn(r *recording, record store.Record) error {
 	parts := strings.Split(record.Name, "#")
 	if parts[2] == "round" {
 		w := wait{}

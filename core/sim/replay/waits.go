@@ -87,7 +87,7 @@ func (d *director) decideInLine(ctx context.Context, head thread.Head) (thread.H
 	if len(now) == 0 {
 		return head, nil
 	}
-	if _, _, err := d.settle(ctx, s, now); err != nil {
+	if _, _, err := d.answerTickets(ctx, s, now); err != nil {
 		return head, err
 	}
 	return d.box.Head(ctx, d.recording.key)
@@ -155,7 +155,7 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 		if err := d.putUp(ctx, put, build); err != nil {
 			return head, thread.Result{}, err
 		}
-		decided, spoke, err := d.settle(ctx, s, early)
+		decided, spoke, err := d.answerTickets(ctx, s, early)
 		switch {
 		case err != nil:
 			return head, thread.Result{}, err
@@ -171,7 +171,7 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	d.waited[s] = at + 1
 	if x := d.compareRounds(s, s.waits[at].RoundRecord, present); x != nil {
 		d.differs(*x)
-		return head, thread.Result{}, d.leave(ctx)
+		return head, thread.Result{}, d.stop(ctx)
 	}
 	return d.box.Commit(ctx, d.recording.key, thread.Head{}, c, build)
 }
@@ -251,8 +251,8 @@ func (d *director) putUp(ctx context.Context, c thread.CommitStep, build func(th
 	return err
 }
 
-// settle does with tickets what was done: some are decided, or a person spoke instead.
-func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread.Ticket) (decided, spoke bool, err error) {
+// answerTickets does with tickets what was done: some are decided, or a person spoke instead.
+func (d *director) answerTickets(ctx context.Context, s *recordedStep, tickets []thread.Ticket) (decided, spoke bool, err error) {
 	for _, t := range tickets {
 		call := int(t.Call)
 		n := d.ticket(s, t)
@@ -365,7 +365,7 @@ func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedSte
 	open := undecided(head.Tickets)
 	for len(open) > 0 && head.Run.Status == thread.Waiting { // a batch goes on when all are decided
 		now := d.settledNext(s, open)
-		if _, _, err := d.settle(ctx, s, now); err != nil {
+		if _, _, err := d.answerTickets(ctx, s, now); err != nil {
 			return err
 		}
 		open = slices.DeleteFunc(open, func(t thread.Ticket) bool { return slices.Contains(now, t) })

@@ -227,7 +227,7 @@ func (p *process) around(ctx context.Context, op storetest.Operation, do func(co
 	err := do(ctx)
 	if op.Method == "Commit" {
 		p.world.wrote(op.Key)
-		p.world.tell()
+		p.world.wake()
 	}
 	if fault == Ambiguous {
 		err = errLost

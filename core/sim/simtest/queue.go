@@ -77,7 +77,7 @@ func (w *world) working(n int) {
 	w.busy += n
 	w.mu.Unlock()
 	if n < 0 && !w.ended() {
-		w.tell()
+		w.wake()
 	}
 }
 

@@ -105,7 +105,7 @@ const shift = 401*24*time.Hour + 5*time.Hour + 17*time.Minute + 13*time.Second +
 func (u *suite) play(t *testing.T, s Scenario) {
 	clean := u.world(t, s)
 	if len(clean.problems) > 0 {
-		u.tell(t, mistake{kindWorld, clean.problems[0], "without any fault: " + strings.Join(clean.problems, "; ")}, "no fault")
+		u.reportOnce(t, mistake{kindWorld, clean.problems[0], "without any fault: " + strings.Join(clean.problems, "; ")}, "no fault")
 		return
 	}
 	pure := u.pure(t, s, clean)
@@ -125,7 +125,7 @@ func (u *suite) play(t *testing.T, s Scenario) {
 func (u *suite) strike(t *testing.T, s Scenario, clean outcome, pure bool, first strike) {
 	out := u.world(t, s, first)
 	for _, m := range out.mistakes(clean, s, u.options.MayBeLost, pure, first) {
-		u.tell(t, m, first.String())
+		u.reportOnce(t, m, first.String())
 	}
 	if !u.options.Pairs {
 		return
@@ -145,7 +145,7 @@ func (u *suite) strike(t *testing.T, s Scenario, clean outcome, pure bool, first
 			}
 			t.Run(second.String(), func(t *testing.T) {
 				for _, m := range u.world(t, s, first, second).mistakes(clean, s, u.options.MayBeLost, pure, first, second) {
-					u.tell(t, m, first.String()+" and "+second.String())
+					u.reportOnce(t, m, first.String()+" and "+second.String())
 				}
 			})
 		}
@@ -175,13 +175,13 @@ func (u *suite) pure(t *testing.T, s Scenario, clean outcome) bool {
 	shifted := ahead.play(t)
 	found := impure(clean.transcript, second.transcript, shifted.transcript, shift, func() (a, b transcript, ok bool) { return fresh(t, s.Name) })
 	for _, m := range found {
-		u.tell(t, m, "no fault")
+		u.reportOnce(t, m, "no fault")
 	}
 	return slices.Equal(clean.Log, second.Log) && slices.Equal(clean.Log, shifted.Log)
 }
 
-// tell names a mistake, once.
-func (u *suite) tell(t *testing.T, m mistake, world string) {
+// reportOnce names a mistake, unless it was named before.
+func (u *suite) reportOnce(t *testing.T, m mistake, world string) {
 	t.Helper()
 	name := string(m.kind) + "\n" + m.name
 	if u.told[name] {

@@ -184,8 +184,8 @@ func (w *world) await(what string, wanted func(thread.Head) bool) bool {
 	}
 }
 
-// tell wakes those who await something.
-func (w *world) tell() {
+// wake wakes those who await something.
+func (w *world) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	close(w.moved)
