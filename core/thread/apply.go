@@ -180,6 +180,12 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	if t.Meter {
 		result.Stretch = n.meter(&h, t)
 	}
+	if n.Seq != h.Seq {
+		n.TailSum = 0
+	}
+	if len(n.Run.Children) > MaxChildren {
+		return h, Result{}, ErrTooManyChildren
+	}
 	n.noteWaits(t.Now)
 	n.DueAt = n.due(h.DueAt, t)
 	if n.bound() > MaxSize {

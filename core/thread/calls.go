@@ -110,7 +110,7 @@ func (h *Head) suspend(tickets []Ticket) error {
 			h.Run.Calls[t.Call] = CallNew
 			continue
 		}
-		t.Decision, t.Deadline = 0, max(t.Deadline, 0)
+		t.Decision, t.Deadline, t.WakeAt = 0, max(t.Deadline, 0), max(t.WakeAt, 0)
 		h.Tickets = append(h.Tickets, t)
 		h.Run.Calls[t.Call] = CallSuspended
 		h.progress()

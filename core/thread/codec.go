@@ -29,13 +29,16 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	w.uint(h.Incarnation)
 	w.text(h.Owner)
 	open, held := h.Open(), h.Claim.Fence != 0
-	w.flags(h.Deleted, h.Erased, open, held, h.Missed != 0, h.Supersedes != 0)
+	w.flags(h.Deleted, h.Erased, open, held, h.Missed != 0, h.Supersedes != 0, h.TailSum != 0)
 	w.uint(h.Epoch)
 	w.uint(h.Fence)
 	w.uint(h.Seq)
 	w.uint(h.Summary)
 	if h.Supersedes != 0 {
 		w.uint(h.Supersedes)
+	}
+	if h.TailSum != 0 {
+		w.b = binary.BigEndian.AppendUint32(w.b, h.TailSum)
 	}
 	w.uint(h.Closing)
 	w.time(h.ClosingAt)
@@ -72,6 +75,7 @@ func (h *Head) bound() int {
 		fixed    = 512 // everything that has no table, text apart
 		dispatch = 64
 		ticket   = 40
+		child    = 16
 		entry    = 32
 		owed     = 26
 	)
@@ -81,7 +85,7 @@ func (h *Head) bound() int {
 		n += dispatch
 		entries += len(h.Pending[i].Rest)
 	}
-	n += ticket*len(h.Tickets) + entry*entries + 10*len(h.Recent)
+	n += child*len(h.Run.Children) + ticket*len(h.Tickets) + entry*entries + 10*len(h.Recent)
 	n += owed * len(h.Outbox)
 	return n + h.extensionSize()
 }
@@ -146,13 +150,27 @@ func (w *writer) tables(h *Head) {
 	}
 	w.uint(uint64(len(h.Tickets)))
 	for _, t := range h.Tickets {
-		w.byte(t.Call)
-		w.byte(byte(t.Kind))
-		w.uint(t.ID)
-		w.uint(t.Decision)
-		w.time(t.Deadline)
+		w.ticket(t)
 	}
 	w.inbox(h.Inbox)
+}
+
+// ticketWakes is the bit of a ticket's kind that says that a time to wake at comes last.
+const ticketWakes = 1 << 7
+
+func (w *writer) ticket(t Ticket) {
+	kind := byte(t.Kind)
+	if t.WakeAt > 0 {
+		kind |= ticketWakes
+	}
+	w.byte(t.Call)
+	w.byte(kind)
+	w.uint(t.ID)
+	w.uint(t.Decision)
+	w.time(t.Deadline)
+	if t.WakeAt > 0 {
+		w.time(t.WakeAt)
+	}
 }
 
 // dispatch writes what one of the queue and a delayed one have.
@@ -226,7 +244,8 @@ func (w *writer) run(r *Run) {
 	for _, s := range r.Calls {
 		w.byte(byte(s))
 	}
-	w.flags(r.Child, r.Batch, r.Through.May != 0, r.WaitsSince != 0, r.LacksSince != 0, r.RunEnd != 0, r.Stretch.Since != 0)
+	// All eight are taken: what comes next is an extension, or another layout.
+	w.flags(r.Child, r.Batch, r.Through.May != 0, r.WaitsSince != 0, r.LacksSince != 0, r.RunEnd != 0, r.Stretch.Since != 0, len(r.Children) > 0)
 	if r.Through.May != 0 {
 		w.uint(uint64(r.Through.May))
 		w.uint(uint64(r.Through.Ran))
@@ -242,6 +261,12 @@ func (w *writer) run(r *Run) {
 	}
 	if r.Stretch.Since != 0 {
 		w.stretch(&r.Stretch)
+	}
+	if len(r.Children) > 0 {
+		w.uint(uint64(len(r.Children)))
+		for _, child := range r.Children {
+			w.id(child)
+		}
 	}
 }
 

@@ -73,6 +73,21 @@ var encodedHeads = []struct {
 			"\x00" + "\x01" + "\x00\x00\x00\x00\x00\x00\x00\x0b" + "\x15" + "r" + z + "\x07\x03new",
 	},
 	{
+		"open children, a ticket that wakes, and a sum of the log's tail",
+		thread.Head{
+			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, TailSum: 0x01020304, DueAt: 1,
+			Run: thread.Run{
+				ID: id("r"), Dispatch: id("d"), Status: thread.Waiting, Cursor: thread.CursorTools, Step: 1, Base: 5, TurnFence: 3,
+				Calls: []thread.CallStatus{thread.CallSuspended, thread.CallSuspended}, WaitsSince: 2, Children: []core.ID{id("k"), id("l")},
+			},
+			Tickets: []thread.Ticket{{Call: 0, Kind: thread.TicketClient, ID: 12, Deadline: 13, WakeAt: 300}, {Call: 1, Kind: thread.TicketClient, ID: 14}},
+		},
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x44" + "\x00\x03\x04\x00" + "\x01\x02\x03\x04" + "\x00\x00\x01" +
+			"r" + z + "d" + z + "\x00\x01\x00\x02\x01\x05\x03\x00\x00" + "\x00\x00\x00\x00" + "\x02\x02\x02" + "\x88" +
+			"\x02" + "\x02" + "k" + z + "l" + z +
+			"\x00\x00" + "\x02" + "\x00\x81\x0c\x00\x0d\xac\x02" + "\x01\x01\x0e\x00\x00" + "\x00\x00\x00\x00",
+	},
+	{
 		"an outbox with each kind, and one that only a newer program knows",
 		thread.Head{
 			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, ClosingAt: 8, DueAt: 1,
@@ -184,7 +199,8 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 		{"a version without an end", append(bytes.Clone(good[:2]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)},
 		{"an owner longer than the rest", edit(owner, 0xff, 0x7f)},
 		{"superseded, by no record", edit(flags, good[flags]|1<<5)},
-		{"an unknown flag", edit(flags, good[flags]|1<<6)},
+		{"a sum of the log's tail, and less than that behind it", append(append(bytes.Clone(good[:flags]), good[flags]|1<<6), 0, 1, 0, 0, 1, 2, 3)},
+		{"an unknown flag", edit(flags, good[flags]|1<<7)},
 		{"one byte more", append(bytes.Clone(good), 0)},
 		{"one byte less", good[:len(good)-1]},
 		{"more tickets than any memory holds", edit(end+2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)},
@@ -223,6 +239,9 @@ func TestDecodeRefusesPartsThatAreThereAndEmpty(t *testing.T) {
 		"RunEnd":                  func(h *thread.Head) { h.Run.RunEnd = mark },
 		"a stretch":               func(h *thread.Head) { h.Run.Stretch.Since = mark },
 		"superseded":              func(h *thread.Head) { h.Supersedes = mark },
+		"the sum of the tail":     func(h *thread.Head) { h.TailSum = mark },
+		"a time to wake at":       func(h *thread.Head) { h.Tickets = []thread.Ticket{{WakeAt: mark}} },
+		"a child":                 func(h *thread.Head) { h.Run.Children = []core.ID{{mark}} },
 		"missed announcements":    func(h *thread.Head) { h.Missed = mark },
 		"a claim":                 func(h *thread.Head) { h.Claim.Fence = mark },
 	}
@@ -257,7 +276,7 @@ func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
 	}
 	base := func() thread.Head {
 		return thread.Head{
-			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Run: thread.Run{ID: id("r"), Calls: make([]thread.CallStatus, 32)},
+			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Run: thread.Run{ID: id("r"), Calls: make([]thread.CallStatus, 32), Children: slices.Repeat([]core.ID{id("k")}, 16)},
 			Claim: thread.Claim{Fence: 1}, Tickets: make([]thread.Ticket, 8), Inbox: make([]thread.InboxEntry, 8),
 			Pending: make([]thread.Dispatch, 9), Delayed: delayed(8), Recent: make([]uint64, 16), Missed: math.MaxUint16,
 			Outbox: slices.Concat(owed(10, thread.OutboxChildEnded), owed(10, thread.OutboxCancel), owed(8, thread.OutboxMessage), owed(4, thread.OutboxEnded)),
@@ -273,6 +292,9 @@ func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
 		{"cursor", func(h *thread.Head) { h.Run.Cursor = 2 }, func(h *thread.Head) { h.Run.Cursor = 3 }},
 		{"call status", func(h *thread.Head) { h.Run.Calls[31] = 5 }, func(h *thread.Head) { h.Run.Calls[31] = 6 }},
 		{"ticket kind", func(h *thread.Head) { h.Tickets[7].Kind = 2 }, func(h *thread.Head) { h.Tickets[7].Kind = 3 }},
+		{"kind of a ticket that wakes", func(h *thread.Head) { h.Tickets[7] = thread.Ticket{Kind: 2, WakeAt: math.MaxInt64} }, func(h *thread.Head) { h.Tickets[7] = thread.Ticket{Kind: 3, WakeAt: 1} }},
+		{"children", func(*thread.Head) {}, func(h *thread.Head) { h.Run.Children = slices.Repeat([]core.ID{id("k")}, 17) }},
+		{"a child", func(h *thread.Head) { h.Run.Children[15] = core.ID{15: 1} }, func(h *thread.Head) { h.Run.Children[15] = core.ID{} }},
 		{"inbox kind", func(h *thread.Head) { h.Inbox[7].Kind = 1 }, func(h *thread.Head) { h.Inbox[7].Kind = 2 }},
 		{"calls", func(*thread.Head) {}, func(h *thread.Head) { h.Run.Calls = make([]thread.CallStatus, 33) }},
 		{"tickets", func(*thread.Head) {}, func(h *thread.Head) { h.Tickets = make([]thread.Ticket, 9) }},
@@ -313,7 +335,22 @@ func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
 	}
 }
 
+// A list of children that is there has some.
+func TestDecodeRefusesAnEmptyListOfChildren(t *testing.T) {
+	h := thread.Head{Layout: 1, Schema: 1, Version: 1, Run: thread.Run{ID: id("r"), Children: []core.ID{id("k")}}}
+	b, child := h.AppendBinary(nil), "\x01k"+z
+	if _, err := thread.Decode(b); err != nil || strings.Count(string(b), child) != 1 {
+		t.Fatalf("%v, %q", err, b)
+	}
+	if _, err := thread.Decode([]byte(strings.Replace(string(b), child, "\x00", 1))); core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("error %v, want corrupt", err)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
+	for _, tt := range encodedHeads {
+		f.Add([]byte(tt.want))
+	}
 	for seed := range uint64(20) {
 		w := newWorld(rand.New(rand.NewPCG(seed, 2)))
 		for range 40 {

@@ -24,7 +24,7 @@ func (r *reader) head() (h Head) {
 	h.HolderCommitID = r.id()
 	h.Incarnation = r.uint()
 	h.Owner = r.text()
-	flags := r.flags(6)
+	flags := r.flags(7)
 	h.Deleted, h.Erased = flags.has(0), flags.has(1)
 	open, held, missed := flags.has(2), flags.has(3), flags.has(4)
 	h.Epoch = r.uint()
@@ -33,6 +33,9 @@ func (r *reader) head() (h Head) {
 	h.Summary = r.uint()
 	if flags.has(5) {
 		h.Supersedes = r.positive()
+	}
+	if flags.has(6) {
+		h.TailSum = r.sum()
 	}
 	h.Closing = r.uint()
 	h.ClosingAt = r.time()
@@ -73,7 +76,7 @@ func (r *reader) run() Run {
 			v.Calls[i] = CallStatus(r.below(byte(CallDone) + 1))
 		}
 	}
-	flags := r.flags(7)
+	flags := r.flags(8)
 	v.Child, v.Batch = flags.has(0), flags.has(1)
 	if flags.has(2) {
 		v.Through = Through{May: r.uint32(), Ran: r.uint32()}
@@ -91,7 +94,22 @@ func (r *reader) run() Run {
 	if flags.has(6) {
 		v.Stretch = r.stretch()
 	}
+	if flags.has(7) {
+		v.Children = r.children()
+	}
 	return v
+}
+
+// children reads a list that is left out where it is empty.
+func (r *reader) children() []core.ID {
+	n := r.count(MaxChildren)
+	r.must(n > 0)
+	children := make([]core.ID, n)
+	for i := range children {
+		children[i] = r.id()
+		r.must(!children[i].IsZero())
+	}
+	return children
 }
 
 func (r *reader) stretch() Stretch {
@@ -125,10 +143,21 @@ func (r *reader) tables(h *Head) {
 	if n := r.count(MaxTickets); n > 0 {
 		h.Tickets = make([]Ticket, n)
 		for i := range h.Tickets {
-			h.Tickets[i] = Ticket{Call: r.byte(), Kind: TicketKind(r.below(byte(TicketChild) + 1)), ID: r.uint(), Decision: r.uint(), Deadline: r.time()}
+			h.Tickets[i] = r.ticket()
 		}
 	}
 	h.Inbox = r.inbox()
+}
+
+func (r *reader) ticket() Ticket {
+	t, kind := Ticket{Call: r.byte()}, r.byte()
+	t.Kind = TicketKind(kind &^ ticketWakes)
+	r.must(t.Kind <= TicketChild)
+	t.ID, t.Decision, t.Deadline = r.uint(), r.uint(), r.time()
+	if kind&ticketWakes != 0 {
+		t.WakeAt = r.moment()
+	}
+	return t
 }
 
 func (r *reader) dispatch() Dispatch {
@@ -258,6 +287,17 @@ func (r *reader) upTo(limit uint64) uint64 {
 
 func (r *reader) uint32() uint32 { return uint32(r.upTo(math.MaxUint32)) }
 func (r *reader) time() int64    { return int64(r.upTo(math.MaxInt64)) }
+
+// sum reads a checksum that is left out where it is 0.
+func (r *reader) sum() uint32 {
+	v := r.take(4)
+	if v == nil {
+		return 0
+	}
+	sum := binary.BigEndian.Uint32(v)
+	r.must(sum != 0)
+	return sum
+}
 
 func (r *reader) fixed() uint64 {
 	if v := r.take(8); v != nil {

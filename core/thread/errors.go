@@ -19,6 +19,8 @@ var (
 	ErrBusy = core.Errorf(core.CodeBusy, "another run is open or queued")
 	// ErrFull: a bounded table has no place.
 	ErrFull = core.Errorf(core.CodeFull, "no more is accepted for now")
+	// ErrTooManyChildren: the open run would have more than MaxChildren open children.
+	ErrTooManyChildren = core.Errorf(core.CodeFull, "a run has at most %d open children", MaxChildren)
 	// ErrFenced: the claim was lost to a later one. The worker must stop.
 	ErrFenced = core.Errorf(core.CodeFenced, "claim was lost to a later one")
 	// ErrSuperseded: an interrupt came after the claim. The holder must stop

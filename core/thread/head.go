@@ -6,14 +6,15 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Limits of a head. Each has an error: ErrFull for the tables, ErrTooLarge for
-// the size.
+// Limits of a head. Each has an error: ErrTooManyChildren for the children, ErrFull for
+// the other tables, ErrTooLarge for the size.
 const (
 	MaxPending  = 8               // queued dispatches, with the ends of earlier ones that their parents are still to be told of
 	MaxDelayed  = 8               // delayed dispatches
 	MaxTickets  = 8               // open tickets
 	MaxInbox    = 8               // inbox entries
 	MaxCalls    = 32              // tool calls of one turn
+	MaxChildren = 16              // open children of the open run
 	MaxAttempts = 5               // claims without progress before a run is dead-lettered
 	SuspectAt   = 2               // claims without progress after which a run goes alone
 	SkipRunEnd  = 3               // the claim of a closing run that runs no RunEnd hook any more
@@ -43,19 +44,23 @@ type Head struct {
 	Seq            uint64 // the log is visible up to here
 	Summary        uint64 // sequence that the summary in force covers; 0: none
 	Supersedes     uint64 // sequence of the newest log record that takes the log's tail back; 0: none does
-	Closing        uint64 // version of the newest write that began to close a run
-	ClosingAt      int64  // when that was, or when the thread was deleted; 0: neither
-	Run            Run    // the open run; zero ID: none
-	Claim          Claim  // the live or expired claim; zero Fence: none
-	Pending        []Dispatch
-	Delayed        []Dispatch // those that were accepted for later, until they open
-	Tickets        []Ticket
-	Inbox          []InboxEntry
-	Outbox         []OutboxEntry // what the thread owes others, oldest first
-	Missed         uint16        // announcements that were dropped for want of place, since one last said how many
-	Recent         []uint64      // dedupe keys and decisions, oldest first
-	DueAt          int64         // when the sweep must look at the thread; 0: never
-	Extensions     []Extension
+	// TailSum is a checksum of the log's records since its last turn, up to Seq; 0: none
+	// was computed. No write of this program computes one, and one that moves Seq drops
+	// it: a sum that does not fit would make readers doubt a whole log.
+	TailSum    uint32
+	Closing    uint64 // version of the newest write that began to close a run
+	ClosingAt  int64  // when that was, or when the thread was deleted; 0: neither
+	Run        Run    // the open run; zero ID: none
+	Claim      Claim  // the live or expired claim; zero Fence: none
+	Pending    []Dispatch
+	Delayed    []Dispatch // those that were accepted for later, until they open
+	Tickets    []Ticket
+	Inbox      []InboxEntry
+	Outbox     []OutboxEntry // what the thread owes others, oldest first
+	Missed     uint16        // announcements that were dropped for want of place, since one last said how many
+	Recent     []uint64      // dedupe keys and decisions, oldest first
+	DueAt      int64         // when the sweep must look at the thread; 0: never
+	Extensions []Extension
 }
 
 // Extension is a field that a newer program keeps in the head. Programs that do
@@ -135,6 +140,10 @@ type Run struct {
 	// not run, or under a claim that was lost.
 	RunEnd  uint64
 	Stretch Stretch // since the last wait; zero Since: nobody has claimed the run who meters
+	// Children are the runs of other threads that the run has started and that are not
+	// over, at most MaxChildren. They are void with the run. No write of this program
+	// lists one, and nothing follows from them yet.
+	Children []core.ID
 
 	// The continuation: the run's own next delivery. It is no pending dispatch
 	// and takes none of their places.
@@ -213,6 +222,10 @@ type Ticket struct {
 	ID       uint64 // see [TicketKey]; a call that suspends again has another
 	Decision uint64 // see [DecisionKey]; 0: open
 	Deadline int64  // 0: none
+	// WakeAt is when the call is to go on by itself, unix milliseconds; 0: it waits for a
+	// decision. This program writes none, and nothing follows from it yet: it makes no
+	// thread due and decides no ticket.
+	WakeAt int64
 }
 
 // TicketKind says who decides: [core.TicketKind] as one byte.
@@ -401,6 +414,7 @@ func (h *Head) remember(key uint64) {
 func (h *Head) clone() Head {
 	n := *h
 	n.Run.Calls = slices.Clone(h.Run.Calls)
+	n.Run.Children = slices.Clone(h.Run.Children)
 	n.Pending = slices.Clone(h.Pending)
 	for i, d := range n.Pending {
 		n.Pending[i].Rest = slices.Clone(d.Rest)

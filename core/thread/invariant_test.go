@@ -45,6 +45,7 @@ func transition(h thread.Head, t thread.Transition) (next thread.Head, result th
 	checkEnd(check, h, next, result)
 	checkDelayed(check, h, next, t)
 	checkChildren(check, h, next, t)
+	checkLaidOut(check, h, next)
 	checkParts(check, next)
 	checkTickets(check, next)
 	checkDue(check, next, t)
@@ -73,6 +74,9 @@ func fills(c thread.Change) bool {
 func withoutEmpty(h thread.Head) thread.Head {
 	if len(h.Run.Calls) == 0 {
 		h.Run.Calls = nil
+	}
+	if len(h.Run.Children) == 0 {
+		h.Run.Children = nil
 	}
 	if len(h.Pending) == 0 {
 		h.Pending = nil
@@ -285,6 +289,26 @@ func checkChildren(check checker, h, n thread.Head, t thread.Transition) {
 	}
 }
 
+// checkLaidOut is that what this program does not write stays as it is: the children with
+// their run, the sum until the log moves on, the time to wake at with its ticket.
+func checkLaidOut(check checker, h, n thread.Head) {
+	if h.Open() && n.Run.ID == h.Run.ID {
+		check(slices.Equal(n.Run.Children, h.Run.Children), "children %v became %v", h.Run.Children, n.Run.Children)
+	} else {
+		check(len(n.Run.Children) == 0, "children %v without the run that started them", n.Run.Children)
+	}
+	if n.Seq != h.Seq || n.Deleted {
+		check(n.TailSum == 0, "the sum %d of an older log", n.TailSum)
+	} else {
+		check(n.TailSum == h.TailSum, "the sum %d became %d", h.TailSum, n.TailSum)
+	}
+	for _, old := range h.Tickets {
+		for _, t := range n.Tickets {
+			check(old.ID != t.ID || old.Call != t.Call || old.WakeAt == t.WakeAt, "ticket %+v wakes at %d", old, t.WakeAt)
+		}
+	}
+}
+
 // touches reports whether the change makes work, and so hints.
 func touches(c thread.Change) bool {
 	switch c.(type) {
@@ -338,7 +362,7 @@ func checkParts(check checker, h thread.Head) {
 	}
 	check(len(h.Delayed) <= 8, "%d dispatches are delayed", len(h.Delayed))
 	check(steered <= 1 && len(h.Pending) <= 8+steered, "%d dispatches are queued, %d of them steered", len(h.Pending), steered)
-	check(len(h.Tickets) <= 8 && len(h.Inbox) <= 8 && len(h.Outbox) <= 32 && len(h.Recent) <= 16 && len(r.Calls) <= 32, "a table is over its limit")
+	check(len(h.Tickets) <= 8 && len(h.Inbox) <= 8 && len(h.Outbox) <= 32 && len(h.Recent) <= 16 && len(r.Calls) <= 32 && len(r.Children) <= 16, "a table is over its limit")
 	announced, waiting, ends := 0, 0, 0
 	for _, e := range h.Outbox {
 		announced += count(e.Announces())
@@ -422,6 +446,7 @@ func scribble(h *thread.Head) {
 	for i := range h.Run.Calls {
 		h.Run.Calls[i] = 99
 	}
+	clear(h.Run.Children)
 	for i := range h.Pending {
 		clear(h.Pending[i].Rest)
 		h.Pending[i] = thread.Dispatch{}

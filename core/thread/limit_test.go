@@ -56,6 +56,10 @@ func TestSizeOfATypicalHeadIsUnderAKilobyte(t *testing.T) {
 	for i := range uint64(11) { // the ring holds 16
 		h = must(t, h, thread.Input{ID: id("x"), Owner: owner, Dedupe: 1<<62 + i}, thread.Retract{ID: id("x")})
 	}
+	h.TailSum, h.Run.Children = 1<<31, []core.ID{id("c1"), id("c2")}
+	for i := range h.Tickets {
+		h.Tickets[i].WakeAt = start + 86_400_000
+	}
 	if len(h.Pending) != 2 || len(h.Tickets) != 2 || len(h.Inbox) != 2 || len(h.Recent) != 16 {
 		t.Fatalf("not what this is about:\n%s", describeHead(h))
 	}
@@ -71,7 +75,7 @@ func fullest(t *testing.T) thread.Head {
 	const large = math.MaxUint64 - 99
 	h := busy(t, longest, longest[:64], 8)
 	h.Schema, h.Version, h.Epoch, h.Fence, h.Closing, h.Incarnation = math.MaxUint16, large, large, large, large, large
-	h.ClosingAt, h.Missed = math.MaxInt64, math.MaxUint16
+	h.ClosingAt, h.Missed, h.TailSum = math.MaxInt64, math.MaxUint16, math.MaxUint32
 	h.Claim.Fence, h.Claim.Epoch, h.Claim.Lease = large, large, math.MaxInt64-99
 	h.Summary, h.Supersedes, h.DueAt = 900_000_000_000, 999_000_000_000, math.MaxInt64
 	h.Run.WaitsSince, h.Run.LacksSince, h.Run.RunEnd, h.Run.Through = math.MaxInt64, math.MaxInt64, large, thread.Through{May: math.MaxUint32, Ran: math.MaxUint32}
@@ -97,6 +101,12 @@ func fullest(t *testing.T) thread.Head {
 	for i := range h.Inbox {
 		h.Inbox[i].Revision = math.MaxUint32
 	}
+	for i := range h.Tickets {
+		h.Tickets[i].Deadline, h.Tickets[i].WakeAt = math.MaxInt64, math.MaxInt64
+	}
+	for i := range 16 {
+		h.Run.Children = append(h.Run.Children, id(fmt.Sprint("child", i)))
+	}
 	for len(h.Recent) < 16 {
 		h.Recent = append(h.Recent, math.MaxUint64)
 	}
@@ -108,7 +118,7 @@ func fullest(t *testing.T) thread.Head {
 func TestNothingOutgrowsTheHead(t *testing.T) {
 	h := fullest(t)
 	fence := h.Claim.Fence
-	if got := h.Size(); got < 2800 || got > 2900 {
+	if got := h.Size(); got < 3200 || got > 3300 {
 		t.Errorf("the fullest head has %d bytes", got)
 	}
 	steps := []thread.Change{
@@ -158,7 +168,7 @@ func TestEstimateOfASizeCountsEveryPart(t *testing.T) {
 	}{
 		{"none", thread.Head{}, 512, 52},
 		{"usual", busy(t, "owner", "worker", 2), 877, 375},
-		{"fullest", full, 3619, 2863},
+		{"fullest", full, 3875, 3228},
 		{"steered input", steered, 832, 232},
 	}
 	for _, tt := range tests {
@@ -216,6 +226,30 @@ func TestTurnLeavesRoomForItsResults(t *testing.T) {
 	if err := turn(999_999_999_967); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("error %v, want invalid", err)
 	}
+}
+
+// A run has sixteen open children, and whatever the seventeenth comes with is refused.
+func TestARunHasSixteenOpenChildren(t *testing.T) {
+	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
+	for i := range 16 {
+		h.Run.Children = append(h.Run.Children, id(fmt.Sprint("c", i)))
+	}
+	h = must(t, h, thread.Touch{})
+	if len(h.Run.Children) != 16 || h.Run.Children[15] != id("c15") {
+		t.Errorf("children %v", h.Run.Children)
+	}
+	h.Run.Children = append(h.Run.Children, id("c16"))
+	got, result, err := thread.Apply(h, thread.Transition{Now: start, Change: thread.Touch{}})
+	if !errors.Is(err, thread.ErrTooManyChildren) || core.CodeOf(err) != core.CodeFull || err.Error() != "a run has at most 16 open children" {
+		t.Errorf("error %v, want that there are too many", err)
+	}
+	if diff := cmp.Diff(h, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(thread.Result{}, result); diff != "" {
+		t.Error(diff)
+	}
+	must(t, h, thread.CommitStep{Fence: 1, Outcome: thread.Done, Seq: 2}) // they go with their run
 }
 
 // The seventeenth key drops the first, and no other.

@@ -180,7 +180,7 @@ func (w words) calls() (calls []thread.CallStatus) {
 	return calls
 }
 
-// tickets reads call:id[:kind[:deadline]].
+// tickets reads call:id[:kind[:deadline[:time to wake at]]].
 func (w words) tickets(now int64) (tickets []thread.Ticket) {
 	for _, text := range w.list("tickets") {
 		parts := strings.Split(text, ":")
@@ -190,6 +190,9 @@ func (w words) tickets(now int64) (tickets []thread.Ticket) {
 		}
 		if len(parts) > 3 {
 			t.Deadline = now + w.duration(parts[3])
+		}
+		if len(parts) > 4 {
+			t.WakeAt = now + w.duration(parts[4])
 		}
 		tickets = append(tickets, t)
 	}

@@ -79,6 +79,7 @@ func describeHead(h thread.Head) string {
 	write(h.Owner != "", " owner=%s", h.Owner)
 	write(h.Deleted, " deleted")
 	write(h.Erased, " erased")
+	write(h.TailSum != 0, " sum=%d", h.TailSum)
 	write(h.Missed != 0, " missed=%d", h.Missed)
 	write(h.DueAt != 0, " due=%s", clock(h.DueAt))
 	b.WriteString("\n")
@@ -146,6 +147,9 @@ func describeTables(b *strings.Builder, h thread.Head) {
 		if t.Deadline != 0 {
 			fmt.Fprintf(b, ", until %s", clock(t.Deadline))
 		}
+		if t.WakeAt != 0 {
+			fmt.Fprintf(b, ", wakes at %s", clock(t.WakeAt))
+		}
 		b.WriteString("\n")
 	}
 	for _, e := range h.Inbox {
@@ -157,6 +161,9 @@ func describeTables(b *strings.Builder, h thread.Head) {
 			fmt.Fprintf(b, ", failed %d times", e.Tries)
 		}
 		b.WriteString("\n")
+	}
+	for _, child := range h.Run.Children {
+		fmt.Fprintf(b, "  child %s\n", trim(child[:]))
 	}
 	if since := h.Run.WaitsSince; since != 0 {
 		fmt.Fprintf(b, "  waits for a person since %s\n", clock(since))

@@ -187,6 +187,9 @@ func (w *world) tickets(calls []thread.CallStatus) (tickets []thread.Ticket) {
 		if w.rand.IntN(3) == 0 {
 			t.Deadline = w.now + int64(w.rand.IntN(1_000_000))
 		}
+		if w.newer {
+			t.WakeAt = w.now + 1_000
+		}
 		tickets = append(tickets, t)
 	}
 	return tickets

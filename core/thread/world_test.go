@@ -39,7 +39,7 @@ type world struct {
 	head    thread.Head
 	now     int64
 	due     thread.DuePolicy
-	newer   bool // another program leaves a field of its own in the head of each run
+	newer   bool // another program leaves in the head of each run what this one does not write
 	serial  uint64
 	history []event
 	broken  []string
@@ -81,6 +81,8 @@ func newWorld(r *rand.Rand) *world {
 func (w *world) do(c thread.Change) (thread.Result, error) {
 	if w.newer && w.head.Open() && len(w.head.Extensions) == 0 {
 		w.head.Extensions = []thread.Extension{{Run: w.head.Run.ID, Tag: 900, Value: []byte("newer")}}
+		w.head.Run.Children = []core.ID{id("child1"), id("child2")}
+		w.head.TailSum = 1 << 31
 	}
 	h := w.head
 	t := thread.Transition{Now: w.now, CommitID: w.fresh(), Due: w.due, Schemas: w.program(), Announce: w.announce, Change: c}

@@ -36,7 +36,7 @@ func fullHead(version uint64) thread.Head {
 	h := thread.Head{
 		Layout: thread.Layout, Schema: 65_535, Version: version, CommitID: core.ID{0xc0, 1}, HolderCommitID: core.ID{0xc0, 2},
 		Incarnation: 1<<64 - 1, Owner: longest, Deleted: true, Erased: true, Epoch: 300, Fence: 70_000,
-		Seq: 999_999_999_999, Summary: 5_000, Supersedes: 1 << 38, Closing: 1 << 50, ClosingAt: 4_102_444_799_999, DueAt: 4_102_444_800_000,
+		Seq: 999_999_999_999, Summary: 5_000, Supersedes: 1 << 38, TailSum: 1<<32 - 1, Closing: 1 << 50, ClosingAt: 4_102_444_799_999, DueAt: 4_102_444_800_000,
 		Run: thread.Run{
 			ID: core.ID{0xaa, 2}, Dispatch: core.ID{0xdd, 1}, Revision: 7, Status: thread.Closing, Reason: thread.ReasonDeadLetter,
 			Cursor: thread.CursorTools, Step: 4_000_000_000, Base: 1 << 39, TurnFence: 69_000, Batch: true, Round: 1 << 41,
@@ -51,6 +51,9 @@ func fullHead(version uint64) thread.Head {
 	for i := range thread.MaxCalls {
 		h.Run.Calls = append(h.Run.Calls, thread.CallStatus(i%6))
 	}
+	for i := range byte(thread.MaxChildren) {
+		h.Run.Children = append(h.Run.Children, core.ID{0xab, i})
+	}
 	for i := range byte(8) {
 		h.Pending = append(h.Pending, thread.Dispatch{
 			ID: core.ID{0xdd, 3, i}, Run: core.ID{0xaa, 3, i}, Revision: uint32(i), Priority: 255 - i, Child: true,
@@ -58,7 +61,7 @@ func fullHead(version uint64) thread.Head {
 		h.Delayed = append(h.Delayed, thread.Dispatch{
 			ID: core.ID{0xdd, 4, i}, Run: core.ID{0xaa, 4, i}, Revision: uint32(i), Priority: 255 - i, AvailableAt: 1<<63 - 1 - int64(i),
 		})
-		h.Tickets = append(h.Tickets, thread.Ticket{Call: i, Kind: thread.TicketKind(i % 3), ID: 1<<64 - 1, Decision: uint64(i), Deadline: int64(i)})
+		h.Tickets = append(h.Tickets, thread.Ticket{Call: i, Kind: thread.TicketKind(i % 3), ID: 1<<64 - 1, Decision: uint64(i), Deadline: int64(i), WakeAt: int64(i) << 40})
 		h.Inbox = append(h.Inbox, thread.InboxEntry{ID: core.ID{0xee, i}, Revision: uint32(i), Kind: thread.InboxKind(i % 2)})
 		h.Recent = append(h.Recent, uint64(i), 1<<64-1-uint64(i))
 	}
