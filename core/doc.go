@@ -95,9 +95,9 @@
 //
 // Where does a run wait for a person?
 //
-//   - core/run/machine.go, runRound: the round has open calls, and nothing of it can
+//   - core/run/tools.go, runRound: the round has open calls, and nothing of it can
 //     run any more, as core/run/schedule.go has found.
-//   - core/run/wait.go, commitWait: proposes to wait, and stores what for.
+//     commitWait, there too, proposes to wait, and stores what for.
 //   - core/thread/calls.go, Head.outcome: decides. If a decision or input arrived in the
 //     meantime, the run continues.
 //

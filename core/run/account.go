@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -30,18 +29,6 @@ import (
 
 // endLimit is the code of a run's end that a limit has brought.
 const endLimit = string(core.CodeTenantLimit)
-
-// claim is the step as [account.Holder]: by itself it has no such methods, which all that
-// is built on it would have as well.
-type claim struct{ p *holder }
-
-// Head implements account.Holder: it reads the head of the thread.
-func (c claim) Head(ctx context.Context) (thread.Head, error) {
-	return c.p.committer.Head(ctx, c.p.Key)
-}
-
-// Fence implements account.Holder.
-func (c claim) Fence() uint64 { return c.p.fence() }
 
 // look finds out how the tenant stands, and takes a slot if the run has none. The error
 // ends a run that is to ask its model while the tenant is over a limit; one with an open
@@ -71,25 +58,6 @@ func (d *draft) charge(ctx context.Context, t *inference.Turn) (err error) {
 	return err
 }
 
-// chargeUnlogged charges the turn that is begun and that no log will have, before the write
-// by which the run ends or its claim is given back. seq is where the log ends.
-func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
-	return m.holder.account.Void(ctx, m.unsaid.Spent(), seq)
-}
-
-// chargeLost does it for a claim that is lost, to another or since the thread is deleted:
-// no write of it follows. What cannot be counted is lost with it.
-func (m *machine) chargeLost(ctx context.Context) {
-	if m.unsaid == nil || m.holder.account.Charged() {
-		return
-	}
-	ctx, cancel := m.holder.undisturbed(ctx)
-	defer cancel()
-	if err := m.holder.account.Void(ctx, m.unsaid.Spent(), m.holder.head.Seq); err != nil {
-		m.holder.warn(ctx, "what a lost claim has used is not charged", "error", err)
-	}
-}
-
 // releaseSlot releases the run's slot, after the write by which it waits or has ended. What
 // the log says of the run by then is in totals.
 func (d *draft) releaseSlot(ctx context.Context, totals thread.Totals) {
@@ -105,22 +73,4 @@ func (d *draft) releaseSlot(ctx context.Context, totals thread.Totals) {
 	if err := d.base.holder.account.Release(ctx, known); err != nil {
 		d.base.holder.warn(ctx, "slot is not given back, the sweep will find it", "error", err)
 	}
-}
-
-// addAccount adds to a plan that has the run's record what it stores for the run's accounts,
-// and notes in the record where the next stretch begins. The records so far are those whose
-// cost is estimated. unlogged is what was asked of models for a turn that no log has, unless
-// the log, which ends at logEnd, has it; nil: there is none.
-func (p *plan) addAccount(d *draft, next thread.Head, result thread.Result, unlogged *account.Spent, logEnd uint64) (err error) {
-	p.settled, err = d.base.holder.account.Settle(next, result, account.End{
-		Run: &p.run, User: d.base.holder.head.Owner, Used: d.totals.Metered, Lost: d.base.conversation == nil,
-		Unlogged: unlogged, LogEnd: logEnd, At: d.base.holder.env.Millis(), Records: p.records,
-	})
-	if err == nil && p.settled.Has() {
-		p.records = append(p.records, p.settled.Record)
-	}
-	if p.settled.Bases != nil {
-		p.run.Bases = p.settled.Bases
-	}
-	return err
 }

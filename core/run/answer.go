@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,28 +68,6 @@ func cutOrRefused(turn *core.Message) string {
 		return "the model refused to answer"
 	}
 	return ""
-}
-
-// answered decides what a turn without calls comes to, at which nothing else stops the
-// run: its natural end, an end with an error, or, where it returns nil, another step,
-// in which the model is to mend its answer.
-func (m *machine) answered(ctx context.Context, turn *core.Message) *core.Termination {
-	form := m.base.agent.Spec.ResponseFormat
-	if form == nil {
-		return naturalEnd(*turn)
-	}
-	switch {
-	case m.draft.wrong == nil:
-		return naturalEnd(*turn)
-	case m.draft.mends:
-		m.draft.askToMend(turn, m.draft.wrong, m.unsaid.AskedForForm())
-		m.holder.warn(ctx, "the answer cannot be used and goes back to the model", "repair", m.draft.totals.Repairs, "error", m.draft.wrong)
-		return nil
-	}
-	if m.holder.s.failed != nil { // before the write that shows the end
-		m.holder.s.failed(m.holder.id, m.draft.wrong)
-	}
-	return &core.Termination{Type: core.TerminationError, Code: CodeInvalidOutput, Detail: complaint(m.draft.wrong)}
 }
 
 // unusable begins the message that asks for another answer, and again begins what it asks.

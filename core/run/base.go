@@ -276,3 +276,6 @@ func (b *base) readRecord(ctx context.Context, what, name string, v any) error {
 	}
 	return b.holder.records.Decode(what, record.Payload, v)
 }
+
+// judged reports whether the run has policies besides max_rounds.
+func (b *base) judged() bool { return len(b.agent.Stops)+len(b.holder.s.stops) > 0 }

@@ -1,10 +1,13 @@
 package run
 
 import (
-	"slices"
+	"time"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // stage is how far a call of the round is, as this claim knows. The head's status says where
@@ -79,48 +82,53 @@ func (c *call) merged() bool { return c.result.merged > 0 }
 // became of that.
 func (c *call) hasBegun() bool { return c.stage == running || c.stage == fatal }
 
-// any reports whether a call of the round is as f says.
-func (r *round) any(f func(c *call) bool) bool { return r.index(f) >= 0 }
-
-// index is the index of the first call that is as f says; -1: none is.
-func (r *round) index(f func(c *call) bool) int {
-	for i := range r.calls {
-		if f(&r.calls[i]) {
-			return i
-		}
-	}
-	return -1
+// task is a call on its way to its tool, with what was found out about it. The
+// scheduler fills it in; while BeforeToolExecute runs beside its siblings', the
+// task is that function's alone.
+type task struct {
+	index     int
+	at        int64          // the clock that its gates, hooks and tool are shown, unix milliseconds
+	call      core.ToolCall  // with the arguments that it runs with
+	tool      tool.Tool      // once it was found
+	snapshot  state.Snapshot // as the gates and BeforeToolExecute leave it, for this call alone
+	began     uint64         // revision of the round's state that the call goes on from
+	hooks     state.Command  // what these asked for
+	resume    *core.Resume   // the decision that it goes on after
+	decision  string         // id of the decision
+	suspended []string       // ids of the suspensions that were decided
+	answers   []core.Resume  // what decisions said of how long they hold
+	takes     bool           // it runs the actions that waited for BeforeToolExecute
+	taken     uint64         // those with ids up to this one are a sibling's
 }
 
-// statuses are the calls as a write leaves them, from what the head says: a result that is
-// stored makes its call done. One that is only in memory does not, since a done call must be
-// readable by anyone who sees the head. With hooks only one that AfterToolExecute has seen
-// does: what the hook asks for runs with the write that makes the call done, and would be
-// lost if that came first. progress reports whether this claim stored a result
-// that is not done yet for it.
-func (r *round) statuses(calls []thread.CallStatus) (next []thread.CallStatus, progress bool) {
-	next = slices.Clone(calls)
-	hooks := r.hooked()
-	for i := range r.calls {
-		c := &r.calls[i]
-		switch {
-		case !c.stored():
-		case hooks && !c.merged() || r.untried(i):
-			progress = progress || c.result.where == put && next[i] != thread.CallDone
-		default:
-			next[i] = thread.CallDone
-		}
-	}
-	return next, progress
+// ticket is what a call is to wait for. Its record is stored with the write that
+// puts the ticket in the head, never after it: whoever sees the head can read it.
+type ticket struct {
+	thread.Ticket
+	record  thread.TicketRecord
+	payload []byte // record as it is stored: encoded once, since a write is built anew for every head that it meets
 }
 
-// concluded reports whether a call has come to a result that the head does not
-// say it has.
-func (r *round) concluded(calls []thread.CallStatus) bool {
-	for i := range r.calls {
-		if r.calls[i].stage == concluded && calls[i] != thread.CallDone {
-			return true
+// conclusion is what a call comes to: what its tool, a gate or a decision gave, or
+// what the runtime says where nobody gave anything. All of them become one record,
+// in one place (keep), so that each call has exactly one result.
+type conclusion struct {
+	result   tool.Result
+	hooks    state.Command // what gates and BeforeToolExecute asked for
+	decision string        // id of the decision that it follows
+	blocked  string        // why a gate ended the run over it
+	took     time.Duration // by its tool; 0: none ran
+	place    int           // in the line; 0: none
+}
+
+// addUnstored adds the records of results that no put has stored, in the order of the log:
+// they travel with the write that closes the round. Every call has its result by then. from
+// is the sequence of the turn.
+func addUnstored(records []store.Record, from uint64, calls []call) []store.Record {
+	for i := range calls {
+		if !calls[i].stored() {
+			records = append(records, store.Record{Name: store.LogName(from + 1 + uint64(i)), Payload: calls[i].result.payload})
 		}
 	}
-	return false
+	return records
 }

@@ -86,25 +86,3 @@ func (present) Place(_ core.ID, _, _, next int) (int, bool) { return next, false
 func (present) Acts() bool { return true }
 
 // The time of each record is asked for in one place, and nowhere else.
-
-// beganAt is when the claim began the step: what hooks up to the turn are shown.
-func (h *holder) beganAt() int64 {
-	if h.head.Run.Cursor == thread.CursorStart {
-		return h.s.choices.Time(Instant{Kind: InstantRun, Run: h.id})
-	}
-	return h.s.choices.Time(Instant{Kind: InstantStep, Run: h.id, Step: int(h.head.Run.Step) + 1})
-}
-
-// saidAt is when the turn of a step was complete, or the last words of a run said.
-func (h *holder) saidAt(number int) int64 {
-	return h.s.choices.Time(Instant{Kind: InstantSaid, Run: h.id, Step: number})
-}
-
-// endedAt is when the run ends.
-func (h *holder) endedAt() int64 { return h.s.choices.Time(Instant{Kind: InstantEnd, Run: h.id}) }
-
-// timeOf is when something about a call of the round happened: a kind of [Instant], the
-// call's index, and how many of its suspensions were decided before.
-func (r *round) timeOf(kind InstantKind, i, decided int) int64 {
-	return r.holder.s.choices.Time(Instant{Kind: kind, Run: r.holder.id, Step: r.holder.events.Step(), Call: i, Decided: decided, Round: r.began})
-}

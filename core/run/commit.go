@@ -128,8 +128,8 @@ func (h *holder) refence(ctx context.Context, head thread.Head) error {
 // when the step knows its new fence, hence refencing: one fence more is no lost
 // claim then. A lease that is over is renewed with it.
 func (h *holder) takeFence(ctx context.Context, head thread.Head) error {
-	h.hold.refencing.Store(true)
-	defer h.hold.refencing.Store(false)
+	h.shared.hold.refencing.Store(true)
+	defer h.shared.hold.refencing.Store(false)
 	change := thread.Refence{Fence: h.fence()}
 	if head.Claim.Lease < h.env.Millis() {
 		change.Lease = h.lease.Milliseconds()
@@ -141,7 +141,7 @@ func (h *holder) takeFence(ctx context.Context, head thread.Head) error {
 	if h.head = head; head.Claim.Fence != h.fence()+1 {
 		return thread.ErrFenced // it was taken, and then another worker took the run
 	}
-	h.hold.fence.Store(head.Claim.Fence) // before refencing ends: the watch must know one of the two
+	h.shared.hold.fence.Store(head.Claim.Fence) // before refencing ends: the watch must know one of the two
 	return nil
 }
 
@@ -204,3 +204,6 @@ func permanent(err error) bool {
 	var refused *store.RefusedError
 	return errors.As(err, &refused) || errors.Is(err, errOver)
 }
+
+// errOver is for a call that keeps parts when it must not any more.
+var errOver = errors.New("the call is over: nothing of it is stored any more")

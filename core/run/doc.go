@@ -241,9 +241,9 @@
 //
 // # Where to look
 //
-// Where is it decided that a run waits? runRound in machine.go: a call of the
+// Where is it decided that a run waits? runRound in tools.go: a call of the
 // round is open when the scheduler has nothing left to start or to wait for
-// (parallel and ready in schedule.go). commitWait in wait.go proposes it, and
+// (parallel and ready in schedule.go). commitWait beside it proposes it, and
 // Head.outcome in core/thread/calls.go has the last word.
 //
 // What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
@@ -265,7 +265,7 @@
 // Who decides that a run has gone on long enough? judge in judge.go, which asks max_rounds
 // and then the policies of the agent and of the program. Its comment says when.
 //
-// What is a run's clock, and where is it read? choices.go, and the field at of step.
+// What is a run's clock, and where is it read? choices.go, and the field at of holder.
 //
 // How do other readers see a turn that is being said? A live.Writer keeps its events for
 // those of this process; for those of others, who ask by a live.Mark, it stores them as
@@ -277,7 +277,7 @@
 // a core.Position of them, for a history.Replayer as well. The encoder
 // of package adapters/httpapi writes it as the frame's id; AI SDK's frames have none.
 //
-// What happens to a step that fails? remedy and giveBack in guard.go choose;
+// What happens to a step that fails? remedy in guard.go chooses, and giveBack in giveback.go gives the claim back;
 // ended.go says which errors end the run, and inference/retry.go when a model is called
 // again. What is left of a step that crashed is found in adopt.go.
 //

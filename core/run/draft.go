@@ -151,7 +151,7 @@ func (d *draft) addTurn(turn *core.Message, t *inference.Turn) {
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
 	}
-	if d.judged() {
+	if d.base.judged() {
 		d.totals.NoteTurn(turn)
 	}
 	if len(turn.ToolCalls) == 0 { // else its calls say whether the step has failed
@@ -169,4 +169,12 @@ func (d *draft) addTurn(turn *core.Message, t *inference.Turn) {
 	}
 	d.movePatches(&entry)
 	d.add(entry)
+}
+
+// logged tells the observer of the draft's records, if a write has moved the head over
+// them.
+func (d *draft) logged(was, now thread.Head) {
+	if d.base.holder.s.observer != nil && now.Seq > was.Seq {
+		d.base.holder.s.observer.Logged(d.base.record.AgentID, d.entries)
+	}
 }

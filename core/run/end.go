@@ -102,32 +102,6 @@ import (
 // the head has that closing version: R# of a refused write names another.
 // thread.CommitStep, thread.CommitClose and Head.beginClosing are the head's side of it.
 
-// ending is how a step's run goes on: not at all when it has a termination.
-type ending struct {
-	termination *core.Termination
-	natural     bool // the model came to an end by itself: unread input makes it go on
-}
-
-// naturalEnd is the end of a run whose model came to one by itself. A turn that
-// was cut short says so in the code: to a client it reads like any other.
-func naturalEnd(turn core.Message) *core.Termination {
-	end := &core.Termination{Type: core.TerminationNatural}
-	switch turn.StopReason {
-	case core.StopMaxTokens, core.StopContentFilter, core.StopContextOverflow:
-		end.Code = string(turn.StopReason)
-	}
-	return end
-}
-
-// end is how the run ends after the round; nil: it goes on.
-func (r *round) end() *core.Termination {
-	i := r.blocked()
-	if i < 0 {
-		return nil
-	}
-	return &core.Termination{Type: core.TerminationBlocked, Detail: r.calls[i].result.entry.Blocked}
-}
-
 // fail ends the run with an error: its own input stays, everything else that
 // this step said is void. What was steered to the run is not read either, it
 // becomes the next run. Results that tools came to are stored first, whatever
@@ -185,7 +159,7 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 	if err := m.chargeUnlogged(ctx, from); err != nil {
 		return p, result, err
 	}
-	m.holder.hold.ending.Store(true)
+	m.holder.shared.hold.ending.Store(true)
 	w.log, w.run, w.unlogged, w.through = m.draft.logPart(), m.draft.runPart(t, m.form, at), m.unsaid.Spent(), m.round.letThrough(m.holder.head)
 	if p, result, err = m.draft.save(ctx, m.round, w); err == nil {
 		m.sayLeft(ctx, p)
@@ -205,7 +179,7 @@ func (m *machine) sayLeft(ctx context.Context, p *plan) {
 // reason and version decide which ending counts. Each part can be repeated by
 // another claim; RunEnd is the only one whose repetition shows.
 func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
-	m.holder.hold.ending.Store(true)
+	m.holder.shared.hold.ending.Store(true)
 	if err := m.round.storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}

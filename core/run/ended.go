@@ -35,3 +35,20 @@ func endAt(code, where string, cause error) error {
 
 // failure is what a log line says of an error: of a panic, where it was too.
 func failure(err error) []any { return env.ErrorAttrs(err) }
+
+// ending is how a step's run goes on: not at all when it has a termination.
+type ending struct {
+	termination *core.Termination
+	natural     bool // the model came to an end by itself: unread input makes it go on
+}
+
+// naturalEnd is the end of a run whose model came to one by itself. A turn that
+// was cut short says so in the code: to a client it reads like any other.
+func naturalEnd(turn core.Message) *core.Termination {
+	end := &core.Termination{Type: core.TerminationNatural}
+	switch turn.StopReason {
+	case core.StopMaxTokens, core.StopContentFilter, core.StopContextOverflow:
+		end.Code = string(turn.StopReason)
+	}
+	return end
+}

@@ -61,7 +61,7 @@ func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept 
 		call.Live = &kept.show.out
 	}
 	h.env.Start(func() {
-		defer h.news.returned(a)
+		defer h.shared.news.returned(a)
 		defer func() {
 			// The one who ends the parts second knows that the other was first: either
 			// the tool was left behind, or awaitLate came too late.
@@ -108,7 +108,7 @@ func (h *holder) awaitTool(ctx context.Context, a *attempt) error {
 		return h.env.Wait(ctx, a.done)
 	}
 	for {
-		show, changed := h.news.heard(a)
+		show, changed := h.shared.news.heard(a)
 		h.emitShown(show)
 		if changed == nil {
 			return nil
@@ -131,7 +131,7 @@ func (h *holder) awaitLate(ctx context.Context, a *attempt) (returned bool) {
 	}
 	h.s.abandoned.Add(1)
 	if a.parts.end() {
-		h.news.mute(a.parts)
+		h.shared.news.mute(a.parts)
 		return false
 	}
 	h.s.abandoned.Add(-1) // it returns at this very moment

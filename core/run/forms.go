@@ -2,14 +2,11 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // A store may refuse what the end of a run is to store as too large: the response beside
@@ -41,21 +38,6 @@ func formOf(record *thread.RunRecord, head *thread.Head) thread.Form {
 	return thread.FormWhole
 }
 
-// cutText cuts a text to MaxLeast bytes as it is encoded, and marks that it goes on.
-func cutText(text string) string {
-	const most = thread.MaxLeast - len(`"..."`)
-	for cut := text; ; {
-		encoded, err := json.Marshal(cut)
-		if err != nil || len(encoded) <= most+len(`""`) {
-			if len(cut) == len(text) {
-				return text
-			}
-			return cut + "..."
-		}
-		cut = strings.ToValidUTF8(cut[:len(cut)*most/len(encoded)], "")
-	}
-}
-
 // cutMessages cuts what the end adds to the log so that each of its records has at most
 // MinPayload bytes: messages keep the beginning of their text, results their call.
 func (m *machine) cutMessages() {
@@ -73,30 +55,6 @@ func (m *machine) cutMessages() {
 			RunID: e.Message.RunID, Step: e.Message.Step, StopReason: e.Message.StopReason, CreatedAt: e.Message.CreatedAt, Repair: e.Message.Repair,
 		}
 	}
-}
-
-// dropUsage leaves out of the records one of usage, the last of them, that is larger than
-// every store takes, if the end has the form in which nothing may be.
-func (p *plan) dropUsage(form thread.Form) {
-	if last := len(p.records) - 1; form >= thread.FormLeast && last >= 0 && p.records[last].IsUsage() && len(p.records[last].Payload) > thread.MinPayload {
-		p.left, p.records = len(p.records[last].Payload), p.records[:last]
-	}
-}
-
-// storeSmaller stores the result of call i that the store refuses as too large, as an error
-// that says so: what the call changed and its effects are left out.
-func (r *round) storeSmaller(ctx context.Context, i int) error {
-	was := r.calls[i].result.entry
-	small := tool.Failed("result cannot be stored: it is too large")
-	entry := r.resultEntry(i, conclusion{result: small, decision: was.Decision, blocked: was.Blocked})
-	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
-	payload, err := r.holder.records.EncodeEntry(&entry)
-	if err != nil {
-		return endWith("encoding", err)
-	}
-	r.holder.warn(context.WithoutCancel(ctx), "a result cannot be stored", "call", i, "bytes", len(r.calls[i].result.payload))
-	r.calls[i].end(&entry, payload)
-	return r.storeResult(ctx, i)
 }
 
 // cutResults makes the results small that the end gives to open calls and that are not

@@ -5,7 +5,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/state"
 )
 
 // What a run's frontend brings: its tools are the agent's from the moment when the
@@ -23,18 +22,4 @@ func shownBy(f *core.Frontend) []plugin.ContextMessage {
 		text.WriteString("\n\n" + c.Description + ":\n" + c.Value)
 	}
 	return []plugin.ContextMessage{{Key: "frontend", Text: text.String(), Target: plugin.TargetSystem, Persistent: true}}
-}
-
-// takeFrontend sets the members of the frontend's state in the thread's. It is part of the run's first
-// commit; a crash before that does it again, on the same state.
-func (m *machine) takeFrontend() error {
-	if m.base.input == nil || m.base.input.Frontend == nil || m.base.input.Frontend.State == nil {
-		return nil
-	}
-	result, err := m.base.hooks.engine.Submit(m.draft.snapshot, 0, plugin.SharedState.Edit(state.At().Merge(m.base.input.Frontend.State)))
-	if err != nil {
-		return endAt("frontend", "its state", err)
-	}
-	m.draft.merge(result)
-	return nil
 }

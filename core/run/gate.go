@@ -15,25 +15,6 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// task is a call on its way to its tool, with what was found out about it. The
-// scheduler fills it in; while BeforeToolExecute runs beside its siblings', the
-// task is that function's alone.
-type task struct {
-	index     int
-	at        int64          // the clock that its gates, hooks and tool are shown, unix milliseconds
-	call      core.ToolCall  // with the arguments that it runs with
-	tool      tool.Tool      // once it was found
-	snapshot  state.Snapshot // as the gates and BeforeToolExecute leave it, for this call alone
-	began     uint64         // revision of the round's state that the call goes on from
-	hooks     state.Command  // what these asked for
-	resume    *core.Resume   // the decision that it goes on after
-	decision  string         // id of the decision
-	suspended []string       // ids of the suspensions that were decided
-	answers   []core.Resume  // what decisions said of how long they hold
-	takes     bool           // it runs the actions that waited for BeforeToolExecute
-	taken     uint64         // those with ids up to this one are a sibling's
-}
-
 // admit takes call i through its checks and gates. It comes to one of three: the
 // call has its result, is to wait for a decision (ticket), or its tool may run
 // (task).

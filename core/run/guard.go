@@ -3,14 +3,10 @@ package run
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"slices"
-	"time"
+	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
-	"github.com/reveille-run/reveille/core/run/inference"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -28,7 +24,7 @@ const maxRemedies = 4
 // a context of its own when the step's is over.
 func (m *machine) run(ctx context.Context) (Stepped, error) {
 	defer func() {
-		if err := m.holder.chunks.Err(); err != nil {
+		if err := m.holder.shared.chunks.Err(); err != nil {
 			m.holder.warn(ctx, "a part of what the model said was not shown before its commit to readers beside the run's own", "error", err)
 		}
 	}()
@@ -63,7 +59,7 @@ func (m *machine) work(ctx context.Context) (Stepped, error) {
 		if err := m.holder.refence(ctx, m.holder.head); err != nil {
 			return Stepped{}, err
 		}
-		m.holder.hold.ending.Store(m.holder.head.Run.Status == thread.Closing)
+		m.holder.shared.hold.ending.Store(m.holder.head.Run.Status == thread.Closing)
 		if m.holder.head.Run.Cursor != thread.CursorTools {
 			m.holder.events.SetFence(m.holder.fence())
 		}
@@ -110,153 +106,24 @@ func (m *machine) progressed() bool {
 	return m.holder.moved || m.round != nil && m.round.concluded(m.holder.head.Run.Calls)
 }
 
-// Pauses before a failed step is tried again: full jitter over base * 2^attempts.
-const (
-	backoffBase = 250 * time.Millisecond
-	backoffCap  = 30 * time.Second
-	storePause  = 400 * time.Millisecond // after a store that does not respond; up to twice that
-	schemaPause = 30 * time.Second       // before a newer program is looked for
-)
-
-// giveBack gives up the claim after an error: at once when the time was over,
-// after a pause when something failed. What was stored stays, and its calls are
-// done. A claim that is lost, or whose commit was applied by a lost write, has
-// nothing to give back.
-func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
-	switch {
-	case errors.Is(cause, thread.ErrDeleted):
-		m.chargeLost(ctx)
-		return Stepped{}, gone(cause, nil)
-	case errors.Is(cause, thread.ErrFenced):
-		m.chargeLost(ctx)
-		return Stepped{}, cause
-	case errors.Is(cause, thread.ErrApplied):
-		return Stepped{}, cause
-	}
-	// Asked before detached makes a context of its own.
-	over := ctx.Err() != nil
-	late := over && errors.Is(context.Cause(ctx), context.DeadlineExceeded)
-	ctx, cancel := m.holder.detached(ctx)
-	defer cancel()
-	// Results first: a nack says which calls are done, and what it does not say runs
-	// again. One that cannot be stored does not stop the nack.
-	if err := m.round.storeResults(ctx); stops(err) {
-		return Stepped{}, gone(err, cause)
-	}
-	if err := m.chargeUnlogged(ctx, m.holder.head.Seq); err != nil { // the claim runs out instead
-		return Stepped{}, gone(err, cause)
-	}
-	kind, at := m.holder.nackKind(cause, over, late)
-	pause := time.Duration(max(0, at-m.holder.env.Millis())) * time.Millisecond
-	level := slog.LevelWarn
-	if kind == thread.NackGiven || kind == thread.NackLacks { // it goes on elsewhere, as it should: a host that stops says it of each of its runs
-		level = slog.LevelInfo
-	}
-	m.holder.log.out.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.holder.log.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
-	err := m.nack(ctx, kind, at)
-	if m.form < thread.FormStateless && errors.Is(err, store.ErrTooLarge) { // what RunEnd has changed
-		m.form = thread.FormStateless
-		err = m.nack(ctx, kind, at)
-	}
-	if err != nil {
-		return Stepped{}, gone(err, cause)
-	}
-	return Stepped{Outcome: thread.Yield, Head: m.holder.head, Retry: true}, nil
-}
-
-// nackWrite gives the claim back. Nothing of the log becomes visible; what was stored stays,
-// and its calls are done.
-type nackWrite struct {
-	draft    *draft
-	kind     thread.NackKind
-	at       int64 // when the run is tried again, unix milliseconds; 0: at once
-	closing  bool
-	calls    []thread.CallStatus // of the open round; nil: none is known
-	progress bool                // a result that this claim has stored is not done yet
-	adopted  uint16
-	through  *uint32
-	failed   uint8             // calls of the model for the turn that is begun
-	unlogged *account.Spent    // what was asked for that turn, which counts unless the log has it; nil: there is none
-	ended    *thread.EndRecord // what RunEnd has changed; nil: it has not run
-	form     thread.Form       // of the run's end
-	followed int64
-}
-
-// change implements write.
-func (w *nackWrite) change(fence uint64) thread.Change {
-	return thread.Nack{
-		Fence: fence, Kind: w.kind, AvailableAt: w.at, Closing: w.closing, Followed: w.followed,
-		Calls: w.calls, Progress: w.progress, Schema: w.adopted, ModelFailed: w.failed, RunEnd: w.ended != nil,
-		Through: w.through,
-	}
-}
-
-// records implements write.
-func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
-	if p.settled, err = w.draft.base.holder.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}); err != nil {
-		return err
-	}
-	if p.settled.Has() {
-		p.records = append(p.records, p.settled.Record)
-	}
-	if w.ended == nil {
-		return nil
-	}
-	record, err := endRecord(w.draft.base.holder.records, w.ended, w.form, w.draft.base.holder.id, next.Version)
-	p.records = append(p.records, record)
-	return err
-}
-
-// nack gives the claim back.
-func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
-	w := &nackWrite{
-		draft: &m.draft, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing, adopted: m.round.schemaMet(), through: m.round.letThrough(m.holder.head),
-		failed: m.unsaid.Failures(), unlogged: m.unsaid.Spent(), ended: m.runEnded, form: m.form, followed: m.holder.chunks.Followed(),
-	}
-	if m.round != nil {
-		w.calls, w.progress = m.round.statuses(m.holder.head.Run.Calls)
-	}
-	_, _, err := m.draft.save(ctx, m.round, w)
-	return err
-}
-
-// gone joins what kept a step from giving its claim back with why it gave it back. Of a
-// thread that was deleted there is nothing to give: whoever asks reads of a lost claim.
-func gone(err, cause error) error {
-	if errors.Is(err, thread.ErrDeleted) {
-		err = errors.Join(thread.ErrFenced, err)
-	}
-	return errors.Join(err, cause)
-}
-
 // Which pause is waited where: here it is only written into the head, and the
 // mailbox wakes the run when it is over. No process waits.
 
-// nackKind says whether a failure counts as an attempt, and when to try again.
-// Attempts judge the run, never the host: what says nothing about the run (a
-// stop, an edited input, a record that only a newer program reads, a tool that only
-// another build has) is not counted, however often it happens.
-func (h *holder) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
-	var again *inference.RetryError
-	var lacks *lacking
-	switch {
-	case errors.As(cause, &again):
-		return thread.NackModel, h.env.Millis() + again.Wait.Milliseconds()
-	case errors.As(cause, &lacks):
-		return thread.NackLacks, h.leftUntil()
-	case errors.Is(cause, thread.ErrStale):
-		return thread.NackGiven, 0
-	case core.CodeOf(cause) == core.CodeSchema: // a newer program's: this one would only take it again
-		return thread.NackGiven, h.env.Millis() + schemaPause.Milliseconds()
-	case late: // the run may be what takes so long: an attempt, and no pause after a whole invocation
-		return thread.NackFailed, 0
-	case over:
-		return thread.NackGiven, 0 // the host stops
+// Step takes one step of the claimed run and commits it, emitting events as
+// they happen; a nil sink discards them. What Work.Head says already is not announced:
+// whoever listens has been shown it, results of the open round among it, or would be
+// given positions out of their order. An error means that nothing was handed
+// on: store.ErrFenced that a later claim has the run, thread.ErrApplied that
+// the lease decides who goes on, anything else that the store did not take it.
+func (s *Stepper) Step(ctx context.Context, w Work, sink history.Sink) (Stepped, error) {
+	ctx = core.WithIdentity(ctx, core.Identity{Tenant: w.Key.Tenant, User: w.Head.Owner})
+	m := s.newMachine(w, sink)
+	s.under.enter(w.Key, &m.holder.shared)
+	defer s.under.exit(w.Key, &m.holder.shared)
+	m.holder.began()
+	stepped, err := m.run(ctx)
+	if err != nil {
+		return stepped, fmt.Errorf("run %s of thread %s: %w", w.Head.Run.ID, w.Key, err)
 	}
-	switch core.CodeOf(cause) {
-	case core.CodeThrottled, core.CodeUnavailable: // attempts judge the run, not its store
-		return thread.NackGiven, h.env.Millis() + (storePause + h.env.Jitter(storePause)).Milliseconds()
-	}
-	delay := h.env.Jitter(min(backoffCap, backoffBase<<min(h.head.Run.Attempts, 7)))
-	return thread.NackFailed, h.env.Millis() + delay.Milliseconds()
+	return stepped, nil
 }

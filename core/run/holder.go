@@ -9,15 +9,13 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/run/history"
-	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
 // holder is where a claimed run is in the store, as the step that has the claim knows it. It
 // alone changes the head, and puts records under the claim's fence; it knows no agent. It
-// belongs to the step's goroutine, but for the fields that say so: hold is the watch's, too,
-// and others have locks.
+// belongs to the step's goroutine, but for shared.
 type holder struct {
 	s         *Stepper
 	store     Store
@@ -35,14 +33,10 @@ type holder struct {
 	last      time.Time     // until when there is time to hand back the work; zero: no end
 	events    history.Emitter
 	log       logger
-	hold      hold        // shared with the watch; it has the fence of the claim
-	news      news        // what reaches a round from beside the step's goroutine
-	told      told        // by others of its process; it has its own lock
-	behind    *holder     // see under, whose lock it has
-	chunks    live.Writer // what was said of the step's inference; it has its own lock
-	moved     bool        // the step made a commit: it is progress, however the step goes on
-	lacks     bool        // this build has not all that the agent names, and goes on without
-	taken     time.Time   // since when this process is at the step; zero: nobody is told
+	shared    shared
+	moved     bool      // the step made a commit: it is progress, however the step goes on
+	lacks     bool      // this build has not all that the agent names, and goes on without
+	taken     time.Time // since when this process is at the step; zero: nobody is told
 
 	// at is the clock that hooks are shown, unix milliseconds, outside of calls, which
 	// have clocks of their own: when the step began, then when its last word was said,
@@ -59,7 +53,7 @@ func clock(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
 // fence is that of the step's claim. It is the fence for which records are
 // written; the events of a turn keep the fence that its inference ran under.
-func (h *holder) fence() uint64 { return h.hold.fence.Load() }
+func (h *holder) fence() uint64 { return h.shared.hold.fence.Load() }
 
 // claims reports whether the head still has the step's claim. A commit whose
 // response was lost may be found applied under a head that another worker has
@@ -72,7 +66,7 @@ func (h *holder) handedOn(outcome thread.Outcome) Stepped {
 	if outcome == thread.Continue && !h.claims() {
 		outcome = thread.Yield
 	}
-	return Stepped{Outcome: outcome, Head: h.head, Followed: h.chunks.Followed()}
+	return Stepped{Outcome: outcome, Head: h.head, Followed: h.shared.chunks.Followed()}
 }
 
 // allDone are the statuses of a round that is over; nil without one.
@@ -91,7 +85,7 @@ func (h *holder) allDone() []thread.CallStatus {
 // step's own: with decisions that came while siblings ran. It is the same claim's,
 // or the watch would have stopped the step.
 func (h *holder) hearHead() {
-	if head := h.news.newest(); head != nil && head.Version > h.head.Version {
+	if head := h.shared.news.newest(); head != nil && head.Version > h.head.Version {
 		h.head = *head
 	}
 }
@@ -140,3 +134,31 @@ func (h *holder) undisturbed(ctx context.Context) (context.Context, context.Canc
 	}
 	return context.WithCancel(free)
 }
+
+// claim is the step as [account.Holder]: by itself it has no such methods, which all that
+// is built on it would have as well.
+type claim struct{ p *holder }
+
+// Head implements account.Holder: it reads the head of the thread.
+func (c claim) Head(ctx context.Context) (thread.Head, error) {
+	return c.p.committer.Head(ctx, c.p.Key)
+}
+
+// Fence implements account.Holder.
+func (c claim) Fence() uint64 { return c.p.fence() }
+
+// beganAt is when the claim began the step: what hooks up to the turn are shown.
+func (h *holder) beganAt() int64 {
+	if h.head.Run.Cursor == thread.CursorStart {
+		return h.s.choices.Time(Instant{Kind: InstantRun, Run: h.id})
+	}
+	return h.s.choices.Time(Instant{Kind: InstantStep, Run: h.id, Step: int(h.head.Run.Step) + 1})
+}
+
+// saidAt is when the turn of a step was complete, or the last words of a run said.
+func (h *holder) saidAt(number int) int64 {
+	return h.s.choices.Time(Instant{Kind: InstantSaid, Run: h.id, Step: number})
+}
+
+// endedAt is when the run ends.
+func (h *holder) endedAt() int64 { return h.s.choices.Time(Instant{Kind: InstantEnd, Run: h.id}) }

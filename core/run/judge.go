@@ -33,7 +33,7 @@ func (d *draft) judge(turn core.Message, failed *thread.Failure, before []core.M
 		view.Failed, at = failed.Kind, failed.At
 	}
 	// Most runs have this one policy, which asks for nothing that has to be looked up.
-	if end := stop.MaxRounds(d.base.agent.Spec.Rounds()).Check(view); end != nil || !d.judged() {
+	if end := stop.MaxRounds(d.base.agent.Spec.Rounds()).Check(view); end != nil || !d.base.judged() {
 		return end, nil
 	}
 	view.Now = time.UnixMilli(at).UTC()
@@ -51,9 +51,6 @@ func (d *draft) judge(turn core.Message, failed *thread.Failure, before []core.M
 	}
 	return nil, nil
 }
-
-// judged reports whether the run has policies besides max_rounds.
-func (d *draft) judged() bool { return len(d.base.agent.Stops)+len(d.base.holder.s.stops) > 0 }
 
 // check asks one policy, which is the user's code.
 func check(p stop.Policy, view stop.View) (end *core.Termination, err error) {

@@ -13,9 +13,6 @@ import (
 // knows what others are there. After that time nobody is waited for: a call without a
 // tool gets an error result, and a run without its agent ends.
 
-// leaveFor is Options.LeaveFor by default.
-const leaveFor = 10 * time.Minute
-
 // How soon another build is looked for: as long as it has been looked for, within these.
 // A gradual release gives few of the first wake-ups to the build that has everything.
 const (

@@ -28,7 +28,7 @@ type news struct {
 
 // finished is what the tool of a call came to.
 type finished struct {
-	task   *task
+	call   int // its index
 	result tool.Result
 	took   time.Duration // by the tool
 	err    error         // there is no result: see runTool
@@ -94,4 +94,22 @@ func (n *news) newest() *thread.Head {
 	defer n.mu.Unlock()
 	n.unseen = false
 	return n.head
+}
+
+// showing is the way of one call's reports, from where the call is started to where it
+// has returned or is left behind. It costs nothing that the call's parts do not
+// cost anyway, and without readers it is not set up.
+type showing struct {
+	out      tool.Live
+	on       bool   // there are readers
+	id, name string // of the call
+	index    uint8
+	alone    bool // of a sequential round: the step's goroutine waits for this tool alone
+	over     bool // guarded by news.mu: nothing is taken any more
+}
+
+// shown is a report on its way to the readers.
+type shown struct {
+	from   *showing
+	report tool.Report
 }

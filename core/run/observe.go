@@ -20,26 +20,3 @@ type Observer interface {
 	// Ended is called when a run is done, and each time that it begins to wait.
 	Ended(run core.Run)
 }
-
-// began notes when a step is taken up, for whoever is told how long it took: nothing
-// else asks for the time.
-func (h *holder) began() {
-	if h.s.observer != nil {
-		h.taken = h.env.Now()
-	}
-}
-
-// stepOver tells the observer that the step is over.
-func (h *holder) stepOver(agent string) {
-	if h.s.observer != nil {
-		h.s.observer.Stepped(agent, h.env.Now().Sub(h.taken))
-	}
-}
-
-// logged tells the observer of the draft's records, if a write has moved the head over
-// them.
-func (d *draft) logged(was, now thread.Head) {
-	if d.base.holder.s.observer != nil && now.Seq > was.Seq {
-		d.base.holder.s.observer.Logged(d.base.record.AgentID, d.entries)
-	}
-}

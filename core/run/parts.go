@@ -22,9 +22,6 @@ type partRecord struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// errOver is for a call that keeps parts when it must not any more.
-var errOver = errors.New("the call is over: nothing of it is stored any more")
-
 // parts is what one run of a call's tool has of the step: it keeps the tool's parts
 // and takes what it shows, until it returns or is left behind. A record is created once
 // and never changed, so that it does not matter which of two workers that run the same
@@ -40,11 +37,6 @@ type parts struct {
 
 	mu      sync.Mutex // a tool may keep parts side by side
 	failure error      // the store's newest that says nothing about the tool
-}
-
-// newParts is made before the tool starts: its goroutine reads nothing of the round.
-func (r *round) newParts(i int) *parts {
-	return &parts{step: r.holder, turn: r.base - 1, call: uint8(i)}
 }
 
 // end refuses everything from now on. Only the first call of it returns true: the

@@ -39,3 +39,18 @@ func (h *holder) report(ctx context.Context, r core.Run) {
 	}
 	h.log.out.LogAttrs(ctx, slog.LevelInfo, "run finished", attrs...)
 }
+
+// began notes when a step is taken up, for whoever is told how long it took: nothing
+// else asks for the time.
+func (h *holder) began() {
+	if h.s.observer != nil {
+		h.taken = h.env.Now()
+	}
+}
+
+// stepOver tells the observer that the step is over.
+func (h *holder) stepOver(agent string) {
+	if h.s.observer != nil {
+		h.s.observer.Stepped(agent, h.env.Now().Sub(h.taken))
+	}
+}

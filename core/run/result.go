@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/run/history"
@@ -13,18 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
-
-// conclusion is what a call comes to: what its tool, a gate or a decision gave, or
-// what the runtime says where nobody gave anything. All of them become one record,
-// in one place (keep), so that each call has exactly one result.
-type conclusion struct {
-	result   tool.Result
-	hooks    state.Command // what gates and BeforeToolExecute asked for
-	decision string        // id of the decision that it follows
-	blocked  string        // why a gate ended the run over it
-	took     time.Duration // by its tool; 0: none ran
-	place    int           // in the line; 0: none
-}
 
 // synthetic is a result that no tool gave. The status says what happened; the
 // message is for the model alone, and nobody decides by it.
@@ -37,7 +24,7 @@ func synthetic(status core.ResultStatus, message string) tool.Result {
 // toolReturned takes what a call's tool has returned: its result, or that it
 // waits for a decision.
 func (r *round) toolReturned(ctx context.Context, f finished) error {
-	t, result := f.task, f.result
+	t, result := r.calls[f.call].task, f.result
 	if result.Err != nil {
 		r.holder.warn(ctx, "tool call failed", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(result.Err)...)...)
 	}
@@ -251,4 +238,20 @@ func (r *round) concludeOpen(ctx context.Context, reason string) error {
 		}
 	}
 	return nil
+}
+
+// storeSmaller stores the result of call i that the store refuses as too large, as an error
+// that says so: what the call changed and its effects are left out.
+func (r *round) storeSmaller(ctx context.Context, i int) error {
+	was := r.calls[i].result.entry
+	small := tool.Failed("result cannot be stored: it is too large")
+	entry := r.resultEntry(i, conclusion{result: small, decision: was.Decision, blocked: was.Blocked})
+	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
+	payload, err := r.holder.records.EncodeEntry(&entry)
+	if err != nil {
+		return endWith("encoding", err)
+	}
+	r.holder.warn(context.WithoutCancel(ctx), "a result cannot be stored", "call", i, "bytes", len(r.calls[i].result.payload))
+	r.calls[i].end(&entry, payload)
+	return r.storeResult(ctx, i)
 }

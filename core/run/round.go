@@ -84,18 +84,6 @@ func (r *round) logRecord(i int) store.Record {
 	return store.Record{Name: store.LogName(r.base + uint64(i)), Payload: r.calls[i].result.payload}
 }
 
-// addUnstored adds the records of results that no put has stored, in the order of the log:
-// they travel with the write that closes the round. Every call has its result by then. from
-// is the sequence of the turn.
-func addUnstored(records []store.Record, from uint64, calls []call) []store.Record {
-	for i := range calls {
-		if !calls[i].stored() {
-			records = append(records, store.Record{Name: store.LogName(from + 1 + uint64(i)), Payload: calls[i].result.payload})
-		}
-	}
-	return records
-}
-
 // announce notes where a result is stored and announces it, once. A position says that
 // everything before it was shown, so a result after a call that has none yet is
 // announced without one: a reader that comes back gets it again. Results
@@ -121,4 +109,65 @@ func (r *round) allStored() {
 			r.announce(i, done)
 		}
 	}
+}
+
+// end is how the run ends after the round; nil: it goes on.
+func (r *round) end() *core.Termination {
+	i := r.blocked()
+	if i < 0 {
+		return nil
+	}
+	return &core.Termination{Type: core.TerminationBlocked, Detail: r.calls[i].result.entry.Blocked}
+}
+
+// timeOf is when something about a call of the round happened: a kind of [Instant], the
+// call's index, and how many of its suspensions were decided before.
+func (r *round) timeOf(kind InstantKind, i, decided int) int64 {
+	return r.holder.s.choices.Time(Instant{Kind: kind, Run: r.holder.id, Step: r.holder.events.Step(), Call: i, Decided: decided, Round: r.began})
+}
+
+// any reports whether a call of the round is as f says.
+func (r *round) any(f func(c *call) bool) bool { return r.index(f) >= 0 }
+
+// index is the index of the first call that is as f says; -1: none is.
+func (r *round) index(f func(c *call) bool) int {
+	for i := range r.calls {
+		if f(&r.calls[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// statuses are the calls as a write leaves them, from what the head says: a result that is
+// stored makes its call done. One that is only in memory does not, since a done call must be
+// readable by anyone who sees the head. With hooks only one that AfterToolExecute has seen
+// does: what the hook asks for runs with the write that makes the call done, and would be
+// lost if that came first. progress reports whether this claim stored a result
+// that is not done yet for it.
+func (r *round) statuses(calls []thread.CallStatus) (next []thread.CallStatus, progress bool) {
+	next = slices.Clone(calls)
+	hooks := r.hooked()
+	for i := range r.calls {
+		c := &r.calls[i]
+		switch {
+		case !c.stored():
+		case hooks && !c.merged() || r.untried(i):
+			progress = progress || c.result.where == put && next[i] != thread.CallDone
+		default:
+			next[i] = thread.CallDone
+		}
+	}
+	return next, progress
+}
+
+// concluded reports whether a call has come to a result that the head does not
+// say it has.
+func (r *round) concluded(calls []thread.CallStatus) bool {
+	for i := range r.calls {
+		if r.calls[i].stage == concluded && calls[i] != thread.CallDone {
+			return true
+		}
+	}
+	return false
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/run/compaction"
-	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/state"
@@ -224,21 +223,9 @@ type Stepped struct {
 	Followed int64
 }
 
-// Step takes one step of the claimed run and commits it, emitting events as
-// they happen; a nil sink discards them. What Work.Head says already is not announced:
-// whoever listens has been shown it, results of the open round among it, or would be
-// given positions out of their order. An error means that nothing was handed
-// on: store.ErrFenced that a later claim has the run, thread.ErrApplied that
-// the lease decides who goes on, anything else that the store did not take it.
-func (s *Stepper) Step(ctx context.Context, w Work, sink history.Sink) (Stepped, error) {
-	ctx = core.WithIdentity(ctx, core.Identity{Tenant: w.Key.Tenant, User: w.Head.Owner})
-	m := s.newMachine(w, sink)
-	s.under.enter(&m.holder)
-	defer s.under.leave(&m.holder)
-	m.holder.began()
-	stepped, err := m.run(ctx)
-	if err != nil {
-		return stepped, fmt.Errorf("run %s of thread %s: %w", w.Head.Run.ID, w.Key, err)
-	}
-	return stepped, nil
-}
+// defaultSnapshot is how many turns of a thread go by between two stored
+// snapshots of its state.
+const defaultSnapshot = 16
+
+// leaveFor is Options.LeaveFor by default.
+const leaveFor = 10 * time.Minute

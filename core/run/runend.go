@@ -72,15 +72,3 @@ func (m *machine) recallRunEnd(ctx context.Context) error {
 	}
 	return nil
 }
-
-// endRecord is the record of what RunEnd has changed, in the form that the end has, for a nack
-// behind it. version is that of the head that names it.
-func endRecord(codec thread.Records, ended *thread.EndRecord, form thread.Form, run core.ID, version uint64) (store.Record, error) {
-	end := *ended
-	end.Form = form
-	if form >= thread.FormStateless {
-		end.Patch, end.Revision = nil, 0
-	}
-	payload, err := codec.Encode("end", &end)
-	return store.Record{Name: store.EndName(run, version), Payload: payload}, err
-}

@@ -1,7 +1,11 @@
 package run
 
 import (
+	"encoding/json"
+	"strings"
+
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -185,4 +189,45 @@ func lastTurnOf(messages []core.Message, run core.ID) *core.Message {
 		}
 	}
 	return nil
+}
+
+// dropUsage leaves out of the records one of usage, the last of them, that is larger than
+// every store takes, if the end has the form in which nothing may be.
+func (p *plan) dropUsage(form thread.Form) {
+	if last := len(p.records) - 1; form >= thread.FormLeast && last >= 0 && p.records[last].IsUsage() && len(p.records[last].Payload) > thread.MinPayload {
+		p.left, p.records = len(p.records[last].Payload), p.records[:last]
+	}
+}
+
+// addAccount adds to a plan that has the run's record what it stores for the run's accounts,
+// and notes in the record where the next stretch begins. The records so far are those whose
+// cost is estimated. unlogged is what was asked of models for a turn that no log has, unless
+// the log, which ends at logEnd, has it; nil: there is none.
+func (p *plan) addAccount(d *draft, next thread.Head, result thread.Result, unlogged *account.Spent, logEnd uint64) (err error) {
+	p.settled, err = d.base.holder.account.Settle(next, result, account.End{
+		Run: &p.run, User: d.base.holder.head.Owner, Used: d.totals.Metered, Lost: d.base.conversation == nil,
+		Unlogged: unlogged, LogEnd: logEnd, At: d.base.holder.env.Millis(), Records: p.records,
+	})
+	if err == nil && p.settled.Has() {
+		p.records = append(p.records, p.settled.Record)
+	}
+	if p.settled.Bases != nil {
+		p.run.Bases = p.settled.Bases
+	}
+	return err
+}
+
+// cutText cuts a text to MaxLeast bytes as it is encoded, and marks that it goes on.
+func cutText(text string) string {
+	const most = thread.MaxLeast - len(`"..."`)
+	for cut := text; ; {
+		encoded, err := json.Marshal(cut)
+		if err != nil || len(encoded) <= most+len(`""`) {
+			if len(cut) == len(text) {
+				return text
+			}
+			return cut + "..."
+		}
+		cut = strings.ToValidUTF8(cut[:len(cut)*most/len(encoded)], "")
+	}
 }

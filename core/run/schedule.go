@@ -216,8 +216,6 @@ func (s *scheduler) ready(i int, hold bool) bool {
 	return s.round.calls[i].stage != crowded || len(s.round.holder.head.Tickets) < thread.MaxTickets
 }
 
-func undecided(t thread.Ticket) bool { return t.Decision == 0 }
-
 // skipAll ends what a blocked run does not come to any more: the calls behind
 // the blocked one, and those before it that wait for a decision. Nobody should be
 // asked about a run that is over. What runs already runs to its end: it may have
@@ -297,14 +295,14 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 	}
 	if s.group == nil {
 		done := s.call(ctx, t, call, kept)
-		s.round.holder.emitShown(s.round.holder.news.takeShown()) // the last of a tool that was left behind
+		s.round.holder.emitShown(s.round.holder.shared.news.takeShown()) // the last of a tool that was left behind
 		s.round.holder.hearHead()
 		s.failed(t.index, s.toolEnded(ctx, done))
 		return
 	}
 	s.running++
 	s.group.Go(func(ctx context.Context) error {
-		s.round.holder.news.ended(s.call(ctx, t, call, kept))
+		s.round.holder.shared.news.ended(s.call(ctx, t, call, kept))
 		return nil // an error would cancel the siblings
 	})
 }
@@ -313,7 +311,7 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 // change while the round runs, and stores nothing, so that results lie in the order
 // in which the scheduler took them.
 func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *parts) (done finished) {
-	done.task = t
+	done.call = t.index
 	done.err = env.Protect(func() (err error) {
 		s.round.holder.env.Reach(env.PointTool, env.Before)
 		began := s.round.holder.env.Now()
@@ -332,16 +330,16 @@ func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *par
 // Calls that have ended while the scheduler was busy are taken in call order, so
 // that what is stored does not depend on how two goroutines were scheduled.
 func (s *scheduler) await(ctx context.Context) {
-	show, done, changed := s.round.holder.news.drain()
+	show, done, changed := s.round.holder.shared.news.drain()
 	if changed != nil {
 		_ = s.round.holder.env.Wait(context.WithoutCancel(ctx), changed)
-		show, done, _ = s.round.holder.news.drain()
+		show, done, _ = s.round.holder.shared.news.drain()
 	}
 	s.round.holder.emitShown(show) // before the results: what a call shows comes before what it came to
-	slices.SortFunc(done, func(a, b finished) int { return a.task.index - b.task.index })
+	slices.SortFunc(done, func(a, b finished) int { return a.call - b.call })
 	for _, f := range done {
 		s.running--
-		s.failed(f.task.index, s.toolEnded(ctx, f))
+		s.failed(f.call, s.toolEnded(ctx, f))
 	}
 }
 
@@ -354,8 +352,9 @@ func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 	case ctx.Err() != nil && (f.err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
 		return context.Cause(ctx) // its outcome was cut short: another claim decides
 	case tool.IsFatal(f.err):
-		s.round.calls[f.task.index].stage = fatal // its result is the close's: one that is stored alone would not end the run
-		return endAt("tool", "call "+f.task.call.ID+" of tool "+f.task.call.Name, f.err)
+		s.round.calls[f.call].stage = fatal // its result is the close's: one that is stored alone would not end the run
+		call := &s.round.calls[f.call].task.call
+		return endAt("tool", "call "+call.ID+" of tool "+call.Name, f.err)
 	case f.err != nil:
 		return f.err
 	}
@@ -370,4 +369,9 @@ func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 	// It waits now, and so may be run again; an at_most_once one is marked as if it
 	// had acted, and no nack can take a mark back.
 	return s.round.commitSuspend(free, nil)
+}
+
+// newParts is made before the tool starts: its goroutine reads nothing of the round.
+func (r *round) newParts(i int) *parts {
+	return &parts{step: r.holder, turn: r.base - 1, call: uint8(i)}
 }

@@ -15,31 +15,14 @@ import (
 // round in await, beside the calls that end; in a sequential one, where it waits for
 // one tool, in awaitTool.
 
-// showing is the way of one call's reports, from where the call is started to where it
-// has returned or is left behind. It costs nothing that the call's parts do not
-// cost anyway, and without readers it is not set up.
-type showing struct {
-	out      tool.Live
-	on       bool   // there are readers
-	id, name string // of the call
-	alone    bool   // of a sequential round: the step's goroutine waits for this tool alone
-	over     bool   // guarded by news.mu: nothing is taken any more
-}
-
-// shown is a report on its way to the readers.
-type shown struct {
-	from   *parts
-	report tool.Report
-}
-
 // listen lets the tool of a call show its work. It is called before the tool starts.
 func (s *parts) listen(id, name string, alone bool) {
-	s.show.on, s.show.id, s.show.name, s.show.alone = true, id, name, alone
+	s.show.on, s.show.id, s.show.name, s.show.index, s.show.alone = true, id, name, s.call, alone
 	s.show.out.Begin(s, s.step.s.env.Now)
 }
 
 // Show implements tool.Audience.
-func (s *parts) Show(r tool.Report) (more bool) { return s.step.news.show(shown{s, r}) }
+func (s *parts) Show(r tool.Report) (more bool) { return s.step.shared.news.show(shown{&s.show, r}) }
 
 // show hands over a report, in the tool's goroutine. Looking at over and handing over
 // are one under the lock, as setting it is, so that nothing of a call comes
@@ -47,7 +30,7 @@ func (s *parts) Show(r tool.Report) (more bool) { return s.step.news.show(shown{
 func (n *news) show(s shown) (more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.silent || s.from.show.over {
+	if n.silent || s.from.over {
 		return false
 	}
 	n.shown = append(n.shown, s)
@@ -108,16 +91,16 @@ func (h *holder) emitShown(all []shown) {
 		h.events.EmitUnplaced(h.shownEvent(s))
 	}
 	if len(all) > 0 && !h.events.Listened() {
-		h.news.silence()
+		h.shared.news.silence()
 	}
 }
 
 // shownEvent is the event of a report. An activity has a message id of its own, by
 // which its changes find it: that of the call's result, and the kind.
 func (h *holder) shownEvent(s shown) core.Event {
-	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(h.id, h.events.Step(), int(s.from.call)), CallID: s.from.show.id}
+	e := core.Event{Type: s.report.Type, MessageID: history.ResultID(h.id, h.events.Step(), int(s.from.index)), CallID: s.from.id}
 	if s.report.Type == core.EventToolCallStreamDelta {
-		e.Name, e.Delta = s.from.show.name, s.report.Text
+		e.Name, e.Delta = s.from.name, s.report.Text
 		return e
 	}
 	e.MessageID += ":" + s.report.Kind

@@ -7,10 +7,6 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// defaultSnapshot is how many turns of a thread go by between two stored
-// snapshots of its state.
-const defaultSnapshot = 16
-
 // storeSnapshot stores the state (S#): in a run's first step that in which the run
 // found the thread, if it has changed since the last time, so that the run can be
 // taken back at little cost; in others the newest, when enough turns have gone by.

@@ -27,14 +27,6 @@ import (
 // truth. The same holds for the end of the step: that it wants to wait does not
 // mean that there is still something to wait for.
 
-// ticket is what a call is to wait for. Its record is stored with the write that
-// puts the ticket in the head, never after it: whoever sees the head can read it.
-type ticket struct {
-	thread.Ticket
-	record  thread.TicketRecord
-	payload []byte // record as it is stored: encoded once, since a write is built anew for every head that it meets
-}
-
 // suspend makes call t.index wait. The head does not know it yet: the ticket goes
 // there with the next write, which is the step's last when nothing else runs.
 // What a gate, or byTool the tool itself, asks for that cannot be waited for is the

@@ -5,7 +5,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -25,7 +24,7 @@ type under struct {
 // attended is a thread that is worked on, or is about to be.
 type attended struct {
 	count int         // of those who attend to it, steps among them
-	first *holder     // and behind it the others of the thread, of which all but one have lost their claims
+	first *shared     // and behind it the others of the thread, of which all but one have lost their claims
 	head  thread.Head // the newest that was told and that no holder wrote
 }
 
@@ -56,47 +55,32 @@ func (u *under) forget(key core.ThreadKey) {
 	}
 }
 
-// enter makes a step one that is told, until leave.
-func (u *under) enter(p *holder) {
+// enter makes a step one that is told, until exit.
+func (u *under) enter(key core.ThreadKey, p *shared) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	at := u.attend(p.Key)
+	at := u.attend(key)
 	p.behind, at.first = at.first, p
 	if at.count > 1 { // else nobody has listened before
 		p.told.hear(&p.hold, &p.news, &at.head)
 	}
 }
 
-func (u *under) leave(p *holder) {
+// exit is the end of an enter.
+func (u *under) exit(key core.ThreadKey, p *shared) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for at := &u.threads[p.Key].first; *at != nil; at = &(*at).behind {
+	for at := &u.threads[key].first; *at != nil; at = &(*at).behind {
 		if *at == p {
 			*at = p.behind
 			break
 		}
 	}
-	u.forget(p.Key)
+	u.forget(key)
 }
 
-// Attend makes the stepper keep what it is told of a thread, until Forget. It comes before
-// the claim, so that what is written between the claim and its step is not missed, nor
-// what is between two steps of one claim.
-func (s *Stepper) Attend(key core.ThreadKey) {
-	s.under.mu.Lock()
-	defer s.under.mu.Unlock()
-	s.under.attend(key)
-}
-
-// Forget is the end of one Attend.
-func (s *Stepper) Forget(key core.ThreadKey) {
-	s.under.mu.Lock()
-	defer s.under.mu.Unlock()
-	s.under.forget(key)
-}
-
-// holder returns the step of a thread that has a claim's fence; nil: none here has.
-func (u *under) holder(key core.ThreadKey, fence uint64) *holder {
+// step returns what is shared with the step of a thread that has a claim's fence; nil: none here has.
+func (u *under) step(key core.ThreadKey, fence uint64) *shared {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	at := u.threads[key]
@@ -104,38 +88,10 @@ func (u *under) holder(key core.ThreadKey, fence uint64) *holder {
 		return nil
 	}
 	p := at.first
-	for p != nil && p.fence() != fence {
+	for p != nil && p.hold.fence.Load() != fence {
 		p = p.behind
 	}
 	return p
-}
-
-// Hear returns what was said of an attempt behind what h has, and moves h on. The events
-// have the positions that they have in the live stream. here is false when no step of
-// this process makes the attempt: what is said of it is read from its chunks.
-func (s *Stepper) Hear(key core.ThreadKey, h *live.Hearing) (events []core.Event, here bool) {
-	p := s.under.holder(key, h.Attempt.Fence)
-	if p == nil {
-		return nil, false
-	}
-	return p.chunks.Hear(h), true
-}
-
-// Moved tells the steps of this process of a head that the process has written. It does
-// not block. Heads of one thread may come out of order.
-func (s *Stepper) Moved(key core.ThreadKey, head thread.Head) {
-	s.under.mu.Lock()
-	defer s.under.mu.Unlock()
-	at := s.under.threads[key]
-	if at == nil {
-		return
-	}
-	if head.CommitID != head.HolderCommitID && head.Version > at.head.Version {
-		at.head = head
-	}
-	for p := at.first; p != nil; p = p.behind {
-		p.told.hear(&p.hold, &p.news, &head)
-	}
 }
 
 // told is what a step is told of heads of its own thread. Its lock is the only one that

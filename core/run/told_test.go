@@ -60,13 +60,13 @@ func TestWhatAStepIsToldByItsOwnProcess(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &Stepper{env: env.System()}
 			m := s.newMachine(Work{Head: under5(10, nil)}, nil)
-			s.under.enter(&m.holder)
-			defer s.under.leave(&m.holder)
+			s.under.enter(m.holder.Key, &m.holder.shared)
+			defer s.under.exit(core.ThreadKey{}, &m.holder.shared)
 			if tt.hold != nil {
-				tt.hold(&m.holder.hold)
+				tt.hold(&m.holder.shared.hold)
 			}
 			group, shared := s.env.Group(t.Context())
-			m.holder.told.watches(&m.holder.hold, group)
+			m.holder.shared.told.watches(&m.holder.shared.hold, group)
 			for _, head := range tt.heads {
 				s.Moved(core.ThreadKey{}, head)
 			}
@@ -74,13 +74,13 @@ func TestWhatAStepIsToldByItsOwnProcess(t *testing.T) {
 				t.Errorf("the work ends with %v, want %v", context.Cause(shared), tt.stops)
 			}
 			version := uint64(0)
-			if head := m.holder.news.newest(); head != nil {
+			if head := m.holder.shared.news.newest(); head != nil {
 				version = head.Version
 			}
 			if version != tt.news {
 				t.Errorf("the step goes on from version %d, want %d", version, tt.news)
 			}
-			m.holder.told.watches(&m.holder.hold, nil)
+			m.holder.shared.told.watches(&m.holder.shared.hold, nil)
 			_ = group.Wait()
 		})
 	}
@@ -90,13 +90,13 @@ func TestEachStepOfAThreadIsToldWhileItWorks(t *testing.T) {
 	s := &Stepper{env: env.System()}
 	work := func(thread string) *machine {
 		m := s.newMachine(Work{Key: core.ThreadKey{Thread: thread}, Head: under5(10, nil)}, nil)
-		s.under.enter(&m.holder)
+		s.under.enter(m.holder.Key, &m.holder.shared)
 		return m
 	}
 	a, b, c, other := work("t"), work("t"), work("t"), work("u")
 	tell := func(version uint64) { s.Moved(core.ThreadKey{Thread: "t"}, under5(version, nil)) }
 	heard := func(m *machine) uint64 {
-		if head := m.holder.news.newest(); head != nil {
+		if head := m.holder.shared.news.newest(); head != nil {
 			return head.Version
 		}
 		return 0
@@ -111,16 +111,16 @@ func TestEachStepOfAThreadIsToldWhileItWorks(t *testing.T) {
 	}
 	tell(11)
 	check(11, 11, 11, 0)
-	s.under.leave(b.draft.base.holder)
+	s.under.exit(core.ThreadKey{Thread: "t"}, &b.holder.shared)
 	tell(12)
 	check(12, 11, 12, 0)
-	s.under.leave(c.draft.base.holder)
+	s.under.exit(core.ThreadKey{Thread: "t"}, &c.holder.shared)
 	tell(13)
 	check(13, 11, 12, 0)
-	s.under.leave(a.draft.base.holder)
+	s.under.exit(core.ThreadKey{Thread: "t"}, &a.holder.shared)
 	tell(14)
 	check(13, 11, 12, 0)
-	s.under.leave(&other.holder)
+	s.under.exit(core.ThreadKey{Thread: "u"}, &other.holder.shared)
 	if len(s.under.threads) > 0 {
 		t.Errorf("%d threads are still kept", len(s.under.threads))
 	}
@@ -157,21 +157,21 @@ func TestWhatIsToldBesideTheWorkStopsTheNext(t *testing.T) {
 				s.Moved(key, head)
 			}
 			m := s.newMachine(Work{Key: key, Head: under5(10, nil)}, nil)
-			s.under.enter(&m.holder)
+			s.under.enter(m.holder.Key, &m.holder.shared)
 			for _, head := range tt.within {
 				s.Moved(key, head)
 			}
-			m.holder.hold.ending.Store(tt.ending)
+			m.holder.shared.hold.ending.Store(tt.ending)
 			for i, want := range []error{tt.want, nil} { // the one behind it is another matter
 				group, shared := s.env.Group(t.Context())
-				m.holder.told.watches(&m.holder.hold, group)
+				m.holder.shared.told.watches(&m.holder.shared.hold, group)
 				if cause := context.Cause(shared); !errors.Is(cause, want) {
 					t.Errorf("work %d ends with %v, want %v", i, cause, want)
 				}
-				m.holder.told.watches(&m.holder.hold, nil)
+				m.holder.shared.told.watches(&m.holder.shared.hold, nil)
 				_ = group.Wait()
 			}
-			s.under.leave(&m.holder)
+			s.under.exit(key, &m.holder.shared)
 			if tt.attend {
 				s.Forget(key)
 			}

@@ -95,3 +95,5 @@ func (w *waitWrite) values(next thread.Head) (store.Record, error) {
 	}
 	return store.Record{Name: store.RoundName(w.run.before.ID, next.Version), Payload: payload}, nil
 }
+
+func undecided(t thread.Ticket) bool { return t.Decision == 0 }

@@ -54,12 +54,12 @@ func TestWatchDoesNotTakeTheStepsNextFenceForALostClaim(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &looks{}
 				m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: under(5)}, nil)
-				l.head = func() thread.Head { return tt.head(&m.holder.hold) }
+				l.head = func() thread.Head { return tt.head(&m.holder.shared.hold) }
 				l.extend = func() error {
 					if tt.extend == nil {
 						return nil
 					}
-					return tt.extend(&m.holder.hold)
+					return tt.extend(&m.holder.shared.hold)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // one look, at once
 				defer cancel()

@@ -17,7 +17,7 @@ var closingMutants = []mutant{
 	},
 	{
 		Name: "a nack behind RunEnd does not say so",
-		File: "core/run/guard.go",
+		File: "core/run/nackwrite.go",
 		Old:  "RunEnd: w.ended != nil,",
 		New:  "",
 	},

@@ -27,7 +27,7 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "a call that failed is not billed when its run is given back",
-		File: "core/run/guard.go",
+		File: "core/run/nackwrite.go",
 		Old:  "account.End{Unlogged: w.unlogged, LogEnd: next.Seq}",
 		New:  "account.End{LogEnd: next.Seq}",
 	},
@@ -75,14 +75,14 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "a run that waits keeps its slot",
-		File: "core/run/wait.go",
+		File: "core/run/tools.go",
 		Old:  "	if result.Outcome == thread.Wait {\n		m.draft.releaseSlot(ctx, m.draft.totals)\n	}\n",
 		New:  "",
 	},
 	{
 		Day:  true,
 		Name: "a turn is charged behind its commit",
-		File: "core/run/machine.go",
+		File: "core/run/advance.go",
 		Old:  "	if err := m.draft.charge(ctx, m.unsaid); err != nil {\n		return Stepped{}, err\n	}\n",
 		New:  "	defer func() { _ = m.draft.charge(ctx, m.unsaid) }()\n",
 	},

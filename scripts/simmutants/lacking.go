@@ -10,7 +10,7 @@ var lackingMutants = []mutant{
 	},
 	{
 		Name: "a build that lacks a tool waits for no other",
-		File: "core/run/lacking.go",
+		File: "core/run/run.go",
 		Old:  "const leaveFor = 10 * time.Minute",
 		New:  "const leaveFor = -1",
 	},

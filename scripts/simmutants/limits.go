@@ -4,9 +4,9 @@ package main
 var limitMutants = []mutant{
 	{
 		Name: "a turn is charged behind its commit, or not at all",
-		File: "core/run/machine.go",
+		File: "core/run/advance.go",
 		Old:  "	if err := m.draft.charge(ctx, m.unsaid); err != nil {",
-		New:  "	if err := m.draft.charge(ctx, &turnBuilder{}); err != nil {",
+		New:  "	if err := m.draft.charge(ctx, nil); err != nil {",
 	},
 	{
 		Name: "a run over a limit goes on",

@@ -373,7 +373,7 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "the last result is lost with a refused commit",
-		File: "core/run/guard.go",
+		File: "core/run/giveback.go",
 		Old:  "	if err := m.round.storeResults(ctx); stops(err) {\n		return Stepped{}, gone(err, cause)\n	}\n",
 		New:  "",
 	},
@@ -397,7 +397,7 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "the watch does not see a lost claim",
-		File: "core/run/watch.go",
+		File: "core/run/shared.go",
 		Old:  "		return lookLost\n",
 		New:  "		return lookOwn\n",
 	},
@@ -409,7 +409,7 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "a stopped host's step counts as an attempt",
-		File: "core/run/guard.go",
+		File: "core/run/giveback.go",
 		Old:  "		return thread.NackGiven, 0 // the host stops",
 		New:  "		return thread.NackFailed, 0",
 	},

@@ -23,7 +23,7 @@ var parallelMutants = []mutant{
 	},
 	{
 		Name: "a claim that is given back says nothing of the tools that it has started",
-		File: "core/run/guard.go",
+		File: "core/run/giveback.go",
 		Old:  "adopted: m.round.schemaMet(), through: m.round.letThrough(m.holder.head),\n		failed:",
 		New:  "adopted: m.round.schemaMet(),\n		failed:",
 	},

@@ -70,32 +70,6 @@ func (r *round) announceTickets() {
 	}
 }
 
-// commitWait ends the step while calls wait for decisions. What the head makes of
-// it counts: when a decision has come meanwhile, or a person's input, the run goes
-// on at once. StepEnd has not run then; it belongs to the round's end.
-func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
-	r := m.round
-	p, result, err := m.draft.save(ctx, r, &waitWrite{
-		round: r.callPart(nil), run: m.draft.runPart(nil, thread.FormWhole, m.holder.env.Millis()), open: r.values(), seq: m.holder.head.Seq,
-		lacks: r.holder.lacks, keep: m.holder.keep, lease: m.holder.lease.Milliseconds(), followed: m.holder.chunks.Followed(),
-	})
-	if err != nil {
-		return Stepped{}, err
-	}
-	m.base.record = p.run
-	m.holder.account.Report(p.settled)
-	if result.Outcome == thread.Wait {
-		m.draft.releaseSlot(ctx, m.draft.totals)
-	}
-	r.announceTickets()
-	if result.Outcome == thread.Wait {
-		m.holder.report(ctx, m.base.record.Run)
-	}
-	m.round = nil
-	m.draft.forget() // all of it is stored: a step that goes on reads it back, as another worker would
-	return m.holder.handedOn(result.Outcome), nil
-}
-
 // values are what the round has come to, see waitWrite.values.
 func (r *round) values() thread.RoundRecord {
 	return thread.RoundRecord{

@@ -1,0 +1,138 @@
+package run
+
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/run/live"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// The files of the way, in its order: base.go reads, input.go says what people said,
+// infer.go calls the model, tools.go makes commit A, has schedule.go run the calls and
+// merge.go take what they changed, and ends a round that has to wait; finish.go makes
+// commit B. A run ends in end.go, and an error in guard.go.
+
+// advance is the way through one step, from wherever the cursor stands. What it
+// says and changes goes into the draft and is void if it returns an error: the
+// hooks of a step that is taken again run again, on the committed state.
+func (m *machine) advance(ctx context.Context) (Stepped, error) {
+	if err := m.base.load(ctx); err != nil {
+		return Stepped{}, err
+	}
+	m.draft.begin()
+	if err := m.draft.look(ctx); err != nil {
+		return Stepped{}, err
+	}
+	if m.holder.head.Run.Cursor == thread.CursorTools {
+		return m.tools(ctx) // the inbox waits: between a turn and its results nothing may be said
+	}
+	number := int(m.holder.head.Run.Step) + 1
+	m.draft.enter(number)
+	// The input comes before every phase: hooks see what the model will be asked.
+	if err := m.draft.hear(ctx); err != nil {
+		return Stepped{}, err
+	}
+	// RunStart belongs to the first step: a crash before its commit runs it again, on
+	// the same state, and nothing of the first time was stored.
+	if m.holder.head.Run.Cursor == thread.CursorStart {
+		if err := m.startRun(ctx); err != nil {
+			return Stepped{}, err
+		}
+	}
+	// The turn has its id before the model is called, from its place alone: a client
+	// that saw it begin finds the committed turn under the same id.
+	id := history.TurnID(m.holder.id, number)
+	if m.holder.shared.chunks.Start(live.Attempt{Run: m.holder.id, Step: number, Fence: m.holder.events.Fence()}, m.base.agent.Spec.Events) {
+		m.holder.events.SetTap(&m.holder.shared.chunks)
+	}
+	m.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.holder.at), MessageID: id})
+	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
+		if err := m.draft.phase(ctx, phase, plugin.Moment{}); err != nil {
+			return Stepped{}, err
+		}
+	}
+	turn, err := m.infer(ctx, number, id)
+	if err != nil {
+		if failed := m.draft.tolerated(err); failed != nil {
+			return m.failStep(ctx, failed)
+		}
+		return Stepped{}, err
+	}
+	if err := m.draft.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
+		return Stepped{}, err
+	}
+	if err := m.draft.charge(ctx, m.unsaid); err != nil {
+		return Stepped{}, err
+	}
+	m.draft.addTurn(turn, m.unsaid)
+	if len(turn.ToolCalls) > 0 {
+		return m.commitTurn(ctx, turn)
+	}
+	return m.endOfTurn(ctx, turn)
+}
+
+// startRun is what comes once for a run, in its first step.
+func (m *machine) startRun(ctx context.Context) error {
+	m.base.announceStart()
+	m.draft.announceFound() // before a hook changes it
+	if err := m.takeFrontend(); err != nil {
+		return err
+	}
+	return m.draft.phase(ctx, core.PhaseRunStart, plugin.Moment{})
+}
+
+// endOfTurn ends the step of a turn without calls: nothing can happen between the two
+// that a crash should not repeat, so that both are one commit.
+func (m *machine) endOfTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
+	m.draft.checkAnswer(turn)
+	end, err := m.draft.judge(*turn, nil, m.draft.messages.First(m.draft.messages.Len()-1).Slice())
+	if err != nil {
+		return Stepped{}, err
+	}
+	natural := false
+	if end == nil {
+		end = m.answered(ctx, turn)
+		natural = end != nil && end.Type == core.TerminationNatural
+	}
+	return m.finishStep(ctx, ending{termination: end, natural: natural})
+}
+
+// answered decides what a turn without calls comes to, at which nothing else stops the
+// run: its natural end, an end with an error, or, where it returns nil, another step,
+// in which the model is to mend its answer.
+func (m *machine) answered(ctx context.Context, turn *core.Message) *core.Termination {
+	form := m.base.agent.Spec.ResponseFormat
+	if form == nil {
+		return naturalEnd(*turn)
+	}
+	switch {
+	case m.draft.wrong == nil:
+		return naturalEnd(*turn)
+	case m.draft.mends:
+		m.draft.askToMend(turn, m.draft.wrong, m.unsaid.AskedForForm())
+		m.holder.warn(ctx, "the answer cannot be used and goes back to the model", "repair", m.draft.totals.Repairs, "error", m.draft.wrong)
+		return nil
+	}
+	if m.holder.s.failed != nil { // before the write that shows the end
+		m.holder.s.failed(m.holder.id, m.draft.wrong)
+	}
+	return &core.Termination{Type: core.TerminationError, Code: CodeInvalidOutput, Detail: complaint(m.draft.wrong)}
+}
+
+// takeFrontend sets the members of the frontend's state in the thread's. It is part of the run's first
+// commit; a crash before that does it again, on the same state.
+func (m *machine) takeFrontend() error {
+	if m.base.input == nil || m.base.input.Frontend == nil || m.base.input.Frontend.State == nil {
+		return nil
+	}
+	result, err := m.base.hooks.engine.Submit(m.draft.snapshot, 0, plugin.SharedState.Edit(state.At().Merge(m.base.input.Frontend.State)))
+	if err != nil {
+		return endAt("frontend", "its state", err)
+	}
+	m.draft.merge(result)
+	return nil
+}

@@ -1,0 +1,86 @@
+package run
+
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// finishStep ends the step: its last phase, its remaining records, commit B. StepEnd
+// runs once for a step, when its round has closed, and sees all results.
+func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
+	m.holder.at = m.lastSaid()
+	if err := m.draft.phase(ctx, core.PhaseStepEnd, plugin.Moment{}); err != nil {
+		return Stepped{}, err
+	}
+	return m.commitStep(ctx, end)
+}
+
+// commitStep makes commit B, and goes on from what the head has made of it. The results
+// go before the step record, in the order of the log; those that were put alone are left
+// out.
+func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
+	r, w := m.round, &stepWrite{natural: end.natural, listens: m.base.listens(), recorded: m.base.recorded, done: m.holder.allDone(), lacks: m.holder.lacks, keep: m.holder.keep}
+	if r != nil {
+		w.calls, w.adopted = r.calls, r.schemaMet()
+		r.takeResults()
+	}
+	m.draft.addStep()
+	w.log, w.run = m.draft.logPart(), m.draft.runPart(end.termination, m.form, m.holder.endedAt())
+	w.lease, w.followed = m.holder.lease.Milliseconds(), m.holder.shared.chunks.Followed()
+	if end.termination != nil {
+		m.holder.shared.hold.ending.Store(true) // before the write: the watch may see its head first
+	}
+	p, result, err := m.draft.save(ctx, r, w)
+	// What the step has come to stands whole or not at all: where it is not its record of
+	// the run that is too large, the run fails instead.
+	for again := end.termination != nil; err != nil && again; {
+		if again, err = m.shrinks(ctx, err, thread.FormCut); again {
+			w.run.form = m.form
+			p, result, err = m.draft.save(ctx, r, w)
+		}
+	}
+	if err != nil {
+		m.form = thread.FormWhole // of another end, which says less
+		return Stepped{}, err
+	}
+	m.base.record = p.run
+	m.holder.account.Report(p.settled)
+	return m.stepped(ctx, result)
+}
+
+// stepped is what follows commit B: the reader first, then effects, then the
+// cache of the state, whose loss costs nothing. Nothing of it fails the step:
+// what the commit handed on may be under way in another process by now. A run that
+// still owes something to its end is closed by this claim.
+func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, error) {
+	if m.round != nil {
+		m.round.allStored()
+		m.round = nil
+	}
+	m.draft.announceChanges()
+	m.draft.announceState()
+	if result.Outcome == thread.Done {
+		m.draft.releaseSlot(ctx, m.draft.totals)
+	}
+	m.holder.events.StepEnd(m.holder.at)
+	m.holder.stepOver(m.base.record.AgentID)
+	if result.Outcome == thread.Done {
+		m.holder.events.Finish(&m.base.record.Run)
+		m.holder.report(ctx, m.base.record.Run)
+	}
+	m.committed(ctx)
+	if result.Outcome == thread.Close {
+		return m.closeRun(ctx)
+	}
+	m.draft.storeSnapshot(ctx) // last: the claim may be gone, and whoever has it needs none of this
+	return m.holder.handedOn(result.Outcome), nil
+}
+
+// committed is what follows commits A and B: the turn is the log's now.
+func (m *machine) committed(ctx context.Context) {
+	m.unsaid = nil
+	m.draft.committed(ctx)
+}

@@ -1,0 +1,138 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run/inference"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Pauses before a failed step is tried again: full jitter over base * 2^attempts.
+const (
+	backoffBase = 250 * time.Millisecond
+	backoffCap  = 30 * time.Second
+	storePause  = 400 * time.Millisecond // after a store that does not respond; up to twice that
+	schemaPause = 30 * time.Second       // before a newer program is looked for
+)
+
+// giveBack gives up the claim after an error: at once when the time was over,
+// after a pause when something failed. What was stored stays, and its calls are
+// done. A claim that is lost, or whose commit was applied by a lost write, has
+// nothing to give back.
+func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
+	switch {
+	case errors.Is(cause, thread.ErrDeleted):
+		m.chargeLost(ctx)
+		return Stepped{}, gone(cause, nil)
+	case errors.Is(cause, thread.ErrFenced):
+		m.chargeLost(ctx)
+		return Stepped{}, cause
+	case errors.Is(cause, thread.ErrApplied):
+		return Stepped{}, cause
+	}
+	// Asked before detached makes a context of its own.
+	over := ctx.Err() != nil
+	late := over && errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	ctx, cancel := m.holder.detached(ctx)
+	defer cancel()
+	// Results first: a nack says which calls are done, and what it does not say runs
+	// again. One that cannot be stored does not stop the nack.
+	if err := m.round.storeResults(ctx); stops(err) {
+		return Stepped{}, gone(err, cause)
+	}
+	if err := m.chargeUnlogged(ctx, m.holder.head.Seq); err != nil { // the claim runs out instead
+		return Stepped{}, gone(err, cause)
+	}
+	kind, at := m.holder.nackKind(cause, over, late)
+	pause := time.Duration(max(0, at-m.holder.env.Millis())) * time.Millisecond
+	level := slog.LevelWarn
+	if kind == thread.NackGiven || kind == thread.NackLacks { // it goes on elsewhere, as it should: a host that stops says it of each of its runs
+		level = slog.LevelInfo
+	}
+	m.holder.log.out.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.holder.log.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
+	err := m.nack(ctx, kind, at)
+	if m.form < thread.FormStateless && errors.Is(err, store.ErrTooLarge) { // what RunEnd has changed
+		m.form = thread.FormStateless
+		err = m.nack(ctx, kind, at)
+	}
+	if err != nil {
+		return Stepped{}, gone(err, cause)
+	}
+	return Stepped{Outcome: thread.Yield, Head: m.holder.head, Retry: true}, nil
+}
+
+// nack gives the claim back.
+func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
+	w := &nackWrite{
+		draft: &m.draft, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing, adopted: m.round.schemaMet(), through: m.round.letThrough(m.holder.head),
+		failed: m.unsaid.Failures(), unlogged: m.unsaid.Spent(), ended: m.runEnded, form: m.form, followed: m.holder.shared.chunks.Followed(),
+	}
+	if m.round != nil {
+		w.calls, w.progress = m.round.statuses(m.holder.head.Run.Calls)
+	}
+	_, _, err := m.draft.save(ctx, m.round, w)
+	return err
+}
+
+// gone joins what kept a step from giving its claim back with why it gave it back. Of a
+// thread that was deleted there is nothing to give: whoever asks reads of a lost claim.
+func gone(err, cause error) error {
+	if errors.Is(err, thread.ErrDeleted) {
+		err = errors.Join(thread.ErrFenced, err)
+	}
+	return errors.Join(err, cause)
+}
+
+// nackKind says whether a failure counts as an attempt, and when to try again.
+// Attempts judge the run, never the host: what says nothing about the run (a
+// stop, an edited input, a record that only a newer program reads, a tool that only
+// another build has) is not counted, however often it happens.
+func (h *holder) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
+	var again *inference.RetryError
+	var lacks *lacking
+	switch {
+	case errors.As(cause, &again):
+		return thread.NackModel, h.env.Millis() + again.Wait.Milliseconds()
+	case errors.As(cause, &lacks):
+		return thread.NackLacks, h.leftUntil()
+	case errors.Is(cause, thread.ErrStale):
+		return thread.NackGiven, 0
+	case core.CodeOf(cause) == core.CodeSchema: // a newer program's: this one would only take it again
+		return thread.NackGiven, h.env.Millis() + schemaPause.Milliseconds()
+	case late: // the run may be what takes so long: an attempt, and no pause after a whole invocation
+		return thread.NackFailed, 0
+	case over:
+		return thread.NackGiven, 0 // the host stops
+	}
+	switch core.CodeOf(cause) {
+	case core.CodeThrottled, core.CodeUnavailable: // attempts judge the run, not its store
+		return thread.NackGiven, h.env.Millis() + (storePause + h.env.Jitter(storePause)).Milliseconds()
+	}
+	delay := h.env.Jitter(min(backoffCap, backoffBase<<min(h.head.Run.Attempts, 7)))
+	return thread.NackFailed, h.env.Millis() + delay.Milliseconds()
+}
+
+// chargeUnlogged charges the turn that is begun and that no log will have, before the write
+// by which the run ends or its claim is given back. seq is where the log ends.
+func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
+	return m.holder.account.Void(ctx, m.unsaid.Spent(), seq)
+}
+
+// chargeLost does it for a claim that is lost, to another or since the thread is deleted:
+// no write of it follows. What cannot be counted is lost with it.
+func (m *machine) chargeLost(ctx context.Context) {
+	if m.unsaid == nil || m.holder.account.Charged() {
+		return
+	}
+	ctx, cancel := m.holder.undisturbed(ctx)
+	defer cancel()
+	if err := m.holder.account.Void(ctx, m.unsaid.Spent(), m.holder.head.Seq); err != nil {
+		m.holder.warn(ctx, "what a lost claim has used is not charged", "error", err)
+	}
+}

@@ -1,0 +1,63 @@
+package run
+
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// nackWrite gives the claim back. Nothing of the log becomes visible; what was stored stays,
+// and its calls are done.
+type nackWrite struct {
+	draft    *draft
+	kind     thread.NackKind
+	at       int64 // when the run is tried again, unix milliseconds; 0: at once
+	closing  bool
+	calls    []thread.CallStatus // of the open round; nil: none is known
+	progress bool                // a result that this claim has stored is not done yet
+	adopted  uint16
+	through  *uint32
+	failed   uint8             // calls of the model for the turn that is begun
+	unlogged *account.Spent    // what was asked for that turn, which counts unless the log has it; nil: there is none
+	ended    *thread.EndRecord // what RunEnd has changed; nil: it has not run
+	form     thread.Form       // of the run's end
+	followed int64
+}
+
+// change implements write.
+func (w *nackWrite) change(fence uint64) thread.Change {
+	return thread.Nack{
+		Fence: fence, Kind: w.kind, AvailableAt: w.at, Closing: w.closing, Followed: w.followed,
+		Calls: w.calls, Progress: w.progress, Schema: w.adopted, ModelFailed: w.failed, RunEnd: w.ended != nil,
+		Through: w.through,
+	}
+}
+
+// records implements write.
+func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
+	if p.settled, err = w.draft.base.holder.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}); err != nil {
+		return err
+	}
+	if p.settled.Has() {
+		p.records = append(p.records, p.settled.Record)
+	}
+	if w.ended == nil {
+		return nil
+	}
+	record, err := endRecord(w.draft.base.holder.records, w.ended, w.form, w.draft.base.holder.id, next.Version)
+	p.records = append(p.records, record)
+	return err
+}
+
+// endRecord is the record of what RunEnd has changed, in the form that the end has, for a nack
+// behind it. version is that of the head that names it.
+func endRecord(codec thread.Records, ended *thread.EndRecord, form thread.Form, run core.ID, version uint64) (store.Record, error) {
+	end := *ended
+	end.Form = form
+	if form >= thread.FormStateless {
+		end.Patch, end.Revision = nil, 0
+	}
+	payload, err := codec.Encode("end", &end)
+	return store.Record{Name: store.EndName(run, version), Payload: payload}, err
+}
