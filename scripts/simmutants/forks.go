@@ -49,7 +49,7 @@ var forkMutants = []mutant{
 		Name: "a fork that was made while its response was lost is a conflict",
 		File: "core/mailbox/fork.go",
 		Old:  "		if failed == nil && made.Duplicate { // the same call",
-		New:  "		if false {",
+		New:  "		if false { //",
 	},
 	{
 		Name: "a fork that cannot be told from another is a conflict",

@@ -4,6 +4,7 @@
 //
 //	go run ./scripts/simmutants              # all
 //	go run ./scripts/simmutants -only NAME   # one
+//	go run ./scripts/simmutants -check       # do all of them fit the source, and compile?
 package main
 
 import (
@@ -62,7 +63,7 @@ const allWorlds = 20_000
 func main() {
 	only := flag.String("only", "", "the one mutant to try")
 	worlds := flag.Int("seeds", allWorlds, "worlds in which a mutant must be found")
-	check := flag.Bool("check", false, "only check that every replacement fits the source")
+	check := flag.Bool("check", false, "only check that every replacement fits the source and compiles")
 	flag.Parse()
 	scratch, err := os.MkdirTemp("", "simmutants")
 	if err != nil {
@@ -105,8 +106,21 @@ type trial struct {
 	scratch  string
 	worlds   int
 	check    bool
-	mu       sync.Mutex
+	mu       sync.Mutex // guards what follows
 	survived int
+	compiler *compiler // of a check, made for the first
+}
+
+// compile is the error of a mutant that does not compile.
+func (t *trial) compile(files map[string]string) (err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.compiler == nil {
+		if t.compiler, err = newCompiler(); err != nil {
+			return err
+		}
+	}
+	return t.compiler.check(files)
 }
 
 func (t *trial) try(i int, m mutant) {
@@ -137,7 +151,7 @@ func (t *trial) find(folder string, m mutant) (string, error) {
 		return "", err
 	}
 	if t.check {
-		return "fits", nil
+		return "fits", t.compile(files)
 	}
 	replace := map[string]string{}
 	for file, text := range files {
