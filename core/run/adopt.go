@@ -15,14 +15,14 @@ import (
 
 // openRound finds the committed turn, what the round has come to, and what earlier
 // claims stored of it. It returns the round as far as it came, also with an error.
-func (d *draft) openRound(ctx context.Context) (*round, error) {
+func openRound(ctx context.Context, h *holder, b *base, d *draft) (*round, error) {
 	// The head says how many calls the round has and not which: the turn must be
 	// theirs, or results would be stored under calls that nobody made.
 	messages := d.messages.Slice()
-	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(d.base.holder.head.Run.Calls) {
-		return nil, fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", d.base.holder.head.Run.Base, store.ErrCorrupt)
+	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(h.head.Run.Calls) {
+		return nil, fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", h.head.Run.Base, store.ErrCorrupt)
 	}
-	r := d.newRound(messages[len(messages)-1], d.base.holder.head.Run.Base)
+	r := newRound(h, b, d, messages[len(messages)-1], h.head.Run.Base)
 	// First what was merged, then what is stored: a result that the round's record
 	// does not have is merged from the log.
 	if err := r.recallRound(ctx); err != nil {
@@ -46,7 +46,7 @@ func (r *round) recallRound(ctx context.Context) error {
 		return nil
 	}
 	var open thread.RoundRecord
-	if err := r.draft.base.readRecord(ctx, "round", store.RoundName(r.holder.id, version), &open); err != nil {
+	if err := r.base.readRecord(ctx, "round", store.RoundName(r.holder.id, version), &open); err != nil {
 		return err
 	}
 	d := r.draft
@@ -55,8 +55,8 @@ func (r *round) recallRound(ctx context.Context) error {
 	unknown := func(i int) bool {
 		return i < 0 || i >= len(r.calls) || r.holder.head.Run.Calls[i] != thread.CallDone
 	}
-	if open.Turn != r.base-1 || slices.ContainsFunc(open.Merged, unknown) {
-		return fmt.Errorf("the open round of version %d is not that of the turn at %d: %w", version, r.base-1, store.ErrCorrupt)
+	if open.Turn != r.first-1 || slices.ContainsFunc(open.Merged, unknown) {
+		return fmt.Errorf("the open round of version %d is not that of the turn at %d: %w", version, r.first-1, store.ErrCorrupt)
 	}
 	if len(open.Patch) > 0 {
 		fold := state.NewFold(d.snapshot)

@@ -266,13 +266,13 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) error {
 	if err != nil {
 		return err
 	}
-	r := m.draft.newRound(turn, m.holder.head.Run.Base)
+	r := newRound(&m.holder, &m.base, &m.draft, turn, m.holder.head.Run.Base)
 	r.goOnFrom(m.round)
 	m.round = r
 	if err := r.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return err
 	}
-	if r.draft.base.agent != nil {
+	if r.base.agent != nil {
 		r.mode = r.chooseMode()
 	}
 	if err := r.adopt(ctx, false); err != nil && core.CodeOf(err) != core.CodeCorrupt {

@@ -49,13 +49,13 @@ func (r *round) admit(ctx context.Context, i int) error {
 func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
 	found := r.draft.tool(t.call.Name)
 	if found == nil {
-		if !slices.Contains(r.draft.base.conversation.Toolless, t.index) {
+		if !slices.Contains(r.base.conversation.Toolless, t.index) {
 			if err := r.holder.goWithout(core.Errorf(core.CodeNotFound, "tool %q is no part of this build", t.call.Name)); err != nil {
 				return false, err
 			}
 		}
 		why := fmt.Sprintf("tool %q not found", t.call.Name)
-		if t.call.Name == agent.FinalAnswer && r.draft.base.agent.Spec.ResponseFormat != nil {
+		if t.call.Name == agent.FinalAnswer && r.base.agent.Spec.ResponseFormat != nil {
 			why = agent.FinalAnswer + " is called alone, behind the results of all other calls"
 		}
 		result := synthetic(core.ResultInvalid, why)
@@ -112,7 +112,7 @@ func (r *round) gate(ctx context.Context, t *task) error {
 // call is merged, with its result: a call whose result is lost in a crash has asked
 // for nothing.
 func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
-	verdict, after, err := r.draft.base.hooks.gate(ctx, r.viewOf(t), plugin.Moment{
+	verdict, after, err := r.base.hooks.gate(ctx, r.viewOf(t), plugin.Moment{
 		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended, Answers: t.answers,
 	})
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 // none. An error of one call does not cut the others short: which error ends the
 // run must not depend on which hook was faster.
 func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err error) {
-	if len(ready) == 0 || !r.draft.base.hooks.listens(core.PhaseBeforeToolExecute) {
+	if len(ready) == 0 || !r.base.hooks.listens(core.PhaseBeforeToolExecute) {
 		return 0, nil
 	}
 	for _, t := range ready {
@@ -167,7 +167,7 @@ func (r *round) share(t *task, behind bool) {
 	if behind {
 		from = t.snapshot
 	}
-	last := r.draft.base.hooks.engine.Waiting(from, core.PhaseBeforeToolExecute)
+	last := r.base.hooks.engine.Waiting(from, core.PhaseBeforeToolExecute)
 	if last == 0 {
 		return
 	}
@@ -176,7 +176,7 @@ func (r *round) share(t *task, behind bool) {
 		if i == t.index || c.merged() || behind && entry != nil && entry.Place > 0 {
 			continue
 		}
-		if c.task != nil && c.task.takes || entry != nil && r.draft.base.hooks.engine.Took(entry.Hooks, last) {
+		if c.task != nil && c.task.takes || entry != nil && r.base.hooks.engine.Took(entry.Hooks, last) {
 			t.taken = last
 			return
 		}
@@ -186,7 +186,7 @@ func (r *round) share(t *task, behind bool) {
 
 // beforeTool runs BeforeToolExecute for one call.
 func (r *round) beforeTool(ctx context.Context, t *task) error {
-	before, err := r.draft.base.hooks.phase(ctx, core.PhaseBeforeToolExecute, r.viewOf(t), plugin.Moment{
+	before, err := r.base.hooks.phase(ctx, core.PhaseBeforeToolExecute, r.viewOf(t), plugin.Moment{
 		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Taken: t.taken,
 	})
 	if err != nil {
@@ -215,8 +215,8 @@ func (r *round) viewOf(t *task) view {
 func (r *round) toolCall(t *task) tool.Call {
 	return tool.Call{
 		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Idempotency: r.key(t.index), Index: t.index,
-		Thread: r.holder.Key, Run: r.holder.id, Step: r.holder.events.Step(), Snapshot: t.snapshot.For(r.draft.base.hooks.engine.Registry()).ForCall(t.index), Resume: t.resume,
-		User: r.holder.head.Owner, Now: clock(t.at), Request: r.draft.base.record.Request, Profiles: r.holder.profiles,
+		Thread: r.holder.Key, Run: r.holder.id, Step: r.holder.events.Step(), Snapshot: t.snapshot.For(r.base.hooks.engine.Registry()).ForCall(t.index), Resume: t.resume,
+		User: r.holder.head.Owner, Now: clock(t.at), Request: r.base.record.Request, Profiles: r.holder.profiles,
 	}
 }
 
@@ -225,6 +225,6 @@ func (r *round) toolCall(t *task) tool.Call {
 // for good, whichever claim runs its calls.
 func (r *round) key(i int) string {
 	var room [80]byte
-	b := strconv.AppendUint(append(r.holder.id.AppendTo(room[:0]), '/'), r.base-1, 10)
+	b := strconv.AppendUint(append(r.holder.id.AppendTo(room[:0]), '/'), r.first-1, 10)
 	return string(strconv.AppendInt(append(b, '/'), int64(i), 10))
 }

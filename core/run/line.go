@@ -34,7 +34,7 @@ type line struct {
 
 // lined reports whether the results of the round stand in a line.
 func (r *round) lined() bool {
-	return r.draft.base.agent != nil && r.mode != "" && r.mode != agent.Sequential
+	return r.base.agent != nil && r.mode != "" && r.mode != agent.Sequential
 }
 
 // takePlace tries what call i has come to at the end of the line, and gives it the next
@@ -92,7 +92,7 @@ func (r *round) extend(l *line, i int, asked *state.Command) error {
 	}
 	command := *asked
 	command.Effects, command.Batch.Base = nil, nil
-	came, err := r.draft.base.hooks.engine.Submit(l.snapshot, i, command)
+	came, err := r.base.hooks.engine.Submit(l.snapshot, i, command)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (r *round) extend(l *line, i int, asked *state.Command) error {
 	// What a call changes of its own values cannot collide with a sibling's.
 	l.other.Mutations = slices.Clip(l.other.Mutations)
 	for _, m := range came.Command.Batch.Mutations {
-		if scope, _ := r.draft.base.hooks.engine.Registry().Scope(m.Key); scope != state.ScopeCall {
+		if scope, _ := r.base.hooks.engine.Registry().Scope(m.Key); scope != state.ScopeCall {
 			l.other.Mutations = append(l.other.Mutations, m)
 		}
 	}
@@ -283,7 +283,7 @@ func (r *round) collides(hooks *state.Command, now line) bool {
 	if base := hooks.Batch.Base; base != nil && *base != now.snapshot.Revision() {
 		return true
 	}
-	_, conflict := r.draft.base.hooks.engine.Registry().Conflict(hooks.Batch, now.other)
+	_, conflict := r.base.hooks.engine.Registry().Conflict(hooks.Batch, now.other)
 	return conflict
 }
 

@@ -57,7 +57,7 @@ func (r *round) mergeResult(ctx context.Context, i int) {
 		r.draft.totals.Failures++
 	}
 	r.draft.totals.MeterResult(entry)
-	if r.draft.base.agent == nil || r.lined() { // a close by a program without the agent: what the keys mean is not known here
+	if r.base.agent == nil || r.lined() { // a close by a program without the agent: what the keys mean is not known here
 		return
 	}
 	now := r.draft.snapshot.Revision()
@@ -69,7 +69,7 @@ func (r *round) mergeResult(ctx context.Context, i int) {
 		if base := asked.Batch.Base; base != nil && (command == entry.Hooks || *base == now) {
 			asked.Batch.Base = nil // what its own hooks changed is in no tool's way
 		}
-		applied, err := r.draft.base.hooks.engine.Submit(r.draft.snapshot, i, asked)
+		applied, err := r.base.hooks.engine.Submit(r.draft.snapshot, i, asked)
 		if err != nil {
 			r.complainOf(ctx, i, err)
 			continue
@@ -133,7 +133,7 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 	r.showResults(i)
 	v := r.draft.view()
 	v.at = said.CreatedAt
-	after, err := r.draft.base.hooks.phase(ctx, core.PhaseAfterToolExecute, v, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: said.ToolResult})
+	after, err := r.base.hooks.phase(ctx, core.PhaseAfterToolExecute, v, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: said.ToolResult})
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 }
 
 // hooked reports whether results wait for AfterToolExecute.
-func (r *round) hooked() bool { return r.draft.base.hooks.listens(core.PhaseAfterToolExecute) }
+func (r *round) hooked() bool { return r.base.hooks.listens(core.PhaseAfterToolExecute) }
 
 // takeResults puts the results into the draft's records, in the order of the log.
 // Every call has one.

@@ -35,7 +35,7 @@ func (r *round) toolReturned(ctx context.Context, f finished) error {
 	// A command that cannot be stored is found here, where it costs the call its
 	// intents. Found at the merge, or by the encoder, it would cost the run, or
 	// run the tool again with every try.
-	if err := r.draft.base.hooks.engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
+	if err := r.base.hooks.engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
 	switch base := result.Command.Batch.Base; {
@@ -66,7 +66,7 @@ func (r *round) tries(t *task, asked state.Command) error {
 		return nil
 	}
 	asked.Effects, asked.Batch.Base = nil, nil
-	_, err := r.draft.base.hooks.engine.Submit(t.snapshot, t.index, asked)
+	_, err := r.base.hooks.engine.Submit(t.snapshot, t.index, asked)
 	return err
 }
 
@@ -136,7 +136,7 @@ func (r *round) keep(ctx context.Context, i int, end conclusion) error {
 	// From here on the call has its result, also if the put fails: it is put again before
 	// the step ends, and its tool does not run again in this step.
 	r.calls[i].end(&entry, payload)
-	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.draft.base.hooks.listens(core.PhaseStepEnd) {
+	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.base.hooks.listens(core.PhaseStepEnd) {
 		return nil
 	}
 	if !r.mayStore(i) { // the round has failed, and puts them in order before it is left

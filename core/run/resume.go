@@ -67,18 +67,18 @@ func (r *round) askRefusal(ctx context.Context, t *task) (state.Command, error) 
 	if !t.resume.Decision.Lasts() {
 		return state.Command{}, nil
 	}
-	return r.draft.base.hooks.refused(ctx, r.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
+	return r.base.hooks.refused(ctx, r.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
 }
 
 // decision reads what the head's ticket names: the decision, and what was decided
 // about. Neither record counts for itself; a head that names one which is not
 // there is damaged.
 func (r *round) decision(ctx context.Context, t thread.Ticket) (d thread.DecisionRecord, k thread.TicketRecord, err error) {
-	turn := r.base - 1
-	if err := r.draft.base.readRecord(ctx, "ticket", store.SuspensionName(r.holder.id, turn, t.Call, t.ID), &k); err != nil {
+	turn := r.first - 1
+	if err := r.base.readRecord(ctx, "ticket", store.SuspensionName(r.holder.id, turn, t.Call, t.ID), &k); err != nil {
 		return d, k, err
 	}
-	return d, k, r.draft.base.readRecord(ctx, "decision", store.DecisionName(r.holder.id, turn, t.Call, t.Decision), &d)
+	return d, k, r.base.readRecord(ctx, "decision", store.DecisionName(r.holder.id, turn, t.Call, t.Decision), &d)
 }
 
 // asked is what the gates and BeforeToolExecute asked for when the call came to

@@ -16,9 +16,10 @@ import (
 // closes the round makes records of; what it stores before that are single results.
 type round struct {
 	holder  *holder
+	base    *base
 	draft   *draft
 	turn    core.Message
-	base    uint64 // sequence of the first result
+	first   uint64 // sequence of the first result
 	began   int64  // the clock that gates and tools are shown: when this claim began the round, unix milliseconds
 	mode    agent.ExecutionMode
 	at      int                           // place of the turn in before
@@ -33,16 +34,20 @@ type round struct {
 	schema  uint16         // the highest of the results that were met in the log: another program may have written them
 }
 
-// newRound is the round of a committed turn, of which nothing is known yet.
-func (d *draft) newRound(turn core.Message, base uint64) *round {
-	return &round{holder: d.base.holder, draft: d, at: d.messages.Len() - 1, before: d.messages, turn: turn, base: base, began: d.base.holder.env.Millis(), calls: make([]call, len(turn.ToolCalls))}
+// newRound is the round of a committed turn, of which nothing is known yet. first is the
+// sequence of its first result.
+func newRound(h *holder, b *base, d *draft, turn core.Message, first uint64) *round {
+	return &round{
+		holder: h, base: b, draft: d, turn: turn, first: first, began: h.env.Millis(),
+		at: d.messages.Len() - 1, before: d.messages, calls: make([]call, len(turn.ToolCalls)),
+	}
 }
 
 // goOnFrom keeps what a round of the same step knew of the turn's calls that the
 // store cannot tell: what was announced, and whose tools were cut short. A close
 // makes the round again from the store, since what counts is there.
 func (r *round) goOnFrom(before *round) {
-	if before == nil || before.base != r.base {
+	if before == nil || before.first != r.first {
 		return
 	}
 	for i := range before.calls {
@@ -81,7 +86,7 @@ func (r *round) blocked() int {
 
 // logRecord is the log record of a result.
 func (r *round) logRecord(i int) store.Record {
-	return store.Record{Name: store.LogName(r.base + uint64(i)), Payload: r.calls[i].result.payload}
+	return store.Record{Name: store.LogName(r.first + uint64(i)), Payload: r.calls[i].result.payload}
 }
 
 // announce notes where a result is stored and announces it, once. A position says that

@@ -17,7 +17,7 @@ import (
 // woken, and a scheduler that waits for something else would be woken for
 // nothing, for ever.
 func (r *round) chooseMode() agent.ExecutionMode {
-	mode := r.draft.base.agent.Spec.Mode()
+	mode := r.base.agent.Spec.Mode()
 	if r.holder.head.Run.Batch {
 		return agent.ParallelBatchApproval
 	}
@@ -373,5 +373,5 @@ func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 
 // newParts is made before the tool starts: its goroutine reads nothing of the round.
 func (r *round) newParts(i int) *parts {
-	return &parts{step: r.holder, turn: r.base - 1, call: uint8(i)}
+	return &parts{step: r.holder, turn: r.first - 1, call: uint8(i)}
 }

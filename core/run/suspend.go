@@ -114,5 +114,5 @@ func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 // ticketName is the name of the ticket's record. It follows from what the head
 // says alone, so that whoever reads the head needs no index.
 func (r *round) ticketName(k *ticket) string {
-	return store.SuspensionName(r.holder.id, r.base-1, k.Call, k.ID)
+	return store.SuspensionName(r.holder.id, r.first-1, k.Call, k.ID)
 }

@@ -19,7 +19,7 @@ import (
 func (r *round) findThrough() {
 	r.found, r.through = true, thread.Through{}
 	listed := r.holder.head.Run.Through
-	chained := r.draft.base.agent != nil && r.draft.base.agent.Spec.Mode() == agent.Sequential
+	chained := r.base.agent != nil && r.base.agent.Spec.Mode() == agent.Sequential
 	for i := range r.calls {
 		if r.calls[i].stage == concluded {
 			continue

@@ -73,7 +73,7 @@ func (r *round) announceTickets() {
 // values are what the round has come to, see waitWrite.values.
 func (r *round) values() thread.RoundRecord {
 	return thread.RoundRecord{
-		Turn: r.base - 1, Patch: state.Join(r.draft.patches...), Revision: r.draft.snapshot.Revision(), Merged: r.mergedInOrder(), Totals: r.draft.totals, After: r.draft.since,
+		Turn: r.first - 1, Patch: state.Join(r.draft.patches...), Revision: r.draft.snapshot.Revision(), Merged: r.mergedInOrder(), Totals: r.draft.totals, After: r.draft.since,
 	}
 }
 

@@ -31,7 +31,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	m.holder.proves()
 	m.draft.announceChanges()
 	m.committed(ctx)
-	m.round = m.draft.newRound(*turn, m.holder.head.Run.Base)
+	m.round = newRound(&m.holder, &m.base, &m.draft, *turn, m.holder.head.Run.Base)
 	m.round.found = true    // no claim came to its calls before
 	if !m.holder.claims() { // the commit stands, and another worker runs its calls
 		return Stepped{}, thread.ErrFenced
@@ -42,7 +42,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 // tools goes on with the round of a turn that an earlier step committed.
 func (m *machine) tools(ctx context.Context) (Stepped, error) {
 	m.draft.enter(int(m.holder.head.Run.Step))
-	r, err := m.draft.openRound(ctx)
+	r, err := openRound(ctx, &m.holder, &m.base, &m.draft)
 	// A round that could be read in part counts: the nack must say the schemas that
 	// it has met, and results that were adopted are done.
 	if m.round = r; err != nil {

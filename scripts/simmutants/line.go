@@ -5,8 +5,8 @@ var lineMutants = []mutant{
 	{
 		Name: "a change is tried on the round's own snapshot alone",
 		File: "core/run/line.go",
-		Old:  "r.draft.base.hooks.engine.Submit(l.snapshot, i, command)",
-		New:  "r.draft.base.hooks.engine.Submit(r.draft.snapshot, i, command)",
+		Old:  "r.base.hooks.engine.Submit(l.snapshot, i, command)",
+		New:  "r.base.hooks.engine.Submit(r.draft.snapshot, i, command)",
 	},
 	{
 		Name: "a takeover leaves out what stands in the line",

@@ -36,8 +36,8 @@ var roundMutants = []mutant{
 	{
 		Name: "the open round of another step is believed",
 		File: "core/run/adopt.go",
-		Old:  "if open.Turn != r.base-1 || slices.ContainsFunc(open.Merged, unknown) {",
-		New:  "if open.Turn != r.base-1 && slices.ContainsFunc(open.Merged[:0], unknown) {",
+		Old:  "if open.Turn != r.first-1 || slices.ContainsFunc(open.Merged, unknown) {",
+		New:  "if open.Turn != r.first-1 && slices.ContainsFunc(open.Merged[:0], unknown) {",
 		Also: []change{
 			{"core/thread/commit.go", "make([]CallStatus, c.Calls), c.Batch, 0\n", "make([]CallStatus, c.Calls), c.Batch, h.Run.Round\n"},
 			{"core/thread/commit.go", "h.Run.Batch, h.Run.Round = false, 0", "h.Run.Batch = false"},
@@ -106,7 +106,7 @@ var roundMutants = []mutant{
 	{
 		Name: "an orphan D# is believed by a step",
 		File: "core/run/resume.go",
-		Old:  "	return d, k, r.draft.base.readRecord(ctx, \"decision\", store.DecisionName(r.holder.id, turn, t.Call, t.Decision), &d)",
+		Old:  "	return d, k, r.base.readRecord(ctx, \"decision\", store.DecisionName(r.holder.id, turn, t.Call, t.Decision), &d)",
 		New:  "	all, err := r.holder.store.Records(ctx, r.holder.Key, fmt.Sprintf(\"D#%s#%d#%d#\", r.holder.id, turn, t.Call), \"\", 1)\n	if err != nil {\n		return d, k, err\n	}\n	return d, k, r.holder.records.Decode(\"decision\", all[0].Payload, &d)",
 		Also: []change{{"core/run/resume.go", "import (\n	\"context\"\n", "import (\n	\"context\"\n	\"fmt\"\n"}},
 	},
