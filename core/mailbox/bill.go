@@ -31,12 +31,7 @@ func (b *bill) sinceLastWrite(ctx context.Context, key core.ThreadKey, change th
 		return b.spent
 	}
 	b.made = true
-	claims := thread.ByHolder(change)
-	switch change.(type) {
-	case thread.TakeClaim, thread.EnqueueAndClaim:
-		claims = true
-	}
-	if m := store.MeterOf(ctx); claims && m.Of(key) {
+	if m := store.MeterOf(ctx); thread.KindOf(change).Worker && m.Of(key) {
 		b.meter, b.spent = m, m.Drain()
 	}
 	return b.spent

@@ -158,7 +158,7 @@ func TestPointsOfChanges(t *testing.T) {
 		{thread.CommitStep{}, points{"W9", "W10"}},
 	}
 	for _, tt := range tests {
-		if got := pointsOf(tt.change); got != tt.want {
+		if got := pointsOf(thread.KindOf(tt.change).Stage); got != tt.want {
 			t.Errorf("%T: %v, want %v", tt.change, got, tt.want)
 		}
 	}

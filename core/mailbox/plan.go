@@ -83,7 +83,8 @@ func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 	if c.choose != nil {
 		change = c.choose(head)
 	}
-	c.holder, c.where = thread.ByHolder(change), pointsOf(change)
+	kind := thread.KindOf(change)
+	c.holder, c.where = kind.Holder, pointsOf(kind.Stage)
 	schemas := c.w.records.Schemas
 	schemas.Writes = max(schemas.Writes, c.covers)
 	t := thread.Transition{Now: c.w.env.Millis(), CommitID: c.id, Due: c.w.due, Schemas: schemas, Announce: c.w.announcing, Change: change}
@@ -153,16 +154,16 @@ func (c *commit) addRecords(head, next thread.Head, now int64, result thread.Res
 // They are the places at which test builds end the process.
 type points struct{ head, hint env.Point }
 
-// pointsOf names the I/O of a change, for the test builds that crash there.
-func pointsOf(change thread.Change) points {
-	switch change.(type) {
-	case thread.Enqueue, thread.EnqueueAndClaim, thread.Input, thread.Interrupt, thread.Edit, thread.Retract:
+// pointsOf names the I/O of the changes of a stage, for the test builds that crash there.
+func pointsOf(stage thread.Stage) points {
+	switch stage {
+	case thread.StageSubmit:
 		return points{env.PointEnqueue, env.PointHint}
-	case thread.TakeClaim, thread.Reclaim:
+	case thread.StageClaim:
 		return points{env.PointClaim, env.PointContinue}
-	case thread.CommitTurn, thread.Suspend:
+	case thread.StageTurn:
 		return points{env.PointCommitTurn, env.PointContinue}
-	case thread.Decide, thread.Cancel:
+	case thread.StageDecide:
 		return points{env.PointDecide, env.PointDecisionHint}
 	}
 	return points{env.PointCommitStep, env.PointContinue}

@@ -59,21 +59,11 @@ type DuePolicy struct {
 }
 
 // Change is what a transition does; the implementations are the exported
-// structs of this package with an apply method.
+// structs of this package with an apply method, each with a row in the table of
+// transitions.
 type Change interface {
 	apply(h *Head, t Transition) (Result, error)
-}
-
-// ByHolder reports whether the change is a commit by the holder of a claim: the
-// head then keeps its commit id until a holder's next one, whoever writes in
-// between. So a holder that got no response finds out whether its write was applied.
-// Claims and renewed leases do not count: each would hide the commit before it.
-func ByHolder(c Change) bool {
-	switch c.(type) {
-	case Refence, CommitTurn, Suspend, CommitStep, CommitClose, Nack:
-		return true
-	}
-	return false
+	kind() ChangeKind
 }
 
 // Result is what follows from a transition: what must be stored before the head
@@ -149,12 +139,9 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	if h.Layout > Layout {
 		return h, Result{}, fmt.Errorf("layout %d, newest known %d: %w", h.Layout, Layout, ErrSchema)
 	}
-	if h.Deleted {
-		switch t.Change.(type) {
-		case Delete, Delivered:
-		default:
-			return h, Result{}, ErrDeleted
-		}
+	kind := t.Change.kind()
+	if h.Deleted && !kind.Deleted {
+		return h, Result{}, ErrDeleted
 	}
 	t.Schemas = t.Schemas.orThese()
 	next := heads.Get().(*Head)
@@ -174,7 +161,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	}
 	n.Layout, n.Version = Layout, h.next()
 	n.CommitID = t.CommitID
-	if ByHolder(t.Change) {
+	if kind.Holder {
 		n.HolderCommitID = t.CommitID
 	}
 	if t.Meter {

@@ -34,7 +34,7 @@ type Head struct {
 	Schema         uint16  // highest schema of a record that it covers, queues or names; never falls
 	Version        uint64  // +1 with every write
 	CommitID       core.ID // of the last write: tells whether a write whose response was lost was applied
-	HolderCommitID core.ID // of the last commit by a claim's holder: see [ByHolder]; no other write hides it
+	HolderCommitID core.ID // of the last commit by a claim's holder: see [ChangeKind]; no other write hides it
 	Incarnation    uint64  // part of cache keys; fixed at creation: see [Head.Created]
 	Owner          string  // user that made the thread, for good; empty: anyone of the tenant
 	Deleted        bool

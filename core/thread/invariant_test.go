@@ -34,7 +34,11 @@ func transition(h thread.Head, t thread.Transition) (next thread.Head, result th
 		check(bytes.Equal(before, after), "refused (%v), yet the head changed", err)
 		check(reflect.DeepEqual(result, thread.Result{}), "refused (%v), yet there is a result", err)
 		check(!errors.Is(err, thread.ErrTooLarge), "refused for its size")
-		check(!errors.Is(err, thread.ErrFull) || fills(t.Change), "%T is refused because the head is full", t.Change)
+		places := thread.KindOf(t.Change).Places
+		if interrupt, ok := t.Change.(thread.Interrupt); ok {
+			places = interrupt.Enqueue != nil
+		}
+		check(!errors.Is(err, thread.ErrFull) || places, "%T is refused because the head is full", t.Change)
 		return next, result, broken, err
 	}
 	if result.Unchanged {
@@ -57,17 +61,6 @@ func transition(h thread.Head, t thread.Transition) (next thread.Head, result th
 		check(false, "the codec loses something:\n%s", cmp.Diff(next, decoded, cmpopts.EquateEmpty()))
 	}
 	return next, result, broken, nil
-}
-
-// fills reports whether the change asks for a place in a table.
-func fills(c thread.Change) bool {
-	switch c := c.(type) {
-	case thread.Enqueue, thread.EnqueueAndClaim, thread.Input:
-		return true
-	case thread.Interrupt:
-		return c.Enqueue != nil
-	}
-	return false
 }
 
 // withoutEmpty makes empty tables nil, as a decoder leaves them.
@@ -124,8 +117,11 @@ func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.R
 	check(n.Supersedes >= h.Supersedes || n.Deleted, "an older record supersedes")
 	check(cut(t.Change) == 0 || n.Supersedes == h.Seq+1, "the record behind %d supersedes, the head names %d", h.Seq, n.Supersedes)
 	check(n.Summary < cut(t.Change) || cut(t.Change) == 0, "the summary up to %d covers what is superseded from %d on", n.Summary, cut(t.Change))
-	holders := n.HolderCommitID == t.CommitID
-	check(holders == thread.ByHolder(t.Change) && (holders || n.HolderCommitID == h.HolderCommitID), "%T left the holder's commit id at %s", t.Change, n.HolderCommitID)
+	kind, holders := thread.KindOf(t.Change), n.HolderCommitID == t.CommitID
+	check(holders == kind.Holder && (holders || n.HolderCommitID == h.HolderCommitID), "%T left the holder's commit id at %s", t.Change, n.HolderCommitID)
+	reset := n.Run.Attempts+1 < h.Run.Attempts || n.Run.ModelFailed < h.Run.ModelFailed || n.Run.ModelLost < h.Run.ModelLost
+	check(kind.Progress || !reset || n.Run.ID != h.Run.ID, "%T is no progress, and resets what counted against the run", t.Change)
+	checkAnnounced(check, h, n, t)
 	if h.Exists() {
 		check(n.Incarnation == h.Incarnation && n.Owner == h.Owner, "incarnation or owner changed")
 	}
@@ -151,8 +147,21 @@ func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.R
 		meanwhile := h.Run.Status == thread.Closing && !nack.Closing // ended without the holder's knowledge
 		check(meanwhile || nack.AvailableAt <= t.Now || !claimable(n, t.Now) || n.Run.Reason == thread.ReasonDeadLetter, "no pause before the next try")
 	}
-	if released := h.Claim.Fence != 0 && n.Claim.Fence == 0; released || touches(t.Change) {
+	if released := h.Claim.Fence != 0 && n.Claim.Fence == 0; released || kind.Wakes {
 		check(!claimable(n, t.Now) || r.Hint != nil && r.Hint.At == 0, "something is eligible, and there is no hint")
+	}
+}
+
+// checkAnnounced is that a new announcement is left for a while to who works on the run, and
+// is due at once behind a write of anybody else.
+func checkAnnounced(check checker, h, n thread.Head, t thread.Transition) {
+	grace := int64(0)
+	if thread.KindOf(t.Change).Worker {
+		grace = 2_000
+	}
+	for _, e := range n.Outbox {
+		stood := slices.ContainsFunc(h.Outbox, func(o thread.OutboxEntry) bool { return o.ID == e.ID && o.Kind == e.Kind })
+		check(stood || !e.Announces() || e.Next == t.Now+grace, "an announcement of %T is due at %d, now is %d", t.Change, e.Next, t.Now)
 	}
 }
 
@@ -307,15 +316,6 @@ func checkLaidOut(check checker, h, n thread.Head) {
 			check(old.ID != t.ID || old.Call != t.Call || old.WakeAt == t.WakeAt, "ticket %+v wakes at %d", old, t.WakeAt)
 		}
 	}
-}
-
-// touches reports whether the change makes work, and so hints.
-func touches(c thread.Change) bool {
-	switch c.(type) {
-	case thread.Enqueue, thread.EnqueueAndClaim, thread.Input, thread.Decide, thread.Cancel, thread.Interrupt, thread.Reclaim:
-		return true
-	}
-	return false
 }
 
 func claimable(h thread.Head, now int64) bool {

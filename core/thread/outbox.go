@@ -134,7 +134,7 @@ func (h *Head) announce(t Transition, kind OutboxKind, run core.ID) {
 	if kind == OutboxWaiting { // another wait of the run is another announcement
 		e.ID = t.CommitID
 	}
-	if _, claims := t.Change.(TakeClaim); claims || ByHolder(t.Change) {
+	if t.Change.kind().Worker {
 		e.Next += announceGrace // the holder does so
 	}
 	if run == h.Run.ID {

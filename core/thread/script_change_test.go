@@ -39,6 +39,13 @@ func parse(t *testing.T, line string) words {
 func (w words) change(h thread.Head, now int64) thread.Change {
 	w.t.Helper()
 	switch w.name {
+	case "create":
+		return thread.Create{Owner: w.value("owner")}
+	case "fork":
+		return thread.Fork{
+			Owner: w.value("owner"), Seq: w.seq(), Supersedes: uint64(w.number(w.value("supersedes"))),
+			Summary: uint64(w.number(w.value("summary"))), Schema: uint16(w.number(w.value("schema"))),
+		}
 	case "enqueue":
 		return w.enqueue(w.word(0), now)
 	case "enqueue-and-claim":
