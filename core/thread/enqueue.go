@@ -103,20 +103,20 @@ func (h *Head) has(id core.ID) bool { return h.Run.Dispatch == id || h.queued(id
 // understand the thread's records, it only enqueues and Claimed is false. The
 // hint of a claimed run comes after its lease.
 type EnqueueAndClaim struct {
-	Enqueue
-	Worker string
-	Lease  int64 // milliseconds from now
+	Enqueue Enqueue
+	Worker  string
+	Lease   int64 // milliseconds from now
 }
 
 func (c EnqueueAndClaim) apply(h *Head, t Transition) (Result, error) {
 	free := !h.Busy(t.Now)
 	result, err := c.Enqueue.apply(h, t)
-	if err != nil || result.Unchanged || !free || c.AvailableAt > t.Now || h.Schema > t.Schemas.Reads {
+	if err != nil || result.Unchanged || !free || c.Enqueue.AvailableAt > t.Now || h.Schema > t.Schemas.Reads {
 		return result, err
 	}
 	h.openRun(&h.Pending, 0)
 	if err := h.hold(c.Worker, c.Lease, t); err != nil {
 		return Result{}, err
 	}
-	return Result{Claimed: true, Hint: &Hint{Dispatch: c.Dispatch, At: h.Claim.Lease + watchdog}}, nil
+	return Result{Claimed: true, Hint: &Hint{Dispatch: c.Enqueue.Dispatch, At: h.Claim.Lease + watchdog}}, nil
 }

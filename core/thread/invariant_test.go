@@ -192,7 +192,7 @@ func checkClaim(check checker, h, n thread.Head, t thread.Transition, r thread.R
 		take, asks := t.Change.(thread.TakeClaim)
 		check(!asks || take.Alone || n.Run.Attempts <= thread.SuspectAt, "a suspect was claimed beside others")
 		if inline, ok := t.Change.(thread.EnqueueAndClaim); ok {
-			check(n.Run.Dispatch == inline.Dispatch && !h.Busy(t.Now), "an inline run went before another")
+			check(n.Run.Dispatch == inline.Enqueue.Dispatch && !h.Busy(t.Now), "an inline run went before another")
 		}
 	case refence:
 		check(n.Fence == h.Fence+1 && n.Claim.Fence == n.Fence && n.Run.Attempts == h.Run.Attempts, "refenced to %d after %d", n.Fence, h.Fence)
