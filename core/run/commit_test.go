@@ -395,7 +395,7 @@ func TestAdoptedResultRaisesTheHeadsSchema(t *testing.T) {
 	})
 }
 
-// Fields that only a newer program knows are ignored, and kept when the run's
+// Fields that only a newer program knows or writes are ignored, and kept when the run's
 // record is rewritten.
 func TestUnknownFieldsOfTheRunRecordAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -404,7 +404,8 @@ func TestUnknownFieldsOfTheRunRecordAreKept(t *testing.T) {
 		w.step(t, key)
 		r := w.record(t, store.RunName(receipt.RunID))
 		r.Version++
-		r.Payload = append(r.Payload[:len(r.Payload)-1:len(r.Payload)-1], `,"mood":{"of":"tomorrow"}}`...)
+		const traced = `"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","trace_sampled":true`
+		r.Payload = append(r.Payload[:len(r.Payload)-1:len(r.Payload)-1], `,"mood":{"of":"tomorrow"},`+traced+`}`...)
 		if err := w.store.Backend.Put(t.Context(), key, r); err != nil {
 			t.Fatal(err)
 		}
@@ -414,7 +415,7 @@ func TestUnknownFieldsOfTheRunRecordAreKept(t *testing.T) {
 			t.Errorf("the run is %s", got)
 		}
 		after := string(w.record(t, store.RunName(receipt.RunID)).Payload)
-		if !strings.Contains(after, `"mood":{"of":"tomorrow"}`) || !strings.Contains(after, `"status":"done"`) {
+		if !strings.Contains(after, `"mood":{"of":"tomorrow"}`) || !strings.Contains(after, traced) || !strings.Contains(after, `"status":"done"`) {
 			t.Errorf("the record is %s", after)
 		}
 	})

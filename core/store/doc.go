@@ -88,7 +88,7 @@
 //     TestKilledRunFinishesAfterRestart).
 //   - A program leaves alone what only a newer one can read, and loses none of its
 //     fields (TestAHeadOfANewerProgramIsASchemaError,
-//     TestUnknownFieldsOfTheRunRecordAreKept,
+//     TestUnknownFieldsOfTheRunRecordAreKept, TestRecordsKeepWhatThisProgramDoesNotWrite,
 //     TestAnotherProgramsFieldIsCarriedThroughTheCodec).
 //
 // # What is not promised

@@ -51,6 +51,13 @@ func LogName(seq uint64) string {
 // SummaryName names the summary of a log up to a sequence, that of a closed turn.
 func SummaryName(upTo uint64) string { return "Z#" + strconv.FormatUint(upTo, 10) }
 
+// PromptName names what a model was told that mostly stays the same, by its hash: a
+// [thread.PromptRecord].
+func PromptName(hash string) string { return "P#" + hash }
+
+// OutboxName names whom an outbox entry is for and what it says: a [thread.OutboxRecord].
+func OutboxName(id core.ID) string { return idName("O#", id, "") }
+
 // idName puts an id between two texts. Such names are made for every step.
 func idName(before string, id core.ID, behind string) string {
 	var room [64]byte
@@ -152,7 +159,7 @@ func (r Record) Kind() Kind {
 	switch prefix {
 	case "M":
 		return KindLog
-	case "Q", "D", "Z", "E":
+	case "Q", "D", "Z", "E", "P", "O":
 		return KindCreate
 	case "R", "S", "A", "T", "F":
 		return KindRewrite

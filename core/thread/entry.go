@@ -45,6 +45,8 @@ type Entry struct {
 	Toolless []int        `json:"toolless,omitempty"` // of a turn: indexes of the calls that name no tool which the agent had in the build that called its model
 	Member   *Member      `json:"member,omitempty"`   // of a turn, a failed inference or last words, of an agent whose model is a pool
 	Duration int64        `json:"duration,omitempty"` // of a turn: how long its model's calls took; of a result: how long the tool ran; milliseconds
+	Prompt   string       `json:"prompt,omitempty"`   // of a turn: hash of the [PromptRecord] that its model was told; empty: none was stored, as by every program yet
+	Sum      uint32       `json:"sum,omitempty"`      // of a turn: checksum of the records since the turn before; 0: none was computed, as by every program yet
 	Closing  bool         `json:"closing,omitempty"`  // of a step record: it is of the run's end, behind the last step's
 
 	// Failed stands in the place of a turn that a model failed to say, in a run that

@@ -10,7 +10,7 @@ import (
 // OutboxEntry is something that a thread still owes others. It stands in the head from
 // the write that causes it until it was delivered, or there is nobody any more whom it
 // is for. Whom it is for and what it says lies in records: in the run's, in that of its
-// input where it has none, and of a message in O#<id>.
+// input where it has none, or in O#<id>: see [OutboxRecord].
 type OutboxEntry struct {
 	// ID is that of the run that it is about; of [OutboxWaiting] it is the commit id of
 	// the write by which the open run waits, and of a message it is the message's own.

@@ -72,7 +72,11 @@ type RunRecord struct {
 	// Bases are what the run had used when its stretches began, of the newest two that
 	// a write of the record knew: the head says which of them is the run's. An orphan of
 	// a refused wait has the one that stands, too.
-	Bases   []Base       `json:"bases,omitempty"`
+	Bases []Base `json:"bases,omitempty"`
+	// Trace names the trace of the run, and Sampled is whether it is collected; none in
+	// records of this program, which keeps what others wrote.
+	Trace   TraceID      `json:"trace_id,omitzero"`
+	Sampled bool         `json:"trace_sampled,omitempty"`
 	Unknown core.Unknown `json:"-"` // fields of a newer program, kept when the record is rewritten
 }
 

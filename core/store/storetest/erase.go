@@ -24,6 +24,8 @@ func everyKind() []store.Record {
 		{Name: "D#1#2#0#x", Payload: []byte("decision")},
 		{Name: "E#1#1#1#1", Payload: []byte("chunk"), Expires: 1},
 		{Name: "Z#2", Payload: []byte("summary")},
+		{Name: "P#2", Payload: []byte("prompt")},
+		{Name: "O#2", Payload: []byte("outbox")},
 		{Name: "R#1", Fence: 1, Version: 3, Payload: []byte("run")},
 		{Name: "S#", Fence: 1, Version: 3, Payload: []byte("manifest")},
 		{Name: "S#/thread/a", Fence: 1, Version: 3, Payload: []byte("value")},

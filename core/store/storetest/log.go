@@ -49,7 +49,7 @@ func logIsInOrderWithinItsBounds(p *probe) {
 func logHasOnlyLogRecords(p *probe) {
 	key := p.key("t")
 	p.set(key, head(1, 1))
-	for _, name := range []string{"A#1", "C#1", "D#1", "Q#1", "R#1", "S#1", "Z#000000000001"} {
+	for _, name := range []string{"A#1", "C#1", "D#1", "O#1", "P#1", "Q#1", "R#1", "S#1", "Z#000000000001"} {
 		p.put(key, store.Record{Name: name, Payload: []byte("a")})
 	}
 	p.put(key, logRecord(1, 1))

@@ -12,7 +12,9 @@ import (
 
 var putClauses = []clause{
 	{"PutOfALogRecord", func(p *probe) { p.putTable(logPuts, "M#000000000007") }},
-	{"PutOfACreateOnlyRecord", func(p *probe) { p.putTable(createPuts, "Q#7#0", "D#7#1#0#a", "Z#7", "E#7", "C#7#1#0#once#a") }},
+	{"PutOfACreateOnlyRecord", func(p *probe) {
+		p.putTable(createPuts, "Q#7#0", "D#7#1#0#a", "Z#7", "E#7", "P#7", "O#7", "C#7#1#0#once#a")
+	}},
 	{"PutOfARewritableRecord", func(p *probe) {
 		p.putTable(rewritePuts, "R#7", "S#", "S#/thread/a", "A#7#read", "C#7#1#0#a", "C#7#round#5", "F#")
 	}},
