@@ -23,7 +23,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.base.load(ctx); err != nil {
 		return Stepped{}, err
 	}
-	m.draft.begin()
+	m.begin()
 	if err := m.draft.look(ctx); err != nil {
 		return Stepped{}, err
 	}
@@ -33,7 +33,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	number := int(m.holder.head.Run.Step) + 1
 	m.draft.enter(number)
 	// The input comes before every phase: hooks see what the model will be asked.
-	if err := m.draft.hear(ctx); err != nil {
+	if err := m.hear(ctx); err != nil {
 		return Stepped{}, err
 	}
 	// RunStart belongs to the first step: a crash before its commit runs it again, on
@@ -68,7 +68,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.draft.charge(ctx, m.unsaid); err != nil {
 		return Stepped{}, err
 	}
-	m.draft.addTurn(turn, m.unsaid)
+	m.draft.addTurn(turn, m.unsaid, m.prompt.turnWindow())
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}

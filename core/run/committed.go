@@ -7,23 +7,6 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// committed takes the draft into the conversation and begins the next one. The
-// effects of what was committed run now, after the cache knows of it: they may
-// take long or take the process down, and nothing rolls them back. They see the
-// state as it is after the commit, under the step that they were asked for in.
-func (d *draft) committed(ctx context.Context) {
-	d.base.recorded = true
-	d.remember(ctx)
-	// Taken before begin: the draft is another one then.
-	effects, v := d.effects, d.view()
-	if d.asks && d.base.holder.s.hint != nil {
-		d.base.holder.s.hint(ctx, d.base.holder.Key)
-	}
-	d.warnOfFailedActions(ctx, d.entries)
-	d.begin()
-	d.act(ctx, v, plugin.Moment{}, effects)
-}
-
 // remember makes the conversation that the commit came to, and caches it: the
 // next step of the thread in this process reads nothing.
 func (d *draft) remember(ctx context.Context) {

@@ -106,7 +106,7 @@
 // # The request
 //
 // One function makes the request of an inference, for the first call, a retry and a
-// continuation alike: prepare. It depends on the draft alone. Tools and hooks change the
+// continuation alike: prompt.Request. It depends on what is read and on the draft alone. Tools and hooks change the
 // request only by the built-in actions of package plugin, whose keys it reads, and by
 // transforms, which come last. What the model is shown that no log holds, such as
 // context messages, is made anew for each step.
@@ -183,15 +183,24 @@
 // the head of end.go. An end that the store refuses as too large takes a smaller form
 // (thread.Form), down to one that every store has room for.
 //
-// # Three values
+// # The values of a step
 //
-// A Step call is a step (head, fence, events, log: where the run stands and how
-// the call talks), what it has loaded (agent, run record, conversation) and a
-// draft (what was said and changed since the last commit), each of which sees only
-// those before it. The draft owns saving: it makes records of itself, commits
-// them, and becomes the conversation that the next draft begins from. The model's
-// turn (inference.Turn) and the tool round (round) write into the draft, and machine
-// leads them through the step.
+// A Step call is a machine, which holds the others by value and leads them. Each sees only
+// those before it, so that a method's receiver says what it may touch:
+//
+//   - holder: the claim. Where the run stands in the store (head, fence) and how the step
+//     talks (events, log); it alone changes the head.
+//   - base: what was read (agent, run record, conversation). Commits replace it, nothing
+//     changes it.
+//   - draft: what was said and changed since the last commit, which nobody else sees. A
+//     commit makes records of it, and it becomes the conversation that the next draft
+//     begins from.
+//   - prompt: what the model is asked. It lives as long as the draft that it reads: its
+//     window is decided with the first request of an inference and goes into the turn's
+//     record.
+//
+// The model's turn (inference.Turn) knows prompt and claim as two small interfaces. The tool
+// round (round) writes into the draft.
 //
 // # Concurrency
 //

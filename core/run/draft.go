@@ -4,11 +4,13 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/core/window"
 )
 
@@ -24,13 +26,6 @@ type draft struct {
 	cut      uint64                        // the log is taken back from here on; 0: it is not
 	past     *checkpoint.Conversation      // that the messages go on from: what is committed, or of that what the step does not take back
 	messages checkpoint.List[core.Message] // the conversation, with those of entries
-	beside   beside                        // of the newest request
-	shown    window.History                // that the window is chosen from
-	framed   bool                          // window is new: what it begins with is not marked yet
-	window   *core.Window                  // what the model is shown of it; nil: nothing was asked yet
-	asks     bool                          // the turn asks for a summary
-	noted    *core.Window                  // what the step has come to about summaries; nil: nothing
-	settled  []core.Event                  // what became of summaries, which is told when the step has begun
 	snapshot state.Snapshot                // the state, with patches
 	patches  []state.Patch                 // what hooks changed since the last entry that has a patch
 	effects  []state.Effect                // to run after the commit
@@ -44,27 +39,12 @@ type draft struct {
 // run before this one is left out of its state.
 func (d *draft) begin() {
 	c := d.base.conversation
-	*d = draft{base: d.base, snapshot: c.Snapshot, totals: c.Totals}
+	d.snapshot, d.totals = c.Snapshot, c.Totals
 	if c.Run != d.base.holder.id {
 		d.snapshot, d.totals = c.Snapshot.BeginRun(), thread.Totals{}
 	}
 	d.past, d.messages = c, c.Messages.Without(c.First)
 }
-
-// reset forgets what the step has said and changed since its last commit. A
-// thread that could not be read has no conversation: nothing is folded onto it or
-// cached, and without its agent no hook is shown anything either.
-func (d *draft) reset() {
-	d.forget()
-	if d.base.conversation != nil {
-		d.begin()
-	}
-	d.base.holder.events.Enter(max(1, int(d.base.holder.head.Run.Step)))
-}
-
-// forget drops the draft, and with it what is known of the state: whoever goes on
-// begins from what is loaded.
-func (d *draft) forget() { *d = draft{base: d.base} }
 
 // enter begins a step's own state: values of single calls end with their step. A
 // step that is taken again after its turn was committed has them already.
@@ -143,10 +123,48 @@ func (d *draft) view() view {
 	return view{snapshot: d.snapshot, messages: d.messages.Slice(), usage: d.totals.Usage, step: d.base.holder.events.Step(), at: d.base.holder.at}
 }
 
+// soFar is what the draft knows of the thread: from what the newest turn was shown on,
+// with what is said in this step.
+func (d *draft) soFar() window.History {
+	past := d.past.Places.Slice()[d.past.First:]
+	h := window.History{Messages: d.messages.Slice(), Places: past}
+	if len(h.Messages) == len(past) {
+		return h
+	}
+	h.Places = append(make([]window.Place, 0, len(h.Messages)), past...)
+	for i := range d.entries {
+		if d.entries[i].Message != nil {
+			h.Places = append(h.Places, window.Place{Sequence: d.base.holder.head.Seq + uint64(i) + 1})
+		}
+	}
+	return h
+}
+
+// tool is a tool of an agent by its name, or the runtime's own, which reads what the draft
+// knows of the thread; nil: there is none.
+func (d *draft) tool(a *agent.Resolved, name string) tool.Tool {
+	if name == tool.ReadResult && a.Reads {
+		return window.Reader{History: d.soFar()}
+	}
+	return a.Tools[name]
+}
+
+// newlySummed is the summary that the draft's commit puts in force, and the schema of its
+// record; 0: it leaves the one that is.
+func (d *draft) newlySummed() (upTo uint64, schema uint16) {
+	if d.past == nil { // of a run that cannot be read
+		return 0, 0
+	}
+	if upTo = d.past.Summary.Covers(); upTo == 0 || upTo == d.base.holder.head.Summary {
+		return 0, 0
+	}
+	return upTo, d.past.Summary.Schema
+}
+
 // addTurn puts the turn into the draft, with what the hooks before it changed
 // and what the run came to: a cold step and a policy read the totals of a long
-// run from its newest turn. t is where it comes from.
-func (d *draft) addTurn(turn *core.Message, t *inference.Turn) {
+// run from its newest turn. t is where it comes from, and shown what its model was shown.
+func (d *draft) addTurn(turn *core.Message, t *inference.Turn, shown *core.Window) {
 	d.totals.Steps = d.base.holder.events.Step()
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
@@ -159,11 +177,10 @@ func (d *draft) addTurn(turn *core.Message, t *inference.Turn) {
 	}
 	entry := thread.Entry{
 		Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Message: turn, Attempt: d.base.holder.events.Fence(),
-		Retried: t.Failures(), Duration: t.Spent().Time().Milliseconds(), Member: t.Member(),
+		Retried: t.Failures(), Duration: t.Spent().Time().Milliseconds(), Member: t.Member(), Window: shown,
 	}
-	entry.Window = d.turnWindow()
 	for i, call := range turn.ToolCalls {
-		if d.tool(call.Name) == nil {
+		if d.tool(d.base.agent, call.Name) == nil {
 			entry.Toolless = append(entry.Toolless, i)
 		}
 	}

@@ -145,7 +145,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 // commitFailure is the first write of [machine.fail], in the form that the end has. at is
 // when the run ends, if it does with this write.
 func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int64) (p *plan, result thread.Result, err error) {
-	m.draft.reset()
+	m.reset()
 	from := m.holder.head.Seq
 	w := &failWrite{inRound: len(m.holder.head.Run.Calls) > 0, listens: m.base.listens(), adopted: m.round.schemaMet()}
 	if !w.inRound {
@@ -195,7 +195,7 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	if err := m.base.learn(ctx); err != nil {
 		return Stepped{}, err
 	}
-	m.draft.reset()
+	m.reset()
 	t := head.End(&m.base.record)
 	if t == nil { // its own end, and the record that said which is lost
 		t = &core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "the record of the run is lost"}
@@ -354,7 +354,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 			entry.Member = m.unsaid.Member()
 		}
 	}
-	entry.Window = m.draft.turnWindow()
+	entry.Window = m.prompt.turnWindow()
 	m.draft.add(entry)
 	return nil
 }

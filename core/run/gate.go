@@ -47,7 +47,7 @@ func (r *round) admit(ctx context.Context, i int) error {
 // tool may be gone since, and the arguments may be the person's. A tool that the build
 // which called the model had may be in another build still, which is waited for.
 func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
-	found := r.draft.tool(t.call.Name)
+	found := r.draft.tool(r.draft.base.agent, t.call.Name)
 	if found == nil {
 		if !slices.Contains(r.base.conversation.Toolless, t.index) {
 			if err := r.holder.goWithout(core.Errorf(core.CodeNotFound, "tool %q is no part of this build", t.call.Name)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -135,17 +136,36 @@ func (h *holder) undisturbed(ctx context.Context) (context.Context, context.Canc
 	return context.WithCancel(free)
 }
 
-// claim is the step as [account.Holder]: by itself it has no such methods, which all that
-// is built on it would have as well.
-type claim struct{ p *holder }
+// claim is the step's claim as its neighbours see it: those who account what the run uses,
+// and its inference, which is to know nothing else of a holder.
+type claim struct{ holder *holder }
+
+var (
+	_ account.Holder  = claim{}
+	_ inference.Claim = claim{}
+)
 
 // Head implements account.Holder: it reads the head of the thread.
 func (c claim) Head(ctx context.Context) (thread.Head, error) {
-	return c.p.committer.Head(ctx, c.p.Key)
+	return c.holder.committer.Head(ctx, c.holder.Key)
 }
 
 // Fence implements account.Holder.
-func (c claim) Fence() uint64 { return c.p.fence() }
+func (c claim) Fence() uint64 { return c.holder.fence() }
+
+// Refence implements inference.Claim.
+func (c claim) Refence(ctx context.Context) (fence uint64, err error) {
+	err = c.holder.refence(ctx, c.holder.head)
+	return c.holder.fence(), err
+}
+
+// SaidAt implements inference.Claim.
+func (c claim) SaidAt() int64 { return c.holder.saidAt(c.holder.events.Step()) }
+
+// Warn implements inference.Claim.
+func (c claim) Warn(ctx context.Context, text string, attrs ...any) {
+	c.holder.warn(ctx, text, attrs...)
+}
 
 // beganAt is when the claim began the step: what hooks up to the turn are shown.
 func (h *holder) beganAt() int64 {

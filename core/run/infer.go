@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -18,7 +16,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	h, b := &m.holder, &m.base
 	h.account.StartTurn(h.head.Seq)
 	from := inference.Start{
-		ID: id, Model: b.model, Failed: h.head.Run.ModelFailed, Lost: h.head.Run.ModelLost, LastWords: len(m.draft.consumed) == 0,
+		ID: id, Model: m.prompt.model, Failed: h.head.Run.ModelFailed, Lost: h.head.Run.ModelLost, LastWords: len(m.draft.consumed) == 0,
 	}
 	from.Member, from.Fixed = h.s.choices.Member(h.id, number)
 	if n := m.draft.past.Homes.Len(); n > 0 {
@@ -31,7 +29,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	// Kept before anything can fail: a nack says how often the model has.
 	m.unsaid = inference.New(inference.Step{
 		Key: h.Key, Run: h.id, Number: number, Agent: b.agent, Began: h.at, Until: until,
-		Circuits: &h.s.circuits, Events: &h.events, Account: &h.account, Prompt: speaker{&m.draft}, Claim: speaker{&m.draft},
+		Circuits: &h.s.circuits, Events: &h.events, Account: &h.account, Prompt: &m.prompt, Claim: claim{h},
 	}, from)
 	turn, err := m.unsaid.Infer(ctx)
 	if err != nil {
@@ -52,66 +50,6 @@ func inferred(err error) error {
 	return endAt(end.Code, end.Where, end.Cause)
 }
 
-// speaker is the step as the ports of its inference.
-type speaker struct{ d *draft }
-
-var (
-	_ inference.Prompt = speaker{}
-	_ inference.Claim  = speaker{}
-)
-
-// Request implements inference.Prompt.
-func (s speaker) Request(ctx context.Context, said ...core.Message) (model.Request, error) {
-	return s.d.prepare(ctx, said...)
-}
-
-// Shorten implements inference.Prompt.
-func (s speaker) Shorten(refused *model.Request) (first uint64, ok bool) {
-	ok = s.d.overflowed(refused)
-	return s.d.window.First, ok
-}
-
-// Use implements inference.Prompt. Another model has kept nothing of the beginning of the
-// requests before.
-func (s speaker) Use(m *agent.BoundModel) { s.d.base.model, s.d.framed = m, true }
-
-// Counted implements inference.Prompt.
-func (s speaker) Counted(tokens int) {
-	h := s.d.base.holder
-	s.d.window.Tokens = h.s.choices.Counted(h.id, h.events.Step(), tokens)
-}
-
-// Refence implements inference.Claim.
-func (s speaker) Refence(ctx context.Context) (fence uint64, err error) {
-	h := s.d.base.holder
-	err = h.refence(ctx, h.head)
-	return h.fence(), err
-}
-
-// Taken implements inference.Claim. It looks in the window alone: no model is shown an
-// older call beside this one.
-func (s speaker) Taken(callID string) bool {
-	for _, m := range s.d.messages.Slice() {
-		for _, c := range m.ToolCalls {
-			if c.ID == callID {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// SaidAt implements inference.Claim.
-func (s speaker) SaidAt() int64 {
-	h := s.d.base.holder
-	return h.saidAt(h.events.Step())
-}
-
-// Warn implements inference.Claim.
-func (s speaker) Warn(ctx context.Context, text string, attrs ...any) {
-	s.d.base.holder.warn(ctx, text, attrs...)
-}
-
 // failStep ends a step whose model has failed, in a run that tolerates this: a record
 // of the failure stands where the turn would. Everything else of the step holds, such
 // as its input, what hooks before the inference changed and the phase StepEnd, so that a next
@@ -130,7 +68,7 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if err := m.draft.charge(ctx, m.unsaid); err != nil {
 		return Stepped{}, err
 	}
-	m.draft.addFailure(failed, m.unsaid)
+	m.draft.addFailure(failed, m.unsaid, m.prompt.noted)
 	m.holder.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.draft.totals.ErrorSteps}, failure(end.cause))...)
 	verdict, err := m.draft.judge(core.Message{}, failed, m.draft.messages.Slice())
 	if err != nil {

@@ -16,37 +16,37 @@ import (
 // inbox as the claim found it. What comes later is the next step's. The commit
 // names each entry with the revision that was read: one that was edited
 // meanwhile refuses it (thread.ErrStale), and the step is taken again.
-func (d *draft) hear(ctx context.Context) error {
-	if d.base.holder.head.Run.Cursor == thread.CursorStart {
-		if d.base.input == nil {
-			input, err := d.base.queued(ctx, d.base.holder.head.Run.Dispatch, d.base.holder.head.Run.Revision)
+func (m *machine) hear(ctx context.Context) error {
+	if m.holder.head.Run.Cursor == thread.CursorStart {
+		if m.base.input == nil {
+			input, err := m.base.queued(ctx, m.holder.head.Run.Dispatch, m.holder.head.Run.Revision)
 			if err != nil {
 				return err
 			}
-			d.base.input = &input
+			m.base.input = &input
 		}
-		if err := d.sayOwn(ctx, d.base.input); err != nil {
+		if err := m.draft.sayOwn(ctx, m.base.input); err != nil {
 			return err
 		}
 		// For S#, which a regenerate goes back to: see storeSnapshot.
-		if d.cut == 0 { // else it takes back what the snapshot would have
-			d.base.starting = d.base.conversation
+		if m.draft.cut == 0 { // else it takes back what the snapshot would have
+			m.base.starting = m.base.conversation
 		}
 	}
-	inputs, err := d.base.inbox(ctx)
+	inputs, err := m.base.inbox(ctx)
 	if err != nil {
 		return err
 	}
 	// In the order of the head, which is the order in which people said it.
-	for i, entry := range d.base.holder.head.Inbox {
-		seq := d.base.holder.head.Seq + uint64(len(d.entries)) + 1
-		d.say(entry.ID, inputs[i].Messages)
-		d.consumed = append(d.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision, Seq: seq})
+	for i, entry := range m.holder.head.Inbox {
+		seq := m.holder.head.Seq + uint64(len(m.draft.entries)) + 1
+		m.draft.say(entry.ID, inputs[i].Messages)
+		m.draft.consumed = append(m.draft.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision, Seq: seq})
 	}
-	if len(d.entries) == 0 && d.base.takesUp() {
-		d.askToGoOn()
+	if len(m.draft.entries) == 0 && m.base.takesUp() {
+		m.draft.askToGoOn()
 	}
-	return d.adopt(ctx) // of what the input has left: it may have taken a part back
+	return m.prompt.adopt(ctx) // of what the input has left: it may have taken a part back
 }
 
 // sayOwn takes the run's own input into the draft, behind the record that takes

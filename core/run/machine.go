@@ -14,6 +14,7 @@ type machine struct {
 	holder holder
 	base   base
 	draft  draft
+	prompt prompt
 	unsaid *inference.Turn // the turn that a model has begun, until it is committed
 	round  *round          // the open tool round, once it is known
 	form   thread.Form     // of the run's end, as far as the store has refused larger ones
@@ -31,7 +32,8 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 		events: history.NewEmitter(w.Head.Run.ID, fence, sink),
 	}}
 	h := &m.holder
-	m.base.holder, m.draft.base = h, &m.base
+	m.base.holder = h
+	m.forget()
 	h.log = logger{s.log, w.Key, w.Head.Run.ID, &h.events}
 	h.shared.hold.fence.Store(fence)
 	h.shared.told.from = w.Head.Version
@@ -48,6 +50,30 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	}
 	h.account = s.books.Run(account.Claim{Key: w.Key, Run: h.id, Holder: claim{h}})
 	return m
+}
+
+// forget drops the draft, and with it what is known of the state, and the prompt: whoever
+// goes on begins from what is loaded. It is the only place where either of the two begins.
+func (m *machine) forget() {
+	m.draft = draft{base: &m.base}
+	m.prompt = prompt{holder: &m.holder, base: &m.base, draft: &m.draft, model: m.base.model}
+}
+
+// begin makes the draft, and the prompt, that follow from what is committed.
+func (m *machine) begin() {
+	m.forget()
+	m.draft.begin()
+}
+
+// reset forgets what the step has said and changed since its last commit. A
+// thread that could not be read has no conversation: nothing is folded onto it or
+// cached, and without its agent no hook is shown anything either.
+func (m *machine) reset() {
+	m.forget()
+	if m.base.conversation != nil {
+		m.draft.begin()
+	}
+	m.holder.events.Enter(max(1, int(m.holder.head.Run.Step)))
 }
 
 // lastSaid is when the last of the step was said: its turn, or that there is none, or

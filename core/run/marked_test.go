@@ -46,7 +46,7 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var told []string
-			p := &holder{events: history.NewEmitter(core.ID{1}, 1, func(e core.Event) error {
+			h := &holder{events: history.NewEmitter(core.ID{1}, 1, func(e core.Event) error {
 				told = append(told, e.Reason)
 				return nil
 			})}
@@ -55,9 +55,9 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 				c.Messages = checkpoint.ListOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("", "on")})
 				c.Places = checkpoint.ListOf([]window.Place{{Window: tt.last}, {}})
 			}
-			d := &draft{base: &base{holder: p, model: &agent.BoundModel{}}, past: c, window: &tt.now, framed: true}
-			d.marked(&tt.request, beside{before: tt.before})
-			d.marked(&tt.request, beside{before: tt.before}) // of a call that is made again
+			p := &prompt{holder: h, draft: &draft{past: c}, model: &agent.BoundModel{}, window: &tt.now, framed: true}
+			p.marked(&tt.request, beside{before: tt.before})
+			p.marked(&tt.request, beside{before: tt.before}) // of a call that is made again
 			if diff := cmp.Diff(tt.want, told); diff != "" {
 				t.Errorf("reasons (-want +got):\n%s", diff)
 			}
@@ -68,15 +68,15 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 // What a provider has counted says something of its own model alone.
 func TestCountsAreThoseOfTheModel(t *testing.T) {
 	turn := func(model string) core.Message { return core.Message{Role: core.RoleAssistant, Model: model} }
-	d := &draft{past: &checkpoint.Conversation{
+	p := &prompt{draft: &draft{past: &checkpoint.Conversation{
 		Messages: checkpoint.ListOf([]core.Message{turn("a"), turn("b"), turn("b"), core.UserMessage("", "hi"), turn("c")}),
 		Places: checkpoint.ListOf([]window.Place{
 			{Window: &core.Window{Estimate: 10, Tokens: 20}}, {Window: &core.Window{Estimate: 30, Tokens: 40}},
 			{Window: &core.Window{Estimate: 50}}, {}, {},
 		}),
-	}}
+	}}}
 	for model, want := range map[string][2]int{"a": {10, 20}, "b": {30, 40}, "c": {}, "d": {}} {
-		if reckoned, counted := d.counted(model); [2]int{reckoned, counted} != want {
+		if reckoned, counted := p.counted(model); [2]int{reckoned, counted} != want {
 			t.Errorf("of model %s %d and %d are known, want %v", model, reckoned, counted, want)
 		}
 	}

@@ -117,6 +117,6 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 		m.holder.report(ctx, m.base.record.Run)
 	}
 	m.round = nil
-	m.draft.forget() // all of it is stored: a step that goes on reads it back, as another worker would
+	m.forget() // all of it is stored: a step that goes on reads it back, as another worker would
 	return m.holder.handedOn(result.Outcome), nil
 }

@@ -11,14 +11,14 @@ var summaryMutants = []mutant{
 	{
 		Name: "a stale summary comes in force",
 		File: "core/run/summary.go",
-		Old:  "	case s.Predecessor != d.past.Summary.Covers():",
+		Old:  "	case s.Predecessor != p.draft.past.Summary.Covers():",
 		New:  "	case false:",
 	},
 	{
 		Name: "a summary that was skipped comes in force",
 		File: "core/run/summary.go",
-		Old:  "	case s.Skipped != \"\":\n		d.skip",
-		New:  "	case false:\n		d.skip",
+		Old:  "	case s.Skipped != \"\":\n		p.skip",
+		New:  "	case false:\n		p.skip",
 	},
 	{
 		Name: "a target of a turn that was taken back is used",

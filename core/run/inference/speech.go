@@ -17,7 +17,7 @@ import (
 // finds them in the record. A further call resumes where a failed one has left it, see cut.
 type speech struct {
 	events *history.Emitter
-	known  Claim // of call ids
+	known  Prompt // of call ids
 	run    core.ID
 	step   int
 	id     string // of the message that the turn will be

@@ -31,14 +31,14 @@ type Prompt interface {
 	// Counted takes how many tokens the provider has counted for the newest request; 0: of
 	// one that resumed from what stood already, which counts for nothing.
 	Counted(tokens int)
+	// Taken reports whether the conversation has a tool call of an id.
+	Taken(callID string) bool
 }
 
 // Claim is the claim under which a step says its turn.
 type Claim interface {
 	// Refence takes the claim's next fence.
 	Refence(ctx context.Context) (fence uint64, err error)
-	// Taken reports whether the conversation has a tool call of an id.
-	Taken(callID string) bool
 	// SaidAt is when the turn is complete, in unix milliseconds: it is asked when it is.
 	SaidAt() int64
 	// Warn logs what the run survives.
@@ -105,7 +105,7 @@ type Turn struct {
 func New(step Step, from Start) *Turn {
 	t := &Turn{
 		step: step, lastWords: from.LastWords, model: from.Model,
-		speech: speech{events: step.Events, known: step.Claim, run: step.Run, step: step.Number, id: from.ID},
+		speech: speech{events: step.Events, known: step.Prompt, run: step.Run, step: step.Number, id: from.ID},
 	}
 	if t.pool = choose(&step, &from); t.pool != nil {
 		t.model = t.pool.stood

@@ -1,0 +1,101 @@
+package run
+
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// Providers keep what they have read of a request, and read it again at a fraction of the
+// price when the next request begins with the same. So each turn's record says what its
+// request began with, in three hashes, and an event says why a beginning is another one.
+
+// Why the beginning of a request is not that of the turn before, in the order of the
+// request: the first of them is what a prefix_changed event says.
+const (
+	changedModel   = "model"
+	changedTools   = "tools"
+	changedSystem  = "system"
+	changedContext = "context"
+	changedSummary = "summary"
+	changedCut     = "cut"
+	changedResults = "results"
+)
+
+// marked notes what the request begins with, and announces a beginning that is not that
+// of the turn before: what its provider has kept of it is of no use then.
+func (p *prompt) marked(request *model.Request, b beside) {
+	if !p.framed { // the same as before
+		return
+	}
+	p.framed = false
+	w := p.window
+	w.Prefix = [3]uint32{core.PrefixTools: toolsHash(request.Tools), core.PrefixSystem: textHash(0, request.System), core.PrefixContext: messagesHash(b.before)}
+	said, last := p.lastTurn()
+	if last == nil || last.Estimate == 0 {
+		return
+	}
+	reason := ""
+	switch {
+	case said.Model != request.Model || said.Provider != p.model.Provider:
+		reason = changedModel
+	case w.Prefix[core.PrefixTools] != last.Prefix[core.PrefixTools]:
+		reason = changedTools
+	case w.Prefix[core.PrefixSystem] != last.Prefix[core.PrefixSystem]:
+		reason = changedSystem
+	case w.Prefix[core.PrefixContext] != last.Prefix[core.PrefixContext]:
+		reason = changedContext
+	case w.Summary != last.Summary:
+		reason = changedSummary
+	case w.First != last.First || w.Opening != last.Opening:
+		reason = changedCut
+	case w.Short != last.Short:
+		reason = changedResults
+	default:
+		return
+	}
+	p.holder.events.Emit(core.Event{Type: core.EventPrefixChanged, Reason: reason})
+}
+
+// lastTurn is the newest turn of the history, and what its record says that its model was
+// shown: a summary that has come in force since is not in that. nil before the first.
+func (p *prompt) lastTurn() (*core.Message, *core.Window) {
+	c := p.draft.past
+	for i := c.Messages.Len() - 1; i >= 0; i-- {
+		if m := c.Messages.At(i); m.Role == core.RoleAssistant {
+			return m, c.Places.At(i).Window
+		}
+	}
+	return nil, nil
+}
+
+// textHash adds a text to a hash. It is no hash to rely on where somebody wishes two
+// texts to be taken for one: it decides what an event says.
+func textHash[T ~string | ~[]byte](h uint32, text T) uint32 {
+	const prime = 0x9e3779b97f4a7c15 // odd, with bits that look random
+	sum := (uint64(h) ^ uint64(len(text))) * prime
+	i := 0
+	for ; i+8 <= len(text); i += 8 { // eight bytes at a time: prompts are long
+		word := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
+			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
+		sum = (sum ^ word) * prime
+		sum ^= sum >> 29
+	}
+	for ; i < len(text); i++ {
+		sum = (sum ^ uint64(text[i])) * prime
+	}
+	return uint32(sum >> 32)
+}
+
+func toolsHash(tools []model.ToolDefinition) (h uint32) {
+	for i := range tools {
+		h = textHash(textHash(textHash(h, tools[i].Name), tools[i].Description), tools[i].Parameters)
+	}
+	return h
+}
+
+func messagesHash(messages []core.Message) (h uint32) {
+	for i := range messages {
+		h = textHash(textHash(h, string(messages[i].Role)), messages[i].Text())
+	}
+	return h
+}
