@@ -10,7 +10,7 @@ import (
 func TestCanonicalJSONIsReturnedItself(t *testing.T) {
 	for _, text := range []string{
 		`null`, `true`, `0`, `-1.5e+10`, `1E-7`, `""`, `"a\"\\\n\t\b\f\rä€😀/"`, `{}`, `[]`, `[[],{}]`, `[1,"a",null,[2]]`,
-		`{"":1,"A":2,"AZ":3,"az09":{"b":[],"c":"x"}}`, `"€"`, `"‧"`,
+		`{"":1,"A":2,"AZ":3,"az09":{"b":[],"c":"x"}}`, `"€"`, `"‧"`, `{"a":1}`, `[{"a":-0.5},{"z":true}]`,
 	} {
 		raw := json.RawMessage(text)
 		got, err := canonical(raw)

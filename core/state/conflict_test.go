@@ -52,6 +52,8 @@ func TestConflictsOfTwoPatches(t *testing.T) {
 		{"an element behind the other's place", op(state.OpAdd, "/run/l/2"), op(state.OpReplace, "/run/l/1/x"), ""},
 		{"a member that is a number, and one that is none", op(state.OpAdd, "/run/o/0"), op(state.OpReplace, "/run/o/x/y"), ""},
 		{"a member that is none, and one that is a number", op(state.OpAdd, "/run/o/x"), op(state.OpReplace, "/run/o/0/y"), ""},
+		{"two keys whose names are numbers", op(state.OpAdd, "/run/0"), op(state.OpRemove, "/run/1"), ""},
+		{"two keys of a call whose names are numbers", op(state.OpAdd, "/call/1/0"), op(state.OpReplace, "/call/1/1/a"), ""},
 		{"a key whose name begins as the other", op(state.OpReplace, "/run/ab"), op(state.OpReplace, "/run/a"), ""},
 	}...)
 	for _, test := range tests {

@@ -115,6 +115,7 @@ func TestAPatchThatDoesNotFitIsCorrupt(t *testing.T) {
 		{"an index that is none", state.Patch{{Op: "add", Path: "/run/k/a/01", Value: []byte("1")}}, `add at "/run/k/a/01": no index of the array`},
 		{"a replace behind the end", state.Patch{{Op: "replace", Path: "/run/k/a/-", Value: []byte("1")}}, `replace at "/run/k/a/-": no index of the array`},
 		{"a value that is no JSON", state.Patch{{Op: "add", Path: "/run/k", Value: []byte("{")}}, `add at "/run/k": not JSON`},
+		{"a path that is no text", state.Patch{{Op: "add", Path: "/run/\xff", Value: []byte("1")}}, `path "/run/\xff" of a state patch is not UTF-8`},
 		{"no value", state.Patch{{Op: "add", Path: "/run/k"}}, `operation "add" of a state patch at "/run/k" has no value`},
 		{"an unknown operation", state.Patch{{Op: "move", Path: "/run/k"}}, `operation "move" of a state patch does not exist`},
 	}

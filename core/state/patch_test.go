@@ -127,6 +127,8 @@ func TestDiffOfAValueIsTheSmaller(t *testing.T) {
 		{"deep inside", `{"x":[{"y":1,"z":` + a + `}],"w":` + b + `}`, `{"x":[{"y":2,"z":` + a + `}],"w":` + b + `}`, `[{"op":"replace","path":"/run/k/x/0/y","value":2}]`},
 		{"a small part as a whole", `{"w":` + a + `,"x":{"p":1,"q":2}}`, `{"w":` + a + `,"x":{"p":2,"q":1}}`, `[{"op":"replace","path":"/run/k/x","value":{"p":2,"q":1}}]`},
 		{"an escaped name", `{"w":` + a + `,"x/~":1}`, `{"w":` + a + `,"x/~":2}`, `[{"op":"replace","path":"/run/k/x~1~0","value":2}]`},
+		{"a member gone, in fewer bytes than the rest", `{"abcd":1}`, `{}`, `[{"op":"remove","path":"/run/k/abcd"}]`},
+		{"a member gone, in more bytes than the rest", `{"abcdefghijkl":1}`, `{}`, `[{"op":"replace","path":"/run/k","value":{}}]`},
 		{"another kind", `[1]`, `{"a":1}`, `[{"op":"replace","path":"/run/k","value":{"a":1}}]`},
 		{"a number", `1`, `2`, `[{"op":"replace","path":"/run/k","value":2}]`},
 		{"nothing", `[1]`, `[1]`, `null`},

@@ -42,6 +42,44 @@ func TestMeterTakesWhatIsNew(t *testing.T) {
 	take("what a write that came to nothing gave back", thread.Spent{Handler: 10, Write: 400})
 }
 
+// What was estimated or given back counts for what it was spent on, and for nothing else.
+func TestAMeterKeepsItsCountsApart(t *testing.T) {
+	key, millis := core.ThreadKey{Tenant: "acme", Thread: "t"}, int64(50)
+	m := store.MeterOf(store.WithMeter(context.Background(), key, func() int64 { return millis }))
+	drain := func(what string, want thread.Spent) {
+		t.Helper()
+		if diff := cmp.Diff(want, m.Drain()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	m.Add(thread.Spent{Write: 10, Read: 20, Queue: 30, WriteMore: 1, QueueMore: 2})
+	m.Add(thread.Spent{Handler: 9, Write: 1, Read: 2, Queue: 3})
+	drain("what was added", thread.Spent{Handler: 50, Write: 11, Read: 22, Queue: 33})
+	m.Return(thread.Spent{Handler: 5, Write: 1, Read: 2, Queue: 3})
+	drain("what was given back", thread.Spent{Handler: 5, Write: 1, Read: 2, Queue: 3})
+	m.Owe(thread.Spent{Handler: 100, Write: 100, Read: 100, Queue: 100, WriteMore: 4})
+	m.Add(thread.Spent{Write: 5, Read: 5, Queue: 5})
+	drain("beyond an estimated write", thread.Spent{Write: 1, Read: 5, Queue: 5})
+	m.Owe(thread.Spent{QueueMore: 4})
+	m.Add(thread.Spent{Write: 5, Queue: 5})
+	millis = 40 // a clock that was set back
+	drain("beyond an estimated message", thread.Spent{Write: 5, Queue: 1})
+	m.Add(thread.Spent{Read: -7})
+	drain("less than nothing", thread.Spent{})
+	m.Add(thread.Spent{Read: 8})
+	millis = 51
+	drain("what is beyond that", thread.Spent{Handler: 1, Read: 1})
+}
+
+// A meter that no handler has tells of none.
+func TestAMeterWithoutAHandler(t *testing.T) {
+	m := store.MeterOf(store.WithMeter(context.Background(), core.ThreadKey{Tenant: "acme", Thread: "t"}, nil))
+	m.Add(thread.Spent{Read: 1})
+	if got := m.Drain(); got != (thread.Spent{Read: 1}) {
+		t.Errorf("spent %+v", got)
+	}
+}
+
 func TestWithoutAMeterNothingIsCounted(t *testing.T) {
 	m := store.MeterOf(context.Background())
 	m.Add(thread.Spent{Write: 1})

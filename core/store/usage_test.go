@@ -87,6 +87,15 @@ func TestWhatIsAskedOfUsageIsChecked(t *testing.T) {
 	}
 }
 
+// A tenant's marks stay where they are.
+func TestShardOfUsageIsFixedForGood(t *testing.T) {
+	for tenant, want := range map[string]int{"acme": 15, "a": 12, "default": 14} {
+		if got := store.UsageShard(tenant); got != want {
+			t.Errorf("tenant %s is in shard %d, want %d", tenant, got, want)
+		}
+	}
+}
+
 // Newest first; where times are equal, in the reverse order of threads, then of names.
 func TestPlacesAreInTheOrderOfTimeThreadAndName(t *testing.T) {
 	place := store.Place{At: 5, Thread: "t5", Name: "n5"}
