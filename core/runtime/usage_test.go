@@ -11,16 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/runtime/runtimetest"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 )
-
-func TestUsage(t *testing.T) {
-	open := func(*testing.T, func() time.Time) store.Backend { return memory.New() }
-	runtimetest.Options{Open: open}.Usage(t)
-}
 
 // priced is a backend whose reads and writes cost units, and a queue whose requests do.
 type priced struct{ store.Backend }

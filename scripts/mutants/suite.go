@@ -35,7 +35,7 @@ var defaultSuites = map[string][]suite{
 	"core/run/inference":  {{name: "core/run/inference"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run/live":       {{name: "core/run/live"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 
-	"core/runtime": {{name: "core/runtime"}, {name: "core/runtime/runtimetest"}, {name: "core/sim"}},
+	"core/runtime": {{name: "core/runtime"}, {name: "core/sim"}},
 
 	// What a step is made of is held by its own tests alone: they are quick, and
 	// a rule that only a whole run shows is found too late.
