@@ -30,13 +30,14 @@ func (r *Runtime) ActiveRun(ctx context.Context, id core.Identity, threadID stri
 	if err != nil {
 		return record, false, err
 	}
-	if status, open := head.RunStatus(head.Run.ID); !open || !head.Open() || status == core.RunDone {
+	if !head.Open() || head.Run.Status == thread.Closing {
 		return record, false, nil
 	}
-	if record, ok, err = r.mailbox.Run(ctx, key, head, head.Run.ID, head.Run.Dispatch); err == nil && ok {
+	// The head has the run open, so that it is known.
+	if record, _, err = r.mailbox.Run(ctx, key, head, head.Run.ID, head.Run.Dispatch); err == nil {
 		record.Tickets, err = r.mailbox.Tickets(ctx, key, head)
 	}
-	return record, ok && err == nil, err
+	return record, err == nil, err
 }
 
 // RunOfKey finds a run by the key that its input was submitted under (mailbox.Key.Value),
@@ -101,13 +102,13 @@ func (r *Runtime) ThreadRuns(ctx context.Context, id core.Identity, threadID str
 			return RunPage{}, fmt.Errorf("list runs of thread %s: %w", threadID, err)
 		}
 		for _, record := range records {
-			e := entry{Place: store.Place{Thread: threadID, Name: record.Name}}
+			e := entry{Place: store.Place{Name: record.Name}}
 			if e.Listing, err = r.reads.records.DecodeListing(record.Payload); err != nil {
 				e.Listing = thread.Listing{} // of a newer program: the run's own record decides
 			}
-			// The name of the thread's own listing is the prefix alone.
+			// The name of the thread's own listing is the prefix alone, which names no run.
 			run, size, err := (*core.Run)(nil), 0, error(nil)
-			if record.Name != store.ActivityName && q.mayBe(e.Listing) {
+			if q.mayBe(e.Listing) {
 				run, size, err = r.reads.listedRun(ctx, key, head, e, q)
 			}
 			if err != nil {

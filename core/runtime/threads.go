@@ -70,7 +70,7 @@ func describe(threadID string, head thread.Head, about thread.About, l thread.Li
 		Title: about.Title, Metadata: about.Metadata,
 		Activity: l.At, AgentID: l.AgentID, Parent: l.Parent, Last: l.Last, Excerpt: l.Excerpt, Asked: l.Asked,
 	}
-	if status, ok := head.RunStatus(head.Run.ID); ok && head.Open() && status != core.RunDone {
+	if status, _ := head.RunStatus(head.Run.ID); head.Open() && status != core.RunDone {
 		info.ActiveRun, info.Status = head.Run.ID, status
 	}
 	return info
@@ -87,11 +87,11 @@ func (r *reader) info(ctx context.Context, key core.ThreadKey, head thread.Head)
 		return err
 	})
 	group.Go(func(ctx context.Context) error {
-		record, ok, err := r.store.Get(ctx, key, store.ActivityName)
-		if err != nil || !ok {
+		record, _, err := r.store.Get(ctx, key, store.ActivityName)
+		if err != nil {
 			return err
 		}
-		if listing, err = r.records.DecodeListing(record.Payload); err != nil { // of a newer program, or damaged
+		if listing, err = r.records.DecodeListing(record.Payload); err != nil { // none, of a newer program, or damaged
 			listing = thread.Listing{}
 		}
 		return nil
