@@ -107,7 +107,7 @@
 //     quote the panic. The model reads it, and the run continues.
 //   - core/run/execute.go, runTool: the goroutine in which it panics, and why nothing
 //     else of the step is in there.
-//   - core/run/result.go, toolReturned: logs the stack and stores the result, like any other.
+//   - core/run/running.go, toolReturned: logs the stack and stores the result, like any other.
 //
 // How do I add a protocol?
 //

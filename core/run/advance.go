@@ -28,7 +28,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	if m.holder.head.Run.Cursor == thread.CursorTools {
-		return m.tools(ctx) // the inbox waits: between a turn and its results nothing may be said
+		return m.goOnWithRound(ctx) // the inbox waits: between a turn and its results nothing may be said
 	}
 	number := int(m.holder.head.Run.Step) + 1
 	m.draft.enter(number)

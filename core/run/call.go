@@ -121,6 +121,14 @@ type conclusion struct {
 	place    int           // in the line; 0: none
 }
 
+// synthetic is a result that no tool gave. The status says what happened; the
+// message is for the model alone, and nobody decides by it.
+func synthetic(status core.ResultStatus, message string) tool.Result {
+	result := tool.Failed(message)
+	result.Status = status
+	return result
+}
+
 // addUnstored adds the records of results that no put has stored, in the order of the log:
 // they travel with the write that closes the round. Every call has its result by then. from
 // is the sequence of the turn.

@@ -84,6 +84,7 @@ func (h *holder) write(ctx context.Context, w write) (*plan, thread.Result, erro
 			return nil, result, err
 		}
 		h.head, h.moved = head, true
+		h.shared.chunks.End() // what the model said is in the log now, or void
 		return last, result, nil
 	}
 }

@@ -200,7 +200,24 @@
 //     record.
 //
 // The model's turn (inference.Turn) knows prompt and claim as two small interfaces. The tool
-// round (round) writes into the draft.
+// round (toolRound) writes into the draft.
+//
+// # The tool round
+//
+// Six values work on the calls of a turn, each of which names the round, and those below it
+// alone that it asks:
+//
+//	round      the calls: how far each is, where its result is stored, who was told
+//	merger     takes into the draft what a call has changed, AfterToolExecute included
+//	gates      say whether a call may run: checks, decisions, gates, BeforeToolExecute
+//	tickets    what calls wait for: asked of the head, told after its write
+//	line       gives a call its one result, and a parallel round's results their places
+//	scheduler  brings calls from one to the next, and runs their tools
+//
+// None knows one above it. Gates and tickets say what they have found, and the scheduler
+// has it concluded; so the hooks of a call can be asked once more, by the line, when its
+// result is there. What goes through several of them is toolRound's: to take over what an
+// earlier claim has stored, to merge a round, to close one.
 //
 // # Concurrency
 //
@@ -257,11 +274,11 @@
 //
 // What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
 // error result of it, whose text does not quote the panic. It runs in a goroutine
-// of its own (runTool in execute.go); toolReturned in result.go logs the stack, and
-// round.conclude beside it stores the result like any other.
+// of its own (runTool in execute.go); toolReturned in running.go logs the stack, and
+// line.conclude in conclude.go keeps the result like any other.
 //
 // How does a client see what a tool shows while it runs? show.go: through news to the
-// scheduler's wait (await in schedule.go, awaitTool in execute.go), which emits it. What
+// scheduler's wait (await in running.go, awaitTool in execute.go), which emits it. What
 // is held back or dropped is decided in core/tool, by tool.Live.
 //
 // What does a cancelled run write? The comment at the head of end.go says it, for

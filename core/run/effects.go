@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -25,24 +24,10 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 		if status == thread.CallDone || !over && now.Run.Calls[i] != thread.CallDone {
 			continue
 		}
-		if effects := r.effectsOf(i); len(effects) > 0 {
+		if effects := r.calls.effects(i); len(effects) > 0 {
 			v := r.draft.view()
 			v.at = r.calls[i].result.entry.Message.CreatedAt
 			r.draft.act(ctx, v, plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
 		}
 	}
-}
-
-// effectsOf are the effects of call i, of its tool and of what came before and
-// after it, in the order in which they were asked for. Those of gates and tool are
-// in the stored result; those of AfterToolExecute are known to this claim alone.
-func (r *round) effectsOf(i int) (effects []state.Effect) {
-	entry := r.calls[i].result.entry
-	if entry != nil && entry.Hooks != nil {
-		effects = append(effects, entry.Hooks.Effects...)
-	}
-	if entry != nil && entry.Intents != nil {
-		effects = append(effects, entry.Intents.Effects...)
-	}
-	return append(effects, r.calls[i].result.effects...)
 }

@@ -11,7 +11,7 @@ import (
 
 // What each end of a run writes, in which order, and who reads it. All of it is in
 // this file, but for the first write of the ends that a whole step comes to, which
-// is its commit B (commitStep in machine.go). All ends are one sequence:
+// is its commit B (commitStep in finish.go). All ends are one sequence:
 //
 //  1. One head write makes the run closing, with a reason and a closing version.
 //     From there on status reads say Done, nothing can be steered to the run, and
@@ -32,12 +32,12 @@ import (
 //	stopped      commitStep, own                   the policy's          not_executed  becomes a run
 //	blocked      commitStep, own                   blocked, with the     not_executed  becomes a run
 //	                                               gate's reason
-//	failed       fail, own                         error, with a code    see settle    becomes a run
-//	cancelled    mailbox (Cancel), cancelled       cancelled             see settle    ends with that write
-//	superseded   mailbox (Interrupt), superseded   superseded            see settle    ends with that write
-//	expired      a claim behind a ticket's         error expired         see settle    becomes a run
+//	failed       fail, own                         error, with a code    see below     becomes a run
+//	cancelled    mailbox (Cancel), cancelled       cancelled             see below     ends with that write
+//	superseded   mailbox (Interrupt), superseded   superseded            see below     ends with that write
+//	expired      a claim behind a ticket's         error expired         see below     becomes a run
 //	             deadline, expired
-//	dead letter  a claim after 5 attempts without  error dead_letter     see settle    becomes a run
+//	dead letter  a claim after 5 attempts without  error dead_letter     see below     becomes a run
 //	             progress, dead letter
 //
 // A policy that panics is a failure, with the code stop_policy. A model that fails for
@@ -52,7 +52,7 @@ import (
 //
 //   - M#<base+i>, the result of each call of the open turn. A result that is
 //     stored already is adopted under this claim's fence. Else it is made here
-//     (see settle): unknown when the tool was marked or begun, or may have been let
+//     (see toolRound.closeCalls): unknown when the tool was marked or begun, or may have been let
 //     through by an earlier claim, error when it ended the run itself, else not_executed with the end's code or type. The tool does
 //     not run, nor does AfterToolExecute.
 //   - M#, the run's own input, when the run never began; before it the record that
@@ -111,7 +111,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	if t.Type == core.TerminationError {
 		m.holder.warn(ctx, "run ends with an error", append([]any{"code", t.Code, "detail", t.Detail}, failure(cause)...)...)
 	}
-	if err := m.round.storeResults(ctx); err != nil {
+	if err := m.tools.known().storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
 	if err := m.base.identify(ctx); err != nil {
@@ -147,7 +147,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int64) (p *plan, result thread.Result, err error) {
 	m.reset()
 	from := m.holder.head.Seq
-	w := &failWrite{inRound: len(m.holder.head.Run.Calls) > 0, listens: m.base.listens(), adopted: m.round.schemaMet()}
+	w := &failWrite{inRound: len(m.holder.head.Run.Calls) > 0, listens: m.base.listens(), adopted: m.tools.known().schemaMet()}
 	if !w.inRound {
 		if m.holder.head.Run.Cursor == thread.CursorStart && m.base.input != nil {
 			if err := m.draft.sayOwnAtEnd(ctx, m.base.input, m.form); err != nil {
@@ -160,8 +160,8 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 		return p, result, err
 	}
 	m.holder.shared.hold.ending.Store(true)
-	w.log, w.run, w.unlogged, w.through = m.draft.logPart(), m.draft.runPart(t, m.form, at), m.unsaid.Spent(), m.round.letThrough(m.holder.head)
-	if p, result, err = m.draft.save(ctx, m.round, w); err == nil {
+	w.log, w.run, w.unlogged, w.through = m.draft.logPart(), m.draft.runPart(t, m.form, at), m.unsaid.Spent(), m.tools.known().letThrough(m.holder.head)
+	if p, result, err = m.save(ctx, w); err == nil {
 		m.sayLeft(ctx, p)
 	}
 	return p, result, err
@@ -180,7 +180,7 @@ func (m *machine) sayLeft(ctx context.Context, p *plan) {
 // another claim; RunEnd is the only one whose repetition shows.
 func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	m.holder.shared.hold.ending.Store(true)
-	if err := m.round.storeResults(ctx); err != nil {
+	if err := m.tools.known().storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
 	head, err := m.holder.committer.Head(ctx, m.holder.Key)
@@ -204,7 +204,7 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 		m.holder.warn(ctx, "run ends with an error", "code", t.Code, "detail", t.Detail)
 	}
 	m.form = max(m.form, formOf(&m.base.record, &head))
-	if err := m.settle(ctx, t); err != nil {
+	if err := m.closeRound(ctx, t); err != nil {
 		return Stepped{}, err
 	}
 	settled := m.draft
@@ -248,77 +248,29 @@ func (m *machine) fit(ctx context.Context, t *core.Termination, settled draft) e
 		return err
 	}
 	m.cutMessages()
-	if m.form < thread.FormLeast || m.round == nil {
+	if m.form < thread.FormLeast || m.tools == nil {
 		return nil
 	}
-	return m.round.cutResults()
+	return m.tools.round.cutResults()
 }
 
-// settle gives every open call of the committed turn its one result: the stored
-// one, under our fence, or one that says why there is none. They are taken into the draft
-// in call order; those that are not stored yet travel with the close.
-func (m *machine) settle(ctx context.Context, t *core.Termination) error {
-	n := len(m.holder.head.Run.Calls)
-	if n == 0 {
+// closeRound gives every open call of the committed turn its one result, see
+// [toolRound.closeCalls].
+func (m *machine) closeRound(ctx context.Context, t *core.Termination) error {
+	if len(m.holder.head.Run.Calls) == 0 {
 		return nil
 	}
 	turn, err := m.base.openTurn(ctx)
 	if err != nil {
 		return err
 	}
-	r := newRound(&m.holder, &m.base, &m.draft, turn, m.holder.head.Run.Base)
-	r.goOnFrom(m.round)
-	m.round = r
-	if err := r.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
-		return err
-	}
-	if r.base.agent != nil {
-		r.mode = r.chooseMode()
-	}
-	if err := r.adopt(ctx, false); err != nil && core.CodeOf(err) != core.CodeCorrupt {
-		return err
-	}
-	if !r.found {
-		r.findThrough()
-	}
+	before := m.tools.known()
+	m.tools = newToolRound(&m.holder, &m.base, &m.draft, turn, m.holder.head.Run.Base)
 	how := string(t.Type) // what the model reads: cancelled, expired
 	if t.Code != "" {
 		how = t.Code
 	}
-	reason := "no result: the run was ended first (" + how + ")"
-	for i := range r.calls {
-		c := &r.calls[i]
-		if c.stage == concluded {
-			continue
-		}
-		result := synthetic(core.ResultNotExecuted, reason)
-		switch {
-		case c.stage == fatal:
-			result = synthetic(core.ResultError, "execution failed: the tool ended the run")
-		case m.holder.head.Run.Calls[i] == thread.CallRunning || c.stage == running || r.mayHaveRun(i):
-			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
-		}
-		entry := r.resultEntry(i, conclusion{result: result})
-		payload, err := m.holder.records.EncodeEntry(&entry)
-		if err != nil {
-			return err
-		}
-		c.end(&entry, payload)
-	}
-	// Merged as at a round's end: a cancel must not lose what a tool has changed, whose
-	// result stands in the log.
-	if r.lined() {
-		r.mergeLine()
-	}
-	for i := range r.calls {
-		if !r.calls[i].merged() { // its AfterToolExecute does not run any more
-			r.mergeResult(ctx, i)
-			r.noteMerged(i)
-		}
-	}
-	m.draft.totals.EndStep(r.failed()) // as a fold over the results does
-	r.takeResults()
-	return nil
+	return m.tools.closeCalls(ctx, before, how)
 }
 
 // lastWords takes into the draft what was said and not committed: the input of
@@ -361,7 +313,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 
 // commitClose makes the end final, and does what follows that.
 func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped bool) (Stepped, error) {
-	r, from := m.round, m.holder.head.Seq
+	r, from := m.tools.known(), m.holder.head.Seq
 	if err := m.chargeUnlogged(ctx, from); err != nil {
 		return Stepped{}, err
 	}
@@ -374,7 +326,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	record.Steps, record.Usage, record.Spend, record.Skipped = m.draft.totals.Steps, m.draft.totals.Usage, m.draft.totals.Spend, skipped
 	record.InRound = len(w.calls) > 0 || record.InRound && m.holder.head.Ending(record) != nil
 	w.run.finish(record)
-	p, result, err := m.draft.save(ctx, r, w)
+	p, result, err := m.save(ctx, w)
 	if err != nil {
 		return Stepped{}, err
 	}
@@ -401,10 +353,10 @@ func (m *machine) announceEnd() {
 		m.base.announceStart()
 		m.holder.events.OweState()
 	}
-	if m.round != nil {
+	if m.tools != nil {
 		at := m.lastSaid()
-		m.round.allStored()
-		m.round = nil
+		m.tools.round.allStored()
+		m.tools = nil
 		m.holder.events.StepEnd(at)
 	}
 	m.draft.announceChanges()

@@ -22,10 +22,10 @@ func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
 // go before the step record, in the order of the log; those that were put alone are left
 // out.
 func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
-	r, w := m.round, &stepWrite{natural: end.natural, listens: m.base.listens(), recorded: m.base.recorded, done: m.holder.allDone(), lacks: m.holder.lacks, keep: m.holder.keep}
-	if r != nil {
+	w := &stepWrite{natural: end.natural, listens: m.base.listens(), recorded: m.base.recorded, done: m.holder.allDone(), lacks: m.holder.lacks, keep: m.holder.keep}
+	if r := m.tools.known(); r != nil {
 		w.calls, w.adopted = r.calls, r.schemaMet()
-		r.takeResults()
+		r.addResults()
 	}
 	m.draft.addStep()
 	w.log, w.run = m.draft.logPart(), m.draft.runPart(end.termination, m.form, m.holder.endedAt())
@@ -33,13 +33,13 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	if end.termination != nil {
 		m.holder.shared.hold.ending.Store(true) // before the write: the watch may see its head first
 	}
-	p, result, err := m.draft.save(ctx, r, w)
+	p, result, err := m.save(ctx, w)
 	// What the step has come to stands whole or not at all: where it is not its record of
 	// the run that is too large, the run fails instead.
 	for again := end.termination != nil; err != nil && again; {
 		if again, err = m.shrinks(ctx, err, thread.FormCut); again {
 			w.run.form = m.form
-			p, result, err = m.draft.save(ctx, r, w)
+			p, result, err = m.save(ctx, w)
 		}
 	}
 	if err != nil {
@@ -56,9 +56,9 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 // what the commit handed on may be under way in another process by now. A run that
 // still owes something to its end is closed by this claim.
 func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, error) {
-	if m.round != nil {
-		m.round.allStored()
-		m.round = nil
+	if m.tools != nil {
+		m.tools.round.allStored()
+		m.tools = nil
 	}
 	m.draft.announceChanges()
 	m.draft.announceState()

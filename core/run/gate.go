@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -15,104 +14,125 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// admit takes call i through its checks and gates. It comes to one of three: the
-// call has its result, is to wait for a decision (ticket), or its tool may run
-// (task).
+// gates ask whether a call may run: its decision, if it waited for one, its arguments, the
+// plugins' gates, and BeforeToolExecute. They change no call of the round and store nothing,
+// but say what was found: whoever asks them writes it down. So they can be asked once more
+// about a call that has its result, for what its hooks change alone (see line).
+type gates struct{ round *round }
+
+// admission is what the checks and gates say of a call. It is one of three: the call has
+// come to its end, it is to wait for a decision, or, with neither, its tool may run.
+type admission struct {
+	task   *task // the call as far as it came; nil where no gate was asked
+	end    *conclusion
+	ticket *core.TicketRequest
+}
+
+// admit takes call i through its checks and gates.
 //
 // Only the scheduler calls it, for one call at a time, though siblings' tools may
 // run meanwhile: gates see the draft's snapshot, which no tool changes before the
 // merge, and need not be safe for concurrent use.
-func (r *round) admit(ctx context.Context, i int) error {
+func (g *gates) admit(ctx context.Context, i int) (a admission, err error) {
+	r := g.round
 	call := r.turn.ToolCalls[i]
 	t := &task{index: i, at: r.timeOf(InstantAsked, i, 0), call: call, snapshot: r.draft.snapshot, began: r.draft.snapshot.Revision()}
 	switch r.holder.head.Run.Calls[i] {
 	case thread.CallRunning:
 		// An earlier claim has marked it: this one asks only about calls without a
 		// task, and gives a task to what it starts. What became of it is not known.
-		return r.conclude(ctx, i, conclusion{result: synthetic(core.ResultUnknown, "outcome unknown: the tool may have run, and it must not run twice")})
+		a.end = &conclusion{result: synthetic(core.ResultUnknown, "outcome unknown: the tool may have run, and it must not run twice")}
+		return a, nil
 	case thread.CallResuming, thread.CallCancelling:
-		if goesOn, err := r.resume(ctx, t); !goesOn || err != nil {
-			return err
+		if a.end, err = g.resume(ctx, t); a.end != nil || err != nil {
+			return a, err
 		}
 	}
-	if refused, err := r.refuse(ctx, t); refused || err != nil {
-		return err
+	if a.end, err = g.refuse(ctx, t); a.end != nil || err != nil {
+		return a, err
 	}
-	return r.gate(ctx, t)
+	return g.gate(ctx, t)
 }
 
 // refuse gives a call that no gate is asked about its result: its tool does not
-// exist or its arguments are invalid. A person would otherwise be asked to approve
-// what cannot run. It looks again at a call that goes on after a decision: the
-// tool may be gone since, and the arguments may be the person's. A tool that the build
+// exist or its arguments are invalid; nil: they are to be asked. A person would otherwise be
+// asked to approve what cannot run. It looks again at a call that goes on after a decision:
+// the tool may be gone since, and the arguments may be the person's. A tool that the build
 // which called the model had may be in another build still, which is waited for.
-func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
-	found := r.draft.tool(r.draft.base.agent, t.call.Name)
+func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
+	r := g.round
+	found := r.draft.tool(r.base.agent, t.call.Name)
 	if found == nil {
 		if !slices.Contains(r.base.conversation.Toolless, t.index) {
 			if err := r.holder.goWithout(core.Errorf(core.CodeNotFound, "tool %q is no part of this build", t.call.Name)); err != nil {
-				return false, err
+				return nil, err
 			}
 		}
 		why := fmt.Sprintf("tool %q not found", t.call.Name)
 		if t.call.Name == agent.FinalAnswer && r.base.agent.Spec.ResponseFormat != nil {
 			why = agent.FinalAnswer + " is called alone, behind the results of all other calls"
 		}
-		result := synthetic(core.ResultInvalid, why)
-		return true, r.conclude(ctx, t.index, conclusion{result: result, decision: t.decision})
+		return &conclusion{result: synthetic(core.ResultInvalid, why), decision: t.decision}, nil
 	}
 	t.tool = found
 	if ready, err := tool.Prepare(found, t.call.Arguments); err == nil {
 		t.tool = ready
-		return false, nil
+		return nil, nil
 	}
 	// Execute says what is wrong with them, and does not run the tool: it checks them
 	// again. That costs a second check for calls that fail it, and for no others.
-	result, err := tool.Execute(ctx, found, r.toolCall(t))
+	result, err := tool.Execute(ctx, found, g.toolCall(t))
 	if err != nil {
-		return true, err
+		return nil, err
 	}
 	result.Status = core.ResultInvalid
-	return true, r.conclude(ctx, t.index, conclusion{result: result, decision: t.decision})
+	return &conclusion{result: result, decision: t.decision}, nil
 }
 
-// gate asks the gates about a call whose arguments are valid.
-func (r *round) gate(ctx context.Context, t *task) error {
-	verdict, err := r.askGates(ctx, t)
+// gate asks the plugins' gates about a call whose arguments are valid.
+func (g *gates) gate(ctx context.Context, t *task) (admission, error) {
+	verdict, err := g.askGates(ctx, t)
 	if err != nil {
-		return err
+		return admission{}, err
 	}
-	end := conclusion{hooks: t.hooks, decision: t.decision}
 	switch verdict.Kind {
-	case plugin.VerdictBlock:
+	case plugin.VerdictBlock, plugin.VerdictSetResult:
+		return admission{task: t, end: endedBy(verdict, t)}, nil
+	case plugin.VerdictSuspend:
+		return admission{task: t, ticket: verdict.Suspend}, nil
+	}
+	return admission{task: t}, nil
+}
+
+// endedBy is what a call comes to that its gates do not let through to its tool, but block,
+// or give a result.
+func endedBy(verdict plugin.Verdict, t *task) *conclusion {
+	end := conclusion{hooks: t.hooks, decision: t.decision}
+	if verdict.Kind == plugin.VerdictBlock {
 		reason := core.Shorten(verdict.Reason, maxDetail)
 		end.result, end.blocked = synthetic(core.ResultBlocked, "blocked: "+reason), reason
-	case plugin.VerdictSetResult: // AfterToolExecute looks at it like at the tool's own
-		end.result = tool.Result{ToolResult: *verdict.Result}
-		if end.result.Status != core.ResultDenied {
-			end.result.Status = core.ResultSet
-		}
-		if end.result.Status == core.ResultDenied { // the gates of a call that is denied change nothing
-			end.hooks = state.Command{}
-		}
-		if err := tool.CheckResult(*verdict.Result); err != nil { // the call's loss, as if its tool had returned it
-			end.result = synthetic(core.ResultError, "a gate has set a result that cannot be stored: "+err.Error())
-		}
-	case plugin.VerdictSuspend:
-		return r.suspend(ctx, t, *verdict.Suspend, false)
-	default: // its tool starts when the gates of its siblings have been asked, too
-		r.calls[t.index].stage, r.calls[t.index].task = admitted, t
-		return nil
+		return &end
 	}
-	return r.conclude(ctx, t.index, end)
+	end.result = tool.Result{ToolResult: *verdict.Result} // AfterToolExecute looks at it like at the tool's own
+	if end.result.Status != core.ResultDenied {
+		end.result.Status = core.ResultSet
+	}
+	if end.result.Status == core.ResultDenied { // the gates of a call that is denied change nothing
+		end.hooks = state.Command{}
+	}
+	if err := tool.CheckResult(*verdict.Result); err != nil { // the call's loss, as if its tool had returned it
+		end.result = synthetic(core.ResultError, "a gate has set a result that cannot be stored: "+err.Error())
+	}
+	return &end
 }
 
 // askGates returns the gates' verdict and takes their command into the task: what
 // follows for this call sees what it changed. The round's state sees it when the
 // call is merged, with its result: a call whose result is lost in a crash has asked
 // for nothing.
-func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
-	verdict, after, err := r.base.hooks.gate(ctx, r.viewOf(t), plugin.Moment{
+func (g *gates) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
+	r := g.round
+	verdict, after, err := r.base.hooks.gate(ctx, g.viewOf(t), plugin.Moment{
 		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended, Answers: t.answers,
 	})
 	if err != nil {
@@ -129,22 +149,23 @@ func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 // The first call's hooks run in this goroutine, so that a round of one call starts
 // none. An error of one call does not cut the others short: which error ends the
 // run must not depend on which hook was faster.
-func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err error) {
+func (g *gates) beforeTools(ctx context.Context, ready []*task) (index int, err error) {
+	r := g.round
 	if len(ready) == 0 || !r.base.hooks.listens(core.PhaseBeforeToolExecute) {
 		return 0, nil
 	}
 	for _, t := range ready {
-		r.share(t, false)
+		g.share(t, false)
 	}
 	errs := make([]error, len(ready))
 	group, shared := r.holder.env.Group(ctx)
 	for n, t := range ready[1:] {
 		group.Go(func(ctx context.Context) error {
-			errs[n+1] = env.Protect(func() error { return r.beforeTool(ctx, t) })
+			errs[n+1] = env.Protect(func() error { return g.beforeTool(ctx, t) })
 			return nil
 		})
 	}
-	errs[0] = r.beforeTool(shared, ready[0])
+	errs[0] = g.beforeTool(shared, ready[0])
 	if err := group.Wait(); err != nil { // none of its functions returns one: the context is over
 		return ready[0].index, err
 	}
@@ -161,7 +182,8 @@ func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err 
 // one's, and those of any other as soon as that has been merged. Whose they were is
 // told by the result that another claim has stored, too. behind says that the call is
 // asked behind the line, where those of the calls in it are gone.
-func (r *round) share(t *task, behind bool) {
+func (g *gates) share(t *task, behind bool) {
+	r := g.round
 	t.takes, t.taken = false, 0
 	from := r.draft.snapshot
 	if behind {
@@ -185,8 +207,9 @@ func (r *round) share(t *task, behind bool) {
 }
 
 // beforeTool runs BeforeToolExecute for one call.
-func (r *round) beforeTool(ctx context.Context, t *task) error {
-	before, err := r.base.hooks.phase(ctx, core.PhaseBeforeToolExecute, r.viewOf(t), plugin.Moment{
+func (g *gates) beforeTool(ctx context.Context, t *task) error {
+	r := g.round
+	before, err := r.base.hooks.phase(ctx, core.PhaseBeforeToolExecute, g.viewOf(t), plugin.Moment{
 		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Taken: t.taken,
 	})
 	if err != nil {
@@ -204,27 +227,19 @@ func (r *round) beforeTool(ctx context.Context, t *task) error {
 
 // viewOf is what hooks are shown for a call on its way to its tool: the snapshot and the
 // clock are the call's own.
-func (r *round) viewOf(t *task) view {
-	v := r.draft.view()
+func (g *gates) viewOf(t *task) view {
+	v := g.round.draft.view()
 	v.snapshot, v.at = t.snapshot, t.at
 	return v
 }
 
 // toolCall is what a call's tool is given, by value: the tool may go on when the
 // step is over, and must reach nothing of it.
-func (r *round) toolCall(t *task) tool.Call {
+func (g *gates) toolCall(t *task) tool.Call {
+	r := g.round
 	return tool.Call{
 		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Idempotency: r.key(t.index), Index: t.index,
 		Thread: r.holder.Key, Run: r.holder.id, Step: r.holder.events.Step(), Snapshot: t.snapshot.For(r.base.hooks.engine.Registry()).ForCall(t.index), Resume: t.resume,
 		User: r.holder.head.Owner, Now: clock(t.at), Request: r.base.record.Request, Profiles: r.holder.profiles,
 	}
-}
-
-// key is the call's idempotency key: run, sequence of the turn, index. Provider
-// call ids can be missing or repeat within a thread; a sequence holds one turn
-// for good, whichever claim runs its calls.
-func (r *round) key(i int) string {
-	var room [80]byte
-	b := strconv.AppendUint(append(r.holder.id.AppendTo(room[:0]), '/'), r.first-1, 10)
-	return string(strconv.AppendInt(append(b, '/'), int64(i), 10))
 }

@@ -43,7 +43,7 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	defer cancel()
 	// Results first: a nack says which calls are done, and what it does not say runs
 	// again. One that cannot be stored does not stop the nack.
-	if err := m.round.storeResults(ctx); stops(err) {
+	if err := m.tools.known().storeResults(ctx); stops(err) {
 		return Stepped{}, gone(err, cause)
 	}
 	if err := m.chargeUnlogged(ctx, m.holder.head.Seq); err != nil { // the claim runs out instead
@@ -70,13 +70,13 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 // nack gives the claim back.
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	w := &nackWrite{
-		draft: &m.draft, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing, adopted: m.round.schemaMet(), through: m.round.letThrough(m.holder.head),
+		draft: &m.draft, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing, adopted: m.tools.known().schemaMet(), through: m.tools.known().letThrough(m.holder.head),
 		failed: m.unsaid.Failures(), unlogged: m.unsaid.Spent(), ended: m.runEnded, form: m.form, followed: m.holder.shared.chunks.Followed(),
 	}
-	if m.round != nil {
-		w.calls, w.progress = m.round.statuses(m.holder.head.Run.Calls)
+	if m.tools != nil {
+		w.calls, w.progress = m.tools.round.statuses(m.holder.head.Run.Calls)
 	}
-	_, _, err := m.draft.save(ctx, m.round, w)
+	_, _, err := m.save(ctx, w)
 	return err
 }
 

@@ -103,7 +103,7 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 // progressed reports whether the step brought a commit or a newly done call:
 // one whose result is still to be stored counts.
 func (m *machine) progressed() bool {
-	return m.holder.moved || m.round != nil && m.round.concluded(m.holder.head.Run.Calls)
+	return m.holder.moved || m.tools != nil && m.tools.round.calls.ahead(m.holder.head.Run.Calls)
 }
 
 // Which pause is waited where: here it is only written into the head, and the

@@ -16,7 +16,7 @@ type machine struct {
 	draft  draft
 	prompt prompt
 	unsaid *inference.Turn // the turn that a model has begun, until it is committed
-	round  *round          // the open tool round, once it is known
+	tools  *toolRound      // the open tool round, once it is known
 	form   thread.Form     // of the run's end, as far as the store has refused larger ones
 
 	runEnded *thread.EndRecord // what RunEnd has changed; nil: it has not run
@@ -79,16 +79,13 @@ func (m *machine) reset() {
 // lastSaid is when the last of the step was said: its turn, or that there is none, or
 // the latest result. It follows from what is stored, so that every claim that closes the
 // step shows StepEnd the same time.
-func (m *machine) lastSaid() (at int64) {
-	if m.round == nil {
+func (m *machine) lastSaid() int64 {
+	if m.tools == nil {
 		last := m.draft.entries[len(m.draft.entries)-1]
 		if last.Failed != nil {
 			return last.Failed.At
 		}
 		return last.Message.CreatedAt
 	}
-	for i := range m.round.calls {
-		at = max(at, m.round.calls[i].result.entry.Message.CreatedAt)
-	}
-	return at
+	return m.tools.round.calls.lastSaid()
 }

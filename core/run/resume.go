@@ -12,18 +12,19 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// resume takes a call on from the decision about it. goesOn says that its tool is
-// to run, if it passes the checks and gates again; otherwise the call has its
-// result. The head's status says only that there is something to do: what, the
-// decision's record says, since the same words decide in every build.
-func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
+// resume takes a call on from the decision about it. It returns what the call comes to by
+// that alone; nil: its tool is to run, if it passes the checks and gates again. The head's
+// status says only that there is something to do: what, the decision's record says, since the
+// same words decide in every build.
+func (g *gates) resume(ctx context.Context, t *task) (*conclusion, error) {
+	r := g.round
 	at := slices.IndexFunc(r.holder.head.Tickets, func(k thread.Ticket) bool { return int(k.Call) == t.index })
 	if at < 0 { // a person said something instead of deciding, and the ticket went with it
-		return false, r.conclude(ctx, t.index, conclusion{result: synthetic(core.ResultCancelled, "cancelled: the user went on without deciding")})
+		return &conclusion{result: synthetic(core.ResultCancelled, "cancelled: the user went on without deciding")}, nil
 	}
-	decision, ticket, err := r.decision(ctx, r.holder.head.Tickets[at])
+	decision, ticket, err := g.decision(ctx, r.holder.head.Tickets[at])
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	// Both go into whatever the call comes to: the result says which decision it
 	// follows, and a gate that asks the same again counts as granted.
@@ -36,19 +37,19 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	t.answers = answers(ticket, decision.Decision)
 	if !ticket.Resumes(decision.Decision) {
 		// Nothing looks at the arguments any more, and AfterToolExecute does not run.
-		hooks, err := r.askRefusal(ctx, t)
+		hooks, err := g.askRefusal(ctx, t)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		return false, r.conclude(ctx, t.index, conclusion{result: refusal(decision.Decision, ticket.Ticket), hooks: hooks, decision: t.decision})
+		return &conclusion{result: refusal(decision.Decision, ticket.Ticket), hooks: hooks, decision: t.decision}, nil
 	}
 	switch ticket.Mode {
 	case core.ResumeAsResult:
-		return false, r.conclude(ctx, t.index, conclusion{result: given(decision.Decision), hooks: asked(ticket), decision: t.decision})
+		return &conclusion{result: given(decision.Decision), hooks: asked(ticket), decision: t.decision}, nil
 	case core.ResumeAsArguments:
 		t.call.Arguments = decision.Payload // a person's, and checked like the model's
 	}
-	return true, nil
+	return nil, nil
 }
 
 // answers are what the decisions on a call said of how long they hold, the newest last.
@@ -63,17 +64,19 @@ func answers(t thread.TicketRecord, d core.Decision) []core.Resume {
 
 // askRefusal returns what counts with a refusal: where the decision is to be remembered,
 // what remembers it. The gates of a call that is denied change nothing.
-func (r *round) askRefusal(ctx context.Context, t *task) (state.Command, error) {
+func (g *gates) askRefusal(ctx context.Context, t *task) (state.Command, error) {
 	if !t.resume.Decision.Lasts() {
 		return state.Command{}, nil
 	}
-	return r.base.hooks.refused(ctx, r.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
+	r := g.round
+	return r.base.hooks.refused(ctx, g.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
 }
 
 // decision reads what the head's ticket names: the decision, and what was decided
 // about. Neither record counts for itself; a head that names one which is not
 // there is damaged.
-func (r *round) decision(ctx context.Context, t thread.Ticket) (d thread.DecisionRecord, k thread.TicketRecord, err error) {
+func (g *gates) decision(ctx context.Context, t thread.Ticket) (d thread.DecisionRecord, k thread.TicketRecord, err error) {
+	r := g.round
 	turn := r.first - 1
 	if err := r.base.readRecord(ctx, "ticket", store.SuspensionName(r.holder.id, turn, t.Call, t.ID), &k); err != nil {
 		return d, k, err

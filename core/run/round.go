@@ -1,51 +1,42 @@
 package run
 
 import (
+	"context"
 	"slices"
+	"strconv"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// round is the tool round of the committed turn, as this claim knows it. It is
-// the step's own goroutine's: a call that runs reports to the scheduler and
-// touches nothing here. What it merges goes into the draft, which the commit that
-// closes the round makes records of; what it stores before that are single results.
+// round is what this claim knows of the calls of the committed turn: how far each is, and
+// what became of its result. It stores results and announces them. It knows none of those
+// who bring a call further (gates, tickets, line, merger, scheduler): each of them names the
+// round, and writes into its calls what the call has come to.
+//
+// It is the step's own goroutine's: a call that runs reports to the scheduler and touches
+// nothing here.
 type round struct {
-	holder  *holder
-	base    *base
-	draft   *draft
-	turn    core.Message
-	first   uint64 // sequence of the first result
-	began   int64  // the clock that gates and tools are shown: when this claim began the round, unix milliseconds
-	mode    agent.ExecutionMode
-	at      int                           // place of the turn in before
-	before  checkpoint.List[core.Message] // the conversation up to the turn: results are shown behind it, in order
-	shown   int                           // so many of them stand there already
-	calls   []call
-	merged  int            // so many of them are in the draft's state
-	line    line           // what the results that are not merged have come to, in a parallel round
-	waited  uint64         // fence of the claim with which the round waited last; 0: it did not
+	holder *holder
+	base   *base
+	draft  *draft
+	turn   core.Message
+	first  uint64 // sequence of the first result
+	began  int64  // the clock that gates and tools are shown: when this claim began the round, unix milliseconds
+	mode   agent.ExecutionMode
+	calls  calls
+	schema uint16 // the highest of the results that were met in the log: another program may have written them
+
 	found   bool           // what earlier claims may have let through is known
 	through thread.Through // of the calls without a result: see findThrough
-	schema  uint16         // the highest of the results that were met in the log: another program may have written them
-}
-
-// newRound is the round of a committed turn, of which nothing is known yet. first is the
-// sequence of its first result.
-func newRound(h *holder, b *base, d *draft, turn core.Message, first uint64) *round {
-	return &round{
-		holder: h, base: b, draft: d, turn: turn, first: first, began: h.env.Millis(),
-		at: d.messages.Len() - 1, before: d.messages, calls: make([]call, len(turn.ToolCalls)),
-	}
 }
 
 // goOnFrom keeps what a round of the same step knew of the turn's calls that the
 // store cannot tell: what was announced, and whose tools were cut short. A close
-// makes the round again from the store, since what counts is there.
+// makes the round again from the store, since what counts is there. before is nil where
+// none was known.
 func (r *round) goOnFrom(before *round) {
 	if before == nil || before.first != r.first {
 		return
@@ -61,27 +52,57 @@ func (r *round) goOnFrom(before *round) {
 	r.found, r.through = before.found, before.through
 }
 
-// open reports whether a call has no result yet. A round that is open when nothing
-// runs waits for decisions.
-func (r *round) open() bool { return r.any(func(c *call) bool { return c.stage != concluded }) }
-
-// failed reports whether the round, which is whole, has failed.
-func (r *round) failed() bool {
-	var round thread.Outcomes
-	for i := range r.calls {
-		round.Add(r.calls[i].result.entry.Message.ToolResult)
+// chooseMode sets how the round runs. An agent may be given another mode while a round
+// of it waits, and what the head says counts then: it decides when the run is
+// woken, and a scheduler that waits for something else would be woken for
+// nothing, for ever. The agent is known.
+func (r *round) chooseMode() {
+	r.mode = r.base.agent.Spec.Mode()
+	if r.holder.head.Run.Batch {
+		r.mode = agent.ParallelBatchApproval
+		return
 	}
-	return round.Failed()
+	waits := slices.Index(r.holder.head.Run.Calls, thread.CallSuspended)
+	behind := waits >= 0 && slices.ContainsFunc(r.holder.head.Run.Calls[waits+1:], decided)
+	if r.mode == agent.ParallelBatchApproval || behind {
+		r.mode = agent.ParallelStreaming
+	}
 }
 
-// earlier is the conversation before the turn.
-func (r *round) earlier() []core.Message { return r.before.First(max(0, r.at)).Slice() }
+// decided reports whether a call that waited is to go on, or to end.
+func decided(s thread.CallStatus) bool {
+	return s == thread.CallResuming || s == thread.CallCancelling
+}
 
-// blocked is the index of the first call that a gate ended the run over; -1: none.
-func (r *round) blocked() int {
-	return r.index(func(c *call) bool {
-		return c.stage == concluded && c.result.entry.Message.ToolResult.Status == core.ResultBlocked
-	})
+// lined reports whether the results of the round stand in a line, see line. Without an agent,
+// in a close, nobody knows what the keys mean that they change.
+func (r *round) lined() bool {
+	return r.base.agent != nil && r.mode != "" && r.mode != agent.Sequential
+}
+
+// hooked reports whether results wait for AfterToolExecute.
+func (r *round) hooked() bool { return r.base.hooks.listens(core.PhaseAfterToolExecute) }
+
+// untried reports whether the result of call i is still to be tried on what siblings
+// changed: it is stored, and stands at no place.
+func (r *round) untried(i int) bool {
+	c := &r.calls[i]
+	return r.lined() && !c.merged() && changesState(c.result.entry) && c.result.entry.Place == 0
+}
+
+// timeOf is when something about a call of the round happened: a kind of [Instant], the
+// call's index, and how many of its suspensions were decided before.
+func (r *round) timeOf(kind InstantKind, i, decided int) int64 {
+	return r.holder.s.choices.Time(Instant{Kind: kind, Run: r.holder.id, Step: r.holder.events.Step(), Call: i, Decided: decided, Round: r.began})
+}
+
+// key is the call's idempotency key: run, sequence of the turn, index. Provider
+// call ids can be missing or repeat within a thread; a sequence holds one turn
+// for good, whichever claim runs its calls.
+func (r *round) key(i int) string {
+	var room [80]byte
+	b := strconv.AppendUint(append(r.holder.id.AppendTo(room[:0]), '/'), r.first-1, 10)
+	return string(strconv.AppendInt(append(b, '/'), int64(i), 10))
 }
 
 // logRecord is the log record of a result.
@@ -116,34 +137,6 @@ func (r *round) allStored() {
 	}
 }
 
-// end is how the run ends after the round; nil: it goes on.
-func (r *round) end() *core.Termination {
-	i := r.blocked()
-	if i < 0 {
-		return nil
-	}
-	return &core.Termination{Type: core.TerminationBlocked, Detail: r.calls[i].result.entry.Blocked}
-}
-
-// timeOf is when something about a call of the round happened: a kind of [Instant], the
-// call's index, and how many of its suspensions were decided before.
-func (r *round) timeOf(kind InstantKind, i, decided int) int64 {
-	return r.holder.s.choices.Time(Instant{Kind: kind, Run: r.holder.id, Step: r.holder.events.Step(), Call: i, Decided: decided, Round: r.began})
-}
-
-// any reports whether a call of the round is as f says.
-func (r *round) any(f func(c *call) bool) bool { return r.index(f) >= 0 }
-
-// index is the index of the first call that is as f says; -1: none is.
-func (r *round) index(f func(c *call) bool) int {
-	for i := range r.calls {
-		if f(&r.calls[i]) {
-			return i
-		}
-	}
-	return -1
-}
-
 // statuses are the calls as a write leaves them, from what the head says: a result that is
 // stored makes its call done. One that is only in memory does not, since a done call must be
 // readable by anyone who sees the head. With hooks only one that AfterToolExecute has seen
@@ -166,13 +159,27 @@ func (r *round) statuses(calls []thread.CallStatus) (next []thread.CallStatus, p
 	return next, progress
 }
 
-// concluded reports whether a call has come to a result that the head does not
-// say it has.
-func (r *round) concluded(calls []thread.CallStatus) bool {
-	for i := range r.calls {
-		if r.calls[i].stage == concluded && calls[i] != thread.CallDone {
-			return true
-		}
+// schemaMet is the highest schema of the results that this claim has met in the
+// log, 0 when there are none: the head must say it, so that a program which
+// cannot read them leaves the thread alone. One that is too new for this program
+// goes into the nack.
+func (r *round) schemaMet() uint16 {
+	if r == nil {
+		return 0
 	}
-	return false
+	return r.schema
+}
+
+// addResults puts the results into the draft's records, in the order of the log.
+// Every call has one.
+func (r *round) addResults() {
+	for i := range r.calls {
+		r.draft.entries = append(r.draft.entries, *r.calls[i].result.entry)
+	}
+}
+
+// complainOf says that what a stored result asks for could not be applied.
+func (r *round) complainOf(ctx context.Context, i int, err error) {
+	call := r.turn.ToolCalls[i]
+	r.holder.complain(ctx, "what a call asked for could not be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)
 }

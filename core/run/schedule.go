@@ -3,36 +3,14 @@ package run
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
-
-// chooseMode is how the round runs. An agent may be given another mode while a round
-// of it waits, and what the head says counts then: it decides when the run is
-// woken, and a scheduler that waits for something else would be woken for
-// nothing, for ever.
-func (r *round) chooseMode() agent.ExecutionMode {
-	mode := r.base.agent.Spec.Mode()
-	if r.holder.head.Run.Batch {
-		return agent.ParallelBatchApproval
-	}
-	waits := slices.Index(r.holder.head.Run.Calls, thread.CallSuspended)
-	behind := waits >= 0 && slices.ContainsFunc(r.holder.head.Run.Calls[waits+1:], decided)
-	if mode == agent.ParallelBatchApproval || behind {
-		return agent.ParallelStreaming
-	}
-	return mode
-}
-
-// decided reports whether a call that waited is to go on, or to end.
-func decided(s thread.CallStatus) bool {
-	return s == thread.CallResuming || s == thread.CallCancelling
-}
 
 // scheduler runs what can be run of a round. It is the step's own goroutine, the
 // only one that asks gates, starts calls, stores results and commits. The watch
@@ -53,16 +31,19 @@ func decided(s thread.CallStatus) bool {
 // end in the step's head, and from there on make no difference.
 type scheduler struct {
 	round   *round
+	gates   *gates
+	tickets *tickets
+	line    *line
+	merger  *merger
 	group   *env.Group // of the tools; nil in a sequential round, whose tools are waited for one by one
 	running int        // in the group
 	errs    []error    // by call, so that which one counts does not depend on who was first; nil: none
 	stop    error      // the claim is lost, or the run was ended
 }
 
-// schedule runs calls until each has its result or waits for a decision.
-func (r *round) schedule(ctx context.Context) error {
-	s := &scheduler{round: r}
-	if r.mode == agent.Sequential {
+// run runs calls until each has its result or waits for a decision. It is called once.
+func (s *scheduler) run(ctx context.Context) error {
+	if s.round.mode == agent.Sequential {
 		s.sequential(ctx)
 	} else {
 		s.parallel(ctx)
@@ -114,7 +95,7 @@ func (s *scheduler) sequential(ctx context.Context) {
 		if c.stage != concluded || !s.goesOn(ctx) {
 			return
 		}
-		s.failed(i, s.round.mergeCall(ctx, i))
+		s.failed(i, s.merger.mergeCall(ctx, i))
 	}
 }
 
@@ -122,17 +103,43 @@ func (s *scheduler) sequential(ctx context.Context) {
 // before it changed, since those are merged.
 func (s *scheduler) one(ctx context.Context, i int) error {
 	c := &s.round.calls[i]
-	if s.round.blocked() >= 0 {
+	if s.round.calls.blocked() >= 0 {
 		return s.skip(ctx, i)
 	}
 	if s.round.holder.head.Run.Calls[i] == thread.CallSuspended {
 		return nil
 	}
-	if err := s.round.admit(ctx, i); err != nil || c.stage != admitted {
+	if err := s.admit(ctx, i); err != nil || c.stage != admitted {
 		return err
 	}
 	s.launch(ctx, []*task{c.task})
 	return nil
+}
+
+// admit asks the gates about call i, and writes down what they say: the call has its result,
+// is to wait for a decision, or its tool may run, which starts when the gates of its siblings
+// have been asked, too.
+func (s *scheduler) admit(ctx context.Context, i int) error {
+	a, err := s.gates.admit(ctx, i)
+	switch {
+	case err != nil:
+		return err
+	case a.end != nil:
+		return s.line.conclude(ctx, i, *a.end)
+	case a.ticket != nil:
+		return s.suspend(ctx, a.task, *a.ticket, false)
+	}
+	s.round.calls[i].stage, s.round.calls[i].task = admitted, a.task
+	return nil
+}
+
+// suspend makes a call wait for a decision. Where it cannot, that is what the call comes to.
+func (s *scheduler) suspend(ctx context.Context, t *task, asked core.TicketRequest, byTool bool) error {
+	refused, err := s.tickets.suspend(ctx, t, asked, byTool)
+	if refused == nil || err != nil {
+		return err
+	}
+	return s.line.conclude(ctx, t.index, *refused)
 }
 
 // parallel starts every call that can start, waits for news, and looks again: a
@@ -156,8 +163,8 @@ func (s *scheduler) parallel(ctx context.Context) {
 		case s.goesOn(ctx) && s.startAll(ctx):
 		case s.running > 0:
 			s.await(ctx)
-		case s.goesOn(ctx) && s.round.holding():
-			s.failed(0, s.round.release(ctx, true))
+		case s.goesOn(ctx) && s.round.calls.holding():
+			s.failed(0, s.line.release(ctx, true))
 		default:
 			return
 		}
@@ -182,7 +189,7 @@ func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 			continue
 		}
 		acted = true
-		if err := s.round.admit(ctx, i); err != nil {
+		if err := s.admit(ctx, i); err != nil {
 			s.failed(i, err)
 			return acted
 		}
@@ -190,7 +197,7 @@ func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 			ready = append(ready, c.task)
 		}
 	}
-	if s.round.blocked() >= 0 {
+	if s.round.calls.blocked() >= 0 {
 		s.skipAll(ctx)
 	}
 	return s.launch(ctx, ready) || acted
@@ -199,7 +206,7 @@ func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 // ready reports whether call i can be asked about. hold: the round waits until
 // every ticket is decided.
 func (s *scheduler) ready(i int, hold bool) bool {
-	if blocked := s.round.blocked(); blocked >= 0 && i > blocked {
+	if blocked := s.round.calls.blocked(); blocked >= 0 && i > blocked {
 		return false // skipAll ends it
 	}
 	switch s.round.holder.head.Run.Calls[i] {
@@ -221,7 +228,7 @@ func (s *scheduler) ready(i int, hold bool) bool {
 // asked about a run that is over. What runs already runs to its end: it may have
 // acted, and its result is told.
 func (s *scheduler) skipAll(ctx context.Context) {
-	blocked := s.round.blocked()
+	blocked := s.round.calls.blocked()
 	for i := range s.round.calls {
 		c := &s.round.calls[i]
 		switch c.stage {
@@ -242,10 +249,10 @@ func (s *scheduler) skipAll(ctx context.Context) {
 // skip gives a call of a blocked run its result.
 func (s *scheduler) skip(ctx context.Context, i int) error {
 	reason := "not executed: an earlier call was blocked"
-	if i < s.round.blocked() {
+	if i < s.round.calls.blocked() {
 		reason = "not executed: the run was blocked"
 	}
-	return s.round.conclude(ctx, i, conclusion{result: s.round.notExecuted(i, reason)})
+	return s.line.conclude(ctx, i, conclusion{result: s.round.notExecuted(i, reason)})
 }
 
 // launch starts calls that were let through. Their BeforeToolExecute runs first,
@@ -254,25 +261,25 @@ func (s *scheduler) skip(ctx context.Context, i int) error {
 // twice, and what siblings wait for, so that it can be decided while these run. It
 // reports whether it wrote: the head that came back may have more to do.
 func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
-	if i, err := s.round.beforeTools(ctx, ready); err != nil {
+	if i, err := s.gates.beforeTools(ctx, ready); err != nil {
 		s.failed(i, err)
 	}
 	if !s.goesOn(ctx) {
 		return false
 	}
 	once := func(t *task) bool { return t.tool.Spec().Delivery == tool.AtMostOnce }
-	asks := s.round.any(func(c *call) bool { return c.stage == asking })
-	if slices.ContainsFunc(ready, once) || asks && (s.running+len(ready) > 0 || s.round.holding()) {
+	asks := s.round.calls.any(func(c *call) bool { return c.stage == asking })
+	if slices.ContainsFunc(ready, once) || asks && (s.running+len(ready) > 0 || s.round.calls.holding()) {
 		var marks []int
 		for _, t := range ready {
 			if once(t) {
 				marks = append(marks, t.index)
 			}
 		}
-		if err := s.round.commitSuspend(ctx, marks); err != nil {
+		if err := s.tickets.commit(ctx, marks); err != nil {
 			// Of no call in particular. Nothing was started; a mark that was stored all
 			// the same costs its call an unknown outcome, never a second execution.
-			s.failed(s.round.index(func(c *call) bool { return c.stage != concluded }), err)
+			s.failed(s.round.calls.index(func(c *call) bool { return c.stage != concluded }), err)
 			return false
 		}
 		wrote = true
@@ -281,97 +288,4 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 		s.start(ctx, t)
 	}
 	return wrote
-}
-
-// start runs a call's tool: beside the scheduler, which looks after the siblings
-// meanwhile, or, in a sequential round, until it has ended. What the watch reads
-// by then is heard before anything is stored, so that the write does not meet a
-// newer head.
-func (s *scheduler) start(ctx context.Context, t *task) {
-	s.round.calls[t.index].stage = running
-	call, kept := s.round.toolCall(t), s.round.newParts(t.index)
-	if s.round.holder.events.Listened() {
-		kept.listen(call.ID, call.Name, s.group == nil)
-	}
-	if s.group == nil {
-		done := s.call(ctx, t, call, kept)
-		s.round.holder.emitShown(s.round.holder.shared.news.takeShown()) // the last of a tool that was left behind
-		s.round.holder.hearHead()
-		s.failed(t.index, s.toolEnded(ctx, done))
-		return
-	}
-	s.running++
-	s.group.Go(func(ctx context.Context) error {
-		s.round.holder.shared.news.ended(s.call(ctx, t, call, kept))
-		return nil // an error would cancel the siblings
-	})
-}
-
-// call returns what a call's tool came to. It reads of the step what does not
-// change while the round runs, and stores nothing, so that results lie in the order
-// in which the scheduler took them.
-func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *parts) (done finished) {
-	done.call = t.index
-	done.err = env.Protect(func() (err error) {
-		s.round.holder.env.Reach(env.PointTool, env.Before)
-		began := s.round.holder.env.Now()
-		done.result, err = s.round.holder.runTool(ctx, t.tool, call, kept)
-		done.took = s.round.holder.env.Now().Sub(began)
-		s.round.holder.env.Reach(env.PointTool, env.After)
-		return err
-	})
-	return done
-}
-
-// await waits until a call that runs has ended or shown something, or the watch has
-// seen another head. It does not end with ctx: the tools do, at the latest abandonAfter later,
-// and are waited for.
-//
-// Calls that have ended while the scheduler was busy are taken in call order, so
-// that what is stored does not depend on how two goroutines were scheduled.
-func (s *scheduler) await(ctx context.Context) {
-	show, done, changed := s.round.holder.shared.news.drain()
-	if changed != nil {
-		_ = s.round.holder.env.Wait(context.WithoutCancel(ctx), changed)
-		show, done, _ = s.round.holder.shared.news.drain()
-	}
-	s.round.holder.emitShown(show) // before the results: what a call shows comes before what it came to
-	slices.SortFunc(done, func(a, b finished) int { return a.call - b.call })
-	for _, f := range done {
-		s.running--
-		s.failed(f.call, s.toolEnded(ctx, f))
-	}
-}
-
-// toolEnded takes what a tool came to. It may have acted when it returns, so from
-// then on the result is worth more than the time that is left: it is kept even
-// when the context is over, unless the claim is, when another worker decides about
-// the call.
-func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
-	switch {
-	case ctx.Err() != nil && (f.err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
-		return context.Cause(ctx) // its outcome was cut short: another claim decides
-	case tool.IsFatal(f.err):
-		s.round.calls[f.call].stage = fatal // its result is the close's: one that is stored alone would not end the run
-		call := &s.round.calls[f.call].task.call
-		return endAt("tool", "call "+call.ID+" of tool "+call.Name, f.err)
-	case f.err != nil:
-		return f.err
-	}
-	if ctx.Err() == nil {
-		return s.round.toolReturned(ctx, f)
-	}
-	free, cancel := s.round.holder.detached(ctx)
-	defer cancel()
-	if err := s.round.toolReturned(free, f); err != nil || f.result.Suspend == nil {
-		return err
-	}
-	// It waits now, and so may be run again; an at_most_once one is marked as if it
-	// had acted, and no nack can take a mark back.
-	return s.round.commitSuspend(free, nil)
-}
-
-// newParts is made before the tool starts: its goroutine reads nothing of the round.
-func (r *round) newParts(i int) *parts {
-	return &parts{step: r.holder, turn: r.first - 1, call: uint8(i)}
 }

@@ -70,8 +70,8 @@ func (n *news) heard(a *attempt) (show []shown, changed <-chan struct{}) {
 	return show, n.next()
 }
 
-// takeShown returns what was shown.
-func (n *news) takeShown() (show []shown) {
+// newlyShown returns what was shown since it was last asked.
+func (n *news) newlyShown() (show []shown) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	show, n.shown = n.shown, nil

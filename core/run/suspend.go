@@ -27,20 +27,25 @@ import (
 // truth. The same holds for the end of the step: that it wants to wait does not
 // mean that there is still something to wait for.
 
+// tickets make calls of the round wait: they ask for places in the head, and tell of those
+// that were given. Between the two a call is asking.
+type tickets struct{ round *round }
+
 // suspend makes call t.index wait. The head does not know it yet: the ticket goes
 // there with the next write, which is the step's last when nothing else runs.
 // What a gate, or byTool the tool itself, asks for that cannot be waited for is the
-// call's error.
-func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTool bool) error {
+// call's error: refused is what it comes to instead, else nil.
+func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, byTool bool) (refused *conclusion, err error) {
+	r := w.round
 	if s.ID == "" {
 		// The count makes the id another one each time, and the same one in every
 		// claim: a crash between record and head leaves a record to be replaced.
 		s.ID = fmt.Sprintf("%s.%d", strings.ReplaceAll(r.key(t.index), "/", "."), len(t.suspended)+1)
 	}
 	// Hooks go with the refusal as with any result: what they asked for counts.
-	refuse := func(why string) error {
+	refuse := func(why string) (*conclusion, error) {
 		r.holder.warn(ctx, "tool call failed", "call", t.call.ID, "tool", t.call.Name, "error", why)
-		return r.conclude(ctx, t.index, conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
+		return &conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision}, nil
 	}
 	if err := tool.CheckTicketRequest(s); err != nil { // a gate's: of a tool Execute has checked it
 		return refuse(err.Error())
@@ -51,7 +56,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
 	k := newTicket(r.holder.id, r.turn.ToolCalls[t.index], s)
-	if r.asked(k.ID, t.index) { // a decision that names it could mean either call
+	if w.asked(k.ID, t.index) { // a decision that names it could mean either call
 		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
 	k.Call, k.record.Suspended, k.record.Answers = uint8(t.index), t.suspended, t.answers
@@ -63,7 +68,6 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 		k.Deadline = r.holder.env.Millis() + s.Timeout.Milliseconds()
 		k.record.Deadline = k.Deadline
 	}
-	var err error
 	if k.payload, err = r.holder.records.Encode("ticket", k.record); err != nil {
 		return refuse(err.Error())
 	}
@@ -71,22 +75,23 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 		// What the store will never take is found here, where it costs the call its
 		// ticket; in a commit it would cost the run. The version is that of the known
 		// head: the write that puts the ticket in force has a later one and replaces it.
-		record := store.Record{Name: r.ticketName(k), Fence: r.holder.fence(), Version: r.holder.head.Version, Payload: k.payload}
+		record := store.Record{Name: w.name(k), Fence: r.holder.fence(), Version: r.holder.head.Version, Payload: k.payload}
 		if err := r.holder.put(ctx, record); errors.Is(err, store.ErrTooLarge) {
 			return refuse("what it waits for is too large to be stored")
 		} else if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r.calls[t.index].stage, r.calls[t.index].ticket = asking, k
-	return nil
+	return nil, nil
 }
 
 // asked reports whether another call than the i-th waits under a suspension id,
 // which is given in the head's form.
-func (r *round) asked(id uint64, i int) bool {
+func (w *tickets) asked(id uint64, i int) bool {
+	r := w.round
 	return slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.ID == id && int(t.Call) != i }) ||
-		r.any(func(c *call) bool { return c.stage == asking && c.ticket.ID == id && int(c.ticket.Call) != i })
+		r.calls.any(func(c *call) bool { return c.stage == asking && c.ticket.ID == id && int(c.ticket.Call) != i })
 }
 
 // newTicket is the ticket of a suspension, with its defaults filled in.
@@ -111,8 +116,8 @@ func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 	return k
 }
 
-// ticketName is the name of the ticket's record. It follows from what the head
+// name is the name of the ticket's record. It follows from what the head
 // says alone, so that whoever reads the head needs no index.
-func (r *round) ticketName(k *ticket) string {
-	return store.SuspensionName(r.holder.id, r.first-1, k.Call, k.ID)
+func (w *tickets) name(k *ticket) string {
+	return store.SuspensionName(w.round.holder.id, w.round.first-1, k.Call, k.ID)
 }

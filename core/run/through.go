@@ -57,7 +57,7 @@ func (r *round) letThrough(head thread.Head) *uint32 {
 // before, or the gate says so behind a decision: while that was awaited, calls beside its
 // own may have been let through.
 func (r *round) notExecuted(i int, reason string) tool.Result {
-	status, blocked := r.holder.head.Run.Calls, r.blocked()
+	status, blocked := r.holder.head.Run.Calls, r.calls.blocked()
 	late := blocked >= 0 && status[blocked] == thread.CallResuming
 	if r.calls[i].hasBegun() || r.through.Ran&(1<<i) != 0 || status[i] == thread.CallRunning || late && r.mayHaveRun(i) {
 		return synthetic(core.ResultUnknown, "outcome unknown: the tool may have run before it was stopped ("+reason+")")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -12,11 +11,12 @@ import (
 // waiting are the tickets that the head does not have yet, in call order, with
 // their records. Where two calls want the last place the first one gets it, in every
 // claim that comes to the same point.
-func (r *round) waiting() (tickets []thread.Ticket, records []store.Record) {
+func (w *tickets) waiting() (tickets []thread.Ticket, records []store.Record) {
+	r := w.round
 	for i := range r.calls {
 		if c := &r.calls[i]; c.stage == asking {
 			tickets = append(tickets, c.ticket.Ticket)
-			records = append(records, store.Record{Name: r.ticketName(c.ticket), Payload: c.ticket.payload})
+			records = append(records, store.Record{Name: w.name(c.ticket), Payload: c.ticket.payload})
 		}
 	}
 	return tickets, records
@@ -25,7 +25,8 @@ func (r *round) waiting() (tickets []thread.Ticket, records []store.Record) {
 // callPart is how the step leaves the calls; marks are those that start now and must not
 // start twice. It is made from the head that the step knows. A decision may have come since
 // for a call that it says is suspended; Apply keeps that.
-func (r *round) callPart(marks []int) callPart {
+func (w *tickets) callPart(marks []int) callPart {
+	r := w.round
 	p := callPart{adopted: r.schemaMet(), through: r.letThrough(r.holder.head)}
 	p.calls, _ = r.statuses(r.holder.head.Run.Calls)
 	for i := range r.calls {
@@ -36,26 +37,31 @@ func (r *round) callPart(marks []int) callPart {
 	for _, i := range marks {
 		p.calls[i] = thread.CallRunning
 	}
-	p.tickets, p.asked = r.waiting()
+	p.tickets, p.asked = w.waiting()
 	return p
 }
 
-// commitSuspend makes known how far the round is, and goes on with it.
-func (r *round) commitSuspend(ctx context.Context, marks []int) error {
-	if _, _, err := r.draft.save(ctx, r, &suspendWrite{round: r.callPart(marks)}); err != nil {
+// commit makes known how far the round is, which goes on. marks are calls that start now and
+// must not start twice.
+func (w *tickets) commit(ctx context.Context, marks []int) error {
+	r := w.round
+	was := r.holder.head
+	if _, _, err := r.holder.write(ctx, &suspendWrite{round: w.callPart(marks)}); err != nil {
 		return err
 	}
-	r.announceTickets()     // after the write, see there
-	if !r.holder.claims() { // the marks and tickets stand, but another worker starts what they are for
+	r.callEffects(ctx, was, r.holder.head) // of the calls that it has moved to done
+	w.announce()                           // after the write, see there
+	if !r.holder.claims() {                // the marks and tickets stand, but another worker starts what they are for
 		return thread.ErrFenced
 	}
 	return nil
 }
 
-// announceTickets tells of the tickets that a write has put in the head, after it:
+// announce tells of the tickets that a write has put in the head, after it:
 // no decision can come so fast that it is not known. One that found no place there
 // was never asked for, and nobody hears of it.
-func (r *round) announceTickets() {
+func (w *tickets) announce() {
+	r := w.round
 	for i := range r.calls {
 		c := &r.calls[i]
 		if c.stage != asking {
@@ -68,25 +74,4 @@ func (r *round) announceTickets() {
 			r.holder.events.Suspended(k.record.Ticket)
 		}
 	}
-}
-
-// values are what the round has come to, see waitWrite.values.
-func (r *round) values() thread.RoundRecord {
-	return thread.RoundRecord{
-		Turn: r.first - 1, Patch: state.Join(r.draft.patches...), Revision: r.draft.snapshot.Revision(), Merged: r.mergedInOrder(), Totals: r.draft.totals, After: r.draft.since,
-	}
-}
-
-// mergedInOrder are the calls that the draft has merged, in the order in which it did.
-func (r *round) mergedInOrder() []int {
-	if r.merged == 0 {
-		return nil
-	}
-	calls := make([]int, r.merged)
-	for i := range r.calls {
-		if n := r.calls[i].result.merged; n > 0 {
-			calls[n-1] = i
-		}
-	}
-	return calls
 }

@@ -24,28 +24,28 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	if !m.base.recorded { // the input is read only before this write
 		w.run = &m.base.record
 	}
-	if _, _, err := m.draft.save(ctx, nil, w); err != nil {
+	if _, _, err := m.save(ctx, w); err != nil {
 		return Stepped{}, err
 	}
 	// A new round, with the places that the head has reserved for it.
 	m.holder.proves()
 	m.draft.announceChanges()
 	m.committed(ctx)
-	m.round = newRound(&m.holder, &m.base, &m.draft, *turn, m.holder.head.Run.Base)
-	m.round.found = true    // no claim came to its calls before
-	if !m.holder.claims() { // the commit stands, and another worker runs its calls
+	m.tools = newToolRound(&m.holder, &m.base, &m.draft, *turn, m.holder.head.Run.Base)
+	m.tools.round.found = true // no claim came to its calls before
+	if !m.holder.claims() {    // the commit stands, and another worker runs its calls
 		return Stepped{}, thread.ErrFenced
 	}
 	return m.runRound(ctx)
 }
 
-// tools goes on with the round of a turn that an earlier step committed.
-func (m *machine) tools(ctx context.Context) (Stepped, error) {
+// goOnWithRound goes on with the round of a turn that an earlier step committed.
+func (m *machine) goOnWithRound(ctx context.Context) (Stepped, error) {
 	m.draft.enter(int(m.holder.head.Run.Step))
-	r, err := openRound(ctx, &m.holder, &m.base, &m.draft)
+	t, err := openRound(ctx, &m.holder, &m.base, &m.draft)
 	// A round that could be read in part counts: the nack must say the schemas that
 	// it has met, and results that were adopted are done.
-	if m.round = r; err != nil {
+	if m.tools = t; err != nil {
 		return Stepped{}, err
 	}
 	return m.runRound(ctx)
@@ -58,34 +58,34 @@ func (m *machine) tools(ctx context.Context) (Stepped, error) {
 // The stop policies are asked before the calls, and by a takeover again, of the
 // same turn and totals: a run that is to stop starts no tool.
 func (m *machine) runRound(ctx context.Context) (Stepped, error) {
-	r := m.round
-	r.mode = r.chooseMode()
-	end, err := m.draft.judge(r.turn, nil, r.earlier())
+	t := m.tools
+	t.round.chooseMode()
+	end, err := m.draft.judge(t.round.turn, nil, t.merger.earlier())
 	if err != nil {
 		return Stepped{}, err
 	}
 	if end != nil {
-		err = r.concludeOpen(ctx, "not executed: "+end.Code)
+		err = t.line.concludeOpen(ctx, "not executed: "+end.Code)
 	} else {
-		err = r.schedule(ctx)
+		err = t.scheduler.run(ctx)
 	}
 	if err != nil {
 		return Stepped{}, err
 	}
 	// Also of a round that waits: hooks of the finished calls run now, and a decision
 	// that comes in a week finds their values stored.
-	if err := r.mergeRound(ctx); err != nil {
+	if err := t.merge(ctx); err != nil {
 		return Stepped{}, err
 	}
-	if r.open() {
+	if t.round.calls.open() {
 		return m.commitWait(ctx)
 	}
 	if end == nil {
-		end = r.end()
+		end = t.round.calls.end()
 	}
 	// A stop for the errors of this very round must not cost another inference first.
-	if m.draft.totals.EndStep(r.failed()); end == nil && r.failed() {
-		if end, err = m.draft.judge(r.turn, nil, r.earlier()); err != nil {
+	if m.draft.totals.EndStep(t.round.calls.failed()); end == nil && t.round.calls.failed() {
+		if end, err = m.draft.judge(t.round.turn, nil, t.merger.earlier()); err != nil {
 			return Stepped{}, err
 		}
 	}
@@ -99,10 +99,10 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 // it counts: when a decision has come meanwhile, or a person's input, the run goes
 // on at once. StepEnd has not run then; it belongs to the round's end.
 func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
-	r := m.round
-	p, result, err := m.draft.save(ctx, r, &waitWrite{
-		round: r.callPart(nil), run: m.draft.runPart(nil, thread.FormWhole, m.holder.env.Millis()), open: r.values(), seq: m.holder.head.Seq,
-		lacks: r.holder.lacks, keep: m.holder.keep, lease: m.holder.lease.Milliseconds(), followed: m.holder.shared.chunks.Followed(),
+	t := m.tools
+	p, result, err := m.save(ctx, &waitWrite{
+		round: t.tickets.callPart(nil), run: m.draft.runPart(nil, thread.FormWhole, m.holder.env.Millis()), open: t.merger.values(), seq: m.holder.head.Seq,
+		lacks: m.holder.lacks, keep: m.holder.keep, lease: m.holder.lease.Milliseconds(), followed: m.holder.shared.chunks.Followed(),
 	})
 	if err != nil {
 		return Stepped{}, err
@@ -112,11 +112,11 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	if result.Outcome == thread.Wait {
 		m.draft.releaseSlot(ctx, m.draft.totals)
 	}
-	r.announceTickets()
+	t.tickets.announce()
 	if result.Outcome == thread.Wait {
 		m.holder.report(ctx, m.base.record.Run)
 	}
-	m.round = nil
+	m.tools = nil
 	m.forget() // all of it is stored: a step that goes on reads it back, as another worker would
 	return m.holder.handedOn(result.Outcome), nil
 }

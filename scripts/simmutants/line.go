@@ -5,12 +5,12 @@ var lineMutants = []mutant{
 	{
 		Name: "a change is tried on the round's own snapshot alone",
 		File: "core/run/line.go",
-		Old:  "r.base.hooks.engine.Submit(l.snapshot, i, command)",
+		Old:  "r.base.hooks.engine.Submit(t.snapshot, i, command)",
 		New:  "r.base.hooks.engine.Submit(r.draft.snapshot, i, command)",
 	},
 	{
 		Name: "a takeover leaves out what stands in the line",
-		File: "core/run/line.go",
+		File: "core/run/lineup.go",
 		Old:  "			now = whole\n",
 		New:  "			whole = now\n",
 	},

@@ -375,7 +375,7 @@ var stepMutants = []mutant{
 	{
 		Name: "the last result is lost with a refused commit",
 		File: "core/run/giveback.go",
-		Old:  "	if err := m.round.storeResults(ctx); stops(err) {\n		return Stepped{}, gone(err, cause)\n	}\n",
+		Old:  "	if err := m.tools.known().storeResults(ctx); stops(err) {\n		return Stepped{}, gone(err, cause)\n	}\n",
 		New:  "",
 	},
 	{

@@ -35,7 +35,7 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "the open round of another step is believed",
-		File: "core/run/adopt.go",
+		File: "core/run/recall.go",
 		Old:  "if open.Turn != r.first-1 || slices.ContainsFunc(open.Merged, unknown) {",
 		New:  "if open.Turn != r.first-1 && slices.ContainsFunc(open.Merged[:0], unknown) {",
 		Also: []change{
@@ -63,7 +63,7 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "calls that were merged before a wait are merged again",
-		File: "core/run/adopt.go",
+		File: "core/run/recall.go",
 		Old:  "		r.calls[i].result.merged = n + 1\n",
 		New:  "		r.calls[i].result.merged = 0 * n\n",
 	},

@@ -4,13 +4,13 @@ package main
 var suspectMutants = []mutant{
 	{
 		Name: "a stored result settles no suspect",
-		File: "core/run/result.go",
+		File: "core/run/running.go",
 		Old:  "	if r.calls[t.index].result.where == put && result.Status != core.ResultUnknown {",
-		New:  "	if false {",
+		New:  "	if result.Status != core.ResultUnknown && false {",
 	},
 	{
 		Name: "a tool that has not returned settles a suspect",
-		File: "core/run/schedule.go",
+		File: "core/run/running.go",
 		Old:  "	s.round.calls[t.index].stage = running\n",
 		New:  "	s.round.calls[t.index].stage = running\n	if s.round.holder.proved != nil {\n		s.round.holder.proved()\n	}\n",
 	},

@@ -1,0 +1,111 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// lineUp makes the line from the results that were found. Those that are in none are
+// tried at its end: their records are to be put again. ask says whether hooks can be
+// asked.
+func (l *line) lineUp(ctx context.Context, ask bool) error {
+	r := l.round
+	if !r.lined() {
+		return nil
+	}
+	l.merger.showResults(-1) // to the hooks
+	now, last := l.now(), 0
+	for i := range r.calls {
+		if c := &r.calls[i]; c.merged() && c.stage == concluded {
+			last = max(last, c.result.entry.Place)
+		}
+	}
+	var late []int
+	for _, i := range r.calls.inLine() {
+		c := &r.calls[i]
+		entry := c.result.entry
+		if c.merged() || !changesState(entry) {
+			continue
+		}
+		isDone := r.holder.head.Run.Calls[i] == thread.CallDone
+		if ask && !isDone && !l.isTurn(i) {
+			end := found(entry)
+			c.stage, c.held, c.result.entry, c.result.payload = held, &end, nil, nil
+			continue
+		}
+		_, fixed := l.fixedPlace(i)
+		if !isDone && (entry.Place == 0 || !fixed && (entry.Place != last+1 || l.overtaken(entry))) {
+			late = append(late, i)
+			continue
+		}
+		whole := now
+		err := l.extend(&whole, i, entry.Hooks)
+		if err == nil {
+			err = l.extend(&whole, i, entry.Intents)
+		}
+		switch {
+		case err == nil:
+			now = whole
+		case isDone: // of a program that knew of no line
+			r.complainOf(ctx, i, err)
+		default:
+			late = append(late, i)
+			continue
+		}
+		last = max(last, entry.Place)
+	}
+	now.places = last
+	l.tail = now
+	slices.Sort(late)
+	for _, i := range late {
+		r.calls[i].result.entry.Place = 0 // it is in no line
+	}
+	for _, i := range late {
+		if err := l.lineUpAgain(ctx, i, ask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overtaken reports whether a result was put by a claim that had been lost: another has
+// given its place, or one before it, or the round has waited since.
+func (l *line) overtaken(e *thread.Entry) bool {
+	return e.Attempt < l.merger.waited || l.round.calls.any(func(c *call) bool {
+		other := c.result.entry
+		return other != nil && other.Place > 0 && other.Place <= e.Place && other.Attempt > e.Attempt
+	})
+}
+
+// lineUpAgain gives a result that was found a place at the end of the line.
+func (l *line) lineUpAgain(ctx context.Context, i int, ask bool) error {
+	r := l.round
+	c := &r.calls[i]
+	was, end := c.result.entry, found(c.result.entry)
+	if err := l.givePlace(ctx, i, &end, ask); err != nil {
+		return err
+	}
+	entry := r.resultEntry(i, end)
+	entry.At, entry.Duration, entry.Message.CreatedAt = was.At, was.Duration, was.Message.CreatedAt
+	payload, err := r.holder.records.EncodeEntryAgain(&entry, c.result.payload)
+	if err != nil {
+		return endWith("encoding", err)
+	}
+	c.end(&entry, payload)
+	return nil
+}
+
+// found is what a call came to whose result was found.
+func found(e *thread.Entry) conclusion {
+	end := conclusion{result: tool.Result{ToolResult: *e.Message.ToolResult}, decision: e.Decision, blocked: e.Blocked}
+	if e.Hooks != nil {
+		end.hooks = *e.Hooks
+	}
+	if e.Intents != nil {
+		end.result.Command = *e.Intents
+	}
+	return end
+}

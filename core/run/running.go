@@ -1,0 +1,157 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// What a tool comes to goes from its goroutine through news to the scheduler, which alone
+// writes into calls. When a tool has returned it may have acted: from then on its result is
+// worth more than the time that is left.
+
+// start runs a call's tool: beside the scheduler, which looks after the siblings
+// meanwhile, or, in a sequential round, until it has ended. What the watch reads
+// by then is heard before anything is stored, so that the write does not meet a
+// newer head.
+func (s *scheduler) start(ctx context.Context, t *task) {
+	s.round.calls[t.index].stage = running
+	call := s.gates.toolCall(t)
+	// Made before the tool starts: its goroutine reads nothing of the round.
+	kept := &parts{step: s.round.holder, turn: s.round.first - 1, call: uint8(t.index)}
+	if s.round.holder.events.Listened() {
+		kept.listen(call.ID, call.Name, s.group == nil)
+	}
+	if s.group == nil {
+		done := s.call(ctx, t, call, kept)
+		s.round.holder.emitShown(s.round.holder.shared.news.newlyShown()) // the last of a tool that was left behind
+		s.round.holder.hearHead()
+		s.failed(t.index, s.toolEnded(ctx, done))
+		return
+	}
+	s.running++
+	s.group.Go(func(ctx context.Context) error {
+		s.round.holder.shared.news.ended(s.call(ctx, t, call, kept))
+		return nil // an error would cancel the siblings
+	})
+}
+
+// call returns what a call's tool came to. It reads of the step what does not
+// change while the round runs, and stores nothing, so that results lie in the order
+// in which the scheduler took them.
+func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *parts) (done finished) {
+	done.call = t.index
+	done.err = env.Protect(func() (err error) {
+		s.round.holder.env.Reach(env.PointTool, env.Before)
+		began := s.round.holder.env.Now()
+		done.result, err = s.round.holder.runTool(ctx, t.tool, call, kept)
+		done.took = s.round.holder.env.Now().Sub(began)
+		s.round.holder.env.Reach(env.PointTool, env.After)
+		return err
+	})
+	return done
+}
+
+// await waits until a call that runs has ended or shown something, or the watch has
+// seen another head. It does not end with ctx: the tools do, at the latest abandonAfter later,
+// and are waited for.
+//
+// Calls that have ended while the scheduler was busy are taken in call order, so
+// that what is stored does not depend on how two goroutines were scheduled.
+func (s *scheduler) await(ctx context.Context) {
+	show, done, changed := s.round.holder.shared.news.drain()
+	if changed != nil {
+		_ = s.round.holder.env.Wait(context.WithoutCancel(ctx), changed)
+		show, done, _ = s.round.holder.shared.news.drain()
+	}
+	s.round.holder.emitShown(show) // before the results: what a call shows comes before what it came to
+	slices.SortFunc(done, func(a, b finished) int { return a.call - b.call })
+	for _, f := range done {
+		s.running--
+		s.failed(f.call, s.toolEnded(ctx, f))
+	}
+}
+
+// toolEnded takes what a tool came to. It may have acted when it returns, so from
+// then on the result is worth more than the time that is left: it is kept even
+// when the context is over, unless the claim is, when another worker decides about
+// the call.
+func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
+	switch {
+	case ctx.Err() != nil && (f.err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
+		return context.Cause(ctx) // its outcome was cut short: another claim decides
+	case tool.IsFatal(f.err):
+		s.round.calls[f.call].stage = fatal // its result is the close's: one that is stored alone would not end the run
+		call := &s.round.calls[f.call].task.call
+		return endAt("tool", "call "+call.ID+" of tool "+call.Name, f.err)
+	case f.err != nil:
+		return f.err
+	}
+	if ctx.Err() == nil {
+		return s.toolReturned(ctx, f)
+	}
+	free, cancel := s.round.holder.detached(ctx)
+	defer cancel()
+	if err := s.toolReturned(free, f); err != nil || f.result.Suspend == nil {
+		return err
+	}
+	// It waits now, and so may be run again; an at_most_once one is marked as if it
+	// had acted, and no nack can take a mark back.
+	return s.tickets.commit(free, nil)
+}
+
+// toolReturned takes what a call's tool has returned: its result, or that it
+// waits for a decision.
+func (s *scheduler) toolReturned(ctx context.Context, f finished) error {
+	r := s.round
+	t, result := r.calls[f.call].task, f.result
+	if result.Err != nil {
+		r.holder.warn(ctx, "tool call failed", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(result.Err)...)...)
+	}
+	if result.Suspend != nil {
+		r.calls[t.index].task, r.calls[t.index].stage = nil, fresh // it has only asked
+		return s.suspend(ctx, t, *result.Suspend, true)
+	}
+	// A command that cannot be stored is found here, where it costs the call its
+	// intents. Found at the merge, or by the encoder, it would cost the run, or
+	// run the tool again with every try.
+	if err := r.base.hooks.engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
+		result = tool.Failed("execution failed: " + err.Error())
+	}
+	switch base := result.Command.Batch.Base; {
+	case base != nil && *base != t.snapshot.Revision():
+		err := &state.RevisionError{Expected: *base, Actual: t.snapshot.Revision()}
+		result = tool.Failed("execution failed: " + err.Error())
+	default:
+		if err := s.tries(t, result.Command); err != nil {
+			r.holder.warn(ctx, "a tool's change of the state does not apply", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(err)...)...)
+			result = tool.Failed("execution failed: its change of the state does not apply")
+		} else if base != nil { // what its own hooks changed is not in its way
+			result.Command.Batch.Base = new(t.began)
+		}
+	}
+	err := s.line.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision, took: f.took})
+	// What the runtime says of a tool that it has left behind, and that goes on, proves
+	// nothing. The last result of a round travels with its commit, which is progress.
+	if r.calls[t.index].result.where == put && result.Status != core.ResultUnknown {
+		r.holder.proves()
+	}
+	return err
+}
+
+// tries applies what a tool asks for to the snapshot that it was given, before its result
+// is stored: what does not apply there applies nowhere.
+func (s *scheduler) tries(t *task, asked state.Command) error {
+	if len(asked.Batch.Mutations) == 0 {
+		return nil
+	}
+	asked.Effects, asked.Batch.Base = nil, nil
+	_, err := s.round.base.hooks.engine.Submit(t.snapshot, t.index, asked)
+	return err
+}
