@@ -260,22 +260,24 @@ func TestLongestDelaysOfHintsThatComeBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.submit(t, input("one", ""))
-			tt.arrange(t, w)
-			w.queue.Clear()
-			outside := env.System()
-			outside.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(50*time.Second-1)) } // just under a multiple of both limits
-			box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, claimed, err := box.Claim(t.Context(), hint, false); claimed || err != nil {
-				t.Errorf("claimed %v, %v", claimed, err)
-			}
-			if diff := cmp.Diff(tt.want, w.queue.Lines()); diff != "" {
-				t.Errorf("hints (-want +got):\n%s", diff)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.submit(t, input("one", ""))
+				tt.arrange(t, w)
+				w.queue.Clear()
+				outside := env.System()
+				outside.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(50*time.Second-1)) } // just under a multiple of both limits
+				box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, claimed, err := box.Claim(t.Context(), hint, false); claimed || err != nil {
+					t.Errorf("claimed %v, %v", claimed, err)
+				}
+				if diff := cmp.Diff(tt.want, w.queue.Lines()); diff != "" {
+					t.Errorf("hints (-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }

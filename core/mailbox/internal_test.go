@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -105,58 +106,62 @@ func TestAKeyAloneStandsForWhateverIsSaid(t *testing.T) {
 // The first try has stored its key and its input, and the head was never written:
 // what it said counts, under its ids.
 func TestAKeyAloneGoesOnWithWhatIsStored(t *testing.T) {
-	w := newWorld(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-		w.points(c.Pointers...)
-		for _, r := range c.Records {
-			if err := w.store.Backend.Put(ctx, key, r); err != nil {
-				t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.points(c.Pointers...)
+			for _, r := range c.Records {
+				if err := w.store.Backend.Put(ctx, key, r); err != nil {
+					t.Error(err)
+				}
 			}
+			cancel()
+			return store.Outcome{}, errors.New("the process ends here")
 		}
-		cancel()
-		return store.Outcome{}, errors.New("the process ends here")
-	}
-	if r, err := w.Submit(ctx, internal("one")); err == nil {
-		t.Fatalf("the first try returned %+v", r)
-	}
-	w.store.OnCommit = nil
-	r := w.submit(t, internal("two"))
-	if r.Duplicate || w.said(t, r) != "one" || w.status(t, r) != "created" {
-		t.Errorf("the second try: %+v with %q, %s", r, w.said(t, r), w.status(t, r))
-	}
+		if r, err := w.Submit(ctx, internal("one")); err == nil {
+			t.Fatalf("the first try returned %+v", r)
+		}
+		w.store.OnCommit = nil
+		r := w.submit(t, internal("two"))
+		if r.Duplicate || w.said(t, r) != "one" || w.status(t, r) != "created" {
+			t.Errorf("the second try: %+v with %q, %s", r, w.said(t, r), w.status(t, r))
+		}
+	})
 }
 
 // The first try has stored its key, and another one, in other words, stores its input
 // and dies before the first one's comes: what is stored counts.
 func TestAKeyAloneGoesOnWithWhatAnotherTryHasStored(t *testing.T) {
-	w := newWorld(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	tries := 0
-	w.store.OnCommit = func(inner context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-		if tries++; tries == 1 {
-			w.points(c.Pointers...)
-			if r, err := w.Submit(ctx, internal("two")); err == nil {
-				t.Errorf("the try that dies returned %+v", r)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		tries := 0
+		w.store.OnCommit = func(inner context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if tries++; tries == 1 {
+				w.points(c.Pointers...)
+				if r, err := w.Submit(ctx, internal("two")); err == nil {
+					t.Errorf("the try that dies returned %+v", r)
+				}
+				w.store.OnCommit = nil
+				return w.store.Backend.Commit(inner, key, c)
 			}
-			w.store.OnCommit = nil
-			return w.store.Backend.Commit(inner, key, c)
-		}
-		for _, r := range c.Records {
-			if err := w.store.Backend.Put(inner, key, r); err != nil {
-				t.Error(err)
+			for _, r := range c.Records {
+				if err := w.store.Backend.Put(inner, key, r); err != nil {
+					t.Error(err)
+				}
 			}
+			cancel()
+			return store.Outcome{}, errors.New("the process ends here")
 		}
-		cancel()
-		return store.Outcome{}, errors.New("the process ends here")
-	}
-	r, err := w.Submit(t.Context(), internal("one"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Duplicate || w.said(t, r) != "two" || w.status(t, r) != "created" {
-		t.Errorf("the first try: %+v with %q, %s; want a run that was asked two", r, w.said(t, r), w.status(t, r))
-	}
+		r, err := w.Submit(t.Context(), internal("one"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Duplicate || w.said(t, r) != "two" || w.status(t, r) != "created" {
+			t.Errorf("the first try: %+v with %q, %s; want a run that was asked two", r, w.said(t, r), w.status(t, r))
+		}
+	})
 }

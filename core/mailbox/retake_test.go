@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -351,28 +352,30 @@ func TestARetakeWhoseResponseIsLostIsMadeOnce(t *testing.T) {
 // The first attempt has stored its key and died before its head: the second one continues
 // under its ids, and over its records.
 func TestAKeyedRetakeContinuesAnAttemptThatDied(t *testing.T) {
-	w := retakable(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var stored []store.Record
-	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-		w.points(c.Pointers...)
-		stored = c.Records
-		w.put(t, c.Records[0])
-		cancel()
-		return store.Outcome{}, errors.New("the process ends here")
-	}
-	if r, err := w.Submit(ctx, keyedRetake("two", "x")); err == nil {
-		t.Fatalf("the first attempt returned %+v", r)
-	}
-	w.store.OnCommit = nil
-	r := w.submit(t, keyedRetake("two", "x"))
-	if r.Duplicate || store.InputName(r.DispatchID, 0) != stored[0].Name || w.status(t, r) != "created" {
-		t.Errorf("the second attempt: %+v, %s; want the input %s", r, w.status(t, r), stored[0].Name)
-	}
-	if _, err := w.Submit(t.Context(), keyedRetake("two", "y")); core.CodeOf(err) != core.CodeConflict {
-		t.Errorf("another text under the same key: %v, want conflict", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := retakable(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var stored []store.Record
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.points(c.Pointers...)
+			stored = c.Records
+			w.put(t, c.Records[0])
+			cancel()
+			return store.Outcome{}, errors.New("the process ends here")
+		}
+		if r, err := w.Submit(ctx, keyedRetake("two", "x")); err == nil {
+			t.Fatalf("the first attempt returned %+v", r)
+		}
+		w.store.OnCommit = nil
+		r := w.submit(t, keyedRetake("two", "x"))
+		if r.Duplicate || store.InputName(r.DispatchID, 0) != stored[0].Name || w.status(t, r) != "created" {
+			t.Errorf("the second attempt: %+v, %s; want the input %s", r, w.status(t, r), stored[0].Name)
+		}
+		if _, err := w.Submit(t.Context(), keyedRetake("two", "y")); core.CodeOf(err) != core.CodeConflict {
+			t.Errorf("another text under the same key: %v, want conflict", err)
+		}
+	})
 }
 
 // Two send the same at once: the second finds the first one's run.
