@@ -23,9 +23,10 @@ import (
 type admission struct {
 	// run is the run that has the slot; zero: there is none.
 	run core.ID
-	// slot is the slot as it is stored: it is released only if it is still the same.
+	// slot is the slot as it is stored: it is released only if it is still the same. Of one
+	// that was found it is zero.
 	slot store.Slot
-	// found says that an earlier attempt got it.
+	// found says that an earlier attempt got it. This one never releases it.
 	found bool
 }
 
@@ -51,9 +52,8 @@ func (u *submission) admit(ctx context.Context, head thread.Head) error {
 	if !opens(u.change(head)) {
 		return nil
 	}
-	if keyed && u.admission.run.IsZero() {
-		found, err := u.adoptSlot(ctx)
-		if err != nil || found {
+	if keyed {
+		if err := u.adoptSlot(ctx); err != nil || u.admission.found {
 			return err
 		}
 	}
@@ -63,20 +63,20 @@ func (u *submission) admit(ctx context.Context, head thread.Head) error {
 // adoptSlot looks for the slot of an earlier attempt with the same Key, and takes over its
 // run. A slot that is so old that the sweep may be about to release it is not used.
 // Half of the time that the sweep waits is left for the write that follows.
-func (u *submission) adoptSlot(ctx context.Context) (found bool, err error) {
+func (u *submission) adoptSlot(ctx context.Context) error {
 	used, err := u.s.slots.gate.Used(ctx, u.in.Thread.Tenant)
 	if err != nil {
-		return false, err
+		return err
 	}
 	tag := u.slotTag()
 	for _, run := range slices.SortedFunc(maps.Keys(used.Slots), compareIDs) { // of several the oldest: each process comes to the same
 		if slot := used.Slots[run]; slot.Key == tag && u.s.env.Millis()-slot.Since < u.s.slots.enqueueTime.Milliseconds()/2 {
 			u.ids = ids{run, dispatchOf(run)}
-			u.admission = admission{run: run, slot: slot, found: true}
-			return true, nil
+			u.admission = admission{run: run, found: true}
+			break
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // dispatchOf is the dispatch of a run whose id is all that is known of an earlier attempt.
@@ -84,7 +84,7 @@ func (u *submission) adoptSlot(ctx context.Context) (found bool, err error) {
 func dispatchOf(run core.ID) core.ID {
 	sum := sha256.Sum256(append([]byte("dispatch "), run[:]...))
 	id := core.DerivedID(sum[:])
-	copy(id[:6], run[:6])
+	copy(id[:6], run[:])
 	return id
 }
 
@@ -117,7 +117,7 @@ func (u *submission) enqueue(ctx context.Context, head thread.Head, build func(t
 	for {
 		// own says whether the change for the newest head opens a run: choose sets it, and
 		// build, which is called after it for the same head, reads it.
-		own := false
+		var own bool
 		c := u.commit(func(next thread.Head) ([]store.Record, error) {
 			if own && u.admission.run != u.ids.run {
 				return nil, errNotAdmitted
@@ -161,12 +161,13 @@ func (u *submission) releaseUnused(ctx context.Context, by core.ID, err error) {
 
 // refusal reports whether an error says that nothing was written. That the thread was
 // deleted does not: an earlier attempt may have been applied, and a tombstone does not know.
+// The refusals of the limits are not among them: who got them has no slot.
 // It errs on the side of a slot too many: the sweep releases that, while a run without a
 // slot would be beyond the tenant's limit.
 func refusal(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeForbidden, core.CodeNotFound, core.CodeBusy, core.CodeFull, core.CodeTooLarge,
-		core.CodeConflict, core.CodeSuperseded, core.CodeSchema, core.CodeTenantLimit, core.CodeTenantSpend:
+		core.CodeConflict, core.CodeSuperseded, core.CodeSchema:
 		return true
 	}
 	return false

@@ -147,6 +147,6 @@ func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent th
 func childInput(child core.ID) core.ID {
 	sum := sha256.Sum256(append([]byte("child input "), child[:]...))
 	id := core.DerivedID(sum[:])
-	copy(id[:6], child[:6])
+	copy(id[:6], child[:])
 	return id
 }
