@@ -161,13 +161,12 @@ func (u *submission) releaseUnused(ctx context.Context, by core.ID, err error) {
 
 // refusal reports whether an error says that nothing was written. That the thread was
 // deleted does not: an earlier attempt may have been applied, and a tombstone does not know.
-// The refusals of the limits are not among them: who got them has no slot.
 // It errs on the side of a slot too many: the sweep releases that, while a run without a
 // slot would be beyond the tenant's limit.
 func refusal(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeForbidden, core.CodeNotFound, core.CodeBusy, core.CodeFull, core.CodeTooLarge,
-		core.CodeConflict, core.CodeSuperseded, core.CodeSchema:
+		core.CodeConflict, core.CodeSuperseded, core.CodeSchema, core.CodeTenantLimit, core.CodeTenantSpend:
 		return true
 	}
 	return false

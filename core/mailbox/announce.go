@@ -104,11 +104,8 @@ func (s *Service) announce(ctx context.Context, key core.ThreadKey, head thread.
 
 // announcedTickets are those of the waiting run that somebody outside is to decide.
 func (s *Service) announcedTickets(ctx context.Context, key core.ThreadKey, head thread.Head) (list []AnnouncedTicket, err error) {
-	tickets, err := s.Tickets(ctx, key, head)
+	tickets, err := s.Asked(ctx, key, head)
 	for _, t := range tickets {
-		if t.Decision != nil || t.Kind == core.TicketChild {
-			continue
-		}
 		list = append(list, AnnouncedTicket{
 			SuspensionID: t.Suspension.ID, CallID: t.CallID, Tool: t.Tool, Action: t.Suspension.Action, Kind: t.Kind, Deadline: t.Deadline,
 		})

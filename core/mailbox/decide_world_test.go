@@ -43,20 +43,27 @@ func encoded(t *testing.T, v any) []byte {
 // suspends it, and wait. It returns the head.
 func (w *world) waits(t *testing.T, head thread.Head, tickets ...core.Ticket) thread.Head {
 	t.Helper()
+	return w.suspend(t, w.calls(t, head, false, tickets...), thread.Wait, tickets...)
+}
+
+// calls lets the claimed run make a turn with a call for each ticket. batch says that its
+// round goes on when all of them are decided, not one by one.
+func (w *world) calls(t *testing.T, head thread.Head, batch bool, tickets ...core.Ticket) thread.Head {
+	t.Helper()
 	turn := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "m", Role: core.RoleAssistant}}
 	for _, ticket := range tickets {
 		turn.Message.ToolCalls = append(turn.Message.ToolCalls, callOf(ticket))
 	}
 	seq := head.Seq + 1
 	head, _, err := w.Commit(t.Context(), key, thread.Head{}, thread.CommitTurn{
-		Fence: head.Claim.Fence, From: head.Seq, Seq: seq, Calls: len(tickets), TurnFence: head.Claim.Fence,
+		Fence: head.Claim.Fence, From: head.Seq, Seq: seq, Calls: len(tickets), TurnFence: head.Claim.Fence, Batch: batch,
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		return []store.Record{{Name: store.LogName(seq), Fence: head.Claim.Fence, Payload: encoded(t, turn)}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w.suspend(t, head, thread.Wait, tickets...)
+	return head
 }
 
 // suspend lets the claimed run suspend the calls of tickets, which are those of

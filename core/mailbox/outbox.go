@@ -188,13 +188,16 @@ func (r reader) matter(ctx context.Context, key core.ThreadKey, head thread.Head
 		return m, err
 	}
 	record, at, ok, err := r.find(ctx, key, head, id, dispatch)
-	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
+	if core.CodeOf(err) == core.CodeCorrupt { // no later try can read it
+		ok, err = false, nil
+	}
+	if err != nil {
 		return m, err
 	}
 	switch {
 	case head.Deleted:
 		at = head.ClosingAt
-	case err != nil || !ok: // no later try can read it
+	case !ok:
 		m.run.Termination = &core.Termination{Type: core.TerminationError, Code: string(core.CodeCorrupt)}
 	default:
 		m.run = record.Run
