@@ -214,7 +214,7 @@ func TestAnnouncementOfWhatCannotBeRead(t *testing.T) {
 				if err := w.Deliver(t.Context(), key, w.head(t), atFirst); err != nil {
 					t.Fatal(err)
 				}
-				
+
 				if diff := cmp.Diff(tt.want, *lines); diff != "" {
 					t.Errorf("announced (-want +got):\n%s", diff)
 				}

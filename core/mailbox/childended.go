@@ -43,13 +43,10 @@ func (s *Service) tellParent(ctx context.Context, tenant string, child matter) e
 	if err != nil {
 		return err
 	}
-	if parent.Run.ID != child.parent.Run || !parent.Open() || parent.Run.Status == thread.Closing {
+	if parent.Run.ID != child.parent.Run || parent.Run.Status == thread.Closing {
 		return nil // it is over, and so is its wait
 	}
-	payload, err := encodeEnd(child.run)
-	if err != nil {
-		return err
-	}
+	payload := encodeEnd(child.run)
 	if child.parent.Call == thread.NoCall {
 		return s.sayToParent(ctx, key, parent, child.run.ID, payload)
 	}
@@ -57,13 +54,13 @@ func (s *Service) tellParent(ctx context.Context, tenant string, child matter) e
 }
 
 // encodeEnd encodes a child's end, its response cut to what can be passed on.
-func encodeEnd(r core.Run) (json.RawMessage, error) {
+func encodeEnd(r core.Run) json.RawMessage {
 	end := core.ChildEnd{RunID: r.ID, ThreadID: r.ThreadID, AgentID: r.AgentID, Termination: r.Termination, Response: r.Response, Steps: r.Steps, Usage: r.Usage}
 	for {
-		b, err := json.Marshal(end)
+		b, _ := json.Marshal(end) // texts, ids and numbers always encode
 		over := len(b) - maxChildEnd
-		if err != nil || over <= 0 || end.Response == "" {
-			return b, err
+		if over <= 0 || end.Response == "" {
+			return b
 		}
 		// At least as many bytes as are too many: one may be encoded as several, never less.
 		keep := max(0, len(end.Response)-max(over/6, 64))
@@ -85,14 +82,14 @@ func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent
 		return nil
 	}
 	decision := core.Decision{ID: id, Action: core.DecisionResume, Payload: payload}
-	deciding := Deciding{Run: parent.Run.ID, Target: id, User: parent.Owner, Decision: decision}
-	_, _, err := s.decide(ctx, key, deciding, 0, true)
+	deciding := Deciding{Target: id, User: parent.Owner, Decision: decision}
+	_, _, err := s.decide(ctx, key, deciding, decideOptions{child: true})
 	if code := core.CodeOf(err); code == core.CodeInvalid || code == core.CodeTooLarge {
 		// What the ticket asks for is not what a child comes to: its call must not wait
 		// for ever.
 		s.log.WarnContext(ctx, "a child's end is not what the ticket asks for", "tenant", key.Tenant, "thread", key.Thread, "run", parent.Run.ID, "error", err)
 		deciding.Decision = core.Decision{ID: id, Action: core.DecisionCancel, Reason: "what the child run came to is not what the call waits for"}
-		_, _, err = s.decide(ctx, key, deciding, 0, true)
+		_, _, err = s.decide(ctx, key, deciding, decideOptions{child: true})
 	}
 	if errors.Is(err, thread.ErrDecided) || errors.Is(err, thread.ErrDeleted) {
 		return nil

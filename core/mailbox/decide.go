@@ -101,7 +101,7 @@ type Decided struct {
 // two it is meant for cannot be known.
 // thread.ErrForbidden: the thread is another user's.
 func (s *Service) Decide(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, error) {
-	decided, _, err := s.decide(ctx, key, d, 0, false)
+	decided, _, err := s.decide(ctx, key, d, decideOptions{})
 	return decided, err
 }
 
@@ -112,7 +112,7 @@ const inlineGrace = 5 * time.Second
 // after a lease, so that no worker claims the run before the caller does. The head is the
 // one after the write.
 func (s *Service) DecideInline(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, thread.Head, error) {
-	return s.decide(ctx, key, d, s.lease+inlineGrace, false)
+	return s.decide(ctx, key, d, decideOptions{later: s.lease + inlineGrace})
 }
 
 // noTicket is the key of no suspension, since those are all odd. It stands in for the key of
@@ -150,11 +150,18 @@ type deciding struct {
 	child bool
 }
 
+// decideOptions say how a decision is made; zero: as a client makes it.
+type decideOptions struct {
+	// later is after how long the hint comes.
+	later time.Duration
+	// child says that the decision is the end of a child run.
+	child bool
+}
+
 // decide finds what the decision is about, checks it against that, and writes it. Others may
 // write between the head that it looks at and its own write: write checks again what the
-// decision depends on (the turn, the ticket), and Apply checks the rest. The hint comes
-// after the duration later.
-func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, later time.Duration, child bool) (Decided, thread.Head, error) {
+// decision depends on (the turn, the ticket), and Apply checks the rest.
+func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o decideOptions) (Decided, thread.Head, error) {
 	if err := d.check(); err != nil {
 		return Decided{}, thread.Head{}, err
 	}
@@ -170,13 +177,13 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	if err != nil {
 		return Decided{}, head, err
 	}
-	u := deciding{s: s, key: key, asked: d, child: child}
+	u := deciding{s: s, key: key, asked: d, child: o.child}
 	u.said, u.derived = d.normalized()
 	ticket, found, err := u.find(ctx, head)
 	switch {
 	case err != nil:
 		return Decided{}, head, err
-	case found && ticket.Kind == core.TicketChild && !child: // before it is asked whether it would fit
+	case found && ticket.Kind == core.TicketChild && !o.child: // before it is asked whether it would fit
 		return Decided{}, head, fmt.Errorf("tool call %s: %w", core.Excerpt(ticket.CallID), thread.ErrChild)
 	case found && s.fits != nil:
 		err = s.fits(ticket, u.said)
@@ -187,7 +194,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	if err != nil {
 		return Decided{}, head, err
 	}
-	head, err = u.write(ctx, head, later)
+	head, err = u.write(ctx, head, o.later)
 	if err != nil {
 		return Decided{}, head, s.outward(ctx, key, "decision", err)
 	}

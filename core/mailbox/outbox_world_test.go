@@ -83,6 +83,7 @@ func (w *world) over(t *testing.T, key core.ThreadKey, head thread.Head, respons
 	run := head.Run.ID
 	record := thread.RunRecord{Run: core.Run{
 		ID: run, ThreadID: key.Thread, AgentID: "demo", Status: core.RunDone, Steps: 1, Response: response, FinishedAt: time.Now().UnixMilli(),
+		Usage:       core.Usage{Input: 7},
 		Termination: &core.Termination{Type: core.TerminationNatural},
 	}}
 	input, _, err := w.store.Get(t.Context(), key, store.InputName(head.Run.Dispatch, 0))

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -33,7 +34,7 @@ func TestParentIsToldOnce(t *testing.T) {
 		if err := json.Unmarshal(c.decision(t, parent).Payload, &end); err != nil {
 			t.Fatal(err)
 		}
-		want := core.ChildEnd{RunID: c.receipt.RunID, ThreadID: "c1", AgentID: "demo", Termination: &core.Termination{Type: core.TerminationNatural}, Response: "done", Steps: 1}
+		want := core.ChildEnd{RunID: c.receipt.RunID, ThreadID: "c1", AgentID: "demo", Termination: &core.Termination{Type: core.TerminationNatural}, Response: "done", Steps: 1, Usage: core.Usage{Input: 7}}
 		if diff := cmp.Diff(want, end); diff != "" {
 			t.Errorf("end (-want +got):\n%s", diff)
 		}
@@ -50,7 +51,7 @@ func TestParentIsToldOnce(t *testing.T) {
 // A response that is larger than can be passed on is cut between two characters.
 func TestLongResponseOfAChildIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, text := range []string{"é", "\x01", "<"} {
+		for text, want := range map[string]int{"é": 260_898, "\x01": 43_429, "<": 43_429} {
 			var log bytes.Buffer
 			c := awaiting(t, telling(t, nil, &log))
 			c.ends(t, strings.Repeat(text, 200_000))
@@ -60,9 +61,41 @@ func TestLongResponseOfAChildIsCut(t *testing.T) {
 			if err := json.Unmarshal(said.Payload, &end); err != nil {
 				t.Fatal(err)
 			}
-			if !end.Cut || len(said.Payload) > tool.MaxArguments || len(said.Payload) < 200_000 || strings.Trim(end.Response, text) != "" {
-				t.Errorf("%q: a payload of %d bytes, cut %v, %.20q", text, len(said.Payload), end.Cut, strings.Trim(end.Response, text))
+			if !end.Cut || len(said.Payload) > tool.MaxArguments || len(end.Response) != want || strings.Trim(end.Response, text) != "" {
+				t.Errorf("%q: a payload of %d bytes, cut %v, with %d bytes of the response, %.20q", text, len(said.Payload), end.Cut, len(end.Response), strings.Trim(end.Response, text))
 			}
+		}
+	})
+}
+
+// What is not larger than can be passed on is passed on as it is.
+func TestResponseOfAChildAtItsLimit(t *testing.T) {
+	for size, payload := range map[int]int{260_955: 261_120, 260_956: 261_068} {
+		synctest.Test(t, func(t *testing.T) {
+			c := awaiting(t, telling(t, nil, new(bytes.Buffer)))
+			c.ends(t, strings.Repeat("x", size))
+			parent, _ := c.tells(t)
+			if said := c.decision(t, parent); len(said.Payload) != payload || bytes.Contains(said.Payload, []byte(`"cut"`)) != (payload < 261_120) {
+				t.Errorf("a response of %d bytes comes to a payload of %d bytes, want %d", size, len(said.Payload), payload)
+			}
+		})
+	}
+}
+
+// An end that is too large without its response is not passed on: the call is cancelled.
+func TestEndOfAChildThatCannotBeCutCancelsTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := awaiting(t, telling(t, nil, new(bytes.Buffer)))
+		c.ends(t, "done")
+		c.store.OnRecord = func(_ storetest.Operation, found store.Record) store.Record {
+			if found.Name == store.RunName(c.receipt.RunID) {
+				found.Payload = bytes.Replace(found.Payload, []byte(`"natural_end"`), []byte(`"natural_end","detail":"`+strings.Repeat("x", 300_000)+`"`), 1)
+			}
+			return found
+		}
+		parent, _ := c.tells(t)
+		if said := c.decision(t, parent); said.Action != core.DecisionCancel {
+			t.Errorf("decision %.300v", said)
 		}
 	})
 }
@@ -74,8 +107,9 @@ func TestEndThatIsNotAskedForCancelsTheCall(t *testing.T) {
 		c := awaiting(t, telling(t, nil, &log), func(k *core.Ticket) { k.Suspension.ResponseSchema = json.RawMessage(`{"type":"string"}`) })
 		c.ends(t, "done")
 		parent, _ := c.tells(t)
-		if said := c.decision(t, parent); said.Action != core.DecisionCancel || parent.Run.Calls[0] != thread.CallCancelling {
-			t.Errorf("decision %+v, the call is %s", said, parent.Run.Calls[0])
+		want := core.Decision{ID: c.receipt.RunID.String(), Action: core.DecisionCancel, Reason: "what the child run came to is not what the call waits for"}
+		if diff := cmp.Diff(want, c.decision(t, parent)); diff != "" || parent.Run.Calls[0] != thread.CallCancelling {
+			t.Errorf("the call is %s; decision (-want +got):\n%s", parent.Run.Calls[0], diff)
 		}
 	})
 }
@@ -90,12 +124,24 @@ func TestWhenThereIsNobodyToTell(t *testing.T) {
 	}{
 		{"the parent's thread is deleted", func(t *testing.T, c child) { c.commit(t, thread.Delete{Owner: "ann"}) }, true},
 		{"the parent is cancelled", func(t *testing.T, c child) { c.commit(t, thread.Cancel{}) }, true},
+		{"the parent is over, and another run's call waits", func(t *testing.T, c child) {
+			c.commit(t, thread.Cancel{})
+			head := c.claim(t)
+			c.commit(t, thread.CommitClose{Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq + 1})
+			c.submit(t, input("three", ""))
+			c.calls(t, c.claim(t), false, asks(0))
+		}, true},
 		{"another has told it", func(t *testing.T, c child) {
 			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: true})
 		}, true},
 		{"the call is done", func(t *testing.T, c child) {
 			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: 5, Resume: true, Child: true})
 			c.goesOn(t)
+		}, true},
+		{"it was told, and the call waits for a person since", func(t *testing.T, c child) {
+			id := c.receipt.RunID.String()
+			c.commit(t, thread.Decide{Run: c.last.RunID, Decision: thread.DecisionKey(c.last.RunID, id, id), Resume: true, Child: true})
+			c.suspend(t, c.claim(t), thread.Wait, asks(0))
 		}, true},
 		{"the parent cannot be read", func(_ *testing.T, c child) {
 			c.store.OnHead = func(ctx context.Context, k core.ThreadKey) (thread.Head, error) {
@@ -113,10 +159,20 @@ func TestWhenThereIsNobodyToTell(t *testing.T) {
 				c := awaiting(t, telling(t, nil, &log))
 				head := c.ends(t, "done")
 				tt.arrange(t, c)
+				reads := 0
+				c.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+					if op.Key == key {
+						reads++
+					}
+					return do(ctx)
+				}
 				if err := c.Deliver(t.Context(), childKey, head, thread.Head{}); err != nil {
 					t.Fatal(err)
 				}
-				c.store.OnHead = nil
+				if reads != 1 {
+					t.Errorf("the parent's thread is looked at %d times, want once", reads)
+				}
+				c.store.OnHead, c.store.Around = nil, nil
 				told, err := c.Head(t.Context(), childKey)
 				if err != nil {
 					t.Fatal(err)
@@ -159,7 +215,18 @@ func TestChildThatIsQuickerThanItsParent(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.ends(t, "done")
-		if parent, told := c.tells(t); parent.Version != head.Version || len(told.Outbox) == 0 || told.Outbox[0].Tries != 0 || strings.Contains(log.String(), "could not be told") {
+		heads := 0
+		w.store.OnHead = func(ctx context.Context, k core.ThreadKey) (thread.Head, error) {
+			if k == key {
+				heads++
+			}
+			return w.store.Backend.Head(ctx, k)
+		}
+		parent, told := c.tells(t)
+		if w.store.OnHead = nil; heads != 2 { // one of them is this test's
+			t.Errorf("the parent's head is read %d times, want twice", heads)
+		}
+		if parent.Version != head.Version || len(told.Outbox) == 0 || told.Outbox[0].Tries != 0 || strings.Contains(log.String(), "could not be told") {
 			t.Fatalf("the parent moved, or the child forgot it, or it was an error: %+v, %+v, %s", parent, told, log.String())
 		}
 		w.suspend(t, head, thread.Wait, c.ticket)
