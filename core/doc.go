@@ -98,7 +98,7 @@
 //   - core/run/tools.go, runRound: the round has open calls, and nothing of it can
 //     run any more, as core/run/schedule.go has found.
 //     commitWait, there too, proposes to wait, and stores what for.
-//   - core/thread/calls.go, Head.outcome: decides. If a decision or input arrived in the
+//   - core/thread/outcome.go, Head.outcome: decides. If a decision or input arrived in the
 //     meantime, the run continues.
 //
 // What happens when a tool panics?
@@ -120,7 +120,7 @@
 //   - core/thread/control.go, Cancel: the first write, which makes the run closing.
 //   - core/run/end.go: the comment at its head has every end, and what each writes in
 //     which order; closeRun is the code.
-//   - core/thread/commit.go, CommitClose: the last write.
+//   - core/thread/closing.go, CommitClose: the last write.
 //
 // Where does a delta get its SSE id?
 //
@@ -134,7 +134,7 @@
 //   - core/agent/spec.go, ModelCalls: the calls that a step may make, over all its deliveries.
 //   - core/run/inference/retry.go, callFailed: whether the call is repeated in this step, after a
 //     pause, or the step is given back to the mailbox.
-//   - core/thread/claim.go, Nack: stores the failed calls in the head, so that the next
+//   - core/thread/nack.go, Nack: stores the failed calls in the head, so that the next
 //     delivery continues the count.
 //
 // How does a message become an item of DynamoDB?
@@ -160,7 +160,7 @@
 // When is a decision a duplicate?
 //
 //   - core/mailbox/decide.go, Decided: what is promised to the client.
-//   - core/thread/inbox.go, Decide: the head knows the decision's key.
+//   - core/thread/decide.go, Decide: the head knows the decision's key.
 //   - core/mailbox/recall.go, confirm and recall: what was stored is compared, also after
 //     the run has ended.
 //

@@ -51,7 +51,7 @@ func (b *bill) charge(p *plan, backend store.Backend) {
 	}
 	for i := range batch.Records {
 		if batch.Records[i].IsWasted(batch.Head.Run.ID, batch.Head.Version) {
-			batch.Head.Waste()
+			batch.Head.Run.Stretch.Waste(batch.Head.Version)
 		}
 	}
 	if e, ok := backend.(store.Estimator); ok && b.meter != nil {
@@ -59,7 +59,7 @@ func (b *bill) charge(p *plan, backend store.Backend) {
 		if p.result.Hint != nil {
 			more.QueueMore += 100
 		}
-		batch.Head.Spend(more)
+		batch.Head.Run.Stretch.Spend(more)
 		b.estimated = more
 	}
 }

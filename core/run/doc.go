@@ -270,7 +270,7 @@
 // Where is it decided that a run waits? runRound in tools.go: a call of the
 // round is open when the scheduler has nothing left to start or to wait for
 // (parallel and ready in schedule.go). commitWait beside it proposes it, and
-// Head.outcome in core/thread/calls.go has the last word.
+// Head.outcome in core/thread/outcome.go has the last word.
 //
 // What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
 // error result of it, whose text does not quote the panic. It runs in a goroutine
@@ -283,7 +283,7 @@
 //
 // What does a cancelled run write? The comment at the head of end.go says it, for
 // each end; Cancel in core/thread/control.go begins it, and CommitClose in
-// core/thread/commit.go is the head's last word.
+// core/thread/closing.go is the head's last word.
 //
 // Where does a stream get the state that it begins with? announceFound in announce.go for
 // the reader of a live step, checkpoint.Reader.StateAt for one that follows.

@@ -122,7 +122,7 @@ func TestRunThatWaits(t *testing.T) {
 		if diff := cmp.Diff(want, *seen.Ticket); diff != "" {
 			t.Errorf("announced ticket (-want +got):\n%s", diff)
 		}
-		wantHead := []thread.Ticket{{Call: 0, Kind: thread.TicketClient, ID: thread.TicketKey(receipt.RunID, id), Deadline: now + 3600_000}}
+		wantHead := thread.Tickets{{Call: 0, Kind: thread.TicketClient, ID: thread.TicketKey(receipt.RunID, id), Deadline: now + 3600_000}}
 		if diff := cmp.Diff(wantHead, head.Tickets); diff != "" {
 			t.Errorf("tickets of the head (-want +got):\n%s", diff)
 		}

@@ -109,24 +109,6 @@ type Audit struct {
 	Status core.DispatchStatus
 }
 
-// Outcome is how a step ended, as the head has it. What became of the write itself
-// is a store.Outcome.
-type Outcome uint8
-
-// The outcomes. Continue is a Yield that keeps the claim; Close keeps it too.
-const (
-	Continue Outcome = iota + 1
-	Yield            // the continuation is set, the claim released
-	Wait             // tickets stand, nothing is claimed
-	Close            // the run is closing: its holder goes on with RunEnd and the open calls
-	Done             // the run is over
-)
-
-// String returns the outcome's name.
-func (o Outcome) String() string {
-	return name(o, "none", "continue", "yield", "wait", "close", "done")
-}
-
 // heads are what transitions work on, which do not keep it.
 var heads = sync.Pool{New: func() any { return new(Head) }}
 
@@ -173,7 +155,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	if len(n.Run.Children) > MaxChildren {
 		return h, Result{}, ErrTooManyChildren
 	}
-	n.noteWaits(t.Now)
+	n.Run.noteWaits(n.Tickets.asks(), t.Now)
 	n.DueAt = n.due(h.DueAt, t)
 	if n.bound() > MaxSize {
 		if size := n.Size(); size > MaxSize {
@@ -196,7 +178,3 @@ func (h *Head) adopt(t Transition, schema uint16) error {
 	h.raise(t)
 	return nil
 }
-
-// progress notes that the run got further: what failed before does not count
-// any more.
-func (h *Head) progress() { h.Run.Attempts, h.Run.ModelFailed, h.Run.ModelLost = 0, 0, 0 }

@@ -1,210 +1,137 @@
 package thread
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/reveille-run/reveille/core"
+// CallStatus is the state of one call of the committed turn.
+type CallStatus uint8
+
+// The call statuses.
+const (
+	CallNew        CallStatus = iota
+	CallRunning               // an at_most_once tool that may have started
+	CallSuspended             // a ticket stands
+	CallResuming              // decided: go on
+	CallCancelling            // decided or superseded: write a cancelled result
+	CallDone                  // its result is stored at Base + index, readable
 )
 
-// Suspend is the transition that makes known how far the open round is, while calls of it still run:
-// results that are stored, at_most_once tools that are about to start, tickets
-// that a person can decide at once. Which of the tickets got a place is in the
-// new head: see [CommitStep].
-type Suspend struct {
-	Fence   uint64
-	Calls   []CallStatus // as the step leaves them; nil: unchanged
-	Tickets []Ticket
-	Schema  uint16  // highest schema of an adopted result; 0: none was
-	Through *uint32 // as in Nack
+// OpenCalls reports whether a call of the turn lacks its result.
+func (r *Run) OpenCalls() bool {
+	return slices.ContainsFunc(r.Calls, func(s CallStatus) bool { return s != CallDone })
 }
 
-func (c Suspend) apply(h *Head, t Transition) (Result, error) {
-	if err := h.working(c.Fence); err != nil {
-		return Result{}, err
+// Awaits reports whether a call of the committed turn may still come to wait: it has
+// no result, and nobody went on without it.
+func (r *Run) Awaits(call uint8) bool {
+	if int(call) >= len(r.Calls) {
+		return false
 	}
-	if err := h.settle(c.Calls, c.Tickets); err != nil {
-		return Result{}, err
-	}
-	h.keepThrough(c.Through)
-	if err := h.adopt(t, c.Schema); err != nil {
-		return Result{}, err
-	}
-	return Result{}, h.suspend(c.Tickets)
+	s := r.Calls[call]
+	return s != CallDone && s != CallCancelling
 }
 
-// consume removes the inbox entries that the step read and returns where. Each
-// must stand in a record that the commit makes visible, up to seq: else it would be
-// gone from the head and not yet in the log.
-func (h *Head) consume(refs []InboxRef, seq uint64) (read []Audit, err error) {
-	for _, r := range refs {
-		if r.Seq <= h.Seq || r.Seq > seq {
-			return nil, invalid("commit: input %s is read at sequence %d, the commit makes %d to %d visible", r.ID, r.Seq, h.Seq+1, seq)
-		}
-		i := slices.IndexFunc(h.Inbox, func(e InboxEntry) bool { return e.ID == r.ID && e.Revision == r.Revision })
-		if i < 0 {
-			return nil, ErrStale
-		}
-		h.Inbox = without(h.Inbox, i)
-		read = append(read, Audit{ID: r.ID, Run: h.Run.ID, Read: r.Seq, Status: core.DispatchAcked})
-	}
-	return read, nil
-}
-
-// settle takes the step's word for each call, but for a decision that came
-// while the step still saw the call as suspended. Suspensions that are new with
-// this commit are left to suspend. A call that is done now is progress.
-func (h *Head) settle(calls []CallStatus, tickets []Ticket) error {
+// moveCalls takes the step's word for each call, but for a decision that came while the
+// step still saw the call as suspended. A call that is suspended by one of the coming
+// tickets is left to suspendCalls. One that is done or runs now has no standing ticket any
+// more, and one that is done is progress.
+func (r *Run) moveCalls(calls []CallStatus, standing *Tickets, coming Tickets) error {
 	if calls == nil {
 		return nil
 	}
-	if len(calls) != len(h.Run.Calls) {
-		return invalid("%d call statuses for %d calls", len(calls), len(h.Run.Calls))
+	if len(calls) != len(r.Calls) {
+		return invalid("%d call statuses for %d calls", len(calls), len(r.Calls))
 	}
 	for i, next := range calls {
-		was := h.Run.Calls[i]
+		was := r.Calls[i]
 		decided := was == CallResuming || was == CallCancelling
-		comes := func(t Ticket) bool { return int(t.Call) == i }
 		switch {
 		case next == was, was == CallDone && next != CallDone && next <= CallCancelling:
 			// An older view of a call that an earlier write of the same step moved on.
 		case next == CallDone:
-			h.Run.Calls[i] = next
-			h.Tickets = slices.DeleteFunc(h.Tickets, comes)
-			h.progress()
+			r.Calls[i] = next
+			standing.drop(i)
+			r.progress()
 		case next == CallRunning && (was == CallNew || was == CallResuming):
-			h.Run.Calls[i] = next
-			h.Tickets = slices.DeleteFunc(h.Tickets, comes)
-		case next == CallSuspended && (decided || slices.ContainsFunc(tickets, comes)):
+			r.Calls[i] = next
+			standing.drop(i)
+		case next == CallSuspended && (decided || coming.of(i) >= 0):
 		default:
 			return invalid("call %d is %s, it cannot become %s", i, was, next)
 		}
 	}
-	if len(h.Tickets) == 0 {
-		h.Tickets = nil
-	}
 	return nil
 }
 
-// suspend adds tickets and marks their calls. A ticket that stands already is
-// left alone, whether it was decided meanwhile or not.
-func (h *Head) suspend(tickets []Ticket) error {
-	for _, t := range tickets {
+// suspendCalls adds the coming tickets to those that stand, and marks their calls. A ticket
+// that stands already is left alone, whether it was decided meanwhile or not. A call for
+// whose ticket there is no place is new again.
+func (r *Run) suspendCalls(standing *Tickets, coming Tickets) error {
+	for _, t := range coming {
 		switch {
-		case int(t.Call) >= len(h.Run.Calls):
-			return invalid("suspend: call %d of %d", t.Call, len(h.Run.Calls))
-		case h.Run.Calls[t.Call] == CallDone:
+		case int(t.Call) >= len(r.Calls):
+			return invalid("suspend: call %d of %d", t.Call, len(r.Calls))
+		case r.Calls[t.Call] == CallDone:
 			return invalid("suspend: call %d already has its result", t.Call)
 		case t.Kind > TicketChild:
 			return invalid("suspend: ticket of call %d has the unknown kind %d", t.Call, t.Kind)
 		}
-		if h.Run.Calls[t.Call] == CallCancelling {
+		if r.Calls[t.Call] == CallCancelling {
 			continue
 		}
-		if i := slices.IndexFunc(h.Tickets, func(old Ticket) bool { return old.Call == t.Call }); i >= 0 {
-			if h.Tickets[i].ID == t.ID {
+		if i := standing.of(int(t.Call)); i >= 0 {
+			if (*standing)[i].ID == t.ID {
 				continue
 			}
-			h.Tickets = without(h.Tickets, i)
+			*standing = without(*standing, i)
 		}
-		if len(h.Tickets) >= MaxTickets {
-			h.Run.Calls[t.Call] = CallNew
+		if len(*standing) >= MaxTickets {
+			r.Calls[t.Call] = CallNew
 			continue
 		}
 		t.Decision, t.Deadline, t.WakeAt = 0, max(t.Deadline, 0), max(t.WakeAt, 0)
-		h.Tickets = append(h.Tickets, t)
-		h.Run.Calls[t.Call] = CallSuspended
-		h.progress()
+		*standing = append(*standing, t)
+		r.Calls[t.Call] = CallSuspended
+		r.progress()
 	}
 	return nil
 }
 
-// supersede cancels the suspended calls, since a person said something instead
-// of deciding. A call that waits for a child run goes on waiting: nobody was asked. It
-// reports whether there was one to cancel.
-func (h *Head) supersede() (any bool) {
-	h.Tickets = slices.DeleteFunc(h.Tickets, func(t Ticket) bool {
+// supersede cancels the calls whose tickets stand undecided, since a person said something
+// instead of deciding. A call that waits for a child run goes on waiting: nobody was asked.
+// It reports whether there was one to cancel.
+func (r *Run) supersede(standing *Tickets) (any bool) {
+	*standing = slices.DeleteFunc(*standing, func(t Ticket) bool {
 		if t.Decision != 0 || t.Kind == TicketChild {
 			return false
 		}
-		h.Run.Calls[t.Call] = CallCancelling
+		r.Calls[t.Call] = CallCancelling
 		any = true
 		return true
 	})
-	if len(h.Tickets) == 0 {
-		h.Tickets = nil
+	if len(*standing) == 0 {
+		*standing = nil
 	}
 	return any
 }
 
 // superseded reports whether a suspended call was cancelled without a decision, and has
 // no result yet.
-func (h *Head) superseded() bool {
-	for i, s := range h.Run.Calls {
-		if s == CallCancelling && !slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return int(t.Call) == i }) {
+func (r *Run) superseded(standing Tickets) bool {
+	for i, s := range r.Calls {
+		if s == CallCancelling && standing.of(i) < 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// asks reports whether a ticket waits for somebody outside: a person or a client.
-func (h *Head) asks() bool {
-	return slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return t.Decision == 0 && t.Kind != TicketChild })
-}
-
-// noteWaits keeps Run.WaitsSince: the time of the first ticket that asks, until none is
-// left.
-func (h *Head) noteWaits(now int64) {
-	switch asks := h.asks(); {
-	case !asks:
-		h.Run.WaitsSince = 0
-	case h.Run.WaitsSince == 0:
-		h.Run.WaitsSince = max(now, 1)
-	}
-}
-
 // goesOn reports whether a round that waits has something to do: no ticket is
 // undecided, or one is decided and the round does not wait for all of them, or a call was
 // superseded, which waits for none.
-func (h *Head) goesOn() bool {
+func (r *Run) goesOn(standing Tickets) bool {
 	undecided, decided := false, false
-	for _, t := range h.Tickets {
+	for _, t := range standing {
 		undecided, decided = undecided || t.Decision == 0, decided || t.Decision != 0
 	}
-	return !undecided || decided && !h.Run.Batch || h.superseded()
-}
-
-// spoken reports whether a person's input waits for the run's next step.
-func (h *Head) spoken() bool {
-	return slices.ContainsFunc(h.Inbox, func(e InboxEntry) bool { return e.Kind == InboxPerson })
-}
-
-// outcome says what the asked outcome comes to. It never lets a run wait that
-// nobody could wake: a wait has an undecided ticket.
-func (h *Head) outcome(c CommitStep) (Outcome, error) {
-	switch c.Outcome {
-	case Yield:
-		return Yield, nil
-	case Wait:
-		switch {
-		case h.spoken() && h.supersede():
-			return Yield, nil
-		case slices.Contains(h.Run.Calls, CallRunning):
-			return 0, invalid("commit step: wait while a call still runs")
-		case h.Run.OpenCalls() && h.goesOn(), len(h.Inbox) > 0 && !h.Run.OpenCalls():
-			return Yield, nil
-		case slices.Contains(h.Run.Calls, CallSuspended):
-			return Wait, nil // what is in the inbox waits along: no step could read it before the calls have results
-		}
-		return 0, invalid("commit step: nothing to wait for")
-	case Done:
-		if c.Natural && h.Run.OpenCalls() {
-			return 0, invalid("commit step: a natural end with open calls")
-		}
-		if c.Natural && len(h.Inbox) > 0 {
-			return Yield, nil
-		}
-		return Done, nil
-	}
-	return 0, invalid("commit step: unknown outcome %d", c.Outcome)
+	return !undecided || decided && !r.Batch || r.superseded(standing)
 }

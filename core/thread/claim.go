@@ -2,13 +2,23 @@ package thread
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/reveille-run/reveille/core"
 )
 
 // MaxWorkerName bounds the worker's name in a claim, in bytes.
 const MaxWorkerName = 64
+
+// Claim is one worker's right to write log records and commit.
+type Claim struct {
+	Fence  uint64
+	Epoch  uint64
+	Worker string
+	Lease  int64 // ends here
+	// CommitID is that of the write that took the claim, whoever writes in between: see
+	// [Head.TakenBy].
+	CommitID core.ID
+}
 
 // TakeClaim takes the right to work on the thread. When another claim is live,
 // or nothing may be done yet, Claimed is false; a Hint then says when to come
@@ -39,7 +49,7 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 		h.takeBack(true)
 	}
 	if !h.Open() {
-		list, i := h.best(t.Now)
+		list, i := h.queue().best(t.Now)
 		if list == nil {
 			return h.early(t), nil
 		}
@@ -47,7 +57,7 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	}
 	var before []Audit
 	switch {
-	case h.overdue(t.Now):
+	case h.Run.Status == Waiting && h.Tickets.overdue(t.Now):
 		before = h.beginClosing(ReasonExpired, t)
 	case !h.Ready() || h.Run.AvailableAt > t.Now:
 		return h.early(t), nil
@@ -96,21 +106,6 @@ func (h *Head) hold(worker string, lease int64, t Transition) error {
 	return nil
 }
 
-// uncount takes the standing claim's attempt back, unless progress has done so.
-func (h *Head) uncount() {
-	if h.Run.Attempts > 0 {
-		h.Run.Attempts--
-	}
-}
-
-// oneMore counts up, but never around.
-func oneMore(n uint8) uint8 {
-	if n == math.MaxUint8 {
-		return n
-	}
-	return n + 1
-}
-
 // takeBack gives the claim up and makes the run claimable again, at once. The
 // attempt stays counted. A claim that was lost, not given back, may have cost a
 // model call, if it was to make one.
@@ -118,26 +113,13 @@ func (h *Head) takeBack(lost bool) {
 	if lost {
 		h.Run.Lost = oneMore(h.Run.Lost)
 		if h.Run.Status != Closing { // of a closing run the write that ended it has said so
-			h.loseRound()
+			h.Run.loseRound()
 		}
 		if h.Run.Cursor != CursorTools && h.Run.Status != Closing {
 			h.Run.ModelLost = oneMore(h.Run.ModelLost)
 		}
 	}
 	h.Claim, h.Run.AvailableAt = Claim{}, 0
-}
-
-// overdue reports whether an undecided ticket of a waiting run has expired.
-func (h *Head) overdue(now int64) bool {
-	if !h.Open() || h.Run.Status != Waiting {
-		return false
-	}
-	for _, t := range h.Tickets {
-		if t.Decision == 0 && t.Deadline != 0 && t.Deadline <= now {
-			return true
-		}
-	}
-	return false
 }
 
 // Reclaim takes a claim back whose holder is known to be gone, without waiting
@@ -174,17 +156,6 @@ func (c Refence) apply(h *Head, t Transition) (Result, error) {
 	return Result{}, nil
 }
 
-// Touch moves the version and nothing else. Who holds no claim and meets other
-// bytes at the version of its own rewritable record takes the next version so.
-type Touch struct{}
-
-func (Touch) apply(h *Head, _ Transition) (Result, error) {
-	if !h.Exists() {
-		return Result{}, ErrNotFound
-	}
-	return Result{}, nil
-}
-
 // ExtendLease renews the holder's lease. ErrSuperseded and ErrClosing tell a
 // holder that does not know it yet that its run was ended.
 type ExtendLease struct {
@@ -209,75 +180,6 @@ func (c ExtendLease) apply(h *Head, t Transition) (Result, error) {
 	return Result{}, nil
 }
 
-// NackKind says why a claim is given back.
-type NackKind uint8
-
-// The kinds. Only a failed one stays counted as an attempt.
-const (
-	NackFailed NackKind = iota // the step failed or its time was over
-	NackGiven                  // it was not tried: the host stops, an entry was edited, a record is newer than the program
-	NackModel                  // the model is to be called again; its failed calls are counted apart
-	NackLacks                  // it was not tried: the program has not what the run's agent names; see Run.LacksSince
-)
-
-// Nack gives the work back, to be tried again at AvailableAt. At MaxAttempts
-// the run is dead-lettered instead.
-type Nack struct {
-	Fence       uint64
-	Kind        NackKind
-	AvailableAt int64        // 0: at once; a run that was ended meanwhile is to be closed at once, whatever this says
-	Closing     bool         // the holder knows that the run is closing
-	Calls       []CallStatus // as the step leaves them; nil: unchanged
-	Progress    bool         // results were stored that Calls does not say are done yet
-	Schema      uint16       // highest schema of a stored result that was met, read or not; 0: none was
-	ModelFailed uint8        // model calls of the run that failed since the last progress, lost ones included
-	RunEnd      bool         // of a closing run: RunEnd has run, and its [EndRecord] goes with this write
-	Through     *uint32      // the calls of the open round that were let through and have no result, see Run.Through; nil: unchanged
-	Followed    int64        // as in CommitStep
-}
-
-func (c Nack) apply(h *Head, t Transition) (Result, error) {
-	if err := h.held(c.Fence); err != nil {
-		return Result{}, err
-	}
-	if h.Run.Status != Closing {
-		if err := h.settle(c.Calls, nil); err != nil {
-			return Result{}, err
-		}
-		if c.Progress {
-			h.progress()
-		}
-		if c.ModelFailed > h.Run.ModelFailed {
-			h.Run.ModelFailed, h.Run.ModelLost = c.ModelFailed, 0
-		}
-		if c.Calls != nil {
-			h.raise(t)
-		}
-	}
-	if c.RunEnd && h.Run.Status == Closing {
-		h.Run.RunEnd = h.next()
-		h.raise(t)
-	}
-	h.keepThrough(c.Through)
-	h.Schema = max(h.Schema, c.Schema) // also over what this program cannot read: it leaves the thread to one that can
-	if c.Kind != NackFailed {
-		h.uncount()
-	}
-	if c.Kind == NackLacks && h.Run.Status != Closing {
-		h.Run.leaveToAnother(t.Now)
-	}
-	h.takeBack(false)
-	if c.Closing || h.Run.Status != Closing {
-		h.Run.AvailableAt = max(c.AvailableAt, 0)
-	}
-	var before []Audit
-	if h.Run.Status != Closing && h.Run.Attempts >= MaxAttempts {
-		before = h.beginClosing(ReasonDeadLetter, t)
-		h.announce(t, OutboxDeadLettered, h.Run.ID)
-	}
-	return Result{Before: before, Hint: h.wakeFollowed(t.Now, c.Followed)}, nil
-}
-
 // held checks that fence is the current claim's.
 func (h *Head) held(fence uint64) error {
 	if fence == 0 || h.Claim.Fence != fence {
@@ -295,45 +197,4 @@ func (h *Head) working(fence uint64) error {
 		return ErrClosing
 	}
 	return nil
-}
-
-// beginClosing sets the open run to closing: its holder closes it, or whoever claims it
-// next. Its tickets end with it. Input that no step has read ends too when a
-// person ended the run; otherwise it is kept for the dispatch that removeRun makes
-// of it.
-func (h *Head) beginClosing(reason Reason, t Transition) []Audit {
-	if h.Claim.Fence != 0 && reason != ReasonOwn { // its holder may die before it says so itself
-		h.loseRound()
-	}
-	h.Run.Status, h.Run.Reason, h.Closing, h.ClosingAt = Closing, reason, h.next(), max(t.Now, 0)
-	h.Run.AvailableAt = 0
-	h.progress() // closing counts its own attempts
-	h.Tickets = nil
-	if reason == ReasonCancelled || reason == ReasonSuperseded {
-		return h.dropInbox()
-	}
-	return nil
-}
-
-// dropInbox ends the open run's unread input, visibly.
-func (h *Head) dropInbox() []Audit {
-	audits := cancelled(h.Inbox, h.Run.ID)
-	h.Inbox = nil
-	return audits
-}
-
-func cancelled(entries []InboxEntry, run core.ID) (audits []Audit) {
-	for _, e := range entries {
-		audits = append(audits, Audit{ID: e.ID, Run: run, Status: core.DispatchCancelled})
-	}
-	return audits
-}
-
-// without returns list without its i-th element; list may be changed.
-func without[T any](list []T, i int) []T {
-	list = append(list[:i], list[i+1:]...)
-	if len(list) == 0 {
-		return nil
-	}
-	return list
 }

@@ -1,19 +1,6 @@
 package thread
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/reveille-run/reveille/core"
-)
-
-// InboxRef names an inbox entry at the revision that a step read, and the
-// sequence of the log record that holds it from this commit on.
-type InboxRef struct {
-	ID       core.ID
-	Revision uint32
-	Seq      uint64
-}
+import "fmt"
 
 // CommitTurn is commit A: it makes an assistant turn with tool calls visible,
 // before any of them runs, and reserves the sequences after it for their
@@ -36,9 +23,10 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	if err := h.working(c.Fence); err != nil {
 		return Result{}, err
 	}
+	if err := startsAt(c.From, h.Seq); err != nil {
+		return Result{}, err
+	}
 	switch {
-	case c.From != h.Seq:
-		return Result{}, h.applied(c.From)
 	case h.Run.Cursor == CursorTools:
 		return Result{}, invalid("commit turn: the tool round of step %d is still open", h.Run.Step)
 	case c.Seq <= h.Seq || c.Seq > MaxSeq-MaxCalls-1:
@@ -46,7 +34,7 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	case c.Calls <= 0 || c.Calls > MaxCalls:
 		return Result{}, invalid("commit turn: %d tool calls, allowed are 1 to %d", c.Calls, MaxCalls)
 	}
-	before, err := h.consume(c.Consumed, c.Seq)
+	before, err := h.Inbox.consume(c.Consumed, h.Run.ID, h.Seq, c.Seq)
 	if err != nil {
 		return Result{}, err
 	}
@@ -55,20 +43,12 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
 	h.Run.Through = Through{}
-	h.progress()
-	h.Run.takenOn(c.Lacks)
+	h.Run.progress()
+	h.Run.noteTakenOn(c.Lacks)
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
 	return Result{Before: before}, h.summarize(c.Summary, c.Cut, c.From)
-}
-
-// applied is the error of a commit that starts elsewhere than the log ends.
-func (h *Head) applied(from uint64) error {
-	if from < h.Seq {
-		return fmt.Errorf("the log ends at %d, the commit starts at %d: %w", h.Seq, from, ErrApplied)
-	}
-	return invalid("commit: it starts at sequence %d, the log ends at %d", from, h.Seq)
 }
 
 // CommitStep is commit B: it moves the head over the step's records and hands
@@ -113,18 +93,18 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if err := h.working(c.Fence); err != nil {
 		return Result{}, err
 	}
-	if c.From != h.Seq {
-		return Result{}, h.applied(c.From)
+	if err := startsAt(c.From, h.Seq); err != nil {
+		return Result{}, err
 	}
-	h.Run.takenOn(c.Lacks) // also where the run only waits now
-	before, err := h.consume(c.Consumed, c.Seq)
+	h.Run.noteTakenOn(c.Lacks) // also where the run only waits now
+	before, err := h.Inbox.consume(c.Consumed, h.Run.ID, h.Seq, c.Seq)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := h.settle(c.Calls, c.Tickets); err != nil {
+	if err := h.Run.moveCalls(c.Calls, &h.Tickets, c.Tickets); err != nil {
 		return Result{}, err
 	}
-	if err := h.suspend(c.Tickets); err != nil {
+	if err := h.Run.suspendCalls(&h.Tickets, c.Tickets); err != nil {
 		return Result{}, err
 	}
 	if leaves := c.Outcome == Done && c.Listens && c.Seq == h.Seq && h.Run.Cursor == CursorTools; !leaves {
@@ -132,7 +112,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 			return Result{}, err
 		}
 	}
-	h.keepThrough(c.Through)
+	h.Run.keepThrough(c.Through)
 	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
 		return Result{}, err
 	}
@@ -155,12 +135,12 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 			return r, nil
 		}
 		if c.Keep {
-			h.uncount() // it would have gone on: the run is not to blame
+			h.Run.uncount() // it would have gone on: the run is not to blame
 		}
 		h.takeBack(false)
 	case Wait:
 		h.Claim, h.Run.Status = Claim{}, Waiting
-		if h.asks() {
+		if h.Tickets.asks() {
 			h.announce(t, OutboxWaiting, h.Run.ID)
 		}
 	case Done:
@@ -175,62 +155,15 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	return r, nil
 }
 
-// CommitClose ends a closing run: every open call has its synthetic or adopted
-// result, and the final run record is stored.
-type CommitClose struct {
-	Fence uint64
-	From  uint64 // as in CommitTurn
-	Seq   uint64 // of the last record, or the head's when there was none
-	// Summary is the one that is in force again where Cut takes back what the newest one
-	// covers; 0: none is, or the newest one stays.
-	Summary uint64
-	Cut     uint64 // as in CommitTurn
-	// Schema is the highest one of an adopted result; 0: none was.
-	Schema uint16
-}
-
-func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
-	if err := h.held(c.Fence); err != nil {
-		return Result{}, err
+// startsAt checks that a commit starts where the log ends.
+func startsAt(from, end uint64) error {
+	switch {
+	case from < end:
+		return fmt.Errorf("the log ends at %d, the commit starts at %d: %w", end, from, ErrApplied)
+	case from > end:
+		return invalid("commit: it starts at sequence %d, the log ends at %d", from, end)
 	}
-	if h.Run.Status != Closing {
-		return Result{}, invalid("commit close: run %s is not closing", h.Run.ID)
-	}
-	if c.From != h.Seq {
-		return Result{}, h.applied(c.From)
-	}
-	for i := range h.Run.Calls {
-		h.Run.Calls[i] = CallDone
-	}
-	if err := h.advance(c.Seq); err != nil {
-		return Result{}, err
-	}
-	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
-		return Result{}, err
-	}
-	if err := h.adopt(t, c.Schema); err != nil {
-		return Result{}, err
-	}
-	opened := h.removeRun(t)
-	return Result{Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}, nil
-}
-
-// removeRun takes the run out of the head. Input that was steered to it and that
-// no step has read becomes a dispatch, which opens next and needs no free place:
-// the first entry gives its id to dispatch and run, the rest is the run's inbox.
-func (h *Head) removeRun(t Transition) (opened core.ID) {
-	h.oweEnd(t, h.Run.ID, h.Run.Child)
-	if len(h.Inbox) > 0 {
-		first := h.Inbox[0]
-		opened = first.ID
-		h.Pending = append(h.Pending, Dispatch{
-			ID: first.ID, Run: first.ID, Revision: first.Revision, Priority: core.DefaultPriority,
-			Steered: true, Rest: slices.Clone(h.Inbox[1:]),
-		})
-	}
-	h.Run, h.Claim, h.Tickets, h.Inbox = Run{}, Claim{}, nil, nil
-	h.Extensions = nil
-	return opened
+	return nil
 }
 
 // advance moves the head over the step's records. The log stays gap-free: with
@@ -243,7 +176,7 @@ func (h *Head) advance(seq uint64) error {
 		if seq > h.Seq { // else nothing is stored, and a run that starts still has its start before it
 			h.Run.Step++
 			h.Run.Cursor = CursorInfer
-			h.progress()
+			h.Run.progress()
 		}
 		h.Seq = seq
 		return nil
@@ -261,7 +194,7 @@ func (h *Head) advance(seq uint64) error {
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence, h.Run.Calls = CursorInfer, 0, 0, nil
 	h.Run.Batch, h.Run.Round = false, 0
 	h.Tickets = nil
-	h.progress()
+	h.Run.progress()
 	return nil
 }
 

@@ -20,12 +20,12 @@ func (c Cancel) apply(h *Head, t Transition) (Result, error) {
 	}
 	list, i := &h.Pending, 0
 	if !c.Run.IsZero() {
-		list, i = h.find(c.Run)
+		list, i = h.queue().find(c.Run)
 	}
 	if list == nil || len(*list) == 0 {
 		return Result{}, fmt.Errorf("open or queued run: %w", ErrNotFound)
 	}
-	return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.hintOwed(t, h.wake(t.Now))}, nil
+	return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.Outbox.hint(t.Now, h.wake(t.Now))}, nil
 }
 
 // Interrupt supersedes everything that is queued or open, and may enqueue what
@@ -49,7 +49,7 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 	if c.Enqueue == nil && c.Dedupe == 0 {
 		return Result{}, invalid("interrupt: without input it must have a dedupe key")
 	}
-	if c.Enqueue != nil && h.knows(*c.Enqueue) || c.Enqueue == nil && (h.seen(c.Dedupe) || h.Epoch > c.Epoch) {
+	if c.Enqueue != nil && h.knows(*c.Enqueue) || c.Enqueue == nil && (h.Recent.has(c.Dedupe) || h.Epoch > c.Epoch) {
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
 	if !h.Open() && len(h.Pending) == 0 && c.Enqueue == nil {
@@ -64,11 +64,11 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 	case h.Open() && h.Run.Status != Closing:
 		before = append(before, h.beginClosing(ReasonSuperseded, t)...)
 	case h.Open():
-		before = append(before, h.dropInbox()...) // it would open before what interrupts
+		before = append(before, h.Inbox.cancel(h.Run.ID)...) // it would open before what interrupts
 	}
 	if c.Enqueue == nil {
-		h.remember(c.Dedupe)
-		return Result{Before: before, Hint: h.hintOwed(t, h.wake(t.Now))}, nil
+		h.Recent.add(c.Dedupe)
+		return Result{Before: before, Hint: h.Outbox.hint(t.Now, h.wake(t.Now))}, nil
 	}
 	enqueue := *c.Enqueue
 	enqueue.RejectBusy = false
@@ -84,14 +84,14 @@ func (h *Head) drop(list *[]Dispatch, i int, status core.DispatchStatus, t Trans
 	d := (*list)[i]
 	*list = without(*list, i)
 	h.oweEnd(t, d.Run, d.Child)
-	return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, cancelled(d.Rest, d.Run)...)
+	return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, d.Rest.cancel(d.Run)...)
 }
 
 // Delete makes the thread a tombstone that never expires; its fence stays, so
 // that no late worker can write, and so does the outbox, with what the runs that end
 // with it owe. Erased says that the sweep removed the rest of a deleted thread; it is on
 // nobody's behalf, and comes behind the delivery of what needs records: see
-// [Head.OwesRecords].
+// [Outbox.OwesRecords].
 type Delete struct {
 	Owner  string
 	Erased bool
@@ -103,7 +103,7 @@ func (c Delete) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, ErrNotFound
 	case c.Erased && !h.Deleted:
 		return Result{}, invalid("delete: erased before it was deleted")
-	case c.Erased && h.OwesRecords():
+	case c.Erased && h.Outbox.OwesRecords():
 		return Result{}, invalid("delete: erased before what it owes was delivered")
 	case c.Erased:
 		if h.Erased {
@@ -127,5 +127,5 @@ func (c Delete) apply(h *Head, t Transition) (Result, error) {
 		Deleted: true, Epoch: h.Epoch + 1, Fence: h.Fence, Seq: h.Seq, Closing: h.Closing,
 		ClosingAt: max(t.Now, 0), Outbox: h.Outbox, Missed: h.Missed,
 	}
-	return Result{Hint: h.hintOwed(t, nil)}, nil
+	return Result{Hint: h.Outbox.hint(t.Now, nil)}, nil
 }

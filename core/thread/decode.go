@@ -207,7 +207,7 @@ func (r *reader) outbox(h *Head) {
 		r.must(e.Kind != 0 && e.Next >= 0 && (!e.ID.IsZero() || e.Kind > OutboxDeadLettered))
 		h.Outbox[i] = e
 	}
-	o := outbox(h.Outbox)
+	o := h.Outbox
 	r.must(o.count(OutboxChildEnded) <= maxEnds && o.count(OutboxCancel) <= maxEnds && o.count(OutboxMessage) <= MaxMessages && o.announced() <= MaxAnnounced)
 }
 

@@ -76,12 +76,12 @@ func (h *Head) wake(now int64) *Hint {
 		switch {
 		case h.Ready():
 			return later(h.Run.Dispatch, h.Run.AvailableAt)
-		case h.overdue(now):
+		case h.Tickets.overdue(now):
 			return later(h.Run.Dispatch, 0)
 		}
 		return nil
 	}
-	if list, i := h.best(now); list != nil {
+	if list, i := h.queue().best(now); list != nil {
 		return later((*list)[i].ID, 0)
 	}
 	var next *Hint
@@ -101,36 +101,4 @@ func (h *Head) wakeFollowed(now, followed int64) *Hint {
 		hint.Followed = followed
 	}
 	return hint
-}
-
-// best finds the dispatch to open next: what was steered to a run that ended, else the
-// lowest priority number; among equal ones a delayed one that is due, the longest due
-// first, and then in the order of the queue, so that none starves behind later ones of
-// its priority. nil when none is available.
-func (h *Head) best(now int64) (list *[]Dispatch, i int) {
-	var best *Dispatch
-	for k := range h.Pending {
-		d := &h.Pending[k]
-		if d.Steered {
-			return &h.Pending, k
-		}
-		if best == nil || d.Priority < best.Priority {
-			best, list, i = d, &h.Pending, k
-		}
-	}
-	for k := range h.Delayed {
-		d := &h.Delayed[k]
-		if d.AvailableAt <= now && (best == nil || d.before(best)) {
-			best, list, i = d, &h.Delayed, k
-		}
-	}
-	return list, i
-}
-
-// before reports whether a delayed dispatch that is due opens before another one.
-func (d *Dispatch) before(other *Dispatch) bool {
-	if d.Priority != other.Priority {
-		return d.Priority < other.Priority
-	}
-	return d.AvailableAt < other.AvailableAt || other.AvailableAt == 0 // a queued one has none
 }

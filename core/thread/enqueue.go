@@ -1,9 +1,6 @@
 package thread
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -39,43 +36,15 @@ func (c Enqueue) apply(h *Head, t Transition) (Result, error) {
 	if c.RejectBusy && h.Busy(t.Now) {
 		return Result{}, ErrBusy
 	}
-	if err := h.place(c, t.Now); err != nil {
+	if err := h.queue().place(c, t.Now, h.Outbox.count(OutboxChildEnded)); err != nil {
 		return Result{}, err
 	}
 	if !h.Exists() {
 		h.Owner = c.Owner
 	}
-	h.remember(c.Dedupe)
+	h.Recent.add(c.Dedupe)
 	h.raise(t)
 	return Result{Hint: h.wake(t.Now)}, nil
-}
-
-// place puts a run into the queue, or keeps it for later.
-func (h *Head) place(c Enqueue, now int64) error {
-	if c.AvailableAt > now {
-		return h.delay(c)
-	}
-	places := len(h.Pending) + max(outbox(h.Outbox).count(OutboxChildEnded)-1, 0) // those whose parent is still to be told count as queued
-	if slices.ContainsFunc(h.Pending, func(d Dispatch) bool { return d.Steered }) {
-		places-- // it came in outside the limit
-	}
-	if places >= MaxPending {
-		return fmt.Errorf("%d runs are queued, at most %d are allowed: %w", places, MaxPending, ErrFull)
-	}
-	h.Pending = append(h.Pending, Dispatch{ID: c.Dispatch, Run: c.Run, Priority: c.Priority, Child: c.Child})
-	return nil
-}
-
-// delay keeps a run for later.
-func (h *Head) delay(c Enqueue) error {
-	switch {
-	case c.Child: // the place of its outbox entry is kept in the queue
-		return invalid("enqueue: a delayed run has no parent")
-	case len(h.Delayed) >= MaxDelayed:
-		return fmt.Errorf("%d runs are delayed, at most %d are allowed: %w", len(h.Delayed), MaxDelayed, ErrFull)
-	}
-	h.Delayed = append(h.Delayed, Dispatch{ID: c.Dispatch, Run: c.Run, Priority: c.Priority, AvailableAt: c.AvailableAt})
-	return nil
 }
 
 // check bounds what comes from outside, so that no head outgrows MaxSize.
@@ -91,12 +60,12 @@ func (c Enqueue) check() error {
 
 // knows reports whether the same dispatch was accepted before: by its key, or
 // because it is still here after the key was forgotten.
-func (h *Head) knows(c Enqueue) bool { return h.seen(c.Dedupe) || h.has(c.Dispatch) }
+func (h *Head) knows(c Enqueue) bool { return h.Recent.has(c.Dedupe) || h.has(c.Dispatch) }
 
 // has reports whether an input is in the head: unread, or as what the open run
 // started with. What was steered to one run may start another, so that whoever
 // sends an Enqueue or Input again meets it in either place.
-func (h *Head) has(id core.ID) bool { return h.Run.Dispatch == id || h.queued(id) != nil }
+func (h *Head) has(id core.ID) bool { return h.Run.Dispatch == id || h.unread(id) != nil }
 
 // EnqueueAndClaim enqueues and, if nothing else is open, queued or delayed and due,
 // claims in the same write: an inline run. Otherwise, or when the program does not

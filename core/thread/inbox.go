@@ -7,6 +7,71 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
+// InboxEntry is input that waits for the open run's next step. Its text is
+// Q#<id>#<revision>.
+type InboxEntry struct {
+	ID       core.ID
+	Revision uint32
+	Kind     InboxKind
+}
+
+// InboxKind says where the input came from.
+type InboxKind uint8
+
+// The inbox kinds.
+const (
+	InboxPerson InboxKind = iota
+	InboxInternal
+)
+
+// Inbox is input that waits for one run, in the order in which it came.
+type Inbox []InboxEntry
+
+// find is the index of an entry; -1: it is not there.
+func (in Inbox) find(id core.ID) int {
+	return slices.IndexFunc(in, func(e InboxEntry) bool { return e.ID == id })
+}
+
+// spoken reports whether a person's input waits for the run's next step.
+func (in Inbox) spoken() bool {
+	return slices.ContainsFunc(in, func(e InboxEntry) bool { return e.Kind == InboxPerson })
+}
+
+// InboxRef names an inbox entry at the revision that a step read, and the
+// sequence of the log record that holds it from this commit on.
+type InboxRef struct {
+	ID       core.ID
+	Revision uint32
+	Seq      uint64
+}
+
+// consume removes the entries that the step read and returns where. Each must stand in a
+// record that the commit makes visible, behind from and up to seq: else it would be gone
+// from the head and not yet in the log.
+func (in *Inbox) consume(refs []InboxRef, run core.ID, from, seq uint64) (read []Audit, err error) {
+	for _, r := range refs {
+		if r.Seq <= from || r.Seq > seq {
+			return nil, invalid("commit: input %s is read at sequence %d, the commit makes %d to %d visible", r.ID, r.Seq, from+1, seq)
+		}
+		i := slices.IndexFunc(*in, func(e InboxEntry) bool { return e.ID == r.ID && e.Revision == r.Revision })
+		if i < 0 {
+			return nil, ErrStale
+		}
+		*in = without(*in, i)
+		read = append(read, Audit{ID: r.ID, Run: run, Read: r.Seq, Status: core.DispatchAcked})
+	}
+	return read, nil
+}
+
+// cancel ends what the run has not read, visibly.
+func (in *Inbox) cancel(run core.ID) (audits []Audit) {
+	for _, e := range *in {
+		audits = append(audits, Audit{ID: e.ID, Run: run, Status: core.DispatchCancelled})
+	}
+	*in = nil
+	return audits
+}
+
 // Input gives the open run something to read at its next step. A person's
 // input on a waiting run supersedes its tickets, but those of child runs, and continues
 // the run. Where it waits for child runs alone, the input waits along, as internal input
@@ -25,7 +90,7 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 	if c.ID.IsZero() || c.Kind > InboxInternal {
 		return Result{}, invalid("input: id %s of kind %d", c.ID, c.Kind)
 	}
-	if h.seen(c.Dedupe) || h.has(c.ID) {
+	if h.Recent.has(c.Dedupe) || h.has(c.ID) {
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
 	if !h.Open() || h.Run.Status == Closing {
@@ -35,18 +100,12 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, fmt.Errorf("%d messages wait to be read, at most %d are allowed: %w", len(h.Inbox), MaxInbox, ErrFull)
 	}
 	h.Inbox = append(h.Inbox, InboxEntry{ID: c.ID, Kind: c.Kind})
-	h.remember(c.Dedupe)
+	h.Recent.add(c.Dedupe)
 	h.raise(t)
-	if h.Run.Status == Waiting && c.Kind == InboxPerson && h.supersede() {
-		h.resume()
+	if h.Run.Status == Waiting && c.Kind == InboxPerson && h.Run.supersede(&h.Tickets) {
+		h.Run.resume()
 	}
 	return Result{Hint: h.wake(t.Now)}, nil
-}
-
-// resume makes a waiting run claimable.
-func (h *Head) resume() {
-	h.Run.Status, h.Run.AvailableAt = Running, 0
-	h.progress()
 }
 
 // Edit replaces input that no step has consumed, an inbox entry or a queued
@@ -59,7 +118,7 @@ type Edit struct {
 }
 
 func (c Edit) apply(h *Head, t Transition) (Result, error) {
-	revision := h.queued(c.ID)
+	revision := h.unread(c.ID)
 	if revision == nil {
 		return Result{}, fmt.Errorf("unread input %s: %w", c.ID, ErrNotFound)
 	}
@@ -80,86 +139,24 @@ func (c Edit) apply(h *Head, t Transition) (Result, error) {
 type Retract struct{ ID core.ID }
 
 func (c Retract) apply(h *Head, _ Transition) (Result, error) {
-	for _, list := range h.inboxes() {
-		i := slices.IndexFunc(*list.entries, func(e InboxEntry) bool { return e.ID == c.ID })
-		if i >= 0 {
-			*list.entries = without(*list.entries, i)
-			return Result{Before: []Audit{{ID: c.ID, Run: list.run, Status: core.DispatchCancelled}}}, nil
+	run, in := h.inboxOf(c.ID)
+	if in == nil {
+		return Result{}, fmt.Errorf("inbox entry %s: %w", c.ID, ErrNotFound)
+	}
+	*in = without(*in, in.find(c.ID))
+	return Result{Before: []Audit{{ID: c.ID, Run: run, Status: core.DispatchCancelled}}}, nil
+}
+
+// inboxOf finds the inbox that has an entry, and the run that is to read it: the open one, or
+// that of a dispatch made of steered input. nil: none has it.
+func (h *Head) inboxOf(id core.ID) (run core.ID, in *Inbox) {
+	if h.Inbox.find(id) >= 0 {
+		return h.Run.ID, &h.Inbox
+	}
+	for i := range h.Pending {
+		if d := &h.Pending[i]; d.Rest.find(id) >= 0 {
+			return d.Run, &d.Rest
 		}
 	}
-	return Result{}, fmt.Errorf("inbox entry %s: %w", c.ID, ErrNotFound)
-}
-
-type inbox struct {
-	run     core.ID
-	entries *[]InboxEntry
-}
-
-// inboxes are the open run's and those of dispatches made of steered input.
-func (h *Head) inboxes() []inbox {
-	all := []inbox{{h.Run.ID, &h.Inbox}}
-	for i := range h.Pending {
-		all = append(all, inbox{h.Pending[i].Run, &h.Pending[i].Rest})
-	}
-	return all
-}
-
-// Decide takes a decision on a ticket: a person's or client's, or what the end of a child
-// run says on the ticket that waits for it, on which anybody else's is ErrChild. The same
-// decision again is a duplicate, also after its call went on; another one is ErrDecided;
-// no ticket is ErrNotFound.
-type Decide struct {
-	Run      core.ID
-	Call     uint8
-	Ticket   uint64 // see [TicketKey]; 0: whichever the call has
-	Decision uint64 // see [DecisionKey]; not 0
-	Dedupe   uint64 // another form of the decision's id that is remembered with it; 0: none
-	Resume   bool   // false: cancel the call
-	Child    bool   // it is the end of a child run
-}
-
-func (c Decide) apply(h *Head, t Transition) (Result, error) {
-	if c.Decision == 0 {
-		return Result{}, invalid("decide: the decision must have an id")
-	}
-	if h.seen(c.Decision) || h.seen(c.Dedupe) {
-		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
-	}
-	i := slices.IndexFunc(h.Tickets, func(t Ticket) bool {
-		return t.Call == c.Call && (c.Ticket == 0 || c.Ticket == t.ID)
-	})
-	if h.Run.ID != c.Run || i < 0 {
-		return Result{}, fmt.Errorf("ticket of call %d of run %s: %w", c.Call, c.Run, ErrNotFound)
-	}
-	switch child := h.Tickets[i].Kind == TicketChild; {
-	case child && !c.Child:
-		return Result{}, ErrChild
-	case !child && c.Child:
-		return Result{}, fmt.Errorf("ticket of call %d of run %s that waits for a child run: %w", c.Call, c.Run, ErrNotFound)
-	}
-	switch h.Tickets[i].Decision {
-	case 0:
-	case c.Decision:
-		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
-	default:
-		return Result{}, ErrDecided
-	}
-	if h.Claim.Fence != 0 && h.Run.Status != Closing { // what runs beside the decision does not depend on it
-		running := h.startable()
-		h.Run.Through.May |= running
-		h.Run.Through.Ran |= running
-		h.pruneThrough()
-	}
-	h.Tickets[i].Decision = c.Decision
-	h.remember(c.Decision)
-	h.remember(c.Dedupe)
-	h.raise(t)
-	h.Run.Calls[c.Call] = CallCancelling
-	if c.Resume {
-		h.Run.Calls[c.Call] = CallResuming
-	}
-	if h.Run.Status == Waiting && h.goesOn() {
-		h.resume()
-	}
-	return Result{Hint: h.wake(t.Now)}, nil
+	return core.ID{}, nil
 }

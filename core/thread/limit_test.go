@@ -258,7 +258,7 @@ func TestSixteenKeysAreRemembered(t *testing.T) {
 	for key := range uint64(17) {
 		h = must(t, h, thread.Input{ID: id("i"), Dedupe: key + 1}, thread.Retract{ID: id("i")})
 	}
-	want := []uint64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}
+	want := thread.Recent{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}
 	if diff := cmp.Diff(want, h.Recent); diff != "" {
 		t.Error(diff)
 	}

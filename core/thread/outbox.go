@@ -68,18 +68,11 @@ func (e OutboxEntry) Announces() bool { return e.Kind >= OutboxWaiting && e.Kind
 // head for a newer one, and are not due.
 func (e OutboxEntry) Delivers() bool { return e.Kind == OutboxChildEnded || e.Announces() }
 
-// OwesRecords reports whether the head owes something whose receiver or content lies in
-// records of the thread: they must not be erased before. What happened to the runs of a
-// deleted thread is announced without them.
-func (h *Head) OwesRecords() bool {
-	return slices.ContainsFunc(h.Outbox, func(e OutboxEntry) bool { return !e.Announces() })
-}
-
-// outbox is Head.Outbox, oldest first.
-type outbox []OutboxEntry
+// Outbox is what a thread owes others, oldest first.
+type Outbox []OutboxEntry
 
 // count is how many entries of a kind there are.
-func (o outbox) count(kind OutboxKind) (n int) {
+func (o Outbox) count(kind OutboxKind) (n int) {
 	for _, e := range o {
 		if e.Kind == kind {
 			n++
@@ -89,7 +82,7 @@ func (o outbox) count(kind OutboxKind) (n int) {
 }
 
 // announced is how many announcements there are.
-func (o outbox) announced() (n int) {
+func (o Outbox) announced() (n int) {
 	for _, e := range o {
 		if e.Announces() {
 			n++
@@ -99,17 +92,39 @@ func (o outbox) announced() (n int) {
 }
 
 // oldest is the index of the oldest announcement; -1: there is none.
-func (o outbox) oldest() int { return slices.IndexFunc(o, OutboxEntry.Announces) }
+func (o Outbox) oldest() int { return slices.IndexFunc(o, OutboxEntry.Announces) }
 
 // find is the index of an entry; -1: it does not stand.
-func (o outbox) find(id core.ID, kind OutboxKind) int {
+func (o Outbox) find(id core.ID, kind OutboxKind) int {
 	return slices.IndexFunc(o, func(e OutboxEntry) bool { return e.ID == id && e.Kind == kind })
+}
+
+// OwesRecords reports whether something is owed whose receiver or content lies in
+// records of the thread: they must not be erased before. What happened to the runs of a
+// deleted thread is announced without them.
+func (o Outbox) OwesRecords() bool {
+	return slices.ContainsFunc(o, func(e OutboxEntry) bool { return !e.Announces() })
+}
+
+// hint is the hint of a write by somebody who delivers nothing himself: when the write
+// has left something to be delivered and nothing to claim now, it wakes a worker for that.
+// What begins later gets another hint from whoever comes.
+func (o Outbox) hint(now int64, hint *Hint) *Hint {
+	if hint != nil && hint.At <= now {
+		return hint
+	}
+	for _, e := range o {
+		if e.Delivers() && e.Next <= now {
+			return &Hint{}
+		}
+	}
+	return hint
 }
 
 // SaysMissed is how many announcements were dropped before this one, which it is to say:
 // the oldest that stands says so.
 func (h *Head) SaysMissed(e OutboxEntry) uint16 {
-	if i := outbox(h.Outbox).oldest(); i < 0 || i != outbox(h.Outbox).find(e.ID, e.Kind) {
+	if i := h.Outbox.oldest(); i < 0 || i != h.Outbox.find(e.ID, e.Kind) {
 		return 0
 	}
 	return h.Missed
@@ -141,25 +156,10 @@ func (h *Head) announce(t Transition, kind OutboxKind, run core.ID) {
 		h.Outbox = slices.DeleteFunc(h.Outbox, func(o OutboxEntry) bool { return o.Kind == OutboxWaiting })
 	}
 	h.Outbox = append(h.Outbox, e)
-	for outbox(h.Outbox).announced() > MaxAnnounced {
-		h.Outbox = without(h.Outbox, outbox(h.Outbox).oldest())
+	for h.Outbox.announced() > MaxAnnounced {
+		h.Outbox = without(h.Outbox, h.Outbox.oldest())
 		h.Missed = uint16(min(int(h.Missed)+1, math.MaxUint16))
 	}
-}
-
-// hintOwed is the hint of a write by somebody who delivers nothing himself: when the write
-// has left something to be delivered and nothing to claim now, it wakes a worker for that.
-// What begins later gets another hint from whoever comes.
-func (h *Head) hintOwed(t Transition, hint *Hint) *Hint {
-	if hint != nil && hint.At <= t.Now {
-		return hint
-	}
-	for _, e := range h.Outbox {
-		if e.Delivers() && e.Next <= t.Now {
-			return &Hint{}
-		}
-	}
-	return hint
 }
 
 // Delivered clears an outbox entry that was delivered, or that nobody is left for, or says
@@ -178,7 +178,7 @@ type Delivered struct {
 }
 
 func (c Delivered) apply(h *Head, t Transition) (Result, error) {
-	i := outbox(h.Outbox).find(c.ID, c.Kind)
+	i := h.Outbox.find(c.ID, c.Kind)
 	if i < 0 || c.Next != 0 && c.Next == h.Outbox[i].Next || c.Was != 0 && c.Was != h.Outbox[i].Next {
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}

@@ -44,20 +44,19 @@ func (s *Spent) figures() [6]*int64 {
 // going reports whether there is a stretch, and what the run uses counts for it.
 func (s *Stretch) going() bool { return s.Since != 0 && !s.Over }
 
-// Spend adds to the open run's stretch what is known only when the records of a write
-// are: what the write itself will cost. h is the head that Apply has returned, and is
-// not shared yet.
-func (h *Head) Spend(more Spent) {
-	if s := &h.Run.Stretch; s.going() {
+// Spend adds what is known only when the records of a write are: what the write itself will
+// cost. It is for a head that Apply has returned and that is not shared yet.
+func (s *Stretch) Spend(more Spent) {
+	if s.going() {
 		s.Spent = s.Spent.Plus(more)
 	}
 }
 
-// Waste puts the record of wasted calls in force that goes with the head, which Apply has
-// returned and which is not shared yet.
-func (h *Head) Waste() {
-	if s := &h.Run.Stretch; s.going() {
-		s.Wasted = h.Version
+// Waste puts the record of wasted calls in force that goes with the head of a version, which
+// Apply has returned and which is not shared yet.
+func (s *Stretch) Waste(version uint64) {
+	if s.going() {
+		s.Wasted = version
 	}
 }
 

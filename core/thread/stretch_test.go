@@ -115,7 +115,7 @@ func TestAProgramThatDoesNotMeterCarriesTheStretchThrough(t *testing.T) {
 	}
 	m.head = next
 	m.want("after another program's commit", thread.Stretch{Since: 2000, Spent: spent(1)})
-	m.head.Spend(thread.Spent{WriteMore: 300, QueueMore: 100})
+	m.head.Run.Stretch.Spend(thread.Spent{WriteMore: 300, QueueMore: 100})
 	m.want("with what the write costs", thread.Stretch{Since: 2000, Spent: thread.Spent{Handler: 10, Write: 100, WriteMore: 300, QueueMore: 100}})
 }
 

@@ -17,30 +17,30 @@ type Through struct {
 
 // keepThrough puts a holder's word of the calls that were let through in the place of what
 // the head says. A nil word leaves that, but for calls that have their result now.
-func (h *Head) keepThrough(word *uint32) {
+func (r *Run) keepThrough(word *uint32) {
 	if word != nil {
-		h.Run.Through = Through{*word, *word}
+		r.Through = Through{*word, *word}
 	}
-	h.pruneThrough()
+	r.pruneThrough()
 }
 
 // pruneThrough leaves out the calls that have their result.
-func (h *Head) pruneThrough() {
+func (r *Run) pruneThrough() {
 	open := uint32(0)
-	for i, s := range h.Run.Calls {
-		if s != CallDone && h.Run.Cursor == CursorTools {
+	for i, s := range r.Calls {
+		if s != CallDone && r.Cursor == CursorTools {
 			open |= 1 << i
 		}
 	}
-	t := &h.Run.Through
+	t := &r.Through
 	t.May &= open
 	t.Ran &= t.May
 }
 
 // startable are the calls that the standing claim may have started, and that no write
 // would tell of.
-func (h *Head) startable() (calls uint32) {
-	for i, s := range h.Run.Calls {
+func (r *Run) startable() (calls uint32) {
+	for i, s := range r.Calls {
 		if s == CallNew || s == CallResuming {
 			calls |= 1 << i
 		}
@@ -49,7 +49,7 @@ func (h *Head) startable() (calls uint32) {
 }
 
 // loseRound notes what a claim may have started that cannot say so any more.
-func (h *Head) loseRound() {
-	h.Run.Through.May |= h.startable()
-	h.pruneThrough()
+func (r *Run) loseRound() {
+	r.Through.May |= r.startable()
+	r.pruneThrough()
 }

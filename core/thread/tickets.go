@@ -3,52 +3,59 @@ package thread
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/state"
 )
 
-// TicketRecord is the payload of C#<run>#<turn>#<call>#<ticket>: what a
-// suspended call waits with. It counts while the head has the ticket.
-type TicketRecord struct {
-	core.Ticket
-	// Suspended are the ids under which the call was suspended before, oldest
-	// first: a tool that repeats one would wait for a decision that it has.
-	Suspended []string `json:"suspended,omitempty"`
-	// Answers are what decisions on these said of how long they hold, without payload: a
-	// gate is asked again behind the tool's own suspension, and must know of its own.
-	Answers []core.Resume `json:"answers,omitempty"`
-	// Hooks is what the call's gates and BeforeToolExecute asked for until then. It
-	// counts with a result that comes without asking them again.
-	Hooks *state.Command `json:"hooks,omitempty"`
-	// ByTool is set when the call's tool asked, and no gate.
-	ByTool bool `json:"by_tool,omitempty"`
-	// After is the id of the decision that the call had gone on after; empty: it was
-	// not suspended before.
-	After string `json:"after,omitempty"`
+// Ticket is the place in a head of a suspended call that waits for a decision. What
+// is asked and decided lies in the records that [TicketKey] and [DecisionKey] name;
+// a [core.Ticket] is made of them.
+type Ticket struct {
+	Call     uint8
+	Kind     TicketKind
+	ID       uint64 // see [TicketKey]; a call that suspends again has another
+	Decision uint64 // see [DecisionKey]; 0: open
+	Deadline int64  // 0: none
+	// WakeAt is when the call is to go on by itself, unix milliseconds; 0: it waits for a
+	// decision. This program writes none, and nothing follows from it yet: it makes no
+	// thread due and decides no ticket.
+	WakeAt int64
 }
 
-// DecisionRecord is the payload of D#<run>#<turn>#<call>#<decision>. It counts
-// when the head's ticket, or the call's result, names it.
-type DecisionRecord struct {
-	core.Decision
-	Suspension string `json:"suspension"` // id of what it decides
+// TicketKind says who decides: [core.TicketKind] as one byte.
+type TicketKind uint8
+
+// The ticket kinds.
+const (
+	TicketPerson TicketKind = iota
+	TicketClient            // a tool that the client runs
+	TicketChild             // a child run
+)
+
+// Tickets are those of a head that stand: at most one for a call.
+type Tickets []Ticket
+
+// of is the index of a call's ticket; -1: it has none.
+func (ts Tickets) of(call int) int {
+	return slices.IndexFunc(ts, func(t Ticket) bool { return int(t.Call) == call })
 }
 
-// RoundRecord is the payload of C#<run>#round#<version>: what a tool round that
-// waits has come to. It counts while the head names its version.
-type RoundRecord struct {
-	Turn     uint64      `json:"turn"`            // sequence of the turn
-	Patch    state.Patch `json:"patch,omitempty"` // from the state after the turn
-	Revision uint64      `json:"revision,omitempty"`
-	Merged   []int       `json:"merged,omitempty"` // calls whose results and hooks are in Patch, in the order in which they came
-	Waits    []uint64    `json:"waits,omitempty"`  // keys of the tickets that nobody had decided then
-	Totals   Totals      `json:"totals,omitzero"`
-	Fence    uint64      `json:"fence,omitempty"` // of the claim that had come to it
-	// After is the version of the record that the round had gone on from; 0: it waits
-	// for the first time. What counted of a round is what its last record leads back
-	// to: others are left from writes that were refused.
-	After uint64 `json:"after,omitempty"`
+// drop takes a call's ticket out, if it has one.
+func (ts *Tickets) drop(call int) {
+	if i := ts.of(call); i >= 0 {
+		*ts = without(*ts, i)
+	}
+}
+
+// asks reports whether a ticket waits for somebody outside: a person or a client.
+func (ts Tickets) asks() bool {
+	return slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 && t.Kind != TicketChild })
+}
+
+// overdue reports whether an undecided ticket has expired.
+func (ts Tickets) overdue(now int64) bool {
+	return slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 && t.Deadline != 0 && t.Deadline <= now })
 }
 
 // TicketKey is the head's form of a suspension id; never 0.

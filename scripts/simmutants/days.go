@@ -42,7 +42,7 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "wasted calls are believed that no head names",
 		File: "core/mailbox/bill.go",
-		Old:  "		batch.Head.Waste()\n",
+		Old:  "		batch.Head.Run.Stretch.Waste(batch.Head.Version)\n",
 		New:  "",
 	},
 	{

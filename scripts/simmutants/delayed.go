@@ -23,25 +23,25 @@ var delayedMutants = []mutant{
 	},
 	{
 		Name: "delayed runs take places of the queue",
-		File: "core/thread/enqueue.go",
+		File: "core/thread/dispatch.go",
 		Old:  "	if places >= MaxPending {",
-		New:  "	if places += len(h.Delayed); places >= MaxPending {",
+		New:  "	if places += len(*q.delayed); places >= MaxPending {",
 	},
 	{
 		Name: "a due run opens behind queued ones",
-		File: "core/thread/due.go",
+		File: "core/thread/dispatch.go",
 		Old:  "d.AvailableAt < other.AvailableAt || other.AvailableAt == 0",
 		New:  "d.AvailableAt < other.AvailableAt",
 	},
 	{
 		Name: "a delayed run opens when the thread is free",
-		File: "core/thread/due.go",
+		File: "core/thread/dispatch.go",
 		Old:  "d.AvailableAt <= now && (best == nil || d.before(best))",
 		New:  "(best == nil || d.before(best))",
 	},
 	{
 		Name: "a person decides what waits for a child",
-		File: "core/thread/inbox.go",
+		File: "core/thread/decide.go",
 		Old:  "	case child && !c.Child:",
 		New:  "	case false:",
 		Also: []change{{"core/mailbox/decide.go", "	case found && ticket.Kind == core.TicketChild && !child:", "	case false:"}},
@@ -55,8 +55,8 @@ var delayedMutants = []mutant{
 	{
 		Name: "input wakes a run that waits for children alone",
 		File: "core/thread/inbox.go",
-		Old:  "c.Kind == InboxPerson && h.supersede() {",
-		New:  "c.Kind == InboxPerson {\n		h.supersede()",
+		Old:  "c.Kind == InboxPerson && h.Run.supersede(&h.Tickets) {",
+		New:  "c.Kind == InboxPerson {\n		h.Run.supersede(&h.Tickets)",
 	},
 	{
 		Name: "a batch holds back what a person has superseded",

@@ -84,14 +84,14 @@ var forkMutants = []mutant{
 	{
 		Name: "a retraction takes the newest entry of an inbox",
 		File: "core/thread/inbox.go",
-		Old:  "			*list.entries = without(*list.entries, i)\n			return Result{Before: []Audit{{ID: c.ID, Run: list.run,",
-		New:  "			*list.entries = without(*list.entries, len(*list.entries)-1)\n			return Result{Before: []Audit{{ID: c.ID, Run: list.run,",
+		Old:  "	*in = without(*in, in.find(c.ID))\n",
+		New:  "	*in = without(*in, len(*in)-1)\n",
 	},
 	{
 		Name: "a retraction leaves no audit",
 		File: "core/thread/inbox.go",
-		Old:  "			return Result{Before: []Audit{{ID: c.ID, Run: list.run, Status: core.DispatchCancelled}}}, nil\n",
-		New:  "			return Result{}, nil\n",
+		Old:  "	return Result{Before: []Audit{{ID: c.ID, Run: run, Status: core.DispatchCancelled}}}, nil\n",
+		New:  "	_ = run\n	return Result{}, nil\n",
 	},
 	{
 		Name: "a retraction is taken for done by what its refused try has left",

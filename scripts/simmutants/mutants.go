@@ -147,12 +147,12 @@ var headMutants = []mutant{
 	{
 		Name: "the turn consumes nothing",
 		File: "core/thread/commit.go",
-		Old:  "	before, err := h.consume(c.Consumed, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
-		New:  "	before, err := h.consume(nil, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
+		Old:  "	before, err := h.Inbox.consume(c.Consumed, h.Run.ID, h.Seq, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
+		New:  "	before, err := h.Inbox.consume(nil, h.Run.ID, h.Seq, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
 	},
 	{
 		Name: "an edited entry is consumed at its old revision",
-		File: "core/thread/calls.go",
+		File: "core/thread/inbox.go",
 		Old:  "e.Revision == ",
 		New:  "e.Revision >= ",
 	},
@@ -170,19 +170,19 @@ var headMutants = []mutant{
 	},
 	{
 		Name: "the inbox is dropped at a stop",
-		File: "core/thread/commit.go",
+		File: "core/thread/closing.go",
 		Old:  "	if len(h.Inbox) > 0 {\n		first",
 		New:  "	if false {\n		first",
 	},
 	{
 		Name: "the rest of the inbox is dropped at a stop",
-		File: "core/thread/commit.go",
+		File: "core/thread/closing.go",
 		Old:  "Steered: true, Rest: slices.Clone(h.Inbox[1:]),",
 		New:  "Steered: true, Rest: slices.Clone(h.Inbox[:0]),",
 	},
 	{
 		Name: "a natural end ignores the inbox",
-		File: "core/thread/calls.go",
+		File: "core/thread/outcome.go",
 		Old:  "if c.Natural && len(h.Inbox) > 0 {",
 		New:  "if false {",
 	},
@@ -195,13 +195,13 @@ var headMutants = []mutant{
 	{
 		Name: "an interrupt leaves the inbox of a closing run",
 		File: "core/thread/control.go",
-		Old:  "before = append(before, h.dropInbox()...) // it would open before what interrupts",
+		Old:  "before = append(before, h.Inbox.cancel(h.Run.ID)...) // it would open before what interrupts",
 		New:  "_ = before",
 	},
 	{
 		Name: "cancelling a dispatch leaves its rest without a word",
 		File: "core/thread/control.go",
-		Old:  "return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, cancelled(d.Rest, d.Run)...)",
+		Old:  "return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, d.Rest.cancel(d.Run)...)",
 		New:  "return []Audit{{ID: d.ID, Run: d.Run, Status: status}}",
 	},
 	{
@@ -230,15 +230,15 @@ var headMutants = []mutant{
 	},
 	{
 		Name: "a claim that is given back counts",
-		File: "core/thread/claim.go",
-		Old:  "	if c.Kind != NackFailed {\n		h.uncount()",
-		New:  "	if false {\n		h.uncount()",
+		File: "core/thread/nack.go",
+		Old:  "	if c.Kind != NackFailed {\n		h.Run.uncount()",
+		New:  "	if false {\n		h.Run.uncount()",
 	},
 	{
 		Name: "progress does not reset attempts",
-		File: "core/thread/apply.go",
-		Old:  "h.Run.Attempts, h.Run.ModelFailed, h.Run.ModelLost = 0, 0, 0",
-		New:  "h.Run.ModelFailed, h.Run.ModelLost = 0, 0",
+		File: "core/thread/run.go",
+		Old:  "r.Attempts, r.ModelFailed, r.ModelLost = 0, 0, 0",
+		New:  "r.ModelFailed, r.ModelLost = 0, 0",
 	},
 	{
 		Name: "a live claim is taken over",
@@ -277,13 +277,13 @@ var headMutants = []mutant{
 		New:  "AvailableAt: 0, Dedupe",
 	},
 	hintMutant("a commit of a step", "core/thread/commit.go", "	r.Hint = h.wakeFollowed(t.Now, c.Followed)\n", ""),
-	hintMutant("a close", "core/thread/commit.go", "Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}", "Outcome: Done, Opened: opened}"),
-	hintMutant("a nack", "core/thread/claim.go", "	return Result{Before: before, Hint: h.wakeFollowed(t.Now, c.Followed)}, nil\n", "	return Result{Before: before}, nil\n"),
+	hintMutant("a close", "core/thread/closing.go", "Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}", "Outcome: Done, Opened: opened}"),
+	hintMutant("a nack", "core/thread/nack.go", "	return Result{Before: before, Hint: h.wakeFollowed(t.Now, c.Followed)}, nil\n", "	return Result{Before: before}, nil\n"),
 	hintMutant("a claim that came too early", "core/thread/claim.go", "return Result{Unchanged: !late, Hint: h.wake(t.Now)}", "return Result{Unchanged: !late}"),
 	hintMutant("an enqueue", "core/thread/enqueue.go", "	h.raise(t)\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	h.raise(t)\n	return Result{}, nil\n"),
 	hintMutant("an inline run", "core/thread/enqueue.go", "return Result{Claimed: true, Hint: &Hint{Dispatch: c.Enqueue.Dispatch, At: h.Claim.Lease + watchdog}}, nil", "return Result{Claimed: true}, nil"),
 	hintMutant("a cancel of the open run", "core/thread/control.go", "return Result{Before: h.beginClosing(ReasonCancelled, t), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.beginClosing(ReasonCancelled, t)}, nil"),
-	hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.hintOwed(t, h.wake(t.Now))}, nil", "return Result{Before: h.drop(list, i, core.DispatchCancelled, t)}, nil"),
+	hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(list, i, core.DispatchCancelled, t), Hint: h.Outbox.hint(t.Now, h.wake(t.Now))}, nil", "return Result{Before: h.drop(list, i, core.DispatchCancelled, t)}, nil"),
 	hintMutant("an interrupt", "core/thread/control.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n}\n\n// drop", "	return Result{Before: before}, nil\n}\n\n// drop"),
 }
 

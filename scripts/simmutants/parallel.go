@@ -12,13 +12,13 @@ var parallelMutants = []mutant{
 	{
 		Name: "a lost claim says nothing of the tools that it may have started",
 		File: "core/thread/claim.go",
-		Old:  "		if h.Run.Status != Closing { // of a closing run the write that ended it has said so\n			h.loseRound()\n		}\n",
+		Old:  "		if h.Run.Status != Closing { // of a closing run the write that ended it has said so\n			h.Run.loseRound()\n		}\n",
 		New:  "",
 	},
 	{
 		Name: "a run that is ended under a claim forgets what that may have started",
-		File: "core/thread/claim.go",
-		Old:  "		h.loseRound()\n	}\n	h.Run.Status, h.Run.Reason, h.Closing",
+		File: "core/thread/closing.go",
+		Old:  "		h.Run.loseRound()\n	}\n	h.Run.Status, h.Run.Reason, h.Closing",
 		New:  "	}\n	h.Run.Status, h.Run.Reason, h.Closing",
 	},
 	{

@@ -5,7 +5,7 @@ package main
 var roundMutants = []mutant{
 	{
 		Name: "a decision is applied twice",
-		File: "core/thread/inbox.go",
+		File: "core/thread/decide.go",
 		Old:  "	default:\n		return Result{}, ErrDecided\n",
 		New:  "	default:\n",
 	},
@@ -23,14 +23,14 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "a batch goes on at the first decision",
-		File: "core/thread/inbox.go",
-		Old:  "if h.Run.Status == Waiting && h.goesOn() {",
+		File: "core/thread/decide.go",
+		Old:  "if h.Run.Status == Waiting && h.Run.goesOn(h.Tickets) {",
 		New:  "if h.Run.Status == Waiting {",
 	},
 	{
 		Name: "a batch yields without end",
-		File: "core/thread/calls.go",
-		Old:  "case h.Run.OpenCalls() && h.goesOn(), len",
+		File: "core/thread/outcome.go",
+		Old:  "case h.Run.OpenCalls() && h.Run.goesOn(h.Tickets), len",
 		New:  "case h.Run.OpenCalls() && slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return t.Decision != 0 }), len",
 	},
 	{
@@ -119,14 +119,14 @@ var roundMutants = []mutant{
 	{
 		Name: "the deadline of a ticket passes unseen",
 		File: "core/thread/claim.go",
-		Old:  "	case h.overdue(t.Now):\n",
-		New:  "	case h.overdue(0):\n",
+		Old:  "	case h.Run.Status == Waiting && h.Tickets.overdue(t.Now):\n",
+		New:  "	case h.Run.Status == Waiting && h.Tickets.overdue(0):\n",
 	},
 	{
 		Name: "the ninth ticket drops the first",
 		File: "core/thread/calls.go",
-		Old:  "			h.Run.Calls[t.Call] = CallNew\n			continue\n",
-		New:  "			h.Tickets = without(h.Tickets, 0)\n",
+		Old:  "			r.Calls[t.Call] = CallNew\n			continue\n",
+		New:  "			*standing = without(*standing, 0)\n",
 	},
-	hintMutant("a decision", "core/thread/inbox.go", "	if h.Run.Status == Waiting && h.goesOn() {\n		h.resume()\n	}\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	if h.Run.Status == Waiting && h.goesOn() {\n		h.resume()\n	}\n	return Result{}, nil\n"),
+	hintMutant("a decision", "core/thread/decide.go", "	return Result{Hint: h.wake(t.Now)}, nil\n", "	return Result{}, nil\n"),
 }

@@ -1,0 +1,51 @@
+package thread
+
+import "slices"
+
+// Outcome is how a step ended, as the head has it. What became of the write itself
+// is a store.Outcome.
+type Outcome uint8
+
+// The outcomes. Continue is a Yield that keeps the claim; Close keeps it too.
+const (
+	Continue Outcome = iota + 1
+	Yield            // the continuation is set, the claim released
+	Wait             // tickets stand, nothing is claimed
+	Close            // the run is closing: its holder goes on with RunEnd and the open calls
+	Done             // the run is over
+)
+
+// String returns the outcome's name.
+func (o Outcome) String() string {
+	return name(o, "none", "continue", "yield", "wait", "close", "done")
+}
+
+// outcome says what the asked outcome comes to. It never lets a run wait that
+// nobody could wake: a wait has an undecided ticket.
+func (h *Head) outcome(c CommitStep) (Outcome, error) {
+	switch c.Outcome {
+	case Yield:
+		return Yield, nil
+	case Wait:
+		switch {
+		case h.Inbox.spoken() && h.Run.supersede(&h.Tickets):
+			return Yield, nil
+		case slices.Contains(h.Run.Calls, CallRunning):
+			return 0, invalid("commit step: wait while a call still runs")
+		case h.Run.OpenCalls() && h.Run.goesOn(h.Tickets), len(h.Inbox) > 0 && !h.Run.OpenCalls():
+			return Yield, nil
+		case slices.Contains(h.Run.Calls, CallSuspended):
+			return Wait, nil // what is in the inbox waits along: no step could read it before the calls have results
+		}
+		return 0, invalid("commit step: nothing to wait for")
+	case Done:
+		if c.Natural && h.Run.OpenCalls() {
+			return 0, invalid("commit step: a natural end with open calls")
+		}
+		if c.Natural && len(h.Inbox) > 0 {
+			return Yield, nil
+		}
+		return Done, nil
+	}
+	return 0, invalid("commit step: unknown outcome %d", c.Outcome)
+}
