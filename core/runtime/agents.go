@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -81,12 +82,7 @@ func (r *Runtime) Capabilities() Capabilities {
 			}
 		}
 	}
-	slices.SortFunc(c.Tools, func(a, b tool.Spec) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(c.Tools, func(a, b tool.Spec) int { return strings.Compare(a.Name, b.Name) })
 	return c
 }
 

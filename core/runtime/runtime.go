@@ -118,7 +118,7 @@ func build(c Config) (*Runtime, error) {
 	r.reads = &reader{env: c.Env, log: log, store: c.Store, records: c.Records, mailbox: r.mailbox, local: r.solo != nil}
 	r.worker = &worker{
 		env: c.Env, log: log, mailbox: r.mailbox, stepper: r.stepper, permits: newPermits(c.Env), meter: meter,
-		steps: max(c.Steps, 1), reserve: reserve,
+		steps: c.Steps, reserve: reserve,
 	}
 	r.streams = &streams{
 		env: c.Env, log: log, reads: r.reads, mailbox: r.mailbox, stepper: r.stepper, agents: agents, watches: r.watches, worker: r.worker, solo: r.solo,

@@ -111,11 +111,11 @@ func (s *stream) showRecord(entry store.LogEntry) error {
 // the reader has of a turn that was shown before its commit.
 func (s *stream) emit(e core.Event) error {
 	had := s.unsaid
-	if had.Run.IsZero() || e.Position == "" {
+	if had.Run.IsZero() {
 		return s.audience.emit(e)
 	}
 	at, err := core.ParsePosition(e.Position)
-	if err != nil { // cannot be: an emitter has made it
+	if err != nil { // it has none
 		return s.audience.emit(e)
 	}
 	if at.Voids(had) {
@@ -138,7 +138,7 @@ func (s *stream) showUnsaid(events []core.Event) error {
 		}
 		at, err := core.ParsePosition(e.Position)
 		// What is stored lags behind what was heard: the place never moves back.
-		if had := s.unsaid; err == nil && (had.Run.IsZero() || at.Compare(had) > 0) {
+		if err == nil && at.Compare(s.unsaid) > 0 {
 			s.unsaid = at
 		}
 	}

@@ -50,7 +50,7 @@ type worker struct {
 	stepper *run.Stepper
 	permits *permits
 	meter   *meter
-	steps   int           // Config.Steps, at least 1
+	steps   int           // Config.Steps: at 0 it takes one, too
 	reserve time.Duration // Config.Reserve: time that must be left to start another step
 }
 
@@ -87,11 +87,11 @@ func (w *worker) readHeads(ctx context.Context, hints []core.WakeUp) (heads []*t
 	heads = make([]*thread.Head, len(hints))
 	group, shared := w.env.Group(ctx)
 	for i, hint := range hints {
-		if hint.Check() != nil || hint.Kind == core.WakeCompact {
+		if hint.Kind == core.WakeCompact {
 			continue
 		}
 		group.Go(func(context.Context) error {
-			if head, err := w.mailbox.Head(shared, hint.Key()); err == nil {
+			if head, err := w.mailbox.Head(shared, hint.Key()); err == nil { // the store refuses a key that is none
 				heads[i] = &head
 			}
 			return nil
