@@ -81,15 +81,16 @@ func (r *reader) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head
 		}
 		// Going backwards, revisions descend: the first one at or below the wanted revision
 		// decides.
-		newest = max(newest, e.Revision)
-		switch {
-		case e.Revision == revision:
-			return e.Seq, nil
-		case newest < revision:
-			return 0, core.Errorf(core.CodeNotFound, "revision %d has not been reached, the newest is %d", revision, newest)
-		case e.Revision < revision:
-			return 0, core.Errorf(core.CodeNotFound, "revision %d not found: a change leads from revision %d past it", revision, e.Revision)
+		if newest = max(newest, e.Revision); e.Revision > revision {
+			continue
 		}
+		if e.Revision == revision {
+			return e.Seq, nil
+		}
+		if e.Revision == newest { // no change has come that far
+			break
+		}
+		return 0, core.Errorf(core.CodeNotFound, "revision %d not found: a change leads from revision %d past it", revision, e.Revision)
 	}
 	if revision > newest {
 		return 0, core.Errorf(core.CodeNotFound, "revision %d has not been reached, the newest is %d", revision, newest)
