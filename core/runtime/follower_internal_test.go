@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -104,7 +105,7 @@ func callsTwo() thread.Entry {
 
 func resultOf(id string) thread.Entry {
 	return thread.Entry{Run: theRun, Step: 1, Message: &core.Message{
-		ID: "result " + id, RunID: theRun, Role: core.RoleTool, Step: 1, CreatedAt: 7, ToolResult: &core.ToolResult{CallID: id, Name: "echo", Status: core.ResultOK},
+		ID: history.ResultID(theRun, 1, int(id[0]-'a')), RunID: theRun, Role: core.RoleTool, Step: 1, CreatedAt: 7, ToolResult: &core.ToolResult{CallID: id, Name: "echo", Status: core.ResultOK},
 	}}
 }
 

@@ -29,10 +29,10 @@ func leisurely(t *testing.T) func(*runtime.Config) {
 
 // diesAfter claims a thread in a process that dies so long after that, and takes the
 // claim back.
-func diesAfter(t *testing.T, r *rig, key core.ThreadKey, d time.Duration) {
+func diesAfter(t *testing.T, r *rig, key core.ThreadKey, d time.Duration, change ...func(*runtime.Config)) {
 	t.Helper()
 	way := newWay(r.store)
-	process := r.process("dying", way, leisurely(t))
+	process := r.process("dying", way, append(change, leisurely(t))...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error)
