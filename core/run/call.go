@@ -83,8 +83,8 @@ func (c *call) merged() bool { return c.result.merged > 0 }
 func (c *call) hasBegun() bool { return c.stage == running || c.stage == fatal }
 
 // task is a call on its way to its tool, with what was found out about it. The
-// scheduler fills it in; while BeforeToolExecute runs beside its siblings', the
-// task is that function's alone.
+// gates fill it in, in the step's goroutine; while BeforeToolExecute runs beside its
+// siblings', the task is that function's alone.
 type task struct {
 	index     int
 	at        int64          // the clock that its gates, hooks and tool are shown, unix milliseconds
@@ -111,7 +111,8 @@ type ticket struct {
 
 // conclusion is what a call comes to: what its tool, a gate or a decision gave, or
 // what the runtime says where nobody gave anything. All of them become one record,
-// in one place (keep), so that each call has exactly one result.
+// in one place (round.keep), so that each call has exactly one result. Whoever comes to one
+// hands it to the line, which alone decides when it counts.
 type conclusion struct {
 	result   tool.Result
 	hooks    state.Command // what gates and BeforeToolExecute asked for

@@ -76,11 +76,12 @@ func (l *line) holdBack(i int, end conclusion) bool {
 // fixedPlace is the place that the result of call i is to have; 0: none, or it is not
 // decided before it comes.
 func (l *line) fixedPlace(i int) (place int, fixed bool) {
-	r := l.round
-	return r.holder.s.choices.Place(r.holder.id, r.holder.events.Step(), i, 0)
+	h := l.round.holder
+	return h.s.choices.Place(h.id, h.events.Step(), i, 0)
 }
 
-// isTurn reports whether no result is missing whose fixed place is before that of call i.
+// isTurn reports whether no result is missing whose fixed place is before that of call i. It
+// is always so where places are given as results come.
 func (l *line) isTurn(i int) bool {
 	mine, _ := l.fixedPlace(i)
 	for n := range l.round.calls {

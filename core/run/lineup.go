@@ -8,9 +8,13 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// lineUp makes the line from the results that were found. Those that are in none are
-// tried at its end: their records are to be put again. ask says whether hooks can be
-// asked.
+// lineUp makes the line from the results that were found. Their places say in which order
+// they were tried, and each is tried once more in that order: a record proves that a claim
+// has stored it, and not that the claim knew of all that stands before it. Those that are in
+// no line are tried at its end: their records are to be put again.
+//
+// What the head marks done keeps its place whatever it comes to: it was read as it is. ask
+// says whether hooks can be asked. They cannot in a close, which holds nothing back either.
 func (l *line) lineUp(ctx context.Context, ask bool) error {
 	r := l.round
 	if !r.lined() {
@@ -31,17 +35,20 @@ func (l *line) lineUp(ctx context.Context, ask bool) error {
 			continue
 		}
 		isDone := r.holder.head.Run.Calls[i] == thread.CallDone
+		// Where places are fixed, one may come before it that is still to run.
 		if ask && !isDone && !l.isTurn(i) {
 			end := found(entry)
 			c.stage, c.held, c.result.entry, c.result.payload = held, &end, nil, nil
 			continue
 		}
+		// Without a place its hooks had failed when they were asked again. Behind a gap, or
+		// overtaken, it came late from a lost claim, and was tried on something else.
 		_, fixed := l.fixedPlace(i)
 		if !isDone && (entry.Place == 0 || !fixed && (entry.Place != last+1 || l.overtaken(entry))) {
 			late = append(late, i)
 			continue
 		}
-		whole := now
+		whole := now // both commands or none: half a call would be what nobody asked for
 		err := l.extend(&whole, i, entry.Hooks)
 		if err == nil {
 			err = l.extend(&whole, i, entry.Intents)
@@ -59,6 +66,8 @@ func (l *line) lineUp(ctx context.Context, ask bool) error {
 	}
 	now.places = last
 	l.tail = now
+	// In call order, which every claim that finds the same results comes to. All of them give
+	// up their places first, since each looks at who stands in the line.
 	slices.Sort(late)
 	for _, i := range late {
 		r.calls[i].result.entry.Place = 0 // it is in no line
@@ -80,7 +89,9 @@ func (l *line) overtaken(e *thread.Entry) bool {
 	})
 }
 
-// lineUpAgain gives a result that was found a place at the end of the line.
+// lineUpAgain gives a result that was found a place at the end of the line. It keeps the
+// times of the first record: the tool has not run again. Nor does it when the change does not
+// apply any more; the call has an error for a result then.
 func (l *line) lineUpAgain(ctx context.Context, i int, ask bool) error {
 	r := l.round
 	c := &r.calls[i]
@@ -98,7 +109,7 @@ func (l *line) lineUpAgain(ctx context.Context, i int, ask bool) error {
 	return nil
 }
 
-// found is what a call came to whose result was found.
+// found is what a call came to whose result was found: what its record was made of.
 func found(e *thread.Entry) conclusion {
 	end := conclusion{result: tool.Result{ToolResult: *e.Message.ToolResult}, decision: e.Decision, blocked: e.Blocked}
 	if e.Hooks != nil {

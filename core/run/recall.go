@@ -32,7 +32,7 @@ func (m *merger) recall(ctx context.Context) error {
 	if err := r.base.readRecord(ctx, "round", store.RoundName(r.holder.id, version), &open); err != nil {
 		return err
 	}
-	d := r.draft
+	d := r.draft // begun anew from what is committed: nothing of the round is in it
 	// A call is merged in the write that makes it done, or after it: a record that
 	// says more is not this head's.
 	unknown := func(i int) bool {
@@ -48,6 +48,8 @@ func (m *merger) recall(ctx context.Context) error {
 		}
 		d.snapshot, d.patches = fold.Snapshot(), []state.Patch{open.Patch}
 	}
+	// The step record that closes the round names these values, so that a replay of the step
+	// begins from them, too.
 	d.totals, d.since = open.Totals, version
 	m.count, m.waited = len(open.Merged), open.Fence
 	for n, i := range open.Merged {

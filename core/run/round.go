@@ -17,7 +17,8 @@ import (
 // round, and writes into its calls what the call has come to.
 //
 // It is the step's own goroutine's: a call that runs reports to the scheduler and touches
-// nothing here.
+// nothing here. What every write asks it for (storeResults, schemaMet, letThrough,
+// callEffects) may be asked of no round, which is nil, and is nothing then.
 type round struct {
 	holder *holder
 	base   *base
