@@ -147,6 +147,25 @@ func TestDiffOfAValueIsTheSmaller(t *testing.T) {
 	}
 }
 
+// A value that was stored damaged is replaced as a whole, whatever is left of it.
+func TestDiffReplacesADamagedValue(t *testing.T) {
+	tests := []struct{ name, from, to, want string }{
+		{"of which nothing is left", ``, `[1]`, `[1]`},
+		{"that nothing is to be left of", `[1]`, ``, ``},
+		{"of which a part is left", `{"a":`, `{"a":1}`, `{"a":1}`},
+		{"that a part is to be left of", `{"a":1}`, `{"a":`, `{"a":`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			from, to := given(t, 1, map[string]string{"/run/k": test.from}), given(t, 2, map[string]string{"/run/k": test.to})
+			want := state.Patch{{Op: state.OpReplace, Path: "/run/k", Value: json.RawMessage(test.want)}}
+			if diff := cmp.Diff(want, state.Diff(from, to)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // A value that nests deeper than a diff looks is replaced below that level.
 func TestDiffEndsAtADepth(t *testing.T) {
 	nest := func(depth int, inside string) string {

@@ -62,6 +62,63 @@ func TestASlotIsTheSameWhateverIsCharged(t *testing.T) {
 	}
 }
 
+func TestATenantHas128Slots(t *testing.T) {
+	if store.MaxSlots != 128 {
+		t.Errorf("a tenant has %d slots", store.MaxSlots)
+	}
+}
+
+// What is charged adds up on its day, and to its slot; what was charged too much is taken
+// off again.
+func TestATallyAddsUp(t *testing.T) {
+	var tally store.Tally
+	slot, run := store.Slot{Thread: "t1", Since: 5, Key: "k"}, core.ID{1}
+	tally.Admit(store.Admitting{Day: 7, Run: run, Slot: slot})
+	tally.Admit(store.Admitting{Day: 7, Run: core.ID{2}, Slot: slot, Again: true}) // is not counted twice
+	for range 2 {
+		if !tally.Charge(store.Charging{Day: 7, Run: run, Slot: slot, Tokens: 10, Spend: 3}) {
+			t.Error("a charge is refused")
+		}
+	}
+	tally.Charge(store.Charging{Day: 8, Tokens: 1})
+	want := store.Tally{
+		Days:  map[int64]store.Counted{7: {Runs: 1, Tokens: 20, Spend: 6}, 8: {Tokens: 1}},
+		Slots: map[core.ID]store.Slot{{1}: {Thread: "t1", Since: 5, Key: "k", Tokens: 20, Spend: 6}, {2}: slot},
+	}
+	if diff := cmp.Diff(want, tally); diff != "" {
+		t.Error(diff)
+	}
+	on := tally.On(7)
+	if diff := cmp.Diff(store.Admission{Day: 7, Runs: 1, Tokens: 20, Spend: 6, Slots: want.Slots}, on); diff != "" {
+		t.Error(diff)
+	}
+	delete(on.Slots, run) // it shares nothing with the tally
+	if !tally.Release(store.Releasing{Day: 7, Run: run, Seen: want.Slots[run], Tokens: 4, Spend: 1}) {
+		t.Error("the slot is not released")
+	}
+	if tally.Release(store.Releasing{Day: 7, Run: run, Seen: want.Slots[run]}) {
+		t.Error("a slot is released twice")
+	}
+	want.Days[7] = store.Counted{Runs: 1, Tokens: 16, Spend: 5}
+	delete(want.Slots, run)
+	if diff := cmp.Diff(want, tally); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A charge of nothing begins no day, and leaves those that are counted.
+func TestATallyOfNothing(t *testing.T) {
+	var tally store.Tally
+	if !tally.Charge(store.Charging{Day: 7}) || tally.Days != nil {
+		t.Errorf("days %v", tally.Days)
+	}
+	tally.Charge(store.Charging{Day: 3, Tokens: 1})
+	tally.Charge(store.Charging{Day: 7})
+	if diff := cmp.Diff(map[int64]store.Counted{3: {Tokens: 1}}, tally.Days); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A tally forgets the days that lie two before the one that is counted.
 func TestATallyKeepsTwoDays(t *testing.T) {
 	var tally store.Tally

@@ -82,6 +82,7 @@ func TestEntriesEndWithTheirFirstError(t *testing.T) {
 		{"all", 3, 1, 3, 9, nothing, " 1:1 2:2 3:3", " 3:3 2:2 1:1"},
 		{"one", 3, 2, 2, 9, nothing, " 2:2", " 2:2"},
 		{"none", 3, 3, 2, 9, nothing, "", ""},
+		{"less than none", 3, 3, 1, 9, nothing, "", ""},
 		{"the caller stops", 3, 1, 3, 2, nothing, " 1:1 2:2", " 3:3 2:2"},
 		{"the log is shorter", 2, 1, 4, 9, nothing, " 1:1 2:2 (log of acme/t1 ends at 2, the head says 4: stored data is corrupt)",
 			" (log of acme/t1: found M#000000000002 where sequence 4 belongs: stored data is corrupt)"},

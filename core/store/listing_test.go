@@ -20,6 +20,8 @@ func TestPlaceIsReadFromAnyJSON(t *testing.T) {
 		{`{"schema":1,"list":"runs:\u0061","at":5}`, store.Listing{List: "runs:a", At: 5}, ""},
 		{`{"schema":1,"list":"runs:a","at":9223372036854775807}`, store.Listing{List: "runs:a", At: 9223372036854775807}, ""},
 		{`{"schema":1,"list":"runs:a","at":9223372036854775808}`, store.Listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":9223372036854775800}`, store.Listing{List: "runs:a", At: 9223372036854775800}, ""},
+		{`{"schema":1,"list":"runs:a","at":92233720368547758080}`, store.Listing{}, core.CodeInvalid},
 		{`{"schema":1,"list":"runs:a","at":-5}`, store.Listing{}, core.CodeInvalid},
 		{`{"schema":1,"list":"runs:a","at":1.5}`, store.Listing{}, core.CodeInvalid},
 		{`{"schema":1,"list":"runs:a#b","at":5}`, store.Listing{}, core.CodeInvalid},
@@ -36,6 +38,24 @@ func TestPlaceIsReadFromAnyJSON(t *testing.T) {
 		got, err := store.PlaceOf(store.Record{Name: "L#", Payload: []byte(tt.payload)})
 		if core.CodeOf(err) != tt.code || err == nil && got != tt.want {
 			t.Errorf("PlaceOf(%s) is %+v, %v, want %+v and code %q", tt.payload, got, err, tt.want, tt.code)
+		}
+	}
+}
+
+// What programs write is read without a decoder, since it is read with every put: one would
+// allocate seven times.
+func TestPlaceIsReadWithoutADecoder(t *testing.T) {
+	for _, payload := range []string{
+		`{"schema":1,"list":"threads:ann","at":1700000000000,"agent_id":"demo"}`, `{"schema":12,"list":"runs:","at":0}`,
+		`{"schema":1,"list":"runs:","at":922337203685477579}`, `{"schema":1,"list":"runs:a","at":9,"agent_id":"\"}"}`,
+	} {
+		r := store.Record{Name: store.ActivityName, Payload: []byte(payload)}
+		if n := testing.AllocsPerRun(20, func() {
+			if _, err := store.PlaceOf(r); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 3 {
+			t.Errorf("PlaceOf(%s) allocates %v times, want three times at most", payload, n)
 		}
 	}
 }
