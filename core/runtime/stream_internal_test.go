@@ -76,13 +76,13 @@ func TestWhichOpenRoundIsShown(t *testing.T) {
 			t.Errorf("%s: %t", name, ok)
 		}
 		if ok {
-			if diff := cmp.Diff([]thread.Ticket{{ID: 1}, {ID: 3}}, got.Tickets); diff != "" || len(got.Run.Calls) != 2 || len(head.Tickets) != 3 {
+			if diff := cmp.Diff(thread.Tickets{{ID: 1}, {ID: 3}}, got.Tickets); diff != "" || len(got.Run.Calls) != 2 || len(head.Tickets) != 3 {
 				t.Errorf("calls %v (-want +got):\n%s", got.Run.Calls, diff)
 			}
 			f.stream.shownOpen(got)
 			head.Tickets = append(head.Tickets, thread.Ticket{ID: 4})
 			got, ok = f.stream.unseen(head)
-			if diff := cmp.Diff([]thread.Ticket{{ID: 4}}, got.Tickets); diff != "" || !ok || got.Run.Calls != nil {
+			if diff := cmp.Diff(thread.Tickets{{ID: 4}}, got.Tickets); diff != "" || !ok || got.Run.Calls != nil {
 				t.Errorf("the second look: calls %v (-want +got):\n%s", got.Run.Calls, diff)
 			}
 			// A later round begins anew.
