@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -33,19 +32,19 @@ const endLimit = string(core.CodeTenantLimit)
 // look finds out how the tenant stands, and takes a slot if the run has none. The error
 // ends a run that is to ask its model while the tenant is over a limit; one with an open
 // round goes on with that.
-func (d *draft) look(ctx context.Context) error {
-	if err := d.base.holder.account.Begin(ctx, d.totals, d.base.conversation.Standing); err != nil || d.base.holder.head.Run.Cursor == thread.CursorTools {
+func (m *machine) look(ctx context.Context) error {
+	if err := m.holder.account.Begin(ctx, m.draft.totals, m.base.conversation.Standing); err != nil || m.holder.head.Run.Cursor == thread.CursorTools {
 		return err
 	}
-	if end := d.stopped(); end != nil {
-		return &ended{*end, d.base.holder.account.Over()}
+	if end := m.stopped(); end != nil {
+		return &ended{*end, m.holder.account.Over()}
 	}
 	return nil
 }
 
 // stopped is the end of a run whose tenant is over a limit; nil: it is not.
-func (d *draft) stopped() *core.Termination {
-	over := d.base.holder.account.Over()
+func (m *machine) stopped() *core.Termination {
+	over := m.holder.account.Over()
 	if over == nil {
 		return nil
 	}
@@ -53,24 +52,24 @@ func (d *draft) stopped() *core.Termination {
 }
 
 // charge accounts the turn or the failure that the next commit logs.
-func (d *draft) charge(ctx context.Context, t *inference.Turn) (err error) {
-	d.totals, err = d.base.holder.account.Turn(ctx, d.totals, t.Spent())
+func (m *machine) charge(ctx context.Context) (err error) {
+	m.draft.totals, err = m.holder.account.Turn(ctx, m.draft.totals, m.unsaid.Spent())
 	return err
 }
 
 // releaseSlot releases the run's slot, after the write by which it waits or has ended. What
-// the log says of the run by then is in totals.
-func (d *draft) releaseSlot(ctx context.Context, totals thread.Totals) {
-	if !d.base.holder.account.Limited() {
+// the log says of the run by then is in the draft's totals.
+func (m *machine) releaseSlot(ctx context.Context) {
+	if !m.holder.account.Limited() {
 		return
 	}
-	ctx, cancel := d.base.holder.undisturbed(ctx)
+	ctx, cancel := m.holder.undisturbed(ctx)
 	defer cancel()
-	known := &totals
-	if d.base.conversation == nil { // what the run has used cannot be read
+	known := &m.draft.totals
+	if m.base.conversation == nil { // what the run has used cannot be read
 		known = nil
 	}
-	if err := d.base.holder.account.Release(ctx, known); err != nil {
-		d.base.holder.warn(ctx, "slot is not given back, the sweep will find it", "error", err)
+	if err := m.holder.account.Release(ctx, known); err != nil {
+		m.holder.warn(ctx, "slot is not given back, the sweep will find it", "error", err)
 	}
 }

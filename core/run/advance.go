@@ -24,14 +24,14 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	m.begin()
-	if err := m.draft.look(ctx); err != nil {
+	if err := m.look(ctx); err != nil {
 		return Stepped{}, err
 	}
 	if m.holder.head.Run.Cursor == thread.CursorTools {
 		return m.goOnWithRound(ctx) // the inbox waits: between a turn and its results nothing may be said
 	}
 	number := int(m.holder.head.Run.Step) + 1
-	m.draft.enter(number)
+	m.enter(number)
 	// The input comes before every phase: hooks see what the model will be asked.
 	if err := m.hear(ctx); err != nil {
 		return Stepped{}, err
@@ -49,53 +49,68 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if m.holder.shared.chunks.Start(live.Attempt{Run: m.holder.id, Step: number, Fence: m.holder.events.Fence()}, m.base.agent.Spec.Events) {
 		m.holder.events.SetTap(&m.holder.shared.chunks)
 	}
-	m.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.holder.at), MessageID: id})
+	m.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.holder.stepBegan), MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
-		if err := m.draft.phase(ctx, phase, plugin.Moment{}); err != nil {
+		if err := m.phase(ctx, phase, plugin.Moment{}); err != nil {
 			return Stepped{}, err
 		}
 	}
 	turn, err := m.infer(ctx, number, id)
 	if err != nil {
-		if failed := m.draft.tolerated(err); failed != nil {
+		if failed := m.base.tolerated(err); failed != nil {
 			return m.failStep(ctx, failed)
 		}
 		return Stepped{}, err
 	}
-	if err := m.draft.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
+	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
-	if err := m.draft.charge(ctx, m.unsaid); err != nil {
+	if err := m.charge(ctx); err != nil {
 		return Stepped{}, err
 	}
-	m.draft.addTurn(turn, m.unsaid, m.prompt.turnWindow())
+	m.addTurn(turn)
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}
 	return m.endOfTurn(ctx, turn)
 }
 
+// addTurn puts the turn into the draft, with where it comes from: the calls that it took, the
+// member of a pool, what the model was shown, and which of its tools this build has not.
+func (m *machine) addTurn(turn *core.Message) {
+	entry := thread.Entry{
+		Message: turn, Attempt: m.holder.events.Fence(), Retried: m.unsaid.Failures(), Duration: m.unsaid.Spent().Time().Milliseconds(),
+		Member: m.unsaid.Member(), Window: m.prompt.turnWindow(),
+	}
+	for i, call := range turn.ToolCalls {
+		if m.draft.tool(m.base.agent, call.Name) == nil {
+			entry.Toolless = append(entry.Toolless, i)
+		}
+	}
+	m.draft.addTurn(entry, m.base.judged())
+}
+
 // startRun is what comes once for a run, in its first step.
 func (m *machine) startRun(ctx context.Context) error {
-	m.base.announceStart()
-	m.draft.announceFound() // before a hook changes it
+	m.holder.events.Start(&m.base.record.Run, m.holder.Key.Thread)
+	announceFound(&m.holder.events, m.draft.snapshot) // before a hook changes it
 	if err := m.takeFrontend(); err != nil {
 		return err
 	}
-	return m.draft.phase(ctx, core.PhaseRunStart, plugin.Moment{})
+	return m.phase(ctx, core.PhaseRunStart, plugin.Moment{})
 }
 
 // endOfTurn ends the step of a turn without calls: nothing can happen between the two
 // that a crash should not repeat, so that both are one commit.
 func (m *machine) endOfTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
-	m.draft.checkAnswer(turn)
-	end, err := m.draft.judge(*turn, nil, m.draft.messages.First(m.draft.messages.Len()-1).Slice())
+	a := m.checkAnswer(turn)
+	end, err := m.judge(*turn, nil, m.draft.messages.First(m.draft.messages.Len()-1).Slice(), a)
 	if err != nil {
 		return Stepped{}, err
 	}
 	natural := false
 	if end == nil {
-		end = m.answered(ctx, turn)
+		end = m.answered(ctx, turn, a)
 		natural = end != nil && end.Type == core.TerminationNatural
 	}
 	return m.finishStep(ctx, ending{termination: end, natural: natural})
@@ -104,23 +119,23 @@ func (m *machine) endOfTurn(ctx context.Context, turn *core.Message) (Stepped, e
 // answered decides what a turn without calls comes to, at which nothing else stops the
 // run: its natural end, an end with an error, or, where it returns nil, another step,
 // in which the model is to mend its answer.
-func (m *machine) answered(ctx context.Context, turn *core.Message) *core.Termination {
+func (m *machine) answered(ctx context.Context, turn *core.Message, a answer) *core.Termination {
 	form := m.base.agent.Spec.ResponseFormat
 	if form == nil {
 		return naturalEnd(*turn)
 	}
 	switch {
-	case m.draft.wrong == nil:
+	case a.wrong == nil:
 		return naturalEnd(*turn)
-	case m.draft.mends:
-		m.draft.askToMend(turn, m.draft.wrong, m.unsaid.AskedForForm())
-		m.holder.warn(ctx, "the answer cannot be used and goes back to the model", "repair", m.draft.totals.Repairs, "error", m.draft.wrong)
+	case a.mends:
+		m.draft.askToMend(turn, a.wrong, m.unsaid.AskedForForm())
+		m.holder.warn(ctx, "the answer cannot be used and goes back to the model", "repair", m.draft.totals.Repairs, "error", a.wrong)
 		return nil
 	}
 	if m.holder.s.failed != nil { // before the write that shows the end
-		m.holder.s.failed(m.holder.id, m.draft.wrong)
+		m.holder.s.failed(m.holder.id, a.wrong)
 	}
-	return &core.Termination{Type: core.TerminationError, Code: CodeInvalidOutput, Detail: complaint(m.draft.wrong)}
+	return &core.Termination{Type: core.TerminationError, Code: CodeInvalidOutput, Detail: complaint(a.wrong)}
 }
 
 // takeFrontend sets the members of the frontend's state in the thread's. It is part of the run's first

@@ -2,34 +2,32 @@ package run
 
 import (
 	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
-// announceStart emits the run's first event, once: with its end, when the run ended
-// before its first step.
-func (b *base) announceStart() { b.holder.events.Start(&b.record.Run, b.holder.Key.Thread) }
-
 // announceFound emits the state in which a run finds the thread, if there is any.
-func (d *draft) announceFound() {
-	if !d.base.holder.events.Attached() {
+func announceFound(events *history.Emitter, found state.Snapshot) {
+	if !events.Attached() {
 		return
 	}
-	if document, empty := history.Shown(d.snapshot, false); !empty {
-		d.base.holder.events.State(document, d.snapshot.Revision())
+	if document, empty := history.Shown(found, false); !empty {
+		events.State(document, found.Revision())
 	}
 }
 
-// announceChanges emits what the draft's records have changed. It comes after their
+// announceChanges emits what records have changed. It comes after their
 // commit: a client is told of no change that a lost claim would take away again.
-func (d *draft) announceChanges() {
-	for i := range d.entries {
-		d.base.holder.events.Change(&d.entries[i])
+func announceChanges(events *history.Emitter, committed []thread.Entry) {
+	for i := range committed {
+		events.Change(&committed[i])
 	}
 }
 
 // announceState emits the state that the step leaves, if it has announced a change.
-func (d *draft) announceState() {
-	if d.base.holder.events.Changed() {
-		document, _ := history.Shown(d.snapshot, true)
-		d.base.holder.events.State(document, d.snapshot.Revision())
+func announceState(events *history.Emitter, left state.Snapshot) {
+	if events.Changed() {
+		document, _ := history.Shown(left, true)
+		events.State(document, left.Revision())
 	}
 }

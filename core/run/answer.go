@@ -22,29 +22,30 @@ import (
 // CodeInvalidOutput ends a run whose answer is not of its form, or not accepted.
 const CodeInvalidOutput = "invalid_output"
 
-// checkAnswer notes what is wrong with a turn without calls that has to be the run's
-// answer, and whether the model is to mend it.
-func (d *draft) checkAnswer(turn *core.Message) {
-	d.wrong, d.mends = nil, false
-	form := d.base.agent.Spec.ResponseFormat
-	if form == nil {
-		return
-	}
-	if why := cutOrRefused(turn); why != "" {
-		d.wrong = errors.New(why)
-		return
-	}
-	d.wrong = d.accepts(form, turn)
-	d.mends = d.wrong != nil && d.totals.Repairs < d.base.agent.Spec.Repairs()
+// answer is how a turn without calls stands as the run's answer. The zero value: it is right,
+// or none is asked for.
+type answer struct {
+	wrong error // nil: nothing is
+	mends bool  // the model is to mend it
 }
 
-// accepts returns what is wrong with an answer by its form, and then by whoever reads it.
-func (d *draft) accepts(form *model.ResponseFormat, turn *core.Message) error {
-	text := agent.AnswerOf(turn)
-	if err := agent.CheckAnswer(form, text); err != nil || d.base.holder.s.accept == nil {
-		return err
+// checkAnswer returns what is wrong with a turn without calls that has to be the run's
+// answer, and whether the model is to mend it.
+func (m *machine) checkAnswer(turn *core.Message) answer {
+	form := m.base.agent.Spec.ResponseFormat
+	if form == nil {
+		return answer{}
 	}
-	return env.Protect(func() error { return d.base.holder.s.accept(d.base.holder.id, turn.Step, agent.DropNulls(form, text)) })
+	if why := cutOrRefused(turn); why != "" {
+		return answer{wrong: errors.New(why)}
+	}
+	// By its form first, and then by whoever reads it.
+	text := agent.AnswerOf(turn)
+	err := agent.CheckAnswer(form, text)
+	if accept := m.holder.s.accept; err == nil && accept != nil {
+		err = env.Protect(func() error { return accept(m.holder.id, turn.Step, agent.DropNulls(form, text)) })
+	}
+	return answer{wrong: err, mends: err != nil && m.draft.totals.Repairs < m.base.agent.Spec.Repairs()}
 }
 
 // complaint is what the model, and whoever reads the run, is told of an answer that cannot
@@ -97,15 +98,16 @@ func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 		how = again + "by calling " + agent.FinalAnswer + "."
 	}
 	note := core.UserMessage(turn.ID+".repair", unusable+complaint(wrong)+". "+how+"]")
-	note.RunID, note.Step, note.CreatedAt, note.Repair = d.base.holder.id, turn.Step, turn.CreatedAt, true
-	d.add(thread.Entry{Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Message: &note, Totals: &totals})
+	note.RunID, note.Step, note.CreatedAt, note.Repair = d.run, turn.Step, turn.CreatedAt, true
+	d.add(thread.Entry{Run: d.run, Step: d.step, At: d.at, Message: &note, Totals: &totals})
 }
 
 // askToGoOn adds what a run begins with that takes up one which has ended behind an
 // answer: that it cannot be used, or that there is more to do. Models go on from what
 // others say, and some providers refuse a conversation that ends with an answer. It is
-// none of the run's own repairs, and not counted.
-func (d *draft) askToGoOn() {
+// none of the run's own repairs, and not counted. form is that of the run's answer; nil: it has
+// none.
+func (d *draft) askToGoOn(form *model.ResponseFormat) {
 	last := d.past.Messages.Len() - 1
 	if last < 0 {
 		return
@@ -115,7 +117,7 @@ func (d *draft) askToGoOn() {
 		return
 	}
 	text := "[The run has ended with an error behind this answer. Go on with what is left to do.]"
-	if form := d.base.agent.Spec.ResponseFormat; form != nil {
+	if form != nil {
 		why := cutOrRefused(turn)
 		if err := agent.CheckAnswer(form, agent.AnswerOf(turn)); why == "" && err != nil {
 			why = err.Error()
@@ -124,7 +126,7 @@ func (d *draft) askToGoOn() {
 			text = fmt.Sprintf("[The answer cannot be used: %s. Answer again, in the form that was asked for.]", why)
 		}
 	}
-	note := core.UserMessage(history.TurnID(d.base.holder.id, 0)+".repair", text)
-	note.RunID, note.CreatedAt, note.Repair = d.base.holder.id, d.base.holder.at, true
-	d.add(thread.Entry{Run: d.base.holder.id, At: d.base.holder.at, Message: &note})
+	note := core.UserMessage(history.TurnID(d.run, 0)+".repair", text)
+	note.RunID, note.CreatedAt, note.Repair = d.run, d.at, true
+	d.add(thread.Entry{Run: d.run, At: d.at, Message: &note})
 }

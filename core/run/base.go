@@ -172,7 +172,7 @@ func (b *base) recall(ctx context.Context) error {
 	}
 	b.record.Run = core.Run{
 		ID: b.holder.id, ThreadID: b.holder.Key.Thread, AgentID: input.AgentID, Origin: input.Origin, Status: core.RunRunning,
-		Dispatch: b.holder.head.Run.Dispatch, FirstSeq: b.holder.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: b.holder.at,
+		Dispatch: b.holder.head.Run.Dispatch, FirstSeq: b.holder.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: b.holder.stepBegan,
 	}
 	b.record.Request, b.record.Frontend, b.record.Parent, b.record.Resolution = input.Request, input.Frontend.Stateless(), input.Parent, input.Resolution
 	b.input = &input

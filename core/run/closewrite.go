@@ -33,7 +33,7 @@ func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) (er
 	}
 	p.run = w.run.record(next, result)
 	p.run.InRound = w.inRound
-	if err = p.addAccount(w.run.draft, next, result, w.unlogged, w.log.from); err != nil {
+	if err = w.run.addAccount(p, next, result, w.unlogged, w.log.from); err != nil {
 		return err
 	}
 	p.dropUsage(w.run.form)
@@ -64,7 +64,7 @@ func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) (e
 		return err
 	}
 	p.run = w.run.before
-	if err = p.addAccount(w.run.draft, next, result, w.unlogged, w.log.from); err != nil {
+	if err = w.run.addAccount(p, next, result, w.unlogged, w.log.from); err != nil {
 		return err
 	}
 	p.dropUsage(w.run.form)

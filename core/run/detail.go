@@ -23,6 +23,10 @@ var details = map[string]string{
 	"resolution":       "the agent of the run is not there any more, or cannot be used",
 }
 
+// maxDetail bounds, in bytes, what a policy or a gate says for people: it is stored
+// with the run's record, and every reader of the run is shown it.
+const maxDetail = 4 << 10
+
 // detail is what clients read of a run that ends with an error. A code without a
 // sentence of its own is one that the runtime itself found, and says in words that
 // are made for clients: where, or in the cause.

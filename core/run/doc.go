@@ -177,7 +177,7 @@
 //
 // A run that has a stop policy for it goes on behind a model that failed for good:
 // the failure is a record where the turn would be, and a step like any other. See
-// failed.go, and judge.go for what policies are shown.
+// failStep in infer.go, and judge.go for what policies are shown.
 //
 // All ends, the natural one included, come through one door: see the comment at
 // the head of end.go. An end that the store refuses as too large takes a smaller form

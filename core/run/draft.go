@@ -1,13 +1,10 @@
 package run
 
 import (
-	"context"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
-	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -19,38 +16,53 @@ import (
 // It belongs to the step's goroutine. Hooks are given its snapshot and messages,
 // both of which are replaced and never changed, so that hooks may run side by
 // side and keep what they were shown.
+//
+// It reads and writes nothing but itself, and knows neither the claim nor the agent: what it
+// needs of them it is given. So a copy of it is a draft as well, which a phase that fails is
+// undone with.
 type draft struct {
-	base     *base
-	entries  []thread.Entry                // log records after head.Seq, in order
+	run  core.ID
+	step int    // its number; 0: none was entered
+	from uint64 // sequence of the log's newest record before entries
+	// at is the clock that hooks are shown, unix milliseconds, outside of calls, which
+	// have clocks of their own: when the step began, then when its last word was said,
+	// and when the run ended. It is stored with what the hooks came to, see
+	// thread.Entry.At: nothing of a step asks for the time again.
+	at int64
+
+	past     *checkpoint.Conversation      // that the messages go on from: what is committed, or of that what the step does not take back; nil: it cannot be read
+	messages checkpoint.List[core.Message] // the conversation, with those of entries
+	entries  []thread.Entry                // log records behind from, in order
 	consumed []thread.InboxRef             // inbox entries among them
 	cut      uint64                        // the log is taken back from here on; 0: it is not
-	past     *checkpoint.Conversation      // that the messages go on from: what is committed, or of that what the step does not take back
-	messages checkpoint.List[core.Message] // the conversation, with those of entries
 	snapshot state.Snapshot                // the state, with patches
 	patches  []state.Patch                 // what hooks changed since the last entry that has a patch
 	effects  []state.Effect                // to run after the commit
-	totals   thread.Totals
-	wrong    error  // of the turn, as the run's answer; nil: it is right, or none
-	mends    bool   // the model is to mend it
-	since    uint64 // version of the round record that it goes on from; 0: none
+	totals   thread.Totals                 // of the run
+	since    uint64                        // version of the round record that it goes on from; 0: none
 }
 
-// begin makes the draft that follows from what is committed. What ended with the
+// next is an empty draft of the same run, step and clock, behind a sequence of the log.
+func (d *draft) next(from uint64) draft {
+	return draft{run: d.run, step: d.step, at: d.at, from: from}
+}
+
+// begin makes an empty draft the one that follows from what is committed. What ended with the
 // run before this one is left out of its state.
-func (d *draft) begin() {
-	c := d.base.conversation
+func (d *draft) begin(c *checkpoint.Conversation) {
 	d.snapshot, d.totals = c.Snapshot, c.Totals
-	if c.Run != d.base.holder.id {
+	if c.Run != d.run {
 		d.snapshot, d.totals = c.Snapshot.BeginRun(), thread.Totals{}
 	}
 	d.past, d.messages = c, c.Messages.Without(c.First)
 }
 
 // enter begins a step's own state: values of single calls end with their step. A
-// step that is taken again after its turn was committed has them already.
-func (d *draft) enter(number int) {
-	d.base.holder.events.Enter(number)
-	if c := d.base.conversation; c.Run != d.base.holder.id || c.Step != number {
+// step that is taken again after its turn was committed has them already, as what is
+// committed says.
+func (d *draft) enter(number int, committed *checkpoint.Conversation) {
+	d.step = number
+	if committed.Run != d.run || committed.Step != number {
 		d.snapshot = d.snapshot.BeginStep()
 	}
 }
@@ -84,9 +96,7 @@ func (d *draft) addStep() {
 	if len(d.patches) == 0 {
 		return
 	}
-	entry := thread.Entry{Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Round: d.since}
-	d.movePatches(&entry)
-	d.add(entry)
+	d.addOfStep(thread.Entry{Round: d.since})
 }
 
 // addClose is addStep for what the run's end changed, which belongs to no step.
@@ -108,19 +118,9 @@ func (d *draft) merge(r plugin.PhaseResult) {
 	d.effects = append(d.effects, r.Command.Effects...)
 }
 
-// phase runs a phase's hooks and takes what they changed into the draft.
-func (d *draft) phase(ctx context.Context, phase core.Phase, m plugin.Moment) error {
-	result, err := d.base.hooks.phase(ctx, phase, d.view(), m)
-	if err != nil {
-		return err
-	}
-	d.merge(result)
-	return nil
-}
-
 // view is what hooks are shown of the draft.
 func (d *draft) view() view {
-	return view{snapshot: d.snapshot, messages: d.messages.Slice(), usage: d.totals.Usage, step: d.base.holder.events.Step(), at: d.base.holder.at}
+	return view{snapshot: d.snapshot, messages: d.messages.Slice(), usage: d.totals.Usage, step: d.step, at: d.at}
 }
 
 // soFar is what the draft knows of the thread: from what the newest turn was shown on,
@@ -134,7 +134,7 @@ func (d *draft) soFar() window.History {
 	h.Places = append(make([]window.Place, 0, len(h.Messages)), past...)
 	for i := range d.entries {
 		if d.entries[i].Message != nil {
-			h.Places = append(h.Places, window.Place{Sequence: d.base.holder.head.Seq + uint64(i) + 1})
+			h.Places = append(h.Places, window.Place{Sequence: d.sequence(i)})
 		}
 	}
 	return h
@@ -149,49 +149,50 @@ func (d *draft) tool(a *agent.Resolved, name string) tool.Tool {
 	return a.Tools[name]
 }
 
+// sequence is that of an entry.
+func (d *draft) sequence(i int) uint64 { return d.from + uint64(i) + 1 }
+
 // newlySummed is the summary that the draft's commit puts in force, and the schema of its
-// record; 0: it leaves the one that is.
-func (d *draft) newlySummed() (upTo uint64, schema uint16) {
+// record; 0: it leaves the one that is, which ends at inForce.
+func (d *draft) newlySummed(inForce uint64) (upTo uint64, schema uint16) {
 	if d.past == nil { // of a run that cannot be read
 		return 0, 0
 	}
-	if upTo = d.past.Summary.Covers(); upTo == 0 || upTo == d.base.holder.head.Summary {
+	if upTo = d.past.Summary.Covers(); upTo == 0 || upTo == inForce {
 		return 0, 0
 	}
 	return upTo, d.past.Summary.Schema
 }
 
-// addTurn puts the turn into the draft, with what the hooks before it changed
+// addTurn puts the entry of a turn into the draft, with what the hooks before it changed
 // and what the run came to: a cold step and a policy read the totals of a long
-// run from its newest turn. t is where it comes from, and shown what its model was shown.
-func (d *draft) addTurn(turn *core.Message, t *inference.Turn, shown *core.Window) {
-	d.totals.Steps = d.base.holder.events.Step()
+// run from its newest turn. judged says that policies want to know of repeated turns.
+func (d *draft) addTurn(e thread.Entry, judged bool) {
+	turn := e.Message
+	d.totals.Steps = d.step
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
 	}
-	if d.base.judged() {
+	if judged {
 		d.totals.NoteTurn(turn)
 	}
 	if len(turn.ToolCalls) == 0 { // else its calls say whether the step has failed
 		d.totals.EndStep(false)
 	}
-	entry := thread.Entry{
-		Run: d.base.holder.id, Step: d.base.holder.events.Step(), At: d.base.holder.at, Message: turn, Attempt: d.base.holder.events.Fence(),
-		Retried: t.Failures(), Duration: t.Spent().Time().Milliseconds(), Member: t.Member(), Window: shown,
-	}
-	for i, call := range turn.ToolCalls {
-		if d.tool(d.base.agent, call.Name) == nil {
-			entry.Toolless = append(entry.Toolless, i)
-		}
-	}
-	d.movePatches(&entry)
-	d.add(entry)
+	d.addOfStep(e)
 }
 
-// logged tells the observer of the draft's records, if a write has moved the head over
-// them.
-func (d *draft) logged(was, now thread.Head) {
-	if d.base.holder.s.observer != nil && now.Seq > was.Seq {
-		d.base.holder.s.observer.Logged(d.base.record.AgentID, d.entries)
-	}
+// addFailure puts the entry of a failed inference into the draft, with what the hooks before
+// it changed. Tokens of the calls that failed are in the totals, as far as they are known.
+func (d *draft) addFailure(e thread.Entry) {
+	d.totals.Steps = d.step
+	d.totals.EndStep(true)
+	d.addOfStep(e)
+}
+
+// addOfStep adds an entry of the step, which takes the patches.
+func (d *draft) addOfStep(e thread.Entry) {
+	e.Run, e.Step, e.At = d.run, d.step, d.at
+	d.movePatches(&e)
+	d.add(e)
 }

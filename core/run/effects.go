@@ -27,7 +27,7 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 		if effects := r.calls.effects(i); len(effects) > 0 {
 			v := r.draft.view()
 			v.at = r.calls[i].result.entry.Message.CreatedAt
-			r.draft.act(ctx, v, plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
+			r.base.hooks.act(ctx, r.holder, v, plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
 		}
 	}
 }

@@ -41,7 +41,7 @@ import (
 //	             progress, dead letter
 //
 // A policy that panics is a failure, with the code stop_policy. A model that fails for
-// good is none in a run that tolerates it: see failed.go.
+// good is none in a run that tolerates it: see failStep.
 //
 // The calls of a stopped or blocked run get their results before the first write,
 // and what runs already beside a blocked call ends by itself. A failed run keeps
@@ -136,7 +136,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		m.unsaid = nil // what it was asked is settled
 		return m.closeRun(ctx)
 	}
-	m.draft.releaseSlot(ctx, m.draft.totals)
+	m.releaseSlot(ctx)
 	m.announceEnd()
 	m.holder.report(ctx, m.base.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.holder.head}, nil
@@ -150,7 +150,7 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 	w := &failWrite{inRound: len(m.holder.head.Run.Calls) > 0, listens: m.base.listens(), adopted: m.tools.known().schemaMet()}
 	if !w.inRound {
 		if m.holder.head.Run.Cursor == thread.CursorStart && m.base.input != nil {
-			if err := m.draft.sayOwnAtEnd(ctx, m.base.input, m.form); err != nil {
+			if err := m.sayOwnAtEnd(ctx, m.base.input, m.form); err != nil {
 				return p, result, err
 			}
 		}
@@ -160,18 +160,11 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 		return p, result, err
 	}
 	m.holder.shared.hold.ending.Store(true)
-	w.log, w.run, w.unlogged, w.through = m.draft.logPart(), m.draft.runPart(t, m.form, at), m.unsaid.Spent(), m.tools.known().letThrough(m.holder.head)
+	w.log, w.run, w.unlogged, w.through = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, t, m.form, at), m.unsaid.Spent(), m.tools.known().letThrough(m.holder.head)
 	if p, result, err = m.save(ctx, w); err == nil {
-		m.sayLeft(ctx, p)
+		p.complainOfLeft(ctx, &m.holder.log)
 	}
 	return p, result, err
-}
-
-// sayLeft logs what a write has left out that no store takes.
-func (m *machine) sayLeft(ctx context.Context, p *plan) {
-	if p.left > 0 {
-		m.holder.complain(ctx, "the record of what the run has used is too large for the store", "bytes", p.left)
-	}
 }
 
 // closeRun writes what a closing run still owes, and makes its end final. The head
@@ -236,7 +229,7 @@ func (m *machine) fit(ctx context.Context, t *core.Termination, settled draft) e
 		return nil
 	}
 	// RunEnd has run, and is not asked again for less; its effects stand.
-	settled.effects = m.draft.effects
+	settled.effects, settled.at = m.draft.effects, m.draft.at
 	m.draft = settled
 	m.draft.patches = nil
 	if c := m.base.conversation; c != nil {
@@ -282,7 +275,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 		input, err := m.base.queued(ctx, m.holder.head.Run.Dispatch, m.holder.head.Run.Revision)
 		switch {
 		case err == nil:
-			if err := m.draft.sayOwnAtEnd(ctx, &input, m.form); err != nil {
+			if err := m.sayOwnAtEnd(ctx, &input, m.form); err != nil {
 				return err
 			}
 			stays = input.Supersede != 0 && m.draft.cut == 0
@@ -318,7 +311,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 		return Stepped{}, err
 	}
 	m.draft.addClose()
-	w := &closeWrite{log: m.draft.logPart(), run: m.draft.runPart(t, m.form, m.holder.at), adopted: r.schemaMet(), unlogged: m.unsaid.Spent()}
+	w := &closeWrite{log: newLogPart(&m.holder, &m.draft), run: newRunPart(&m.holder, &m.base, &m.draft, t, m.form, m.draft.at), adopted: r.schemaMet(), unlogged: m.unsaid.Spent()}
 	if len(m.holder.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}
@@ -330,17 +323,17 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	if err != nil {
 		return Stepped{}, err
 	}
-	m.sayLeft(ctx, p)
+	p.complainOfLeft(ctx, &m.holder.log)
 	m.base.record = p.run
 	m.holder.account.Report(p.settled)
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
-	m.draft.act(ctx, m.draft.view(), plugin.Moment{}, m.draft.effects)
+	m.base.hooks.act(ctx, &m.holder, m.draft.view(), plugin.Moment{}, m.draft.effects)
 	if m.base.conversation != nil {
-		m.draft.remember(ctx)
-		m.draft.storeSnapshot(ctx)
+		m.remember(ctx)
+		m.base.storeSnapshot(ctx)
 	}
-	m.draft.releaseSlot(ctx, m.draft.totals)
+	m.releaseSlot(ctx)
 	m.announceEnd()
 	m.holder.report(ctx, m.base.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.holder.head}, nil
@@ -350,7 +343,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 // its first step begins with them: its stream has no state before the end's.
 func (m *machine) announceEnd() {
 	if m.holder.found == thread.CursorStart && !m.holder.events.Begun() {
-		m.base.announceStart()
+		m.holder.events.Start(&m.base.record.Run, m.holder.Key.Thread)
 		m.holder.events.OweState()
 	}
 	if m.tools != nil {
@@ -359,7 +352,7 @@ func (m *machine) announceEnd() {
 		m.tools = nil
 		m.holder.events.StepEnd(at)
 	}
-	m.draft.announceChanges()
-	m.draft.announceState()
+	announceChanges(&m.holder.events, m.draft.entries)
+	announceState(&m.holder.events, m.draft.snapshot)
 	m.holder.events.Finish(&m.base.record.Run)
 }

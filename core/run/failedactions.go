@@ -17,7 +17,7 @@ var failedActions = state.KeyPath{Scope: plugin.FailedScheduledActions.Scope, Na
 // action that fails ends nothing: a context message with a wrong target, say, would
 // be missed by nobody but the model. It is read off the patches, so that a step
 // without a failure pays nothing for it.
-func (d *draft) warnOfFailedActions(ctx context.Context, committed []thread.Entry) {
+func warnOfFailedActions(ctx context.Context, log *logger, committed []thread.Entry) {
 	for _, entry := range committed {
 		for _, o := range entry.Patch {
 			rest, found := strings.CutPrefix(o.Path, failedActions)
@@ -34,7 +34,7 @@ func (d *draft) warnOfFailedActions(ctx context.Context, committed []thread.Entr
 				continue
 			}
 			for _, f := range failed {
-				d.base.holder.warn(ctx, "scheduled action failed", "action", f.Action.Key, "phase", f.Action.Phase, "error", f.Error)
+				log.warn(ctx, "scheduled action failed", "action", f.Action.Key, "phase", f.Action.Phase, "error", f.Error)
 			}
 		}
 	}

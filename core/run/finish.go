@@ -11,8 +11,8 @@ import (
 // finishStep ends the step: its last phase, its remaining records, commit B. StepEnd
 // runs once for a step, when its round has closed, and sees all results.
 func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
-	m.holder.at = m.lastSaid()
-	if err := m.draft.phase(ctx, core.PhaseStepEnd, plugin.Moment{}); err != nil {
+	m.draft.at = m.lastSaid()
+	if err := m.phase(ctx, core.PhaseStepEnd, plugin.Moment{}); err != nil {
 		return Stepped{}, err
 	}
 	return m.commitStep(ctx, end)
@@ -28,7 +28,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		r.addResults()
 	}
 	m.draft.addStep()
-	w.log, w.run = m.draft.logPart(), m.draft.runPart(end.termination, m.form, m.holder.endedAt())
+	w.log, w.run = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, end.termination, m.form, m.holder.endedAt())
 	w.lease, w.followed = m.holder.lease.Milliseconds(), m.holder.shared.chunks.Followed()
 	if end.termination != nil {
 		m.holder.shared.hold.ending.Store(true) // before the write: the watch may see its head first
@@ -60,12 +60,12 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 		m.tools.round.allStored()
 		m.tools = nil
 	}
-	m.draft.announceChanges()
-	m.draft.announceState()
+	announceChanges(&m.holder.events, m.draft.entries)
+	announceState(&m.holder.events, m.draft.snapshot)
 	if result.Outcome == thread.Done {
-		m.draft.releaseSlot(ctx, m.draft.totals)
+		m.releaseSlot(ctx)
 	}
-	m.holder.events.StepEnd(m.holder.at)
+	m.holder.events.StepEnd(m.draft.at)
 	m.holder.stepOver(m.base.record.AgentID)
 	if result.Outcome == thread.Done {
 		m.holder.events.Finish(&m.base.record.Run)
@@ -75,7 +75,7 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	if result.Outcome == thread.Close {
 		return m.closeRun(ctx)
 	}
-	m.draft.storeSnapshot(ctx) // last: the claim may be gone, and whoever has it needs none of this
+	m.base.storeSnapshot(ctx) // last: the claim may be gone, and whoever has it needs none of this
 	return m.holder.handedOn(result.Outcome), nil
 }
 
@@ -86,13 +86,13 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 // state as it is after the commit, under the step that they were asked for in.
 func (m *machine) committed(ctx context.Context) {
 	m.unsaid, m.base.recorded = nil, true
-	m.draft.remember(ctx)
+	m.remember(ctx)
 	// Taken before begin: the draft is another one then.
 	effects, v := m.draft.effects, m.draft.view()
 	if m.prompt.asks && m.holder.s.hint != nil {
 		m.holder.s.hint(ctx, m.holder.Key)
 	}
-	m.draft.warnOfFailedActions(ctx, m.draft.entries)
+	warnOfFailedActions(ctx, &m.holder.log, m.draft.entries)
 	m.begin()
-	m.draft.act(ctx, v, plugin.Moment{}, effects)
+	m.base.hooks.act(ctx, &m.holder, v, plugin.Moment{}, effects)
 }

@@ -70,7 +70,7 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 // nack gives the claim back.
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	w := &nackWrite{
-		draft: &m.draft, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing, adopted: m.tools.known().schemaMet(), through: m.tools.known().letThrough(m.holder.head),
+		codec: m.holder.records, account: &m.holder.account, run: m.holder.id, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing, adopted: m.tools.known().schemaMet(), through: m.tools.known().letThrough(m.holder.head),
 		failed: m.unsaid.Failures(), unlogged: m.unsaid.Spent(), ended: m.runEnded, form: m.form, followed: m.holder.shared.chunks.Followed(),
 	}
 	if m.tools != nil {

@@ -28,7 +28,8 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 			m.holder.warn(ctx, "a part of what the model said was not shown before its commit to readers beside the run's own", "error", err)
 		}
 	}()
-	m.holder.at = m.holder.beganAt()
+	m.holder.stepBegan = m.holder.beganAt()
+	m.draft.at = m.holder.stepBegan
 	if deadline, ok := ctx.Deadline(); ok {
 		m.holder.last = deadline.Add(afterDeadline)
 	}

@@ -37,13 +37,9 @@ type holder struct {
 	shared    shared
 	moved     bool      // the step made a commit: it is progress, however the step goes on
 	lacks     bool      // this build has not all that the agent names, and goes on without
+	stepBegan int64     // when the claim began the step, unix milliseconds: its hooks up to the turn are shown that
 	taken     time.Time // since when this process is at the step; zero: nobody is told
 
-	// at is the clock that hooks are shown, unix milliseconds, outside of calls, which
-	// have clocks of their own: when the step began, then when its last word was said,
-	// and when the run ended. It is stored with what the hooks came to, see
-	// thread.Entry.At: nothing of a step asks for the time again.
-	at       int64
 	profiles state.Profiles // of the run's tenant; nil: the host has none
 
 	account account.Run // of the run, for this step

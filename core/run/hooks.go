@@ -78,16 +78,19 @@ func (h *hooks) refused(ctx context.Context, v view, m plugin.Moment) (state.Com
 	return command, nil
 }
 
-// effects acts after a write, whose context neither a lost claim nor a cancel ends: what was
+// act runs effects after a write. They may take as long as the process of the claim's holder
+// has: neither a lost claim nor a cancel ends their context, since what was
 // committed stands, and no other process acts on it. Failures are logged, one line each, and
 // counted; nothing else depends on them, for the same reason.
-func (h *hooks) effects(ctx context.Context, v view, m plugin.Moment, effects []state.Effect) {
+func (h *hooks) act(ctx context.Context, claim *holder, v view, m plugin.Moment, effects []state.Effect) {
 	if len(effects) == 0 || h.engine == nil || !h.acts {
 		return
 	}
-	for _, err := range h.engine.RunEffects(ctx, h.moment("", v, m), effects) {
+	free, cancel := claim.undisturbed(ctx)
+	defer cancel()
+	for _, err := range h.engine.RunEffects(free, h.moment("", v, m), effects) {
 		h.failed.Add(1)
-		h.log.complain(ctx, "an effect failed; what was committed stands", failure(err)...)
+		h.log.complain(free, "an effect failed; what was committed stands", failure(err)...)
 	}
 }
 

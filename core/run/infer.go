@@ -28,7 +28,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	}
 	// Kept before anything can fail: a nack says how often the model has.
 	m.unsaid = inference.New(inference.Step{
-		Key: h.Key, Run: h.id, Number: number, Agent: b.agent, Began: h.at, Until: until,
+		Key: h.Key, Run: h.id, Number: number, Agent: b.agent, Began: h.stepBegan, Until: until,
 		Circuits: &h.s.circuits, Events: &h.events, Account: &h.account, Prompt: &m.prompt, Claim: claim{h},
 	}, from)
 	turn, err := m.unsaid.Infer(ctx)
@@ -65,17 +65,17 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if err := m.void(ctx); err != nil {
 		return Stepped{}, err
 	}
-	if err := m.draft.charge(ctx, m.unsaid); err != nil {
+	if err := m.charge(ctx); err != nil {
 		return Stepped{}, err
 	}
-	m.draft.addFailure(failed, m.unsaid, m.prompt.noted)
+	m.draft.addFailure(thread.Entry{Failed: failed, Attempt: m.holder.events.Fence(), Member: m.unsaid.FailedMember(), Window: m.prompt.noted})
 	m.holder.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.draft.totals.ErrorSteps}, failure(end.cause))...)
-	verdict, err := m.draft.judge(core.Message{}, failed, m.draft.messages.Slice())
+	verdict, err := m.judge(core.Message{}, failed, m.draft.messages.Slice(), answer{})
 	if err != nil {
 		return Stepped{}, err
 	}
 	if verdict == nil {
-		verdict = m.draft.stopped()
+		verdict = m.stopped()
 	}
 	m.holder.events.InferenceFailed(m.unsaid.ID(), failed)
 	return m.finishStep(ctx, ending{termination: verdict})
@@ -93,6 +93,6 @@ func (m *machine) void(ctx context.Context) error {
 	}
 	m.holder.events.Restart(m.holder.fence())
 	m.holder.events.EmitUnplaced(core.Event{Type: core.EventStepRestarted})
-	m.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.holder.at), MessageID: m.unsaid.ID()})
+	m.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.holder.stepBegan), MessageID: m.unsaid.ID()})
 	return nil
 }

@@ -25,7 +25,7 @@ func (m *machine) hear(ctx context.Context) error {
 			}
 			m.base.input = &input
 		}
-		if err := m.draft.sayOwn(ctx, m.base.input); err != nil {
+		if err := m.sayOwn(ctx, m.base.input); err != nil {
 			return err
 		}
 		// For S#, which a regenerate goes back to: see storeSnapshot.
@@ -39,12 +39,12 @@ func (m *machine) hear(ctx context.Context) error {
 	}
 	// In the order of the head, which is the order in which people said it.
 	for i, entry := range m.holder.head.Inbox {
-		seq := m.holder.head.Seq + uint64(len(m.draft.entries)) + 1
+		seq := m.draft.sequence(len(m.draft.entries))
 		m.draft.say(entry.ID, inputs[i].Messages)
 		m.draft.consumed = append(m.draft.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision, Seq: seq})
 	}
 	if len(m.draft.entries) == 0 && m.base.takesUp() {
-		m.draft.askToGoOn()
+		m.draft.askToGoOn(m.base.agent.Spec.ResponseFormat)
 	}
 	return m.prompt.adopt(ctx) // of what the input has left: it may have taken a part back
 }
@@ -52,11 +52,11 @@ func (m *machine) hear(ctx context.Context) error {
 // sayOwn takes the run's own input into the draft, behind the record that takes
 // back what the input supersedes. Whoever stores the input does both: the run's
 // first commit, or its end when there was none.
-func (d *draft) sayOwn(ctx context.Context, input *thread.Queued) error {
-	if err := d.supersede(ctx, input.Supersede); err != nil {
+func (m *machine) sayOwn(ctx context.Context, input *thread.Queued) error {
+	if err := m.supersede(ctx, input.Supersede); err != nil {
 		return err
 	}
-	d.say(d.base.holder.head.Run.Dispatch, input.Messages)
+	m.draft.say(m.holder.head.Run.Dispatch, input.Messages)
 	return nil
 }
 
@@ -66,16 +66,16 @@ func (d *draft) sayOwn(ctx context.Context, input *thread.Queued) error {
 // stored, and supersedes nothing. Nor does it in an end without state changes: the way
 // back to the state before is one. Behind a RunEnd that an earlier claim has come to it
 // supersedes as it did there: what RunEnd has changed is of the state that was left.
-func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thread.Form) error {
-	lost := d.base.holder.head.Run.Status == thread.Closing && d.base.holder.head.Run.Attempts >= thread.SkipRunEnd && d.base.holder.head.Run.RunEnd == 0
-	if input.Supersede == 0 || d.base.conversation != nil && !lost && form < thread.FormStateless {
-		err := d.sayOwn(ctx, input)
+func (m *machine) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thread.Form) error {
+	lost := m.holder.head.Run.Status == thread.Closing && m.holder.head.Run.Attempts >= thread.SkipRunEnd && m.holder.head.Run.RunEnd == 0
+	if input.Supersede == 0 || m.base.conversation != nil && !lost && form < thread.FormStateless {
+		err := m.sayOwn(ctx, input)
 		if err == nil || core.CodeOf(err) != core.CodeCorrupt {
 			return err
 		}
-		d.base.holder.complain(ctx, "what the input supersedes cannot be taken back", "error", err)
+		m.holder.complain(ctx, "what the input supersedes cannot be taken back", "error", err)
 	}
-	d.say(d.base.holder.head.Run.Dispatch, input.Messages)
+	m.draft.say(m.holder.head.Run.Dispatch, input.Messages)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thre
 // which an audit that says "read" is confirmed.
 func (d *draft) say(input core.ID, messages []core.Message) {
 	for _, m := range messages {
-		m.RunID = d.base.holder.id
+		m.RunID = d.run
 		d.add(thread.Entry{Run: m.RunID, Message: &m, Input: input})
 	}
 }

@@ -25,24 +25,25 @@ import (
 
 // judge returns what the first policy that stops says of the step, else nil. failed
 // is its inference's failure, and turn is zero then. before are the messages in front
-// of the turn. A policy that panics ends the run with an error.
-func (d *draft) judge(turn core.Message, failed *thread.Failure, before []core.Message) (*core.Termination, error) {
-	at, started := turn.CreatedAt, d.base.record.StartedAt
-	view := stop.View{Step: d.base.holder.events.Step(), Turn: turn, Usage: d.totals.Usage, ErrorSteps: d.totals.ErrorSteps, Mends: d.mends}
+// of the turn, and a what is known of it as the run's answer. A policy that panics ends the
+// run with an error.
+func (m *machine) judge(turn core.Message, failed *thread.Failure, before []core.Message, a answer) (*core.Termination, error) {
+	at, started := turn.CreatedAt, m.base.record.StartedAt
+	view := stop.View{Step: m.draft.step, Turn: turn, Usage: m.draft.totals.Usage, ErrorSteps: m.draft.totals.ErrorSteps, Mends: a.mends}
 	if failed != nil {
 		view.Failed, at = failed.Kind, failed.At
 	}
 	// Most runs have this one policy, which asks for nothing that has to be looked up.
-	if end := stop.MaxRounds(d.base.agent.Spec.Rounds()).Check(view); end != nil || !d.base.judged() {
+	if end := stop.MaxRounds(m.base.agent.Spec.Rounds()).Check(view); end != nil || !m.base.judged() {
 		return end, nil
 	}
 	view.Now = time.UnixMilli(at).UTC()
 	if started != 0 { // else the record was lost, see identify
 		view.StartedAt = time.UnixMilli(started).UTC()
 	}
-	view.Turns = ofRun(before, d.base.holder.id)
-	view.Calls, view.Texts = d.totals.TurnPrints()
-	for _, policies := range [2][]stop.Policy{d.base.agent.Stops, d.base.holder.s.stops} {
+	view.Turns = ofRun(before, m.holder.id)
+	view.Calls, view.Texts = m.draft.totals.TurnPrints()
+	for _, policies := range [2][]stop.Policy{m.base.agent.Stops, m.holder.s.stops} {
 		for _, p := range policies {
 			if end, err := check(p, view); end != nil || err != nil {
 				return end, err
@@ -74,10 +75,6 @@ func check(p stop.Policy, view stop.View) (end *core.Termination, err error) {
 	return &settled, nil
 }
 
-// maxDetail bounds, in bytes, what a policy or a gate says for people: it is stored
-// with the run's record, and every reader of the run is shown it.
-const maxDetail = 4 << 10
-
 // ofRun returns the messages at the end that are the run's.
 func ofRun(messages []core.Message, run core.ID) []core.Message {
 	first := len(messages)
@@ -90,12 +87,12 @@ func ofRun(messages []core.Message, run core.ID) []core.Message {
 // tolerated is the failure of the model that err is, if a policy is to judge it
 // instead of the run ending with it; nil if not. A provider that asks for a longer
 // pause than is waited would only refuse the next step as well.
-func (d *draft) tolerated(err error) *ended {
+func (b *base) tolerated(err error) *ended {
 	var end *ended
 	if !errors.As(err, &end) || end.termination.Code != "model" {
 		return nil
 	}
-	if !stop.Tolerates(d.base.agent.Stops) && !stop.Tolerates(d.base.holder.s.stops) {
+	if !stop.Tolerates(b.agent.Stops) && !stop.Tolerates(b.holder.s.stops) {
 		return nil
 	}
 	return end

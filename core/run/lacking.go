@@ -34,7 +34,7 @@ func (h *holder) leaves() bool {
 		return false
 	}
 	since := h.head.Run.LacksSince
-	return since == 0 || h.at-since < h.s.leaveFor.Milliseconds()
+	return since == 0 || h.stepBegan-since < h.s.leaveFor.Milliseconds()
 }
 
 // goWithout is the error that leaves the run to another build; nil: nobody is waited for

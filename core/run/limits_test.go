@@ -113,7 +113,7 @@ func TestLostClaimHasNoRemedy(t *testing.T) {
 		thread.ErrFenced: false, thread.ErrDeleted: false, thread.ErrApplied: false, context.DeadlineExceeded: true,
 	} {
 		p := (&Stepper{}).newMachine(Work{Whole: true}, nil)
-		p.draft.base.agent = &agent.Resolved{}
+		p.base.agent = &agent.Resolved{}
 		over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 		defer cancel()
 		if got := p.remedy(over, fmt.Errorf("commit: %w", err)) != nil; got != want {

@@ -1,7 +1,11 @@
 package run
 
 import (
+	"context"
+
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/thread"
@@ -33,6 +37,7 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	}}
 	h := &m.holder
 	m.base.holder = h
+	m.draft.run = h.id
 	m.forget()
 	h.log = logger{s.log, w.Key, w.Head.Run.ID, &h.events}
 	h.shared.hold.fence.Store(fence)
@@ -55,14 +60,14 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 // forget drops the draft, and with it what is known of the state, and the prompt: whoever
 // goes on begins from what is loaded. It is the only place where either of the two begins.
 func (m *machine) forget() {
-	m.draft = draft{base: &m.base}
+	m.draft = m.draft.next(m.holder.head.Seq)
 	m.prompt = prompt{holder: &m.holder, base: &m.base, draft: &m.draft, model: m.base.model}
 }
 
 // begin makes the draft, and the prompt, that follow from what is committed.
 func (m *machine) begin() {
 	m.forget()
-	m.draft.begin()
+	m.draft.begin(m.base.conversation)
 }
 
 // reset forgets what the step has said and changed since its last commit. A
@@ -71,9 +76,26 @@ func (m *machine) begin() {
 func (m *machine) reset() {
 	m.forget()
 	if m.base.conversation != nil {
-		m.draft.begin()
+		m.draft.begin(m.base.conversation)
 	}
-	m.holder.events.Enter(max(1, int(m.holder.head.Run.Step)))
+	m.draft.step = max(1, int(m.holder.head.Run.Step))
+	m.holder.events.Enter(m.draft.step)
+}
+
+// enter begins a step, of which what is committed may have the turn already.
+func (m *machine) enter(number int) {
+	m.holder.events.Enter(number)
+	m.draft.enter(number, m.base.conversation)
+}
+
+// phase runs a phase's hooks and takes what they changed into the draft.
+func (m *machine) phase(ctx context.Context, phase core.Phase, moment plugin.Moment) error {
+	result, err := m.base.hooks.phase(ctx, phase, m.draft.view(), moment)
+	if err != nil {
+		return err
+	}
+	m.draft.merge(result)
+	return nil
 }
 
 // lastSaid is when the last of the step was said: its turn, or that there is none, or

@@ -10,7 +10,9 @@ import (
 // nackWrite gives the claim back. Nothing of the log becomes visible; what was stored stays,
 // and its calls are done.
 type nackWrite struct {
-	draft    *draft
+	codec    thread.Records
+	account  *account.Run
+	run      core.ID
 	kind     thread.NackKind
 	at       int64 // when the run is tried again, unix milliseconds; 0: at once
 	closing  bool
@@ -36,7 +38,7 @@ func (w *nackWrite) change(fence uint64) thread.Change {
 
 // records implements write.
 func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
-	if p.settled, err = w.draft.base.holder.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}); err != nil {
+	if p.settled, err = w.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}); err != nil {
 		return err
 	}
 	if p.settled.Has() {
@@ -45,7 +47,7 @@ func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (er
 	if w.ended == nil {
 		return nil
 	}
-	record, err := endRecord(w.draft.base.holder.records, w.ended, w.form, w.draft.base.holder.id, next.Version)
+	record, err := endRecord(w.codec, w.ended, w.form, w.run, next.Version)
 	p.records = append(p.records, record)
 	return err
 }

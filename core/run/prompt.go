@@ -119,7 +119,7 @@ func (p *prompt) Use(m *agent.BoundModel) { p.model, p.framed = m, true }
 
 // Counted implements inference.Prompt.
 func (p *prompt) Counted(tokens int) {
-	p.window.Tokens = p.holder.s.choices.Counted(p.holder.id, p.holder.events.Step(), tokens)
+	p.window.Tokens = p.holder.s.choices.Counted(p.holder.id, p.draft.step, tokens)
 }
 
 // Taken implements inference.Prompt. It looks in the window alone: no model is shown an

@@ -19,7 +19,7 @@ import (
 //
 // From here on the end has its time, which RunEnd is shown, and the run's record says.
 func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
-	m.holder.at = m.holder.endedAt()
+	m.draft.at = m.holder.endedAt()
 	if m.holder.head.Run.RunEnd != 0 {
 		return false, m.recallRunEnd(ctx)
 	}
@@ -35,14 +35,14 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 	before := m.draft
 	within, cancel := m.holder.env.WithTimeout(ctx, m.holder.lease)
 	defer cancel()
-	if err := m.draft.phase(within, core.PhaseRunEnd, plugin.Moment{Termination: t}); err != nil {
+	if err := m.phase(within, core.PhaseRunEnd, plugin.Moment{Termination: t}); err != nil {
 		if ctx.Err() != nil {
 			return false, fmt.Errorf("run end: %w", context.Cause(ctx))
 		}
 		m.holder.complain(ctx, "RunEnd failed; the run ends anyway", failure(err)...)
 		m.draft = before
 	}
-	m.runEnded = &thread.EndRecord{At: m.holder.at, Patch: state.Join(m.draft.patches[len(before.patches):]...), Revision: m.draft.snapshot.Revision()}
+	m.runEnded = &thread.EndRecord{At: m.draft.at, Patch: state.Join(m.draft.patches[len(before.patches):]...), Revision: m.draft.snapshot.Revision()}
 	if added := m.draft.effects[len(before.effects):]; len(added) > 0 {
 		m.runEnded.Command = &state.Command{Effects: added}
 	}
@@ -64,7 +64,7 @@ func (m *machine) recallRunEnd(ctx context.Context) error {
 		if end.Command != nil {
 			m.draft.effects = append(m.draft.effects, end.Command.Effects...)
 		}
-		m.holder.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)
+		m.draft.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)
 	case core.CodeOf(err) == core.CodeCorrupt:
 		m.holder.complain(ctx, "what RunEnd changed is lost", "error", err)
 	default:

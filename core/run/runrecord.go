@@ -1,12 +1,14 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -24,12 +26,10 @@ type logPart struct {
 	schema   uint16            // of its record
 }
 
-// logPart returns what the draft's commit does to the log.
-func (d *draft) logPart() logPart {
-	summary, schema := d.newlySummed()
-	return logPart{
-		codec: d.base.holder.records, from: d.base.holder.head.Seq, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema,
-	}
+// newLogPart returns what the draft's commit does to the log.
+func newLogPart(h *holder, d *draft) logPart {
+	summary, schema := d.newlySummed(h.head.Summary)
+	return logPart{codec: h.records, from: d.from, entries: d.entries, consumed: d.consumed, cut: d.cut, summary: summary, schema: schema}
 }
 
 // seq is the sequence of the log's newest record behind the write.
@@ -61,7 +61,11 @@ func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) 
 // runPart is the run as a write finds it: what its record, and what lists of threads show
 // of it, are made of for each head that the write may come to.
 type runPart struct {
-	draft    *draft
+	codec    thread.Records
+	account  *account.Run
+	env      *env.Env         // its clock says until when a stretch of the run's accounts goes
+	user     string           // owner of the thread
+	lost     bool             // what the run has used cannot be read
 	before   thread.RunRecord // as it stood before the write
 	totals   thread.Totals
 	messages []core.Message        // of the thread, those that the write adds among them
@@ -71,12 +75,15 @@ type runPart struct {
 	at       int64                 // when it ends or begins to wait, unix milliseconds: read once for all tries and forms of the write
 }
 
-// runPart returns the run as the draft's commit finds it. end is how it ends, if it does,
+// newRunPart returns the run as the draft's commit finds it. end is how it ends, if it does,
 // and at when that is.
-func (d *draft) runPart(end *core.Termination, form thread.Form, at int64) runPart {
-	p := runPart{draft: d, before: d.base.record, totals: d.totals, messages: d.messages.Slice(), end: end, form: form, at: at}
-	if d.base.agent != nil {
-		p.answer = d.base.agent.Spec.ResponseFormat
+func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread.Form, at int64) runPart {
+	p := runPart{
+		codec: h.records, account: &h.account, env: h.env, user: h.head.Owner, lost: b.conversation == nil,
+		before: b.record, totals: d.totals, messages: d.messages.Slice(), end: end, form: form, at: at,
+	}
+	if b.agent != nil {
+		p.answer = b.agent.Spec.ResponseFormat
 	}
 	return p
 }
@@ -148,8 +155,7 @@ func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRec
 // the run ends or begins to wait with the write, what lists of threads show from then on. A
 // close is not listed until it is final.
 func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread.Outcome, r *thread.RunRecord) ([]store.Record, error) {
-	codec := p.draft.base.holder.records
-	stored, err := encodeRun(codec, r)
+	stored, err := encodeRun(p.codec, r)
 	records = append(records, stored)
 	if err != nil || outcome != thread.Wait && outcome != thread.Done {
 		return records, err
@@ -168,7 +174,7 @@ func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread
 	if l.Last.Termination = r.Termination; r.Termination != nil && r.Termination.Detail != "" {
 		l.Last.Termination = &core.Termination{Type: r.Termination.Type, Code: r.Termination.Code}
 	}
-	payload, err := codec.EncodeListing(&l)
+	payload, err := p.codec.EncodeListing(&l)
 	return append(records, store.Record{Name: store.ActivityName, Payload: payload}), err
 }
 
@@ -199,20 +205,27 @@ func (p *plan) dropUsage(form thread.Form) {
 	}
 }
 
+// complainOfLeft logs what the write has left out that no store takes.
+func (p *plan) complainOfLeft(ctx context.Context, log *logger) {
+	if p.left > 0 {
+		log.complain(ctx, "the record of what the run has used is too large for the store", "bytes", p.left)
+	}
+}
+
 // addAccount adds to a plan that has the run's record what it stores for the run's accounts,
 // and notes in the record where the next stretch begins. The records so far are those whose
 // cost is estimated. unlogged is what was asked of models for a turn that no log has, unless
 // the log, which ends at logEnd, has it; nil: there is none.
-func (p *plan) addAccount(d *draft, next thread.Head, result thread.Result, unlogged *account.Spent, logEnd uint64) (err error) {
-	p.settled, err = d.base.holder.account.Settle(next, result, account.End{
-		Run: &p.run, User: d.base.holder.head.Owner, Used: d.totals.Metered, Lost: d.base.conversation == nil,
-		Unlogged: unlogged, LogEnd: logEnd, At: d.base.holder.env.Millis(), Records: p.records,
+func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result, unlogged *account.Spent, logEnd uint64) (err error) {
+	to.settled, err = p.account.Settle(next, result, account.End{
+		Run: &to.run, User: p.user, Used: p.totals.Metered, Lost: p.lost,
+		Unlogged: unlogged, LogEnd: logEnd, At: p.env.Millis(), Records: to.records,
 	})
-	if err == nil && p.settled.Has() {
-		p.records = append(p.records, p.settled.Record)
+	if err == nil && to.settled.Has() {
+		to.records = append(to.records, to.settled.Record)
 	}
-	if p.settled.Bases != nil {
-		p.run.Bases = p.settled.Bases
+	if to.settled.Bases != nil {
+		to.run.Bases = to.settled.Bases
 	}
 	return err
 }

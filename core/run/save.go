@@ -15,7 +15,9 @@ func (m *machine) save(ctx context.Context, w write) (*plan, thread.Result, erro
 	if err != nil {
 		return nil, result, err
 	}
-	m.draft.logged(was, m.holder.head)
+	if m.holder.s.observer != nil && m.holder.head.Seq > was.Seq {
+		m.holder.s.observer.Logged(m.base.record.AgentID, m.draft.entries)
+	}
 	m.tools.known().callEffects(ctx, was, m.holder.head)
 	return p, result, nil
 }

@@ -13,41 +13,41 @@ import (
 // It comes after a commit, of another step than the state's or of the same, and
 // often after the claim: a later claim's snapshot has the higher fence and refuses
 // this one. A failure costs a later cold step time, nothing else.
-func (d *draft) storeSnapshot(ctx context.Context) {
-	c, of := d.base.conversation, d.base.starting
-	d.base.starting = nil
+func (b *base) storeSnapshot(ctx context.Context) {
+	c, of := b.conversation, b.starting
+	b.starting = nil
 	var values state.Snapshot
 	switch {
 	case of.Unsaved():
 		values = of.Snapshot.BeginRun() // what else it had has ended
-	case c.Unstored() >= d.base.holder.s.snapshotEvery:
+	case c.Unstored() >= b.holder.s.snapshotEvery:
 		of, values = c, c.Snapshot
 	default:
 		return
 	}
-	saved, err := of.SaveState(d.base.holder.records, values, of != c)
+	saved, err := of.SaveState(b.holder.records, values, of != c)
 	if err == nil && saved != nil {
 		// Fence and version of the head that the step knows: an older step's snapshot never
 		// replaces a newer one's. The manifest goes last.
-		if err = d.base.holder.put(ctx, d.ofHead(saved.Values...)...); err == nil {
-			err = d.base.holder.put(ctx, d.ofHead(saved.Manifest)...)
+		if err = b.holder.put(ctx, b.holder.ofHead(saved.Values...)...); err == nil {
+			err = b.holder.put(ctx, b.holder.ofHead(saved.Manifest)...)
 		}
 	}
 	if err != nil {
-		d.base.holder.warn(ctx, "state snapshot was not stored", "error", err)
+		b.holder.warn(ctx, "state snapshot was not stored", "error", err)
 		return
 	}
 	if saved == nil {
 		return
 	}
-	d.base.conversation = c.StateSaved(saved)
-	d.base.holder.s.reader.Keep(d.base.holder.Key, d.base.conversation) // else the next step would store it again
+	b.conversation = c.StateSaved(saved)
+	b.holder.s.reader.Keep(b.holder.Key, b.conversation) // else the next step would store it again
 }
 
 // ofHead stamps records with the fence and the version of the head that the step knows.
-func (d *draft) ofHead(records ...store.Record) []store.Record {
+func (h *holder) ofHead(records ...store.Record) []store.Record {
 	for i := range records {
-		records[i].Fence, records[i].Version = d.base.holder.fence(), d.base.holder.head.Version
+		records[i].Fence, records[i].Version = h.fence(), h.head.Version
 	}
 	return records
 }

@@ -47,7 +47,7 @@ func (w *stepWrite) records(p *plan, next thread.Head, result thread.Result) (er
 	if result.Outcome != thread.Done && result.Outcome != thread.Close && w.recorded {
 		return nil
 	}
-	if err = p.addAccount(w.run.draft, next, result, nil, 0); err != nil {
+	if err = w.run.addAccount(p, next, result, nil, 0); err != nil {
 		return err
 	}
 	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing))

@@ -21,7 +21,7 @@ func (p *prompt) adopt(ctx context.Context) error {
 		return nil
 	}
 	// It may have come later than it is there.
-	if w, fixed := p.holder.s.choices.Summary(p.holder.id, p.holder.events.Step()); fixed && (w == nil || w.Summary != asked && w.Skipped != asked) {
+	if w, fixed := p.holder.s.choices.Summary(p.holder.id, p.draft.step); fixed && (w == nil || w.Summary != asked && w.Skipped != asked) {
 		return nil
 	}
 	found, err := p.holder.s.reader.FindSummary(ctx, p.holder.Key, asked)
@@ -102,7 +102,7 @@ func (p *prompt) compact(ctx context.Context, request *model.Request) error {
 		return nil
 	}
 	p.shown = p.draft.soFar()
-	if w, fixed := p.holder.s.choices.Summary(p.holder.id, p.holder.events.Step()); fixed {
+	if w, fixed := p.holder.s.choices.Summary(p.holder.id, p.draft.step); fixed {
 		return p.recompact(ctx, w)
 	}
 	how := compaction.ModeOf(p.base.agent)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -15,24 +16,30 @@ import (
 // input: the draft begins with a record that names the range and leads the state
 // back to what it was before it. Without a stored snapshot from before the range
 // that state is folded from the beginning of the log, in one pass.
-func (d *draft) supersede(ctx context.Context, from uint64) error {
-	if from == 0 || from > d.base.holder.head.Seq {
+func (m *machine) supersede(ctx context.Context, from uint64) error {
+	if from == 0 || from > m.holder.head.Seq {
 		return nil
 	}
-	from, before, err := d.base.superseded(ctx, from)
+	from, before, err := m.base.superseded(ctx, from)
 	if err != nil {
 		return err
 	}
-	then, err := d.base.holder.s.reader.Read(ctx, d.base.reads(), from-1)
+	then, err := m.holder.s.reader.Read(ctx, m.base.reads(), from-1)
 	if err != nil {
 		return fmt.Errorf("read the thread before sequence %d: %w", from, err)
 	}
+	return m.draft.goBack(then, from, before)
+}
+
+// goBack makes the draft one of an earlier thread, from which it takes back the log from a
+// sequence on. earlier are the ranges that were taken back before it.
+func (d *draft) goBack(then *checkpoint.Conversation, from uint64, earlier []thread.Range) error {
 	// The two states are compared, instead of undoing patches one by one: a fold over
 	// the log, range and record included, comes to the earlier one whatever happened
 	// between them.
 	now := d.snapshot
 	entry := thread.Entry{
-		Run: d.base.holder.id, Superseded: &thread.Range{From: from, To: d.base.holder.head.Seq}, Earlier: before,
+		Run: d.run, Superseded: &thread.Range{From: from, To: d.from}, Earlier: earlier,
 		Patch: state.Diff(now, then.Snapshot.BeginRun()), Revision: now.Revision(),
 	}
 	if len(entry.Patch) > 0 {

@@ -19,7 +19,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 		return Stepped{}, endWith("too_many_calls", fmt.Errorf("the model asked for %d tool calls in one turn, at most %d are allowed", calls, thread.MaxCalls))
 	}
 	w := &turnWrite{
-		log: m.draft.logPart(), calls: calls, turnFence: m.holder.events.Fence(), batch: m.base.agent.Spec.Mode() == agent.ParallelBatchApproval, lacks: m.holder.lacks,
+		log: newLogPart(&m.holder, &m.draft), calls: calls, turnFence: m.holder.events.Fence(), batch: m.base.agent.Spec.Mode() == agent.ParallelBatchApproval, lacks: m.holder.lacks,
 	}
 	if !m.base.recorded { // the input is read only before this write
 		w.run = &m.base.record
@@ -29,7 +29,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	}
 	// A new round, with the places that the head has reserved for it.
 	m.holder.proves()
-	m.draft.announceChanges()
+	announceChanges(&m.holder.events, m.draft.entries)
 	m.committed(ctx)
 	m.tools = newToolRound(&m.holder, &m.base, &m.draft, *turn, m.holder.head.Run.Base)
 	m.tools.round.found = true // no claim came to its calls before
@@ -41,7 +41,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 
 // goOnWithRound goes on with the round of a turn that an earlier step committed.
 func (m *machine) goOnWithRound(ctx context.Context) (Stepped, error) {
-	m.draft.enter(int(m.holder.head.Run.Step))
+	m.enter(int(m.holder.head.Run.Step))
 	t, err := openRound(ctx, &m.holder, &m.base, &m.draft)
 	// A round that could be read in part counts: the nack must say the schemas that
 	// it has met, and results that were adopted are done.
@@ -60,7 +60,7 @@ func (m *machine) goOnWithRound(ctx context.Context) (Stepped, error) {
 func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	t := m.tools
 	t.round.chooseMode()
-	end, err := m.draft.judge(t.round.turn, nil, t.merger.earlier())
+	end, err := m.judge(t.round.turn, nil, t.merger.earlier(), answer{})
 	if err != nil {
 		return Stepped{}, err
 	}
@@ -85,12 +85,12 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	}
 	// A stop for the errors of this very round must not cost another inference first.
 	if m.draft.totals.EndStep(t.round.calls.failed()); end == nil && t.round.calls.failed() {
-		if end, err = m.draft.judge(t.round.turn, nil, t.merger.earlier()); err != nil {
+		if end, err = m.judge(t.round.turn, nil, t.merger.earlier(), answer{}); err != nil {
 			return Stepped{}, err
 		}
 	}
 	if end == nil {
-		end = m.draft.stopped()
+		end = m.stopped()
 	}
 	return m.finishStep(ctx, ending{termination: end})
 }
@@ -101,7 +101,7 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	t := m.tools
 	p, result, err := m.save(ctx, &waitWrite{
-		round: t.tickets.callPart(nil), run: m.draft.runPart(nil, thread.FormWhole, m.holder.env.Millis()), open: t.merger.values(), seq: m.holder.head.Seq,
+		round: t.tickets.callPart(nil), run: newRunPart(&m.holder, &m.base, &m.draft, nil, thread.FormWhole, m.holder.env.Millis()), open: t.merger.values(), seq: m.holder.head.Seq,
 		lacks: m.holder.lacks, keep: m.holder.keep, lease: m.holder.lease.Milliseconds(), followed: m.holder.shared.chunks.Followed(),
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	m.base.record = p.run
 	m.holder.account.Report(p.settled)
 	if result.Outcome == thread.Wait {
-		m.draft.releaseSlot(ctx, m.draft.totals)
+		m.releaseSlot(ctx)
 	}
 	t.tickets.announce()
 	if result.Outcome == thread.Wait {

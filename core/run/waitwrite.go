@@ -70,7 +70,7 @@ func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) (er
 		return failure
 	}
 	p.run = w.run.record(next, result)
-	if err = p.addAccount(w.run.draft, next, result, nil, 0); err != nil {
+	if err = w.run.addAccount(p, next, result, nil, 0); err != nil {
 		return err
 	}
 	p.records, err = w.run.addTo(p.records, next, result.Outcome, &p.run)
@@ -89,7 +89,7 @@ func (w *waitWrite) values(next thread.Head) (store.Record, error) {
 			record.Waits = append(record.Waits, t.ID)
 		}
 	}
-	payload, err := w.run.draft.base.holder.records.Encode("round", record)
+	payload, err := w.run.codec.Encode("round", record)
 	if err != nil {
 		return store.Record{}, endWith("encoding", err)
 	}

@@ -23,7 +23,7 @@ func (p *prompt) opened() (*core.Message, uint64) {
 			continue
 		}
 		if m := p.draft.entries[i].Message; m != nil && m.IsInput() {
-			return m, p.holder.head.Seq + uint64(i) + 1
+			return m, p.draft.sequence(i)
 		}
 		break
 	}

@@ -66,13 +66,13 @@ var againMutants = []mutant{
 	{
 		Name: "an end behind RunEnd has another time",
 		File: "core/run/runend.go",
-		Old:  "		m.holder.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)\n",
+		Old:  "		m.draft.at, m.runEnded, m.form = end.At, end, max(m.form, end.Form)\n",
 		New:  "		m.runEnded, m.form = end, max(m.form, end.Form)\n",
 	},
 	{
 		Name: "an end behind RunEnd takes nothing back",
 		File: "core/run/input.go",
-		Old:  " && d.base.holder.head.Run.RunEnd == 0\n",
+		Old:  " && m.holder.head.Run.RunEnd == 0\n",
 		New:  "\n",
 	},
 }

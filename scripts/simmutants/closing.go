@@ -12,8 +12,8 @@ var closingMutants = []mutant{
 	{
 		Name: "an end in a smaller form keeps its state changes",
 		File: "core/run/end.go",
-		Old:  "	settled.effects = m.draft.effects\n	m.draft = settled\n	m.draft.patches = nil\n",
-		New:  "	settled.effects, settled.patches = m.draft.effects, m.draft.patches\n	m.draft = settled\n",
+		Old:  "	settled.effects, settled.at = m.draft.effects, m.draft.at\n	m.draft = settled\n	m.draft.patches = nil\n",
+		New:  "	settled.effects, settled.at, settled.patches = m.draft.effects, m.draft.at, m.draft.patches\n	m.draft = settled\n",
 	},
 	{
 		Name: "a nack behind RunEnd does not say so",

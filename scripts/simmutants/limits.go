@@ -5,8 +5,8 @@ var limitMutants = []mutant{
 	{
 		Name: "a turn is charged behind its commit, or not at all",
 		File: "core/run/advance.go",
-		Old:  "	if err := m.draft.charge(ctx, m.unsaid); err != nil {",
-		New:  "	if err := m.draft.charge(ctx, nil); err != nil {",
+		Old:  "	if err := m.charge(ctx); err != nil {",
+		New:  "	if m.draft.totals, err = m.holder.account.Turn(ctx, m.draft.totals, nil); err != nil {",
 	},
 	{
 		Name: "a run over a limit goes on",

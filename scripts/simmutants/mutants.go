@@ -296,7 +296,7 @@ func hintMutant(of, file, before, after string) mutant {
 var stepMutants = []mutant{
 	{
 		Name: "a failed inference does not count",
-		File: "core/run/failed.go",
+		File: "core/run/draft.go",
 		Old:  "	d.totals.EndStep(true)\n",
 		New:  "	d.totals.EndStep(false)\n",
 	},
@@ -308,9 +308,9 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "a failed inference loses what hooks changed before it",
-		File: "core/run/failed.go",
-		Old:  "	d.movePatches(&entry)\n	d.add(entry)\n",
-		New:  "	d.movePatches(&entry)\n	entry.Patch, entry.Revision = nil, 0\n	d.add(entry)\n",
+		File: "core/run/draft.go",
+		Old:  "	d.totals.EndStep(true)\n	d.addOfStep(e)\n",
+		New:  "	d.totals.EndStep(true)\n	e.Run, e.Step, e.At = d.run, d.step, d.at\n	d.movePatches(&e)\n	e.Patch, e.Revision = nil, 0\n	d.add(e)\n",
 	},
 	{
 		Name: "a stored result is adopted without being put again",
@@ -339,7 +339,7 @@ var stepMutants = []mutant{
 	{
 		Name: "what the input of a run supersedes is forgotten when it ends at once",
 		File: "core/run/input.go",
-		Old:  "if input.Supersede == 0 || d.base.conversation != nil && !lost && form < thread.FormStateless {",
+		Old:  "if input.Supersede == 0 || m.base.conversation != nil && !lost && form < thread.FormStateless {",
 		New:  "if input.Supersede == 0 && !lost {",
 	},
 	{
@@ -352,7 +352,7 @@ var stepMutants = []mutant{
 		Name: "RunEnd runs twice",
 		File: "core/run/runend.go",
 		Old:  "	before := m.draft\n	within, cancel",
-		New:  "	before := m.draft\n	_ = m.draft.phase(ctx, core.PhaseRunEnd, plugin.Moment{Termination: t})\n	m.draft = before\n	within, cancel",
+		New:  "	before := m.draft\n	_ = m.phase(ctx, core.PhaseRunEnd, plugin.Moment{Termination: t})\n	m.draft = before\n	within, cancel",
 	},
 	{
 		Name: "the record of a closing run is believed as it is cached",

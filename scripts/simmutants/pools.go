@@ -52,9 +52,9 @@ var poolMutants = []mutant{
 	},
 	{
 		Name: "a turn is its home's, whoever said it",
-		File: "core/run/draft.go",
-		Old:  "Member: t.Member()",
-		New:  "Member: t.FailedMember()",
+		File: "core/run/advance.go",
+		Old:  "Member: m.unsaid.Member()",
+		New:  "Member: m.unsaid.FailedMember()",
 	},
 	{
 		Name: "a model is called whatever its circuit says",
