@@ -69,9 +69,9 @@ func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head t
 			}
 		}
 	}
-	// A closing run still owes records: its end is not committed yet. A run that waits has
-	// all that it will have until a decision.
-	if record.Status == core.RunDone && !(head.Open() && head.Run.ID == record.ID) || record.Status == core.RunWaiting {
+	// A closing run is done, but still the open one: it owes records, and its end is not
+	// committed yet. A run that waits has all that it will have until a decision.
+	if record.Status == core.RunDone && head.Run.ID != record.ID || record.Status == core.RunWaiting {
 		return replayer.Finish(record)
 	}
 	return replayer.Flush()

@@ -79,8 +79,8 @@ func (w *worker) decideAll(ctx context.Context, id core.Identity, key core.Threa
 		taken.run, taken.head = decided.RunID, head
 		taken.decided = append(taken.decided, decided)
 	}
-	if err != nil && len(taken.decided) > 0 {
-		w.wakeNow(ctx, key, taken.head)
+	if err != nil {
+		w.wakeNow(ctx, key, taken.head) // the zero head, if none was taken, lets no run continue
 	}
 	return taken, err
 }

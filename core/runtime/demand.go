@@ -39,10 +39,11 @@ func (d *demand) ask(ctx context.Context, head thread.Head, agent string) {
 	if d.until-now >= renewMark.Milliseconds() || !d.matters(agent) {
 		return
 	}
-	if mark, err := live.FindMark(ctx, d.store, d.records, d.key); err == nil && d.heeds(mark, now) {
+	if mark, _ := live.FindMark(ctx, d.store, d.records, d.key); d.heeds(mark, now) {
 		return
 	}
-	// No mark, one of another run, or one that ends soon: this follower leaves the next.
+	// No mark, one that cannot be read, one of another run, or one that ends soon: this
+	// follower leaves the next.
 	mark := live.Mark{Run: d.run, Until: now + live.MarkLife.Milliseconds()}
 	record, err := mark.Record(d.records, head)
 	if err == nil {
@@ -75,11 +76,10 @@ func (d *demand) heeds(mark live.Mark, now int64) bool {
 // read before did not show, or one that was left under the same version of the head. In
 // the second case the head is rewritten, as for any record that is rewritten.
 func (d *demand) makeRoom(ctx context.Context, head thread.Head, refused error) {
-	if record, ok, err := d.store.Get(ctx, d.key, store.FollowName); err == nil && ok {
-		var mark live.Mark
-		if d.records.Decode("follow mark", record.Payload, &mark) == nil && d.heeds(mark, d.env.Millis()) {
-			return
-		}
+	record, _, _ := d.store.Get(ctx, d.key, store.FollowName) // what cannot be read is no mark
+	var mark live.Mark
+	if d.records.Decode("follow mark", record.Payload, &mark) == nil && d.heeds(mark, d.env.Millis()) {
+		return
 	}
 	if !errors.Is(refused, store.ErrConflict) {
 		return // left under a later head, which the watch will bring

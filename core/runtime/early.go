@@ -35,7 +35,7 @@ func (r *reader) earlyMessages(ctx context.Context, key core.ThreadKey, head thr
 			}
 		}
 		for m, err := range r.pending(ctx, key, head) {
-			if !yield(m, err) || err != nil {
+			if !yield(m, err) {
 				return
 			}
 		}

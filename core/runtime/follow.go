@@ -152,9 +152,8 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	if err := f.showOpen(ctx, head); err != nil {
 		return record, false, err
 	}
-	// A closing run is done for its readers, and still owes its last records.
-	closing := head.Open() && head.Run.ID == f.stream.run && head.Run.Status == thread.Closing
-	return record, record.Status == core.RunWaiting || record.Status == core.RunDone && !closing, nil
+	// A closing run is done for its readers, but still the open one: it owes its last records.
+	return record, record.Status == core.RunWaiting || record.Status == core.RunDone && head.Run.ID != f.stream.run, nil
 }
 
 // unchanged reports whether a head shows what the last one did. A run that is still

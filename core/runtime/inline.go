@@ -53,14 +53,14 @@ func (w *worker) claimInline(ctx context.Context, key core.ThreadKey, head threa
 	if err != nil {
 		w.log.WarnContext(ctx, "claim failed, the run is left to the queue", "tenant", key.Tenant, "thread", key.Thread, "run", runID, "error", err)
 	}
-	if err == nil && ok && claimed.Run.ID != runID { // the run has ended and the next one was open: it is not this stream's
+	if ok && claimed.Run.ID != runID { // the run has ended and the next one was open: it is not this stream's
 		_, _, err := w.mailbox.Commit(ctx, key, claimed, thread.Nack{Fence: claimed.Claim.Fence, Kind: thread.NackGiven}, nil)
 		if err != nil {
 			w.log.WarnContext(ctx, "claim could not be given back", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 		}
 		ok = false
 	}
-	if err != nil || !ok {
+	if !ok { // also with an error
 		permit.release()
 		return head, nil
 	}

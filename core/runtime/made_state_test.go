@@ -235,9 +235,9 @@ func timeline(t *testing.T) *runtime.Runtime {
 	two.Content = append(two.Content, core.Block{Type: core.BlockReasoning, Text: "think"})
 	m.log('b', thread.Entry{Step: 2, At: 200, Message: two, Duration: 50, Retried: 3, Window: &core.Window{}, Patch: sets("/thread/k", "2"), Revision: 2})
 	m.log('b', thread.Entry{Step: 2, Message: result("b6", "x", 300), Duration: 30, Decision: "d1"})
-	m.log('b', thread.Entry{Step: 2, Message: result("b7", "y", 290)})
+	m.log('b', thread.Entry{Step: 2, Message: result("b7", "y", 290), Duration: 1})
 	m.log('b', thread.Entry{Step: 2, Patch: sets("/thread/k", "3"), Revision: 3, Totals: &thread.Totals{Steps: 2}})
-	m.log('b', thread.Entry{Step: 3, At: 400, Message: turn("b9", 3, 410), Totals: &thread.Totals{Steps: 3}})
+	m.log('b', thread.Entry{Step: 3, At: 400, Message: turn("b9", 3, 410), Totals: &thread.Totals{Steps: 3}, Revision: 99}) // it has changed nothing
 	m.log('b', thread.Entry{Step: 3, Closing: true, Patch: sets("/thread/k", "4"), Revision: 4, Totals: &thread.Totals{Steps: 9}})
 	m.log('b', thread.Entry{Step: 4, At: 500, Message: turn("b11", 4, 510, "p", "q", "r", "s", "u", "v")})
 	m.at(17, 'b', thread.Entry{Message: result("b17", "v", 600), Duration: 10})
@@ -270,7 +270,7 @@ func TestTheTimelineOfARun(t *testing.T) {
 			Window: &core.Window{}, Text: "xx", Reasoning: "I think", Revision: 3, Totals: &thread.Totals{Steps: 2},
 			Calls: []runtime.StepCall{
 				{ToolCall: call("x", ""), Status: "ok", Result: result("x"), Began: 270, Ended: 300, Duration: 30, Decision: "d1"},
-				{ToolCall: call("y", ""), Status: "ok", Result: result("y"), Ended: 290},
+				{ToolCall: call("y", ""), Status: "ok", Result: result("y"), Began: 289, Ended: 290, Duration: 1},
 			},
 		},
 		{Number: 3, MessageID: "b9", Began: 400, Said: 410, Ended: 410, Model: "m", Stop: core.StopToolUse, Usage: &core.Usage{Input: 7}, Text: "xx", Totals: &thread.Totals{Steps: 3}},

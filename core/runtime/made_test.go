@@ -132,7 +132,7 @@ func everything(t *testing.T) (*made, *runtime.Runtime) {
 	for i, id := range []string{"f10", "f11", "f12"} {
 		result := message(id, core.RoleTool, 600)
 		result.ToolResult = &core.ToolResult{CallID: turn.ToolCalls[i].ID, Status: core.ResultOK}
-		m.at(uint64(10+i), 'f', thread.Entry{Message: result})
+		m.at(uint64(10+i), 'f', thread.Entry{Message: result, Decision: []string{"d", "", ""}[i]})
 	}
 	m.head.Run = thread.Run{
 		ID: idOf('f', 0), Dispatch: idOf('f', 1), Cursor: thread.CursorTools, Step: 1, Base: 10,
@@ -265,6 +265,11 @@ func TestAPageStandsWhereItsQuerySays(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
+		}
+		for _, m := range page.Messages {
+			if m.Decided != (m.ID == "f10") || m.Pending != strings.ContainsAny(m.ID, "gh") {
+				t.Errorf("%s: %s is decided %t, pending %t", test.name, m.ID, m.Decided, m.Pending)
+			}
 		}
 		if diff := cmp.Diff(test.want, ids(page)); diff != "" || page.Next != test.next || page.Earlier != test.more || page.Cut != test.cut || page.Total != 9 {
 			t.Errorf("%s: next %d, earlier %t, cut %t, total %d (-want +got):\n%s", test.name, page.Next, page.Earlier, page.Cut, page.Total, diff)

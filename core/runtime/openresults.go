@@ -24,7 +24,7 @@ type openResult struct {
 func (r *reader) openResults(ctx context.Context, key core.ThreadKey, head thread.Head) iter.Seq2[openResult, error] {
 	calls, base := head.Run.Calls, head.Run.Base
 	return func(yield func(openResult, error) bool) {
-		if !head.Open() || !slices.Contains(calls, thread.CallDone) {
+		if !slices.Contains(calls, thread.CallDone) { // also if no run is open
 			return
 		}
 		missing := func(i int) {

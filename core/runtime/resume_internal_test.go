@@ -168,6 +168,8 @@ func TestWhereAStreamOfDecisionsBegins(t *testing.T) {
 	log := []thread.Entry{callsTwo(), resultOf("a"), resultOf("b"), saysText(2, "two")}
 	round := runningAt(1, 7, thread.CursorTools)
 	round.Run.Base, round.Run.Calls = 2, []thread.CallStatus{thread.CallDone, thread.CallDone}
+	half := round
+	half.Run.Calls = []thread.CallStatus{thread.CallDone, thread.CallRunning}
 	a := openItem{result: openResult{call: 0, entry: resultOf("a")}}
 	b := openItem{result: openResult{call: 1, entry: resultOf("b")}}
 	for name, test := range map[string]struct {
@@ -176,11 +178,12 @@ func TestWhereAStreamOfDecisionsBegins(t *testing.T) {
 		want  string
 		reads string
 	}{
-		"the round is open":    {decisions{head: round, decided: []mailbox.Decided{decidedAgain(1, "a")}}, []openItem{a, b}, "run_start done:b", "run log open"},
+		"the round is open":    {decisions{head: round, decided: []mailbox.Decided{decidedAgain(1, "a")}}, []openItem{a, b}, "run_start done:b", "run log results"},
+		"half of it is":        {decisions{head: half, decided: []mailbox.Decided{decidedAgain(1, "a")}}, []openItem{a}, "run_start", "run log open"},
 		"the log has it":       {decisions{head: runningAt(4, 9, thread.CursorInfer), decided: []mailbox.Decided{decidedAgain(1, "a")}}, nil, "run_start done:b step_end two step_end", "run log log"},
 		"nothing is known":     {decisions{head: runningAt(4, 9, thread.CursorInfer), decided: []mailbox.Decided{decidedAgain(1, "z")}}, nil, "run_start done:a done:b step_end two step_end", "run log log"},
 		"of no turn":           {decisions{head: runningAt(4, 9, thread.CursorInfer), decided: []mailbox.Decided{{RunID: theRun}}}, nil, "run_start", "run"},
-		"of the later of them": {decisions{head: round, decided: []mailbox.Decided{{RunID: theRun}, decidedAgain(1, "a"), {RunID: theRun}}}, []openItem{a, b}, "run_start done:b", "run log open"},
+		"of the later of them": {decisions{head: round, decided: []mailbox.Decided{{RunID: theRun}, decidedAgain(1, "a"), {RunID: theRun}}}, []openItem{a, b}, "run_start done:b", "run log results"},
 	} {
 		h := &hearer{}
 		s := &told{log: log, open: test.open}

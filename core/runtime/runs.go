@@ -143,7 +143,7 @@ func (r *reader) listedRun(ctx context.Context, key core.ThreadKey, head thread.
 	run, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatchOf(head, runID))
 	if err == nil && !ok { // it may have ended before a step opened it: then only its dispatch knows
 		_, dispatch, located, failed := r.mailbox.Locate(ctx, key.Tenant, runID)
-		if err = failed; located && err == nil {
+		if err = failed; located {
 			run, ok, err = r.mailbox.Run(ctx, key, head, runID, dispatch)
 		}
 	}

@@ -129,7 +129,7 @@ func (b *steps) add(e store.LogEntry) {
 	b.size += e.Size
 	switch m := e.Message; {
 	case e.Failed != nil:
-		b.page.Steps, b.done = append(b.page.Steps, Step{Number: e.Step, Began: e.At, Ended: e.Failed.At, Failed: e.Failed}), 0
+		b.page.Steps = append(b.page.Steps, Step{Number: e.Step, Began: e.At, Ended: e.Failed.At, Failed: e.Failed})
 	case m == nil, m.Role == core.RoleUser: // input belongs to no step: the next turn reads it
 	case m.Role == core.RoleAssistant:
 		b.addTurn(e.Entry)
