@@ -23,33 +23,35 @@ import (
 var kinds = []struct {
 	before   []string
 	line     string
+	stage    thread.Stage
+	worker   bool  // by who has the claim, or takes it
 	holder   bool  // its commit id is kept as the holder's
 	attempts uint8 // what is left of three attempts without progress; 0 as well where the run is over
 	over     bool
 	deleted  bool // a deleted thread takes it
 }{
-	{nil, "create owner=ann", false, 0, true, false},
-	{nil, "fork owner=ann seq=4", false, 0, true, false},
-	{held, "enqueue d9 run=r9", false, 3, false, false},
-	{nil, "enqueue-and-claim d9 run=r9 worker=w lease=30s", false, 1, false, false},
-	{waiting, "input i", false, 0, false, false},
-	{queue, "edit d2 revision=1", false, 3, false, false},
-	{steered, "retract i", false, 3, false, false},
-	{held, "interrupt dedupe=k", false, 0, false, false},
-	{expired, "claim w lease=30s", false, 1, false, false},
-	{held, "reclaim", false, 3, false, false},
-	{held, "refence fence=1", true, 3, false, false},
-	{held, "extend-lease fence=1 lease=40s", false, 3, false, false},
-	{held, "touch", false, 3, false, false},
-	{held, "commit-turn fence=1 seq=1 calls=2", true, 0, false, false},
-	{round, "suspend fence=1 calls=done,new", true, 0, false, false},
-	{round, "commit-step fence=1 yield seq=1 calls=done,new", true, 0, false, false},
-	{closing, "commit-close fence=1 seq=1", true, 0, true, false},
-	{round, "nack fence=1 calls=done,new", true, 0, false, false},
-	{waiting, "decide r1 0 id=x resume", false, 0, false, false},
-	{held, "cancel", false, 0, false, false},
-	{owing, "delivered r2 kind=child-ended", false, 3, false, true},
-	{held, "delete", false, 0, true, true},
+	{nil, "create owner=ann", thread.StageStep, false, false, 0, true, false},
+	{nil, "fork owner=ann seq=4", thread.StageStep, false, false, 0, true, false},
+	{held, "enqueue d9 run=r9", thread.StageSubmit, false, false, 3, false, false},
+	{nil, "enqueue-and-claim d9 run=r9 worker=w lease=30s", thread.StageSubmit, true, false, 1, false, false},
+	{waiting, "input i", thread.StageSubmit, false, false, 0, false, false},
+	{queue, "edit d2 revision=1", thread.StageSubmit, false, false, 3, false, false},
+	{steered, "retract i", thread.StageSubmit, false, false, 3, false, false},
+	{held, "interrupt dedupe=k", thread.StageSubmit, false, false, 0, false, false},
+	{expired, "claim w lease=30s", thread.StageClaim, true, false, 1, false, false},
+	{held, "reclaim", thread.StageClaim, false, false, 3, false, false},
+	{held, "refence fence=1", thread.StageStep, true, true, 3, false, false},
+	{held, "extend-lease fence=1 lease=40s", thread.StageStep, false, false, 3, false, false},
+	{held, "touch", thread.StageStep, false, false, 3, false, false},
+	{held, "commit-turn fence=1 seq=1 calls=2", thread.StageTurn, true, true, 0, false, false},
+	{round, "suspend fence=1 calls=done,new", thread.StageTurn, true, true, 0, false, false},
+	{round, "commit-step fence=1 yield seq=1 calls=done,new", thread.StageStep, true, true, 0, false, false},
+	{closing, "commit-close fence=1 seq=1", thread.StageStep, true, true, 0, true, false},
+	{round, "nack fence=1 calls=done,new", thread.StageStep, true, true, 0, false, false},
+	{waiting, "decide r1 0 id=x resume", thread.StageDecide, false, false, 0, false, false},
+	{held, "cancel", thread.StageDecide, false, false, 0, false, false},
+	{owing, "delivered r2 kind=child-ended", thread.StageStep, false, false, 3, false, true},
+	{held, "delete", thread.StageStep, false, false, 0, true, true},
 }
 
 // The heads that the kinds are tried on.
@@ -83,6 +85,9 @@ func TestWhatHoldsOfEachKindOfTransition(t *testing.T) {
 			}
 			if kind.Name != name {
 				t.Errorf("it is named %q", kind.Name)
+			}
+			if kind.Stage != tt.stage || kind.Worker != tt.worker {
+				t.Errorf("its stage is %d, by who works %v; want %d, %v", kind.Stage, kind.Worker, tt.stage, tt.worker)
 			}
 			if got := next.HolderCommitID == commit; got != tt.holder || kind.Holder != tt.holder {
 				t.Errorf("its commit id is kept as the holder's: %v, the table says %v, want %v", got, kind.Holder, tt.holder)
@@ -124,6 +129,49 @@ func TestOnlyWhatAsksForAPlaceIsRefusedByAFullHead(t *testing.T) {
 	}
 	if want := []string{"enqueue", "enqueue-and-claim", "input", "interrupt"}; !slices.Equal(got, want) {
 		t.Errorf("a full head refuses %v, want %v", got, want)
+	}
+}
+
+// TestWhoeverMakesWorkHints applies changes behind which something can be claimed.
+func TestWhoeverMakesWorkHints(t *testing.T) {
+	ready := append(slices.Clip(held), "nack fence=1")
+	tests := []struct {
+		before []string
+		line   string
+		want   string // the dispatch of the hint
+	}{
+		{ready, "enqueue d2 run=r2", "d1"},
+		{[]string{"enqueue d1 run=r1"}, "enqueue-and-claim d2 run=r2 worker=w lease=30s", "d1"},
+		{ready, "input i", "d1"},
+		{waiting, "input i", "d1"},
+		{ready, "interrupt dedupe=k", "d1"},
+		{waiting, "decide r1 0 id=x resume", "d1"},
+		{ready, "cancel", "d1"},
+		{held, "reclaim", "d1"},
+		{append(slices.Clip(ready), "enqueue d2 run=r2"), "edit d2 revision=1", ""},
+		{append(slices.Clip(ready), "input i"), "retract i", ""},
+		{ready, "touch", ""},
+		{append(slices.Clip(ready), "enqueue d2 run=r2 child", "cancel r2"), "delivered r2 kind=child-ended", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.line, func(t *testing.T) {
+			s := &stage{t: t, now: start}
+			for _, line := range tt.before {
+				s.run(line)
+			}
+			change := parse(t, tt.line).change(s.head, s.now)
+			next, result, err := thread.Apply(s.head, thread.Transition{Now: s.now, CommitID: id("c"), Change: change})
+			if err != nil || result.Unchanged || !claimable(next, s.now) {
+				t.Fatalf("%v, unchanged %v, claimable %v", err, result.Unchanged, claimable(next, s.now))
+			}
+			got := ""
+			if result.Hint != nil {
+				got = strings.TrimRight(string(result.Hint.Dispatch[:]), "\x00")
+			}
+			if got != tt.want || thread.KindOf(change).Wakes != (tt.want != "") {
+				t.Errorf("the hint is for %q, the table says %v; want %q", got, thread.KindOf(change).Wakes, tt.want)
+			}
+		})
 	}
 }
 
