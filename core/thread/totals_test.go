@@ -71,6 +71,12 @@ func TestTotalsKeepTheNewestTurns(t *testing.T) {
 	}
 }
 
+func TestARunWithoutTurnsHasNoPrints(t *testing.T) {
+	if calls, texts := (&thread.Totals{Turns: make([]byte, 7)}).TurnPrints(); calls != nil || texts != nil {
+		t.Errorf("%v and %v, want none", calls, texts)
+	}
+}
+
 // Texts and calls whose hash is 0 are something all the same: 0 stands for nothing.
 func TestNoTextHasTheFingerprintOfNone(t *testing.T) {
 	var totals thread.Totals

@@ -1,0 +1,86 @@
+package thread_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+func TestHowATextBegins(t *testing.T) {
+	x, y := strings.Repeat("x", 199), strings.Repeat("ü ", 800)
+	tests := []struct{ name, text, want string }{
+		{"none", "", ""},
+		{"a short one", "is it on?", "is it on?"},
+		{"lines", "a\n b\tc\r\nd ", "a b c d"},
+		{"a line at each of its ends", "\na\n", "a"},
+		{"a tab", "a\tb", "a b"},
+		{"a return", "a\rb", "a b"},
+		{"blanks of a short one stay", "a  b ", "a  b "},
+		{"200 bytes", x + "y", x + "y"},
+		{"201 bytes", x + "yz", x + "…"},
+		{"200 characters that are more bytes", strings.Repeat("ü", 200), strings.Repeat("ü", 200)},
+		{"201 such characters", strings.Repeat("ü", 201), strings.Repeat("ü", 199) + "…"},
+		{"a character that is cut in two", y, strings.Repeat("ü ", 99) + "ü…"},
+		{"only what comes first is looked at", strings.Repeat(" ", 1599) + "ab", "a"},
+		{"and no less", strings.Repeat(" ", 1500) + strings.Repeat("a", 90), strings.Repeat("a", 90)},
+		{"1601 bytes", strings.Repeat(" ", 1600) + "a", ""},
+		{"1600 bytes", strings.Repeat(" ", 1599) + "a", "a"},
+		{"damaged bytes", "a\xff\nb", "a b"},
+	}
+	for _, tt := range tests {
+		if got := thread.Excerpt(tt.text); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestHowTheNewestInputOfARunBegins(t *testing.T) {
+	said := func(run byte, text string) core.Message {
+		m := core.UserMessage("m", text)
+		m.RunID = core.ID{run}
+		return m
+	}
+	answer := core.Message{ID: "a", RunID: core.ID{1}, Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "no"}}}
+	tests := []struct {
+		name     string
+		messages []core.Message
+		want     string
+	}{
+		{"nothing", nil, ""},
+		{"one text", []core.Message{said(1, " is it\non? ")}, "is it on?"},
+		{"the newest", []core.Message{said(1, "first"), said(1, "second")}, "second"},
+		{"the newest text", []core.Message{said(1, "first"), said(1, " ")}, "first"},
+		{"before the answer", []core.Message{said(1, "first"), answer}, "first"},
+		{"of no other run", []core.Message{said(1, "first"), said(2, "second")}, ""},
+		{"not that of an earlier run", []core.Message{said(2, "first"), answer}, ""},
+	}
+	for _, tt := range tests {
+		if got := thread.Asked(tt.messages, core.ID{1}); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestARecordThatSupersedesComesBehindTheRange(t *testing.T) {
+	if got := (thread.Range{From: 3, To: 7}).Record(); got != 8 {
+		t.Errorf("it stands at %d, want 8", got)
+	}
+}
+
+// The head says by its version which base is the run's; the first stretch has none.
+func TestWhatARunHadUsedWhenAStretchBegan(t *testing.T) {
+	used := &thread.Metered{Tools: 2}
+	r := thread.RunRecord{Bases: []thread.Base{{Version: 4}, {Version: 7, Used: used}}}
+	tests := []struct {
+		behind uint64
+		used   *thread.Metered
+		ok     bool
+	}{{0, nil, true}, {4, nil, true}, {7, used, true}, {5, nil, false}}
+	for _, tt := range tests {
+		if got, ok := r.Base(thread.Stretch{Behind: tt.behind}); got != tt.used || ok != tt.ok {
+			t.Errorf("behind version %d: %v, %v; want %v, %v", tt.behind, got, ok, tt.used, tt.ok)
+		}
+	}
+}
