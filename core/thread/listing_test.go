@@ -84,3 +84,122 @@ func TestWhatARunHadUsedWhenAStretchBegan(t *testing.T) {
 		}
 	}
 }
+
+// Each record that a program of the next release may write again comes back with the fields
+// that this one does not know, and a listing, which nobody needs whole, without.
+func TestRecordsAroundTheLogAreReadAndWrittenAgain(t *testing.T) {
+	var records thread.Records
+	tests := []struct {
+		name, stored, want string
+		again              func(b []byte) ([]byte, error)
+	}{
+		{
+			"queued input that is edited",
+			`{"schema":1,"dispatch":"` + one + `","messages":null,"created_at":3,"mood":"calm"}`,
+			`{"schema":1,"dispatch":"` + one + `","messages":null,"created_at":3,"mood":"calm"}`,
+			func(b []byte) ([]byte, error) {
+				q, err := records.DecodeWholeQueued(b)
+				if err != nil {
+					return nil, err
+				}
+				return records.EncodeQueued(&q)
+			},
+		},
+		{
+			"queued input that is only read",
+			`{"schema":1,"dispatch":"` + one + `","messages":null,"created_at":3,"mood":"calm"}`,
+			`{"schema":1,"dispatch":"` + one + `","messages":null,"created_at":3}`,
+			func(b []byte) ([]byte, error) {
+				q, err := records.DecodeQueued(b)
+				if err != nil {
+					return nil, err
+				}
+				return records.EncodeQueued(&q)
+			},
+		},
+		{
+			"what is said of a thread",
+			`{"schema":1,"title":"Rain","metadata":{"a": 1},"mood":"calm"}`,
+			`{"schema":1,"title":"Rain","metadata":{"a":1},"mood":"calm"}`,
+			func(b []byte) ([]byte, error) {
+				a, err := records.DecodeAbout(b)
+				if err != nil {
+					return nil, err
+				}
+				return records.EncodeAbout(&a)
+			},
+		},
+		{
+			"nothing more that is said of a thread",
+			`{"schema":1,"title":"Rain"}`,
+			`{"schema":1,"title":"Rain"}`,
+			func(b []byte) ([]byte, error) {
+				a, err := records.DecodeAbout(b)
+				if err != nil {
+					return nil, err
+				}
+				return records.EncodeAbout(&a)
+			},
+		},
+		{
+			"a listing",
+			`{"schema":1,"list":"threads","at":9,"mood":"calm"}`,
+			`{"schema":1,"list":"threads","at":9}`,
+			func(b []byte) ([]byte, error) {
+				l, err := records.DecodeListing(b)
+				if err != nil {
+					return nil, err
+				}
+				return records.EncodeListing(&l)
+			},
+		},
+		{
+			"an entry that another program began",
+			`{"schema":1,"run":"` + one + `","step":1}`,
+			`{"schema":1,"run":"` + one + `","step":1}`,
+			func(b []byte) ([]byte, error) {
+				e, err := records.DecodeEntry(b)
+				if err != nil {
+					return nil, err
+				}
+				return records.EncodeEntryAgain(&e, b)
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := tt.again([]byte(tt.stored))
+			if err != nil || string(got) != tt.want {
+				t.Errorf("it is written again as %s, %v; want %s", got, err, tt.want)
+			}
+			newer := strings.Replace(tt.stored, `"schema":1`, `"schema":2`, 1)
+			if got, err := tt.again([]byte(newer)); core.CodeOf(err) != core.CodeSchema || got != nil {
+				t.Errorf("of a newer program: %s, %v; want schema", got, err)
+			}
+			for _, damaged := range []string{"", "{}", `{"schema":0}`, `{"schema":"1"}`, `{"schema":65536}`, `{"schema":1`, tt.stored[:len(tt.stored)-1]} {
+				if got, err := tt.again([]byte(damaged)); core.CodeOf(err) != core.CodeCorrupt || got != nil {
+					t.Errorf("%s: %s, %v; want corrupt", damaged, got, err)
+				}
+			}
+		})
+	}
+}
+
+func TestTheSchemaOfAPayloadIsADecimalNumber(t *testing.T) {
+	records := thread.Records{Schemas: thread.Schemas{Reads: 65535}}
+	for payload, want := range map[string]uint16{`{"schema":1}`: 1, `{"schema":10,"a":1}`: 10, `{"schema":19}`: 19, `{"schema":65535}`: 65535} {
+		if got, err := records.Schema([]byte(payload)); got != want || err != nil {
+			t.Errorf("%s: %d, %v; want %d", payload, got, err, want)
+		}
+	}
+	if got, err := records.Schema([]byte(`{"schema":65536}`)); got != 0 || core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("a number that no schema has: %d, %v; want corrupt", got, err)
+	}
+}
+
+func TestASummaryThatMakesNoSenseIsNotStored(t *testing.T) {
+	b, err := (thread.Records{}).EncodeSummary(7, &thread.Summary{})
+	if b != nil || core.CodeOf(err) != core.CodeInternal || err.Error() != "encode summary: it has a text and says why there is none, or neither" {
+		t.Errorf("%s, %v", b, err)
+	}
+}
