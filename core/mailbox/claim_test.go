@@ -160,6 +160,10 @@ func TestSuspectIsLeftToAProcessOfItsOwn(t *testing.T) {
 		if sent := w.queue.Messages(); len(sent) != 1 || sent[0].Delay < 500*time.Millisecond || sent[0].Delay > 3*time.Second {
 			t.Errorf("hints %q; want one in 0.5s to 3s", sent)
 		}
+		w.queue.Clear() // a sweep's becomes one that renews itself
+		if _, claimed, err := w.Claim(t.Context(), swept, false); claimed || err != nil || len(w.queue.Messages()) != 1 || w.queue.Messages()[0].Hint != hint {
+			t.Errorf("by a sweep's hint: claimed %v, %v, hints %+v; want one of the queue's own", claimed, err, w.queue.Messages())
+		}
 		if head, claimed, err := w.Claim(t.Context(), hint, true); !claimed || err != nil || head.Run.Attempts != 3 {
 			t.Errorf("alone: claimed %v, %v, %d attempts; want the third", claimed, err, head.Run.Attempts)
 		}
@@ -279,5 +283,25 @@ func TestLongestDelaysOfHintsThatComeBack(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Whoever has no time left takes back no more claims, and says why.
+func TestReclaimEndsWithItsCaller(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	w.claim(t)
+	ctx, leave := context.WithCancelCause(t.Context())
+	stops := errors.New("the host stops")
+	w.store.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+		leave(stops)
+		return thread.Head{}, ctx.Err()
+	}
+	if err := w.Reclaim(ctx, []core.ThreadKey{key, key}); !errors.Is(err, stops) {
+		t.Errorf("%v, want that the host stops", err)
+	}
+	w.store.OnHead = nil
+	if w.head(t).Claim.Fence == 0 {
+		t.Error("the claim is taken back")
 	}
 }

@@ -202,7 +202,7 @@ func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, t
 		case err == nil && outcome.Written:
 			return c.afterWrite(ctx, c.plan.batch.Head)
 		// A pointer has another value: only the caller knows what that means.
-		case err == nil && len(outcome.Taken) > 0:
+		case len(outcome.Taken) > 0:
 			return head, thread.Result{}, &pointerError{outcome.Taken}
 		case err == nil:
 			if refusals++; refusals > maxRefusals {

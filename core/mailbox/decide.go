@@ -48,7 +48,7 @@ func (d Deciding) normalized() (_ core.Decision, derived bool) {
 	said := d.Decision
 	var payload bytes.Buffer
 	// Clients may format the same payload differently; "null" says as much as no payload.
-	if len(said.Payload) > 0 && json.Compact(&payload, said.Payload) == nil { // Check saw that it is JSON
+	if json.Compact(&payload, said.Payload) == nil { // Check saw that it is JSON, if there is one
 		said.Payload = payload.Bytes()
 	}
 	if string(said.Payload) == "null" {
@@ -182,9 +182,8 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, o 
 	ticket, found, err := u.find(ctx, head)
 	switch {
 	case err != nil:
-		return Decided{}, head, err
-	case found && ticket.Kind == core.TicketChild && !o.child: // before it is asked whether it would fit
-		return Decided{}, head, fmt.Errorf("tool call %s: %w", core.Excerpt(ticket.CallID), thread.ErrChild)
+	case ticket.Kind == core.TicketChild && !o.child: // before it is asked whether it would fit
+		err = fmt.Errorf("tool call %s: %w", core.Excerpt(ticket.CallID), thread.ErrChild)
 	case found && s.fits != nil:
 		err = s.fits(ticket, u.said)
 	case found:
@@ -218,7 +217,7 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 		}
 	}
 	if held == nil {
-		if held, err = u.findCall(ctx, head); err != nil || held == nil {
+		if held, err = u.findCall(ctx, head); held == nil {
 			return ticket, false, err
 		}
 		u.byCall = true

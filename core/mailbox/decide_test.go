@@ -61,6 +61,8 @@ func TestDecision(t *testing.T) {
 			[]thread.CallStatus{thread.CallSuspended, thread.CallCancelling}},
 		{"to be remembered", deciding("s1", "d", remembers), "d", `{"schema":1,"decision_id":"d","action":"resume","remember":"thread","remember_as":"rule","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
+		{"with a payload that says nothing, and without an id", deciding("s1", "", says("null")), "auto-c6a3861a62173a40dbf1edf7373dcdce", `{"schema":1,"decision_id":"auto-c6a3861a62173a40dbf1edf7373dcdce","action":"resume","suspension":"s1"}`,
+			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
 		{"without an id", deciding("s1", ""), "auto-c6a3861a62173a40dbf1edf7373dcdce", `{"schema":1,"decision_id":"auto-c6a3861a62173a40dbf1edf7373dcdce","action":"resume","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
 	}
@@ -112,10 +114,12 @@ func TestRefusedDecision(t *testing.T) {
 		{"an unknown action", none, deciding("c0", "d", func(d *mailbox.Deciding) { d.Decision.Action = "allow" }), core.CodeInvalid, `invalid action "allow", allowed are "resume" and "cancel"`},
 		{"a payload that is not JSON", none, deciding("c0", "d", says(`{`)), core.CodeInvalid, "payload is not JSON"},
 		{"a payload that is not text", none, deciding("c0", "d", says("\"\xff\"")), core.CodeInvalid, "the decision is not UTF-8"},
+		{"a target that is not text", none, deciding("c0\xff", "d"), core.CodeInvalid, "the decision is not UTF-8"},
+		{"a reason that is not text", none, deciding("c0", "d", cancels, func(d *mailbox.Deciding) { d.Decision.Reason = "\xff" }), core.CodeInvalid, "the decision is not UTF-8"},
 		{"an id that is no name", none, deciding("c0", "a#b"), core.CodeInvalid, ""},
 		{"an unknown call", none, deciding("c7", "d"), core.CodeNotFound, `tool call or suspension "c7" that waits: not found`},
 		{"another run's", none, deciding("c0", "d", func(d *mailbox.Deciding) { d.Run = core.ID{9} }), core.CodeNotFound, ""},
-		{"another user's", none, deciding("c0", "d", func(d *mailbox.Deciding) { d.User = "bob" }), core.CodeForbidden, ""},
+		{"another user's", none, deciding("c0", "d", func(d *mailbox.Deciding) { d.User = "bob" }), core.CodeForbidden, "thread t1: it belongs to another user"},
 		{"nothing where an object is asked for", object(core.ResumeAsResult), deciding("c0", "d"), core.CodeInvalid, `property "payload": got null, want object`},
 		{"something else", object(core.ResumeAsArguments), deciding("c0", "d", says(`{"txt":1}`)), core.CodeInvalid, `property "payload.text" is missing`},
 		{"something else to replay with", object(core.ResumeReplay), deciding("c0", "d", says(`7`)), core.CodeInvalid, `property "payload": got integer, want object`},
@@ -154,7 +158,7 @@ func TestRefusedDecision(t *testing.T) {
 		})
 	}
 	w := newWorld(t)
-	if _, err := w.Decide(t.Context(), key, deciding("c0", "d")); core.CodeOf(err) != core.CodeNotFound {
+	if _, err := w.Decide(t.Context(), key, deciding("c0", "d")); core.CodeOf(err) != core.CodeNotFound || err.Error() != "thread t1 not found" {
 		t.Errorf("no thread: %v, want code not_found", err)
 	}
 	w, _ = waiting(t, asks(0))

@@ -148,31 +148,35 @@ func TestFailureOfEveryReadIsTheOperations(t *testing.T) {
 		{"a cancelled run", cancelled, run(last, dispatch), 4},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			for n := range tt.reads + 1 {
-				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t)
-					tt.arrange(t, w)
-					broken := core.Errorf(core.CodeCorrupt, "read %d", n) // is not tried again
-					left := n
-					w.reading(func() error {
-						if left--; left == -1 {
-							return broken
-						}
-						return nil
-					})
-					w.queue.Clear()
-					claims, err := tt.operation(t, w)
-					if left >= 0 != (n == tt.reads) {
-						t.Fatalf("there is no read %d, or one more than %d", n, tt.reads)
-					}
-					if n == tt.reads {
-						return
-					}
-					if !errors.Is(err, broken) || !strings.HasSuffix(err.Error(), broken.Error()) || errors.Is(err, thread.ErrNotFound) || claims || len(w.queue.Messages()) != 0 {
-						t.Errorf("read %d fails: %v, %v, and %q was sent; want the failure and nothing else", n, claims, err, w.queue.Lines())
-					}
-				})
+		t.Run(tt.name, func(t *testing.T) { eachReadFails(t, tt.reads, tt.arrange, tt.operation) })
+	}
+}
+
+// eachReadFails makes one read of an operation fail after the other, of which there are so
+// many: the operation fails with that, claims nothing, and wakes nobody.
+func eachReadFails(t *testing.T, reads int, arrange func(*testing.T, *world), operation func(*testing.T, *world) (claims bool, err error)) {
+	for n := range reads + 1 {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			arrange(t, w)
+			broken := core.Errorf(core.CodeCorrupt, "read %d", n) // is not tried again
+			left := n
+			w.reading(func() error {
+				if left--; left == -1 {
+					return broken
+				}
+				return nil
+			})
+			w.queue.Clear()
+			claims, err := operation(t, w)
+			if left >= 0 != (n == reads) {
+				t.Fatalf("there is no read %d, or one more than %d", n, reads)
+			}
+			if n == reads {
+				return
+			}
+			if !errors.Is(err, broken) || !strings.HasSuffix(err.Error(), broken.Error()) || errors.Is(err, thread.ErrNotFound) || claims || len(w.queue.Messages()) != 0 {
+				t.Errorf("read %d fails: %v, %v, and %q was sent; want the failure and nothing else", n, claims, err, w.queue.Lines())
 			}
 		})
 	}

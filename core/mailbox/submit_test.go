@@ -326,8 +326,12 @@ func TestClaimOfNothing(t *testing.T) {
 	}
 	w.submit(t, input("one", ""))
 	w.commit(t, thread.Delete{Owner: "ann"})
+	w.queue.Clear()
 	if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || err != nil {
 		t.Errorf("a deleted thread: %v, %v", claimed, err)
+	}
+	if _, claimed, err := w.Claim(t.Context(), core.WakeUp{Tenant: "t", Thread: "t9"}, false); claimed || err != nil || len(w.queue.Messages()) != 0 {
+		t.Errorf("another that does not exist: %v, %v; %q was sent for what nobody can claim", claimed, err, w.queue.Lines())
 	}
 	if _, err := w.Submit(t.Context(), input("two", "")); core.CodeOf(err) != core.CodeDeleted {
 		t.Errorf("submit: %v, want code deleted", err)
