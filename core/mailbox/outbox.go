@@ -90,7 +90,7 @@ func (s *Service) begin(ctx context.Context, key core.ThreadKey, head thread.Hea
 	next, result, err := s.Commit(ctx, key, head, thread.Delivered{
 		ID: e.ID, Kind: e.Kind, Next: s.env.Millis() + announceWithin.Milliseconds(), Was: e.Next,
 	}, nil)
-	return next, err == nil && !result.Duplicate, err
+	return next, !result.Duplicate, err
 }
 
 // deliver tries to deliver an entry, and returns what becomes of it: the transition that
@@ -119,7 +119,7 @@ func (s *Service) deliver(ctx context.Context, key core.ThreadKey, head thread.H
 	case errors.Is(err, errNoNews):
 		return done
 	}
-	age := time.Duration(max(0, s.env.Millis()-about.at)) * time.Millisecond
+	age := time.Duration(s.env.Millis()-about.at) * time.Millisecond
 	if about.at == 0 { // it cannot be read: the tries tell about how long it was owed
 		age = firstRetry << min(e.Tries, 18) // a day and a half
 	}
@@ -178,7 +178,7 @@ func (r reader) matter(ctx context.Context, key core.ThreadKey, head thread.Head
 	if e.Kind == thread.OutboxWaiting {
 		id = head.Run.ID
 	}
-	m.run = core.Run{ID: id, ThreadID: key.Thread, Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationCancelled, Code: codeDeleted}}
+	m.run = core.Run{ID: id, ThreadID: key.Thread, Termination: &core.Termination{Type: core.TerminationCancelled, Code: codeDeleted}}
 	if head.Deleted && e.Announces() {
 		m.at = head.ClosingAt
 		return m, nil
@@ -205,7 +205,7 @@ func (r reader) matter(ctx context.Context, key core.ThreadKey, head thread.Head
 	switch {
 	case e.Kind == thread.OutboxWaiting:
 		at = createdAt(e.ID)
-	case e.Kind == thread.OutboxDeadLettered && head.Run.ID == id:
+	case head.Run.ID == id: // it is given up, and closing
 		at = head.ClosingAt
 	}
 	m.at, m.parent = at, record.Parent
