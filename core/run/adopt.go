@@ -97,21 +97,3 @@ func (r *round) isResult(entry thread.Entry, i int) bool {
 	return entry.Run == r.holder.id && entry.Message != nil && entry.Message.ToolResult != nil &&
 		entry.Message.ID == history.ResultID(r.holder.id, int(r.holder.head.Run.Step), i)
 }
-
-// openTurn is the turn of the open round, for its close. It is read from the log by
-// its sequence, since the thread may not be readable as a whole; one that cannot be read any more has
-// calls without names, as many as the head knows.
-func (b *base) openTurn(ctx context.Context) (core.Message, error) {
-	entries, err := store.ReadLog(ctx, b.holder.store, b.holder.records, b.holder.Key, b.holder.head.Run.Base-1, b.holder.head.Run.Base-1)
-	if err == nil && entries[0].Message != nil && len(entries[0].Message.ToolCalls) == len(b.holder.head.Run.Calls) {
-		return *entries[0].Message, nil
-	}
-	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
-		return core.Message{}, err
-	}
-	var turn core.Message
-	for i := range b.holder.head.Run.Calls {
-		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: history.CallID(b.holder.id, int(b.holder.head.Run.Step), i)})
-	}
-	return turn, nil
-}

@@ -20,7 +20,7 @@ import (
 // says and changes goes into the draft and is void if it returns an error: the
 // hooks of a step that is taken again run again, on the committed state.
 func (m *machine) advance(ctx context.Context) (Stepped, error) {
-	if err := m.base.load(ctx); err != nil {
+	if err := m.base.load(ctx, &m.holder); err != nil {
 		return Stepped{}, err
 	}
 	m.begin()
@@ -57,7 +57,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	turn, err := m.infer(ctx, number, id)
 	if err != nil {
-		if failed := m.base.tolerated(err); failed != nil {
+		if failed := m.base.tolerated(err, m.holder.s.stops); failed != nil {
 			return m.failStep(ctx, failed)
 		}
 		return Stepped{}, err
@@ -87,7 +87,7 @@ func (m *machine) addTurn(turn *core.Message) {
 			entry.Toolless = append(entry.Toolless, i)
 		}
 	}
-	m.draft.addTurn(entry, m.base.judged())
+	m.draft.addTurn(entry, m.base.judged(m.holder.s.stops))
 }
 
 // startRun is what comes once for a run, in its first step.

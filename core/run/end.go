@@ -114,7 +114,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	if err := m.tools.known().storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
-	if err := m.base.identify(ctx); err != nil {
+	if err := m.base.identify(ctx, &m.holder); err != nil {
 		return Stepped{}, err
 	}
 	if m.holder.s.failed != nil && t.Type == core.TerminationError { // before the write that shows the end
@@ -185,7 +185,7 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	}
 	// From here on the step stands where the close begins, whoever began it.
 	m.holder.head = head
-	if err := m.base.learn(ctx); err != nil {
+	if err := m.base.learn(ctx, &m.holder); err != nil {
 		return Stepped{}, err
 	}
 	m.reset()
@@ -253,7 +253,7 @@ func (m *machine) closeRound(ctx context.Context, t *core.Termination) error {
 	if len(m.holder.head.Run.Calls) == 0 {
 		return nil
 	}
-	turn, err := m.base.openTurn(ctx)
+	turn, err := m.holder.openTurn(ctx)
 	if err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (m *machine) closeRound(ctx context.Context, t *core.Termination) error {
 func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	stays := false // what the input supersedes
 	if m.holder.head.Run.Cursor == thread.CursorStart {
-		input, err := m.base.queued(ctx, m.holder.head.Run.Dispatch, m.holder.head.Run.Revision)
+		input, err := m.holder.queued(ctx, m.holder.head.Run.Dispatch, m.holder.head.Run.Revision)
 		switch {
 		case err == nil:
 			if err := m.sayOwnAtEnd(ctx, &input, m.form); err != nil {
@@ -331,7 +331,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	m.base.hooks.act(ctx, &m.holder, m.draft.view(), plugin.Moment{}, m.draft.effects)
 	if m.base.conversation != nil {
 		m.remember(ctx)
-		m.base.storeSnapshot(ctx)
+		m.base.storeSnapshot(ctx, &m.holder)
 	}
 	m.releaseSlot(ctx)
 	m.announceEnd()

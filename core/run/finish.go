@@ -75,7 +75,7 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	if result.Outcome == thread.Close {
 		return m.closeRun(ctx)
 	}
-	m.base.storeSnapshot(ctx) // last: the claim may be gone, and whoever has it needs none of this
+	m.base.storeSnapshot(ctx, &m.holder) // last: the claim may be gone, and whoever has it needs none of this
 	return m.holder.handedOn(result.Outcome), nil
 }
 

@@ -19,7 +19,7 @@ import (
 func (m *machine) hear(ctx context.Context) error {
 	if m.holder.head.Run.Cursor == thread.CursorStart {
 		if m.base.input == nil {
-			input, err := m.base.queued(ctx, m.holder.head.Run.Dispatch, m.holder.head.Run.Revision)
+			input, err := m.holder.queued(ctx, m.holder.head.Run.Dispatch, m.holder.head.Run.Revision)
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func (m *machine) hear(ctx context.Context) error {
 			m.base.starting = m.base.conversation
 		}
 	}
-	inputs, err := m.base.inbox(ctx)
+	inputs, err := m.holder.inbox(ctx)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (m *machine) judge(turn core.Message, failed *thread.Failure, before []core
 		view.Failed, at = failed.Kind, failed.At
 	}
 	// Most runs have this one policy, which asks for nothing that has to be looked up.
-	if end := stop.MaxRounds(m.base.agent.Spec.Rounds()).Check(view); end != nil || !m.base.judged() {
+	if end := stop.MaxRounds(m.base.agent.Spec.Rounds()).Check(view); end != nil || !m.base.judged(m.holder.s.stops) {
 		return end, nil
 	}
 	view.Now = time.UnixMilli(at).UTC()
@@ -87,12 +87,12 @@ func ofRun(messages []core.Message, run core.ID) []core.Message {
 // tolerated is the failure of the model that err is, if a policy is to judge it
 // instead of the run ending with it; nil if not. A provider that asks for a longer
 // pause than is waited would only refuse the next step as well.
-func (b *base) tolerated(err error) *ended {
+func (b *base) tolerated(err error, program []stop.Policy) *ended {
 	var end *ended
 	if !errors.As(err, &end) || end.termination.Code != "model" {
 		return nil
 	}
-	if !stop.Tolerates(b.agent.Stops) && !stop.Tolerates(b.holder.s.stops) {
+	if !stop.Tolerates(b.agent.Stops) && !stop.Tolerates(program) {
 		return nil
 	}
 	return end

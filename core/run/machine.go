@@ -36,7 +36,6 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 		events: history.NewEmitter(w.Head.Run.ID, fence, sink),
 	}}
 	h := &m.holder
-	m.base.holder = h
 	m.draft.run = h.id
 	m.forget()
 	h.log = logger{s.log, w.Key, w.Head.Run.ID, &h.events}

@@ -29,7 +29,7 @@ func (m *merger) recall(ctx context.Context) error {
 		return nil
 	}
 	var open thread.RoundRecord
-	if err := r.base.readRecord(ctx, "round", store.RoundName(r.holder.id, version), &open); err != nil {
+	if err := r.holder.readRecord(ctx, "round", store.RoundName(r.holder.id, version), &open); err != nil {
 		return err
 	}
 	d := r.draft // begun anew from what is committed: nothing of the round is in it

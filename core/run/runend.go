@@ -52,7 +52,7 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 // recallRunEnd takes what RunEnd came to under a claim that was given back behind it.
 func (m *machine) recallRunEnd(ctx context.Context) error {
 	end := new(thread.EndRecord)
-	err := m.base.readRecord(ctx, "end", store.EndName(m.holder.id, m.holder.head.Run.RunEnd), end)
+	err := m.holder.readRecord(ctx, "end", store.EndName(m.holder.id, m.holder.head.Run.RunEnd), end)
 	if err == nil && len(end.Patch) > 0 && m.base.conversation != nil {
 		fold := state.NewFold(m.draft.snapshot)
 		if err = fold.Apply(end.Patch, end.Revision); err == nil {

@@ -13,35 +13,35 @@ import (
 // It comes after a commit, of another step than the state's or of the same, and
 // often after the claim: a later claim's snapshot has the higher fence and refuses
 // this one. A failure costs a later cold step time, nothing else.
-func (b *base) storeSnapshot(ctx context.Context) {
+func (b *base) storeSnapshot(ctx context.Context, h *holder) {
 	c, of := b.conversation, b.starting
 	b.starting = nil
 	var values state.Snapshot
 	switch {
 	case of.Unsaved():
 		values = of.Snapshot.BeginRun() // what else it had has ended
-	case c.Unstored() >= b.holder.s.snapshotEvery:
+	case c.Unstored() >= h.s.snapshotEvery:
 		of, values = c, c.Snapshot
 	default:
 		return
 	}
-	saved, err := of.SaveState(b.holder.records, values, of != c)
+	saved, err := of.SaveState(h.records, values, of != c)
 	if err == nil && saved != nil {
 		// Fence and version of the head that the step knows: an older step's snapshot never
 		// replaces a newer one's. The manifest goes last.
-		if err = b.holder.put(ctx, b.holder.ofHead(saved.Values...)...); err == nil {
-			err = b.holder.put(ctx, b.holder.ofHead(saved.Manifest)...)
+		if err = h.put(ctx, h.ofHead(saved.Values...)...); err == nil {
+			err = h.put(ctx, h.ofHead(saved.Manifest)...)
 		}
 	}
 	if err != nil {
-		b.holder.warn(ctx, "state snapshot was not stored", "error", err)
+		h.warn(ctx, "state snapshot was not stored", "error", err)
 		return
 	}
 	if saved == nil {
 		return
 	}
 	b.conversation = c.StateSaved(saved)
-	b.holder.s.reader.Keep(b.holder.Key, b.conversation) // else the next step would store it again
+	h.s.reader.Keep(h.Key, b.conversation) // else the next step would store it again
 }
 
 // ofHead stamps records with the fence and the version of the head that the step knows.

@@ -3,12 +3,10 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -20,11 +18,11 @@ func (m *machine) supersede(ctx context.Context, from uint64) error {
 	if from == 0 || from > m.holder.head.Seq {
 		return nil
 	}
-	from, before, err := m.base.superseded(ctx, from)
+	from, before, err := m.holder.superseded(ctx, from)
 	if err != nil {
 		return err
 	}
-	then, err := m.holder.s.reader.Read(ctx, m.base.reads(), from-1)
+	then, err := m.holder.s.reader.Read(ctx, m.holder.reads(m.base.conversation), from-1)
 	if err != nil {
 		return fmt.Errorf("read the thread before sequence %d: %w", from, err)
 	}
@@ -55,23 +53,4 @@ func (d *draft) goBack(then *checkpoint.Conversation, from uint64, earlier []thr
 	d.past, d.messages = then, then.Messages.Without(then.First)
 	d.add(entry)
 	return nil
-}
-
-// superseded returns where the range begins that the run takes back, and the
-// ranges before it. Input that runs have superseded since it was named stands in
-// one of theirs, or is the input right behind its record: the range begins where
-// that one does, so that no two of them overlap, and what is said anew again and
-// again is one range.
-func (b *base) superseded(ctx context.Context, from uint64) (uint64, []thread.Range, error) {
-	ranges, err := store.Superseded(ctx, b.holder.store, b.holder.records, b.holder.Key, b.holder.head.Supersedes, 0)
-	if err != nil {
-		return 0, nil, fmt.Errorf("read what is superseded: %w", err)
-	}
-	for i, r := range ranges {
-		if from > r.Record()+1 {
-			return from, slices.Clone(ranges[i:min(len(ranges), i+thread.MaxEarlier)]), nil
-		}
-		from = min(from, r.From)
-	}
-	return from, nil, nil
 }

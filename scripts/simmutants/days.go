@@ -48,9 +48,9 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "a stretch begins where an older copy of the run's record says",
-		File: "core/run/base.go",
-		Old:  "		if _, known := c.Record.Base(b.holder.head.Run.Stretch); !known {",
-		New:  "		if _, known := c.Record.Base(b.holder.head.Run.Stretch); !known && false {",
+		File: "core/run/load.go",
+		Old:  "		if _, known := c.Record.Base(h.head.Run.Stretch); !known {",
+		New:  "		if _, known := c.Record.Base(h.head.Run.Stretch); !known && false {",
 	},
 	{
 		Name: "what is open when its thread is deleted is not billed",

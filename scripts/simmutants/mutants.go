@@ -356,9 +356,9 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "the record of a closing run is believed as it is cached",
-		File: "core/run/base.go",
-		Old:  "if c.Record.ID != b.holder.id || b.holder.head.Run.Status == thread.Closing && b.holder.head.End(&c.Record) == nil {",
-		New:  "if c.Record.ID != b.holder.id {",
+		File: "core/run/load.go",
+		Old:  "if c.Record.ID != h.id || h.head.Run.Status == thread.Closing && h.head.End(&c.Record) == nil {",
+		New:  "if c.Record.ID != h.id {",
 	},
 	{
 		Name: "a run's own ending is not kept in its record",

@@ -1,0 +1,46 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
+)
+
+// resolve finds the agent that the run is pinned to: the one that it began with. A run
+// that begins is pinned by its first commit. A failure of the store, and content that
+// only a newer program can read, are left to another try. What this build lacks is left
+// to another build, for a time; after it an agent that is gone ends the run, and one of
+// which tools are gone goes on without them.
+func (b *base) resolve(ctx context.Context, h *holder) error {
+	found, err := h.s.agents.Resolve(ctx, b.record.AgentID, b.record.Resolution)
+	if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, agent.ErrStore), core.CodeOf(err) == core.CodeSchema:
+			return err
+		}
+		end := endWith("resolution", err)
+		if core.CodeOf(err) == core.CodeNotFound && h.leaves() {
+			return &lacking{end}
+		}
+		return end
+	}
+	if len(found.Gone) > 0 {
+		if err := h.goWithout(core.Errorf(core.CodeNotFound, "tool %q of agent %q is no part of this build", found.Gone[0], b.record.AgentID)); err != nil {
+			return err
+		}
+	}
+	b.agent, b.model = found.WithFrontend(b.record.Frontend), found.ModelOf(h.Key, h.id)
+	if b.record.Resolution == "" {
+		b.record.Resolution = found.Hash()
+	}
+	b.hooks = hooks{
+		engine: b.agent.Engine, env: h.env, log: h.log, failed: &h.s.failedEffects, acts: h.s.choices.Acts(),
+		about: plugin.Context{Thread: h.Key, User: h.head.Owner, Run: h.id, Request: b.record.Request, Profiles: h.profiles},
+	}
+	return nil
+}
