@@ -29,7 +29,7 @@ var defaultSuites = map[string][]suite{
 	"core/account": {{name: "core/account"}, {name: "core/run"}, {name: "core/mailbox"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run":     {{name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 
-	"core/run/compaction": {{name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/run/compaction": {{name: "core/run/compaction"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run/checkpoint": {{name: "core/run/checkpoint"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run/history":    {{name: "core/run/history"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run/inference":  {{name: "core/run/inference"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
