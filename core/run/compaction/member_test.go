@@ -132,6 +132,6 @@ type deaf struct{}
 
 var _ inference.Listener = deaf{}
 
-func (deaf) Hear(model.Delta) error { return nil }
-func (deaf) Stopped() bool          { return false }
+func (deaf) Hear(model.Delta) error                                     { return nil }
+func (deaf) Stopped() bool                                              { return false }
 func (deaf) Circuit(context.Context, model.CircuitState, time.Duration) {}
