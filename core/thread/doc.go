@@ -47,6 +47,11 @@
 // The head names the highest schema of any record that it covers, queues or names,
 // and a program that reads less takes no claim: see [Schemas] and [Records].
 //
+// Some fields and records are laid out for what is to come: Head.TailSum, the Children of
+// a [Run], the WakeAt of a [Ticket], the trace of a [RunRecord], the Prompt and Sum of an
+// [Entry], [PromptRecord] and [OutboxRecord]. No program writes them yet. One that finds
+// them keeps them where it writes again what they are in, and does nothing else for them.
+//
 // The scripts in testdata are the specification. The tests also try random
 // changes and walk every head of a small world.
 package thread
