@@ -56,11 +56,8 @@ func compare(path string, from, to []byte, depth int) Patch {
 		return nil
 	}
 	replace := Operation{Op: OpReplace, Path: path, Value: to}
-	if depth == 0 || len(from) == 0 || len(to) == 0 || from[0] != to[0] || from[0] != '{' && from[0] != '[' {
-		return Patch{replace}
-	}
-	a, b := leaf(from), leaf(to)
-	if a.open() != nil || b.open() != nil {
+	a, b := node{raw: from}, node{raw: to}
+	if depth == 0 || a.open() != nil || b.open() != nil || a.kind != b.kind {
 		return Patch{replace}
 	}
 	var patch Patch

@@ -136,6 +136,24 @@ func TestAPatchThatDoesNotFitIsCorrupt(t *testing.T) {
 	}
 }
 
+// Elements are appended in room that grows ahead of them; a snapshot keeps none of it.
+func TestAFoldedValueKeepsNoSpareRoom(t *testing.T) {
+	f := state.NewFold(given(t, 1, map[string]string{"/run/k": `[1]`}))
+	appended := func(element string, revision uint64) []byte {
+		t.Helper()
+		if err := f.Apply(state.Patch{{Op: state.OpAdd, Path: "/run/k/-", Value: []byte(element)}}, revision); err != nil {
+			t.Fatal(err)
+		}
+		value, _ := f.Snapshot().Value(state.KeyPath{Name: "k"})
+		return value
+	}
+	before := appended(`2`, 2)
+	after := appended(`3`, 3)
+	if string(before) != `[1,2]` || cap(before) != 5 || string(after) != `[1,2,3]` || cap(after) != 7 {
+		t.Errorf("%s in %d bytes became %s in %d, want [1,2] in 5 and [1,2,3] in 7", before, cap(before), after, cap(after))
+	}
+}
+
 func TestARevisionNamesOneState(t *testing.T) {
 	patch := parse(t, `[{"op":"add","path":"/run/k","value":1}]`)
 	tests := []struct {

@@ -130,6 +130,10 @@ func TestDiffOfAValueIsTheSmaller(t *testing.T) {
 		{"a member gone, in fewer bytes than the rest", `{"abcd":1}`, `{}`, `[{"op":"remove","path":"/run/k/abcd"}]`},
 		{"a member gone, in more bytes than the rest", `{"abcdefghijkl":1}`, `{}`, `[{"op":"replace","path":"/run/k","value":{}}]`},
 		{"another kind", `[1]`, `{"a":1}`, `[{"op":"replace","path":"/run/k","value":{"a":1}}]`},
+		{"another kind the other way", `{"a":1}`, `[1]`, `[{"op":"replace","path":"/run/k","value":[1]}]`},
+		{"what held a value", `{"a":1}`, `"a"`, `[{"op":"replace","path":"/run/k","value":"a"}]`},
+		{"numbers that begin alike", `12`, `13`, `[{"op":"replace","path":"/run/k","value":13}]`},
+		{"texts that begin alike", `["ab","c"]`, `["abc","c"]`, `[{"op":"replace","path":"/run/k/0","value":"abc"}]`},
 		{"a number", `1`, `2`, `[{"op":"replace","path":"/run/k","value":2}]`},
 		{"nothing", `[1]`, `[1]`, `null`},
 	}

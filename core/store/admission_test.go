@@ -146,6 +146,9 @@ func TestATallyKeepsTwoDays(t *testing.T) {
 	if tally.Charge(store.Charging{Day: 12, Run: core.ID{9}, Slot: store.Slot{Thread: "t"}, Tokens: 3}) {
 		t.Error("a charge to a slot that is gone counts")
 	}
+	if tally.Charge(store.Charging{Day: 12, Run: core.ID{9}, Slot: store.Slot{Tokens: 1}, Tokens: 3}) {
+		t.Error("a charge to no slot that anybody took counts")
+	}
 	if tally.Release(store.Releasing{Day: 12, Run: core.ID{3}, Seen: store.Slot{Thread: "t"}, Runs: 1}) {
 		t.Error("another slot is released")
 	}

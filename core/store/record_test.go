@@ -110,6 +110,14 @@ func TestReadLogOfAnAbsurdLengthIsCorrupt(t *testing.T) {
 	}
 }
 
+func TestReadLogOfNothingReadsNothing(t *testing.T) {
+	for _, from := range []uint64{3, 4} {
+		if entries, err := store.ReadLog(t.Context(), nil, thread.Records{}, core.ThreadKey{}, from, 2); entries != nil || err != nil {
+			t.Errorf("from %d to 2: %v, %v", from, entries, err)
+		}
+	}
+}
+
 func TestReadLogRefusesWhatIsNoEntry(t *testing.T) {
 	key, s := core.ThreadKey{Tenant: "acme", Thread: "t1"}, memory.New()
 	if err := s.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 1, Payload: []byte("{")}); err != nil {
