@@ -62,8 +62,8 @@ type writer struct {
 	due     thread.DuePolicy
 	// announcing says that writes leave announcements in the head.
 	announcing bool
-	// keep is how long usage is kept; 0: nothing is metered.
-	keep time.Duration
+	// metered says that heads keep what was spent on their runs.
+	metered bool
 	// moved is called with every head that was written; nil: there are no watchers.
 	moved func(core.ThreadKey, thread.Head)
 }

@@ -148,7 +148,7 @@ func (r reader) freeKey(ctx context.Context, at core.ThreadKey, head thread.Head
 	for {
 		key := kind + run.String()
 		p, ok, err := r.byKey(ctx, at, key)
-		if err != nil || !ok {
+		if !ok {
 			return key, err
 		}
 		if started, err := r.started(ctx, at, head, p.Run, p.Dispatch); err != nil || started {

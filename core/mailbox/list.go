@@ -153,7 +153,7 @@ func (l *lister) addOpen(ctx context.Context) error {
 	run, claim := l.head.Run, l.head.Claim
 	status, _ := l.head.RunStatus(run.ID)
 	record, ok, err := l.reads.run(ctx, l.key, l.head, run.ID, run.Dispatch)
-	if err != nil || !ok {
+	if !ok {
 		return err
 	}
 	d := core.Dispatch{

@@ -94,7 +94,7 @@ func (l *lister) endedUnopened(ctx context.Context, record store.Record) (d core
 		return d, ok, err
 	}
 	audit, ok, err := l.reads.endedUnread(ctx, l.key, l.head, id)
-	if err != nil || !ok {
+	if !ok {
 		return d, false, err
 	}
 	d.Kind, d.Status, d.RunID = core.DispatchInput, audit.Status, audit.Run

@@ -32,7 +32,7 @@ func (c *commit) mine(head *thread.Head) bool {
 // that someone else cancelled counts as well: it has ended as it should.
 func (r reader) cancelled(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (bool, error) {
 	got, ok, err := r.run(ctx, key, head, run, dispatch)
-	if err != nil || !ok || got.Status != core.RunDone || got.Termination == nil {
+	if !ok || got.Status != core.RunDone || got.Termination == nil {
 		return false, err
 	}
 	return got.Termination.Type == core.TerminationCancelled, nil
@@ -43,7 +43,7 @@ func (r reader) cancelled(ctx context.Context, key core.ThreadKey, head thread.H
 // after the write that left the audit was refused.
 func (r reader) retracted(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (bool, error) {
 	ended, ok, err := r.endedUnread(ctx, key, head, id)
-	if err != nil || !ok || ended.Status != core.DispatchCancelled || head.Open() && head.Run.Dispatch == id {
+	if !ok || ended.Status != core.DispatchCancelled || head.Open() && head.Run.Dispatch == id {
 		return false, err
 	}
 	for _, run := range []core.ID{ended.Run, id} { // a refused attempt has left the audit, and a worker has opened the run

@@ -88,7 +88,7 @@ func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 	schemas := c.w.records.Schemas
 	schemas.Writes = max(schemas.Writes, c.covers)
 	t := thread.Transition{Now: c.w.env.Millis(), CommitID: c.id, Due: c.w.due, Schemas: schemas, Announce: c.w.announcing, Change: change}
-	if c.w.keep > 0 {
+	if c.w.metered {
 		t.Meter, t.Spent = true, c.bill.sinceLastWrite(ctx, c.key, change)
 	}
 	next, result, err := thread.Apply(head, t)
@@ -102,13 +102,13 @@ func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 		return nil
 	}
 	c.gone = nil
-	if len(head.Pending)+len(head.Delayed) > 0 && c.w.slots.limited(c.key.Tenant) {
+	if c.w.slots.limited(c.key.Tenant) {
 		c.gone = dequeued(&head, &next)
 	}
 	if err := c.addRecords(head, next, t.Now, result); err != nil {
 		return err
 	}
-	if c.w.keep > 0 {
+	if c.w.metered {
 		c.bill.charge(&c.plan, c.w.store)
 	}
 	return nil

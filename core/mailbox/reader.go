@@ -102,7 +102,7 @@ func (r reader) accepted(ctx context.Context, key core.ThreadKey, head thread.He
 // ok is false if no step of the visible log has read it.
 func (r reader) readBy(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (by core.ID, ok bool, err error) {
 	audit, _, ok, err := r.audit(ctx, key, store.ReadName(id))
-	if err != nil || !ok || audit.Read > head.Seq {
+	if !ok || audit.Read > head.Seq {
 		return by, false, err
 	}
 	record, ok, err := r.store.Get(ctx, key, store.LogName(audit.Read))
@@ -122,7 +122,7 @@ func (r reader) readBy(ctx context.Context, key core.ThreadKey, head thread.Head
 // ok is false for an entry that waits, was read, or never was in the head.
 func (r reader) endedUnread(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (a thread.AuditRecord, ok bool, err error) {
 	audit, version, ok, err := r.audit(ctx, key, store.EndedName(id))
-	if err != nil || !ok || version > head.Version {
+	if !ok || version > head.Version {
 		return a, false, err
 	}
 	if _, listed := head.Queues(id); listed {

@@ -23,18 +23,12 @@ const decisionPage = 100
 // it.
 // A decision that is found fills the receipt, as far as the records say what it was about.
 func (u *deciding) recall(ctx context.Context, head thread.Head) error {
-	runs, err := u.runs(ctx, head)
-	if err != nil {
-		return err
+	run, ok, err := u.run(ctx, head)
+	if ok {
+		ok, err = u.recallOf(ctx, head, run)
 	}
-	for _, run := range runs {
-		found, err := u.recallOf(ctx, head, run)
-		if err != nil {
-			return err
-		}
-		if found {
-			return nil
-		}
+	if ok || err != nil {
+		return err
 	}
 	if u.other {
 		return fmt.Errorf("tool call or suspension %q: %w", core.Excerpt(u.asked.Target), thread.ErrDecided)
@@ -42,29 +36,21 @@ func (u *deciding) recall(ctx context.Context, head thread.Head) error {
 	return fmt.Errorf("tool call or suspension %q that waits: %w", core.Excerpt(u.asked.Target), thread.ErrNotFound)
 }
 
-// runs are those that the decision may be of: the named one, else the open one and the one
-// that wrote to the log last.
-// There is none if the head remembers no decision: then there is nothing to find.
-func (u *deciding) runs(ctx context.Context, head thread.Head) (runs []core.ID, err error) {
+// run is the one that the decision may be of: the named one, else the one that wrote to the
+// log last. That is the open run, if it has made a call. ok is false if the head remembers no
+// decision: then there is nothing to find.
+func (u *deciding) run(ctx context.Context, head thread.Head) (run core.ID, ok bool, err error) {
 	switch {
-	case len(head.Recent) == 0:
-		return nil, nil
+	case len(head.Recent) == 0 || head.Seq == 0:
+		return run, false, nil
 	case !u.asked.Run.IsZero():
-		return []core.ID{u.asked.Run}, nil
-	case head.Open():
-		runs = append(runs, head.Run.ID)
-	}
-	if head.Seq == 0 {
-		return runs, nil
+		return u.asked.Run, true, nil
 	}
 	last, err := store.ReadLog(ctx, u.s.store, u.s.records, u.key, head.Seq, head.Seq)
 	if err != nil {
-		return nil, err
+		return run, false, err
 	}
-	if run := last[0].Run; !slices.Contains(runs, run) {
-		runs = append(runs, run)
-	}
-	return runs, nil
+	return last[0].Run, true, nil
 }
 
 // recallOf looks through the decisions of one run. The list may lag behind the head; only
@@ -72,7 +58,7 @@ func (u *deciding) runs(ctx context.Context, head thread.Head) (runs []core.ID, 
 // It looks at the records first, which say more than the head, then at the head's hashes.
 func (u *deciding) recallOf(ctx context.Context, head thread.Head, run core.ID) (found bool, err error) {
 	receipt := Decided{ThreadID: u.key.Thread, RunID: run, DecisionID: u.said.ID, Duplicate: true}
-	prefix, after := "D#"+run.String()+"#", ""
+	prefix, after := "D#"+run.String(), ""
 	for {
 		page, err := u.s.store.Records(ctx, u.key, prefix, after, decisionPage)
 		if err != nil {
@@ -139,11 +125,8 @@ func decisionPlace(name string) (turn uint64, call int, ok bool) {
 		return 0, 0, false
 	}
 	turn, err := strconv.ParseUint(parts[2], 10, 64)
-	if err != nil {
-		return 0, 0, false
-	}
-	call, err = strconv.Atoi(parts[3])
-	return turn, call, err == nil && call >= 0 && call < thread.MaxCalls
+	index, failed := strconv.ParseUint(parts[3], 10, 8)
+	return turn, int(index), err == nil && failed == nil
 }
 
 // writeOver decides over a record that another attempt left, or stored first. Its content

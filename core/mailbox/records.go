@@ -61,7 +61,7 @@ func dedupe(dispatch core.ID) uint64 {
 // createdAt is the time in a UUIDv7, unix milliseconds.
 // Stored times of creation come from ids, so that another attempt stores the same.
 func createdAt(id core.ID) int64 {
-	return int64(binary.BigEndian.Uint64(id[:8]) >> 16)
+	return int64(binary.BigEndian.Uint64(id[:]) >> 16)
 }
 
 // inputRecord is the stored form of a submission, or of one revision of it. Messages

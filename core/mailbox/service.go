@@ -98,7 +98,7 @@ func New(o Options) (*Service, error) {
 	s.slots.enqueueTime = o.Lease + time.Minute
 	s.writer = writer{
 		env: o.Env, store: o.Store, records: o.Records, reads: s.reads, wakes: s.wakes, slots: &s.slots,
-		due: o.Store.DuePolicy(), announcing: o.Announce || o.Publisher != nil, keep: o.KeepUsage, moved: o.Moved,
+		due: o.Store.DuePolicy(), announcing: o.Announce || o.Publisher != nil, metered: o.KeepUsage > 0, moved: o.Moved,
 	}
 	return s, nil
 }

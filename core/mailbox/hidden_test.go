@@ -1,0 +1,238 @@
+package mailbox_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// What the head says for certain is the answer, also where the target came to what was asked.
+func TestARefusalIsNotTakenForDone(t *testing.T) {
+	w := newWorld(t)
+	one := w.submit(t, input("one", ""))
+	w.lose(t, func(thread.Head) { w.commit(t, thread.Delete{Owner: "ann"}) })
+	if _, err := w.Cancel(t.Context(), key, one.RunID); !errors.Is(err, thread.ErrDeleted) {
+		t.Errorf("cancel: %v, want deleted", err)
+	}
+	w, _ = waiting(t, asks(0)) // a decision has nothing to look up
+	w.drops(func() { w.commit(t, thread.Cancel{}) })
+	if _, err := w.Decide(t.Context(), key, deciding("s0", "d")); !errors.Is(err, thread.ErrNotFound) {
+		t.Errorf("decide: %v, want not found", err)
+	}
+}
+
+// The error of a look says what was looked for.
+func TestALookThatFailsSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		one := w.submit(t, input("one", ""))
+		w.lose(t, func(thread.Head) { w.hide(t) })
+		heads := 0
+		w.store.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+			heads++
+			return w.store.Backend.Head(ctx, key)
+		}
+		w.store.OnGet = func(context.Context, core.ThreadKey, string) (store.Record, bool, error) {
+			return store.Record{}, false, errors.New("no route to host")
+		}
+		err := w.Retract(t.Context(), key, one.DispatchID)
+		if err == nil || err.Error() != "look for what was changed: no route to host" || heads != 8 {
+			t.Errorf("retract: %v after %d looks at the head; want 8: before the write, and before each look for the target", err, heads)
+		}
+	})
+}
+
+// Who has left is told what became of the write, where that is known from what others have
+// done since.
+func TestAWriteThatIsSeenThroughMayBeHidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.last = w.submit(t, input("one", ""))
+		head := w.claim(t)
+		w.commit(t, thread.Nack{Fence: 1})
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		var sent context.Context
+		writes := 0
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if writes++; writes == 1 { // it is on its way
+				w.store.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+					defer leave()
+					return w.store.Backend.Head(ctx, key)
+				}
+				return store.Outcome{}, errors.New("connection reset by peer")
+			}
+			sent = ctx
+			w.store.OnCommit, w.store.OnHead = nil, nil
+			if _, err := w.store.Backend.Commit(context.WithoutCancel(ctx), key, c); err != nil { // it comes, and the run closes
+				t.Error(err)
+			}
+			w.closes(t, w.claim(t), w.last)
+			return store.Outcome{}, ctx.Err()
+		}
+		ended, err := w.Cancel(ctx, key, head.Run.ID)
+		if err != nil || ended != head.Run.ID || writes != 2 || sent.Err() == nil {
+			t.Errorf("cancel: %s, %v after %d writes", ended, err, writes)
+		}
+	})
+}
+
+// A response that was lost is settled by one look, also when the caller leaves during it.
+func TestASettledWriteIsNotSeenThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		heads := 0
+		w.lose(t, func(thread.Head) {
+			w.store.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+				heads++
+				defer leave()
+				return w.store.Backend.Head(ctx, key)
+			}
+		})
+		if _, err := w.Submit(ctx, input("one", "")); err != nil || heads != 1 {
+			t.Errorf("submit: %v after %d looks, want one", err, heads)
+		}
+	})
+}
+
+// A head that could not be read is read again before anything is made of it; one that was
+// refused is not read at all.
+func TestHowOftenAHeadIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		one := w.submit(t, input("one", ""))
+		heads := 0
+		w.store.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+			if heads++; heads == 1 {
+				return thread.Head{}, errors.New("connection reset by peer")
+			}
+			return w.store.Backend.Head(ctx, key)
+		}
+		if ended, err := w.Cancel(t.Context(), key, core.ID{}); err != nil || ended != one.RunID || heads != 2 {
+			t.Errorf("cancel: %s, %v after %d reads, want two", ended, err, heads)
+		}
+		heads = 1
+		w.submit(t, input("two", ""))
+		writes := 0
+		var race func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
+		race = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if writes++; writes <= 3 {
+				w.store.OnCommit, w.store.OnHead = nil, nil
+				w.hide(t)
+				w.store.OnCommit = race
+				w.store.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+					heads++
+					return w.store.Backend.Head(ctx, key)
+				}
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		w.store.OnCommit = race
+		if _, err := w.Cancel(t.Context(), key, core.ID{}); err != nil || heads != 3 || writes != 4 {
+			t.Errorf("cancel: %v after %d reads and %d writes; want one read, and four writes", err, heads-2, writes)
+		}
+	})
+}
+
+// What is sent again is what was sent, later.
+func TestTryWithoutAResponseIsSentAgainLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.submit(t, input("one", ""))
+		var tries []store.Commit
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if tries = append(tries, c); len(tries) == 1 {
+				time.Sleep(time.Second)
+				return store.Outcome{}, errors.New("connection reset by peer")
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		w.claim(t)
+		if diff := cmp.Diff(tries[0], tries[1]); diff != "" {
+			t.Errorf("the second try differs (-first +second):\n%s", diff)
+		}
+	})
+}
+
+// Whoever watches is not told of a write that was found to be accepted before.
+func TestWhatWasAcceptedBeforeIsNotToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var got told
+		box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), Moved: got.moved})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.lose(t, func(next thread.Head) {
+			d := next.Pending[0]
+			w.end(t, w.claim(t))
+			w.recordEnd(t, mailbox.Receipt{RunID: d.Run, DispatchID: d.ID}, core.Termination{Type: core.TerminationNatural}, 9)
+			for range 17 {
+				r := w.submit(t, input("x", ""))
+				w.commit(t, thread.Cancel{Run: r.RunID})
+			}
+		})
+		if r, err := box.Submit(t.Context(), input("one", "")); err != nil || !r.Duplicate || len(got) != 0 {
+			t.Errorf("submit: %+v, %v; told of %q", r, err, got)
+		}
+	})
+}
+
+// The slot of a run that opens while an interrupt is on its way stays: it is over when it is
+// closed. That of a run that waits for its time goes with it.
+func TestWhichSlotsGoWithAWrite(t *testing.T) {
+	w := limited(t)
+	w.submit(t, input("one", ""))
+	w.before(func() { w.claim(t) })
+	if w.interrupt(t, ""); len(w.slots(t)) != 1 {
+		t.Errorf("slots %v, want that of the run that is closing", w.slots(t))
+	}
+	s := input("later", "")
+	s.Opening.Delay = time.Hour
+	r := w.submit(t, s)
+	w.charge(t, r.RunID)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		defer leave()
+		return w.store.Backend.Commit(ctx, key, c)
+	}
+	w.store.OnAdmission = func(ctx context.Context, tenant string, day int64) (store.Admission, error) {
+		if err := ctx.Err(); err != nil {
+			return store.Admission{}, err
+		}
+		return w.store.Backend.Admission(ctx, tenant, day)
+	}
+	if _, err := w.Cancel(ctx, key, r.RunID); err != nil || len(w.slots(t)) != 1 {
+		t.Errorf("cancel: %v; slots %v, want that of the run that is closing", err, w.slots(t))
+	}
+	if used := w.used(t); used.Tokens != 0 || used.Spend != 0 {
+		t.Errorf("the day has %d tokens and %d spent of a run that has not begun", used.Tokens, used.Spend)
+	}
+}
+
+// What the tenant uses cannot be read: nothing is released by guess, and it is no error.
+func TestSlotsThatCannotBeLookedUpAreTheSweeps(t *testing.T) {
+	w := limited(t)
+	one, two := w.submit(t, input("one", "")), w.submit(t, input("two", ""))
+	calls, _ := w.admissions()
+	w.store.OnAdmission = func(context.Context, string, int64) (store.Admission, error) {
+		return store.Admission{Slots: map[core.ID]store.Slot{one.RunID: {}, two.RunID: {}}}, errors.New("no connection")
+	}
+	if w.interrupt(t, ""); len(*calls) != 0 || len(w.slots(t)) != 2 {
+		t.Errorf("calls %q, slots %v", *calls, w.slots(t))
+	}
+}
