@@ -127,11 +127,27 @@ func TestTheDispatchOfAnAttemptThatDiedIsFoundByItsSlot(t *testing.T) {
 		w.store.OnCommit = nil
 		calls, _ := w.admissions()
 		r := w.submit(t, keyed("one", ""))
-		if store.InputName(r.DispatchID, 0) != input || [6]byte(r.DispatchID[:]) != [6]byte(r.RunID[:]) || r.DispatchID == r.RunID {
+		if store.InputName(r.DispatchID, 0) != input || [6]byte(r.DispatchID[:]) != [6]byte(r.RunID[:]) || r.DispatchID[6] == r.RunID[6] {
 			t.Errorf("run %s has the dispatch %s, want the one of %s", r.RunID, r.DispatchID, input)
 		}
 		if diff := cmp.Diff([]string{"look"}, *calls); diff != "" || len(w.slots(t)) != 2 {
 			t.Errorf("%d slots; calls (-want +got):\n%s", len(w.slots(t)), diff)
+		}
+	})
+}
+
+// Of several slots of the same key each attempt finds the oldest.
+func TestTheOldestSlotOfAKeyIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := limited(t)
+		slot := store.Slot{Thread: "t1", Since: time.Now().UnixMilli(), Key: "c782045a37aeb0abe2943ad3023e7fdf"}
+		for _, run := range []core.ID{{1}, {2}} {
+			if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: store.DayOf(slot.Since), Run: run, Slot: slot}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r := w.submit(t, keyed("one", "")); r.RunID != (core.ID{1}) {
+			t.Errorf("its run is %s", r.RunID)
 		}
 	})
 }

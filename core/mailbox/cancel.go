@@ -38,7 +38,7 @@ func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (
 // It is remembered while the head has the run: once the head has forgotten it, only the
 // dispatch leads to the audit that says how it ended.
 func broughtBy(head thread.Head, run core.ID) core.ID {
-	if head.Open() && head.Run.ID == run {
+	if head.Run.ID == run {
 		return head.Run.Dispatch
 	}
 	for _, d := range head.Unopened() {

@@ -66,7 +66,7 @@ func TestBackgroundEndIsReadOnceAfterItsKeyWasForgotten(t *testing.T) {
 			t.Fatalf("the parent has %d entries to read, want one", len(told.Inbox))
 		}
 		entry := told.Inbox[0]
-		if a, b := [6]byte(entry.ID[:6]), [6]byte(c.receipt.RunID[:6]); a != b || entry.ID == c.receipt.RunID {
+		if a, b := [6]byte(entry.ID[:6]), [6]byte(c.receipt.RunID[:6]); a != b || entry.ID[6] == c.receipt.RunID[6] {
 			t.Errorf("the input's id is %s, want another one with the time of the child %s", entry.ID, c.receipt.RunID)
 		}
 		read := thread.Entry{Run: head.Run.ID, Input: entry.ID, Message: &core.Message{ID: "m", Role: core.RoleUser}}

@@ -173,6 +173,9 @@ func eachReadFails(t *testing.T, reads int, arrange func(*testing.T, *world), op
 				t.Fatalf("there is no read %d, or one more than %d", n, reads)
 			}
 			if n == reads {
+				if err != nil {
+					t.Errorf("without a failure: %v", err)
+				}
 				return
 			}
 			if !errors.Is(err, broken) || !strings.HasSuffix(err.Error(), broken.Error()) || errors.Is(err, thread.ErrNotFound) || claims || len(w.queue.Messages()) != 0 {

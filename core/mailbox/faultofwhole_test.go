@@ -83,6 +83,12 @@ func TestFailureOfEveryReadOfWhatIsOver(t *testing.T) {
 		{"keyed retake", become(retakable), submit(func(*world) mailbox.Submission { return keyedRetake("two") }), 9},
 		{"keyed retake again", and(become(retakable), retaken), submit(func(*world) mailbox.Submission { return keyedRetake("two", "x") }), 10},
 		{"keyed retake by its own name", and(become(retakable), retaken), submit(func(*world) mailbox.Submission { return keyedRetake("new0", "x") }), 5},
+		{"keyed retake of an open run", and(become(retakable), func(t *testing.T, w *world) {
+			s := input("open", "")
+			s.Messages[0].ID = "open"
+			w.submit(t, s)
+			w.claim(t)
+		}), submit(func(*world) mailbox.Submission { return keyedRetake("open") }), 5},
 		{"keyed retake of what is gone", and(become(retakable), func(t *testing.T, w *world) {
 			w.last = w.submit(t, keyedRetake("two", "x"))
 			head, step := w.claim(t), goOn
@@ -115,17 +121,6 @@ func TestFailureOfEveryReadOfWhatIsOver(t *testing.T) {
 		{"retry again", and(failed(*thread.ReasonDeadLetter.Termination()), done(retry)), retry, 5},
 		{"create", func(*testing.T, *world) {}, create, 3},
 		{"create again", done(create), create, 4},
-		{"create what has no title yet", done(func(t *testing.T, w *world) (bool, error) {
-			bare := titled
-			bare.About = thread.About{}
-			_, err := w.Create(t.Context(), bare)
-			return false, err
-		}), func(t *testing.T, w *world) (bool, error) {
-			c := titled
-			c.Key = ""
-			_, err := w.Create(t.Context(), c)
-			return false, err
-		}, 2},
 		{"describe", queued, func(t *testing.T, w *world) (bool, error) {
 			about, _, err := w.Describe(t.Context(), key, "ann", func(thread.About) (thread.About, error) { return thread.About{Title: "Rome"}, nil })
 			return about.Title != "", err

@@ -83,7 +83,7 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 	// that no head has.
 	if _, _, err := fork.run(ctx, thread.Head{}); err != nil {
 		made, failed := s.madeFork(ctx, f, to)
-		if failed == nil && made.Duplicate { // the same call came at the same time
+		if made.Duplicate { // the same call came at the same time
 			return made, nil
 		}
 		if failed != nil && errors.Is(err, thread.ErrExists) { // it is not known whether it is the same fork
@@ -101,15 +101,15 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 // exist. thread.ErrExists: it exists, and is not the same fork.
 func (s *Service) madeFork(ctx context.Context, f Forking, to core.ThreadKey) (Forked, error) {
 	head, err := s.Head(ctx, to)
-	if err != nil || !head.Exists() {
+	if !head.Exists() {
 		return Forked{}, err
 	}
 	if err := checkAccess(head, f.User); err != nil {
 		return Forked{}, fmt.Errorf("thread %s: %w", f.To, err)
 	}
 	wanted := forkPointer(f)
-	value, ok, err := s.store.Pointer(ctx, to.Tenant, wanted.Name)
-	if err == nil && (!ok || !slices.Equal(value, wanted.Value)) {
+	value, _, err := s.store.Pointer(ctx, to.Tenant, wanted.Name)
+	if err == nil && !slices.Equal(value, wanted.Value) {
 		err = fmt.Errorf("thread %s: %w", f.To, thread.ErrExists)
 	}
 	if err != nil {
@@ -220,7 +220,7 @@ func (f *forking) copyLog(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read log of %s: %w", f.from, err)
 		}
-		if seq, ok := store.LogSeq(record.Name); !ok || seq != next {
+		if seq, _ := store.LogSeq(record.Name); seq != next {
 			break
 		}
 		next++

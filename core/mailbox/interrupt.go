@@ -42,7 +42,7 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 	// seen is set at the first head: the epoch of that head is the target of all attempts.
 	change, seen := thread.Interrupt{Owner: user, Dedupe: interruptKey(dedupe)}, false
 	var came Interrupted
-	known := false // the head remembers the key
+	var known bool // the head remembers the key
 	c := commit{w: &s.writer, key: key, choose: func(head thread.Head) thread.Change {
 		if !seen { // what comes after another interrupt does not end with this one
 			change.Epoch, seen = head.Epoch, true
@@ -52,16 +52,16 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 			return change // its outcome was seen at the previous attempt, if that was this call's
 		}
 		// What the interrupt will end, from the head that it is tried on.
-		if came = (Interrupted{Superseded: len(head.Pending)}); head.Open() && head.Run.Status != thread.Closing {
+		if came = (Interrupted{Superseded: len(head.Pending)}); head.Run.Status != thread.Closing {
 			came.RunID = head.Run.ID
 		}
 		return change
 	}}
-	_, result, err := c.run(ctx, thread.Head{})
+	_, _, err := c.run(ctx, thread.Head{})
 	switch {
 	case err != nil:
 		return Interrupted{}, err
-	case result.Duplicate && known && !minted: // no other call has a key that was made here
+	case known && !minted: // no other call has a key that was made here
 		return Interrupted{Duplicate: true}, nil
 	}
 	return came, nil

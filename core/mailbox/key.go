@@ -161,7 +161,7 @@ func (r reader) freeKey(ctx context.Context, at core.ThreadKey, head thread.Head
 // started reports whether a run did not end before it was opened. Only an audit says that
 // it did, of a run that was queued; a refused attempt may have left such an audit.
 func (r reader) started(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (bool, error) {
-	if head.Open() && head.Run.ID == run {
+	if head.Run.ID == run {
 		return true, nil
 	}
 	if _, ended, err := r.endedUnread(ctx, key, head, dispatch); err != nil || !ended {

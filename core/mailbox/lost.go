@@ -43,7 +43,7 @@ func (r reader) cancelled(ctx context.Context, key core.ThreadKey, head thread.H
 // after the write that left the audit was refused.
 func (r reader) retracted(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (bool, error) {
 	ended, ok, err := r.endedUnread(ctx, key, head, id)
-	if !ok || ended.Status != core.DispatchCancelled || head.Open() && head.Run.Dispatch == id {
+	if !ok || ended.Status != core.DispatchCancelled || head.Run.Dispatch == id {
 		return false, err
 	}
 	for _, run := range []core.ID{ended.Run, id} { // a refused attempt has left the audit, and a worker has opened the run
@@ -58,7 +58,7 @@ func (r reader) retracted(ctx context.Context, key core.ThreadKey, head thread.H
 // at the revision that has them, or at a later one, whose edit counts as made after this
 // one. run is the one that a dispatch of this id brings.
 func (r reader) readAs(ctx context.Context, key core.ThreadKey, head thread.Head, id, run core.ID, edit thread.Edit, messages []core.Message) (bool, error) {
-	if head.Open() && head.Run.Dispatch == id { // the head keeps the revision as long as the run is open
+	if head.Run.Dispatch == id { // the head keeps the revision as long as the run is open
 		return head.Run.Revision >= edit.Revision, nil
 	}
 	at, err := r.readAt(ctx, key, head, id, run)

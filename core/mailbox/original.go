@@ -109,11 +109,11 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 	of := func(e *thread.Entry) bool {
 		return e.Run == asked.Run && e.Input == asked.Input && e.Message != nil && e.Message.Role == core.RoleUser
 	}
-	before, ok, err := r.lastOf(ctx, key, asked.Seq-1, func(e *thread.Entry) bool { return !of(e) })
+	before, _, err := r.lastOf(ctx, key, asked.Seq, func(e *thread.Entry) bool { return !of(e) })
 	if err != nil {
 		return nil, err
 	}
-	if ok && before.Run == asked.Run && before.Superseded == nil {
+	if before.Run == asked.Run && before.Superseded == nil {
 		return nil, ErrUnderWay
 	}
 	o := &original{run: asked.Run, named: -1, from: before.Seq + 1}
@@ -147,7 +147,7 @@ func (r reader) aboutOriginalRun(ctx context.Context, key core.ThreadKey, head t
 		return err
 	}
 	o.agent, o.request, o.frontend = record.AgentID, record.Request, record.Frontend
-	if !head.Open() || head.Run.ID != o.run {
+	if head.Run.ID != o.run {
 		return nil
 	}
 	in, err := r.queuedInput(ctx, key, head.Run.Dispatch, 0)

@@ -69,7 +69,7 @@ var ErrUnderWay = core.Errorf(core.CodeConflict, "it was said to a run that was 
 // It is found before the key is known, since the key of a keyed Retake is that of the
 // original's run. core.CodeNotFound, core.CodeConflict: as for [Opening.Retake].
 func (u *submission) findOriginal(ctx context.Context, head thread.Head) error {
-	if u.in.Opening.Retake == nil || u.original != nil {
+	if u.original != nil {
 		return nil
 	}
 	message := u.in.Opening.Retake.Message
@@ -160,11 +160,11 @@ func (u *submission) keyByRetake(ctx context.Context) error {
 	// original that the first attempt named.
 	if o.fresh && !o.retakes.IsZero() {
 		key := retakeKind + o.retakes.String()
-		p, ok, err := s.reads.byKey(ctx, at, key)
+		p, _, err := s.reads.byKey(ctx, at, key)
 		if err != nil {
 			return err
 		}
-		if ok && p.Run == o.run && p.Body == body {
+		if p.Run == o.run && p.Body == body {
 			u.in.Key.Value = key
 			return nil
 		}
