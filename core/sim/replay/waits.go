@@ -210,14 +210,19 @@ func (d *director) roundOf(records []store.Record) (present thread.RoundRecord, 
 	return present, fmt.Errorf("a wait without its round: %w", store.ErrCorrupt)
 }
 
-// matching is the index of the recorded wait that a round has come to; -1: none.
+// matching is the index of the recorded wait that a round has come to; -1: none. A round whose
+// claim went on at once may have left two records of one sort: calls asked for more between
+// them. What the second waits for is not decided at the first.
 func (d *director) matching(s *recordedStep, present thread.RoundRecord, tickets []thread.Ticket) int {
 	for i := d.waited[s]; i < len(s.waits); i++ {
 		w := s.waits[i]
 		stand := !slices.ContainsFunc(w.Waits, func(id uint64) bool {
 			return !slices.ContainsFunc(tickets, func(t thread.Ticket) bool { return t.ID == id })
 		})
-		if stand && same(w.Merged, present.Merged) {
+		later := slices.ContainsFunc(without(tickets, w.Waits), func(t thread.Ticket) bool {
+			return slices.ContainsFunc(s.waits[i+1:], func(w wait) bool { return slices.Contains(w.Waits, t.ID) })
+		})
+		if stand && !later && same(w.Merged, present.Merged) {
 			return i
 		}
 	}
