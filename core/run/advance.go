@@ -11,7 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// The files of the way, in its order: base.go reads, input.go says what people said,
+// The files of the way, in its order: load.go reads, input.go says what people said,
 // infer.go calls the model, tools.go makes commit A, has schedule.go run the calls and
 // merge.go take what they changed, and ends a round that has to wait; finish.go makes
 // commit B. A run ends in end.go, and an error in guard.go.

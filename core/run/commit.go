@@ -17,8 +17,9 @@ import (
 const maxRefences = 8
 
 // write is a change of the head under the claim, with the records that go with it. It
-// holds values alone, and is asked again for every head and fence that it is tried on:
-// what it comes to is in the plan of the last time, and nowhere else.
+// holds values alone, but for what settles the run's accounts, which changes nothing either. It
+// is asked again for every head and fence that it is tried on: what it comes to is in the plan
+// of the last time, and nowhere else.
 type write interface {
 	// change names the fence, so that it is asked again under the next one.
 	change(fence uint64) thread.Change

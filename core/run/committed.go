@@ -1,6 +1,28 @@
 package run
 
-import "context"
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/core/plugin"
+)
+
+// committed is what follows commits A and B: the turn is the log's now. The draft goes into
+// the conversation, and the next one begins. The effects of what was committed run last,
+// after the cache knows of it: they may take long or take the process down, and nothing
+// rolls them back. They see the state as it is after the commit, under the step that they
+// were asked for in.
+func (m *machine) committed(ctx context.Context) {
+	m.unsaid, m.base.recorded = nil, true
+	m.remember(ctx)
+	// Taken before begin: the draft is another one then.
+	effects, v := m.draft.effects, m.draft.view()
+	if m.prompt.asks && m.holder.s.hint != nil {
+		m.holder.s.hint(ctx, m.holder.Key)
+	}
+	warnOfFailedActions(ctx, &m.holder.log, m.draft.entries)
+	m.begin()
+	m.base.hooks.act(ctx, &m.holder, v, plugin.Moment{}, effects)
+}
 
 // remember makes the conversation that the commit came to, and caches it: the
 // next step of the thread in this process reads nothing.

@@ -221,13 +221,13 @@
 //
 // # Concurrency
 //
-// One goroutine is the step: it alone reads and writes the three values and the
+// One goroutine is the step: it alone reads and writes the machine's values and the
 // round, but for what is named below. Beside it run
 //
 //   - the watch, which begins when a step lasts longer than two seconds: it reads the
 //     head as often as that, renews the lease past two thirds and cancels the step's
-//     context when the claim is lost or the run was ended. It shares three atomic facts with the step (hold), and leaves
-//     each head that it reads in news, for a round to which a decision may have
+//     context when the claim is lost or the run was ended. It shares three atomic facts
+//     with the step (hold), and leaves each head that it reads in news, for a round to which a decision may have
 //     come; heads that it writes differ from the step's own in version and lease
 //     only, which the committer's loop settles;
 //   - whoever else writes to the thread in this process: the committer passes each head
@@ -267,31 +267,42 @@
 //
 // # Where to look
 //
-// Where is it decided that a run waits? runRound in tools.go: a call of the
-// round is open when the scheduler has nothing left to start or to wait for
-// (parallel and ready in schedule.go). commitWait beside it proposes it, and
-// Head.outcome in core/thread/outcome.go has the last word.
+// Begin with run.go, which has what a host gives and what a step returns, and go on with
+// advance.go: the way of one step, from what it reads to commit B. The files lie in units, of
+// which each uses only those before it (scripts/house/testdata/units.txt):
 //
-// What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
-// error result of it, whose text does not quote the panic. It runs in a goroutine
-// of its own (runTool in execute.go); toolReturned in running.go logs the stack, and
-// line.conclude in conclude.go keeps the result like any other.
+//	shared    shared.go, news.go, told.go: all that others touch than the step's goroutine
+//	ports     choices.go, observe.go, hear.go: what a host decides, is told and listens to;
+//	          logger.go, detail.go, ended.go: log lines, and what errors say and do
+//	claim     holder.go, commit.go: the head, its writes, and puts; named.go: what the head
+//	          names; watch.go, lacking.go, report.go
+//	hooks     hooks.go: the code of the agent's plugins
+//	base      base.go, resolve.go, load.go: what was read; snapshot.go: S#
+//	draft     draft.go: what was said and changed since the last commit
+//	prompt    prompt.go: the model's request; context.go, window.go, prefix.go, summary.go:
+//	          its parts
+//	calls     call.go, calls.go: how far each call is
+//	writes    turnwrite.go (commit A), stepwrite.go (commit B), waitwrite.go, closewrite.go,
+//	          nackwrite.go; runrecord.go: what they have in common
+//	tools     execute.go, parts.go, show.go: one run of a tool
+//	round     round.go, result.go, adopt.go, through.go, effects.go; then, one on the other,
+//	          merge.go and recall.go, gate.go and resume.go, suspend.go and tickets.go,
+//	          line.go, lineup.go and conclude.go, schedule.go and running.go, toolround.go
+//	machine   machine.go, save.go, committed.go; account.go, announce.go, failedactions.go:
+//	          whom a step tells what
+//	policies  judge.go, answer.go: whether the run goes on
+//	input     input.go, supersede.go: what people said, and what that takes back
+//	ends      end.go: the table of all ends; forms.go, runend.go, giveback.go
+//	way       guard.go: Step, and what becomes of an error; advance.go, infer.go, tools.go,
+//	          finish.go
 //
-// How does a client see what a tool shows while it runs? show.go: through news to the
-// scheduler's wait (await in running.go, awaitTool in execute.go), which emits it. What
-// is held back or dropped is decided in core/tool, by tool.Live.
+// What is a run's clock, and where is it read? choices.go, and the field at of draft.
 //
-// What does a cancelled run write? The comment at the head of end.go says it, for
-// each end; Cancel in core/thread/control.go begins it, and CommitClose in
-// core/thread/closing.go is the head's last word.
+// What is read, and when? load in load.go, by package run/checkpoint, which folds the log
+// and keeps what it has read in memory.
 //
 // Where does a stream get the state that it begins with? announceFound in announce.go for
 // the reader of a live step, checkpoint.Reader.StateAt for one that follows.
-//
-// Who decides that a run has gone on long enough? judge in judge.go, which asks max_rounds
-// and then the policies of the agent and of the program. Its comment says when.
-//
-// What is a run's clock, and where is it read? choices.go, and the field at of holder.
 //
 // How do other readers see a turn that is being said? A live.Writer keeps its events for
 // those of this process; for those of others, who ask by a live.Mark, it stores them as
@@ -303,10 +314,28 @@
 // a core.Position of them, for a history.Replayer as well. The encoder
 // of package adapters/httpapi writes it as the frame's id; AI SDK's frames have none.
 //
+// What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
+// error result of it, whose text does not quote the panic. It runs in a goroutine
+// of its own (runTool in execute.go); toolReturned in running.go logs the stack, and
+// line.conclude in conclude.go keeps the result like any other.
+//
+// How does a client see what a tool shows while it runs? show.go: through news to the
+// scheduler's wait (await in running.go, awaitTool in execute.go), which emits it. What
+// is held back or dropped is decided in core/tool, by tool.Live.
+//
+// Where is it decided that a run waits? runRound in tools.go: a call of the
+// round is open when the scheduler has nothing left to start or to wait for
+// (parallel and ready in schedule.go). commitWait beside it proposes it, and
+// Head.outcome in core/thread/outcome.go has the last word.
+//
+// Who decides that a run has gone on long enough? judge in judge.go, which asks max_rounds
+// and then the policies of the agent and of the program. Its comment says when.
+//
+// What does a cancelled run write? The comment at the head of end.go says it, for
+// each end; Cancel in core/thread/control.go begins it, and CommitClose in
+// core/thread/closing.go is the head's last word.
+//
 // What happens to a step that fails? remedy in guard.go chooses, and giveBack in giveback.go gives the claim back;
 // ended.go says which errors end the run, and inference/retry.go when a model is called
 // again. What is left of a step that crashed is found in adopt.go.
-//
-// What is read, and when? load in base.go, by package run/checkpoint, which folds the log
-// and keeps what it has read in memory.
 package run

@@ -67,6 +67,13 @@ func (d *draft) enter(number int, committed *checkpoint.Conversation) {
 	}
 }
 
+// replacePast puts a later look at the same thread in the place of what the messages go on
+// from. What it covers by a summary leaves the conversation.
+func (d *draft) replacePast(past *checkpoint.Conversation) {
+	d.messages = d.messages.Without(past.First - d.past.First)
+	d.past = past
+}
+
 // add appends a log record. Its message is part of the conversation from here on:
 // the phases that follow see it, and so does the model.
 func (d *draft) add(e thread.Entry) {

@@ -18,23 +18,23 @@ import (
 // alone changes the head, and puts records under the claim's fence; it knows no agent. It
 // belongs to the step's goroutine, but for shared.
 type holder struct {
-	s         *Stepper
+	s         *Stepper // whose options hold for all steps
 	store     Store
 	committer Committer
 	env       *env.Env
-	records   thread.Records
-	lease     time.Duration
+	records   thread.Records // encodes what the step stores
+	lease     time.Duration  // for which a claim is taken and renewed
 	Key       core.ThreadKey
-	id        core.ID       // of the run
-	head      thread.Head   // as this step knows it; the watch may have written newer versions
-	found     thread.Cursor // where the run stood when the step was called
-	keep      bool          // see Work.Keep
-	whole     bool          // see Work.Whole
-	proved    func()        // see Work.Proved
-	last      time.Time     // until when there is time to hand back the work; zero: no end
-	events    history.Emitter
+	id        core.ID         // of the run
+	head      thread.Head     // as this step knows it; the watch may have written newer versions
+	found     thread.Cursor   // where the run stood when the step was called
+	keep      bool            // see Work.Keep
+	whole     bool            // see Work.Whole
+	proved    func()          // see Work.Proved
+	last      time.Time       // until when there is time to hand back the work; zero: no end
+	events    history.Emitter // to whoever listens to this step
 	log       logger
-	shared    shared
+	shared    shared    // with the watch, the tools, and whoever writes or listens in this process
 	moved     bool      // the step made a commit: it is progress, however the step goes on
 	lacks     bool      // this build has not all that the agent names, and goes on without
 	stepBegan int64     // when the claim began the step, unix milliseconds: its hooks up to the turn are shown that
@@ -42,7 +42,7 @@ type holder struct {
 
 	profiles state.Profiles // of the run's tenant; nil: the host has none
 
-	account account.Run // of the run, for this step
+	account account.Run // the run's accounts, as this step keeps them
 }
 
 // clock is a recorded time as hooks and tools are shown it, the same on every machine.

@@ -14,8 +14,12 @@ import (
 // machine takes a step: it leads the draft, the model's turn and the tool round
 // from the cursor to the commits, and to the run's end. It holds the other values of the
 // step, which live as long as it does; a lower one knows no higher one.
+//
+// What needs several of them is its method, and nothing else is: what reads and writes one of
+// them is a method of that, and is given values. So what a commit writes can be told from the
+// draft alone, and what a step may change in the store from its holder.
 type machine struct {
-	holder holder
+	holder holder // one allocation has them all, and pointers between them stay valid with it
 	base   base
 	draft  draft
 	prompt prompt

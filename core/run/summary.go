@@ -52,7 +52,7 @@ func (p *prompt) useSummary(ctx context.Context, s *checkpoint.Summary) {
 		past.Under(s)
 		p.noted = past.SummaryNote()
 		p.settled = append(p.settled, p.compacted(s, p.draft.messages.Slice()[:past.First-first]))
-		p.draft.past, p.draft.messages = &past, p.draft.messages.Without(past.First-first)
+		p.draft.replacePast(&past)
 	}
 }
 
@@ -80,7 +80,8 @@ const (
 func (p *prompt) skip(ctx context.Context, upTo uint64, reason string, attrs ...any) {
 	past := *p.draft.past
 	past.Window.Compact, past.Window.Skipped = 0, upTo
-	p.draft.past, p.noted = &past, past.SummaryNote()
+	p.draft.replacePast(&past)
+	p.noted = past.SummaryNote()
 	p.settled = append(p.settled, core.Event{Type: core.EventContextSkipped, UpTo: upTo, Reason: reason})
 	p.holder.warn(ctx, "the thread is not summarised", append([]any{"up_to", upTo, "reason", reason}, attrs...)...)
 }
@@ -120,7 +121,8 @@ func (p *prompt) compact(ctx context.Context, request *model.Request) error {
 	if how == agent.CompactBackground && p.holder.s.hint != nil {
 		past := *p.draft.past
 		past.Window.Compact, past.Window.Skipped = upTo, 0
-		p.draft.past, p.asks = &past, true
+		p.draft.replacePast(&past)
+		p.asks = true
 		return nil
 	}
 	found, err := p.holder.s.reader.FindSummary(ctx, p.holder.Key, upTo) // this step may have been taken before
@@ -160,7 +162,8 @@ func (p *prompt) recompact(ctx context.Context, w *core.Window) error {
 	}
 	past := *p.draft.past
 	past.Window.Compact, past.Window.Skipped = w.Compact, w.Skipped
-	p.draft.past, p.noted = &past, past.SummaryNote()
+	p.draft.replacePast(&past)
+	p.noted = past.SummaryNote()
 	return nil
 }
 
