@@ -42,8 +42,7 @@ type Settlement struct {
 	// begins. nil: they stay as they are.
 	Bases []thread.Base
 
-	usage  Record // of the stretch, if ended
-	ended  bool
+	usage  *Record         // of the stretch that the write ends; nil: it ends none
 	wasted *thread.Metered // by the stretch, if Record says so
 }
 
@@ -79,7 +78,8 @@ func (r *Run) Settle(next thread.Head, result thread.Result, e End) (s Settlemen
 	if e.Run.Status == core.RunWaiting {
 		s.Bases = []thread.Base{{Version: result.Stretch.Behind, Used: base}, {Version: next.Version, Used: e.Used}}
 	}
-	s.usage, s.ended = r.usage(*result.Stretch, e), true
+	used := r.usage(*result.Stretch, e)
+	s.usage = &used
 	if s.usage.Lost = e.Lost || !known; !s.usage.Lost {
 		own := e.Used.Since(base)
 		if wasted != nil {
@@ -116,8 +116,8 @@ func (r *Run) Report(s Settlement) {
 	if s.wasted != nil {
 		r.wasted = s.wasted
 	}
-	if s.ended && r.books.Metering.Ended != nil {
-		r.books.Metering.Ended(r.claim.Key.Tenant, s.usage)
+	if s.usage != nil && r.books.Metering.Ended != nil {
+		r.books.Metering.Ended(r.claim.Key.Tenant, *s.usage)
 	}
 }
 

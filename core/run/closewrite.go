@@ -63,7 +63,7 @@ func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) (e
 	if p.records, err = w.log.encode(len(w.calls)); err != nil {
 		return err
 	}
-	p.run = w.run.before
+	p.run = *w.run.before
 	if err = w.run.addAccount(p, next, result, w.unlogged, w.log.from); err != nil {
 		return err
 	}

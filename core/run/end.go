@@ -315,10 +315,11 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	if len(m.holder.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}
-	record := &w.run.before
+	record := m.base.record
 	record.Steps, record.Usage, record.Spend, record.Skipped = m.draft.totals.Steps, m.draft.totals.Usage, m.draft.totals.Spend, skipped
-	record.InRound = len(w.calls) > 0 || record.InRound && m.holder.head.Ending(record) != nil
-	w.run.finish(record)
+	record.InRound = len(w.calls) > 0 || record.InRound && m.holder.head.Ending(&record) != nil
+	w.run.finish(&record)
+	w.run.before = &record
 	p, result, err := m.save(ctx, w)
 	if err != nil {
 		return Stepped{}, err

@@ -63,10 +63,10 @@ func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) 
 type runPart struct {
 	codec    thread.Records
 	account  *account.Run
-	env      *env.Env         // its clock says until when a stretch of the run's accounts goes
-	user     string           // owner of the thread
-	lost     bool             // what the run has used cannot be read
-	before   thread.RunRecord // as it stood before the write
+	env      *env.Env          // its clock says until when a stretch of the run's accounts goes
+	user     string            // owner of the thread
+	lost     bool              // what the run has used cannot be read
+	before   *thread.RunRecord // as it stood before the write; it is not changed
 	totals   thread.Totals
 	messages []core.Message        // of the thread, those that the write adds among them
 	answer   *model.ResponseFormat // the form that the run's answer has to have; nil: none, or nobody knows
@@ -80,7 +80,7 @@ type runPart struct {
 func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread.Form, at int64) runPart {
 	p := runPart{
 		codec: h.records, account: &h.account, env: h.env, user: h.head.Owner, lost: b.conversation == nil,
-		before: b.record, totals: d.totals, messages: d.messages.Slice(), end: end, form: form, at: at,
+		before: &b.record, totals: d.totals, messages: d.messages.Slice(), end: end, form: form, at: at,
 	}
 	if b.agent != nil {
 		p.answer = b.agent.Spec.ResponseFormat
@@ -92,7 +92,7 @@ func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread
 // that begins to close the run: a record that a refused commit has left behind names a
 // version that never did, and is not believed.
 func (p *runPart) record(next thread.Head, result thread.Result) thread.RunRecord {
-	r := p.before
+	r := *p.before
 	r.Steps, r.Usage, r.Spend = p.totals.Steps, p.totals.Usage, p.totals.Spend
 	r.Status, r.InRound = core.RunRunning, false // what a refused end has left behind
 	switch result.Outcome {

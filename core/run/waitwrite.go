@@ -65,7 +65,7 @@ func (w *waitWrite) change(fence uint64) thread.Change {
 // records implements write.
 func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
 	open, failure := w.values(next)
-	p.records, p.run = append(slices.Clone(w.round.asked), open), w.run.before
+	p.records, p.run = append(slices.Clone(w.round.asked), open), *w.run.before
 	if result.Outcome != thread.Wait { // it goes on at once: the run's record need not say that it waits
 		return failure
 	}
