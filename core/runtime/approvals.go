@@ -39,7 +39,7 @@ func (r *Runtime) Approvals(ctx context.Context, id core.Identity, q ApprovalQue
 	}
 	// q.After moves past every thread of the index that the page has looked at.
 	page, size := ApprovalPage{Approvals: []Approval{}}, 0
-	for looked := 0; looked < approvalsLooked; looked += approvalsAtOnce {
+	for range approvalsLooked / approvalsAtOnce {
 		waiting, err := r.reads.store.Waiting(ctx, tenant, q.After.waiting(), approvalsAtOnce)
 		if err != nil {
 			return ApprovalPage{}, fmt.Errorf("list approvals: %w", err)

@@ -42,7 +42,7 @@ func (p *pager) newest(ctx context.Context, after uint64) error {
 // message that does not fit, which trim needs for its run; nil: all fit. If there are early
 // messages, the page may have none of the log.
 func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before *core.Message, err error) {
-	spans := append(slices.Clone(p.superseded), thread.Range{From: 0, To: after}) // ranges that are not shown, newest first
+	spans := append(slices.Clone(p.superseded), thread.Range{}) // ranges that are not shown, newest first; the last one ends the page
 	// From one superseded range down to the next: the record after a range superseded it and
 	// is shown. The last range ends at after, where the page ends.
 	last := p.head.Seq

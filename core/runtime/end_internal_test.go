@@ -122,10 +122,10 @@ func TestTheCauseOfAnEndIsKeptForItsCalls(t *testing.T) {
 		t.Errorf("for the one that is left: %v; another run's: %v", err, c.of(core.ID{8}))
 	}
 	c.quit(theRun)
-	c.quit(theRun)
 	if err := c.of(theRun); err != nil || len(c.waits) != 0 {
 		t.Errorf("when all have left: %v, of %d", err, len(c.waits))
 	}
+	c.quit(theRun) // changes nothing
 }
 
 // Of the ends of a request only that of its host ends a run; the deadline stays.
@@ -189,6 +189,7 @@ func TestWhatEndsADetachedContext(t *testing.T) {
 type alone struct {
 	*Runtime
 	at, count int
+	stays     bool // it fails from then on
 }
 
 var errAway = errors.New("the store is away")
@@ -198,7 +199,7 @@ func newAlone(t *testing.T) *alone {
 	a := &alone{}
 	over := &storetest.Faulty{Backend: memory.New()}
 	over.Around = func(ctx context.Context, _ storetest.Operation, do func(context.Context) error) error {
-		if a.count++; a.count == a.at {
+		if a.count++; a.count == a.at || a.stays && a.at > 0 && a.count > a.at {
 			return errAway
 		}
 		return do(ctx)
@@ -226,7 +227,7 @@ func newAlone(t *testing.T) *alone {
 	return a
 }
 
-// Whatever operation of the store fails once: a call that waits returns what its run came
+// Whatever operation of the store fails, once or from then on: a call that waits returns what its run came
 // to, or an error; never half a result without one.
 func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
 	for name, play := range map[string]func(t *testing.T, a *alone, fail func()) (Result, error, string){
@@ -258,20 +259,21 @@ func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
 			return result, err, ""
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		for _, stays := range []bool{false, true} {
 			for at := 1; ; at++ {
 				over := false
 				synctest.Test(t, func(t *testing.T) {
 					a := newAlone(t)
+					a.stays = stays
 					result, err, want := play(t, a, func() { a.count, a.at = 0, at })
 					switch {
 					case err == nil && (result.Text != want || len(result.Tickets) > 0 || result.Run.Status != core.RunDone):
-						t.Errorf("operation %d fails: %q, %+v", at, result.Text, result.Run)
+						t.Errorf("%s, it stays away %t: operation %d fails: %q, %+v", name, stays, at, result.Text, result.Run)
 					case err == nil && name != "a call that is given up" && len(result.Messages) < 2:
-						t.Errorf("operation %d fails: messages %+v", at, result.Messages)
+						t.Errorf("%s, it stays away %t: operation %d fails: messages %+v", name, stays, at, result.Messages)
 					case err != nil && !errors.Is(err, errAway) && !errors.Is(err, context.DeadlineExceeded):
 						if _, failed := errors.AsType[*RunError](err); !failed {
-							t.Errorf("operation %d fails: %v", at, err)
+							t.Errorf("%s, it stays away %t: operation %d fails: %v", name, stays, at, err)
 						}
 					}
 					over = a.count < at
@@ -280,7 +282,7 @@ func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
 					break
 				}
 			}
-		})
+		}
 	}
 }
 
@@ -368,5 +370,72 @@ func TestInputForARun(t *testing.T) {
 	s.Opening.AgentID = ""
 	if _, err := r.Submit(t.Context(), s); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("no agent: %v", err)
+	}
+}
+
+// A run that its call gives up goes on in the queue; the call has its ids.
+func TestACallThatIsGivenUpHasTheIdsOfItsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := program(t, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		s := hello("t")
+		s.User, s.Messages = "ann", []core.Message{core.UserMessage("", "slow: 600")}
+		began := time.Now()
+		got, err := r.RunInput(ctx, s)
+		if want := "run " + got.Run.ID.String() + " goes on in the queue: context deadline exceeded"; !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+		if got.Run.ID.IsZero() || got.Run.ThreadID != "t" || got.Thread != "t" || got.Run.Status != "" || len(got.Messages) > 0 || r.Working() != 0 {
+			t.Errorf("after %s: %+v, %d at work", time.Since(began), got, r.Working())
+		}
+		if next := got.Next("more"); next.Thread != s.Thread || next.User != "ann" {
+			t.Errorf("its thread goes on with %+v", next)
+		}
+	})
+}
+
+// Tools are listed by name, whichever agent has them first.
+func TestToolsOfSeveralAgentsAreSorted(t *testing.T) {
+	r, _ := program(t, func(c *Config) {
+		for _, name := range []string{"b", "a", "c"} {
+			c.Agents.Tools = append(c.Agents.Tools, tool.New(name, "", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil }))
+		}
+		c.Agents.Specs = []agent.Spec{{ID: "first", Model: "m", AllowedTools: []string{"c"}}, {ID: "second", Model: "m", AllowedTools: []string{"b"}}, {ID: "third", Model: "m"}}
+	})
+	var got []string
+	for _, spec := range r.Capabilities().Tools {
+		got = append(got, spec.Name)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Input that cannot be read is the error of its page, however much of it there is.
+func TestMuchInputThatCannotBeRead(t *testing.T) {
+	failing := false
+	over := &storetest.Faulty{Backend: memory.New()}
+	over.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+		if failing && op.Method == "Get" && strings.HasPrefix(op.Name, "Q#") {
+			return errAway
+		}
+		return do(ctx)
+	}
+	r, _ := program(t, func(c *Config) { c.Store = over })
+	for range 7 {
+		if _, err := r.Submit(t.Context(), hello("t")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, q := range []MessageQuery{{}, {Newest: true}, {Descending: true}} {
+		failing = false
+		if page, err := r.Messages(t.Context(), core.Identity{Tenant: "acme"}, "t", q); err != nil || len(page.Messages) != 7 {
+			t.Errorf("%+v: %d messages, %v", q, len(page.Messages), err)
+		}
+		failing = true
+		if page, err := r.Messages(t.Context(), core.Identity{Tenant: "acme"}, "t", q); !errors.Is(err, errAway) || page.Messages != nil {
+			t.Errorf("%+v: %d messages, %v", q, len(page.Messages), err)
+		}
 	}
 }

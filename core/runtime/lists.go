@@ -41,7 +41,7 @@ func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, 
 	look func(context.Context, entry) (item *T, size int, err error)) (items []T, next *store.Place, err error) {
 	// before moves past every entry that was looked at, items or not.
 	bytes, seen := 0, map[string]bool{}
-	for looked := 0; looked < listedLooked; looked += listedAtOnce {
+	for range listedLooked / listedAtOnce {
 		portion, more, err := r.portion(ctx, tenant, lists, before)
 		if err != nil {
 			return nil, nil, err

@@ -56,6 +56,13 @@ func TestHowTheCommittedEventsOfARunEnd(t *testing.T) {
 			t.Errorf("%s: %s, more %t, %v; want %s", name, got, page.More, err, test.want)
 		}
 		all := page.Events
+		end, err := core.ParsePosition(all[len(all)-1].Position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest, err := p.Committed(t.Context(), local, idOf('b', 0), runtime.EventQuery{After: &end}); err != nil || rest.More || rest.Events == nil || len(rest.Events) > 0 {
+			t.Errorf("%s: behind the last there is %+v, %v", name, rest, err)
+		}
 		for limit := 1; limit <= len(all)+1; limit++ { // in pages of any size each event comes once
 			var got []core.Event
 			for q := (runtime.EventQuery{Limit: limit}); ; {

@@ -245,6 +245,7 @@ func TestAPageStandsWhereItsQuerySays(t *testing.T) {
 		{name: "backwards behind the early ones", q: runtime.MessageQuery{Descending: true, Before: 10 + 5*unit, Bytes: 1}, want: []string{"f9"}, next: 8},
 		{name: "backwards from more than there are", q: runtime.MessageQuery{Descending: true, Before: 10 + 9*unit, Bytes: 1}, want: []string{"f9"}, next: 8},
 		{name: "backwards where the log has grown", q: runtime.MessageQuery{Descending: true, Before: 9 + 2*unit, Bytes: 1}, want: []string{"f9"}, next: 8},
+		{name: "backwards where the log has grown by one", q: runtime.MessageQuery{Descending: true, Before: 9 + 1*unit, Bytes: 1}, want: []string{"f9"}, next: 8},
 		{name: "backwards from within a superseded range", q: runtime.MessageQuery{Descending: true, Before: 6, Limit: 1}, want: []string{"c4"}, next: 3},
 		{name: "backwards before the first", q: runtime.MessageQuery{Descending: true, Before: 1}},
 		{name: "backwards before the second", q: runtime.MessageQuery{Descending: true, Before: 2}, want: []string{"a1"}},

@@ -31,18 +31,28 @@ func TestAFollowerShowsTheOpenRound(t *testing.T) {
 		open  []openItem
 		want  string
 		asked int
+		reads string // of the open round
 	}{
-		{round(1, thread.CallRunning, thread.CallSuspended, thread.Ticket{ID: 1}), []openItem{ticket("s1")}, "run_start x asks:s1", 1},
-		{round(2, thread.CallRunning, thread.CallSuspended, thread.Ticket{ID: 1}), nil, "", 0},
-		{round(3, thread.CallRunning, thread.CallDone), []openItem{b}, "done:b", 1},
-		{round(4, thread.CallSuspended, thread.CallDone, thread.Ticket{ID: 2}, thread.Ticket{ID: 1, Decision: 9}), []openItem{ticket("s2")}, "asks:s2", 0},
-		{round(5, thread.CallDone, thread.CallDone), []openItem{a, b}, "done:a", 2},
-		{runningAt(3, 6, thread.CursorInfer), nil, "step_end", 2},
+		{round(1, thread.CallRunning, thread.CallSuspended, thread.Ticket{ID: 1}), []openItem{ticket("s1")}, "run_start x asks:s1", 1, "open"},
+		{round(2, thread.CallRunning, thread.CallSuspended, thread.Ticket{ID: 1}), nil, "", 0, "open"},
+		{round(3, thread.CallRunning, thread.CallDone), []openItem{b}, "done:b", 1, "results"},
+		{round(4, thread.CallSuspended, thread.CallDone, thread.Ticket{ID: 2}, thread.Ticket{ID: 1, Decision: 9}), []openItem{ticket("s2")}, "asks:s2", 0, "open"},
+		{round(5, thread.CallDone, thread.CallDone), []openItem{a, b}, "done:a", 2, "results"},
+		{runningAt(3, 6, thread.CursorInfer), nil, "step_end", 2, ""},
 	} {
 		before := len(h.events)
 		s.open, s.reads, h.asked = test.open, nil, 0
 		if _, _, err := f.show(t.Context(), test.head); err != nil {
 			t.Fatal(i, err)
+		}
+		reads := ""
+		for _, what := range s.reads {
+			if what == "open" || what == "results" {
+				reads += what
+			}
+		}
+		if reads != test.reads {
+			t.Errorf("head %d reads %v, want %s", i, s.reads, test.reads)
 		}
 		if got := (&hearer{events: h.events[before:]}).brief(); got != test.want || h.asked != test.asked {
 			t.Errorf("head %d shows %q, asked %d times, want %q and %d", i, got, h.asked, test.want, test.asked)

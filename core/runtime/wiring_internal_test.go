@@ -2,8 +2,8 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -319,18 +319,25 @@ func whatAStreamDoesNotClaim(t *testing.T) {
 		left   time.Duration
 		wakes  int
 	}{
-		"another run": {change: func(h *thread.Head) { h.Run.ID = core.ID{3} }},
-		"held":        {change: func(h *thread.Head) { h.Claim = thread.Claim{Fence: 1, Lease: 1 << 60} }},
-		"waits":       {change: func(h *thread.Head) { h.Run.Status = thread.Waiting }},
-		"later":       {change: func(h *thread.Head) { h.Run.AvailableAt = 1 << 60 }},
-		"a suspect":   {change: func(h *thread.Head) { h.Run.Attempts = 2 }, wakes: 1},
-		"little time": {change: func(*thread.Head) {}, left: 10 * time.Second, wakes: 1},
-		"a bad claim": {change: func(*thread.Head) {}, wakes: -1}, // the mailbox wakes it, later
+		"another run":    {change: func(h *thread.Head) { h.Run.ID = core.ID{3} }},
+		"held":           {change: func(h *thread.Head) { h.Claim = thread.Claim{Fence: 1, Lease: 1 << 60} }},
+		"waits":          {change: func(h *thread.Head) { h.Run.Status = thread.Waiting }},
+		"later":          {change: func(h *thread.Head) { h.Run.AvailableAt = 1 << 60 }},
+		"a suspect":      {change: func(h *thread.Head) { h.Run.Attempts = 2 }, wakes: 1},
+		"little time":    {change: func(*thread.Head) {}, left: 10 * time.Second, wakes: 1},
+		"a bad claim":    {change: func(*thread.Head) {}, wakes: -1}, // the mailbox wakes it, later
+		"a damaged head": {change: func(*thread.Head) {}},
 	} {
+		var log strings.Builder
+		unread := errAway
+		if name == "a damaged head" {
+			unread = store.ErrCorrupt
+		}
 		r, queue := program(t, func(c *Config) {
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			c.Store = &storetest.Faulty{Backend: memory.New(), OnCommit: func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
-				return store.Outcome{}, errors.New("no")
-			}, OnHead: func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, errors.New("no") }}
+				return store.Outcome{}, unread
+			}, OnHead: func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, unread }}
 		})
 		head := ready
 		test.change(&head)
@@ -343,6 +350,9 @@ func whatAStreamDoesNotClaim(t *testing.T) {
 		got, permit := r.worker.claimInline(ctx, core.ThreadKey{Tenant: "acme", Thread: "t"}, head, run)
 		if permit != nil || r.Working() != 0 || got.Version != 3 {
 			t.Errorf("%s: permit %v, %d at work, head %+v", name, permit, r.Working(), got)
+		}
+		if failed := strings.Contains(log.String(), `msg="claim failed, the run is left to the queue" tenant=acme thread=t run=`); failed != (name == "a damaged head") {
+			t.Errorf("%s: logged %q", name, log.String())
 		}
 		hints := queue.Messages()
 		if test.wakes < 0 {
