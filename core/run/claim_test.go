@@ -80,6 +80,23 @@ func TestLostClaimIsSeenWhileTheStepWaits(t *testing.T) {
 	}
 }
 
+// A host that stops before it has looked whether its claim still stands gives it back, and
+// takes no fence for work that it will not do.
+func TestAHostThatStopsTakesNoFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		head := w.take(t, key)
+		time.Sleep(time.Minute) // the lease is over
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		stepped, err := w.stepper.Step(stopped, run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry || stepped.Head.Fence != 1 || stepped.Head.Version != head.Version+1 {
+			t.Errorf("the step is %+v, %v; want one write, under fence 1, that gives the claim back", stepped, err)
+		}
+	})
+}
+
 // Whoever lost the claim of a closing run runs no RunEnd for it.
 func TestLostClaimClosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -221,7 +221,7 @@ func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result, u
 		Run: &to.run, User: p.user, Used: p.totals.Metered, Lost: p.lost,
 		Unlogged: unlogged, LogEnd: logEnd, At: p.env.Millis(), Records: to.records,
 	})
-	if err == nil && to.settled.Has() {
+	if to.settled.Has() {
 		to.records = append(to.records, to.settled.Record)
 	}
 	if to.settled.Bases != nil {
