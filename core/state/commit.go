@@ -155,9 +155,6 @@ func (t *draft) appendTo(patch Patch) Patch {
 		}
 		return append(patch, d...)
 	}
-	if len(t.edits) == 0 {
-		return patch
-	}
 	at := t.path.String()
 	begin := len(patch)
 	patch = slices.Grow(patch, len(t.edits))

@@ -145,6 +145,32 @@ func TestEditsThatDoNotFit(t *testing.T) {
 	}
 }
 
+// highest is a lattice whose values may be a single digit.
+type highest int
+
+func (h highest) Merge(other highest) highest { return max(h, other) }
+
+func TestALatticeMergesIntoTheShortestValue(t *testing.T) {
+	levels := state.Document[any]("levels", state.ScopeThread, state.LatticeAt[highest](state.At("n")))
+	tests := []struct {
+		before string
+		joined int
+		want   string
+	}{
+		{`{"n":5}`, 3, `null`},
+		{`{"n":5}`, 7, `[{"op":"replace","path":"/thread/levels/n","value":7}]`},
+		{`{"n":null}`, 3, `[{"op":"replace","path":"/thread/levels/n","value":3}]`},
+		{`{}`, -3, `[{"op":"add","path":"/thread/levels/n","value":0}]`},
+	}
+	for _, tt := range tests {
+		s := given(t, 1, map[string]string{"/thread/levels": tt.before})
+		_, patch := commit(t, registry(t, levels.Definition()), s, levels.Edit(state.At("n").Join(tt.joined)).Batch)
+		if diff := cmp.Diff(tt.want, text(patch)); diff != "" {
+			t.Errorf("%d joined to %s (-want +got):\n%s", tt.joined, tt.before, diff)
+		}
+	}
+}
+
 func TestADocumentStaysWhatItIsReadAs(t *testing.T) {
 	type task struct {
 		Title string

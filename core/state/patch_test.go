@@ -54,6 +54,9 @@ func TestKeysAreThoseThatAPatchTouches(t *testing.T) {
 	if diff := cmp.Diff(want, p.Keys()); diff != "" {
 		t.Error(diff)
 	}
+	if got := (state.Patch{{Op: state.OpRemove, Path: "nowhere"}, {Op: state.OpRemove, Path: "/run"}}).Keys(); len(got) != 0 {
+		t.Errorf("paths that are none lead to %v", got)
+	}
 }
 
 func TestPathsAreMembersOfAManifest(t *testing.T) {
