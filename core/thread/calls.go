@@ -45,7 +45,7 @@ func (r *Run) moveCalls(calls []CallStatus, standing *Tickets, coming Tickets) e
 		was := r.Calls[i]
 		decided := was == CallResuming || was == CallCancelling
 		switch {
-		case next == was, was == CallDone && next != CallDone && next <= CallCancelling:
+		case next == was, was == CallDone && next <= CallCancelling:
 			// An older view of a call that an earlier write of the same step moved on.
 		case next == CallDone:
 			r.Calls[i] = next

@@ -55,14 +55,13 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 		}
 		h.openRun(list, i)
 	}
-	var before []Audit
 	switch {
 	case h.Run.Status == Waiting && h.Tickets.overdue(t.Now):
-		before = h.beginClosing(ReasonExpired, t)
+		h.beginClosing(ReasonExpired, t) // what was said to the run is kept
 	case !h.Ready() || h.Run.AvailableAt > t.Now:
 		return h.early(t), nil
 	case h.Run.Attempts >= MaxAttempts && h.Run.Status != Closing:
-		before = h.beginClosing(ReasonDeadLetter, t)
+		h.beginClosing(ReasonDeadLetter, t)
 		h.announce(t, OutboxDeadLettered, h.Run.ID)
 	}
 	if h.Schema > t.Schemas.Reads {
@@ -71,7 +70,7 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	if h.Suspect() && !c.Alone {
 		return Result{}, fmt.Errorf("%d claims of run %s without progress: %w", h.Run.Attempts, h.Run.ID, ErrSuspect)
 	}
-	return Result{Claimed: true, Before: before}, h.hold(c.Worker, c.Lease, t)
+	return Result{Claimed: true}, h.hold(c.Worker, c.Lease, t)
 }
 
 // early is the result of a claim that found nothing to do yet. A due time that

@@ -42,7 +42,6 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	h.Run.Step++
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
-	h.Run.Through = Through{}
 	h.Run.progress()
 	h.Run.noteTakenOn(c.Lacks)
 	if err := h.adopt(t, c.Schema); err != nil {
@@ -107,7 +106,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if err := h.Run.suspendCalls(&h.Tickets, c.Tickets); err != nil {
 		return Result{}, err
 	}
-	if leaves := c.Outcome == Done && c.Listens && c.Seq == h.Seq && h.Run.Cursor == CursorTools; !leaves {
+	if leaves := c.Outcome == Done && c.Listens && c.Seq == h.Seq; !leaves {
 		if err := h.advance(c.Seq); err != nil {
 			return Result{}, err
 		}
@@ -193,7 +192,6 @@ func (h *Head) advance(seq uint64) error {
 	h.Seq = seq
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence, h.Run.Calls = CursorInfer, 0, 0, nil
 	h.Run.Batch, h.Run.Round = false, 0
-	h.Tickets = nil
 	h.Run.progress()
 	return nil
 }
@@ -203,7 +201,7 @@ func (h *Head) advance(seq uint64) error {
 // gives way to an older one, or to none. The log ended at from, and the record
 // that supersedes is the first behind it.
 func (h *Head) summarize(upTo, cut, from uint64) error {
-	if cut != 0 && from < h.Seq {
+	if cut != 0 {
 		h.Supersedes = from + 1
 	}
 	switch {

@@ -47,11 +47,10 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 	default:
 		return Result{}, ErrDecided
 	}
-	if h.Claim.Fence != 0 && h.Run.Status != Closing { // what runs beside the decision does not depend on it
+	if h.Claim.Fence != 0 { // what runs beside the decision does not depend on it
 		running := h.Run.startable()
 		h.Run.Through.May |= running
 		h.Run.Through.Ran |= running
-		h.Run.pruneThrough()
 	}
 	h.Tickets[i].Decision = c.Decision
 	h.Recent.add(c.Decision)

@@ -60,13 +60,12 @@ func (q queue) delay(c Enqueue) error {
 // has it.
 func (q queue) find(run core.ID) (list *[]Dispatch, i int) {
 	is := func(d Dispatch) bool { return d.Run == run }
-	if i := slices.IndexFunc(*q.pending, is); i >= 0 {
-		return q.pending, i
+	for _, list = range [...]*[]Dispatch{q.pending, q.delayed} {
+		if i = slices.IndexFunc(*list, is); i >= 0 {
+			return list, i
+		}
 	}
-	if i := slices.IndexFunc(*q.delayed, is); i >= 0 {
-		return q.delayed, i
-	}
-	return nil, -1
+	return nil, i
 }
 
 // dispatch returns the one of an id; nil: it is not there.

@@ -1,7 +1,5 @@
 package thread
 
-import "github.com/reveille-run/reveille/core"
-
 // due says when the sweep must look at the thread. The old value stays while
 // it is neither late nor past, so that an index on it is touched rarely.
 func (h *Head) due(old int64, t Transition) int64 {
@@ -60,29 +58,23 @@ func (h *Head) earliest() (at int64, ok bool) {
 
 // wake returns the hint for what could be claimed next, nil when nothing can.
 func (h *Head) wake(now int64) *Hint {
-	if h.Deleted || h.Live(now) {
+	if h.Live(now) {
 		return nil
 	}
 	if h.Claim.Fence != 0 { // its holder is gone
 		return &Hint{Dispatch: h.Run.Dispatch}
 	}
-	later := func(dispatch core.ID, at int64) *Hint {
-		if at <= now {
-			at = 0
-		}
-		return &Hint{Dispatch: dispatch, At: at}
-	}
 	if h.Open() {
 		switch {
-		case h.Ready():
-			return later(h.Run.Dispatch, h.Run.AvailableAt)
-		case h.Tickets.overdue(now):
-			return later(h.Run.Dispatch, 0)
+		case h.Ready() && h.Run.AvailableAt > now:
+			return &Hint{Dispatch: h.Run.Dispatch, At: h.Run.AvailableAt}
+		case h.Ready(), h.Tickets.overdue(now):
+			return &Hint{Dispatch: h.Run.Dispatch}
 		}
 		return nil
 	}
 	if list, i := h.queue().best(now); list != nil {
-		return later((*list)[i].ID, 0)
+		return &Hint{Dispatch: (*list)[i].ID}
 	}
 	var next *Hint
 	for _, d := range h.Delayed {

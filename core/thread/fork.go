@@ -24,7 +24,7 @@ func (c Fork) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, invalid("fork: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
 	case c.Summary > c.Seq:
 		return Result{}, invalid("fork: %d records, and a summary up to %d", c.Seq, c.Summary)
-	case c.Seq == 0 || c.Seq > MaxSeq || c.Supersedes >= c.Seq:
+	case c.Seq > MaxSeq || c.Supersedes >= c.Seq:
 		return Result{}, invalid("fork: %d records of which the one at %d supersedes others", c.Seq, c.Supersedes)
 	}
 	if err := h.adopt(t, c.Schema); err != nil {

@@ -77,8 +77,8 @@ type Extension struct {
 // Recent is a ring of the dedupe keys and decisions that were accepted lately, oldest first.
 type Recent []uint64
 
-// has reports whether a key is in the ring; 0 is none.
-func (r Recent) has(key uint64) bool { return key != 0 && slices.Contains(r, key) }
+// has reports whether a key is in the ring; 0, which is none, never is.
+func (r Recent) has(key uint64) bool { return slices.Contains(r, key) }
 
 // add puts a key into the ring, in the place of the oldest one when it is full.
 func (r *Recent) add(key uint64) {

@@ -1,10 +1,12 @@
 package thread_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -17,6 +19,7 @@ func TestHowATextBegins(t *testing.T) {
 		{"a line at each of its ends", "\na\n", "a"},
 		{"a tab", "a\tb", "a b"},
 		{"a return", "a\rb", "a b"},
+		{"blanks of one of 200 bytes stay", "a  b" + x[:196], "a  b" + x[:196]},
 		{"blanks of a short one stay", "a  b ", "a  b "},
 		{"200 bytes", x + "y", x + "y"},
 		{"201 bytes", x + "yz", x + "…"},
@@ -185,7 +188,70 @@ func TestRecordsAroundTheLogAreReadAndWrittenAgain(t *testing.T) {
 	}
 }
 
+// What cannot be encoded is stored in no part.
+func TestARecordThatIsNoJSONIsNotStored(t *testing.T) {
+	bad, unknown := json.RawMessage("{"), core.Unknown{"mood": json.RawMessage("1")}
+	var records thread.Records
+	for _, kept := range []core.Unknown{nil, unknown} {
+		queued, err := records.EncodeQueued(&thread.Queued{Request: bad, Unknown: kept})
+		run, err2 := records.EncodeRun(&thread.RunRecord{Request: bad, Unknown: kept})
+		about, err3 := records.EncodeAbout(&thread.About{Metadata: bad, Unknown: kept})
+		for i, e := range []error{err, err2, err3} {
+			if b := [][]byte{queued, run, about}[i]; b != nil || core.CodeOf(e) != core.CodeInternal {
+				t.Errorf("record %d with the unknown fields %v: %s, %v", i, kept, b, e)
+			}
+		}
+	}
+	entry := thread.Entry{Intents: &state.Command{Effects: []state.Effect{{Key: "k", Payload: bad}}}}
+	if b, err := records.EncodeEntryAgain(&entry, []byte(`{"schema":1,"mood":1}`)); b != nil || core.CodeOf(err) != core.CodeInternal {
+		t.Errorf("an entry: %s, %v", b, err)
+	}
+}
+
+// A record says the schema of the program that made it, and from the second on what that
+// program adds.
+func TestWhatAProgramSaysOfItsRecords(t *testing.T) {
+	tests := []struct {
+		writes uint16
+		extra  string
+		want   string
+	}{
+		{0, "", `{"schema":1,"list":"l","at":9}`},
+		{1, "x", `{"schema":1,"list":"l","at":9}`},
+		{2, "", `{"schema":2,"list":"l","at":9}`},
+		{2, "x", `{"schema":2,"extra":"x","list":"l","at":9}`},
+		{19, "x", `{"schema":19,"extra":"x","list":"l","at":9}`},
+	}
+	for _, tt := range tests {
+		records := thread.Records{Schemas: thread.Schemas{Reads: 19, Writes: tt.writes}, Extra: tt.extra}
+		b, err := records.EncodeListing(&thread.Listing{List: "l", At: 9})
+		if err != nil || string(b) != tt.want {
+			t.Errorf("a program that writes %d with %q stores %s, %v; want %s", tt.writes, tt.extra, b, err, tt.want)
+		}
+		if _, err := records.DecodeListing(b); err != nil {
+			t.Errorf("a program that writes %d with %q cannot read %s: %v", tt.writes, tt.extra, b, err)
+		}
+		other := thread.Records{Schemas: thread.Schemas{Reads: 19}, Extra: "y"}
+		if _, err := other.DecodeListing(b); (core.CodeOf(err) == core.CodeCorrupt) != (tt.writes >= 2) {
+			t.Errorf("%s is read by a program that adds something else: %v", b, err)
+		}
+		if schema, err := other.Schema(b); tt.writes >= 2 && (schema != 0 || err == nil) {
+			t.Errorf("%s has the schema %d for that program, %v", b, schema, err)
+		}
+		plain := thread.Records{Schemas: thread.Schemas{Reads: 19}}
+		if _, err := plain.DecodeListing(b); err != nil {
+			t.Errorf("%s is not read by a program that adds nothing: %v", b, err)
+		}
+	}
+}
+
 func TestTheSchemaOfAPayloadIsADecimalNumber(t *testing.T) {
+	if got, err := (thread.Records{}).Schema([]byte(`{"schema":2}`)); got != 0 || core.CodeOf(err) != core.CodeSchema {
+		t.Errorf("that of a newer program: %d, %v; want schema", got, err)
+	}
+	if got, err := (thread.Records{}).Schema([]byte(`1}`)); got != 0 || core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("a number alone: %d, %v; want corrupt", got, err)
+	}
 	records := thread.Records{Schemas: thread.Schemas{Reads: 65535}}
 	for payload, want := range map[string]uint16{`{"schema":1}`: 1, `{"schema":10,"a":1}`: 10, `{"schema":19}`: 19, `{"schema":65535}`: 65535} {
 		if got, err := records.Schema([]byte(payload)); got != want || err != nil {

@@ -61,10 +61,9 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 	if c.Closing || h.Run.Status != Closing {
 		h.Run.AvailableAt = max(c.AvailableAt, 0)
 	}
-	var before []Audit
 	if h.Run.Status != Closing && h.Run.Attempts >= MaxAttempts {
-		before = h.beginClosing(ReasonDeadLetter, t)
+		h.beginClosing(ReasonDeadLetter, t)
 		h.announce(t, OutboxDeadLettered, h.Run.ID)
 	}
-	return Result{Before: before, Hint: h.wakeFollowed(t.Now, c.Followed)}, nil
+	return Result{Hint: h.wakeFollowed(t.Now, c.Followed)}, nil
 }

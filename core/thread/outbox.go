@@ -110,7 +110,7 @@ func (o Outbox) OwesRecords() bool {
 // has left something to be delivered and nothing to claim now, it wakes a worker for that.
 // What begins later gets another hint from whoever comes.
 func (o Outbox) hint(now int64, hint *Hint) *Hint {
-	if hint != nil && hint.At <= now {
+	if hint != nil && hint.At == 0 {
 		return hint
 	}
 	for _, e := range o {

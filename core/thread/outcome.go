@@ -22,7 +22,7 @@ func (o Outcome) String() string {
 
 // outcome says what the asked outcome comes to. It never lets a run wait that
 // nobody could wake: a wait has an undecided ticket.
-func (h *Head) outcome(c CommitStep) (Outcome, error) {
+func (h *Head) outcome(c CommitStep) (o Outcome, err error) {
 	switch c.Outcome {
 	case Yield:
 		return Yield, nil
@@ -31,21 +31,21 @@ func (h *Head) outcome(c CommitStep) (Outcome, error) {
 		case h.Inbox.spoken() && h.Run.supersede(&h.Tickets):
 			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallRunning):
-			return 0, invalid("commit step: wait while a call still runs")
+			return o, invalid("commit step: wait while a call still runs")
 		case h.Run.OpenCalls() && h.Run.goesOn(h.Tickets), len(h.Inbox) > 0 && !h.Run.OpenCalls():
 			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallSuspended):
 			return Wait, nil // what is in the inbox waits along: no step could read it before the calls have results
 		}
-		return 0, invalid("commit step: nothing to wait for")
+		return o, invalid("commit step: nothing to wait for")
 	case Done:
 		if c.Natural && h.Run.OpenCalls() {
-			return 0, invalid("commit step: a natural end with open calls")
+			return o, invalid("commit step: a natural end with open calls")
 		}
 		if c.Natural && len(h.Inbox) > 0 {
 			return Yield, nil
 		}
 		return Done, nil
 	}
-	return 0, invalid("commit step: unknown outcome %d", c.Outcome)
+	return o, invalid("commit step: unknown outcome %d", c.Outcome)
 }

@@ -194,6 +194,7 @@ func TestTheEndOfARunIsTheOneThatTheHeadNames(t *testing.T) {
 		{"its own, without an ending", closing(thread.ReasonOwn), &thread.RunRecord{}, nil},
 		{"cancelled, whatever a refused write left", closing(thread.ReasonCancelled), record, &core.Termination{Type: core.TerminationCancelled}},
 		{"running", thread.Head{Closing: 7, Run: thread.Run{ID: core.ID{1}}}, record, nil},
+		{"running, whatever else stands there", thread.Head{Closing: 7, Run: thread.Run{ID: core.ID{1}, Reason: thread.ReasonOwn}}, record, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

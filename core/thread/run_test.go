@@ -86,6 +86,119 @@ func TestWhatIsRefusedOfCalls(t *testing.T) {
 	}
 }
 
+// What is refused of calls that the head knows better than the step.
+func TestWhatIsRefusedOfCallsThatWentOn(t *testing.T) {
+	round := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000}, thread.CommitTurn{Fence: 1, Seq: 1, Calls: 2, TurnFence: 1})
+	with := func(s thread.CallStatus) thread.Head {
+		h := round
+		h.Run.Calls = []thread.CallStatus{s, thread.CallNew}
+		return h
+	}
+	tests := []struct {
+		was, next thread.CallStatus
+		want      string // empty: accepted
+		is        thread.CallStatus
+	}{
+		{thread.CallSuspended, thread.CallRunning, "call 0 is suspended, it cannot become running", 0},
+		{thread.CallCancelling, thread.CallRunning, "call 0 is cancelling, it cannot become running", 0},
+		{thread.CallResuming, thread.CallNew, "call 0 is resuming, it cannot become new", 0},
+		{thread.CallDone, thread.CallDone + 1, "call 0 is done, it cannot become 6", 0},
+		{thread.CallNew, thread.CallRunning, "", thread.CallRunning},
+		{thread.CallResuming, thread.CallRunning, "", thread.CallRunning},
+		{thread.CallResuming, thread.CallSuspended, "", thread.CallResuming},
+		{thread.CallCancelling, thread.CallSuspended, "", thread.CallCancelling},
+		{thread.CallDone, thread.CallNew, "", thread.CallDone},
+		{thread.CallDone, thread.CallCancelling, "", thread.CallDone},
+		{thread.CallSuspended, thread.CallDone, "", thread.CallDone},
+	}
+	for _, tt := range tests {
+		next, _, err := thread.Apply(with(tt.was), thread.Transition{Now: start, CommitID: id("c"), Change: thread.Suspend{Fence: 1, Calls: []thread.CallStatus{tt.next, thread.CallNew}}})
+		if tt.want == "" {
+			if err != nil || next.Run.Calls[0] != tt.is {
+				t.Errorf("%s becomes %s: %v, %v; want %s", tt.was, tt.next, next.Run.Calls, err, tt.is)
+			}
+		} else if err == nil || err.Error() != tt.want {
+			t.Errorf("%s becomes %s: %v, want %s", tt.was, tt.next, err, tt.want)
+		}
+	}
+}
+
+// A step that still sees a call as suspended cannot bring back what a person superseded, and
+// a call that asks when all places are taken is new again, whatever it was.
+func TestWhichCallsGetATicket(t *testing.T) {
+	round := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000}, thread.CommitTurn{Fence: 1, Seq: 1, Calls: 9, TurnFence: 1})
+	superseded := round
+	superseded.Run.Calls = append([]thread.CallStatus{thread.CallCancelling}, round.Run.Calls[1:]...)
+	next, _ := apply(t, superseded, start, thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1}}})
+	if next.Run.Calls[0] != thread.CallCancelling || len(next.Tickets) != 0 {
+		t.Errorf("a superseded call is %s, with %d tickets", next.Run.Calls[0], len(next.Tickets))
+	}
+	var tickets []thread.Ticket
+	for call := range uint8(9) {
+		tickets = append(tickets, thread.Ticket{Call: call, ID: 1})
+	}
+	running := round
+	running.Run.Calls = append(append([]thread.CallStatus{}, round.Run.Calls[:8]...), thread.CallRunning)
+	next, _ = apply(t, running, start, thread.Suspend{Fence: 1, Tickets: tickets})
+	if next.Run.Calls[7] != thread.CallSuspended || next.Run.Calls[8] != thread.CallNew || len(next.Tickets) != 8 {
+		t.Errorf("the eighth is %s, the ninth %s, with %d tickets; want suspended, new and 8", next.Run.Calls[7], next.Run.Calls[8], len(next.Tickets))
+	}
+}
+
+// A run that ends with open calls has no open round any more, and one whose results were
+// made known before has got further when the round closes.
+func TestWhatARoundLeaves(t *testing.T) {
+	round := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000}, thread.CommitTurn{Fence: 1, Seq: 1, Calls: 1, TurnFence: 1})
+	stopped, result := apply(t, round, start, thread.CommitStep{Fence: 1, From: 1, Seq: 1, Outcome: thread.Done, Round: true})
+	if result.Outcome != thread.Close || stopped.Run.Round != 0 {
+		t.Errorf("stopped with an open call: %s, the round of version %d; want close, 0", result.Outcome, stopped.Run.Round)
+	}
+	known := must(t, round, thread.Suspend{Fence: 1, Calls: []thread.CallStatus{thread.CallDone}}, thread.Nack{Fence: 1}, thread.TakeClaim{Worker: "w", Lease: 30_000})
+	closed, _ := apply(t, known, start, thread.CommitStep{Fence: 2, From: 1, Seq: 3, Outcome: thread.Yield, Keep: true})
+	if known.Run.Attempts != 1 || closed.Run.Attempts != 0 {
+		t.Errorf("%d attempts, then %d; want 1 and 0", known.Run.Attempts, closed.Run.Attempts)
+	}
+}
+
+// A nack of a program that makes newer records says so with the calls that it leaves. One
+// that lacks something of an agent whose run ends meanwhile leaves it to nobody.
+func TestWhatANackLeaves(t *testing.T) {
+	round := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000}, thread.CommitTurn{Fence: 1, Seq: 1, Calls: 1, TurnFence: 1})
+	for _, tt := range []struct {
+		calls []thread.CallStatus
+		want  uint16
+	}{{nil, 1}, {[]thread.CallStatus{thread.CallDone}, 4}} {
+		next, _, err := thread.Apply(round, thread.Transition{Now: start, CommitID: id("c"), Schemas: thread.Schemas{Reads: 4, Writes: 4}, Change: thread.Nack{Fence: 1, Calls: tt.calls}})
+		if err != nil || next.Schema != tt.want {
+			t.Errorf("with the calls %v: schema %d, %v; want %d", tt.calls, next.Schema, err, tt.want)
+		}
+	}
+	closing := must(t, round, thread.Cancel{})
+	if next, _ := apply(t, closing, start, thread.Nack{Fence: 1, Kind: thread.NackLacks}); next.Run.LacksSince != 0 {
+		t.Errorf("a run that ends lacks something since %d", next.Run.LacksSince)
+	}
+}
+
+// A decision is known again while its ticket stands, by its other form, too.
+func TestADecisionIsKnownAgain(t *testing.T) {
+	waiting := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000}, thread.CommitTurn{Fence: 1, Seq: 1, Calls: 1, TurnFence: 1},
+		thread.CommitStep{Fence: 1, From: 1, Seq: 1, Outcome: thread.Wait, Calls: []thread.CallStatus{thread.CallSuspended}, Tickets: []thread.Ticket{{ID: 1}}})
+	decided, _ := apply(t, waiting, start, thread.Decide{Run: id("r"), Decision: 5, Dedupe: 6, Resume: true})
+	if diff := cmp.Diff(thread.Recent{5, 6}, decided.Recent); diff != "" {
+		t.Errorf("remembered (-want +got):\n%s", diff)
+	}
+	for _, again := range []thread.Decide{{Decision: 5}, {Decision: 7, Dedupe: 6}, {Decision: 7, Dedupe: 5}} {
+		again.Run = id("r2") // whatever it names
+		if _, result := apply(t, decided, start, again); !result.Duplicate || !result.Unchanged || result.Hint == nil {
+			t.Errorf("%+v: %+v, want a duplicate with a hint", again, result)
+		}
+	}
+	decided.Recent = nil // so many keys later
+	if _, result := apply(t, decided, start, thread.Decide{Run: id("r"), Decision: 5}); !result.Duplicate || !result.Unchanged || result.Hint == nil {
+		t.Errorf("the same, when its key is forgotten: %+v, want a duplicate with a hint", result)
+	}
+}
+
 // A holder that meets a record of a newer program puts nothing in force of it.
 func TestNobodyPutsInForceWhatItCannotRead(t *testing.T) {
 	held := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})

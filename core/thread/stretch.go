@@ -75,7 +75,7 @@ func (h *Head) meter(before *Head, t Transition) (ended *Stretch) {
 		}
 	case s.going():
 		h.Run.Stretch = s
-	case h.Open() && h.Claim.Fence != 0:
+	case h.Claim.Fence != 0:
 		next := Stretch{Since: max(t.Now, 1), Spent: t.Spent}
 		if last := h.Run.Stretch; last.Since != 0 {
 			next.Number, next.Behind = last.Number+1, last.Behind

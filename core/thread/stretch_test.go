@@ -73,6 +73,35 @@ func TestStretchesOfARunThatWaits(t *testing.T) {
 	m.want("over", thread.Stretch{})
 }
 
+// Each wait ends a stretch, and the next one has the next number.
+func TestStretchesAreNumbered(t *testing.T) {
+	m := &metered{t: t}
+	run := core.ID{7}
+	m.apply(thread.Enqueue{Dispatch: run, Run: run})
+	for n := range uint64(3) {
+		fence := n + 1
+		m.apply(thread.TakeClaim{Worker: "w", Lease: 60_000})
+		if got := m.head.Run.Stretch.Number; got != n {
+			t.Errorf("claim %d begins stretch %d, want %d", fence, got, n)
+		}
+		if n == 0 {
+			m.apply(thread.CommitTurn{Fence: 1, Seq: 2, Calls: 3, TurnFence: 1})
+		}
+		calls := []thread.CallStatus{thread.CallDone, thread.CallDone, thread.CallDone}
+		calls[n] = thread.CallSuspended
+		for i := int(n) + 1; i < 3; i++ {
+			calls[i] = thread.CallNew
+		}
+		ended := m.apply(thread.CommitStep{
+			Fence: fence, From: 2, Seq: 2, Outcome: thread.Wait, Calls: calls, Tickets: []thread.Ticket{{Call: uint8(n), ID: 5 + n}}, Round: true,
+		})
+		if ended == nil || ended.Number != n || m.head.Run.Stretch.Number != n || !m.head.Run.Stretch.Over {
+			t.Errorf("wait %d ends %+v, and leaves %+v", fence, ended, m.head.Run.Stretch)
+		}
+		m.apply(thread.Decide{Run: run, Ticket: 5 + n, Decision: 9 + n, Call: uint8(n)})
+	}
+}
+
 func TestStretchOfARunWhoseThreadIsDeleted(t *testing.T) {
 	m := &metered{t: t}
 	run := core.ID{7}

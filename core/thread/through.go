@@ -28,7 +28,7 @@ func (r *Run) keepThrough(word *uint32) {
 func (r *Run) pruneThrough() {
 	open := uint32(0)
 	for i, s := range r.Calls {
-		if s != CallDone && r.Cursor == CursorTools {
+		if s != CallDone {
 			open |= 1 << i
 		}
 	}
@@ -49,7 +49,4 @@ func (r *Run) startable() (calls uint32) {
 }
 
 // loseRound notes what a claim may have started that cannot say so any more.
-func (r *Run) loseRound() {
-	r.Through.May |= r.startable()
-	r.pruneThrough()
-}
+func (r *Run) loseRound() { r.Through.May |= r.startable() }

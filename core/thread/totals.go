@@ -51,9 +51,7 @@ func (t *Totals) NoteTurn(turn *core.Message) {
 // push returns a ring with fingerprints behind it, in memory of its own: the old
 // one belongs to totals that others read.
 func push(old []byte, most int, prints ...uint32) []byte {
-	if over := len(old) + len(prints)*fingerprintSize - most; over > 0 {
-		old = old[over:]
-	}
+	old = old[max(len(old)+len(prints)*fingerprintSize-most, 0):]
 	ring := append(make([]byte, 0, len(old)+len(prints)*fingerprintSize), old...)
 	for _, p := range prints {
 		ring = binary.BigEndian.AppendUint32(ring, p)
@@ -95,7 +93,11 @@ func (o *Outcomes) Add(r *core.ToolResult) {
 	case core.ResultDenied, core.ResultCancelled, core.ResultNotExecuted:
 		return
 	}
-	o.failed, o.succeeded = o.failed || r.IsError, o.succeeded || !r.IsError
+	if r.IsError {
+		o.failed = true
+	} else {
+		o.succeeded = true
+	}
 }
 
 // Failed reports whether a call has failed and none has succeeded.

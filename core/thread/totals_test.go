@@ -84,6 +84,11 @@ func TestNoTextHasTheFingerprintOfNone(t *testing.T) {
 	if _, texts := totals.TurnPrints(); len(texts) != 1 || texts[0] != 1 {
 		t.Errorf("fingerprints %x, want 1", texts)
 	}
+	totals = thread.Totals{}
+	totals.NoteTurn(&core.Message{ToolCalls: []core.ToolCall{{Name: "f", Arguments: json.RawMessage(`"beuBeb"`)}}})
+	if calls, _ := totals.TurnPrints(); len(calls) != 1 || calls[0] != 1 {
+		t.Errorf("fingerprints of calls %x, want 1", calls)
+	}
 }
 
 func TestWhichStepsHaveFailed(t *testing.T) {
@@ -104,6 +109,7 @@ func TestWhichStepsHaveFailed(t *testing.T) {
 		{"no calls", nil, false},
 		{"one that failed", []core.ToolResult{{Status: "error", IsError: true}}, true},
 		{"all that failed", []core.ToolResult{{Status: "invalid", IsError: true}, {Status: "unknown", IsError: true}, {Status: "set", IsError: true}, {IsError: true}}, true},
+		{"one of two that failed, the second", []core.ToolResult{{Status: "ok"}, {Status: "error", IsError: true}}, false},
 		{"one of two that failed", []core.ToolResult{{Status: "error", IsError: true}, {Status: "ok"}}, false},
 		{"one that failed, and one that a person refused", []core.ToolResult{{Status: "error", IsError: true}, {Status: "denied", IsError: true}}, true},
 		{"refused and cancelled alone", []core.ToolResult{{Status: "denied", IsError: true}, {Status: "cancelled", IsError: true}}, false},

@@ -278,7 +278,7 @@ var headMutants = []mutant{
 	},
 	hintMutant("a commit of a step", "core/thread/commit.go", "	r.Hint = h.wakeFollowed(t.Now, c.Followed)\n", ""),
 	hintMutant("a close", "core/thread/closing.go", "Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}", "Outcome: Done, Opened: opened}"),
-	hintMutant("a nack", "core/thread/nack.go", "	return Result{Before: before, Hint: h.wakeFollowed(t.Now, c.Followed)}, nil\n", "	return Result{Before: before}, nil\n"),
+	hintMutant("a nack", "core/thread/nack.go", "	return Result{Hint: h.wakeFollowed(t.Now, c.Followed)}, nil\n", "	return Result{}, nil\n"),
 	hintMutant("a claim that came too early", "core/thread/claim.go", "return Result{Unchanged: !late, Hint: h.wake(t.Now)}", "return Result{Unchanged: !late}"),
 	hintMutant("an enqueue", "core/thread/enqueue.go", "	h.raise(t)\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	h.raise(t)\n	return Result{}, nil\n"),
 	hintMutant("an inline run", "core/thread/enqueue.go", "return Result{Claimed: true, Hint: &Hint{Dispatch: c.Enqueue.Dispatch, At: h.Claim.Lease + watchdog}}, nil", "return Result{Claimed: true}, nil"),
