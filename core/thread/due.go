@@ -66,7 +66,7 @@ func (h *Head) wake(now int64) *Hint {
 	}
 	if h.Open() {
 		switch {
-		case h.Ready() && h.Run.AvailableAt > now:
+		case h.Run.AvailableAt > now: // it is ready then
 			return &Hint{Dispatch: h.Run.Dispatch, At: h.Run.AvailableAt}
 		case h.Ready(), h.Tickets.overdue(now):
 			return &Hint{Dispatch: h.Run.Dispatch}

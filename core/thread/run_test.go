@@ -174,6 +174,12 @@ func TestWhatANackLeaves(t *testing.T) {
 		}
 	}
 	closing := must(t, round, thread.Cancel{})
+	for _, ran := range []bool{false, true} {
+		next, _, err := thread.Apply(closing, thread.Transition{Now: start, CommitID: id("c"), Schemas: thread.Schemas{Reads: 4, Writes: 4}, Change: thread.Nack{Fence: 1, RunEnd: ran}})
+		if err != nil || ran != (next.Schema == 4) || ran != (next.Run.RunEnd == 5) {
+			t.Errorf("RunEnd has run, %v: schema %d, by version %d, %v; want 4, 5 where it has", ran, next.Schema, next.Run.RunEnd, err)
+		}
+	}
 	if next, _ := apply(t, closing, start, thread.Nack{Fence: 1, Kind: thread.NackLacks}); next.Run.LacksSince != 0 {
 		t.Errorf("a run that ends lacks something since %d", next.Run.LacksSince)
 	}
