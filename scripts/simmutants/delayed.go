@@ -44,7 +44,7 @@ var delayedMutants = []mutant{
 		File: "core/thread/decide.go",
 		Old:  "	case child && !c.Child:",
 		New:  "	case false:",
-		Also: []change{{"core/mailbox/decide.go", "	case found && ticket.Kind == core.TicketChild && !o.child:", "	case false:"}},
+		Also: []change{{"core/mailbox/decide.go", "	case ticket.Kind == core.TicketChild && !o.child:", "	case false:"}},
 	},
 	{
 		Name: "input supersedes calls that wait for children",

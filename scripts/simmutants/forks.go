@@ -48,7 +48,7 @@ var forkMutants = []mutant{
 	{
 		Name: "a fork that was made while its response was lost is a conflict",
 		File: "core/mailbox/fork.go",
-		Old:  "		if failed == nil && made.Duplicate { // the same call",
+		Old:  "		if made.Duplicate { // the same call",
 		New:  "		if false { //",
 	},
 	{
@@ -96,7 +96,7 @@ var forkMutants = []mutant{
 	{
 		Name: "a retraction is taken for done by what its refused try has left",
 		File: "core/mailbox/lost.go",
-		Old:  " || ended.Status != core.DispatchCancelled || head.Open() && head.Run.Dispatch == id {",
+		Old:  " || ended.Status != core.DispatchCancelled || head.Run.Dispatch == id {",
 		New:  " || ended.Status != core.DispatchCancelled {",
 		Also: []change{{
 			"core/mailbox/lost.go",

@@ -24,8 +24,8 @@ var lostMutants = []mutant{
 	{
 		Name: "a retraction that was applied is not found when others hide it",
 		File: "core/mailbox/lost.go",
-		Old:  "	if err != nil || !ok || ended.Status != core.DispatchCancelled || ",
-		New:  "	if err != nil || !ok || ended.Status != \"\" || ",
+		Old:  "	if !ok || ended.Status != core.DispatchCancelled || ",
+		New:  "	if !ok || ended.Status != \"\" || ",
 	},
 	{
 		Name: "an edit of input that was read as it says is not found",
