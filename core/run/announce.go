@@ -6,6 +6,10 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// What a step tells of the state, in three places: how the run has found it, before a hook
+// changes it; what each record has changed, behind the commit of the record; and the whole of
+// it where the step leaves it.
+
 // announceFound emits the state in which a run finds the thread, if there is any.
 func announceFound(events *history.Emitter, found state.Snapshot) {
 	if !events.Attached() {

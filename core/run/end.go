@@ -160,7 +160,8 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 		return p, result, err
 	}
 	m.holder.shared.hold.ending.Store(true)
-	w.log, w.run, w.unlogged, w.through = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, t, m.form, at), m.unsaid.Spent(), m.tools.known().letThrough(m.holder.head)
+	w.log, w.run = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, t, m.form, at)
+	w.unlogged, w.through = m.unsaid.Spent(), m.tools.known().letThrough(m.holder.head)
 	if p, result, err = m.save(ctx, w); err == nil {
 		p.complainOfLeft(ctx, &m.holder.log)
 	}
@@ -311,7 +312,10 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 		return Stepped{}, err
 	}
 	m.draft.addClose()
-	w := &closeWrite{log: newLogPart(&m.holder, &m.draft), run: newRunPart(&m.holder, &m.base, &m.draft, t, m.form, m.draft.at), adopted: r.schemaMet(), unlogged: m.unsaid.Spent()}
+	w := &closeWrite{
+		log: newLogPart(&m.holder, &m.draft), run: newRunPart(&m.holder, &m.base, &m.draft, t, m.form, m.draft.at),
+		adopted: r.schemaMet(), unlogged: m.unsaid.Spent(),
+	}
 	if len(m.holder.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}

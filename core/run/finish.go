@@ -52,9 +52,10 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 }
 
 // stepped is what follows commit B: the reader first, then effects, then the
-// cache of the state, whose loss costs nothing. Nothing of it fails the step:
-// what the commit handed on may be under way in another process by now. A run that
-// still owes something to its end is closed by this claim.
+// cache of the state, whose loss costs nothing. The slot is released before a reader
+// hears of the end, so that whoever begins the next run at that finds it free. Nothing of
+// this fails the step: what the commit handed on may be under way in another process by
+// now. A run that still owes something to its end is closed by this claim.
 func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, error) {
 	if m.tools != nil {
 		m.tools.round.allStored()

@@ -55,7 +55,8 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	if kind == thread.NackGiven || kind == thread.NackLacks { // it goes on elsewhere, as it should: a host that stops says it of each of its runs
 		level = slog.LevelInfo
 	}
-	m.holder.log.out.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.holder.log.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
+	said := slices.Concat(m.holder.log.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))
+	m.holder.log.out.Log(ctx, level, "step was given back and will be tried again", said...)
 	err := m.nack(ctx, kind, at)
 	if m.form < thread.FormStateless && errors.Is(err, store.ErrTooLarge) { // what RunEnd has changed
 		m.form = thread.FormStateless
@@ -70,7 +71,8 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 // nack gives the claim back.
 func (m *machine) nack(ctx context.Context, kind thread.NackKind, at int64) error {
 	w := &nackWrite{
-		codec: m.holder.records, account: &m.holder.account, run: m.holder.id, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing, adopted: m.tools.known().schemaMet(), through: m.tools.known().letThrough(m.holder.head),
+		codec: m.holder.records, account: &m.holder.account, run: m.holder.id, kind: kind, at: at, closing: m.holder.head.Run.Status == thread.Closing,
+		adopted: m.tools.known().schemaMet(), through: m.tools.known().letThrough(m.holder.head),
 		failed: m.unsaid.Failures(), unlogged: m.unsaid.Spent(), ended: m.runEnded, form: m.form, followed: m.holder.shared.chunks.Followed(),
 	}
 	if m.tools != nil {

@@ -11,10 +11,16 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// What an inference is to the step: it begins with where the thread stands in a pool and how
+// often the model has failed before, asks the prompt for its requests, and leaves a turn in
+// machine.unsaid until a commit has it in the log. Whatever the step comes to instead reads
+// there what it owes: a cancelled run its last words, a nack how often the model has failed,
+// and each of them what was spent.
+
 // infer has the model say the step's turn, whose id is given.
 func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
 	h, b := &m.holder, &m.base
-	h.account.StartTurn(h.head.Seq)
+	h.account.StartTurn(h.head.Seq) // the turn counts as logged once the log is longer than that
 	from := inference.Start{
 		ID: id, Model: m.prompt.model, Failed: h.head.Run.ModelFailed, Lost: h.head.Run.ModelLost, LastWords: len(m.draft.consumed) == 0,
 	}
@@ -69,7 +75,8 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 		return Stepped{}, err
 	}
 	m.draft.addFailure(thread.Entry{Failed: failed, Attempt: m.holder.events.Fence(), Member: m.unsaid.FailedMember(), Window: m.prompt.noted})
-	m.holder.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.draft.totals.ErrorSteps}, failure(end.cause))...)
+	said := []any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.draft.totals.ErrorSteps}
+	m.holder.warn(ctx, "inference failed and the run goes on", slices.Concat(said, failure(end.cause))...)
 	verdict, err := m.judge(core.Message{}, failed, m.draft.messages.Slice(), answer{})
 	if err != nil {
 		return Stepped{}, err

@@ -47,6 +47,7 @@ func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (er
 	if w.ended == nil {
 		return nil
 	}
+	// The claim that goes on with the end does not run RunEnd again.
 	record, err := endRecord(w.codec, w.ended, w.form, w.run, next.Version)
 	p.records = append(p.records, record)
 	return err

@@ -34,6 +34,7 @@ func (p *prompt) marked(request *model.Request, b beside) {
 	if last == nil || last.Estimate == 0 {
 		return
 	}
+	// In the order of the request: of what stands behind the first change nothing is kept anyway.
 	reason := ""
 	switch {
 	case said.Model != request.Model || said.Provider != p.model.Provider:

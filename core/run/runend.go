@@ -42,6 +42,8 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 		m.holder.complain(ctx, "RunEnd failed; the run ends anyway", failure(err)...)
 		m.draft = before
 	}
+	// Of the draft only what came since is RunEnd's. The rest is what the calls have changed,
+	// which each claim makes again from their results.
 	m.runEnded = &thread.EndRecord{At: m.draft.at, Patch: state.Join(m.draft.patches[len(before.patches):]...), Revision: m.draft.snapshot.Revision()}
 	if added := m.draft.effects[len(before.effects):]; len(added) > 0 {
 		m.runEnded.Command = &state.Command{Effects: added}

@@ -118,6 +118,8 @@ func (p *prompt) compact(ctx context.Context, request *model.Request) error {
 	if !ok {
 		return nil
 	}
+	// Behind the commit of this turn somebody is asked for it (Options.Compact); a later step
+	// looks whether it has come, see adopt.
 	if how == agent.CompactBackground && p.holder.s.hint != nil {
 		past := *p.draft.past
 		past.Window.Compact, past.Window.Skipped = upTo, 0

@@ -19,7 +19,8 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 		return Stepped{}, endWith("too_many_calls", fmt.Errorf("the model asked for %d tool calls in one turn, at most %d are allowed", calls, thread.MaxCalls))
 	}
 	w := &turnWrite{
-		log: newLogPart(&m.holder, &m.draft), calls: calls, turnFence: m.holder.events.Fence(), batch: m.base.agent.Spec.Mode() == agent.ParallelBatchApproval, lacks: m.holder.lacks,
+		log: newLogPart(&m.holder, &m.draft), calls: calls, turnFence: m.holder.events.Fence(),
+		batch: m.base.agent.Spec.Mode() == agent.ParallelBatchApproval, lacks: m.holder.lacks,
 	}
 	if !m.base.recorded { // the input is read only before this write
 		w.run = &m.base.record
@@ -101,7 +102,8 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	t := m.tools
 	p, result, err := m.save(ctx, &waitWrite{
-		round: t.tickets.callPart(nil), run: newRunPart(&m.holder, &m.base, &m.draft, nil, thread.FormWhole, m.holder.env.Millis()), open: t.merger.values(), seq: m.holder.head.Seq,
+		round: t.tickets.callPart(nil), open: t.merger.values(), seq: m.holder.head.Seq,
+		run:   newRunPart(&m.holder, &m.base, &m.draft, nil, thread.FormWhole, m.holder.env.Millis()),
 		lacks: m.holder.lacks, keep: m.holder.keep, lease: m.holder.lease.Milliseconds(), followed: m.holder.shared.chunks.Followed(),
 	})
 	if err != nil {
