@@ -69,11 +69,9 @@ func (b *bill) charge(p *plan, backend store.Backend) {
 // After a write that was applied, the meter is told what was charged by estimate, so that
 // the calls themselves are not charged again.
 func (b *bill) end(unchanged bool, err error) {
-	switch {
-	case b.meter == nil:
-	case err != nil || unchanged:
+	if err != nil || unchanged {
 		b.meter.Return(b.spent)
-	default:
-		b.meter.Owe(b.estimated)
+		return
 	}
+	b.meter.Owe(b.estimated)
 }

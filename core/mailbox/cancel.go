@@ -34,13 +34,11 @@ func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (
 	return run, err
 }
 
-// broughtBy is the dispatch that brings a run; zero if the head does not have it.
-// It is remembered while the head has the run: once the head has forgotten it, only the
-// dispatch leads to the audit that says how it ended.
+// broughtBy is the dispatch that brings a run that is not open; zero if the head does not
+// have it. It is remembered while the head has the run: once the head has forgotten it, only
+// the dispatch leads to the audit that says how it ended. What became of an open run its
+// record says.
 func broughtBy(head thread.Head, run core.ID) core.ID {
-	if head.Run.ID == run {
-		return head.Run.Dispatch
-	}
 	for _, d := range head.Unopened() {
 		if d.Run == run {
 			return d.ID

@@ -75,6 +75,22 @@ func TestTheOrderOfACascade(t *testing.T) {
 	})
 }
 
+// Lists may lag, and show a thread below its own child.
+func TestACascadeComesToAnEnd(t *testing.T) {
+	w := family(t)
+	w.store.OnListed = func(_ context.Context, _, list string, _ *store.Place, _ int) ([]store.Listed, error) {
+		child := map[string]string{"children:t1": "c1", "children:c1": "c11", "children:c11": "c1"}[list]
+		return []store.Listed{{Place: store.Place{Thread: child}}}, nil
+	}
+	order := w.tombstones()
+	if err := w.DeleteWith(t.Context(), key, "ann", mailbox.ChildrenCascade); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"c11", "c1", "t1"}, *order); diff != "" {
+		t.Errorf("deleted (-want +got):\n%s", diff)
+	}
+}
+
 // Whoever may not delete the thread deletes none of its children, be they their own.
 func TestACascadeIsRefusedBeforeItBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -286,5 +287,18 @@ func TestEditOfWhatCannotBeReadNowIsNotNotFound(t *testing.T) {
 	err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("", "new")})
 	if !errors.Is(err, store.ErrThrottled) || errors.Is(err, thread.ErrNotFound) {
 		t.Errorf("edit: %v, want throttled and not not_found", err)
+	}
+}
+
+// Input that is damaged is not edited.
+func TestEditOfDamagedInput(t *testing.T) {
+	w := newWorld(t)
+	id := w.submit(t, input("old", "")).DispatchID
+	w.store.OnRecord = func(_ storetest.Operation, found store.Record) store.Record {
+		found.Payload = []byte("{")
+		return found
+	}
+	if err := w.edits(t, id); core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("edit: %v, want code corrupt", err)
 	}
 }

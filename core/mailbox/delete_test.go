@@ -1,8 +1,11 @@
 package mailbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -194,5 +198,79 @@ func TestAnEraseThatFailsIsTheNextSweeps(t *testing.T) {
 	w.sweeps(t)
 	if names := w.records(t); names != nil {
 		t.Errorf("records %v", names)
+	}
+}
+
+// What cannot be erased is not noted as erased, and is a line in the log unless the time is
+// over; that it cannot be noted is the delivery's error, but not that another has noted it.
+func TestWhatAnEraseComesTo(t *testing.T) {
+	tests := []struct {
+		name   string
+		meet   func(w *world, leave func())
+		lines  int
+		erased bool
+		err    error
+	}{
+		{"it fails", func(w *world, _ func()) {
+			w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+				if op.Method == "Erase" {
+					return store.ErrThrottled
+				}
+				return do(ctx)
+			}
+		}, 1, false, nil},
+		{"the time is over", func(w *world, leave func()) {
+			w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+				if op.Method == "Erase" {
+					leave()
+					return ctx.Err()
+				}
+				return do(ctx)
+			}
+		}, 0, false, nil},
+		{"the time is over when it is done", func(w *world, leave func()) {
+			w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+				if op.Method == "Erase" {
+					defer leave()
+				}
+				return do(context.WithoutCancel(ctx))
+			}
+		}, 0, true, nil},
+		{"it cannot be noted", func(w *world, _ func()) {
+			w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+				return store.Outcome{}, store.ErrCorrupt
+			}
+		}, 0, false, store.ErrCorrupt},
+		{"another has noted it", func(w *world, _ func()) {
+			w.before(func() {
+				if _, _, err := w.Commit(context.Background(), key, thread.Head{}, thread.Delete{Erased: true}, nil); err != nil {
+					panic(err)
+				}
+			})
+		}, 0, true, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				w := newWorld(t)
+				w.submit(t, input("one", ""))
+				w.delete(t)
+				w.sweeps(t)
+				time.Sleep(time.Hour)
+				box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				tt.meet(w, leave)
+				_, claimed, err := box.Claim(ctx, swept, false)
+				w.store.Around, w.store.OnCommit = nil, nil
+				if claimed || !errors.Is(err, tt.err) || strings.Count(log.String(), "\n") != tt.lines || w.head(t).Erased != tt.erased {
+					t.Errorf("claimed %v, %v, erased %v, the log says %s", claimed, err, w.head(t).Erased, &log)
+				}
+			})
+		})
 	}
 }

@@ -106,6 +106,21 @@ func TestWhoseAnnouncementItIs(t *testing.T) {
 	}
 }
 
+// A publisher is enough for announcements to be left in the head.
+func TestAPublisherIsAnnouncedTo(t *testing.T) {
+	w := newWorld(t)
+	box, err := mailbox.New(mailbox.Options{
+		Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), Publisher: publish(func(mailbox.Announcement) error { return nil }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.submit(t, input("one", ""))
+	if _, err := box.Cancel(t.Context(), key, core.ID{}); err != nil || len(w.head(t).Outbox) != 1 {
+		t.Errorf("%v; %+v is owed", err, w.head(t).Outbox)
+	}
+}
+
 // Others look after an announcement when its holder has had two seconds, or nearly: the clock
 // of whoever comes may be half a second slow.
 func TestWhenOthersAnnounce(t *testing.T) {

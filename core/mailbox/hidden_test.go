@@ -63,7 +63,7 @@ func TestAWriteThatIsSeenThroughMayBeHidden(t *testing.T) {
 		w.commit(t, thread.Nack{Fence: 1})
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
-		var sent context.Context
+		var seen context.Context
 		writes := 0
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if writes++; writes == 1 { // it is on its way
@@ -73,16 +73,19 @@ func TestAWriteThatIsSeenThroughMayBeHidden(t *testing.T) {
 				}
 				return store.Outcome{}, errors.New("connection reset by peer")
 			}
-			sent = ctx
 			w.store.OnCommit, w.store.OnHead = nil, nil
 			if _, err := w.store.Backend.Commit(context.WithoutCancel(ctx), key, c); err != nil { // it comes, and the run closes
 				t.Error(err)
 			}
 			w.closes(t, w.claim(t), w.last)
+			w.store.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+				seen = ctx
+				return w.store.Backend.Head(ctx, key)
+			}
 			return store.Outcome{}, ctx.Err()
 		}
 		ended, err := w.Cancel(ctx, key, head.Run.ID)
-		if err != nil || ended != head.Run.ID || writes != 2 || sent.Err() == nil {
+		if err != nil || ended != head.Run.ID || writes != 2 || seen.Err() == nil {
 			t.Errorf("cancel: %s, %v after %d writes", ended, err, writes)
 		}
 	})

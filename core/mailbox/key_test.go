@@ -360,3 +360,18 @@ func TestWhatAFrontendBringsIsPartOfASubmissionUnlessItIsBesideTheKey(t *testing
 		t.Errorf("a state that is no object: %v", err)
 	}
 }
+
+// A request that must have been made before is found, or refused.
+func TestAKeyThatMustHaveBeenUsed(t *testing.T) {
+	w := newWorld(t)
+	s := keyed("one", "")
+	s.Key.Used = true
+	const want = "thread t1: nothing was sent before under this Idempotency-Key, or it is forgotten"
+	if r, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeInvalid || err.Error() != want {
+		t.Errorf("before: %+v, %v; want %s", r, err, want)
+	}
+	first := w.submit(t, keyed("one", ""))
+	if r := w.submit(t, s); !r.Duplicate || r.RunID != first.RunID {
+		t.Errorf("after: %+v, want a duplicate of %s", r, first.RunID)
+	}
+}

@@ -31,11 +31,11 @@ func (c *commit) mine(head *thread.Head) bool {
 // So a cancel that was applied, and that others hide, is not reported as not found. A run
 // that someone else cancelled counts as well: it has ended as it should.
 func (r reader) cancelled(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (bool, error) {
-	got, ok, err := r.run(ctx, key, head, run, dispatch)
-	if !ok || got.Status != core.RunDone || got.Termination == nil {
+	got, _, err := r.run(ctx, key, head, run, dispatch)
+	if got.Termination == nil { // it is not over, or not known
 		return false, err
 	}
-	return got.Termination.Type == core.TerminationCancelled, nil
+	return got.Termination.Type == core.TerminationCancelled, err
 }
 
 // retracted reports whether input that the head no longer has ended unread.

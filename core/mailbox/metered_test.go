@@ -111,6 +111,24 @@ func TestWhatIsChargedToARun(t *testing.T) {
 	}
 }
 
+// A store that estimates nothing is charged when it has counted.
+func TestAStoreThatDoesNotEstimate(t *testing.T) {
+	w := newWorld(t)
+	var err error
+	w.Service, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), KeepUsage: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, _ := delivery(t, key)
+	w.submit(t, input("one", ""))
+	if _, claimed, err := w.Claim(ctx, hint, false); err != nil || !claimed {
+		t.Fatal(claimed, err)
+	}
+	if diff := cmp.Diff(thread.Spent{Read: 100}, w.head(t).Run.Stretch.Spent); diff != "" {
+		t.Errorf("spent (-want +got):\n%s", diff)
+	}
+}
+
 // What was estimated is not charged again when it is counted.
 func TestWhatWasEstimatedIsNotCountedAgain(t *testing.T) {
 	w := metered(t)
@@ -207,8 +225,8 @@ func TestWhereUsageRecordsGo(t *testing.T) {
 				}
 				_, _, err := w.Commit(t.Context(), key, head, thread.CommitStep{Fence: 1, Outcome: tt.outcome}, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 					return []store.Record{
-						{Name: store.UsageName(head.Run.ID, 0), Version: next.Version, Payload: []byte(`{}`)},
 						{Name: store.WastedName(head.Run.ID, next.Version), Fence: 1, Payload: []byte(`{}`)},
+						{Name: store.UsageName(head.Run.ID, 0), Version: next.Version, Payload: []byte(`{}`)},
 					}, nil
 				})
 				if err != nil {
@@ -293,7 +311,7 @@ func TestUsageOfARunThatIsDeleted(t *testing.T) {
 		{"with a turn as far back as the calls of one allow", func(t *testing.T, w *world, head thread.Head) {
 			run := head.Run.ID
 			record(t, w, head)
-			entries := []thread.Entry{turn(run, 5)}
+			entries := []thread.Entry{said(run, head.Run.Dispatch, "one"), turn(run, 5)}
 			for range 32 {
 				entries = append(entries, result(run, core.ResultOK))
 			}
@@ -354,7 +372,8 @@ func TestUsageOfARunThatIsDeleted(t *testing.T) {
 
 // A run that has come to an open round has used what the round's record says.
 func TestUsageOfAnOpenRoundThatIsDeleted(t *testing.T) {
-	for name, lost := range map[string]bool{"its record is there": false, "its record is missing": true} {
+	down := errors.New("no connection")
+	for name, lost := range map[string]bool{"its record is there": false, "its record is missing": true, "its record cannot be read now": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := metered(t)
@@ -378,6 +397,18 @@ func TestUsageOfAnOpenRoundThatIsDeleted(t *testing.T) {
 				if lost {
 					w.loses(name)
 					want.Tools, want.Lost = 0, true
+				}
+				if name == "its record cannot be read now" {
+					w.store.OnGet = func(ctx context.Context, key core.ThreadKey, asked string) (store.Record, bool, error) {
+						if asked == store.RoundName(head.Run.ID, w.head(t).Run.Round) {
+							return store.Record{}, false, down
+						}
+						return w.store.Backend.Get(ctx, key, asked)
+					}
+					if got, err := w.deletes(t); !errors.Is(err, down) || w.head(t).Deleted {
+						t.Errorf("%+v, %v, deleted %v", got, err, w.head(t).Deleted)
+					}
+					return
 				}
 				got, err := w.deletes(t)
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {

@@ -80,8 +80,8 @@ func (r reader) find(ctx context.Context, key core.ThreadKey, head thread.Head, 
 	if found {
 		return got, got.FinishedAt, true, nil
 	}
-	ended, ok, err := r.endedUnread(ctx, key, head, dispatch)
-	if err != nil || !ok || ended.Run != run {
+	ended, _, err := r.endedUnread(ctx, key, head, dispatch)
+	if ended.Run != run { // none, or another's, or it cannot be read
 		return got, 0, false, err
 	}
 	got.Status, got.Termination = core.RunDone, neverOpened(ended.Status)

@@ -95,6 +95,12 @@ func TestOnlyWhereARunsInputBeginsCanBeSuperseded(t *testing.T) {
 			}
 		})
 	}
+	answers := logged(t, by(runOne, core.RoleAssistant, "a"))
+	s := input("again", "")
+	s.Opening.Supersede = 1
+	if _, err := answers.Submit(t.Context(), s); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("a thread that begins with an answer: %v, want invalid", err)
+	}
 	if _, err := w.Submit(t.Context(), mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: "t", Thread: "t2"}, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage("", "hi")},
 	}); core.CodeOf(err) != core.CodeInvalid {

@@ -50,10 +50,14 @@ type lookout struct {
 	store.Backend
 	quiet  bool
 	err    error
+	asked  int
 	shards int
 }
 
-func (l *lookout) NothingDue(context.Context) (bool, error) { return l.quiet, l.err }
+func (l *lookout) NothingDue(context.Context) (bool, error) {
+	l.asked++
+	return l.quiet, l.err
+}
 
 func (l *lookout) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 	l.shards++
@@ -82,6 +86,11 @@ func TestASweepAsksForNoShardWhereNothingIsDue(t *testing.T) {
 			box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: l, Waker: &mailboxtest.Queue{}, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
+			}
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := box.Sweep(over); !errors.Is(err, context.Canceled) || l.asked != 0 {
+				t.Errorf("with no time left: %v, asked %d times", err, l.asked)
 			}
 			woken, err := box.Sweep(t.Context())
 			if woken != tt.woken || l.shards != tt.shards || (err == nil) != (tt.wantErr == "") || err != nil && err.Error() != tt.wantErr {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -276,5 +277,35 @@ func TestATitleOfANewThreadCostsOneRead(t *testing.T) {
 	head, err := w.Create(t.Context(), mailbox.Creating{Thread: key, User: "ann", About: thread.About{Title: "one"}})
 	if err != nil || head.Version != 2 || reads != 1 {
 		t.Errorf("head at version %d after %d reads, %v; want version 2 and one read", head.Version, reads, err)
+	}
+}
+
+// A title is stored by the same call also where others have written since the thread was
+// made; the key's pointer says what the thread was made with.
+func TestCreateIsMadeWholeBehindOthers(t *testing.T) {
+	w := newWorld(t)
+	c := mailbox.Creating{Thread: key, User: "ann", Key: "k", About: thread.About{Title: "Rome"}}
+	var made []store.Pointer
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, commit store.Commit) (store.Outcome, error) {
+		if made != nil {
+			return store.Outcome{}, core.Errorf(core.CodeInvalid, "the process ends here")
+		}
+		made = commit.Pointers
+		return w.store.Backend.Commit(ctx, key, commit)
+	}
+	if _, err := w.Create(t.Context(), c); core.CodeOf(err) != core.CodeInvalid {
+		t.Fatal(err)
+	}
+	w.store.OnCommit = nil
+	w.submit(t, input("hi", ""))
+	if _, err := w.Create(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if about, err := w.About(t.Context(), key); about.Title != "Rome" || err != nil {
+		t.Errorf("the title is %q, %v", about.Title, err)
+	}
+	var pointer struct{ Thread, Body string }
+	if err := json.Unmarshal(made[0].Value, &pointer); err != nil || len(made) != 1 || pointer.Thread != "t1" || len(pointer.Body) != 32 || made[0].TTL != 48*time.Hour {
+		t.Errorf("pointers %+v, %v", made, err)
 	}
 }

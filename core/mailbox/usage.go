@@ -59,7 +59,7 @@ func (r reader) used(ctx context.Context, key core.ThreadKey, head thread.Head) 
 		return open.Totals.Metered, err
 	}
 	var after []thread.Entry // results of the newest turn, newest first
-	for record, err := range r.store.LogBackwards(ctx, key, head.Seq-min(head.Seq, thread.MaxCalls+1), head.Seq) {
+	for record, err := range r.store.LogBackwards(ctx, key, head.Seq-min(head.Seq, thread.MaxCalls), head.Seq) {
 		if err != nil {
 			return nil, err
 		}
