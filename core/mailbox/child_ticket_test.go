@@ -28,7 +28,7 @@ func TestATicketOfAChildIsDecidedByItsEndAlone(t *testing.T) {
 			"under the end's own id":      deciding(child, child, says(`{"run_id":"`+child+`"}`)),
 			"with more than a tool takes": deciding("c0", "d5", says(`"`+strings.Repeat("x", 300_000)+`"`)),
 		} {
-			if decided, err := c.Decide(t.Context(), key, d); core.CodeOf(err) != core.CodeChild {
+			if decided, err := c.Decide(t.Context(), key, d); core.CodeOf(err) != core.CodeChild || !strings.HasPrefix(err.Error(), "tool call c0: ") {
 				t.Errorf("%s: %+v, %v; want code child", name, decided, err)
 			}
 			if _, _, err := c.DecideInline(t.Context(), key, d); core.CodeOf(err) != core.CodeChild {

@@ -176,7 +176,7 @@ func (f *forking) findEnd(ctx context.Context, at string) error {
 		return nil
 	}
 	turn, ok, err := f.s.reads.lastOf(ctx, f.from, named.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.Role == core.RoleAssistant })
-	if err != nil || !ok {
+	if !ok {
 		return err
 	}
 	f.seq = turn.Seq + uint64(len(turn.Message.ToolCalls))

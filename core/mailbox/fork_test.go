@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -410,7 +411,23 @@ func TestALongLogIsForkedWhole(t *testing.T) {
 			entries = append(entries, said(r.RunID, r.DispatchID, fmt.Sprint("m", i)))
 		}
 		w.writes(t, w.claim(t), over, entries...)
+		var puts atomic.Int64
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if puts.Add(1); r.Name == store.LogName(3) && n == 33 && puts.Load() <= 32 {
+				return store.ErrThrottled
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		if n == 33 {
+			if made, err := w.Fork(t.Context(), forking("m32")); !errors.Is(err, store.ErrThrottled) {
+				t.Errorf("where a record of the first page cannot be copied: %+v, %v", made, err)
+			}
+			puts.Store(100)
+		}
 		made, err := w.Fork(t.Context(), forking(fmt.Sprint("m", n-1)))
+		if got := puts.Load() % 100; got != int64(n) {
+			t.Errorf("%d records are copied, want %d", got, n)
+		}
 		if want := (mailbox.Forked{ThreadID: "t2", Messages: uint64(n)}); err != nil || made != want {
 			t.Fatalf("fork of %d records: %+v, %v", n, made, err)
 		}

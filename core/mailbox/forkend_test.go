@@ -85,8 +85,9 @@ func TestWhatAForkIsMadeWith(t *testing.T) {
 	head := w.writes(t, w.claim(t), step, said(runOne, core.ID{1}, "m1"), said(runOne, core.ID{2}, "m2"))
 	step.Cut = 2
 	head = w.writes(t, head, step, thread.Entry{Run: runTwo, Superseded: &thread.Range{From: 2, To: 2}}, said(runTwo, core.ID{3}, "m3"))
-	step.Cut = 3
-	head = w.writes(t, head, step, thread.Entry{Run: runTwo, Superseded: &thread.Range{From: 3, To: 4}}, said(runTwo, core.ID{4}, "m4"))
+	head = w.writes(t, head, goOn, said(runTwo, core.ID{4}, "m4"))
+	step.Cut = 5
+	head = w.writes(t, head, step, thread.Entry{Run: runTwo, Superseded: &thread.Range{From: 5, To: 5}}, said(runTwo, core.ID{4}, "m4b"))
 	w.writes(t, head, over, said(runTwo, core.ID{5}, "m5"))
 	var pointers []store.Pointer
 	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
@@ -96,8 +97,8 @@ func TestWhatAForkIsMadeWith(t *testing.T) {
 	if _, err := w.Fork(t.Context(), forking("m5")); err != nil {
 		t.Fatal(err)
 	}
-	if h := w.at(t, "t2"); h.Supersedes != 5 || h.Schema != 2 {
-		t.Errorf("record %d supersedes, the schema is %d; want 5 and 2", h.Supersedes, h.Schema)
+	if h := w.at(t, "t2"); h.Supersedes != 6 || h.Schema != 2 {
+		t.Errorf("record %d supersedes, the schema is %d; want 6 and 2", h.Supersedes, h.Schema)
 	}
 	want := []store.Pointer{{Name: "fork:t2", Value: []byte(`{"thread":"t1","run":"","dispatch":"","body":"b5f2031eb62e37c6d38287b38f83afea"}`)}}
 	if diff := cmp.Diff(want, pointers); diff != "" {

@@ -48,7 +48,7 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 			change.Epoch, seen = head.Epoch, true
 		}
 		known = slices.Contains(head.Recent, change.Dedupe)
-		if known || head.Epoch != change.Epoch {
+		if head.Epoch != change.Epoch {
 			return change // its outcome was seen at the previous attempt, if that was this call's
 		}
 		// What the interrupt will end, from the head that it is tried on.

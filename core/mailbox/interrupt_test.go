@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,6 +80,9 @@ func TestInterruptHappensOnceForAKey(t *testing.T) {
 	w.submit(t, input("one", ""))
 	w.interrupt(t, "k")
 	two := w.submit(t, input("two", ""))
+	if !slices.Contains(w.head(t).Recent, 2308797235424244521) { // it is stored, so that its form must not change
+		t.Errorf("the head remembers %v", w.head(t).Recent)
+	}
 	if again := w.interrupt(t, "k"); again != (mailbox.Interrupted{Duplicate: true}) {
 		t.Errorf("again: %+v, want a duplicate", again)
 	}
@@ -97,9 +101,10 @@ func TestInterruptWhoseResponseIsLostHappensOnce(t *testing.T) {
 		t.Run("key "+dedupe, func(t *testing.T) {
 			w := newWorld(t)
 			w.submit(t, input("one", ""))
+			w.submit(t, input("and one", ""))
 			var two mailbox.Receipt
 			w.lose(t, func(thread.Head) { two = w.submit(t, input("two", "")) })
-			want := mailbox.Interrupted{Superseded: 1}
+			want := mailbox.Interrupted{Superseded: 2}
 			if dedupe != "" { // another call with the same key may have been first
 				want = mailbox.Interrupted{Duplicate: true}
 			}

@@ -164,7 +164,7 @@ func (r reader) started(ctx context.Context, key core.ThreadKey, head thread.Hea
 	if head.Run.ID == run {
 		return true, nil
 	}
-	if _, ended, err := r.endedUnread(ctx, key, head, dispatch); err != nil || !ended {
+	if _, ended, err := r.endedUnread(ctx, key, head, dispatch); !ended {
 		return true, err
 	}
 	_, opened, err := r.runRecord(ctx, key, run)

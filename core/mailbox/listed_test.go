@@ -79,6 +79,7 @@ func TestAMailboxThatIsDamaged(t *testing.T) {
 	}{
 		{"queued input", func(r mailbox.Receipt) string { return store.InputName(r.DispatchID, 0) }, false, "queued input %[2]s: "},
 		{"the input of what has ended", func(r mailbox.Receipt) string { return store.InputName(r.DispatchID, 0) }, true, "queued input %[2]s: "},
+		{"the name of an audit", func(mailbox.Receipt) string { return "A#x#ended" }, false, "audit A#x#ended: "},
 		{"the record of a run", func(mailbox.Receipt) string { return store.RunName(core.ID{1}) }, true, "R#01000000-0000-0000-0000-000000000000: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,6 +89,9 @@ func TestAMailboxThatIsDamaged(t *testing.T) {
 				w.commit(t, thread.Cancel{Run: r.RunID})
 			}
 			w.ranAs(t, thread.RunRecord{Run: core.Run{ID: core.ID{1}, Dispatch: core.ID{2}, Status: core.RunDone}})
+			if tt.record(r) == "A#x#ended" {
+				w.put(t, store.Record{Name: "A#x#ended", Fence: 9, Version: 9, Payload: []byte(`{"schema":1}`)})
+			}
 			w.store.OnRecord = func(_ storetest.Operation, found store.Record) store.Record {
 				if found.Name == tt.record(r) {
 					found.Payload = []byte("{")

@@ -39,8 +39,7 @@ func listingRecord(records thread.Records, name string, next thread.Head, l thre
 // listings are those of a submission, if next is the head of its thread with it: none if
 // the input went to the inbox of a run.
 func (u *submission) listings(next thread.Head) ([]store.Record, error) {
-	status, ok := next.RunStatus(u.ids.run)
-	if !ok || status == core.RunDone {
+	if _, ok := next.RunStatus(u.ids.run); !ok {
 		return nil, nil
 	}
 	var parent *thread.Parent

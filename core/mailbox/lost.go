@@ -23,7 +23,7 @@ import (
 // others hide its commit id, except that of the claim's holder and that of the write that
 // made the current claim, which the head keeps apart.
 func (c *commit) mine(head *thread.Head) bool {
-	return head.CommitID == c.id || c.holder && head.HolderCommitID == c.id || c.plan.result.Claimed && head.TakenBy(c.id)
+	return head.CommitID == c.id || head.HolderCommitID == c.id || head.TakenBy(c.id)
 }
 
 // cancelled reports whether a run that the head no longer has was cancelled. dispatch is
@@ -47,7 +47,7 @@ func (r reader) retracted(ctx context.Context, key core.ThreadKey, head thread.H
 		return false, err
 	}
 	for _, run := range []core.ID{ended.Run, id} { // a refused attempt has left the audit, and a worker has opened the run
-		if record, opened, err := r.runRecord(ctx, key, run); err != nil || opened && record.Dispatch == id {
+		if record, _, err := r.runRecord(ctx, key, run); err != nil || record.Dispatch == id {
 			return false, err
 		}
 	}
@@ -62,7 +62,7 @@ func (r reader) readAs(ctx context.Context, key core.ThreadKey, head thread.Head
 		return head.Run.Revision >= edit.Revision, nil
 	}
 	at, err := r.readAt(ctx, key, head, id, run)
-	if err != nil || at == 0 {
+	if at == 0 { // it was not read, or that is not known
 		return false, err
 	}
 	entries, err := store.ReadLog(ctx, r.store, r.records, key, at, min(head.Seq, at+uint64(len(messages))))
@@ -94,11 +94,11 @@ func (r reader) readAt(ctx context.Context, key core.ThreadKey, head thread.Head
 		return audit.Read, err
 	}
 	for _, opened := range []core.ID{run, id} { // steered input that became a run has its own id
-		record, ok, err := r.runRecord(ctx, key, opened)
+		record, _, err := r.runRecord(ctx, key, opened)
 		if err != nil {
 			return 0, err
 		}
-		if ok && record.Dispatch == id && record.FirstSeq <= head.Seq {
+		if record.Dispatch == id && record.FirstSeq <= head.Seq {
 			return record.FirstSeq, nil
 		}
 	}
@@ -108,20 +108,17 @@ func (r reader) readAt(ctx context.Context, key core.ThreadKey, head thread.Head
 // sameContent compares contents as they are stored.
 // The log has the content after a round trip through JSON, and the request has not.
 func sameContent(a, b []core.Block) bool {
-	one, err := json.Marshal(a)
-	if err != nil {
-		return false
-	}
-	two, err := json.Marshal(b)
-	return err == nil && bytes.Equal(one, two)
+	one, _ := json.Marshal(a) // texts and files always encode
+	two, _ := json.Marshal(b)
+	return bytes.Equal(one, two)
 }
 
 // has reports whether this very record is stored. It is for revisions of an input, which
 // are never overwritten: if it is, no other edit has that revision.
 func (r reader) has(ctx context.Context, key core.ThreadKey, record store.Record) (bool, error) {
-	stored, ok, err := r.store.Get(ctx, key, record.Name)
+	stored, _, err := r.store.Get(ctx, key, record.Name)
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", record.Name, err)
 	}
-	return ok && bytes.Equal(stored.Payload, record.Payload), nil
+	return bytes.Equal(stored.Payload, record.Payload), nil
 }

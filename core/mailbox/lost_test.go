@@ -129,7 +129,8 @@ func TestARetractionWhoseResponseIsLostIsDone(t *testing.T) {
 		return w, head, w.submit(t, input("two", mailbox.ModeSteer))
 	}
 	t.Run("an entry of the inbox", func(t *testing.T) {
-		w, _, two := steered(t)
+		w, head, two := steered(t)
+		w.ranAs(t, thread.RunRecord{Run: core.Run{ID: head.Run.ID, Dispatch: head.Run.Dispatch}})
 		w.lose(t, func(thread.Head) { w.hide(t) })
 		if err := w.Retract(t.Context(), key, two.DispatchID); err != nil {
 			t.Error(err)
@@ -383,6 +384,7 @@ func TestAnInterruptLeavesWhatCameBehindAnother(t *testing.T) {
 		t.Run("its own, key "+dedupe, func(t *testing.T) {
 			w := newWorld(t)
 			w.submit(t, input("one", ""))
+			w.submit(t, input("and one", ""))
 			var two mailbox.Receipt
 			w.lose(t, func(thread.Head) {
 				for range 17 { // so many requests that the key is forgotten
@@ -393,8 +395,8 @@ func TestAnInterruptLeavesWhatCameBehindAnother(t *testing.T) {
 				}
 				two = w.submit(t, input("two", ""))
 			})
-			if came := w.interrupt(t, dedupe); came != (mailbox.Interrupted{Superseded: 1}) {
-				t.Errorf("interrupt: %+v, want one superseded", came)
+			if came := w.interrupt(t, dedupe); came != (mailbox.Interrupted{Superseded: 2}) {
+				t.Errorf("interrupt: %+v, want two superseded", came)
 			}
 			if got := w.status(t, two); got != "created" || w.head(t).Epoch != 1 {
 				t.Errorf("what came after the interrupt is %q at epoch %d", got, w.head(t).Epoch)

@@ -45,7 +45,7 @@ func (r reader) unreadOriginal(ctx context.Context, key core.ThreadKey, head thr
 	look := func(run, dispatch core.ID, revision uint32) (*original, thread.Queued, error) {
 		in, err := r.queuedInput(ctx, key, dispatch, revision)
 		i := slices.IndexFunc(in.Messages, func(m core.Message) bool { return m.ID == message })
-		if err != nil || i < 0 {
+		if i < 0 {
 			return nil, in, err
 		}
 		return &original{
@@ -67,7 +67,7 @@ func (r reader) unreadOriginal(ctx context.Context, key core.ThreadKey, head thr
 	}
 	for _, e := range head.Inbox {
 		o, _, err := look(head.Run.ID, e.ID, e.Revision)
-		if err == nil && o != nil {
+		if o != nil {
 			err = ErrUnread
 		}
 		if err != nil {
@@ -98,12 +98,9 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 	if !ok {
 		return nil, core.Errorf(core.CodeNotFound, "not found")
 	}
-	asked, ok, err := r.lastOf(ctx, key, named.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.IsInput() })
+	asked, _, err := r.lastOf(ctx, key, named.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.IsInput() })
 	if err != nil {
 		return nil, err
-	}
-	if !ok { // a log begins with input, except one that was forked after it
-		return nil, ErrUnderWay
 	}
 	// of says whether an entry belongs to that input, which may have several messages.
 	of := func(e *thread.Entry) bool {
@@ -134,7 +131,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 		return nil, err
 	}
 	ranges, err := store.Superseded(ctx, r.store, r.records, key, head.Supersedes, o.from-1)
-	o.gone = slices.ContainsFunc(ranges, func(r thread.Range) bool { return r.From <= o.from && o.from <= r.To })
+	o.gone = slices.ContainsFunc(ranges, func(r thread.Range) bool { return r.From <= o.from })
 	return o, err
 }
 

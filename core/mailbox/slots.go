@@ -200,7 +200,7 @@ func (s *slots) sweepUnopened(ctx context.Context, key core.ThreadKey, head *thr
 		switch {
 		case err != nil:
 			return err
-		case ended && audit.Run == run: // it was taken out of the queue
+		case audit.Run == run: // it was taken out of the queue
 			return s.gate.Release(ctx, key.Tenant, run, slot, 0, 0)
 		case ended: // its input was in the inbox of another
 			return s.gate.Withdraw(ctx, key.Tenant, run, slot)

@@ -228,6 +228,9 @@ func TestASweepReleasesTheSlotsOfRunsThatAreNotQueued(t *testing.T) {
 				if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: store.DayOf(now), Run: run, Slot: store.Slot{Thread: "t1", Since: now}}); err != nil {
 					t.Fatal(err)
 				}
+				later := input("later", "") // another run's, which has no slot yet
+				later.Opening.Delay = time.Hour
+				w.submit(t, later)
 				if tt.arrange != nil {
 					tt.arrange(t, w, run)
 				}

@@ -92,7 +92,7 @@ func (r reader) find(ctx context.Context, key core.ThreadKey, head thread.Head, 
 // revision is enough: an edit replaces the messages only.
 // Lost input leaves agent, origin and parent empty.
 func (r reader) queuedRun(ctx context.Context, key core.ThreadKey, run, dispatch core.ID) (thread.RunRecord, error) {
-	queued := thread.RunRecord{Run: core.Run{ID: run, ThreadID: key.Thread, Dispatch: dispatch, Status: core.RunCreated, CreatedAt: createdAt(dispatch)}}
+	queued := thread.RunRecord{Run: core.Run{ID: run, ThreadID: key.Thread, Dispatch: dispatch, CreatedAt: createdAt(dispatch)}}
 	in, err := r.queuedInput(ctx, key, dispatch, 0)
 	queued.AgentID, queued.Origin, queued.Parent = in.AgentID, in.Origin, in.Parent
 	return queued, err

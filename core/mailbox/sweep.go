@@ -32,9 +32,6 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	}
 	until := s.env.Millis() // fixed, else threads that become due during the sweep would keep it going
 	for i := range store.Shards {
-		if ctx.Err() != nil {
-			return woken, errors.Join(err, ctx.Err())
-		}
 		n, failed := w.shard(ctx, (first+i)%store.Shards, until)
 		woken, err = woken+n, errors.Join(err, failed)
 	}
@@ -77,9 +74,6 @@ func (w sweeper) shard(ctx context.Context, shard int, until int64) (woken int, 
 		w.env.Reach(env.PointDue, env.After)
 		if err != nil {
 			return woken, errors.Join(failed, fmt.Errorf("list overdue threads of shard %d: %w", shard, err))
-		}
-		if len(page) == 0 {
-			break
 		}
 		hints := make([]core.WakeUp, len(page))
 		for i, due := range page {
