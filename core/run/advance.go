@@ -94,7 +94,7 @@ func (m *machine) addTurn(turn *core.Message) {
 func (m *machine) startRun(ctx context.Context) error {
 	m.holder.events.Start(&m.base.record.Run, m.holder.Key.Thread)
 	announceFound(&m.holder.events, m.draft.snapshot) // before a hook changes it
-	if err := m.takeFrontend(); err != nil {
+	if err := m.mergeFrontend(); err != nil {
 		return err
 	}
 	return m.phase(ctx, core.PhaseRunStart, plugin.Moment{})
@@ -138,9 +138,9 @@ func (m *machine) answered(ctx context.Context, turn *core.Message, a answer) *c
 	return &core.Termination{Type: core.TerminationError, Code: CodeInvalidOutput, Detail: complaint(a.wrong)}
 }
 
-// takeFrontend sets the members of the frontend's state in the thread's. It is part of the run's first
+// mergeFrontend sets the members of the frontend's state in the thread's. It is part of the run's first
 // commit; a crash before that does it again, on the same state.
-func (m *machine) takeFrontend() error {
+func (m *machine) mergeFrontend() error {
 	if m.base.input == nil || m.base.input.Frontend == nil || m.base.input.Frontend.State == nil {
 		return nil
 	}

@@ -73,7 +73,7 @@ func (h *holder) write(ctx context.Context, w write) (*plan, thread.Result, erro
 		// The committer has tried the same bytes until it knew: other bytes of this
 		// claim stand there for good, and only a higher fence goes over them.
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
-			if err := h.takeFence(within, head); err != nil {
+			if err := h.raiseFence(within, head); err != nil {
 				return nil, result, err
 			}
 			continue
@@ -122,14 +122,14 @@ func (h *holder) refence(ctx context.Context, head thread.Head) error {
 	}
 	within, cancel := h.seeThrough(ctx)
 	defer cancel()
-	return h.takeFence(within, head)
+	return h.raiseFence(within, head)
 }
 
-// takeFence takes the next fence, under which other bytes may go where this claim
+// raiseFence has the head take the next fence, under which other bytes may go where this claim
 // has put some. The watch may read the head between the write and the moment
 // when the step knows its new fence, hence refencing: one fence more is no lost
 // claim then. A lease that is over is renewed with it.
-func (h *holder) takeFence(ctx context.Context, head thread.Head) error {
+func (h *holder) raiseFence(ctx context.Context, head thread.Head) error {
 	h.shared.hold.refencing.Store(true)
 	defer h.shared.hold.refencing.Store(false)
 	change := thread.Refence{Fence: h.fence()}
