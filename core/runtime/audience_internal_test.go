@@ -257,7 +257,7 @@ func TestARestartIsAnnouncedWhereItShows(t *testing.T) {
 		"a snapshot":              {[]core.Event{{Type: core.EventStateSnapshot}}, false, []string{"1 state_snapshot"}, false},
 		"text":                    {[]core.Event{{Type: core.EventTextDelta, Step: 4, Delta: "a"}}, false, []string{"1 text_delta of 4 a", "2 step_restarted of 4"}, false},
 		"text of the last step":   {[]core.Event{{Type: core.EventTextDelta, Step: 4, Delta: "a"}, {Type: core.EventTextDelta}}, false, []string{"1 text_delta of 4 a", "2 text_delta", "3 step_restarted of 4"}, false},
-		"a step's end":            {[]core.Event{{Type: core.EventStepEnd, Step: 4}}, false, []string{"1 step_end of 4", "2 step_restarted of 4"}, false},
+		"a step's end":            {[]core.Event{{Type: core.EventStepEnd, Step: 1}}, false, []string{"1 step_end of 1", "2 step_restarted of 1"}, false},
 		"a change":                {[]core.Event{{Type: core.EventStateDelta, Step: 4}}, false, []string{"1 state_delta of 4", "2 step_restarted of 4"}, true},
 		"text that is stored":     {[]core.Event{{Type: core.EventTextDelta, Step: 4, Delta: "a"}}, true, []string{"1 text_delta of 4 a"}, false},
 		"a change that is stored": {[]core.Event{{Type: core.EventStateDelta, Step: 4}}, true, []string{"1 state_delta of 4"}, false},

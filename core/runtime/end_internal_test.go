@@ -209,15 +209,8 @@ func newAlone(t *testing.T) *alone {
 		Env: e, Store: over, Waker: newSolo(e), Logger: slog.New(slog.DiscardHandler), LeaveFor: -1,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(e)}},
-			Tools: []tool.Tool{tool.New("danger", "", func(_ context.Context, c tool.Call, a struct {
-				Text string `json:"text"`
-			}) (tool.Result, error) {
-				if c.Resume == nil {
-					return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:danger", Message: a.Text}}), nil
-				}
-				return tool.Text("did " + a.Text), nil
-			})},
-			Specs: []agent.Spec{{ID: "demo", Model: "m"}},
+			Tools:  []tool.Tool{asksFirst()},
+			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
 		},
 	})
 	if err != nil {

@@ -376,8 +376,24 @@ func TestAReplayWaitsForItsReader(t *testing.T) {
 			t.Errorf("hurry %t: asked %d times, want %d, %v", hurry, h.asked, want, err)
 		}
 	}
+	// The end of the time stops a replay too, though the listener is still there.
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(errAway)
+	late := func() *hearer { return &hearer{ready: func(ctx context.Context) error { return ctx.Err() }} }
+	h := late()
+	if _, _, err := following(&told{log: []thread.Entry{saysText(1, "one")}}, h).show(ended, runningAt(1, 1, thread.CursorInfer)); !errors.Is(err, errAway) || h.brief() != "run_start" {
+		t.Errorf("%v, shown %q", err, h.brief())
+	}
+	h = late()
+	f := following(&told{log: []thread.Entry{callsTwo()}, open: []openItem{{result: openResult{call: 0, entry: resultOf("a")}}}}, h)
+	f.stream.place.next = 2
+	round := runningAt(1, 1, thread.CursorTools)
+	round.Run.Base, round.Run.Calls = 2, []thread.CallStatus{thread.CallDone, thread.CallRunning}
+	if _, _, err := f.show(ended, round); !errors.Is(err, errAway) || h.brief() != "run_start" {
+		t.Errorf("an open round: %v, shown %q", err, h.brief())
+	}
 	no := errors.New("no")
-	h := &hearer{ready: func(context.Context) error { return no }}
+	h = &hearer{ready: func(context.Context) error { return no }}
 	if _, _, err := following(&told{log: []thread.Entry{saysText(1, "one")}}, h).show(t.Context(), runningAt(1, 1, thread.CursorInfer)); !errors.Is(err, no) || h.brief() != "run_start" {
 		t.Errorf("%v, shown %q", err, h.brief())
 	}

@@ -41,6 +41,7 @@ func TestThePagesOfAThreadsRuns(t *testing.T) {
 		"all fit":       {[]int{1_000_000, 2_000_000 - 2*around}, 0, [][]string{{"i", "h"}}},
 		"one byte more": {[]int{1_000_000, 2_000_000 - 2*around + 1}, 0, [][]string{{"i"}, {"h"}}},
 		"one too large": {[]int{3_000_001, 1, 1}, 0, [][]string{{"i"}, {"h", "g"}}},
+		"the third":     {[]int{1_400_000, 1_400_000, 1_000_000}, 0, [][]string{{"i", "h"}, {"g"}}},
 		"limit":         {[]int{1, 1, 1}, 2, [][]string{{"i", "h"}, {"g"}}},
 		"just as many":  {[]int{1, 1}, 2, [][]string{{"i", "h"}}},
 	} {

@@ -261,3 +261,17 @@ func TestARefusedAnswerChangesNothing(t *testing.T) {
 		t.Errorf("the thread has %q, %v", texts(page), err)
 	}
 }
+
+// A client that decides is greeted with what the thread has by then, its run included.
+func TestAClientThatDecidesIsGreeted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, p, run := halfDone(t, itself)
+		client := &choosing{wants: map[core.EventType]bool{core.EventMessagesSnapshot: true}}
+		if _, err := p.StreamDecisions(t.Context(), local, "t1", []mailbox.Deciding{allow(run)}, client); err != nil {
+			t.Fatal(err)
+		}
+		if got := about(client.events); len(got) < 2 || got[0] != "run_start" || got[1] != "messages user:parallel: b, a assistant: tool:{\"text\":\"a\"}" {
+			t.Errorf("the client is greeted with %q", got)
+		}
+	})
+}

@@ -99,7 +99,7 @@ func (w soloWork) stepThread(ctx context.Context, head thread.Head) error {
 	permit.attend(w.worker.stepper, key)
 	claimed, ok, err := w.worker.mailbox.ClaimFrom(ctx, head, hint, permit.alone)
 	switch {
-	case err != nil || !ok:
+	case !ok: // also with an error
 		permit.release()
 		if err == nil {
 			w.worker.deliver(ctx, key, claimed, thread.Head{})

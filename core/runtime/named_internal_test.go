@@ -1,0 +1,92 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// A child is a submission of its own: under a key and, unless it names one, on a thread that
+// follow from its call; its end wakes the call, but for one in the background.
+func TestAChildIsSubmittedForItsCall(t *testing.T) {
+	r, _ := program(t, nil)
+	starts := children{r.submits}
+	call := tool.Call{Idempotency: "run/2/3", Index: 3, Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Run: core.ID{5}, User: "ann"}
+	for name, test := range map[string]struct {
+		child  tool.Child
+		thread string
+		parent mailbox.Parent
+	}{
+		"the only one":      {tool.Child{}, "child.run.2.3", mailbox.Parent{Thread: "t", Run: core.ID{5}, Call: 3}},
+		"by a name":         {tool.Child{Name: "first"}, "child.run.2.3.first", mailbox.Parent{Thread: "t", Run: core.ID{5}, Call: 3}},
+		"on a thread":       {tool.Child{Name: "second", Thread: "own"}, "own", mailbox.Parent{Thread: "t", Run: core.ID{5}, Call: 3}},
+		"in the background": {tool.Child{Name: "third", Background: true}, "child.run.2.3.third", mailbox.Parent{Thread: "t", Run: core.ID{5}, Call: thread.NoCall}},
+	} {
+		test.child.Agent, test.child.Messages = "demo", []core.Message{core.UserMessage("", name)}
+		run, err := starts.StartChild(t.Context(), call, test.child)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if again, err := starts.StartChild(t.Context(), call, test.child); again != run || err != nil {
+			t.Errorf("%s: again it is run %s, %v", name, again, err)
+		}
+		key := core.ThreadKey{Tenant: "acme", Thread: test.thread}
+		head, err := r.mailbox.Head(t.Context(), key)
+		if err != nil || len(head.Pending) != 1 || head.Owner != "ann" || head.Pending[0].Run != run {
+			t.Fatalf("%s: %+v, %v", name, head, err)
+		}
+		stored, _, err := r.reads.store.Get(t.Context(), key, store.InputName(head.Pending[0].ID, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := r.reads.records.DecodeQueued(stored.Payload)
+		if err != nil || in.Parent == nil || in.Parent.Thread != test.parent.Thread || in.Parent.Run != test.parent.Run || in.Parent.Call != test.parent.Call || in.Origin != core.OriginInternal || in.AgentID != "demo" {
+			t.Errorf("%s: %+v of %+v, %v", name, in, in.Parent, err)
+		}
+	}
+}
+
+// asksFirst is a tool that waits for a person.
+func asksFirst() tool.Tool {
+	return tool.New("danger", "", func(_ context.Context, c tool.Call, a struct {
+		Text string `json:"text"`
+	}) (tool.Result, error) {
+		if c.Resume == nil {
+			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:danger", Message: a.Text}}), nil
+		}
+		return tool.Text("did " + a.Text), nil
+	})
+}
+
+// An agent that is not named is the default one; a tenant without limits has none; who has no
+// user has one list; a thread that cannot be read has no run of a key.
+func TestWhatIsNotNamed(t *testing.T) {
+	over := &storetest.Faulty{Backend: memory.New()}
+	r, _ := program(t, func(c *Config) { c.Store, c.Agents.Default = over, "demo" })
+	if got, err := r.Run(t.Context(), "", "hello"); err != nil || got.Text != "You said: hello" || got.Run.AgentID != "demo" {
+		t.Errorf("%q of %q, %v", got.Text, got.Run.AgentID, err)
+	}
+	if got, err := r.Limits(t.Context(), "acme"); err != nil || !got.IsZero() || got.Ends != 0 {
+		t.Errorf("limits %+v, %v", got, err)
+	}
+	if diff := cmp.Diff([][]string{{"runs:"}, {"runs:ann", "runs:"}}, [][]string{listsOf(store.RunsList, ""), listsOf(store.RunsList, "ann")}); diff != "" {
+		t.Errorf("lists (-want +got):\n%s", diff)
+	}
+	over.OnHead = func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, errAway }
+	if run, ok, err := r.RunOfKey(t.Context(), core.Identity{Tenant: "acme"}, "t", "k"); ok || !run.IsZero() || !errors.Is(err, errAway) {
+		t.Errorf("run %s, %t, %v", run, ok, err)
+	}
+	if _, ok, err := r.ActiveRun(t.Context(), core.Identity{Tenant: "acme"}, "t"); ok || !errors.Is(err, errAway) {
+		t.Errorf("active %t, %v", ok, err)
+	}
+}
