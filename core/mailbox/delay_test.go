@@ -102,6 +102,16 @@ func TestARunThatIsDueIsQueuedAtOnce(t *testing.T) {
 	})
 }
 
+// What is due answers a run that waits as if nothing were said of a time.
+func TestInputThatIsDueAnswersAWaitingRun(t *testing.T) {
+	w, head := waiting(t, asks(1))
+	s := input("now", "")
+	s.Opening.AvailableAt = 1
+	if r := w.submit(t, s); r.RunID != head.Run.ID || len(w.head(t).Inbox) != 1 {
+		t.Errorf("receipt %+v, inbox %v", r, w.head(t).Inbox)
+	}
+}
+
 // Delayed input is for later: it answers no run that waits now, and opens behind what
 // can open before it.
 func TestDelayedInputDoesNotAnswerAWaitingRun(t *testing.T) {

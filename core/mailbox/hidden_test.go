@@ -239,3 +239,92 @@ func TestSlotsThatCannotBeLookedUpAreTheSweeps(t *testing.T) {
 		t.Errorf("calls %q, slots %v", *calls, w.slots(t))
 	}
 }
+
+// Once the limits' store does not respond, no more slots are released; a run that has none
+// costs no call.
+func TestHowManySlotsAWriteReleases(t *testing.T) {
+	w := limited(t)
+	box := w.Service
+	w.Service = newWorldOver(t, w) // which knows of no limits
+	w.submit(t, input("zero", ""))
+	w.Service = box
+	w.submit(t, input("one", ""))
+	w.submit(t, input("two", ""))
+	calls, _ := w.admissions()
+	w.store.OnRelease = func(context.Context, string, store.Releasing) (bool, error) {
+		*calls = append(*calls, "release")
+		return false, core.Errorf(core.CodeCorrupt, "no connection")
+	}
+	w.interrupt(t, "")
+	if diff := cmp.Diff([]string{"look", "release"}, *calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// The usage record of another attempt, at the same version, is got past.
+func TestADeleteMeetsTheUsageRecordOfAnother(t *testing.T) {
+	w := metered(t)
+	w.submit(t, input("one", ""))
+	w.claim(t)
+	w.store.OnCommit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = nil
+		return store.Outcome{}, &store.RefusedError{Name: c.Usage.Name, Cause: store.ErrConflict}
+	}
+	if err := w.Delete(t.Context(), key, "ann"); err != nil || !w.head(t).Deleted || w.head(t).Version != 4 {
+		t.Errorf("%v, the head is at version %d, want 4 with the touch", err, w.head(t).Version)
+	}
+}
+
+// What the store says of records is not for clients.
+func TestWhatClientsReadOfTheStoresErrors(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(w *world) error
+		what string
+	}{
+		{"a submission", func(w *world) error { return second(w.Submit(t.Context(), input("one", ""))) }, "input"},
+		{"a thread", func(w *world) error {
+			return second(w.Create(t.Context(), mailbox.Creating{Thread: key, User: "ann"}))
+		}, "thread"},
+	}
+	for _, tt := range tests {
+		for failure, code := range map[error]core.Code{store.ErrTooLarge: core.CodeTooLarge, store.ErrConflict: core.CodeThrottled} {
+			w := newWorld(t)
+			w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+				return store.Outcome{}, failure
+			}
+			err := tt.do(w)
+			if core.CodeOf(err) != code || code == core.CodeTooLarge && err.Error() != "thread t1: the "+tt.what+" is larger than can be stored" {
+				t.Errorf("%s: %v, want code %s", tt.name, err, code)
+			}
+		}
+	}
+}
+
+// A program that writes newer records reads them, too.
+func TestANewerProgramReadsItsRecords(t *testing.T) {
+	w := newWorld(t)
+	w.Service = w.withSchemas(t, 2, 2)
+	r := w.submit(t, input("one", ""))
+	run, ok, err := w.Run(t.Context(), key, w.head(t), r.RunID, r.DispatchID)
+	if err != nil || !ok || run.AgentID != "demo" {
+		t.Errorf("%+v, %v, %v", run, ok, err)
+	}
+}
+
+// What lists a child run, and its thread, names its parent's thread.
+func TestTheListingsOfAChild(t *testing.T) {
+	w := newWorld(t)
+	s := input("help", "")
+	s.Opening.Parent = &mailbox.Parent{Thread: "p", Run: core.ID{1}}
+	r := w.submit(t, s)
+	for _, name := range []string{store.ListingName(r.RunID), store.ActivityName} {
+		record, ok, err := w.store.Get(t.Context(), key, name)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		if l, err := (thread.Records{}).DecodeListing(record.Payload); err != nil || l.Parent != "p" || l.AgentID != "demo" {
+			t.Errorf("%s: %+v, %v; want the parent p", name, l, err)
+		}
+	}
+}

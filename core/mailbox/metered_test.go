@@ -267,6 +267,9 @@ func (w *world) deletes(t *testing.T) (*account.Record, error) {
 	if head := w.head(t); sent.Version != head.Version || sent.Fence != head.Fence {
 		t.Errorf("the record is of version %d and fence %d, the tombstone of %d and %d", sent.Version, sent.Fence, head.Version, head.Fence)
 	}
+	if left := sent.Expires - time.Now().Unix(); left < 3540 || left > 3660 {
+		t.Errorf("it is kept for %d s, want an hour", left)
+	}
 	r := new(account.Record)
 	if err := json.Unmarshal(sent.Payload, r); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func TestWhereTheInputOfARetakeBeginsAndEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			in := w.input(t, r)
-			if got := strings.Join(texts(in), ", "); got != tt.input || in.Supersede != tt.from || !in.Messages[0].RunID.IsZero() {
+			if got := strings.Join(texts(in), ", "); got != tt.input || in.Supersede != tt.from || !in.Messages[0].RunID.IsZero() || in.Messages[0].Role != core.RoleUser {
 				t.Errorf("the input is %s from %d, and says that it is of run %s; want %s from %d", got, in.Supersede, in.Messages[0].RunID, tt.input, tt.from)
 			}
 		})

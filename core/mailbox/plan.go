@@ -101,7 +101,6 @@ func (c *commit) makePlan(ctx context.Context, head thread.Head) error {
 	if result.Unchanged {
 		return nil
 	}
-	c.gone = nil
 	if c.w.slots.limited(c.key.Tenant) {
 		c.gone = dequeued(&head, &next)
 	}

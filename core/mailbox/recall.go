@@ -105,7 +105,7 @@ func (u *deciding) matches(ctx context.Context, head thread.Head, record store.R
 		return false, nil
 	}
 	calls, err := u.s.reads.callsOf(ctx, u.key, turn)
-	if err != nil || index >= len(calls) || stored.Suspension != u.asked.Target && calls[index].ID != u.asked.Target {
+	if index >= len(calls) || stored.Suspension != u.asked.Target && calls[index].ID != u.asked.Target {
 		return false, err
 	}
 	if stored.ID != u.said.ID {
@@ -122,7 +122,7 @@ func (u *deciding) matches(ctx context.Context, head thread.Head, record store.R
 func decisionPlace(name string) (turn uint64, call int, ok bool) {
 	parts := strings.Split(name, "#") // D, run, turn, call, decision
 	if len(parts) != 5 {
-		return 0, 0, false
+		return turn, call, false
 	}
 	turn, err := strconv.ParseUint(parts[2], 10, 64)
 	index, failed := strconv.ParseUint(parts[3], 10, 8)

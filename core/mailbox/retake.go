@@ -172,8 +172,8 @@ func (u *submission) keyByRetake(ctx context.Context) error {
 	if u.in.Key.Value, err = s.reads.freeKey(ctx, at, head, retakeKind, o.run); err != nil || !o.gone {
 		return err
 	}
-	p, ok, err := s.reads.byKey(ctx, at, u.in.Key.Value)
-	if err == nil && ok && p.Body != body { // it is no retry of what withdrew the original
+	p, _, err := s.reads.byKey(ctx, at, u.in.Key.Value)
+	if err == nil && p.Body != body { // it is no retry of what withdrew the original
 		err = u.errGone()
 	}
 	return err

@@ -61,7 +61,7 @@ func (r reader) find(ctx context.Context, key core.ThreadKey, head thread.Head, 
 		return got, 0, false, err
 	}
 	if !found {
-		if live && run == head.Run.ID {
+		if run == head.Run.ID {
 			dispatch = head.Run.Dispatch // the caller's may be that of an input that the run got later
 		}
 		if got, err = r.queuedRun(ctx, key, run, dispatch); err != nil {

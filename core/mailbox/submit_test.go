@@ -311,11 +311,16 @@ func TestRetryHintsAgain(t *testing.T) {
 	w := newWorld(t)
 	s := input("one", "")
 	s.Key.Value = "k"
+	w.submit(t, input("zero", ""))
+	w.interrupt(t, "")
 	w.submit(t, s)
 	w.queue.Clear()
-	w.submit(t, s)
+	r := w.submit(t, s)
 	if diff := cmp.Diff([]string{"t1 0s"}, w.queue.Lines()); diff != "" {
 		t.Error(diff)
+	}
+	if got, want := w.queue.Messages()[0].Hint, (core.WakeUp{Tenant: "t", Thread: "t1", Dispatch: r.DispatchID, Epoch: 1}); got != want {
+		t.Errorf("the hint is %+v, want %+v", got, want)
 	}
 }
 

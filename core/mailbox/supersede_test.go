@@ -101,6 +101,18 @@ func TestOnlyWhereARunsInputBeginsCanBeSuperseded(t *testing.T) {
 	if _, err := answers.Submit(t.Context(), s); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("a thread that begins with an answer: %v, want invalid", err)
 	}
+	said := logged(t, said(runOne, core.ID{1}, "a"), said(runOne, core.ID{1}, "b"))
+	for at, code := range map[uint64]core.Code{1: "", 2: core.CodeInvalid} {
+		s.Opening.Supersede = at
+		if _, err := said.Submit(t.Context(), s); core.CodeOf(err) != code {
+			t.Errorf("message %d of an input: %v, want code %q", at, err, code)
+		}
+	}
+	alone := logged(t, by(runOne, core.RoleAssistant, "a"), by(runTwo, core.RoleUser, "b"))
+	s.Opening.Supersede = 2
+	if _, err := alone.Submit(t.Context(), s); err != nil {
+		t.Errorf("the last record: %v", err)
+	}
 	if _, err := w.Submit(t.Context(), mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: "t", Thread: "t2"}, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage("", "hi")},
 	}); core.CodeOf(err) != core.CodeInvalid {

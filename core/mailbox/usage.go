@@ -64,7 +64,7 @@ func (r reader) used(ctx context.Context, key core.ThreadKey, head thread.Head) 
 			return nil, err
 		}
 		entry, err := r.records.DecodeEntry(record.Payload)
-		if err != nil || entry.Run != head.Run.ID {
+		if entry.Run != head.Run.ID { // another's, or it cannot be read
 			return nil, err
 		}
 		if entry.Totals == nil {

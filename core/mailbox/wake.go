@@ -58,10 +58,7 @@ func (w wakes) trySend(ctx context.Context, hint core.WakeUp, delay time.Duratio
 // is the one that the write made, so that a hint from before the write can be told apart.
 // A hint without a time is delivered at once.
 func (w wakes) afterWrite(ctx context.Context, key core.ThreadKey, head thread.Head, hint *thread.Hint, at env.Point) {
-	var delay time.Duration
-	if hint.At != 0 {
-		delay = max(0, time.Duration(hint.At-w.env.Millis())*time.Millisecond)
-	}
+	delay := max(0, time.Duration(hint.At-w.env.Millis())*time.Millisecond)
 	w.trySend(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: hint.Dispatch, Epoch: head.Epoch, Followed: hint.Followed}, delay, at)
 }
 
