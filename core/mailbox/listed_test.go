@@ -105,3 +105,15 @@ func TestAMailboxThatIsDamaged(t *testing.T) {
 		})
 	}
 }
+
+// What a page leaves out is not read for it.
+func TestAFilteredPageReadsNoInputForNothing(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	w.claim(t)
+	r := w.submit(t, input("two", ""))
+	w.failing(store.InputName(r.DispatchID, 0), store.ErrThrottled)
+	if page := w.list(t, mailbox.ListQuery{Status: core.DispatchClaimed}); len(page.Dispatches) != 1 {
+		t.Errorf("listed are %+v", page.Dispatches)
+	}
+}

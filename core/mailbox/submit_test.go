@@ -324,6 +324,26 @@ func TestRetryHintsAgain(t *testing.T) {
 	}
 }
 
+// What has been read, or has ended, needs no hint.
+func TestRetryOfWhatIsOverDoesNotHint(t *testing.T) {
+	ends := map[string]func(t *testing.T, w *world, r mailbox.Receipt){
+		"its run is over": func(t *testing.T, w *world, r mailbox.Receipt) {
+			w.end(t, w.claim(t))
+			w.recordEnd(t, r, core.Termination{Type: core.TerminationNatural}, 9)
+		},
+		"it was cancelled": func(t *testing.T, w *world, r mailbox.Receipt) { w.commit(t, thread.Cancel{Run: r.RunID}) },
+	}
+	for name, end := range ends {
+		w := newWorld(t)
+		first := w.submit(t, keyed("one", ""))
+		end(t, w, first)
+		w.queue.Clear()
+		if r := w.submit(t, keyed("one", "")); !r.Duplicate || r.RunID != first.RunID || len(w.queue.Lines()) != 0 {
+			t.Errorf("%s: %+v, hints %q; want a duplicate of %s and no hint", name, r, w.queue.Lines(), first.RunID)
+		}
+	}
+}
+
 func TestClaimOfNothing(t *testing.T) {
 	w := newWorld(t)
 	if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || err != nil {
