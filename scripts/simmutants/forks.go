@@ -100,8 +100,8 @@ var forkMutants = []mutant{
 		New:  " || ended.Status != core.DispatchCancelled {",
 		Also: []change{{
 			"core/mailbox/lost.go",
-			"err != nil || opened && record.Dispatch == id {\n			return false, err",
-			"err != nil || false && opened && record.Dispatch == id {\n			return false, err",
+			"err != nil || record.Dispatch == id {\n			return false, err",
+			"err != nil || false && record.Dispatch == id {\n			return false, err",
 		}},
 	},
 }

@@ -18,8 +18,8 @@ var lostMutants = []mutant{
 	{
 		Name: "a cancel that was applied is not found when others hide it",
 		File: "core/mailbox/lost.go",
-		Old:  "	return got.Termination.Type == core.TerminationCancelled, nil",
-		New:  "	return false, nil",
+		Old:  "	return got.Termination.Type == core.TerminationCancelled, err",
+		New:  "	return false, err",
 	},
 	{
 		Name: "a retraction that was applied is not found when others hide it",
@@ -36,13 +36,13 @@ var lostMutants = []mutant{
 	{
 		Name: "a claim does not know itself when others hide it",
 		File: "core/mailbox/lost.go",
-		Old:  " || c.plan.result.Claimed && head.TakenBy(c.id)",
+		Old:  " || head.TakenBy(c.id)",
 		New:  "",
 	},
 	{
 		Name: "a claim knows itself by its process",
 		File: "core/mailbox/lost.go",
-		Old:  "c.plan.result.Claimed && head.TakenBy(c.id)",
+		Old:  "head.TakenBy(c.id)",
 		New:  "c.plan.result.Claimed && head.Claim.Worker != \"\"",
 	},
 	{

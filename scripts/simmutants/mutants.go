@@ -40,13 +40,13 @@ var mailboxMutants = []mutant{
 	{
 		Name: "the commit id of a lost response is not looked at",
 		File: "core/mailbox/lost.go",
-		Old:  "	return head.CommitID == c.id || c.holder",
-		New:  "	return c.holder",
+		Old:  "	return head.CommitID == c.id || head.HolderCommitID",
+		New:  "	return head.HolderCommitID",
 	},
 	{
 		Name: "a holder's commit id is forgotten when another write hides it",
 		File: "core/mailbox/lost.go",
-		Old:  " || c.holder && head.HolderCommitID == c.id ||",
+		Old:  " || head.HolderCommitID == c.id ||",
 		New:  " ||",
 	},
 	{
@@ -107,8 +107,8 @@ var mailboxMutants = []mutant{
 	{
 		Name: "nothing is swept",
 		File: "core/mailbox/sweep.go",
-		Old:  "if len(page) == 0 {",
-		New:  "if true {",
+		Old:  "hints := make([]core.WakeUp, len(page))",
+		New:  "page = nil\n		hints := make([]core.WakeUp, len(page))",
 	},
 	{
 		Name: "a repeated submission does not hint again",
