@@ -7,7 +7,8 @@
 // before that head and what may be sent after it. It does no I/O, reads no clock
 // and makes no ids. Every backend runs the same function and then one
 // compare-and-set on the version, so nobody else decides about claims, fences,
-// attempts, tickets or ends.
+// attempts, tickets or ends. What holds of a kind of change on every head, such as
+// that only a claim's holder makes it, stands in one table: see [ChangeKind].
 //
 //	next, result, err := thread.Apply(head, thread.Transition{
 //		Now: e.Millis(), CommitID: e.NewID(),

@@ -21,11 +21,6 @@ func (r *Run) keepThrough(word *uint32) {
 	if word != nil {
 		r.Through = Through{*word, *word}
 	}
-	r.pruneThrough()
-}
-
-// pruneThrough leaves out the calls that have their result.
-func (r *Run) pruneThrough() {
 	open := uint32(0)
 	for i, s := range r.Calls {
 		if s != CallDone {
