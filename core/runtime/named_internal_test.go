@@ -90,3 +90,65 @@ func TestWhatIsNotNamed(t *testing.T) {
 		t.Errorf("active %t, %v", ok, err)
 	}
 }
+
+// Metadata is an object, or nothing, and no more than that.
+func TestWhatMetadataMayBe(t *testing.T) {
+	for _, test := range []struct{ was, patch, want, refused string }{
+		{"", `{"b":1,"a":{"c":2}}`, `{"a":{"c":2},"b":1}`, ""},
+		{`{"a":1}`, `{"b":12345678901234567890}`, `{"a":1,"b":12345678901234567890}`, ""},
+		{`{"a":1,"b":{"c":2,"d":3}}`, `{"a":null,"b":{"c":null}}`, `{"b":{"d":3}}`, ""},
+		{`{"a":1}`, `{"a":null}`, "", ""},
+		{`{"a":1}`, `null`, "", ""},
+		{`{"a":1}`, `{`, "", "metadata is not JSON: unexpected EOF"},
+		{`{"a":1}`, `tru`, "", "metadata is not JSON: unexpected EOF"},
+		{`{"a":1}`, `{} {}`, "", "metadata is not JSON: it goes on behind its value"},
+		{`{"a":1}`, `[]`, "", "metadata must be an object, or null"},
+		{`{`, `{"a":1}`, "", "stored metadata is not JSON: unexpected EOF"},
+	} {
+		var was []byte
+		if test.was != "" {
+			was = []byte(test.was)
+		}
+		got, err := merge(was, []byte(test.patch))
+		if string(got) != test.want || (err == nil) != (test.refused == "") || err != nil && err.Error() != test.refused {
+			t.Errorf("%s on %s: %s, %v; want %s, %s", test.patch, test.was, got, err, test.want, test.refused)
+		}
+	}
+	if got, err := merge([]byte(`{"a":1}`), nil); string(got) != `{"a":1}` || err != nil {
+		t.Errorf("no change: %s, %v", got, err)
+	}
+}
+
+// Whatever read of the log fails, the state at a revision and the changes since one fail.
+func TestAStateWhoseLogCannotBeRead(t *testing.T) {
+	whole := logged(t, thread.Head{}, nil,
+		thread.Entry{Run: theRun, Revision: 3, Patch: record(1, 3, "/thread/k", "1").Patch}, thread.Entry{Run: theRun, Revision: 5, Patch: record(2, 5, "/thread/k", "2").Patch})
+	reads, fails := 0, 0
+	r, _ := program(t, func(c *Config) {
+		c.Store = &storetest.Faulty{Backend: whole.reads.store, Around: func(ctx context.Context, _ storetest.Operation, do func(context.Context) error) error {
+			if reads++; reads == fails {
+				return errAway
+			}
+			return do(ctx)
+		}}
+	})
+	id, revision := core.Identity{Tenant: "acme"}, uint64(3)
+	for name, read := range map[string]func() error{
+		"state":   func() error { _, err := r.State(t.Context(), id, "t", &revision); return err },
+		"changes": func() error { _, err := r.StatePatches(t.Context(), id, "t", StateQuery{Since: 3}); return err },
+	} {
+		for fails = 1; ; fails++ {
+			reads = 0
+			err := read()
+			if reads < fails {
+				if err != nil || fails < 4 {
+					t.Errorf("%s: %v after %d reads", name, err, reads)
+				}
+				break
+			}
+			if !errors.Is(err, errAway) {
+				t.Errorf("%s: read %d fails: %v", name, fails, err)
+			}
+		}
+	}
+}

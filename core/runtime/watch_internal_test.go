@@ -123,11 +123,14 @@ func TestAWatchThatCannotRead(t *testing.T) {
 		"once":                {[]error{no}, 2 * time.Second, nil, 1},
 		"twice":               {[]error{no, no}, 3 * time.Second, nil, 2},
 		"three times":         {[]error{no, no, no}, 3 * time.Second, no, 3},
+		"read in between":     {[]error{no, no, nil, no, no}, 6 * time.Second, nil, 4},
 		"with one in between": {[]error{no, no, nil, no, no, no}, 3 * time.Second, nil, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPolls(at(5, 7))
-			p.errs = test.errs
+			if p.errs = test.errs; name == "read in between" {
+				p.heads = []thread.Head{at(4, 7), at(4, 7), at(4, 7), at(4, 7), at(4, 7), at(5, 7)}
+			}
 			a := p.join(roundKey)
 			a.head = at(4, 7)
 			began := time.Now()
