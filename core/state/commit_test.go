@@ -359,6 +359,30 @@ func TestAValueThatJSONCannotExpressIsTheKeysError(t *testing.T) {
 	}
 }
 
+// oneWay is read from JSON, and some of it cannot be written.
+type oneWay string
+
+func (o oneWay) MarshalJSON() ([]byte, error) {
+	if o == "bad" {
+		return nil, errors.New("it does not go back")
+	}
+	return json.Marshal(string(o))
+}
+
+func TestAnElementThatCannotBeWrittenIsNotAppended(t *testing.T) {
+	list := state.Appending(state.Key[[]oneWay, oneWay]{Name: "list"})
+	r := registry(t, list.Definition())
+	update := func(text string) state.Batch {
+		return state.Batch{Mutations: []state.Mutation{{Key: "list", Update: json.RawMessage(text)}}}
+	}
+	s, _ := commit(t, r, state.Snapshot{}, update(`"good"`))
+	_, patch, err := r.Commit(s, update(`"bad"`))
+	const want = `committing state: encoding the update of state key "list": json: error calling MarshalJSON for type state_test.oneWay: it does not go back`
+	if fmt.Sprint(err) != want || patch != nil {
+		t.Errorf("patch %v, %v\nwant %s", patch, err, want)
+	}
+}
+
 func TestAppendingAndMergingApplyAsTheirPatchesDo(t *testing.T) {
 	list := names.Apply([]string{"a"}, "b")
 	if diff := cmp.Diff([]string{"a", "b"}, list); diff != "" {

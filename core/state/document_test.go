@@ -50,6 +50,8 @@ func TestEditsOfADocument(t *testing.T) {
 		{"merge members one level deep", `{"o":{"a":1,"b":{"x":1},"c":` + long + `}}`, []state.Edit{state.At("o").Merge(map[string]any{"a": 1, "b": map[string]int{"y": 2}, "d": nil})}, `{"o":{"a":1,"b":{"y":2},"c":` + long + `,"d":null}}`, `[{"op":"replace","path":"/thread/doc/o/b","value":{"y":2}},{"op":"add","path":"/thread/doc/o/d","value":null}]`},
 		{"merge creates the object", `{}`, []state.Edit{state.At("o").Merge(map[string]int{"a": 1})}, `{"o":{"a":1}}`, `[{"op":"add","path":"/thread/doc/o","value":{"a":1}}]`},
 
+		{"increment within an element", `{"l":[0,{"n":1}]}`, []state.Edit{state.At("l").Index(1).Member("n").Increment(2)}, `{"l":[0,{"n":3}]}`, `[{"op":"replace","path":"/thread/doc/l/1/n","value":3}]`},
+		{"append to a list within an element", `{"l":[[1]]}`, []state.Edit{state.At("l").Index(0).Append(2)}, `{"l":[[1,2]]}`, `[{"op":"add","path":"/thread/doc/l/0/-","value":2}]`},
 		{"increment", `{"n":1}`, []state.Edit{state.At("n").Increment(2)}, `{"n":3}`, `[{"op":"replace","path":"/thread/doc/n","value":3}]`},
 		{"decrement", `{"n":1}`, []state.Edit{state.At("n").Decrement(2)}, `{"n":-1}`, `[{"op":"replace","path":"/thread/doc/n","value":-1}]`},
 		{"integers stay exact", `{"n":9007199254740993}`, []state.Edit{state.At("n").Increment(2)}, `{"n":9007199254740995}`, `[{"op":"replace","path":"/thread/doc/n","value":9007199254740995}]`},
@@ -113,6 +115,8 @@ func TestEditsThatDoNotFit(t *testing.T) {
 		{state.At("low").Decrement(1), state.ErrOutOfRange, `decrement at "/low": out of range: -9223372036854775808 and 1`},
 		{state.At("low").Increment(-1), state.ErrOutOfRange, `increment at "/low": out of range: -9223372036854775808 and -1`},
 		{state.Edit{Op: state.EditIncrement, Path: "/n", Value: json.RawMessage("9223372036854775808")}, state.ErrOutOfRange, `increment at "/n": out of range: 5 and 9223372036854775808`},
+		{state.Edit{Op: state.EditIncrement, Path: "/low", Value: json.RawMessage("9223372036854775808")}, state.ErrOutOfRange, `increment at "/low": out of range: -9223372036854775808 and 9223372036854775808`},
+		{state.At("huge").Decrement(1), state.ErrOutOfRange, `decrement at "/huge": out of range: 9223372036854775808 and 1`},
 		{state.At("big").Increment(1), state.ErrOutOfRange, `increment at "/big": out of range: 9223372036854775807 and 1`},
 		{state.At("big").Decrement(math.MinInt64), state.ErrOutOfRange, `decrement at "/big": out of range: 9223372036854775807 and -9223372036854775808`},
 		{state.At("f").IncrementFloat(1.7e308), state.ErrOutOfRange, `increment at "/f": out of range: 1e308 and 1.7e+308`},

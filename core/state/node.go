@@ -119,9 +119,9 @@ func (n *node) add(token string, value []byte) error {
 	return nil
 }
 
-// push appends an element to an array that is still bytes.
+// push appends an element to an array that is still bytes, and begins as one.
 func (n *node) push(value []byte) error {
-	if len(n.raw) < 2 || n.raw[len(n.raw)-1] != ']' {
+	if n.raw[len(n.raw)-1] != ']' {
 		return errNotContainer
 	}
 	if !n.owned {

@@ -23,6 +23,7 @@ func TestNamesOfRecords(t *testing.T) {
 		{store.LogName(123_456_789_012), "M#123456789012", store.KindLog},
 		{store.LogName(999_999_999_999), "M#999999999999", store.KindLog},
 		{store.LogName(1_234_567_890_123), "M#1234567890123", store.KindLog},
+		{store.InputName(id, 4_294_967_295), "Q#" + text + "#4294967295", store.KindCreate},
 		{store.InputName(id, 3), "Q#" + text + "#3", store.KindCreate},
 		{store.DecisionName(id, 42, 31, 0xd1), "D#" + text + "#42#31#00000000000000d1", store.KindCreate},
 		{store.ReadName(id), "A#" + text + "#read", store.KindRewrite},
