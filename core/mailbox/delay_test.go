@@ -110,6 +110,13 @@ func TestInputThatIsDueAnswersAWaitingRun(t *testing.T) {
 	if r := w.submit(t, s); r.RunID != head.Run.ID || len(w.head(t).Inbox) != 1 {
 		t.Errorf("receipt %+v, inbox %v", r, w.head(t).Inbox)
 	}
+	synctest.Test(t, func(t *testing.T) { // and so does what is due in this very millisecond
+		w, head := waiting(t, asks(1))
+		s.Opening.AvailableAt = time.Now().UnixMilli()
+		if r := w.submit(t, s); r.RunID != head.Run.ID {
+			t.Errorf("receipt %+v of what is due now", r)
+		}
+	})
 }
 
 // Delayed input is for later: it answers no run that waits now, and opens behind what
