@@ -108,9 +108,12 @@ func (r reader) readAt(ctx context.Context, key core.ThreadKey, head thread.Head
 // sameContent compares contents as they are stored.
 // The log has the content after a round trip through JSON, and the request has not.
 func sameContent(a, b []core.Block) bool {
-	one, _ := json.Marshal(a) // texts and files always encode
-	two, _ := json.Marshal(b)
-	return bytes.Equal(one, two)
+	one, err := json.Marshal(a)
+	if err != nil {
+		return false
+	}
+	two, err := json.Marshal(b)
+	return err == nil && bytes.Equal(one, two)
 }
 
 // has reports whether this very record is stored. It is for revisions of an input, which

@@ -98,9 +98,12 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 	if !ok {
 		return nil, core.Errorf(core.CodeNotFound, "not found")
 	}
-	asked, _, err := r.lastOf(ctx, key, named.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.IsInput() })
+	asked, ok, err := r.lastOf(ctx, key, named.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.IsInput() })
 	if err != nil {
 		return nil, err
+	}
+	if !ok { // a log begins with input, except one that was forked after it
+		return nil, ErrUnderWay
 	}
 	// of says whether an entry belongs to that input, which may have several messages.
 	of := func(e *thread.Entry) bool {
