@@ -202,9 +202,11 @@ func TestADamagedDocumentIsCorrupt(t *testing.T) {
 		}
 	}
 	s := given(t, 1, map[string]string{"/thread/doc": `{"a":`})
-	_, _, err := registry(t, doc.Definition()).Commit(s, doc.Edit(state.At("a").Set(1)).Batch)
-	if core.CodeOf(err) != core.CodeCorrupt {
-		t.Errorf("%v has code %s", err, core.CodeOf(err))
+	for _, edit := range []state.Edit{state.At("a").Set(1), state.At().Merge(map[string]int{"b": 1})} {
+		_, _, err := registry(t, doc.Definition()).Commit(s, doc.Edit(edit).Batch)
+		if core.CodeOf(err) != core.CodeCorrupt {
+			t.Errorf("%s: %v has code %s", edit.Op, err, core.CodeOf(err))
+		}
 	}
 }
 
