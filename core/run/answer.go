@@ -113,7 +113,7 @@ func (d *draft) askToGoOn(form *model.ResponseFormat) {
 		return
 	}
 	turn := d.past.Messages.At(last)
-	if turn.Role != core.RoleAssistant || len(turn.ToolCalls) > 0 {
+	if turn.Role != core.RoleAssistant { // a turn with calls has their results behind it
 		return
 	}
 	text := "[The run has ended with an error behind this answer. Go on with what is left to do.]"

@@ -162,13 +162,13 @@ func (d *draft) sequence(i int) uint64 { return d.from + uint64(i) + 1 }
 // newlySummed is the summary that the draft's commit puts in force, and the schema of its
 // record; 0: it leaves the one that is, which ends at inForce.
 func (d *draft) newlySummed(inForce uint64) (upTo uint64, schema uint16) {
-	if d.past == nil { // of a run that cannot be read
-		return 0, 0
+	if d.past == nil || d.past.Summary.Covers() == inForce { // nil: of a run that cannot be read
+		return upTo, schema
 	}
-	if upTo = d.past.Summary.Covers(); upTo == 0 || upTo == inForce {
-		return 0, 0
+	if s := d.past.Summary; s != nil {
+		upTo, schema = s.UpTo, s.Schema
 	}
-	return upTo, d.past.Summary.Schema
+	return upTo, schema
 }
 
 // addTurn puts the entry of a turn into the draft, with what the hooks before it changed

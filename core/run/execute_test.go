@@ -192,6 +192,25 @@ func TestToolsOwnTimeout(t *testing.T) {
 	}
 }
 
+// A tool that must not go on says so also when its own time is over.
+func TestFatalErrorBehindAToolsOwnTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fatal := func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Result{}, tool.Fatal(ctx.Err())
+		}
+		w := newWorld(t, options{
+			model: replies(calls("timed", "{}"), text("ok")),
+			tools: []tool.Tool{timed{toolFunc{name: "timed", run: fatal}, time.Second}},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if got, want := w.end(t, key, receipt), `done 1 {"type":"error","code":"tool",`; !strings.HasPrefix(got, want) {
+			t.Errorf("the run is %s, want %s", got, want)
+		}
+	})
+}
+
 // When the step's time is over there is no result: the next delivery runs the
 // tool again, or says that its outcome is unknown.
 func TestDeafToolAtTheStepsDeadline(t *testing.T) {

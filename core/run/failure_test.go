@@ -89,6 +89,27 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			end: `done 0 {"type":"cancelled"} ""`,
 		},
 		{
+			name: "a cancelled run that never began, and takes the log back",
+			before: func(t *testing.T, w *world, _ mailbox.Receipt) mailbox.Receipt {
+				w.finish(t, key, nil)
+				r, err := w.box.Submit(t.Context(), mailbox.Submission{
+					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage("", "other")},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.takeOver(t)
+				cancel(t, w, r)
+				w.reclaim(t)
+				return r
+			},
+			log: []string{
+				"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state",
+				"state", "user: other",
+			},
+			end: `done 0 {"type":"cancelled"} ""`,
+		},
+		{
 			name: "two inputs that were steered to the run",
 			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
 				w.step(t, key)

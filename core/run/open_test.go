@@ -1,8 +1,11 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -212,6 +215,7 @@ func TestClosingKeepsWhatAnOpenRoundHasComeTo(t *testing.T) {
 // The record of a round counts for the turn that it names alone, and its absence is
 // damage.
 func TestRoundOfAnotherTurnIsNotBelieved(t *testing.T) {
+	const another = "the open round of version 4 is not that of the turn at 2: "
 	encoded := func(r thread.RoundRecord) []byte {
 		payload, err := thread.Records{}.Encode("round", r)
 		if err != nil {
@@ -222,19 +226,21 @@ func TestRoundOfAnotherTurnIsNotBelieved(t *testing.T) {
 	tests := []struct {
 		name    string
 		payload []byte // nil: it is lost
+		logged  string
 	}{
-		{"lost", nil},
-		{"of another turn", encoded(thread.RoundRecord{Turn: 7, Merged: []int{0}})},
-		{"with a call that is not done", encoded(thread.RoundRecord{Turn: 2, Merged: []int{1}})},
-		{"with a call that the turn has not", encoded(thread.RoundRecord{Turn: 2, Merged: []int{2}})},
-		{"with a patch of other values", encoded(thread.RoundRecord{Turn: 2, Patch: state.Patch{{Op: "remove", Path: "/thread/nothing"}}, Revision: 4})},
+		{"lost", nil, "is missing"},
+		{"of another turn", encoded(thread.RoundRecord{Turn: 7, Merged: []int{0}}), another},
+		{"with a call that is not done", encoded(thread.RoundRecord{Turn: 2, Merged: []int{1}}), another},
+		{"with a call that the turn has not", encoded(thread.RoundRecord{Turn: 2, Merged: []int{2}}), another},
+		{"with a patch of other values", encoded(thread.RoundRecord{Turn: 2, Patch: state.Patch{{Op: "remove", Path: "/thread/nothing"}}, Revision: 4}), "open round: "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
 				w := newWorld(t, options{
 					model: replies(calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "ask"}},
-					plugins: []plugin.Plugin{asking("ask")},
+					plugins: []plugin.Plugin{asking("ask")}, logger: slog.New(slog.NewTextHandler(&log, nil)),
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
@@ -250,6 +256,9 @@ func TestRoundOfAnotherTurnIsNotBelieved(t *testing.T) {
 				w.finish(t, key, nil)
 				if got := w.end(t, key, receipt); got != `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""` {
 					t.Errorf("the run is %s", got)
+				}
+				if !strings.Contains(log.String(), tt.logged) {
+					t.Errorf("logged:\n%swant %s", &log, tt.logged)
 				}
 			})
 		})

@@ -79,6 +79,39 @@ func TestSupersededTailIsPassedOver(t *testing.T) {
 	}
 }
 
+// A record that takes the tail back names the ranges that were taken back before it, newest
+// first: who reads backwards need not read them one by one. It names no more than 64.
+func TestARecordNamesTheRangesBeforeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		for n := range 66 {
+			w.submit(t, key, "asked", mailbox.ModeQueue)
+			w.finish(t, key, nil)
+			from := w.head(t, key).Seq - 1 // what was asked last
+			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "asked anew")},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			w.finish(t, key, nil)
+			e, err := thread.Records{}.DecodeEntry(w.record(t, store.LogName(from+2)).Payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Each is a question with its answer, behind five records: the like of it, the record
+			// that took that back, and what was asked and answered anew.
+			var before []thread.Range
+			for first := from; len(before) < min(n, 64); {
+				first -= 5
+				before = append(before, thread.Range{From: first, To: first + 1})
+			}
+			if diff := cmp.Diff(before, e.Earlier); diff != "" || *e.Superseded != (thread.Range{From: from, To: from + 1}) {
+				t.Fatalf("record %d takes back %+v (-want +got):\n%s", n, e.Superseded, diff)
+			}
+		}
+	})
+}
+
 // The question of a run that failed is the last of the log: it can be taken back
 // like what lies before it.
 func TestLastRecordOfTheLogIsTakenBack(t *testing.T) {
