@@ -92,8 +92,10 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			name: "a cancelled run that never began, and takes the log back",
 			before: func(t *testing.T, w *world, _ mailbox.Receipt) mailbox.Receipt {
 				w.finish(t, key, nil)
+				w.submit(t, key, "more", mailbox.ModeQueue)
+				w.finish(t, key, nil)
 				r, err := w.box.Submit(t.Context(), mailbox.Submission{
-					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage("", "other")},
+					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 8}, Messages: []core.Message{core.UserMessage("", "other")},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -105,7 +107,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			},
 			log: []string{
 				"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state",
-				"state", "user: other",
+				"user: more", "assistant: ok", "state", "state", "user: other",
 			},
 			end: `done 0 {"type":"cancelled"} ""`,
 		},
