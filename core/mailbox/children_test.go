@@ -26,7 +26,7 @@ func (w *world) bears(t *testing.T, parent, child, user string) {
 	w.submit(t, s)
 }
 
-// deletes notes the threads that are deleted from now on, in that order.
+// tombstones notes the threads that are deleted from now on, in that order.
 func (w *world) tombstones() *[]string {
 	order := new([]string)
 	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
