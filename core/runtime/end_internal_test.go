@@ -223,22 +223,22 @@ func newAlone(t *testing.T) *alone {
 // Whatever operation of the store fails, once or from then on: a call that waits returns what its run came
 // to, or an error; never half a result without one.
 func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
-	for name, play := range map[string]func(t *testing.T, a *alone, fail func()) (Result, error, string){
-		"run": func(t *testing.T, a *alone, fail func()) (Result, error, string) {
+	for name, play := range map[string]func(t *testing.T, a *alone, fail func()) (Result, string, error){
+		"run": func(t *testing.T, a *alone, fail func()) (Result, string, error) {
 			fail()
 			result, err := a.Run(t.Context(), "demo", "hello")
-			return result, err, "You said: hello"
+			return result, "You said: hello", err
 		},
-		"resume": func(t *testing.T, a *alone, fail func()) (Result, error, string) {
+		"resume": func(t *testing.T, a *alone, fail func()) (Result, string, error) {
 			waiting, err := a.Run(t.Context(), "demo", "approve: it")
 			if err != nil || len(waiting.Tickets) != 1 {
 				t.Fatalf("%+v, %v", waiting, err)
 			}
 			fail()
 			result, err := a.Resume(t.Context(), waiting, Approve(waiting.Tickets[0]))
-			return result, err, "Done: it"
+			return result, "Done: it", err
 		},
-		"a call that is given up": func(t *testing.T, a *alone, fail func()) (Result, error, string) {
+		"a call that is given up": func(t *testing.T, a *alone, fail func()) (Result, string, error) {
 			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 			defer cancel()
 			fail()
@@ -247,9 +247,9 @@ func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if err == nil || result.Termination.Type == core.TerminationCancelled && result.Run.Status == core.RunDone {
-				return result, nil, result.Text // it was closed, as without a fault
+				return result, result.Text, nil // it was closed, as without a fault
 			}
-			return result, err, ""
+			return result, "", err
 		},
 	} {
 		for _, stays := range []bool{false, true} {
@@ -258,7 +258,7 @@ func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					a := newAlone(t)
 					a.stays = stays
-					result, err, want := play(t, a, func() { a.count, a.at = 0, at })
+					result, want, err := play(t, a, func() { a.count, a.at = 0, at })
 					switch {
 					case err == nil && (result.Text != want || len(result.Tickets) > 0 || result.Run.Status != core.RunDone):
 						t.Errorf("%s, it stays away %t: operation %d fails: %q, %+v", name, stays, at, result.Text, result.Run)
