@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,8 +189,32 @@ func TestWhatEndsADetachedContext(t *testing.T) {
 // counted from 1.
 type alone struct {
 	*Runtime
+	stays bool // it fails from then on
+
+	mu        sync.Mutex // a run's watch uses the store, too
 	at, count int
-	stays     bool // it fails from then on
+}
+
+// fails counts an operation, and reports whether it is one that fails.
+func (a *alone) fails() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.count++
+	return a.count == a.at || a.stays && a.at > 0 && a.count > a.at
+}
+
+// failAt makes the operation at, counted from here on, the one that fails.
+func (a *alone) failAt(at int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.count, a.at = 0, at
+}
+
+// counted is how many operations there were since.
+func (a *alone) counted() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.count
 }
 
 var errAway = errors.New("the store is away")
@@ -199,7 +224,7 @@ func newAlone(t *testing.T) *alone {
 	a := &alone{}
 	over := &storetest.Faulty{Backend: memory.New()}
 	over.Around = func(ctx context.Context, _ storetest.Operation, do func(context.Context) error) error {
-		if a.count++; a.count == a.at || a.stays && a.at > 0 && a.count > a.at {
+		if a.fails() {
 			return errAway
 		}
 		return do(ctx)
@@ -258,7 +283,7 @@ func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					a := newAlone(t)
 					a.stays = stays
-					result, want, err := play(t, a, func() { a.count, a.at = 0, at })
+					result, want, err := play(t, a, func() { a.failAt(at) })
 					switch {
 					case err == nil && (result.Text != want || len(result.Tickets) > 0 || result.Run.Status != core.RunDone):
 						t.Errorf("%s, it stays away %t: operation %d fails: %q, %+v", name, stays, at, result.Text, result.Run)
@@ -269,7 +294,7 @@ func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
 							t.Errorf("%s, it stays away %t: operation %d fails: %v", name, stays, at, err)
 						}
 					}
-					over = a.count < at
+					over = a.counted() < at
 				})
 				if over {
 					break
