@@ -78,7 +78,7 @@ func (s *Service) writeTombstone(ctx context.Context, key core.ThreadKey, user s
 // sweep comes back to the thread.
 func (s *Service) erase(ctx context.Context, hint core.WakeUp, head thread.Head) error {
 	key := hint.Key()
-	if head.Erased || head.Outbox.OwesRecords() {
+	if !head.Deleted || head.Erased || head.Outbox.OwesRecords() {
 		return nil
 	}
 	for range erasePages {

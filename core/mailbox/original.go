@@ -134,7 +134,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 		return nil, err
 	}
 	ranges, err := store.Superseded(ctx, r.store, r.records, key, head.Supersedes, o.from-1)
-	o.gone = slices.ContainsFunc(ranges, func(r thread.Range) bool { return r.From <= o.from })
+	o.gone = slices.ContainsFunc(ranges, func(r thread.Range) bool { return r.From <= o.from && o.from <= r.To })
 	return o, err
 }
 

@@ -82,6 +82,29 @@ func TestWhatCanBeRetakenBesideWhatWasWithdrawn(t *testing.T) {
 	}
 }
 
+// One record names ranges before and behind a message that stands.
+func TestWhatCanBeRetakenBetweenTwoThatWereWithdrawn(t *testing.T) {
+	w := newWorld(t)
+	writes := func(cut uint64, withdrawn *thread.Range, text string, earlier ...thread.Range) {
+		w.submit(t, input("begin", ""))
+		step, head := over, w.claim(t)
+		step.Cut = cut
+		entries := []thread.Entry{said(head.Run.ID, head.Run.Dispatch, text), by(head.Run.ID, core.RoleAssistant, "to "+text)}
+		if withdrawn != nil {
+			entries = append([]thread.Entry{{Run: head.Run.ID, Superseded: withdrawn, Earlier: earlier}}, entries...)
+		}
+		w.writes(t, head, step, entries...)
+		w.ranAs(t, thread.RunRecord{Run: core.Run{ID: head.Run.ID, AgentID: "first", Status: core.RunDone}})
+	}
+	writes(0, nil, "one")                                                          // 1, 2
+	writes(1, &thread.Range{From: 1, To: 2}, "two")                                // 3 to 5
+	writes(0, nil, "three")                                                        // 6, 7
+	writes(6, &thread.Range{From: 6, To: 7}, "four", thread.Range{From: 1, To: 2}) // 8 to 10
+	if in := w.input(t, w.submit(t, retaking("two"))); in.Supersede != 4 {
+		t.Errorf("it is withdrawn from %d, want 4", in.Supersede)
+	}
+}
+
 // Input that is not in the log is replaced from the named message on, for the agent and with
 // the request and the frontend that it came with, but for the frontend's state.
 func TestWhatARetakeTakesFromUnreadInput(t *testing.T) {
