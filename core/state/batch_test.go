@@ -102,6 +102,10 @@ func TestACommandOfTwoBasesIsRefused(t *testing.T) {
 	if err := state.Combine(a, total.Update(3)).Check(); err != nil {
 		t.Error(err)
 	}
+	empty := state.Command{Batch: state.Batch{}.On(state.Restore(1, nil))}
+	if empty.Append(b); empty.Check() != nil || text(empty) != `{"batch":{"mutations":[{"key":"total","update":2}],"base":2}}` {
+		t.Errorf("behind an empty batch it is %s, %v", text(empty), empty.Check())
+	}
 }
 
 func TestMergedBatchesDoNotShareRoom(t *testing.T) {

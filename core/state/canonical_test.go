@@ -11,6 +11,7 @@ func TestCanonicalJSONIsReturnedItself(t *testing.T) {
 	for _, text := range []string{
 		`null`, `true`, `0`, `-1.5e+10`, `1E-7`, `""`, `"a\"\\\n\t\b\f\rä€😀/"`, `{}`, `[]`, `[[],{}]`, `[1,"a",null,[2]]`,
 		`{"":1,"A":2,"AZ":3,"az09":{"b":[],"c":"x"}}`, `"€"`, `"‧"`, `{"a":1}`, `[{"a":-0.5},{"z":true}]`,
+		`[false,1234567890]`, `{"a":1,"a!":2}`,
 	} {
 		raw := json.RawMessage(text)
 		got, err := canonical(raw)
@@ -21,6 +22,8 @@ func TestCanonicalJSONIsReturnedItself(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"b":1,"a":2}`: `{"a":2,"b":1}`, `{"a":1,"a":2}`: `{"a":2}`, `[1, 2]`: `[1,2]`, ` 1`: `1`, `{"\u0061":1}`: `{"a":1}`,
 		`"\/"`: `"/"`, "\"\u2028\"": `"\u2028"`, "\"\u2029\"": `"\u2029"`, `"\u00e4"`: `"ä"`, `{ }`: `{}`, `{"a" :1}`: `{"a":1}`,
+		`1 `: `1`, `{} `: `{}`, `[1 ,2]`: `[1,2]`, `{"a":1 ,"b":2}`: `{"a":1,"b":2}`, `{"a": 1}`: `{"a":1}`, `["\u0061"]`: `["a"]`,
+		`{"!":1,"\n":2}`: `{"\n":2,"!":1}`, `{ ":1,  ":1}`: `{":1,  ":1}`, `{"b":[{"d":1,"c":2}],"a":3}`: `{"a":3,"b":[{"c":2,"d":1}]}`,
 	} {
 		got, err := canonical(json.RawMessage(text))
 		if err != nil || string(got) != want {

@@ -95,7 +95,7 @@ func (c *Command) Append(d Command) {
 	if c.Err == nil {
 		c.Err = d.Err
 	}
-	if err := c.Batch.add(d.Batch); err != nil && c.Err == nil {
+	if err := c.Batch.add(d.Batch); c.Err == nil {
 		c.Err = err
 	}
 	c.Actions = append(c.Actions, d.Actions...)

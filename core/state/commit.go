@@ -43,7 +43,7 @@ func (r *Registry) Commit(s Snapshot, b Batch) (Snapshot, Patch, error) {
 		next.transient = replaced(s.transient, drafts, true)
 		changed = true
 	}
-	if changed && len(r.listeners) > 0 {
+	if changed {
 		r.notify(Committed{Previous: s.revision, Operations: len(b.Mutations), Patch: patch, Snapshot: next})
 	}
 	return next, patch, nil
@@ -106,7 +106,7 @@ type draft struct {
 	before    json.RawMessage // nil: absent
 	value     json.RawMessage
 	edits     []edit
-	exact     bool // edits lead from before to value
+	exact     bool // edits lead from before to value, and there is one
 	weigh     bool // a diff may be smaller than they are
 }
 
@@ -148,7 +148,7 @@ func (t *draft) mutate(d Definition, m Mutation) error {
 // appendTo appends the edits where they are known, else the smaller of a diff and
 // a replacement.
 func (t *draft) appendTo(patch Patch) Patch {
-	if !t.exact || t.before == nil || t.value == nil {
+	if !t.exact || t.before == nil {
 		d := difference(t.path, t.before, t.value)
 		if patch == nil {
 			return d

@@ -353,9 +353,14 @@ func TestAValueThatJSONCannotExpressIsTheKeysError(t *testing.T) {
 	ratio := state.Key[float64, float64]{Name: "ratio", Apply: func(v, u float64) float64 { return v / u }}
 	var c state.Command
 	update(t, &c, ratio, 0)
-	_, _, err := registry(t, ratio.Definition()).Commit(given(t, 1, map[string]string{"/run/ratio": "1"}), c.Batch)
-	if diff := cmp.Diff(`committing state: encoding the value of state key "ratio": json: unsupported value: +Inf`, fmt.Sprint(err)); diff != "" {
-		t.Error(diff)
+	for before, want := range map[string]string{
+		`1`:   `committing state: encoding the value of state key "ratio": json: unsupported value: +Inf`,
+		`"1"`: `committing state: decoding the value of state key "ratio": json: cannot unmarshal string into Go value of type float64`,
+	} {
+		_, _, err := registry(t, ratio.Definition()).Commit(given(t, 1, map[string]string{"/run/ratio": before}), c.Batch)
+		if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -380,6 +385,20 @@ func TestAnElementThatCannotBeWrittenIsNotAppended(t *testing.T) {
 	const want = `committing state: encoding the update of state key "list": json: error calling MarshalJSON for type state_test.oneWay: it does not go back`
 	if fmt.Sprint(err) != want || patch != nil {
 		t.Errorf("patch %v, %v\nwant %s", patch, err, want)
+	}
+}
+
+func TestAMemberThatCannotBeWrittenIsNotSet(t *testing.T) {
+	object := state.Merging(state.Key[map[string]oneWay, map[string]oneWay]{Name: "object"})
+	b := state.Batch{Mutations: []state.Mutation{{Key: "object", Update: json.RawMessage(`{"a":"good","b":"bad"}`)}}}
+	_, patch, err := registry(t, object.Definition()).Commit(state.Snapshot{}, b)
+	const want = `committing state: encoding the update of state key "object": json: error calling MarshalJSON for type state_test.oneWay: it does not go back`
+	if fmt.Sprint(err) != want || patch != nil {
+		t.Errorf("patch %v, %v\nwant %s", patch, err, want)
+	}
+	kept := object.Apply(map[string]oneWay{"a": "good"}, map[string]oneWay{"b": "bad"})
+	if diff := cmp.Diff(map[string]oneWay{"a": "good", "b": "bad"}, kept); diff != "" {
+		t.Error(diff)
 	}
 }
 

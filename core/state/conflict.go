@@ -73,14 +73,15 @@ func shifts(o Operation, path string) bool {
 	if _, tokens, _ := parsePointer(o.Path); !inside || len(tokens) == 0 {
 		return false
 	}
-	first, below, _ := strings.Cut(rest, "/")
+	first, _, _ := strings.Cut(rest, "/")
 	at, isIndex := parseIndex(token)
 	other, otherIsIndex := parseIndex(first)
 	if !isIndex || !otherIsIndex {
 		return false
 	}
-	// What is inside an element that is removed is lost, not moved.
-	return at < other || at == other && below != "" && o.Op == OpAdd
+	// The other is inside the element when the indexes are one, since its path is not: what
+	// is inside an element that is removed is lost, not moved.
+	return at < other || at == other && o.Op == OpAdd
 }
 
 // cutLast splits a pointer before its last token.

@@ -54,6 +54,13 @@ func TestConflictsOfTwoPatches(t *testing.T) {
 		{"a member that is none, and one that is a number", op(state.OpAdd, "/run/o/x"), op(state.OpReplace, "/run/o/0/y"), ""},
 		{"two keys whose names are numbers", op(state.OpAdd, "/run/0"), op(state.OpRemove, "/run/1"), ""},
 		{"two keys of a call whose names are numbers", op(state.OpAdd, "/call/1/0"), op(state.OpReplace, "/call/1/1/a"), ""},
+		{"an insert at the element that holds a member without a name", op(state.OpAdd, "/run/l/2"), op(state.OpReplace, "/run/l/2/"), state.ConflictShift},
+		{"a removal of the element that holds a member without a name", op(state.OpRemove, "/run/l/2"), op(state.OpReplace, "/run/l/2/"), state.ConflictAbove},
+		{"appends to two lists", op(state.OpAdd, "/run/l/-"), op(state.OpAdd, "/run/m/-"), ""},
+		{"an append and a replacement of nothing", op(state.OpAdd, "/run/l/-"), op(state.OpReplace, "/run/l/-"), state.ConflictSame},
+		{"a replacement of nothing and an append", op(state.OpReplace, "/run/l/-"), op(state.OpAdd, "/run/l/-"), state.ConflictSame},
+		{"a path that names no key, and one below it", op(state.OpRemove, "/run"), op(state.OpReplace, "/run/k"), ""},
+		{"a path below one that names no key", op(state.OpReplace, "/run/k"), op(state.OpRemove, "/run"), ""},
 		{"a key whose name begins as the other", op(state.OpReplace, "/run/ab"), op(state.OpReplace, "/run/a"), ""},
 	}...)
 	for _, test := range tests {

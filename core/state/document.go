@@ -224,7 +224,7 @@ func (d editor) remove(tokens []string) ([]edit, error) {
 	}
 	last := len(tokens) - 1
 	parent, err := d.find(tokens[:last])
-	if err != nil || parent == nil || parent.shape() == kindRaw {
+	if err != nil || parent == nil {
 		return nil, err
 	}
 	if err := parent.remove(tokens[last]); err != nil {

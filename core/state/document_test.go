@@ -40,6 +40,7 @@ func TestEditsOfADocument(t *testing.T) {
 		{"delete a member", `{"a":1,"b":2}`, []state.Edit{state.At("a").Delete()}, `{"b":2}`, `[{"op":"remove","path":"/thread/doc/a"}]`},
 		{"delete an element", `{"l":[1,2,3]}`, []state.Edit{state.At("l").Index(1).Delete()}, `{"l":[1,3]}`, `[{"op":"remove","path":"/thread/doc/l/1"}]`},
 		{"delete what is not there", `{"l":[1],"s":"x"}`, []state.Edit{state.At("a", "b").Delete(), state.At("l").Index(1).Delete(), state.At("l", "x").Delete(), state.At("s", "x").Delete()}, `{"l":[1],"s":"x"}`, `null`},
+		{"delete the whole document that is null", `null`, []state.Edit{state.At().Delete()}, `null`, `null`},
 		{"delete the whole document", `{"a":1}`, []state.Edit{state.At().Delete()}, `null`, `[{"op":"replace","path":"/thread/doc","value":null}]`},
 
 		{"append to a list", `{"l":[1]}`, []state.Edit{state.At("l").Append(2)}, `{"l":[1,2]}`, `[{"op":"add","path":"/thread/doc/l/-","value":2}]`},
@@ -61,6 +62,10 @@ func TestEditsOfADocument(t *testing.T) {
 		{"increment a fraction", `{"n":1.5}`, []state.Edit{state.At("n").Increment(2)}, `{"n":3.5}`, `[{"op":"replace","path":"/thread/doc/n","value":3.5}]`},
 		{"increment to the largest", `{"n":9223372036854775806}`, []state.Edit{state.At("n").Increment(1)}, `{"n":9223372036854775807}`, `[{"op":"replace","path":"/thread/doc/n","value":9223372036854775807}]`},
 		{"decrement to the smallest", `{"n":-9223372036854775807}`, []state.Edit{state.At("n").Decrement(1)}, `{"n":-9223372036854775808}`, `[{"op":"replace","path":"/thread/doc/n","value":-9223372036854775808}]`},
+		{"increment by ten", `{"n":1}`, []state.Edit{state.At("n").Increment(10)}, `{"n":11}`, `[{"op":"replace","path":"/thread/doc/n","value":11}]`},
+		{"increment by very much", `{"n":1}`, []state.Edit{state.At("n").Increment(9223372036854775806)}, `{"n":9223372036854775807}`, `[{"op":"replace","path":"/thread/doc/n","value":9223372036854775807}]`},
+		{"decrement by nothing", `{"n":1}`, []state.Edit{state.At("n").Decrement(0)}, `{"n":1}`, `null`},
+		{"a single edit is its patch, however little changes", `{"o":{"a":1,"b":` + long + `}}`, []state.Edit{state.At("o").Set(json.RawMessage(`{"a":2,"b":` + long + `}`))}, `{"o":{"a":2,"b":` + long + `}}`, `[{"op":"replace","path":"/thread/doc/o","value":{"a":2,"b":` + long + `}}]`},
 		{"increment by nothing", `{"n":1}`, []state.Edit{state.At("n").Increment(0)}, `{"n":1}`, `null`},
 		{"several edits of one place come to one", `{"n":1,"x":` + long + `}`, []state.Edit{state.At("n").Increment(1), state.At("n").Increment(1)}, `{"n":3,"x":` + long + `}`, `[{"op":"replace","path":"/thread/doc/n","value":3}]`},
 
@@ -94,7 +99,7 @@ func TestEditsOfADocument(t *testing.T) {
 }
 
 func TestEditsThatDoNotFit(t *testing.T) {
-	before := `{"big":9223372036854775807,"f":1e308,"huge":9223372036854775808,"l":[1,2],"low":-9223372036854775808,"n":1,"no":false,"none":null,"o":{},"s":"x","tags":[1],"yes":true}`
+	before := `{"big":9223372036854775807,"deep":-1e308,"f":1e308,"huge":9223372036854775808,"l":[1,2],"low":-9223372036854775808,"n":1,"no":false,"none":null,"o":{},"s":"x","tags":[1],"yes":true}`
 	tests := []struct {
 		edit state.Edit
 		is   error
@@ -120,6 +125,8 @@ func TestEditsThatDoNotFit(t *testing.T) {
 		{state.At("big").Increment(1), state.ErrOutOfRange, `increment at "/big": out of range: 9223372036854775807 and 1`},
 		{state.At("big").Decrement(math.MinInt64), state.ErrOutOfRange, `decrement at "/big": out of range: 9223372036854775807 and -9223372036854775808`},
 		{state.At("f").IncrementFloat(1.7e308), state.ErrOutOfRange, `increment at "/f": out of range: 1e308 and 1.7e+308`},
+		{state.At("deep").IncrementFloat(-1.7e308), state.ErrOutOfRange, `increment at "/deep": out of range: -1e308 and -1.7e+308`},
+		{state.Edit{Op: state.EditIncrement, Path: "/n", Value: json.RawMessage("1e400")}, state.ErrOutOfRange, `increment at "/n": out of range: 5 and 1e400`},
 		{state.Edit{Op: state.EditIncrement, Path: "/n", Value: json.RawMessage(`"1"`)}, state.ErrWrongType, `increment at "/n": wrong type: a text is no amount`},
 		{state.At("l").Insert(3, 1), state.ErrOutOfRange, `insert at "/l": out of range: index 3 of a list of 2`},
 		{state.At("l").Insert(-1, 1), state.ErrOutOfRange, `insert at "/l": out of range: index -1 of a list of 2`},
@@ -201,12 +208,43 @@ func TestADamagedDocumentIsCorrupt(t *testing.T) {
 			t.Errorf("%s was edited", damaged)
 		}
 	}
-	s := given(t, 1, map[string]string{"/thread/doc": `{"a":`})
-	for _, edit := range []state.Edit{state.At("a").Set(1), state.At().Merge(map[string]int{"b": 1})} {
-		_, _, err := registry(t, doc.Definition()).Commit(s, doc.Edit(edit).Batch)
-		if core.CodeOf(err) != core.CodeCorrupt {
-			t.Errorf("%s: %v has code %s", edit.Op, err, core.CodeOf(err))
+	for damaged, edits := range map[string][]state.Edit{
+		`{"a":`: {state.At("a").Set(1), state.At().Merge(map[string]int{"b": 1}), state.At("a").Increment(1), state.At("a").Delete()},
+		`[1,}]`: {state.At("0").Increment(1), state.At().Remove(1), state.At("0").Set(2)},
+	} {
+		s := given(t, 1, map[string]string{"/thread/doc": damaged})
+		for _, edit := range edits {
+			_, _, err := registry(t, doc.Definition()).Commit(s, doc.Edit(edit).Batch)
+			if core.CodeOf(err) != core.CodeCorrupt {
+				t.Errorf("%s of %s: %v has code %s", edit.Op, damaged, err, core.CodeOf(err))
+			}
 		}
+	}
+}
+
+// What follows a clear starts from nothing: the patch leads there from what was before.
+func TestEditsBehindAClearOfTheDocument(t *testing.T) {
+	s := given(t, 1, map[string]string{"/thread/doc": `{"a":1,"l":[1,2]}`})
+	_, patch := commit(t, registry(t, doc.Definition()), s, state.Combine(doc.Clear(), doc.Edit(state.At("a").Set(1))).Batch)
+	if diff := cmp.Diff(`[{"op":"remove","path":"/thread/doc/l"}]`, text(patch)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnUpdateThatIsNoEditsIsCorrupt(t *testing.T) {
+	b := state.Batch{Mutations: []state.Mutation{{Key: "doc", Update: json.RawMessage("3")}}}
+	s, patch, err := registry(t, doc.Definition()).Commit(given(t, 1, map[string]string{"/thread/doc": "1"}), b)
+	want := `committing state: decoding the update of state key "doc": json: cannot unmarshal number into Go value of type []state.Edit`
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" || core.CodeOf(err) != core.CodeCorrupt || !s.Equal(state.Snapshot{}) || patch != nil {
+		t.Errorf("%s, code %s, %s", diff, core.CodeOf(err), text(patch))
+	}
+}
+
+func TestADeltaThatIsNoValueOfTheLatticeIsRefused(t *testing.T) {
+	_, _, err := registry(t, doc.Definition()).Commit(state.Snapshot{}, doc.Edit(state.At("tags").Join(3)).Batch)
+	want := `committing state: edit 0 of state key "doc": lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type []string`
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" || !errors.Is(err, state.ErrWrongType) {
+		t.Error(diff)
 	}
 }
 

@@ -69,6 +69,7 @@ func TestFoldOperations(t *testing.T) {
 		{"insert behind the last", `[{"op":"add","path":"/run/k/list/3","value":0}]`, `{"a~/b":1,"list":[1,[2,3],{"x":null},0]}`},
 		{"append twice", `[{"op":"add","path":"/run/k/list/-","value":0},{"op":"add","path":"/run/k/list/-","value":[]}]`, `{"a~/b":1,"list":[1,[2,3],{"x":null},0,[]]}`},
 		{"append, then lead inside", `[{"op":"add","path":"/run/k/list/1/-","value":4},{"op":"replace","path":"/run/k/list/1/0","value":9},{"op":"add","path":"/run/k/list/1/-","value":5}]`, `{"a~/b":1,"list":[1,[9,3,4,5],{"x":null}]}`},
+		{"a member that is named as the end of a list", `[{"op":"add","path":"/run/k/-","value":1}]`, `{"-":1,"a~/b":1,"list":[1,[2,3],{"x":null}]}`},
 		{"an element goes", `[{"op":"remove","path":"/run/k/list/1"}]`, `{"a~/b":1,"list":[1,{"x":null}]}`},
 		{"deep", `[{"op":"replace","path":"/run/k/list/2/x","value":[1]},{"op":"add","path":"/run/k/list/2/x/0","value":0}]`, `{"a~/b":1,"list":[1,[2,3],{"x":[0,1]}]}`},
 		{"what was just removed", `[{"op":"remove","path":"/run/k"},{"op":"add","path":"/run/k","value":[]},{"op":"add","path":"/run/k/-","value":1}]`, `[1]`},
@@ -110,6 +111,9 @@ func TestAPatchThatDoesNotFitIsCorrupt(t *testing.T) {
 		{"into a number", state.Patch{{Op: "add", Path: "/run/n/a", Value: []byte("1")}}, `add at "/run/n/a": neither an object nor an array is there`},
 		{"an append to a number", state.Patch{{Op: "add", Path: "/run/n/-", Value: []byte("1")}}, `add at "/run/n/-": neither an object nor an array is there`},
 		{"an absent member", state.Patch{{Op: "replace", Path: "/run/k/z", Value: []byte("1")}}, `replace at "/run/k/z": nothing is there`},
+		{"an absent member on the way", state.Patch{{Op: "replace", Path: "/run/k/z/y", Value: []byte("1")}}, `replace at "/run/k/z/y": nothing is there`},
+		{"within a number", state.Patch{{Op: "replace", Path: "/run/n/a", Value: []byte("1")}}, `replace at "/run/n/a": neither an object nor an array is there`},
+		{"an append to a damaged list", state.Patch{{Op: "add", Path: "/run/bad/-", Value: []byte("1")}}, `add at "/run/bad/-": neither an object nor an array is there`},
 		{"an absent element", state.Patch{{Op: "remove", Path: "/run/k/a/2"}}, `remove at "/run/k/a/2": nothing is there`},
 		{"an insert too far", state.Patch{{Op: "add", Path: "/run/k/a/3", Value: []byte("1")}}, `add at "/run/k/a/3": nothing is there`},
 		{"an index that is none", state.Patch{{Op: "add", Path: "/run/k/a/01", Value: []byte("1")}}, `add at "/run/k/a/01": no index of the array`},
@@ -121,7 +125,7 @@ func TestAPatchThatDoesNotFitIsCorrupt(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := given(t, 1, map[string]string{"/run/k": `{"a":[1,2]}`, "/run/n": "5"})
+			s := given(t, 1, map[string]string{"/run/k": `{"a":[1,2]}`, "/run/n": "5", "/run/bad": "[1"})
 			err := state.NewFold(s).Apply(test.patch, 2)
 			if diff := cmp.Diff("folding operation 0 of a state patch: "+test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
@@ -191,6 +195,7 @@ func TestScopesEndWithTheirRunAndStep(t *testing.T) {
 	}{
 		{"a run keeps the thread's values", s.BeginRun(), map[string]string{"/thread/a": "1"}},
 		{"a step keeps the run's values", s.BeginStep(), map[string]string{"/thread/a": "1", "/run/a": "[]"}},
+		{"a call's only value ends too", given(t, 3, map[string]string{"/call/0/a": "1"}).BeginStep(), map[string]string{}},
 		{"the original stays", s, map[string]string{"/thread/a": "1", "/run/a": "[]", "/call/0/a": `"n"`, "/call/12/b": "1"}},
 	}
 	for _, test := range tests {

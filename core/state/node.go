@@ -21,7 +21,7 @@ var (
 // operation leads inside; then one level of it is taken apart. So a fold pays
 // for what its patches touch, and an append to a long list for one element.
 type node struct {
-	raw     []byte // canonical; not in use once the value is taken apart
+	raw     []byte // canonical; nil once the value is taken apart
 	owned   bool   // no snapshot holds raw: it may grow in place
 	items   []*node
 	members map[string]*node
@@ -95,7 +95,7 @@ func (n *node) child(token string) (*node, error) {
 
 // add puts a value at a token, before what an array has there.
 func (n *node) add(token string, value []byte) error {
-	if token == "-" && n.kind == kindRaw && bytes.HasPrefix(n.raw, []byte("[")) {
+	if token == "-" && bytes.HasPrefix(n.raw, []byte("[")) {
 		return n.push(value)
 	}
 	if err := n.open(); err != nil {

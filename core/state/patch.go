@@ -114,7 +114,7 @@ func Join(patches ...Patch) Patch {
 		return all
 	}
 	type history struct {
-		last  int  // index of the last operation that sets the whole key; -1: none
+		last  int  // index of the last operation that sets the whole key, if one does
 		added bool // the first operation on the key is an add of the whole
 		seen  bool
 	}
@@ -128,7 +128,7 @@ func Join(patches ...Patch) Patch {
 		keys[i] = key
 		h := histories[key]
 		if !h.seen {
-			h = history{last: -1, added: len(inside) == 0 && o.Op == OpAdd, seen: true}
+			h = history{added: len(inside) == 0 && o.Op == OpAdd, seen: true}
 		}
 		if len(inside) == 0 && o.Op != OpRemove {
 			h.last = i

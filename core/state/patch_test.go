@@ -22,6 +22,10 @@ func TestDecodingAPatchRefusesWhatCouldNeverBeFolded(t *testing.T) {
 		{"a scope alone", `[{"op":"remove","path":"/run"}]`, `path "/run" of a state patch names no key`},
 		{"an empty key", `[{"op":"remove","path":"/thread//a"}]`, `path "/thread//a" of a state patch names no key`},
 		{"a call alone", `[{"op":"remove","path":"/call/1"}]`, `path "/call/1" of a state patch names no key`},
+		{"a scope of calls alone", `[{"op":"remove","path":"/call"}]`, `path "/call" of a state patch names no key`},
+		{"a call that is a key", `[{"op":"remove","path":"/call/k"}]`, `path "/call/k" of a state patch names no key`},
+		{"a call with an empty index", `[{"op":"remove","path":"/call//a"}]`, `path "/call//a" of a state patch has no call index`},
+		{"a call of ten digits", `[{"op":"remove","path":"/call/1234567890/a"}]`, `path "/call/1234567890/a" of a state patch has no call index`},
 		{"a call without index", `[{"op":"remove","path":"/call/k/a"}]`, `path "/call/k/a" of a state patch has no call index`},
 		{"a call with a sign", `[{"op":"remove","path":"/call/+1/a"}]`, `path "/call/+1/a" of a state patch has no call index`},
 		{"a bad escape", `[{"op":"remove","path":"/run/a~2"}]`, `path "/run/a~2" of a state patch has a tilde that escapes nothing`},
@@ -73,8 +77,17 @@ func TestPathsAreMembersOfAManifest(t *testing.T) {
 		t.Error(diff)
 	}
 	var path state.KeyPath
-	if err := path.UnmarshalText([]byte("/run/d/0")); core.CodeOf(err) != core.CodeCorrupt {
-		t.Errorf("got %v, want corrupt", err)
+	for text, want := range map[string]string{
+		"/run/d/0": `path "/run/d/0" points into the value of a state key`,
+		"nowhere":  `path "nowhere" of a state patch does not begin with a slash`,
+	} {
+		err := path.UnmarshalText([]byte(text))
+		if core.CodeOf(err) != core.CodeCorrupt || fmt.Sprint(err) != want || path != (state.KeyPath{}) {
+			t.Errorf("%s is %v, %v of code %s, want %s", text, path, err, core.CodeOf(err), want)
+		}
+	}
+	if err := path.UnmarshalText([]byte("/call/123456789/d")); err != nil || path != (state.KeyPath{Scope: state.ScopeCall, Call: 123456789, Name: "d"}) {
+		t.Errorf("a call of nine digits is %v, %v", path, err)
 	}
 }
 
@@ -105,6 +118,14 @@ func TestJoinKeepsTheLastSettingOfAKey(t *testing.T) {
 	}
 }
 
+// Folding it will say what is wrong.
+func TestJoinLeavesAPatchWithABadPathAlone(t *testing.T) {
+	bad := state.Patch{{Op: state.OpReplace, Path: "/run/k", Value: []byte("1")}, {Op: state.OpReplace, Path: "/run/k", Value: []byte("2")}, {Op: state.OpRemove, Path: "nowhere"}}
+	if diff := cmp.Diff(bad, state.Join(bad[:2], bad[2:])); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestDiffOfSnapshotsLeadsFromOneToTheOther(t *testing.T) {
 	from := given(t, 3, map[string]string{"/thread/gone": "1", "/thread/same": "[1]", "/run/n": "1"})
 	to := given(t, 9, map[string]string{"/thread/same": "[1]", "/run/n": "2", "/call/1/new": "[]"})
@@ -132,6 +153,13 @@ func TestDiffOfAValueIsTheSmaller(t *testing.T) {
 		{"an escaped name", `{"w":` + a + `,"x/~":1}`, `{"w":` + a + `,"x/~":2}`, `[{"op":"replace","path":"/run/k/x~1~0","value":2}]`},
 		{"a member gone, in fewer bytes than the rest", `{"abcd":1}`, `{}`, `[{"op":"remove","path":"/run/k/abcd"}]`},
 		{"a member gone, in more bytes than the rest", `{"abcdefghijkl":1}`, `{}`, `[{"op":"replace","path":"/run/k","value":{}}]`},
+		{"a member gone, in one byte less than the rest", `{"abcdefghij":1}`, `{}`, `[{"op":"remove","path":"/run/k/abcdefghij"}]`},
+		{"a member gone, in as many bytes as the rest", `{"abcdefghijk":1}`, `{}`, `[{"op":"replace","path":"/run/k","value":{}}]`},
+		{"two members gone, in as many bytes as the rest", `{"a":1,"b":1,"c":"123456789012345678"}`, `{"c":"123456789012345678"}`, `[{"op":"replace","path":"/run/k","value":{"c":"123456789012345678"}}]`},
+		{"two members gone, in one byte less than the rest", `{"a":1,"b":1,"c":"1234567890123456789"}`, `{"c":"1234567890123456789"}`, `[{"op":"remove","path":"/run/k/a"},{"op":"remove","path":"/run/k/b"}]`},
+		{"two digits, in as many bytes as the rest", `{"a":1,"b":1,"c":"1234567890123456789012345678"}`, `{"a":2,"b":2,"c":"1234567890123456789012345678"}`, `[{"op":"replace","path":"/run/k","value":{"a":2,"b":2,"c":"1234567890123456789012345678"}}]`},
+		{"two digits, in one byte less than the rest", `{"a":1,"b":1,"c":"12345678901234567890123456789"}`, `{"a":2,"b":2,"c":"12345678901234567890123456789"}`, `[{"op":"replace","path":"/run/k/a","value":2},{"op":"replace","path":"/run/k/b","value":2}]`},
+		{"one changed, two new within", `[` + a + `,1,` + b + `]`, `[` + a + `,2,3,4,` + b + `]`, `[{"op":"replace","path":"/run/k/1","value":2},{"op":"add","path":"/run/k/2","value":3},{"op":"add","path":"/run/k/3","value":4}]`},
 		{"another kind", `[1]`, `{"a":1}`, `[{"op":"replace","path":"/run/k","value":{"a":1}}]`},
 		{"another kind the other way", `{"a":1}`, `[1]`, `[{"op":"replace","path":"/run/k","value":[1]}]`},
 		{"what held a value", `{"a":1}`, `"a"`, `[{"op":"replace","path":"/run/k","value":"a"}]`},
@@ -179,9 +207,14 @@ func TestDiffEndsAtADepth(t *testing.T) {
 		const beside = `"something beside that makes a replacement long"`
 		return strings.Repeat(`[`+beside+`,`, depth) + inside + strings.Repeat(`]`, depth)
 	}
-	from, to := given(t, 1, map[string]string{"/run/k": nest(18, "1")}), given(t, 2, map[string]string{"/run/k": nest(18, "2")})
-	patch := state.Diff(from, to)
-	if len(patch) != 1 || patch[0].Path != "/run/k"+strings.Repeat("/1", 16) {
-		t.Errorf("got %s", text(patch))
+	members := func(depth int, inside string) string {
+		return strings.Repeat(`{"0":"something beside that makes a replacement long","1":`, depth) + inside + strings.Repeat(`}`, depth)
+	}
+	for _, nest := range []func(int, string) string{nest, members} {
+		from, to := given(t, 1, map[string]string{"/run/k": nest(18, "1")}), given(t, 2, map[string]string{"/run/k": nest(18, "2")})
+		patch := state.Diff(from, to)
+		if len(patch) != 1 || patch[0].Path != "/run/k"+strings.Repeat("/1", 16) {
+			t.Errorf("got %s", text(patch))
+		}
 	}
 }

@@ -3,6 +3,7 @@ package state_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,7 +92,15 @@ func TestImportIsStrict(t *testing.T) {
 			}
 		})
 	}
-	_, err := registry(t).Import([]byte(`{"revision":1,"extensions":{"gone":1}}`), state.ScopeRun, state.UnknownError)
+	deep := given(t, 7, map[string]string{"/run/plan~1~0": strings.Repeat("[", 1000) + strings.Repeat("]", 1000)})
+	exported, err := deep.Export(state.ScopeRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := registry(t).Import(exported, state.ScopeRun, state.UnknownError); err != nil || !again.Equal(deep) {
+		t.Errorf("a value that nests deeply is imported as %v, %v", values(again), err)
+	}
+	_, err = registry(t).Import([]byte(`{"revision":1,"extensions":{"gone":1}}`), state.ScopeRun, state.UnknownError)
 	if !errors.Is(err, state.ErrUnknownKey) {
 		t.Errorf("%v is not an unknown key", err)
 	}

@@ -215,6 +215,44 @@ func TestProfileErrors(t *testing.T) {
 	}
 }
 
+// broken fails at each read or each write, and returns something all the same.
+type broken struct {
+	state.MemoryProfiles
+	read, write error
+	writes      int
+}
+
+func (b *broken) Read(context.Context, state.ProfileName) (state.Profile, error) {
+	return state.Profile{Value: json.RawMessage("7"), Revision: 3}, b.read
+}
+
+func (b *broken) Write(context.Context, state.ProfileName, json.RawMessage, uint64) (uint64, error) {
+	b.writes++
+	return 4, b.write
+}
+
+func TestAProfileThatIsOutOfReachIsTheCallersError(t *testing.T) {
+	ctx, down := t.Context(), errors.New("the store is down")
+	count := state.ProfileKey[int]{Name: "count"}
+	next := func(n int) (int, error) { return n + 1, nil }
+	if n, err := count.Read(ctx, &broken{read: down}, "a"); n != 0 || !errors.Is(err, down) {
+		t.Errorf("Read returns %d, %v", n, err)
+	}
+	if n, err := count.Update(ctx, &broken{read: down}, "a", next); n != 0 || !errors.Is(err, down) {
+		t.Errorf("Update returns %d, %v", n, err)
+	}
+	profiles := &broken{write: down}
+	if n, err := count.Update(ctx, profiles, "a", next); n != 0 || !errors.Is(err, down) || errors.Is(err, state.ErrProfileConflict) || profiles.writes != 1 {
+		t.Errorf("Update returns %d, %v after %d writes, want 1", n, err, profiles.writes)
+	}
+	name := state.ProfileName{Namespace: "count", Key: "a"}
+	for value, revision := range map[string]uint64{"{": 0, "1": 5} {
+		if revision, err := (&state.MemoryProfiles{}).Write(ctx, name, json.RawMessage(value), revision); revision != 0 || err == nil {
+			t.Errorf("a write that is refused returns revision %d, %v", revision, err)
+		}
+	}
+}
+
 func TestMemoryProfilesShareNothingWithTheCaller(t *testing.T) {
 	ctx, profiles, name := t.Context(), &state.MemoryProfiles{}, state.ProfileName{Namespace: "n", Key: "k"}
 	value := json.RawMessage(`"stored"`)

@@ -69,7 +69,7 @@ func (k ProfileKey[V]) Update(ctx context.Context, profiles Profiles, key string
 		if err != nil {
 			return zero, err
 		}
-		if stored.Revision != 0 && bytes.Equal(raw, stored.Value) {
+		if bytes.Equal(raw, stored.Value) {
 			return value, nil
 		}
 		_, err = profiles.Write(ctx, k.at(key), raw, stored.Revision)

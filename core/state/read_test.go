@@ -60,6 +60,14 @@ func TestAValueIsDecodedOnce(t *testing.T) {
 	}
 }
 
+// So does one of which nothing was stored.
+func TestAValueOfNoBytesReadsAsTheZeroValue(t *testing.T) {
+	s := given(t, 1, map[string]string{"/thread/total": ""})
+	if n, err := total.Read(s); n != 0 || err != nil || !total.Has(s) {
+		t.Errorf("reads %d, %v", n, err)
+	}
+}
+
 func TestReadingAgainAllocatesNothing(t *testing.T) {
 	list := state.List[string]("names", state.ScopeRun)
 	s := given(t, 1, map[string]string{"/run/names": `["a","b"]`})

@@ -24,6 +24,7 @@ func TestDocumentHasTheAcceptedValuesOfThreadAndRun(t *testing.T) {
 		{"only what is hidden", map[state.KeyPath]json.RawMessage{
 			at(state.ScopeThread, "hidden"): []byte("1"), at(state.ScopeCall, "seen"): []byte("2"),
 		}, `{"thread":{},"run":{}}`, true},
+		{"one", map[state.KeyPath]json.RawMessage{at(state.ScopeRun, "n"): []byte("7")}, `{"thread":{},"run":{"n":7}}`, false},
 		{"both", map[state.KeyPath]json.RawMessage{
 			at(state.ScopeThread, "b"): []byte(`{"x":[1]}`), at(state.ScopeThread, `a"/`): []byte("true"),
 			at(state.ScopeRun, "n"): []byte("7"), at(state.ScopeRun, "hidden"): []byte("8"),
@@ -50,6 +51,9 @@ func TestOnlyKeepsTheOperationsOnAcceptedKeys(t *testing.T) {
 	}
 	if len(patch) != 5 || patch[1].Path != "/run/hidden/x" {
 		t.Errorf("the patch itself has changed: %v", patch)
+	}
+	if got := want.Only(visible); len(got) != 2 || &got[0] != &want[0] {
+		t.Errorf("a patch of which everything is accepted became another: %v", got)
 	}
 }
 
