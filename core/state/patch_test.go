@@ -91,6 +91,14 @@ func TestPathsAreMembersOfAManifest(t *testing.T) {
 	}
 }
 
+func TestPathsAreInOrderOfScopeCallAndName(t *testing.T) {
+	s := given(t, 1, map[string]string{"/call/10/a": "1", "/call/2/b": "1", "/call/2/a": "1", "/call/0/a": "1", "/run/b": "1", "/run/a": "1", "/thread/c": "1"})
+	want := "[/thread/c /run/a /run/b /call/0/a /call/2/a /call/2/b /call/10/a]"
+	if diff := cmp.Diff(want, fmt.Sprint(s.Paths())); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestJoinKeepsTheLastSettingOfAKey(t *testing.T) {
 	tests := []struct{ name, first, second, want string }{
 		{"different keys", `[{"op":"add","path":"/run/a","value":1}]`, `[{"op":"add","path":"/run/b","value":1}]`,
