@@ -139,6 +139,12 @@ func TestATallyKeepsTwoDays(t *testing.T) {
 	if admitted, changed := tally.Admit(store.Admitting{Day: 12, Run: core.ID{4}, Bounds: store.Bounds{Runs: 1}}); admitted || changed {
 		t.Errorf("beyond a bound: admitted %v, changed %v", admitted, changed)
 	}
+	if tally.Charge(store.Charging{Day: 12, Run: core.ID{3}, Slot: store.Slot{Thread: "t"}, Tokens: 3}) {
+		t.Error("a charge to another slot counts")
+	}
+	if tally.Release(store.Releasing{Day: 12, Run: core.ID{9}, Runs: 1}) {
+		t.Error("a slot that is gone is released")
+	}
 	slot := tally.Slots[core.ID{3}]
 	if !tally.Charge(store.Charging{Day: 12, Tokens: 3, Spend: 1}) { // without a slot
 		t.Error("a charge without a slot is refused")

@@ -37,6 +37,8 @@ func TestAdmitDecidesByKindFenceVersionAndBytes(t *testing.T) {
 		{"other input under a higher fence", record("Q#1#0", 1, 1, "a"), record("Q#1#0", 2, 2, "b"), false, store.ErrConflict},
 		{"a run at a later version", run(3, 4, "a"), run(3, 5, "b"), true, nil},
 		{"a run under a higher fence, at a lower version", run(3, 9, "a"), run(4, 5, "b"), true, nil},
+		{"a run under a higher fence, at the same version", run(3, 5, "a"), run(4, 5, "b"), true, nil},
+		{"a run under a lower fence, at the same version", run(4, 5, "a"), run(3, 5, "b"), false, store.ErrFenced},
 		{"a run again", run(3, 5, "a"), run(3, 5, "a"), false, nil},
 		{"another at the same version", run(3, 5, "a"), run(3, 5, "b"), false, store.ErrConflict},
 		{"a run at a lower version", run(3, 6, "a"), run(3, 5, "a"), false, store.ErrFenced},

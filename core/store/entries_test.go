@@ -71,6 +71,20 @@ func TestEntriesEndWithTheirFirstError(t *testing.T) {
 		}
 	}
 	nothing := func(*storetest.Faulty) {}
+	lacksFirst := func(s *storetest.Faulty) {
+		s.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+			return s.Backend.Log(ctx, key, from+1, to)
+		}
+		s.OnLogBackwards = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+			return s.Backend.LogBackwards(ctx, key, from+1, to)
+		}
+	}
+	others := func(s *storetest.Faulty) {
+		one := func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error] {
+			return func(yield func(store.Record, error) bool) { yield(store.Record{Name: "Z#0", Payload: []byte("{}")}, nil) }
+		}
+		s.OnLog, s.OnLogBackwards = one, one
+	}
 	tests := []struct {
 		name                string
 		records             int
@@ -88,6 +102,10 @@ func TestEntriesEndWithTheirFirstError(t *testing.T) {
 			" (log of acme/t1: found M#000000000002 where sequence 4 belongs: stored data is corrupt)"},
 		{"the log begins too early", 3, 0, 2, 9, nothing, " (log of acme/t1: found M#000000000001 where sequence 0 belongs: stored data is corrupt)",
 			" 2:2 1:1 (log of acme/t1 begins at 1, and not at 0: stored data is corrupt)"},
+		{"the log begins too late", 4, 2, 4, 9, lacksFirst, " (log of acme/t1: found M#000000000003 where sequence 2 belongs: stored data is corrupt)",
+			" 4:4 3:3 (log of acme/t1 begins at 3, and not at 2: stored data is corrupt)"},
+		{"no record of a log", 1, 0, 0, 9, others, " (log of acme/t1: found Z#0 where sequence 0 belongs: stored data is corrupt)",
+			" (log of acme/t1: found Z#0 where sequence 0 belongs: stored data is corrupt)"},
 		{"a read fails", 5, 1, 5, 9, fails, " 1:1 (read log of acme/t1: connection reset)", " 5:5 (read log of acme/t1: connection reset)"},
 	}
 	for _, tt := range tests {

@@ -27,6 +27,9 @@ func TestPlaceIsReadFromAnyJSON(t *testing.T) {
 		{`{"schema":1,"list":"runs:a#b","at":5}`, store.Listing{}, core.CodeInvalid},
 		{`{"schema":1,"list":"runs","at":5}`, store.Listing{}, core.CodeInvalid},
 		{`{"schema":1,"list":"runs:a"}`, store.Listing{List: "runs:a"}, ""},
+		{`{"list":"runs:a","at":5}`, store.Listing{List: "runs:a", At: 5}, ""},
+		{`,"list":"runs:a","at":5}`, store.Listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":5e3}`, store.Listing{}, core.CodeInvalid},
 		{`{"schema":1}`, store.Listing{}, core.CodeInvalid},
 		{`{"schema":1,"list":"runs:a","at":`, store.Listing{}, core.CodeInvalid},
 		{`{"schema":1,"list":"runs:a","at":}`, store.Listing{}, core.CodeInvalid},
@@ -47,7 +50,7 @@ func TestPlaceIsReadFromAnyJSON(t *testing.T) {
 func TestPlaceIsReadWithoutADecoder(t *testing.T) {
 	for _, payload := range []string{
 		`{"schema":1,"list":"threads:ann","at":1700000000000,"agent_id":"demo"}`, `{"schema":12,"list":"runs:","at":0}`,
-		`{"schema":1,"list":"runs:","at":922337203685477579}`, `{"schema":1,"list":"runs:a","at":9,"agent_id":"\"}"}`,
+		`{"schema":1,"list":"runs:","at":9223372036854775799}`, `{"schema":1,"list":"runs:a","at":9,"agent_id":"\"}"}`,
 	} {
 		r := store.Record{Name: store.ActivityName, Payload: []byte(payload)}
 		if n := testing.AllocsPerRun(20, func() {

@@ -198,13 +198,12 @@ func admit(kind Kind, stored *Record, next Record) (write bool, err error) {
 		return true, nil
 	}
 	switch {
-	case kind == KindCreate, kind == KindLog && stored.Fence == next.Fence,
-		kind == KindRewrite && stored.Fence == next.Fence && stored.Version == next.Version:
+	case kind == KindCreate, stored.Fence == next.Fence && (kind == KindLog || stored.Version == next.Version):
 		if string(stored.Payload) == string(next.Payload) {
 			return false, nil
 		}
 		return false, &RefusedError{next.Name, ErrConflict}
-	case stored.Fence > next.Fence, kind == KindRewrite && stored.Fence == next.Fence && stored.Version > next.Version:
+	case stored.Fence > next.Fence, stored.Fence == next.Fence && stored.Version > next.Version:
 		return false, &RefusedError{next.Name, fmt.Errorf("stored under fence %d at version %d, ours is %d at %d: %w",
 			stored.Fence, stored.Version, next.Fence, next.Version, ErrFenced)}
 	}

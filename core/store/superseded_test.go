@@ -80,6 +80,17 @@ func TestSupersededReadsOneRecordForEach65Ranges(t *testing.T) {
 	}
 }
 
+// The record behind an earlier range may stand right before the next one, and a range may
+// be of a single record.
+func TestSupersededRangesMayTouch(t *testing.T) {
+	key, s := core.ThreadKey{Tenant: "acme", Thread: "t1"}, memory.New()
+	putSuperseding(t, s, key, 7, thread.Entry{Superseded: &thread.Range{From: 5, To: 6}, Earlier: []thread.Range{{From: 3, To: 3}, {From: 1, To: 1}}})
+	got, err := store.Superseded(t.Context(), s, thread.Records{}, key, 7, 0)
+	if diff := cmp.Diff([]thread.Range{{From: 5, To: 6}, {From: 3, To: 3}, {From: 1, To: 1}}, got); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
 func TestSupersededRefusesWhatNoRunWrites(t *testing.T) {
 	many := make([]thread.Range, 64)
 	for i := range many {

@@ -33,12 +33,23 @@ func TestHoursAndNamesOfUsage(t *testing.T) {
 	}
 }
 
+// It is asked of every record that is written.
+func TestNoNameIsMadeForARecordOfAnotherKind(t *testing.T) {
+	r := store.Record{Name: store.RoundName(core.ID{1}, 7)}
+	if n := testing.AllocsPerRun(20, func() { r.IsWasted(core.ID{1}, 7) }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
 func TestWhatIsAskedOfUsageIsChecked(t *testing.T) {
 	sum := func(tenant string, mark, total int64) error {
 		return store.CheckSumUsage(store.UsageMark{Tenant: tenant, Hour: mark}, store.UsageTotal{Hour: total})
 	}
 	admit := func(name string, hour int64) error {
-		_, err := store.AdmitUsage(nil, store.Usage{Hour: hour, Record: store.Record{Name: name}})
+		write, err := store.AdmitUsage(nil, store.Usage{Hour: hour, Record: store.Record{Name: name}})
+		if write != (err == nil) {
+			t.Errorf("record %s of hour %d: write %v, %v", name, hour, write, err)
+		}
 		return err
 	}
 	tests := []struct {
