@@ -71,20 +71,6 @@ func TestEntriesEndWithTheirFirstError(t *testing.T) {
 		}
 	}
 	nothing := func(*storetest.Faulty) {}
-	lacksFirst := func(s *storetest.Faulty) {
-		s.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-			return s.Backend.Log(ctx, key, from+1, to)
-		}
-		s.OnLogBackwards = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-			return s.Backend.LogBackwards(ctx, key, from+1, to)
-		}
-	}
-	others := func(s *storetest.Faulty) {
-		one := func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error] {
-			return func(yield func(store.Record, error) bool) { yield(store.Record{Name: "Z#0", Payload: []byte("{}")}, nil) }
-		}
-		s.OnLog, s.OnLogBackwards = one, one
-	}
 	tests := []struct {
 		name                string
 		records             int
@@ -102,10 +88,6 @@ func TestEntriesEndWithTheirFirstError(t *testing.T) {
 			" (log of acme/t1: found M#000000000002 where sequence 4 belongs: stored data is corrupt)"},
 		{"the log begins too early", 3, 0, 2, 9, nothing, " (log of acme/t1: found M#000000000001 where sequence 0 belongs: stored data is corrupt)",
 			" 2:2 1:1 (log of acme/t1 begins at 1, and not at 0: stored data is corrupt)"},
-		{"the log begins too late", 4, 2, 4, 9, lacksFirst, " (log of acme/t1: found M#000000000003 where sequence 2 belongs: stored data is corrupt)",
-			" 4:4 3:3 (log of acme/t1 begins at 3, and not at 2: stored data is corrupt)"},
-		{"no record of a log", 1, 0, 0, 9, others, " (log of acme/t1: found Z#0 where sequence 0 belongs: stored data is corrupt)",
-			" (log of acme/t1: found Z#0 where sequence 0 belongs: stored data is corrupt)"},
 		{"a read fails", 5, 1, 5, 9, fails, " 1:1 (read log of acme/t1: connection reset)", " 5:5 (read log of acme/t1: connection reset)"},
 	}
 	for _, tt := range tests {
@@ -120,6 +102,36 @@ func TestEntriesEndWithTheirFirstError(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A log may lack its first record, or hold what is none.
+func TestEntriesOfALogThatIsNone(t *testing.T) {
+	s, key := logOf(t, 4)
+	check := func(from, to uint64, forwards, backwards string) {
+		t.Helper()
+		if got := told(store.Entries(t.Context(), s, thread.Records{}, key, from, to), 9); got != forwards {
+			t.Errorf("forwards:%s, want%s", got, forwards)
+		}
+		if got := told(store.EntriesBackwards(t.Context(), s, thread.Records{}, key, from, to), 9); got != backwards {
+			t.Errorf("backwards:%s, want%s", got, backwards)
+		}
+	}
+	s.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+		return s.Backend.Log(ctx, key, from+1, to)
+	}
+	s.OnLogBackwards = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+		return s.Backend.LogBackwards(ctx, key, from+1, to)
+	}
+	check(2, 4, " (log of acme/t1: found M#000000000003 where sequence 2 belongs: stored data is corrupt)",
+		" 4:4 3:3 (log of acme/t1 begins at 3, and not at 2: stored data is corrupt)")
+	s.OnLog = func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error] {
+		return func(yield func(store.Record, error) bool) {
+			yield(store.Record{Name: "Z#0", Payload: []byte("{}")}, nil)
+		}
+	}
+	s.OnLogBackwards = s.OnLog
+	const other = " (log of acme/t1: found Z#0 where sequence 0 belongs: stored data is corrupt)"
+	check(0, 0, other, other)
 }
 
 // The size of an entry is that of its record, in bytes.
