@@ -303,6 +303,24 @@ func TestActionsThatAreNotDueGoOnWaiting(t *testing.T) {
 	}
 }
 
+func TestWhatAnotherCallHasTakenIsNotRunAgain(t *testing.T) {
+	e := engine(t, part{"acts", func(r *plugin.Registrar) error {
+		note.Handle(r, func(_ context.Context, _ plugin.HandlerContext, text string) (state.Command, error) {
+			return tally.Update(text), nil
+		})
+		return nil
+	}})
+	waiting, err := e.Submit(state.Snapshot{}, 0, state.Combine(note.Schedule("one"), note.Schedule("two"), note.Schedule("three")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := at(core.PhaseBeforeInference, waiting.Snapshot)
+	m.Taken = 2
+	if diff := cmp.Diff(`["three"]`, values(run(t, e, m).Snapshot)["/run/tally"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAQueueThatCannotBeReadIsThePhasesError(t *testing.T) {
 	var sent []string
 	damaged := state.Restore(1, map[state.KeyPath]json.RawMessage{{Name: "reveille.pending_actions"}: json.RawMessage(`5`)})

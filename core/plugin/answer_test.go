@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -56,10 +57,14 @@ func TestAGateSeesTheAnswerToItsOwnSuspension(t *testing.T) {
 // like a gate's.
 func TestARefusalReachesWhoAsked(t *testing.T) {
 	const asker = "00000000-0000-0000-0000-000000000001.3.1.asker"
+	strange := state.Value[int]("strange", state.ScopeRun)
 	command, failure := tally.Update("refused"), error(nil)
 	hook := func(id string) plugin.Plugin {
 		return part{id, func(r *plugin.Registrar) error {
 			r.OnRefusal(func(_ context.Context, c plugin.GateCall) (state.Command, error) {
+				if _, err := strange.Read(c.Snapshot); !errors.Is(err, state.ErrUnknownKey) || c.Agent == nil {
+					t.Errorf("a key that nobody has registered reads with %v, and the agent is %v", err, c.Agent)
+				}
 				if id != "asker" || c.Call.ID != "c1" || c.CallIndex != 1 || c.Answer == nil || c.Answer.ID != "d" {
 					t.Errorf("%s is asked about call %d, %s, with the answer %+v", id, c.CallIndex, c.Call.ID, c.Answer)
 				}
@@ -84,6 +89,10 @@ func TestARefusalReachesWhoAsked(t *testing.T) {
 	command = state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody's"}}}}
 	if _, err := refused(asker); err == nil || err.Error() != `refusal of plugin "asker": unknown state key "nobody's"` {
 		t.Errorf("unknown key: %v", err)
+	}
+	command = state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "tally", Update: json.RawMessage("7")}}}}
+	if c, err := refused(asker); !c.IsZero() || err == nil || err.Error() != `refusal of plugin "asker": committing state: decoding the update of state key "tally": json: cannot unmarshal number into Go value of type string` {
+		t.Errorf("an update that does not fit: %+v, %v", c, err)
 	}
 	failure = errors.New("no")
 	if _, err := refused(asker); err == nil || err.Error() != `refusal of plugin "asker": no` {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -186,9 +187,17 @@ func TestAWatcherIsToldOfFailures(t *testing.T) {
 		r.Transform(func(context.Context, BeforeInference, *model.Request) error { return nil })
 		r.Transform(func(context.Context, BeforeInference, *model.Request) error { return no })
 		r.Effect("e", func(context.Context, HandlerContext, json.RawMessage) error { return nil })
+		r.Action(core.PhaseStepEnd, "a", func(context.Context, HandlerContext, json.RawMessage) (state.Command, error) {
+			return state.Command{}, no
+		})
 		r.Tool(tool.New("t", "", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil }))
 	}}
-	watcher := Watcher{Saw: func(s Seen) { seen = append(seen, s) }, Tool: func(t tool.Tool) tool.Tool { return t }}
+	watcher := Watcher{Saw: func(s Seen) { seen = append(seen, s) }, Tool: func(t tool.Tool) tool.Tool {
+		if t == nil {
+			panic("the watcher is given no tool")
+		}
+		return t
+	}}
 	e, err := New([]Plugin{Watched(one, watcher)}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -203,12 +212,15 @@ func TestAWatcherIsToldOfFailures(t *testing.T) {
 	if err := e.Transform(t.Context(), m, &model.Request{}); !errors.Is(err, no) {
 		t.Error(err)
 	}
+	if _, err := e.actions[duty{core.PhaseStepEnd, "a"}].run(t.Context(), HandlerContext{}, nil); !errors.Is(err, no) {
+		t.Error(err)
+	}
 	want := []struct {
 		place   Place
 		number  int
 		err     error
 		effects int
-	}{{PlaceHook, 1, no, 0}, {PlaceGate, 1, nil, 0}, {PlaceGate, 2, no, 1}, {PlaceTransform, 1, nil, 0}, {PlaceTransform, 2, no, 0}}
+	}{{PlaceHook, 1, no, 0}, {PlaceGate, 1, nil, 0}, {PlaceGate, 2, no, 1}, {PlaceTransform, 1, nil, 0}, {PlaceTransform, 2, no, 0}, {PlaceAction, 0, no, 0}}
 	if len(seen) != len(want) {
 		t.Fatalf("%d were seen: %+v", len(seen), seen)
 	}
@@ -218,8 +230,8 @@ func TestAWatcherIsToldOfFailures(t *testing.T) {
 		}
 	}
 	nothing := registering{"nothing", func(r *Registrar) { r.Tool(nil) }}
-	if _, err := New([]Plugin{Watched(nothing, watcher)}, Options{}); err == nil {
-		t.Error("a tool that is nil is registered")
+	if _, err := New([]Plugin{Watched(nothing, watcher)}, Options{}); fmt.Sprint(err) != `registering plugin "nothing": tool is nil` {
+		t.Errorf("a tool that is nil: %v", err)
 	}
 }
 

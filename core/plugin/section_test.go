@@ -148,6 +148,29 @@ func TestADefaultThatIsNoJSONIsTheSectionsError(t *testing.T) {
 	}
 }
 
+// filled is JSON only when it says something.
+type filled struct{ Max int }
+
+func (f filled) MarshalJSON() ([]byte, error) {
+	if f.Max == 0 {
+		return nil, errors.New("it says nothing")
+	}
+	return json.Marshal(map[string]int{"Max": f.Max})
+}
+
+func TestADefaultThatIsZeroNeedsNoJSON(t *testing.T) {
+	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+		got, err := plugin.Section[filled]{Name: "quota"}.Read(r)
+		if got.Max != 6 {
+			t.Errorf("reads %+v", got)
+		}
+		return err
+	}}}, plugin.Options{Sections: sections(`{"Max":6}`)})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTwoPluginsShareASectionAsOneType(t *testing.T) {
 	reads := func(id string, read func(r *plugin.Registrar) error) plugin.Plugin { return part{id, read} }
 	quotaOf := func(r *plugin.Registrar) error { _, err := quotas().Read(r); return err }

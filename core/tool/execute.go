@@ -72,7 +72,7 @@ func check(t Tool, arguments json.RawMessage) error {
 func Prepare(t Tool, arguments json.RawMessage) (ready Tool, err error) {
 	if p, ok := t.(interface {
 		prepare(arguments json.RawMessage) (Tool, error)
-	}); ok && len(arguments) <= MaxArguments {
+	}); ok {
 		err = env.Protect(func() (err error) {
 			ready, err = p.prepare(arguments)
 			return err

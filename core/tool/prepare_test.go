@@ -89,7 +89,10 @@ func TestPrepareRefusesWhatCheckRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := tool.Prepare(inferred, json.RawMessage(`{"city":"`+strings.Repeat("x", 262144-10)+`"}`)); err != tool.ErrArgumentsTooLarge {
-		t.Errorf("too large: %v", err)
+	if ready, err := tool.Prepare(inferred, json.RawMessage(`{"city":"`+strings.Repeat("x", 262144-10)+`"}`)); ready != nil || err != tool.ErrArgumentsTooLarge {
+		t.Errorf("too large: %v, %v", ready, err)
+	}
+	if ready, err := tool.Prepare(inferred, json.RawMessage(`{"city":"`+strings.Repeat("x", 262144-11)+`"}`)); ready == nil || err != nil {
+		t.Errorf("at the limit: %v, %v", ready, err)
 	}
 }

@@ -1,8 +1,11 @@
 package tool_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/tool"
@@ -33,5 +36,13 @@ func TestCheckJSON(t *testing.T) {
 				t.Errorf("%v has code %q, want %q of code %q", err, core.CodeOf(err), tt.want, tt.code)
 			}
 		})
+	}
+}
+
+// A struct may be a text in JSON; arguments are an object.
+func TestArgumentsThatAreAnObjectInGoAloneAreRefused(t *testing.T) {
+	_, err := tool.Typed(tool.Spec{Name: "a"}, func(context.Context, tool.Call, time.Time) (tool.Result, error) { return tool.Text(""), nil })
+	if want := `parameters of tool "a": the schema's type is "string", want "object"`; fmt.Sprint(err) != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
