@@ -222,6 +222,9 @@ func TestWhatAnEraseComesTo(t *testing.T) {
 		{"the time is over", func(w *world, leave func()) {
 			w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 				if op.Method == "Erase" {
+					if ctx.Err() != nil {
+						panic("it is erased after the time is over")
+					}
 					leave()
 					return ctx.Err()
 				}

@@ -112,7 +112,10 @@ type lost int
 func (n lost) Error() string { return "one was refused" }
 func (n lost) Failed() int   { return int(n) }
 
-func (q *together) WakeBatch(_ context.Context, hints []core.WakeUp, _ time.Duration) error {
+func (q *together) WakeBatch(_ context.Context, hints []core.WakeUp, delay time.Duration) error {
+	if delay != 0 {
+		return errors.New("a sweep's hints wait")
+	}
 	q.batches = append(q.batches, len(hints))
 	if len(hints) > 2 {
 		return lost(1)

@@ -106,6 +106,11 @@ func TestCreateWithAKeyIsMadeWholeByTheSameCall(t *testing.T) {
 		t.Errorf("other content under the same key: %v, want a conflict", err)
 	}
 	other = c
+	other.Key = "another"
+	if _, err := w.Create(t.Context(), other); !errors.Is(err, thread.ErrExists) {
+		t.Errorf("the same content under another key: %v, want ErrExists", err)
+	}
+	other = c
 	other.User = "bob"
 	if _, err := w.Create(t.Context(), other); core.CodeOf(err) != core.CodeForbidden {
 		t.Errorf("another user: %v, want forbidden", err)
