@@ -78,6 +78,24 @@ func TestEdit(t *testing.T) {
 	}
 }
 
+// Each is tried at the revision behind the last.
+func TestAnEditTakesOneCommit(t *testing.T) {
+	w := newWorld(t)
+	r, commits := w.submit(t, input("one", "")), 0
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		commits++
+		return w.store.Backend.Commit(ctx, key, c)
+	}
+	for _, text := range []string{"two", "three", "four"} {
+		if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("", text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if commits != 3 || w.text(t, r.DispatchID, 3) != "four" {
+		t.Errorf("three edits take %d commits", commits)
+	}
+}
+
 func TestRetract(t *testing.T) {
 	w := newWorld(t)
 	first := w.submit(t, input("one", ""))

@@ -181,12 +181,7 @@ func TestAnEraseThatFailsIsTheNextSweeps(t *testing.T) {
 	w.submit(t, input("one", ""))
 	w.delete(t)
 	w.queue.Clear()
-	w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
-		if op.Method == "Erase" {
-			return store.ErrThrottled
-		}
-		return do(ctx)
-	}
+	w.erasing(func(context.Context) error { return store.ErrThrottled })
 	w.sweeps(t)
 	if len(w.records(t)) != 3 || w.queue.Messages() != nil {
 		t.Errorf("records %v, hints %v", w.records(t), w.queue.Messages())
@@ -201,6 +196,16 @@ func TestAnEraseThatFailsIsTheNextSweeps(t *testing.T) {
 	}
 }
 
+// erasing puts a function in the place of what erases.
+func (w *world) erasing(erase func(ctx context.Context) error) {
+	w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+		if op.Method == "Erase" {
+			return erase(ctx)
+		}
+		return do(ctx)
+	}
+}
+
 // What cannot be erased is not noted as erased, and is a line in the log unless the time is
 // over; that it cannot be noted is the delivery's error, but not that another has noted it.
 func TestWhatAnEraseComesTo(t *testing.T) {
@@ -212,24 +217,16 @@ func TestWhatAnEraseComesTo(t *testing.T) {
 		err    error
 	}{
 		{"it fails", func(w *world, _ func()) {
-			w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
-				if op.Method == "Erase" {
-					return store.ErrThrottled
-				}
-				return do(ctx)
-			}
+			w.erasing(func(context.Context) error { return store.ErrThrottled })
 		}, 1, false, nil},
 		{"the time is over", func(w *world, leave func()) {
-			w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
-				if op.Method == "Erase" {
-					if ctx.Err() != nil {
-						panic("it is erased after the time is over")
-					}
-					leave()
-					return ctx.Err()
+			w.erasing(func(ctx context.Context) error {
+				if ctx.Err() != nil {
+					panic("it is erased after the time is over")
 				}
-				return do(ctx)
-			}
+				leave()
+				return ctx.Err()
+			})
 		}, 0, false, nil},
 		{"the time is over when it is done", func(w *world, leave func()) {
 			w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
@@ -244,6 +241,11 @@ func TestWhatAnEraseComesTo(t *testing.T) {
 				return store.Outcome{}, store.ErrCorrupt
 			}
 		}, 0, false, store.ErrCorrupt},
+		{"nothing of it is left", func(w *world, _ func()) {
+			w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+				return store.Outcome{}, thread.ErrNotFound
+			}
+		}, 0, false, nil},
 		{"another has noted it", func(w *world, _ func()) {
 			w.before(func() {
 				if _, _, err := w.Commit(context.Background(), key, thread.Head{}, thread.Delete{Erased: true}, nil); err != nil {

@@ -137,3 +137,26 @@ func TestRecordThatCannotBeReadIsNamed(t *testing.T) {
 		t.Errorf("run: %v, %v; want %s", ok, err, want)
 	}
 }
+
+// A step that was refused may have left an audit of input, and another has put its own
+// record at that place of the log.
+func TestAnAuditCountsWhereTheLogHasItsInputAlone(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	steered := w.submit(t, input("two", mailbox.ModeSteer))
+	w.reads(t, head, steered.DispatchID)
+	r := w.submit(t, input("three", ""))
+	if _, err := w.Cancel(t.Context(), key, r.RunID); err != nil {
+		t.Fatal(err)
+	}
+	w.audit(t, store.ReadName(r.DispatchID), 1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+	if got := w.status(t, r); got != "done cancelled" {
+		t.Errorf("the run that was cancelled is %q", got)
+	}
+	for _, d := range w.list(t, mailbox.ListQuery{}).Dispatches {
+		if d.ID == r.DispatchID && d.Status != core.DispatchCancelled {
+			t.Errorf("its dispatch is %+v", d)
+		}
+	}
+}

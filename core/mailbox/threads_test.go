@@ -283,6 +283,25 @@ func TestATitleOfANewThreadCostsOneRead(t *testing.T) {
 	if err != nil || head.Version != 2 || reads != 1 {
 		t.Errorf("head at version %d after %d reads, %v; want version 2 and one read", head.Version, reads, err)
 	}
+	bare := key
+	bare.Thread = "bare"
+	if head, err := w.Create(t.Context(), mailbox.Creating{Thread: bare, User: "ann"}); err != nil || head.Version != 1 || reads != 1 {
+		t.Errorf("without a title the head is at version %d after %d reads, %v; want version 1 and no read more", head.Version, reads, err)
+	}
+}
+
+// What a newer program has stored beside title and metadata stays.
+func TestATitleKeepsWhatANewerProgramSays(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	w.put(t, store.Record{Name: store.AboutName, Payload: []byte(`{"schema":1,"title":"Rome","color":"red"}`)})
+	if _, _, err := w.Describe(t.Context(), key, "ann", func(thread.About) (thread.About, error) { return thread.About{Title: "Oslo"}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	record, _, err := w.store.Get(t.Context(), key, store.AboutName)
+	if got := string(record.Payload); got != `{"schema":1,"title":"Oslo","color":"red"}` || err != nil {
+		t.Errorf("stored is %s, %v", got, err)
+	}
 }
 
 // A title is stored by the same call also where others have written since the thread was
