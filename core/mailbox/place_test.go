@@ -87,8 +87,8 @@ func (deaf) Wake(context.Context, core.WakeUp, time.Duration) error { return nil
 func TestNothingIsMeteredWhereNoUsageIsKept(t *testing.T) {
 	for keep, want := range map[time.Duration]bool{0: false, time.Hour: true} {
 		s, err := New(Options{Env: env.System(), Store: memory.New(), Waker: deaf{}, KeepUsage: keep})
-		if err != nil || s.metered != want {
-			t.Errorf("usage is kept for %s: metered %v, %v; want %v", keep, s.metered, err, want)
+		if err != nil || s.writer.metered != want {
+			t.Errorf("usage is kept for %s: metered %v, %v; want %v", keep, s.writer.metered, err, want)
 		}
 	}
 }
