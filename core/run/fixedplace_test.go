@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,7 +58,8 @@ type placed struct {
 	puts    []string // places of the calls whose results were stored alone
 	told    []string // statuses of results, as they were told
 	left    string   // the key, at the step's end
-	ran     []int    // calls
+	mu      sync.Mutex
+	ran     []int // calls
 	gate    func(c plugin.GateCall) (plugin.Verdict, error)
 }
 
@@ -72,7 +74,9 @@ func newPlaced(t *testing.T, lasts []int, adds []string) *placed {
 		mode: agent.ParallelStreaming, model: replies(calls(turn...), text("ok")), logger: slog.New(slog.NewTextHandler(&p.log, nil)),
 		tools: []tool.Tool{toolFunc{name: "add", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			time.Sleep(time.Duration(lasts[c.Index])*time.Second + time.Duration(c.Index)*time.Millisecond)
+			p.mu.Lock()
 			p.ran = append(p.ran, c.Index)
+			p.mu.Unlock()
 			result := tool.Text(fmt.Sprint("added ", c.Index))
 			if adds[c.Index] != "" {
 				result.Command = appended.Update(adds[c.Index])
