@@ -151,7 +151,7 @@ func (h *holder) noteDropped(ctx context.Context, kept *parts) {
 func (a *attempt) outcome(call tool.Call, late string) (tool.Result, error) {
 	failure := a.parts.failed()
 	switch {
-	case a.err == nil && failure != nil && errors.Is(a.result.Err, failure):
+	case failure != nil && errors.Is(a.result.Err, failure):
 		return tool.Result{}, failure // the store's failure and not the tool's: the call is tried again
 	case a.err == nil, tool.IsFatal(a.err):
 		return a.result, a.err

@@ -94,7 +94,8 @@ func TestErrorOfTheFirstCallCounts(t *testing.T) {
 			mode: agent.ParallelStreaming, model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "echo", `{"text":"c"}`)),
 			plugins: []plugin.Plugin{pluginFunc{"fails", func(r *plugin.Registrar) {
 				r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
-					if c.CallIndex == 0 {
+					if c.CallIndex == 0 { // the last of them to end
+						time.Sleep(4 * time.Second)
 						return state.Command{}, nil
 					}
 					time.Sleep(time.Duration(3-c.CallIndex) * time.Second)

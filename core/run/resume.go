@@ -69,7 +69,7 @@ func (g *gates) askRefusal(ctx context.Context, t *task) (state.Command, error) 
 		return state.Command{}, nil
 	}
 	r := g.round
-	return r.base.hooks.refused(ctx, g.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
+	return r.base.hooks.refused(ctx, g.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume})
 }
 
 // decision reads what the head's ticket names: the decision, and what was decided
