@@ -184,7 +184,6 @@ func (g *gates) beforeTools(ctx context.Context, ready []*task) (index int, err 
 // asked behind the line, where those of the calls in it are gone.
 func (g *gates) share(t *task, behind bool) {
 	r := g.round
-	t.takes, t.taken = false, 0
 	from := r.draft.snapshot
 	if behind {
 		from = t.snapshot
