@@ -44,6 +44,9 @@ func (e *liveEvents) sink(event core.Event) error {
 	if live := event.Type != core.EventToolCallDone; live && event.Position != "" {
 		return fmt.Errorf("%s has the position %s", event.Type, event.Position)
 	}
+	if !strings.HasPrefix(event.CallID, "call_") {
+		return fmt.Errorf("%s is of call %q", event.Type, event.CallID)
+	}
 	event.CallID, event.Step, event.RunID, event.Time = "", 0, core.ID{}, 0
 	text, err := json.Marshal(event)
 	e.lines = append(e.lines, fmt.Sprintf("%s %s", time.Since(e.began), strings.ReplaceAll(string(text), e.run.String(), "RUN")))
