@@ -457,3 +457,29 @@ func TestALongLogIsForkedWhole(t *testing.T) {
 		w.wantForked(t, uint64(n), "")
 	}
 }
+
+// Each record that supersedes leads to the ranges before its own, so that a fork needs the
+// newest of them.
+func TestAForkHasTheNewestRecordThatSupersedes(t *testing.T) {
+	w := newWorld(t)
+	one, two, three := core.ID{1}, core.ID{2}, core.ID{3}
+	w.submit(t, input("begin", ""))
+	head := w.writes(t, w.claim(t), goOn, said(one, core.ID{11}, "m1"), by(one, core.RoleAssistant, "a1"), said(one, core.ID{12}, "m2")) // 1, 2, 3
+	cut := goOn
+	cut.Cut = 3
+	first := thread.Range{From: 3, To: 3}
+	head = w.writes(t, head, cut, thread.Entry{Run: two, Superseded: &first}, said(two, core.ID{13}, "m3"), by(two, core.RoleAssistant, "a3"), said(two, core.ID{14}, "m4")) // 4 to 7
+	cut.Cut = 7
+	head = w.writes(t, head, cut, thread.Entry{Run: three, Superseded: &thread.Range{From: 7, To: 7}, Earlier: []thread.Range{first}}, said(three, core.ID{15}, "m5")) // 8, 9
+	w.writes(t, head, over, by(three, core.RoleAssistant, "a5"))
+	for at, want := range map[string]uint64{"a1": 0, "m3": 4, "a3": 4, "a5": 8} {
+		f := forking(at)
+		f.To = "fork-" + at
+		if _, err := w.Fork(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.at(t, f.To).Supersedes; got != want {
+			t.Errorf("the fork at %s has the superseding record %d, want %d", at, got, want)
+		}
+	}
+}
