@@ -67,6 +67,7 @@ func TestWhatCannotStandInAHeadIsRefused(t *testing.T) {
 	b = (&thread.Head{Version: 1}).AppendBinary(nil)
 	b[len(b)-1] = 1
 	refused(t, "a byte of an extension", append(b, 1))
+	refused(t, "a byte of an extension that begins a number", append(b, 128))
 
 	owing := func(e thread.OutboxEntry) []byte {
 		return (&thread.Head{Version: 1, Outbox: thread.Outbox{e}}).AppendBinary(nil)
