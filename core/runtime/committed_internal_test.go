@@ -30,6 +30,7 @@ func TestAPageOfEventsIsFull(t *testing.T) {
 		"just":          {3, []int{1, 1, 1}, 3},
 		"bytes":         {9, []int{1_000_000, most - 1_000_000}, 2},
 		"one byte more": {9, []int{1_000_000, most - 1_000_000 + 1}, 1},
+		"three":         {9, []int{1_000_000, 1_000_000, 1_000_000}, 2},
 		"too large":     {9, []int{4_000_000, 1}, 1},
 	} {
 		for field, large := range map[string]func(*core.Event, int){

@@ -65,6 +65,17 @@ func TestAHeadThatCannotBeReadBeforeItsTurnIsLeftToTheClaim(t *testing.T) {
 	})
 }
 
+// One that can be read later is claimed then, by the same hint.
+func TestAHeadThatCanBeReadLaterIsClaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		err := r.besideASuspect(t, 1, "hi", time.Minute)
+		if hints := r.queue.Messages(); err != nil || len(hints) != 0 || r.head(wakeUps("a")[0].Key()).Fence != 1 {
+			t.Errorf("error %v and the hints %+v, want neither", err, hints)
+		}
+	})
+}
+
 // Time that went by before a step says nothing about its run: only one that has
 // a whole invocation to itself ends for having made nothing of it.
 func TestAStepThatWaitedForItsTurnHasNoWholeInvocation(t *testing.T) {
