@@ -164,8 +164,8 @@ func (f *follower) unchanged(head thread.Head) bool {
 	if f.record.ID.IsZero() || head.Incarnation != f.seen.Incarnation {
 		return false
 	}
-	status, known := head.RunStatus(f.stream.run)
-	return head.Version == f.seen.Version || known && status == core.RunCreated && f.record.Status == core.RunCreated
+	status, _ := head.RunStatus(f.stream.run)
+	return head.Version == f.seen.Version || status == core.RunCreated && f.record.Status == core.RunCreated
 }
 
 // replay emits the run's records that a head covers, one read at a time. place.next

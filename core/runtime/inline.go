@@ -25,7 +25,7 @@ func (w *worker) submitInline(ctx context.Context, s mailbox.Submission) (receip
 	}
 	permit.attend(w.stepper, s.Thread)
 	receipt, head, claimed, err := w.mailbox.SubmitAndClaim(ctx, s)
-	if err != nil || !claimed {
+	if !claimed { // also with an error
 		permit.release()
 		return receipt, head, nil, err
 	}

@@ -63,12 +63,9 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 	// has room for: a record has one message at most.
 	for full := false; seq < p.head.Seq; {
 		from, end := nextShown(p.superseded, seq+1, p.head.Seq)
-		if seq = from - 1; seq >= p.head.Seq {
-			break
-		}
 		room := p.query.Limit - len(p.page.Messages)
 		var err error
-		if seq, full, err = p.addRange(ctx, from, min(end, seq+uint64(room))); err != nil {
+		if seq, full, err = p.addRange(ctx, from, min(end, from-1+uint64(room))); err != nil {
 			return err
 		}
 		if full || p.over || len(p.page.Messages) == p.query.Limit {

@@ -14,7 +14,7 @@ import (
 // core.CodeNotFound for a run that does not exist or that the caller may not read.
 func (r *Runtime) ReadRun(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
 	key, head, record, err := r.reads.runRecord(ctx, id, runID)
-	if err == nil && head.Open() && head.Run.ID == runID {
+	if err == nil && head.Run.ID == runID {
 		record.Tickets, err = r.mailbox.Tickets(ctx, key, head)
 	}
 	if err != nil {

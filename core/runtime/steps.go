@@ -200,7 +200,7 @@ func (c *StepCall) setResult(e thread.Entry) {
 // openCalls sets the status of the calls of an open round, as the head has it.
 func (r *reader) openCalls(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID, b *steps) error {
 	n := len(b.page.Steps)
-	if n == 0 || !head.Open() || head.Run.ID != runID || head.Run.Cursor != thread.CursorTools {
+	if n == 0 || head.Run.ID != runID || head.Run.Cursor != thread.CursorTools {
 		return nil
 	}
 	s := &b.page.Steps[n-1]

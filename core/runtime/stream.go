@@ -76,7 +76,7 @@ func (s *stream) resume(record core.Run, seq uint64, turn thread.Entry, before s
 // replayer does not know it then.
 func (s *stream) skipTo(head thread.Head) {
 	s.place.next = head.Seq + 1
-	s.place.inside = head.Open() && head.Run.ID == s.run && head.Run.Cursor == thread.CursorTools
+	s.place.inside = head.Run.ID == s.run && head.Run.Cursor == thread.CursorTools
 }
 
 // passTurn gives the replayer the turn whose results come next.
@@ -153,7 +153,7 @@ func (s *stream) showUnsaid(events []core.Event) error {
 // head. Of the tickets those remain that are new and undecided: a second decision on a
 // decided one would be refused.
 func (s *stream) unseen(head thread.Head) (_ thread.Head, ok bool) {
-	if !head.Open() || head.Run.ID != s.run || head.Run.Cursor != thread.CursorTools || s.place.next != head.Run.Base {
+	if head.Run.ID != s.run || head.Run.Cursor != thread.CursorTools || s.place.next != head.Run.Base {
 		return head, false
 	}
 	if s.early.base != s.place.next {

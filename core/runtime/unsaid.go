@@ -148,9 +148,6 @@ func (u *unsaid) showChunks(ctx context.Context, attempt live.Attempt) error {
 
 // showChunk shows the next chunk.
 func (u *unsaid) showChunk(ctx context.Context, chunk store.Record) error {
-	if u.deaf {
-		return nil
-	}
 	events, err := u.attempt.Events(u.records, chunk)
 	if err != nil {
 		u.deaf = true
