@@ -142,6 +142,14 @@ func TestAnAudienceIsGreetedOnce(t *testing.T) {
 	if h.events[2].RunID != (core.ID{7}) {
 		t.Errorf("the messages are of run %s", h.events[2].RunID)
 	}
+	for n, want := range map[int]int{0: 1, 1: 2} {
+		h := &hearer{wants: map[core.EventType]bool{core.EventMessagesSnapshot: true}}
+		a := newAudience(env.System(), h)
+		a.earlier = make([]core.Message, n)
+		if err := a.emit(core.Event{Type: core.EventRunStart}); err != nil || len(h.events) != want {
+			t.Errorf("with %d messages: %q, %v", n, h.lines(), err)
+		}
+	}
 }
 
 // An event that no record dates happens now.

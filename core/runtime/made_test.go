@@ -223,6 +223,7 @@ func TestAPageStandsWhereItsQuerySays(t *testing.T) {
 		{name: "a log that has grown since", q: runtime.MessageQuery{After: 8 + 4*unit}, want: append([]string{"f9"}, early...)},
 		{name: "early ones by bytes", q: runtime.MessageQuery{After: 9, Bytes: 2000}, want: early[:2], next: 9 + 2*unit},
 
+		{name: "up to the second superseded range", q: runtime.MessageQuery{After: 3, Bytes: 1}, want: []string{"c4"}, next: 6},
 		{name: "of a run", q: runtime.MessageQuery{Run: a}, want: []string{"a1", "a2"}},
 		{name: "of a run and not before", q: runtime.MessageQuery{Run: a, After: 1}, want: []string{"a2"}},
 		{name: "of a run and not behind it", q: runtime.MessageQuery{Run: a, After: 2}},
@@ -247,6 +248,7 @@ func TestAPageStandsWhereItsQuerySays(t *testing.T) {
 		{name: "backwards where the log has grown", q: runtime.MessageQuery{Descending: true, Before: 9 + 2*unit, Bytes: 1}, want: []string{"f9"}, next: 8},
 		{name: "backwards where the log has grown by one", q: runtime.MessageQuery{Descending: true, Before: 9 + 1*unit, Bytes: 1}, want: []string{"f9"}, next: 8},
 		{name: "backwards from within a superseded range", q: runtime.MessageQuery{Descending: true, Before: 6, Limit: 1}, want: []string{"c4"}, next: 3},
+		{name: "backwards, wherever it would begin forwards", q: runtime.MessageQuery{Descending: true, After: 8, Before: 8}, want: []string{"e7", "c4", "a2", "a1"}},
 		{name: "backwards before the first", q: runtime.MessageQuery{Descending: true, Before: 1}},
 		{name: "backwards before the second", q: runtime.MessageQuery{Descending: true, Before: 2}, want: []string{"a1"}},
 

@@ -29,5 +29,13 @@ func TestHandlersShareTheirTime(t *testing.T) {
 	if c := third(); c != 1 {
 		t.Errorf("the third has %d ms, want 1", c)
 	}
-	leaveThird()
+	pass(time.Second)
+	fourth, leaveFourth := h.start()
+	pass(time.Second)
+	leaveThird() // what it has worked until now is not the other's
+	pass(time.Second)
+	if c, d := third(), fourth(); c != 2501 || d != 1500 {
+		t.Errorf("the third has %d ms and the fourth %d, want 2501 and 1500", c, d)
+	}
+	leaveFourth()
 }

@@ -105,7 +105,14 @@ func TestTheRoundsOfALongRun(t *testing.T) {
 
 func TestARoundThatCannotBeRead(t *testing.T) {
 	backend := memory.New()
+	misnamed := &storetest.Faulty{Backend: backend, OnRecord: func(_ storetest.Operation, found store.Record) store.Record {
+		found.Name += "x"
+		return found
+	}}
 	storeRound(t, backend, 4, 2, nil, "a")
+	if got, err := (&reader{store: misnamed}).lastWait(t.Context(), roundKey, decidedAgain(2, "a")); err != nil || len(got.results) > 0 || len(got.tickets) > 0 {
+		t.Errorf("what is named as no round: %+v, %v", got, err)
+	}
 	lists := &storetest.Faulty{Backend: backend}
 	lists.OnRecord = func(_ storetest.Operation, found store.Record) store.Record {
 		found.Payload = []byte("{")
@@ -207,10 +214,10 @@ func TestWhereAStreamOfDecisionsBegins(t *testing.T) {
 			t.Errorf("%s: seen %d", name, f.seen.Version)
 		}
 	}
-	for name, s := range map[string]*told{"missing": {missing: true}, "unreadable": {failed: store.ErrThrottled}} {
+	for name, s := range map[string]*told{"missing": {missing: true}, "unreadable": {failed: store.ErrThrottled}, "unreadable log": {failed: store.ErrThrottled, fails: "log"}} {
 		h := &hearer{}
 		err := (&streams{reads: &reader{store: backend}}).resume(t.Context(), following(s, h), decisions{head: round, decided: []mailbox.Decided{decidedAgain(1, "a")}})
-		if (name == "missing") != (core.CodeOf(err) == core.CodeNotFound) || (name == "unreadable") != errors.Is(err, store.ErrThrottled) || len(h.events) > 0 {
+		if (name == "missing") != (core.CodeOf(err) == core.CodeNotFound) || (name != "missing") != errors.Is(err, store.ErrThrottled) || len(h.events) > 0 {
 			t.Errorf("%s: %v, %q", name, err, h.brief())
 		}
 	}

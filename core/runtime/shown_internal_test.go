@@ -175,6 +175,7 @@ func TestWhatWasHeardIsNotShownAgain(t *testing.T) {
 		"the next step":       {[]core.Event{said(1, 1, 2, "ab")}, []core.Event{said(1, 2, 2, "cd")}, "ab cd"},
 		"without a place":     {[]core.Event{said(1, 1, 2, "ab")}, []core.Event{{Type: core.EventTextDelta, Delta: "x"}}, "ab x"},
 		"another attempt":     {[]core.Event{said(1, 1, 2, "ab")}, []core.Event{said(2, 1, 3, "xyz"), said(2, 1, 4, "!")}, "ab step_restarted xyz !"},
+		"an older attempt":    {[]core.Event{said(3, 1, 2, "ab")}, []core.Event{said(2, 1, 3, "xyz"), said(2, 1, 4, "!")}, "ab step_restarted xyz !"},
 		"it does not go back": {[]core.Event{said(1, 1, 4, "abcd"), said(1, 1, 2, "ab")}, []core.Event{said(1, 1, 5, "abcde")}, "abcd e"},
 	} {
 		h := &hearer{}
@@ -189,6 +190,11 @@ func TestWhatWasHeardIsNotShownAgain(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, h.brief()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		for _, e := range h.events {
+			if e.Type == core.EventStepRestarted && (e.Step != 1 || e.RunID != theRun) {
+				t.Errorf("%s: step %d of run %s is void", name, e.Step, e.RunID)
+			}
 		}
 	}
 }

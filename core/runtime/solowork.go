@@ -62,8 +62,8 @@ func (w soloWork) pause(ctx context.Context, changed <-chan struct{}, head threa
 	// at becomes the earlier of the two times.
 	if head.DueAt != 0 {
 		own := time.UnixMilli(head.DueAt)
-		if again := env.Now().Add(permitPoll); own.Before(again) && head.DueAt <= env.Millis() {
-			own = again // it is due and could not be claimed
+		if head.DueAt <= env.Millis() {
+			own = env.Now().Add(permitPoll) // it is due and could not be claimed
 		}
 		if at.IsZero() || own.Before(at) {
 			at = own

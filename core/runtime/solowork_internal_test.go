@@ -215,6 +215,7 @@ func TestTheResultOfARun(t *testing.T) {
 	}{
 		"done":                   {core.RunDone, 2, thread.Run{}, "said", []string{"asked", "turn", "told"}, core.TerminationNatural},
 		"it waits":               {core.RunWaiting, 2, thread.Run{ID: theRun, Status: thread.Waiting, Cursor: thread.CursorTools}, "turn", []string{"asked", "turn", "told"}, core.TerminationSuspended},
+		"it goes on":             {core.RunRunning, 2, thread.Run{ID: theRun, Cursor: thread.CursorInfer}, "", []string{"asked", "turn", "told"}, ""},
 		"it ended before a step": {core.RunDone, 0, thread.Run{}, "said", nil, core.TerminationNatural},
 	} {
 		record := core.Run{ID: theRun, ThreadID: roundKey.Thread, AgentID: "demo", Status: test.status, FirstSeq: test.first, Response: "said", Usage: core.Usage{Output: 5}, Termination: &core.Termination{Type: core.TerminationNatural}}
@@ -252,6 +253,15 @@ func TestTheRecordOfARevision(t *testing.T) {
 	head, err := r.mailbox.Head(t.Context(), roundKey)
 	if err != nil {
 		t.Fatal(err)
+	}
+	r.reads.store = &storetest.Faulty{Backend: r.reads.store, Around: func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+		if op.Method == "LogBackwards" && ctx.Value(roundKey) != nil {
+			return errAway
+		}
+		return do(ctx)
+	}}
+	if seq, err := r.reads.seqOf(context.WithValue(t.Context(), roundKey, true), roundKey, head, 3); seq != 0 || !errors.Is(err, errAway) {
+		t.Errorf("a log that cannot be read: record %d, %v", seq, err)
 	}
 	for revision, want := range map[uint64]uint64{0: 0, 1: 0, 3: 1, 4: 0} {
 		seq, err := r.reads.seqOf(t.Context(), roundKey, head, revision)

@@ -185,7 +185,7 @@ func (s *streams) greet(ctx context.Context, f *follower, id core.Identity, cont
 // follow lets a follower show its run to the end. In a runtime without workers it takes
 // the steps itself while it waits for the next head.
 func (s *streams) follow(ctx context.Context, f *follower) error {
-	if s.solo == nil || f.stream.audience.over() {
+	if s.solo == nil {
 		return f.follow(ctx, nil)
 	}
 	s.solo.join(f.key)

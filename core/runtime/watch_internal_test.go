@@ -149,6 +149,10 @@ func TestAWatchThatCannotRead(t *testing.T) {
 				t.Errorf("%s: who comes later has the same watch: %t", name, b == a)
 			}
 			if test.err != nil {
+				time.Sleep(time.Minute)
+				if p.reads != len(test.errs) {
+					t.Errorf("%s: it reads on, %d times", name, p.reads)
+				}
 				if _, err := a.after(t.Context(), at(4, 7)); !errors.Is(err, test.err) {
 					t.Errorf("%s: the next look: %v", name, err)
 				}
