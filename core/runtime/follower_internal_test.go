@@ -25,7 +25,7 @@ var theRun = core.ID{7}
 // open round has.
 type told struct {
 	record  core.Run
-	missing bool  // the run is
+	missing bool   // the run is
 	failed  error  // of every read, or of those that fails names
 	fails   string // such reads; empty: all
 	log     []thread.Entry

@@ -75,7 +75,9 @@ func TestARunThatIsGivenUpIsClosed(t *testing.T) {
 			}
 		}, nil, true},
 		"it cannot be cancelled": {func(_ *testing.T, g *given) {
-			g.over.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) { return store.Outcome{}, errAway }
+			g.over.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+				return store.Outcome{}, errAway
+			}
 		}, errAway, true},
 		"it cannot be closed": {func(_ *testing.T, g *given) {
 			commits := 0
