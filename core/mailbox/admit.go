@@ -69,7 +69,8 @@ func (u *submission) adoptSlot(ctx context.Context) error {
 		return err
 	}
 	tag := u.slotTag()
-	for _, run := range slices.SortedFunc(maps.Keys(used.Slots), compareIDs) { // of several the oldest: each process comes to the same
+	// If several slots fit, the oldest is used, so that every process chooses the same one.
+	for _, run := range slices.SortedFunc(maps.Keys(used.Slots), compareIDs) {
 		if slot := used.Slots[run]; slot.Key == tag && u.s.env.Millis()-slot.Since < u.s.slots.enqueueTime.Milliseconds()/2 {
 			u.ids = ids{run, dispatchOf(run)}
 			u.admission = admission{run: run, found: true}

@@ -104,8 +104,9 @@ func TestHowARunIsAdmitted(t *testing.T) {
 	}
 }
 
-// What a key stands for has a dispatch that follows from its run: all that is left of an
-// attempt that died may be the slot of that.
+// The dispatch of a submission with a key is computed from the id of its run. An attempt that
+// died may have left nothing but a slot, which names the run: the next attempt finds the
+// dispatch by it.
 func TestTheDispatchOfAnAttemptThatDiedIsFoundByItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := limited(t)
@@ -284,8 +285,8 @@ func TestARunOverTheLimitIsNotQueued(t *testing.T) {
 	}
 }
 
-// Two attempts are admitted, and one of them has stored the key: the other's slot is given
-// back before it goes on under the ids of the first.
+// Two attempts with one key have each been given a slot, and the first has stored the key. The
+// second one releases its own slot, and then goes on with the ids of the first.
 func TestTheSlotOfAnAttemptThatWasOvertakenIsReleased(t *testing.T) {
 	for name, accepted := range map[string]bool{"the first is queued": true, "the first has died": false} {
 		t.Run(name, func(t *testing.T) {

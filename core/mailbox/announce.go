@@ -67,8 +67,9 @@ var errUnheard = errors.New("no publisher is configured")
 // errNoNews: what was to be announced is not true any more.
 var errNoNews = errors.New("it is not true any more")
 
-// announce publishes an announcement as things stand now. A run that waited for somebody
-// outside, and waits for a child now, is errNoNews.
+// announce publishes what an outbox entry says, with the run as it is now. The error is
+// errNoNews if nothing is to be said any more: the run waited for a person or a client, and
+// now waits for child runs only.
 func (s *Service) announce(ctx context.Context, key core.ThreadKey, head thread.Head, e thread.OutboxEntry, about matter) error {
 	if s.publisher == nil {
 		return errUnheard

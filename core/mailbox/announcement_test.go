@@ -124,8 +124,8 @@ func (w *world) claimAlone(t *testing.T) {
 	}
 }
 
-// Whoever hears the oldest announcement that is left hears how many were dropped before it,
-// once.
+// The outbox has no room for all announcements. The oldest one that is left says how many
+// were dropped before it, and no other one does.
 func TestDroppedAnnouncementsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, heard := hearing(t, new(bytes.Buffer))
@@ -144,8 +144,9 @@ func TestDroppedAnnouncementsAreTold(t *testing.T) {
 	})
 }
 
-// In a round that goes on when all its tickets are decided a run waits on with those that
-// are left; when none of them is anybody's outside, it is not told.
+// A round in the mode batch approval waits until all its tickets are decided. When one is
+// decided, the announcement names the tickets that are left. If only child runs are waited
+// for, nothing is announced.
 func TestAWaitIsAnnouncedWithWhatIsLeftOfIt(t *testing.T) {
 	child := asks(1, func(k *core.Ticket) { k.Suspension.ID, k.Kind = core.ID{7}.String(), core.TicketChild })
 	tests := []struct {
@@ -174,8 +175,8 @@ func TestAWaitIsAnnouncedWithWhatIsLeftOfIt(t *testing.T) {
 	}
 }
 
-// What cannot be read for good is announced without it; what cannot be read now is announced
-// later.
+// A damaged record is left out of the announcement. A record that the store cannot return
+// now delays the announcement.
 func TestAnnouncementOfWhatCannotBeRead(t *testing.T) {
 	down := errors.New("no connection")
 	waits := func(t *testing.T, w *world) (ticket string) {
@@ -235,7 +236,8 @@ func (k keeps) Publish(ctx context.Context, _ mailbox.Announcement) error {
 	return ctx.Err()
 }
 
-// What a publisher has begun beside itself ends with it.
+// The context that a publisher is given ends when the publisher returns, so that a goroutine
+// which it has left behind ends too.
 func TestTheTimeOfAPublisherEndsWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ctx context.Context
