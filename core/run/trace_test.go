@@ -36,23 +36,29 @@ type trace struct {
 	lines []string
 	ids   map[string]string // the names of ids: their numbers, in the order in which they appear
 	began time.Time
+
+	options options // of the world
 }
 
 func (r *trace) note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	line := long.ReplaceAllString(fmt.Sprintf(format, args...), "x...")
-	line = anyID.ReplaceAllStringFunc(line, func(id string) string {
+	r.lines = append(r.lines, r.named(fmt.Sprintf(format, args...)))
+}
+
+// named is a line with names for its ids, and without the text of a large answer.
+func (r *trace) named(line string) string {
+	line = longText.ReplaceAllString(line, "x...")
+	return anyID.ReplaceAllStringFunc(line, func(id string) string {
 		if r.ids[id] == "" {
 			r.ids[id] = fmt.Sprintf("ID%d", len(r.ids)+1)
 		}
 		return r.ids[id]
 	})
-	r.lines = append(r.lines, line)
 }
 
-// long finds the text of the answer that is too large.
-var long = regexp.MustCompile("x{100,}")
+// longText finds the text of an answer that is large.
+var longText = regexp.MustCompile("x{100,}")
 
 // anyID finds what is random in a line: the ids of runs and inputs, and the part of a run's
 // that is in those of its calls.
@@ -263,6 +269,7 @@ func newTraced(t *testing.T, tt traced, plugins bool) (*world, *trace) {
 	o.env = env.System()
 	o.env.Random = func(b []byte) { _, _ = random.Read(b) } // pauses are the same in every run of the test
 	o = o.complete(t)
+	r.options = o
 	w := &world{store: newBackend(), queue: &mailboxtest.Queue{}}
 	r.watch(w.store)
 	var err error
@@ -280,6 +287,17 @@ func newTraced(t *testing.T, tt traced, plugins bool) (*world, *trace) {
 	return w, r
 }
 
+// run brings the world to its end.
+func (tt *traced) run(t *testing.T, w *world, r *trace) {
+	t.Helper()
+	if tt.act != nil {
+		tt.act(t, w, r)
+		return
+	}
+	r.submitFirst(t, w)
+	w.finish(t, key, r.event)
+}
+
 // The trace of each kind of end, without plugins and with one that listens to every phase:
 // what is put before which head, what readers, observers and ledgers are told behind it.
 func TestTracesOfAllEnds(t *testing.T) {
@@ -290,12 +308,7 @@ func TestTracesOfAllEnds(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, plugins %t", tt.name, plugins), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w, r := newTraced(t, tt, plugins)
-					if tt.act != nil {
-						tt.act(t, w, r)
-					} else {
-						r.submitFirst(t, w)
-						w.finish(t, key, r.event)
-					}
+					tt.run(t, w, r)
 					fmt.Fprintf(&got, "# %s, plugins %t\n%s\n\n", tt.name, plugins, strings.Join(r.lines, "\n"))
 				})
 			})

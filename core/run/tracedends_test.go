@@ -25,6 +25,7 @@ type traced struct {
 	options options
 	gate    func(c plugin.GateCall) (plugin.Verdict, error) // nil: every call is allowed
 	act     func(t *testing.T, w *world, r *trace)          // from the submission on; nil: it runs until nothing is due
+	endless bool                                            // it comes to no end if its steps are others
 }
 
 // turn is what a model of the trace does in one inference, behind the tokens it counts.
@@ -163,7 +164,7 @@ func tracedEnds() []traced {
 		{name: "natural"},
 		{name: "natural behind a round", options: options{model: turns(says(b...), one)}},
 		{name: "natural behind a parallel round", options: options{mode: agent.ParallelStreaming, model: turns(says(b...), one)}},
-		{name: "a caller that steps in a loop", options: options{model: turns(says(a...), one)}, act: func(t *testing.T, w *world, r *trace) {
+		{name: "a caller that steps in a loop", endless: true, options: options{model: turns(says(a...), one)}, act: func(t *testing.T, w *world, r *trace) {
 			r.submitFirst(t, w)
 			stepped := run.Stepped{Outcome: thread.Continue, Head: w.take(t, key)}
 			for stepped.Outcome == thread.Continue {
@@ -196,13 +197,13 @@ func tracedEnds() []traced {
 		{name: "superseded while its model speaks", options: options{model: turns(hangs, one)}, act: after(interrupt)},
 		{name: "superseded while it waits", gate: askA, options: options{model: turns(says(a...), one)}, act: stepped(interrupt)},
 		{name: "expired", gate: askA, options: options{model: turns(says(a...))}, act: stepped(func(*testing.T, *world, *trace, mailbox.Receipt) {})},
-		{name: "dead-lettered", options: options{model: turns(says(a...), one)}, act: stepped(func(t *testing.T, w *world, r *trace, _ mailbox.Receipt) {
+		{name: "dead-lettered", endless: true, options: options{model: turns(says(a...), one)}, act: stepped(func(t *testing.T, w *world, r *trace, _ mailbox.Receipt) {
 			for range 5 {
 				w.take(t, key)
 				w.reclaim(t)
 			}
 		})},
-		{name: "decided", gate: askA, options: options{model: turns(says(b...), one)}, act: stepped(func(t *testing.T, w *world, r *trace, _ mailbox.Receipt) {
+		{name: "decided", endless: true, gate: askA, options: options{model: turns(says(b...), one)}, act: stepped(func(t *testing.T, w *world, r *trace, _ mailbox.Receipt) {
 			r.note("a decision")
 			w.mustDecide(t, 0, approve)
 		})},
@@ -212,7 +213,7 @@ func tracedEnds() []traced {
 		})},
 		{name: "given back for its model", options: options{model: turns(breaks(&model.Error{Kind: model.KindOverloaded, Message: "later", RetryAfter: time.Minute}), one)}},
 		{name: "given back by a host that stops, in a round", options: options{tools: []tool.Tool{nap}, model: turns(says(calls("echo", `{"text":"a"}`, "nap", "{}")...), one)}, act: shortTime(stops)},
-		{name: "timed out in its model", options: options{model: turns(hangs)}, act: shortTime(deadline)},
+		{name: "timed out in its model", endless: true, options: options{model: turns(hangs)}, act: shortTime(deadline)},
 		{name: "taken over in a round", options: options{model: turns(says(a...), one)}, act: func(t *testing.T, w *world, r *trace) {
 			r.submitFirst(t, w)
 			commit := w.store.OnCommit
