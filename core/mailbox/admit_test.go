@@ -1,9 +1,11 @@
 package mailbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -374,7 +376,8 @@ func TestASlotThatCannotBeReleasedIsNoError(t *testing.T) {
 	for name, down := range map[string]error{"it can": nil, "it cannot": errors.New("no connection")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := limited(t)
+				var log bytes.Buffer
+				w := limitedLogging(t, &log)
 				w.submit(t, input("before", ""))
 				ctx, leave := context.WithCancel(t.Context())
 				w.store.OnRelease = func(ctx context.Context, tenant string, r store.Releasing) (bool, error) {
@@ -397,6 +400,9 @@ func TestASlotThatCannotBeReleasedIsNoError(t *testing.T) {
 				}
 				if err != nil || r.RunID != w.head(t).Run.ID || len(w.slots(t)) != want {
 					t.Errorf("submit: %+v, %v with the slots %v; want %d", r, err, w.slots(t), want)
+				}
+				if strings.Contains(log.String(), "slot is not given back") != (down != nil) {
+					t.Errorf("the log says %q", &log)
 				}
 			})
 		})

@@ -211,6 +211,15 @@ func TestARetakeIsRefused(t *testing.T) {
 	}
 }
 
+// A range that was withdrawn may be of one message.
+func TestAWithdrawnMessageThatStandsAloneIsRefused(t *testing.T) {
+	w := forkable(t)
+	_, err := w.Submit(t.Context(), retaking("m2"))
+	if core.CodeOf(err) != core.CodeSuperseded || fmt.Sprint(err) != `thread t1: message "m2" was taken back before` {
+		t.Errorf("%v of code %s, want superseded", err, core.CodeOf(err))
+	}
+}
+
 // The open run may have read its input and not committed it, and a queued run may withdraw
 // something itself: both can be withdrawn, from where they begin.
 func TestARetakeOfWhatIsNotInTheLog(t *testing.T) {

@@ -1,11 +1,14 @@
 package mailbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,12 +95,18 @@ func TestASweepOfSlotsGoesOnWhereTheLastOneEnded(t *testing.T) {
 // limited is a world whose tenant has limits.
 func limited(t *testing.T) *world {
 	t.Helper()
+	return limitedLogging(t, io.Discard)
+}
+
+// limitedLogging is limited with a log.
+func limitedLogging(t *testing.T, log io.Writer) *world {
+	t.Helper()
 	w := newWorld(t)
 	gate, err := account.NewGate(account.GateOptions{Env: env.System(), Store: w.store, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Service, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), Limits: gate})
+	w.Service, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(log, nil)), Limits: gate})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,6 +358,30 @@ func TestRunsThatLeaveTheQueueReleaseTheirSlots(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" || used.Runs != 3 {
 			t.Errorf("%s: %d runs today, slots (-want +got):\n%s", tt.name, used.Runs, diff)
 		}
+	}
+}
+
+// What cannot be given back is a line in the log: the sweep finds it.
+func TestSlotsThatCannotBeReleasedAreALineInTheLog(t *testing.T) {
+	for name, down := range map[string]error{"they can": nil, "they cannot": errors.New("no connection")} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			w := limitedLogging(t, &log)
+			w.submit(t, input("one", ""))
+			second := w.submit(t, input("two", ""))
+			w.store.OnRelease = func(ctx context.Context, tenant string, r store.Releasing) (bool, error) {
+				if down != nil {
+					return false, down
+				}
+				return w.store.Backend.Release(ctx, tenant, r)
+			}
+			if _, err := w.Cancel(t.Context(), key, second.RunID); err != nil {
+				t.Fatal(err)
+			}
+			if failed, want := strings.Contains(log.String(), "slots are not given back"), down != nil; failed != want || strings.Count(log.String(), "\n") > 1 {
+				t.Errorf("the log says %q", &log)
+			}
+		})
 	}
 }
 
