@@ -1,6 +1,8 @@
 package run
 
 import (
+	"encoding/binary"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -76,8 +78,7 @@ func textHash[T ~string | ~[]byte](h uint32, text T) uint32 {
 	sum := (uint64(h) ^ uint64(len(text))) * prime
 	i := 0
 	for ; i+8 <= len(text); i += 8 { // eight bytes at a time: prompts are long
-		word := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
-			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
+		word := binary.LittleEndian.Uint64([]byte(text[i : i+8]))
 		sum = (sum ^ word) * prime
 		sum ^= sum >> 29
 	}
