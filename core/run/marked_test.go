@@ -69,13 +69,15 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 func TestCountsAreThoseOfTheModel(t *testing.T) {
 	turn := func(model string) core.Message { return core.Message{Role: core.RoleAssistant, Model: model} }
 	p := &prompt{draft: &draft{past: &checkpoint.Conversation{
-		Messages: checkpoint.ListOf([]core.Message{turn("a"), turn("b"), turn("b"), core.UserMessage("", "hi"), turn("c")}),
+		First:    1,
+		Messages: checkpoint.ListOf([]core.Message{turn("e"), turn("a"), turn("b"), turn("b"), core.UserMessage("", "hi"), turn("c"), turn("f"), {Role: core.RoleUser, Model: "f"}}),
 		Places: checkpoint.ListOf([]window.Place{
+			{Window: &core.Window{Estimate: 60, Tokens: 70}}, // it is not shown any more
 			{Window: &core.Window{Estimate: 10, Tokens: 20}}, {Window: &core.Window{Estimate: 30, Tokens: 40}},
-			{Window: &core.Window{Estimate: 50}}, {}, {},
+			{Window: &core.Window{Estimate: 50}}, {}, {}, {Window: &core.Window{Estimate: 2, Tokens: 1}}, {Window: &core.Window{Estimate: 80, Tokens: 90}},
 		}),
 	}}}
-	for model, want := range map[string][2]int{"a": {10, 20}, "b": {30, 40}, "c": {}, "d": {}} {
+	for model, want := range map[string][2]int{"a": {10, 20}, "b": {30, 40}, "c": {}, "d": {}, "e": {}, "f": {2, 1}} {
 		if reckoned, counted := p.counted(model); [2]int{reckoned, counted} != want {
 			t.Errorf("of model %s %d and %d are known, want %v", model, reckoned, counted, want)
 		}

@@ -264,6 +264,9 @@ func TestWhatAPolicyMayGive(t *testing.T) {
 	}{
 		{"no type", core.Termination{Code: "mine"}, core.Termination{Type: "stopped", Code: "mine"}},
 		{"behaviour", core.Termination{Type: core.TerminationBehavior, Code: "mine"}, core.Termination{Type: "behavior_requested", Code: "mine"}},
+		{"a natural end", core.Termination{Type: core.TerminationNatural, Code: "mine"}, core.Termination{Type: "natural_end", Code: "mine"}},
+		{"a block", core.Termination{Type: core.TerminationBlocked, Detail: "mine"}, core.Termination{Type: "blocked", Detail: "mine"}},
+		{"an error", core.Termination{Type: core.TerminationError, Code: "mine"}, core.Termination{Type: "error", Code: "mine"}},
 		{"long texts", core.Termination{Code: long, Detail: long}, core.Termination{Type: "stopped", Code: long[:61] + "...", Detail: long[:4096] + "..."}},
 		{
 			"a type that does not exist", core.Termination{Type: "bored"},
