@@ -1,0 +1,85 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run"
+)
+
+// What a process reads for the first step that it takes of a thread, in any order (records by
+// their kind, and a line for each part of the log), and what the model is shown first. What
+// a run was asked is looked for at the same time where it is surely not in the window.
+func TestWhatAColdStepReads(t *testing.T) {
+	echo, ok, failure := calls("echo", `{"text":"a"}`), text("ok"), []model.Delta{{Text: "broken pipe"}}
+	const input, record, snapshot, log, back = "Q", "R", "S", "log", "log backwards"
+	tests := []struct {
+		name   string
+		window int
+		steps  int           // of the run before
+		ends   []model.Delta // what its last step says; nil: it goes on
+		next   string        // what comes behind it: a message, or nothing where the failed run is taken up
+		want   []string
+		shown  string
+	}{
+		{"a run that begins a thread", 0, 0, nil, "", []string{input}, "hi 1"},
+		{"a run that begins", 0, 1, ok, "on", []string{input, snapshot, back}, "hi 3"},
+		{"a run that begins behind a long one", 40, 21, ok, "on", []string{input, snapshot, log, back}, "on 1"},
+		{"a run that takes another up", 0, 2, failure, "", []string{input, snapshot, back}, "hi 3"},
+		{"a run that takes a long one up", 40, 21, failure, "", []string{input, record, snapshot, log, log, back}, "hi 3"},
+		{"a run of 31 records", 0, 15, nil, "", []string{record, snapshot, back}, "hi 31"},
+		{"a run of 33 records", 0, 16, nil, "", []string{record, snapshot, log, back, back}, "hi 33"},
+		{"a run of 31 records, of which few are shown", 40, 15, nil, "", []string{record, snapshot, back}, "hi 3"},
+		{"a run of 33 records, of which few are shown", 40, 16, nil, "", []string{record, snapshot, log, back}, "hi 3"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				said, shown := 0, ""
+				o := options{window: tt.window, model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+					shown = fmt.Sprint(r.Messages[0].Text(), " ", len(r.Messages))
+					if said++; said == tt.steps && tt.ends != nil {
+						return replies(tt.ends)(ctx, model.Request{})
+					}
+					return replies(echo)(ctx, model.Request{})
+				})}
+				w := newWorld(t, o)
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				for range tt.steps {
+					w.step(t, key)
+				}
+				if tt.next != "" {
+					w.submit(t, key, tt.next, mailbox.ModeQueue)
+				} else if tt.ends != nil {
+					if _, err := w.box.TakeUp(t.Context(), key, "", receipt.RunID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.stepper = w.other(t, o)
+				work := run.Work{Key: key, Head: w.take(t, key)}
+				var reads []string
+				w.store.read = func(what string) error {
+					kind, _, _ := strings.Cut(what, "#")
+					reads = append(reads, kind)
+					return nil
+				}
+				if _, err := w.stepper.Step(t.Context(), work, nil); err != nil {
+					t.Fatal(err)
+				}
+				w.store.read = nil
+				slices.Sort(reads)
+				if diff := cmp.Diff(tt.want, reads); diff != "" || shown != tt.shown {
+					t.Errorf("shown %q, want %q; reads (-want +got):\n%s", shown, tt.shown, diff)
+				}
+			})
+		})
+	}
+}
