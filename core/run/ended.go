@@ -23,14 +23,16 @@ func (e *ended) Unwrap() error { return e.cause }
 
 // endWith ends the run with an error. The cause is for the log alone: it may quote
 // anything.
-func endWith(code string, cause error) error {
-	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: detail(code, "", cause)}, cause}
-}
+func endWith(code string, cause error) error { return endAt(code, "", cause) }
 
-// endAt is endWith that says where it happened, to clients and to the log.
+// endAt is endWith that says where it happened, to clients and to the log; empty: the code
+// says that.
 func endAt(code, where string, cause error) error {
 	t := core.Termination{Type: core.TerminationError, Code: code, Detail: detail(code, where, cause)}
-	return &ended{t, fmt.Errorf("%s: %w", where, cause)}
+	if where != "" {
+		cause = fmt.Errorf("%s: %w", where, cause)
+	}
+	return &ended{t, cause}
 }
 
 // failure is what a log line says of an error: of a panic, where it was too.

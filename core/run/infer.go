@@ -47,11 +47,8 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 // inferred is an error of an inference as the step's.
 func inferred(err error) error {
 	var end *inference.EndError
-	switch {
-	case !errors.As(err, &end):
+	if !errors.As(err, &end) {
 		return err
-	case end.Where == "":
-		return endWith(end.Code, end.Cause)
 	}
 	return endAt(end.Code, end.Where, end.Cause)
 }

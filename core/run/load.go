@@ -184,8 +184,7 @@ func (b *base) identify(ctx context.Context, h *holder) error {
 	if b.record.ID == h.id {
 		return nil
 	}
-	b.record = thread.RunRecord{}
-	b.record.Run = core.Run{ID: h.id, ThreadID: h.Key.Thread, Status: core.RunRunning, Dispatch: h.head.Run.Dispatch}
+	b.record = thread.RunRecord{Run: core.Run{ID: h.id, ThreadID: h.Key.Thread, Dispatch: h.head.Run.Dispatch}} // its status is that of the write
 	if input, err := h.queued(ctx, h.head.Run.Dispatch, h.head.Run.Revision); err == nil {
 		b.record.AgentID, b.record.Origin, b.record.CreatedAt, b.record.Request = input.AgentID, input.Origin, input.CreatedAt, input.Request
 		b.record.Frontend, b.record.Parent = input.Frontend.Stateless(), input.Parent

@@ -102,7 +102,7 @@ func (h *holder) openTurn(ctx context.Context) (core.Message, error) {
 func (h *holder) superseded(ctx context.Context, from uint64) (uint64, []thread.Range, error) {
 	ranges, err := store.Superseded(ctx, h.store, h.records, h.Key, h.head.Supersedes, 0)
 	if err != nil {
-		return 0, nil, fmt.Errorf("read what is superseded: %w", err)
+		return from, nil, fmt.Errorf("read what is superseded: %w", err)
 	}
 	for i, r := range ranges {
 		if from > r.Record()+1 {

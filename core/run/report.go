@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -26,11 +27,11 @@ func (h *holder) report(ctx context.Context, r core.Run) {
 		h.log.out.LogAttrs(ctx, slog.LevelInfo, "run waits", append(attrs, slog.Int("tickets", len(h.head.Tickets)))...)
 		return
 	}
-	began := r.StartedAt
-	if began == 0 { // it ended before its first step
-		began = r.CreatedAt
+	// A run that ended before its first step has taken the time since it was asked for. Of one
+	// whose input is lost neither is known.
+	if began := cmp.Or(r.StartedAt, r.CreatedAt); began != 0 {
+		attrs = append(attrs, slog.String("duration", (time.Duration(r.FinishedAt-began)*time.Millisecond).String()))
 	}
-	attrs = append(attrs, slog.String("duration", (time.Duration(r.FinishedAt-began)*time.Millisecond).String()))
 	if t := r.Termination; t != nil {
 		attrs = append(attrs, slog.String("end", string(t.Type)))
 		if t.Code != "" {

@@ -191,10 +191,10 @@ func (p *prompt) target(perByte int) (upTo uint64, said window.History, ok bool)
 	all := window.History{Messages: p.shown.Messages[:committed], Places: p.shown.Places[:committed]}
 	upTo, n, ok := window.Target(all, keep)
 	if !ok {
-		return 0, said, false
+		return upTo, said, false
 	}
 	if last := max(p.draft.past.Window.Compact, p.draft.past.Window.Skipped); last > 0 && upTo < last+compactAgain {
-		return 0, said, false
+		return upTo, said, false
 	}
 	said = window.History{Messages: all.Messages[:n], Places: all.Places[:n]}
 	return upTo, said, window.ReckonAll(said.Messages, perByte) >= policy.AutocompactThreshold/leastCompacted
