@@ -21,11 +21,11 @@ func warnOfFailedActions(ctx context.Context, log *logger, committed []thread.En
 	for _, entry := range committed {
 		for _, o := range entry.Patch {
 			rest, found := strings.CutPrefix(o.Path, failedActions)
-			if !found || o.Op == state.OpRemove {
+			if !found {
 				continue
 			}
-			var failed []plugin.FailedAction
-			if rest != "" { // one that was appended
+			var failed []plugin.FailedAction // what is removed has no value to read
+			if rest != "" {                  // one that was appended
 				failed = make([]plugin.FailedAction, 1)
 				if json.Unmarshal(o.Value, &failed[0]) != nil {
 					continue

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,24 +168,42 @@ func TestInventedToolIsWaitedForByNobody(t *testing.T) {
 	}
 }
 
-// An agent that only the newer build has is left to it from the run's first step on.
+// An agent that only the newer build has, or has whole, is left to it from the run's first
+// step on, and the log says what is missing.
 func TestAgentThatOnlyAnotherBuildHas(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{})
-		newer := w.stepper
-		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-		w.stepper = w.other(t, options{agents: gone{}})
-		w.step(t, key)
-		if got := given(t, w); got != "0 attempts, in 5s" {
-			t.Errorf("given back: %s", got)
-		}
-		time.Sleep(5 * time.Second)
-		w.stepper = newer
-		w.finish(t, key, nil)
-		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` {
-			t.Errorf("the run is %s", got)
-		}
-	})
+	tests := []struct {
+		name   string
+		agents func(t *testing.T) resolver
+		error  string
+	}{
+		{"the agent", func(*testing.T) resolver { return gone{} }, `left to another build: agent "demo" not found, known are: none`},
+		{"a tool of it that is not called", func(t *testing.T) resolver { return without{newRegistry(t, options{}.complete(t), "demo"), "fresh"} },
+			`left to another build: tool "fresh" of agent "demo" is no part of this build`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log strings.Builder
+				w := newWorld(t, options{})
+				newer := w.stepper
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.stepper = w.other(t, options{agents: tt.agents(t), logger: reports(&log)})
+				w.step(t, key)
+				if got := given(t, w); got != "0 attempts, in 5s" {
+					t.Errorf("given back: %s", got)
+				}
+				if want := strconv.Quote(tt.error); !strings.Contains(log.String(), "error="+want) {
+					t.Errorf("the log says %s\nwant %s", log.String(), want)
+				}
+				time.Sleep(5 * time.Second)
+				w.stepper = newer
+				w.finish(t, key, nil)
+				if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` {
+					t.Errorf("the run is %s", got)
+				}
+			})
+		})
+	}
 }
 
 // A run that a person ends while it is left to another build ends with the next claim.

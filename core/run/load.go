@@ -165,7 +165,7 @@ func (b *base) learn(ctx context.Context, h *holder) error {
 	}
 	err := b.load(ctx, h) // what this step knows is older than the head, or nothing
 	var end *ended
-	if err == nil || errors.As(err, &end) { // the agent is gone
+	if errors.As(err, &end) { // the agent is gone
 		return nil
 	}
 	if core.CodeOf(err) != core.CodeCorrupt {

@@ -30,6 +30,7 @@ func TestAnAgentThatCannotBeHadNowDoesNotEndItsRun(t *testing.T) {
 		{"a failure of the store", func() error { return fmt.Errorf("%w: down", agent.ErrStore) }},
 		{"content of a newer program", func() error { return core.Errorf(core.CodeSchema, "content of an agent") }},
 		{"a worker that stops", func() error { stop(stopped); return core.Errorf(core.CodeNotFound, "agent not found") }},
+		{"a worker that stops, whatever comes of it", func() error { stop(stopped); return errors.New("half of an agent") }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,4 +53,17 @@ func TestAnAgentThatCannotBeHadNowDoesNotEndItsRun(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An agent that is there and cannot be used is waited for by nobody.
+func TestAnAgentThatCannotBeUsedEndsItsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{agents: lost{func() error { return core.Errorf(core.CodeInvalid, "the agent has no model") }}})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		const want = `done 0 {"type":"error","code":"resolution","detail":"the agent of the run is not there any more, or cannot be used"} ""`
+		if got := w.end(t, key, receipt); got != want {
+			t.Errorf("the run is %s\nwant %s", got, want)
+		}
+	})
 }

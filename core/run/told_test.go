@@ -139,6 +139,7 @@ func TestWhatIsToldBesideTheWorkStopsTheNext(t *testing.T) {
 		want   error
 	}{
 		{"a cancel before the step", true, []thread.Head{under5(11, closing)}, nil, false, thread.ErrClosing},
+		{"a cancel before the step, and its holder's write behind it", true, []thread.Head{under5(11, closing), under5(12, byHolder)}, nil, false, thread.ErrClosing},
 		{"that nobody attends to", false, []thread.Head{under5(11, closing)}, nil, false, nil},
 		{"what was there before the claim", true, []thread.Head{under5(9, unclaimed)}, nil, false, nil},
 		{"a late write from before the claim", true, []thread.Head{under5(11, closing), under5(9, unclaimed)}, nil, false, thread.ErrClosing},

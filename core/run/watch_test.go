@@ -18,9 +18,17 @@ import (
 type looks struct {
 	head   func() thread.Head
 	extend func() error
+	fails  func() error // nil: no look does
 }
 
-func (l looks) Head(context.Context, core.ThreadKey) (thread.Head, error) { return l.head(), nil }
+func (l looks) Head(context.Context, core.ThreadKey) (thread.Head, error) {
+	if l.fails != nil {
+		if err := l.fails(); err != nil {
+			return thread.Head{}, err
+		}
+	}
+	return l.head(), nil
+}
 
 func (l looks) Commit(_ context.Context, _ core.ThreadKey, known thread.Head, _ thread.Change, _ func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	return known, thread.Result{}, l.extend()
@@ -43,6 +51,8 @@ func TestWatchDoesNotTakeTheStepsNextFenceForALostClaim(t *testing.T) {
 			func(h *hold) error { h.fence.Store(6); return thread.ErrFenced }, nil},
 		{"the lease is renewed while the next fence is taken", func(*hold) thread.Head { return under(5) },
 			func(h *hold) error { h.refencing.Store(true); return thread.ErrFenced }, nil},
+		{"the run is ended while the next fence is taken", func(*hold) thread.Head { return under(5) },
+			func(h *hold) error { h.refencing.Store(true); return thread.ErrClosing }, thread.ErrClosing},
 		{"a later claim", func(*hold) thread.Head { return under(6) }, nil, thread.ErrFenced},
 		{"a later claim than the next fence", func(h *hold) thread.Head { h.refencing.Store(true); return under(7) }, nil, thread.ErrFenced},
 		{"no claim", func(*hold) thread.Head { return under(0) }, nil, thread.ErrFenced},
@@ -95,6 +105,24 @@ func TestARefusedRenewalStopsTheStep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A look that fails says nothing of the claim: the next one does.
+func TestALookThatFailsIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries, renewals := 0, 0
+		l := looks{
+			fails:  func() error { tries++; return map[int]error{1: store.ErrThrottled, 2: store.ErrThrottled}[tries] },
+			head:   func() thread.Head { return thread.Head{Claim: thread.Claim{Fence: 5}} },
+			extend: func() error { renewals++; return nil },
+		}
+		m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: l.head()}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond) // four looks, the first at once
+		defer cancel()
+		if err := m.holder.watch(ctx); err != nil || tries != 4 || renewals != 2 {
+			t.Errorf("error %v after %d looks and %d renewals, want none after four and two", err, tries, renewals)
+		}
+	})
 }
 
 // What the watch saw is why the work ended early, and no reason to forget what it
