@@ -81,11 +81,10 @@ const (
 // says is wrong with it; "" of any other message.
 func Complaint(m *core.Message) string {
 	text, ok := strings.CutPrefix(m.Text(), unusable)
-	end := strings.LastIndex(text, ". "+again)
-	if !m.Repair || !ok || end < 0 {
+	if !m.Repair || !ok {
 		return ""
 	}
-	return text[:end]
+	return text[:max(0, strings.LastIndex(text, ". "+again))]
 }
 
 // askToMend adds the message to the log, and counts it. native says that the model was

@@ -27,18 +27,12 @@ func (w *failWrite) change(fence uint64) thread.Change {
 }
 
 // records implements write.
-func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
-	if p.records, err = w.log.encode(0); err != nil {
-		return err
-	}
+func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) {
+	w.log.addTo(p, 0)
 	p.run = w.run.record(next, result)
 	p.run.InRound = w.inRound
-	if err = w.run.addAccount(p, next, result, w.unlogged, w.log.from); err != nil {
-		return err
-	}
-	p.dropUsage(w.run.form)
-	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing))
-	return err
+	w.run.addAccount(p, next, result, w.unlogged, w.log.from)
+	w.run.addTo(p, next, result.Outcome, w.run.stored(&p.run, next.Closing))
 }
 
 // closeWrite makes an end final: results first, then what was said and what RunEnd changed,
@@ -59,15 +53,10 @@ func (w *closeWrite) change(fence uint64) thread.Change {
 }
 
 // records implements write.
-func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
-	if p.records, err = w.log.encode(len(w.calls)); err != nil {
-		return err
-	}
+func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) {
+	w.log.addTo(p, len(w.calls))
 	p.run = *w.run.before
-	if err = w.run.addAccount(p, next, result, w.unlogged, w.log.from); err != nil {
-		return err
-	}
-	p.dropUsage(w.run.form)
-	p.records, err = w.run.addTo(addUnstored(p.records, w.log.from, w.calls), next, thread.Done, w.run.stored(&p.run, next.Closing))
-	return err
+	w.run.addAccount(p, next, result, w.unlogged, w.log.from)
+	p.records = addUnstored(p.records, w.log.from, w.calls)
+	w.run.addTo(p, next, thread.Done, w.run.stored(&p.run, next.Closing))
 }

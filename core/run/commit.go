@@ -25,7 +25,7 @@ type write interface {
 	change(fence uint64) thread.Change
 	// records makes the plan for the head that the change comes to, into an empty one.
 	// Its records have neither fence nor version yet.
-	records(p *plan, next thread.Head, result thread.Result) error
+	records(p *plan, next thread.Head, result thread.Result)
 }
 
 // plan is what a write stores with one head. The last plan that was made is of the head
@@ -35,6 +35,27 @@ type plan struct {
 	run     thread.RunRecord   // the run's, where the write makes one
 	settled account.Settlement // of the run's accounts
 	left    int                // bytes of a usage record that it leaves out, as too large; 0: it leaves out none
+	err     error              // a record cannot be encoded, and nothing is stored; nil: all can
+}
+
+// add adds a record, or notes that it cannot be encoded.
+func (p *plan) add(r store.Record, err error) {
+	p.records = append(p.records, r)
+	p.fails(err)
+}
+
+// fails notes that a record cannot be encoded; nil: it can.
+func (p *plan) fails(err error) {
+	if err != nil {
+		p.err = endWith("encoding", err)
+	}
+}
+
+// settle adds what the write stores for the run's accounts.
+func (p *plan) settle(s account.Settlement, err error) {
+	if p.settled = s; s.Has() {
+		p.add(s.Record, err)
+	}
 }
 
 // commitTime is how long a commit may take that has begun: longer than the
@@ -64,9 +85,9 @@ func (h *holder) write(ctx context.Context, w write) (*plan, thread.Result, erro
 	last := new(plan)
 	build := func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		*last = plan{}
-		err := w.records(last, next, result)
+		w.records(last, next, result)
 		h.stamp(last.records, next.Version)
-		return last.records, err
+		return last.records, last.err
 	}
 	for try := 0; ; try++ {
 		head, result, err := h.committer.Commit(within, h.Key, h.head, w.change(h.fence()), build)

@@ -37,20 +37,11 @@ func (w *nackWrite) change(fence uint64) thread.Change {
 }
 
 // records implements write.
-func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
-	if p.settled, err = w.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}); err != nil {
-		return err
+func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) {
+	p.settle(w.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}))
+	if w.ended != nil { // the claim that goes on with the end does not run RunEnd again
+		p.add(endRecord(w.codec, w.ended, w.form, w.run, next.Version))
 	}
-	if p.settled.Has() {
-		p.records = append(p.records, p.settled.Record)
-	}
-	if w.ended == nil {
-		return nil
-	}
-	// The claim that goes on with the end does not run RunEnd again.
-	record, err := endRecord(w.codec, w.ended, w.form, w.run, next.Version)
-	p.records = append(p.records, record)
-	return err
 }
 
 // endRecord is the record of what RunEnd has changed, in the form that the end has, for a nack

@@ -125,6 +125,7 @@ func TestComplaint(t *testing.T) {
 		{"a person's message", told("[The answer cannot be used: n is missing. Answer again, by calling final_answer.]", false), ""},
 		{"another note of the runtime's", told("[Go on. Answer again, in JSON.]", true), ""},
 		{"one of another build", told("[The answer cannot be used: n is missing.]", true), ""},
+		{"a longer one of another build", told("[The answer cannot be used: n is missing. It must be there.]", true), ""},
 	}
 	for _, tt := range tests {
 		if got := run.Complaint(tt.m); got != tt.want {

@@ -35,20 +35,17 @@ func newLogPart(h *holder, d *draft) logPart {
 // seq is the sequence of the log's newest record behind the write.
 func (p *logPart) seq() uint64 { return p.from + uint64(len(p.entries)) }
 
-// encode makes records of the entries behind the first so many, which are stored by
-// other means: results have their payloads already. It leaves room for records that come
+// addTo begins a plan with records of the entries behind the first so many, which are stored
+// by other means: results have their payloads already. It leaves room for records that come
 // behind them: a run's, and what lists its thread.
-func (p *logPart) encode(skip int) ([]store.Record, error) {
-	first := p.from + 1 + uint64(skip)
-	records := make([]store.Record, 0, len(p.entries)-skip+2)
-	for i := range p.entries[skip:] {
+func (p *logPart) addTo(to *plan, skip int) {
+	records := make([]store.Record, len(p.entries)-skip, len(p.entries)+2)
+	for i := range records {
 		payload, err := p.codec.EncodeEntry(&p.entries[skip+i])
-		if err != nil {
-			return nil, endWith("encoding", err)
-		}
-		records = append(records, store.Record{Name: store.LogName(first + uint64(i)), Payload: payload})
+		to.fails(err)
+		records[i] = store.Record{Name: store.LogName(p.from + 1 + uint64(skip+i)), Payload: payload}
 	}
-	return records, nil
+	to.records = records
 }
 
 // encodeRun makes the record of a run. It is rewritten with the fence and version of the
@@ -151,14 +148,13 @@ func (p *runPart) stored(whole *thread.RunRecord, closing uint64) *thread.RunRec
 	return &record
 }
 
-// addTo adds to the records of a write that of the run, as it is to be stored, and, where
+// addTo adds to a plan the record of the run, as it is to be stored, and, where
 // the run ends or begins to wait with the write, what lists of threads show from then on. A
 // close is not listed until it is final.
-func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread.Outcome, r *thread.RunRecord) ([]store.Record, error) {
-	stored, err := encodeRun(p.codec, r)
-	records = append(records, stored)
-	if err != nil || outcome != thread.Wait && outcome != thread.Done {
-		return records, err
+func (p *runPart) addTo(to *plan, next thread.Head, outcome thread.Outcome, r *thread.RunRecord) {
+	to.add(encodeRun(p.codec, r))
+	if outcome != thread.Wait && outcome != thread.Done {
+		return
 	}
 	said := r.Response
 	if outcome == thread.Wait {
@@ -175,7 +171,7 @@ func (p *runPart) addTo(records []store.Record, next thread.Head, outcome thread
 		l.Last.Termination = &core.Termination{Type: r.Termination.Type, Code: r.Termination.Code}
 	}
 	payload, err := p.codec.EncodeListing(&l)
-	return append(records, store.Record{Name: store.ActivityName, Payload: payload}), err
+	to.add(store.Record{Name: store.ActivityName, Payload: payload}, err)
 }
 
 // lastText is the text of the run's newest assistant turn; empty when the window
@@ -197,14 +193,6 @@ func lastTurnOf(messages []core.Message, run core.ID) *core.Message {
 	return nil
 }
 
-// dropUsage leaves out of the records one of usage, the last of them, that is larger than
-// every store takes, if the end has the form in which nothing may be.
-func (p *plan) dropUsage(form thread.Form) {
-	if last := len(p.records) - 1; form >= thread.FormLeast && last >= 0 && p.records[last].IsUsage() && len(p.records[last].Payload) > thread.MinPayload {
-		p.left, p.records = len(p.records[last].Payload), p.records[:last]
-	}
-}
-
 // complainOfLeft logs what the write has left out that no store takes.
 func (p *plan) complainOfLeft(ctx context.Context, log *logger) {
 	if p.left > 0 {
@@ -215,27 +203,27 @@ func (p *plan) complainOfLeft(ctx context.Context, log *logger) {
 // addAccount adds to a plan that has the run's record what it stores for the run's accounts,
 // and notes in the record where the next stretch begins. The records so far are those whose
 // cost is estimated. unlogged is what was asked of models for a turn that no log has, unless
-// the log, which ends at logEnd, has it; nil: there is none.
-func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result, unlogged *account.Spent, logEnd uint64) (err error) {
-	to.settled, err = p.account.Settle(next, result, account.End{
+// the log, which ends at logEnd, has it; nil: there is none. The form in which nothing may be
+// larger than every store takes leaves out a record of usage that is.
+func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result, unlogged *account.Spent, logEnd uint64) {
+	settled, err := p.account.Settle(next, result, account.End{
 		Run: &to.run, User: p.user, Used: p.totals.Metered, Lost: p.lost,
 		Unlogged: unlogged, LogEnd: logEnd, At: p.env.Millis(), Records: to.records,
 	})
-	if to.settled.Has() {
-		to.records = append(to.records, to.settled.Record)
+	if r := settled.Record; p.form >= thread.FormLeast && r.IsUsage() && len(r.Payload) > thread.MinPayload {
+		to.left, settled.Record = len(r.Payload), store.Record{}
 	}
-	if to.settled.Bases != nil {
-		to.run.Bases = to.settled.Bases
+	if to.settle(settled, err); settled.Bases != nil {
+		to.run.Bases = settled.Bases
 	}
-	return err
 }
 
 // cutText cuts a text to MaxLeast bytes as it is encoded, and marks that it goes on.
 func cutText(text string) string {
 	const most = thread.MaxLeast - len(`"..."`)
 	for cut := text; ; {
-		encoded, err := json.Marshal(cut)
-		if err != nil || len(encoded) <= most+len(`""`) {
+		encoded, _ := json.Marshal(cut) // a text always encodes
+		if len(encoded) <= most+len(`""`) {
 			if len(cut) == len(text) {
 				return text
 			}

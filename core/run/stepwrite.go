@@ -39,17 +39,12 @@ func (w *stepWrite) change(fence uint64) thread.Change {
 
 // records implements write. The run's record is written at its start, wait and end alone:
 // its steps and usage between them follow from the turns, which carry the totals.
-func (w *stepWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
-	if p.records, err = w.log.encode(len(w.calls)); err != nil {
-		return err
-	}
+func (w *stepWrite) records(p *plan, next thread.Head, result thread.Result) {
+	w.log.addTo(p, len(w.calls))
 	p.records, p.run = addUnstored(p.records, w.log.from, w.calls), w.run.record(next, result)
 	if result.Outcome != thread.Done && result.Outcome != thread.Close && w.recorded {
-		return nil
+		return
 	}
-	if err = w.run.addAccount(p, next, result, nil, 0); err != nil {
-		return err
-	}
-	p.records, err = w.run.addTo(p.records, next, result.Outcome, w.run.stored(&p.run, next.Closing))
-	return err
+	w.run.addAccount(p, next, result, nil, 0)
+	w.run.addTo(p, next, result.Outcome, w.run.stored(&p.run, next.Closing))
 }

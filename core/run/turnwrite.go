@@ -24,11 +24,8 @@ func (w *turnWrite) change(fence uint64) thread.Change {
 }
 
 // records implements write.
-func (w *turnWrite) records(p *plan, _ thread.Head, _ thread.Result) (err error) {
-	if p.records, err = w.log.encode(0); err != nil || w.run == nil {
-		return err
+func (w *turnWrite) records(p *plan, _ thread.Head, _ thread.Result) {
+	if w.log.addTo(p, 0); w.run != nil {
+		p.add(encodeRun(w.log.codec, w.run))
 	}
-	record, err := encodeRun(w.log.codec, w.run)
-	p.records = append(p.records, record)
-	return err
 }

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/reveille-run/reveille/core/store"
@@ -35,9 +34,8 @@ func (w *suspendWrite) change(fence uint64) thread.Change {
 }
 
 // records implements write.
-func (w *suspendWrite) records(p *plan, _ thread.Head, _ thread.Result) error {
+func (w *suspendWrite) records(p *plan, _ thread.Head, _ thread.Result) {
 	p.records = slices.Clone(w.round.asked)
-	return nil
 }
 
 // waitWrite ends the step while calls wait for decisions. Nothing of the log becomes
@@ -63,18 +61,15 @@ func (w *waitWrite) change(fence uint64) thread.Change {
 }
 
 // records implements write.
-func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) (err error) {
-	open, failure := w.values(next)
-	p.records, p.run = append(slices.Clone(w.round.asked), open), *w.run.before
+func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) {
+	p.records, p.run = slices.Clone(w.round.asked), *w.run.before
+	p.add(w.values(next))
 	if result.Outcome != thread.Wait { // it goes on at once: the run's record need not say that it waits
-		return failure
+		return
 	}
 	p.run = w.run.record(next, result)
-	if err = w.run.addAccount(p, next, result, nil, 0); err != nil {
-		return err
-	}
-	p.records, err = w.run.addTo(p.records, next, result.Outcome, &p.run)
-	return errors.Join(failure, err)
+	w.run.addAccount(p, next, result, nil, 0)
+	w.run.addTo(p, next, result.Outcome, &p.run)
 }
 
 // values is the record of what the round has come to: whoever goes on with it starts from
@@ -90,10 +85,7 @@ func (w *waitWrite) values(next thread.Head) (store.Record, error) {
 		}
 	}
 	payload, err := w.run.codec.Encode("round", record)
-	if err != nil {
-		return store.Record{}, endWith("encoding", err)
-	}
-	return store.Record{Name: store.RoundName(w.run.before.ID, next.Version), Payload: payload}, nil
+	return store.Record{Name: store.RoundName(w.run.before.ID, next.Version), Payload: payload}, err
 }
 
 func undecided(t thread.Ticket) bool { return t.Decision == 0 }

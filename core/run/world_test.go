@@ -123,6 +123,9 @@ type options struct {
 	limits   account.Limits // of everybody; a token costs a cent
 	limit    int            // of the store's records, in bytes; 0: there is none
 	refuse   int            // so many writes that would end a run the store does not take
+
+	accept func(id core.ID, step int, answer string) error
+	failed func(id core.ID, cause error)
 }
 
 // resolver is a registry, or what stands for one.
@@ -239,7 +242,7 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
 		Logger: o.logger, Observer: o.observer, Window: o.window, CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor, Metering: o.metering,
-		Compact: o.compact, Limits: newGate(tb, w, o), Choices: o.choices, Children: o.children,
+		Compact: o.compact, Limits: newGate(tb, w, o), Choices: o.choices, Children: o.children, Accept: o.accept, Failed: o.failed,
 	})
 	if err != nil {
 		tb.Fatal(err)
