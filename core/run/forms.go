@@ -46,7 +46,8 @@ func (m *machine) cutMessages() {
 	}
 	for i := range m.draft.entries {
 		e := &m.draft.entries[i]
-		if payload, err := m.holder.records.EncodeEntry(e); err != nil || len(payload) <= thread.MinPayload || e.Message == nil || e.Message.ToolResult != nil {
+		payload, _ := m.holder.records.EncodeEntry(e) // of one that cannot be encoded the write says so
+		if len(payload) <= thread.MinPayload || e.Message == nil || e.Message.ToolResult != nil {
 			continue
 		}
 		e.Window = nil

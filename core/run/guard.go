@@ -60,7 +60,6 @@ func (m *machine) work(ctx context.Context) (Stepped, error) {
 		if err := m.holder.refence(ctx, m.holder.head); err != nil {
 			return Stepped{}, err
 		}
-		m.holder.shared.hold.ending.Store(m.holder.head.Run.Status == thread.Closing)
 		if m.holder.head.Run.Cursor != thread.CursorTools {
 			m.holder.events.SetFence(m.holder.fence())
 		}
