@@ -1,7 +1,6 @@
 package run
 
 import (
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -9,13 +8,12 @@ import (
 // where the end owes nothing more: no call is open, and no plugin listens to RunEnd. The log
 // does not move over an open round: the close takes what its calls have changed.
 type failWrite struct {
-	log      logPart // the run's own input, of one that has not begun; nothing of an open round
-	run      runPart
-	inRound  bool // a round is open
-	listens  bool
-	adopted  uint16 // the highest schema of the round's results
-	through  *uint32
-	unlogged *account.Spent // what was asked of the model for a turn that no log has; nil: nothing
+	log     logPart // the run's own input, of one that has not begun; nothing of an open round
+	run     runPart
+	inRound bool // a round is open
+	listens bool
+	adopted uint16 // the highest schema of the round's results
+	through *uint32
 }
 
 // change implements write.
@@ -31,18 +29,17 @@ func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) {
 	w.log.addTo(p, 0)
 	p.run = w.run.record(next, result)
 	p.run.InRound = w.inRound
-	w.run.addAccount(p, next, result, w.unlogged, w.log.from)
+	w.run.addAccount(p, next, result)
 	w.run.addTo(p, next, result.Outcome, w.run.stored(&p.run, next.Closing))
 }
 
 // closeWrite makes an end final: results first, then what was said and what RunEnd changed,
 // and the run's record. From it on the head has no run.
 type closeWrite struct {
-	log      logPart        // the results of calls first
-	calls    []call         // of the open round; none: there was none
-	run      runPart        // before is the record as it is stored
-	adopted  uint16         // the highest schema of the round's results
-	unlogged *account.Spent // what was asked of the model for a turn that no log has; nil: nothing
+	log     logPart // the results of calls first
+	calls   []call  // of the open round; none: there was none
+	run     runPart // before is the record as it is stored
+	adopted uint16  // the highest schema of the round's results
 }
 
 // change implements write.
@@ -56,7 +53,7 @@ func (w *closeWrite) change(fence uint64) thread.Change {
 func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) {
 	w.log.addTo(p, len(w.calls))
 	p.run = *w.run.before
-	w.run.addAccount(p, next, result, w.unlogged, w.log.from)
+	w.run.addAccount(p, next, result)
 	p.records = addUnstored(p.records, w.log.from, w.calls)
 	w.run.addTo(p, next, thread.Done, w.run.stored(&p.run, next.Closing))
 }

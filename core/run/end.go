@@ -161,7 +161,7 @@ func (m *machine) commitFailure(ctx context.Context, t *core.Termination, at int
 	}
 	m.holder.shared.hold.ending.Store(true)
 	w.log, w.run = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, t, m.form, at)
-	w.unlogged, w.through = m.unsaid.Spent(), m.tools.known().letThrough(m.holder.head)
+	w.run.unlogged, w.through = m.unsaid.Spent(), m.tools.known().letThrough(m.holder.head)
 	if p, result, err = m.save(ctx, w); err == nil {
 		p.complainOfLeft(ctx, &m.holder.log)
 	}
@@ -314,8 +314,9 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	m.draft.addClose()
 	w := &closeWrite{
 		log: newLogPart(&m.holder, &m.draft), run: newRunPart(&m.holder, &m.base, &m.draft, t, m.form, m.draft.at),
-		adopted: r.schemaMet(), unlogged: m.unsaid.Spent(),
+		adopted: r.schemaMet(),
 	}
+	w.run.unlogged = m.unsaid.Spent()
 	if len(m.holder.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}
@@ -354,7 +355,6 @@ func (m *machine) announceEnd() {
 	if m.tools != nil {
 		at := m.lastSaid()
 		m.tools.round.allStored()
-		m.tools = nil
 		m.holder.events.StepEnd(at)
 	}
 	announceChanges(&m.holder.events, m.draft.entries)

@@ -84,12 +84,10 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 	var end *ended
 	var lacks *lacking
 	switch {
-	case errors.Is(err, thread.ErrFenced), errors.Is(err, thread.ErrDeleted), errors.Is(err, thread.ErrApplied):
-		return nil
+	case errors.Is(err, thread.ErrFenced), errors.Is(err, thread.ErrDeleted), errors.Is(err, thread.ErrApplied): // there is nothing left to do
 	case errors.Is(err, thread.ErrClosing), errors.Is(err, thread.ErrSuperseded):
 		return m.closeRun
 	case errors.As(err, &lacks): // given back
-		return nil
 	case errors.As(err, &end):
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either

@@ -69,6 +69,8 @@ type runPart struct {
 	answer   *model.ResponseFormat // the form that the run's answer has to have; nil: none, or nobody knows
 	end      *core.Termination     // nil: the run goes on, or waits
 	form     thread.Form           // of its end
+	unlogged *account.Spent        // what was asked of models for a turn, which counts unless the log has it; nil: nothing
+	logEnd   uint64                // sequence of the log's newest record before the write
 	at       int64                 // when it ends or begins to wait, unix milliseconds: read once for all tries and forms of the write
 }
 
@@ -77,7 +79,7 @@ type runPart struct {
 func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread.Form, at int64) runPart {
 	p := runPart{
 		codec: h.records, account: &h.account, env: h.env, user: h.head.Owner, lost: b.conversation == nil,
-		before: &b.record, totals: d.totals, messages: d.messages.Slice(), end: end, form: form, at: at,
+		before: &b.record, totals: d.totals, messages: d.messages.Slice(), end: end, form: form, logEnd: d.from, at: at,
 	}
 	if b.agent != nil {
 		p.answer = b.agent.Spec.ResponseFormat
@@ -202,13 +204,12 @@ func (p *plan) complainOfLeft(ctx context.Context, log *logger) {
 
 // addAccount adds to a plan that has the run's record what it stores for the run's accounts,
 // and notes in the record where the next stretch begins. The records so far are those whose
-// cost is estimated. unlogged is what was asked of models for a turn that no log has, unless
-// the log, which ends at logEnd, has it; nil: there is none. The form in which nothing may be
-// larger than every store takes leaves out a record of usage that is.
-func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result, unlogged *account.Spent, logEnd uint64) {
+// cost is estimated. The form in which nothing may be larger than every store takes leaves out
+// a record of usage that is.
+func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result) {
 	settled, err := p.account.Settle(next, result, account.End{
 		Run: &to.run, User: p.user, Used: p.totals.Metered, Lost: p.lost,
-		Unlogged: unlogged, LogEnd: logEnd, At: p.env.Millis(), Records: to.records,
+		Unlogged: p.unlogged, LogEnd: p.logEnd, At: p.env.Millis(), Records: to.records,
 	})
 	if r := settled.Record; p.form >= thread.FormLeast && r.IsUsage() && len(r.Payload) > thread.MinPayload {
 		to.left, settled.Record = len(r.Payload), store.Record{}

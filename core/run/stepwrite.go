@@ -45,6 +45,6 @@ func (w *stepWrite) records(p *plan, next thread.Head, result thread.Result) {
 	if result.Outcome != thread.Done && result.Outcome != thread.Close && w.recorded {
 		return
 	}
-	w.run.addAccount(p, next, result, nil, 0)
+	w.run.addAccount(p, next, result)
 	w.run.addTo(p, next, result.Outcome, w.run.stored(&p.run, next.Closing))
 }

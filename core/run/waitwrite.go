@@ -68,7 +68,7 @@ func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) {
 		return
 	}
 	p.run = w.run.record(next, result)
-	w.run.addAccount(p, next, result, nil, 0)
+	w.run.addAccount(p, next, result)
 	w.run.addTo(p, next, result.Outcome, &p.run)
 }
 
