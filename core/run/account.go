@@ -60,9 +60,6 @@ func (m *machine) charge(ctx context.Context) (err error) {
 // releaseSlot releases the run's slot, after the write by which it waits or has ended. What
 // the log says of the run by then is in the draft's totals.
 func (m *machine) releaseSlot(ctx context.Context) {
-	if !m.holder.account.Limited() {
-		return
-	}
 	ctx, cancel := m.holder.undisturbed(ctx)
 	defer cancel()
 	known := &m.draft.totals

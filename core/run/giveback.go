@@ -37,8 +37,7 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 		return Stepped{}, cause
 	}
 	// Asked before detached makes a context of its own.
-	over := ctx.Err() != nil
-	late := over && errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	over, late := ctx.Err() != nil, errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 	ctx, cancel := m.holder.detached(ctx)
 	defer cancel()
 	// Results first: a nack says which calls are done, and what it does not say runs
@@ -129,7 +128,7 @@ func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
 // chargeLost does it for a claim that is lost, to another or since the thread is deleted:
 // no write of it follows. What cannot be counted is lost with it.
 func (m *machine) chargeLost(ctx context.Context) {
-	if m.unsaid == nil || m.holder.account.Charged() {
+	if m.holder.account.Charged() {
 		return
 	}
 	ctx, cancel := m.holder.undisturbed(ctx)
