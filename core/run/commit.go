@@ -51,8 +51,8 @@ func (p *plan) fails(err error) {
 	}
 }
 
-// settle adds what the write stores for the run's accounts.
-func (p *plan) settle(s account.Settlement, err error) {
+// addAccounts adds what the write stores for the run's accounts.
+func (p *plan) addAccounts(s account.Settlement, err error) {
 	if p.settled = s; s.Has() {
 		p.add(s.Record, err)
 	}

@@ -38,7 +38,7 @@ func (w *nackWrite) change(fence uint64) thread.Change {
 
 // records implements write.
 func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) {
-	p.settle(w.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}))
+	p.addAccounts(w.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}))
 	if w.ended != nil { // the claim that goes on with the end does not run RunEnd again
 		p.add(endRecord(w.codec, w.ended, w.form, w.run, next.Version))
 	}

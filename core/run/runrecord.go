@@ -214,7 +214,7 @@ func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result) {
 	if r := settled.Record; p.form >= thread.FormLeast && r.IsUsage() && len(r.Payload) > thread.MinPayload {
 		to.left, settled.Record = len(r.Payload), store.Record{}
 	}
-	if to.settle(settled, err); settled.Bases != nil {
+	if to.addAccounts(settled, err); settled.Bases != nil {
 		to.run.Bases = settled.Bases
 	}
 }
