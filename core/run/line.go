@@ -180,7 +180,7 @@ func (l *line) hookAgain(ctx context.Context, i int, status core.ResultStatus) (
 		t.at = r.timeOf(InstantResultRound, i, 0)
 	}
 	t.snapshot = l.now().snapshot
-	t.began, t.hooks = t.snapshot.Revision(), state.Command{}
+	t.began = t.snapshot.Revision() // its hooks are what the gates say now
 	l.gates.share(t, true)
 	if _, err := l.gates.askGates(ctx, t); err != nil {
 		return state.Command{}, err

@@ -78,7 +78,7 @@ func decided(s thread.CallStatus) bool {
 // lined reports whether the results of the round stand in a line, see line. Without an agent,
 // in a close, nobody knows what the keys mean that they change.
 func (r *round) lined() bool {
-	return r.base.agent != nil && r.mode != "" && r.mode != agent.Sequential
+	return r.base.agent != nil && r.mode != agent.Sequential
 }
 
 // hooked reports whether results wait for AfterToolExecute.

@@ -136,7 +136,7 @@ func (s *scheduler) admit(ctx context.Context, i int) error {
 // suspend makes a call wait for a decision. Where it cannot, that is what the call comes to.
 func (s *scheduler) suspend(ctx context.Context, t *task, asked core.TicketRequest, byTool bool) error {
 	refused, err := s.tickets.suspend(ctx, t, asked, byTool)
-	if refused == nil || err != nil {
+	if refused == nil {
 		return err
 	}
 	return s.line.conclude(ctx, t.index, *refused)

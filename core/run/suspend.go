@@ -56,7 +56,7 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
 	k := newTicket(r.holder.id, r.turn.ToolCalls[t.index], s)
-	if w.asked(k.ID, t.index) { // a decision that names it could mean either call
+	if w.asked(k.ID) { // a decision that names it could mean either call
 		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
 	k.Call, k.record.Suspended, k.record.Answers = uint8(t.index), t.suspended, t.answers
@@ -86,12 +86,12 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 	return nil, nil
 }
 
-// asked reports whether another call than the i-th waits under a suspension id,
-// which is given in the head's form.
-func (w *tickets) asked(id uint64, i int) bool {
+// asked reports whether a call waits under a suspension id, which is given in the head's
+// form. It is asked about an id that its own call does not wait under.
+func (w *tickets) asked(id uint64) bool {
 	r := w.round
-	return slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.ID == id && int(t.Call) != i }) ||
-		r.calls.any(func(c *call) bool { return c.stage == asking && c.ticket.ID == id && int(c.ticket.Call) != i })
+	return slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.ID == id }) ||
+		r.calls.any(func(c *call) bool { return c.stage == asking && c.ticket.ID == id })
 }
 
 // newTicket is the ticket of a suspension, with its defaults filled in.

@@ -1,0 +1,120 @@
+package run_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// left is a result that a claim which was lost has left: where it says that it stands, how
+// many claims before the one that stands put it, and what it changes.
+type left struct {
+	call, place, before int
+	adds                string
+	done                bool // an older program has marked it so
+}
+
+// leave puts results as claims before would have, after the step of the one that the last
+// call's result is of.
+func (p *placed) leave(t *testing.T, results ...left) {
+	t.Helper()
+	head := p.take(t, key)
+	last := len(head.Run.Calls) - 1
+	like := p.entry(t, head.Run.Base+uint64(last))
+	calls, marked := append([]thread.CallStatus(nil), head.Run.Calls...), false
+	for _, l := range results {
+		(&siblings{world: p.world}).putResult(t, l.call, like, func(e *thread.Entry) {
+			command := appended.Update(l.adds)
+			e.Place, e.Attempt, e.Intents, e.Decision = l.place, head.Fence-uint64(l.before), &command, fmt.Sprint("d", l.call)
+			e.At, e.Duration, e.Message.CreatedAt = int64(1000+l.call), int64(10+l.call), int64(2000+l.call)
+		})
+		if l.done {
+			calls[l.call], marked = thread.CallDone, true
+		}
+	}
+	if !marked {
+		p.reclaim(t)
+		return
+	}
+	nack := thread.Nack{Fence: head.Fence, Calls: calls}
+	if _, _, err := p.box.Commit(t.Context(), key, head, nack, func(thread.Head, thread.Result) ([]store.Record, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Results that claims which were lost have left are tried once more where they do not follow
+// on each other: in the order of the calls, behind those that do. They keep their times.
+func TestResultsThatAreTriedOnceMore(t *testing.T) {
+	const refused = "error: execution failed: its change of the state does not apply"
+	added := func(i int) string { return fmt.Sprintf(`ok: "added 3" after d%d`, i) }
+	last := `ok: "added 3"`
+	tests := []struct {
+		name    string
+		left    []left
+		results []string
+		places  []string // and the key
+		warns   int
+	}{
+		{
+			"they follow on", []left{{call: 0, place: 2, adds: "a"}, {call: 1, place: 3, adds: "b"}, {call: 2, place: 4, adds: "c"}},
+			[]string{added(0), added(1), added(2), last}, []string{"2", "3", "4", "1", "dabc"}, 0,
+		},
+		{
+			"there is a gap", []left{{call: 0, place: 5, adds: "a"}, {call: 1, place: 4, adds: "b"}, {call: 2, place: 2, adds: "c"}},
+			[]string{added(0), added(1), added(2), last}, []string{"3", "4", "2", "1", "dcab"}, 0,
+		},
+		{
+			"two have one place", []left{{call: 0, place: 2, adds: "a"}, {call: 1, place: 2, before: 1, adds: "b"}, {call: 2, place: 3, adds: "c"}},
+			[]string{added(0), added(1), added(2), last}, []string{"2", "4", "3", "1", "dacb"}, 0,
+		},
+		{
+			"a later claim has given a place before them", []left{{call: 0, place: 3, before: 1, adds: "a"}, {call: 1, place: 4, before: 1, adds: "b"}, {call: 2, place: 2, adds: "c"}},
+			[]string{added(0), added(1), added(2), last}, []string{"3", "4", "2", "1", "dcab"}, 0,
+		},
+		{
+			"one does not apply where it stands", []left{{call: 0, place: 2, adds: "alone"}, {call: 1, place: 3, adds: "b"}, {call: 2, place: 2, adds: "c"}},
+			[]string{refused + " after d0", added(1), added(2), last}, []string{"0", "3", "2", "1", "dcb"}, 1,
+		},
+		{
+			"an older program has marked one done that does not apply", []left{{call: 0, adds: "a"}, {call: 1, adds: "alone", done: true}, {call: 2, place: 2, adds: "c"}},
+			[]string{added(0), added(1), added(2), last}, []string{"3", "0", "2", "1", "alonedca"}, 0,
+		},
+		{
+			"an older program has marked two done of which one does not apply", []left{{call: 0, adds: "a", done: true}, {call: 1, adds: "alone", done: true}, {call: 2, place: 2, adds: "c"}},
+			[]string{added(0), added(1), added(2), last}, []string{"0", "0", "2", "1", "adc"}, 1,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlaced(t, []int{9, 9, 9, 1}, []string{"a", "b", "c", "d"})
+				_, _ = p.cut(t, 3*time.Second, false)
+				p.leave(t, tt.left...)
+				p.finish(t, key, nil)
+				time.Sleep(20 * time.Second) // until the tools of the first claim have ended
+				var places, times, wantTimes []string
+				for i := range 4 {
+					e := p.entry(t, uint64(3+i))
+					if places = append(places, fmt.Sprint(e.Place)); i < 3 {
+						times = append(times, fmt.Sprint(e.At, e.Duration, e.Message.CreatedAt))
+						wantTimes = append(wantTimes, fmt.Sprint(1000+i, 10+i, 2000+i))
+					}
+				}
+				got := [][]string{p.results(t), append(places, p.left), times}
+				if diff := cmp.Diff([][]string{tt.results, tt.places, wantTimes}, got); diff != "" {
+					t.Errorf("results, places with the key, and times (-want +got):\n%s\n%s", diff, &p.log)
+				}
+				if got := strings.Count(p.log.String(), "what a call changes does not apply") + strings.Count(p.log.String(), "what a call asked for could not be applied"); got != tt.warns {
+					t.Errorf("%d complaints, want %d:\n%s", got, tt.warns, &p.log)
+				}
+			})
+		})
+	}
+}
