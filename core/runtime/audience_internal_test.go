@@ -114,12 +114,13 @@ func TestAnAudienceIsShownEachThingOnce(t *testing.T) {
 		{Type: core.EventToolCallDone, Step: 2, MessageID: "m1"},
 		{Type: core.EventToolCallSuspended, Step: 2, Ticket: nil},
 		{Type: core.EventToolCallSuspended, Step: 2, Ticket: nil},
+		{Type: core.EventToolCallResumed, Step: 2, CallID: "c", DecisionID: "d1"},
 	} {
 		if err := a.emit(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want = []string{"18 step_restarted of 2", "19 tool_call_done of 2 m1", "20 tool_call_suspended of 2", "21 tool_call_suspended of 2"}
+	want = []string{"18 step_restarted of 2", "19 tool_call_done of 2 m1", "20 tool_call_suspended of 2", "21 tool_call_suspended of 2", "22 tool_call_resumed of 2 d1"}
 	if diff := cmp.Diff(want, h.lines()[17:]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -141,6 +142,12 @@ func TestAnAudienceIsGreetedOnce(t *testing.T) {
 	}
 	if h.events[2].RunID != (core.ID{7}) {
 		t.Errorf("the messages are of run %s", h.events[2].RunID)
+	}
+	gone := &hearer{wants: map[core.EventType]bool{core.EventMessagesSnapshot: true}, failed: errAway, at: 1}
+	a = newAudience(env.System(), gone)
+	a.earlier = []core.Message{{ID: "m1"}}
+	if err := a.emit(core.Event{Type: core.EventRunStart}); !errors.Is(err, errAway) || len(gone.events) != 1 {
+		t.Errorf("a listener that has left: %q, %v", gone.lines(), err)
 	}
 	for n, want := range map[int]int{0: 1, 1: 2} {
 		h := &hearer{wants: map[core.EventType]bool{core.EventMessagesSnapshot: true}}

@@ -302,8 +302,8 @@ func TestTheRunBeforeIsToldOfFirst(t *testing.T) {
 	if _, err := r.RunInput(t.Context(), behind); err != nil {
 		t.Fatal(err)
 	}
-	if diff := got.diff("asked hello", "run.ended of t", "asked behind"); diff != "" {
-		t.Errorf("in order (-want +got):\n%s", diff)
+	if diff := got.diff("asked hello", "run.ended of t", "asked behind"); diff != "" || r.Working() != 0 {
+		t.Errorf("%d at work, in order (-want +got):\n%s", r.Working(), diff)
 	}
 }
 

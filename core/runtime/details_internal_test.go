@@ -26,15 +26,23 @@ import (
 // later do not prolong it.
 func TestPatienceBeginsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := following(&told{log: []thread.Entry{saysText(1, "one")}}, &hearer{})
-		f.limits.patience = 10 * time.Second
+		f := following(&told{log: []thread.Entry{saysText(1, "one"), saysText(2, "two"), saysText(3, "three"), saysText(4, "four")}}, &hearer{})
 		head := runningAt(1, 1, thread.CursorInfer)
+		f.limits.patience = 10 * time.Second
+		f.stream.audience.listener = &hearer{ready: func(ctx context.Context) error {
+			if head.Version == 4 {
+				<-ctx.Done() // a reader that takes nothing more
+			}
+			return ctx.Err()
+		}}
 		f.watches.read = func(context.Context, core.ThreadKey) (thread.Head, error) { return head, nil }
 		began := time.Now()
 		err := f.follow(t.Context(), func(ctx context.Context, _ thread.Head) (thread.Head, error) {
-			if head.Version++; env.System().Sleep(ctx, 4*time.Second) != nil {
+			if env.System().Sleep(ctx, 3*time.Second) != nil {
 				return head, context.Cause(ctx)
 			}
+			head.Version++
+			head.Seq++
 			return head, nil
 		})
 		if took := time.Since(began); err != nil || took != 10*time.Second || head.Version != 4 {
@@ -82,12 +90,12 @@ func TestALookEndsWithItsListener(t *testing.T) {
 func TestTheStateBehindTheLastRecord(t *testing.T) {
 	patch := saysText(1, "one")
 	patch.Patch, patch.Revision = state.Patch{{Op: state.OpAdd, Path: "/thread/k", Value: json.RawMessage("1")}}, 5
-	s := &told{unknown: true, log: []thread.Entry{patch}}
+	s := &told{unknown: true, log: []thread.Entry{patch, saysText(2, "two")}}
 	f := following(s, &hearer{wants: wantsState})
 	f.stream.audience.started = true
-	for version, want := range []string{"run log state1", "run"} {
+	for version, want := range []string{"run log state1", "run", "run log state2"} {
 		s.reads = nil
-		if _, _, err := f.show(t.Context(), runningAt(1, uint64(version+1), thread.CursorInfer)); err != nil || strings.Join(s.reads, " ") != want {
+		if _, _, err := f.show(t.Context(), runningAt(uint64(1+version/2), uint64(version+1), thread.CursorInfer)); err != nil || strings.Join(s.reads, " ") != want {
 			t.Errorf("look %d: %v, reads %q, want %s", version, err, s.reads, want)
 		}
 	}
@@ -140,11 +148,21 @@ func TestWhatIsReadOfAnOpenRound(t *testing.T) {
 			t.Errorf("at most %d (-want +got):\n%s", most, diff)
 		}
 	}
+	if err := over.Put(t.Context(), roundKey, store.Record{Name: store.LogName(3), Fence: 1, Version: 1, Payload: payload}); err != nil {
+		t.Fatal(err)
+	}
 	over.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-		return over.Backend.Log(ctx, key, from-1, to) // one too many
+		return over.Backend.Log(ctx, key, from-1, to+1) // too many
 	}
 	if diff := cmp.Diff([]string{"false <nil>"}, read(9)); diff != "" {
-		t.Errorf("a record before the round (-want +got):\n%s", diff)
+		t.Errorf("records around the round (-want +got):\n%s", diff)
+	}
+	over.OnLog, over.OnRecord = nil, func(_ storetest.Operation, found store.Record) store.Record {
+		found.Payload = []byte("{")
+		return found
+	}
+	if got := read(9); len(got) != 1 || !strings.HasPrefix(got[0], "false log of acme/t at 2: ") {
+		t.Errorf("a damaged result: %q", got)
 	}
 	over.OnLog = func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error] {
 		return func(yield func(store.Record, error) bool) { yield(store.Record{}, errAway) }

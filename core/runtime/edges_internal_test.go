@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"log/slog"
 	"strings"
 	"testing"
@@ -259,6 +260,52 @@ func TestWhatCannotBeBuilt(t *testing.T) {
 		change(&c)
 		if r, err := Build(c); r != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// A process that takes no steps needs no prices.
+func TestWhoTakesNoStepsNeedsNoPrices(t *testing.T) {
+	r, _ := program(t, func(c *Config) {
+		c.Limits = account.Tenants{Default: account.Limits{SpendADay: 5}}
+		c.Store = &storetest.Faulty{Backend: memory.New(), OnAdmission: func(context.Context, string, int64) (store.Admission, error) { return store.Admission{}, errAway }}
+		c.Agents.Models = map[string]agent.ModelBinding{"m": {Model: model.None{}}}
+	})
+	if got, err := r.Limits(t.Context(), "acme"); !errors.Is(err, errAway) || err.Error() != "limits of the tenant: the store is away" || got.SpendADay != 5 || got.Ends != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A client whose greeting cannot be read is shown its run without it.
+func TestAGreetingThatCannotBeRead(t *testing.T) {
+	var log strings.Builder
+	r, _ := program(t, func(c *Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		c.Store = &storetest.Faulty{Backend: memory.New(), OnLogBackwards: func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error] {
+			return func(yield func(store.Record, error) bool) { yield(store.Record{}, errAway) }
+		}}
+	})
+	for _, events := range []int{0, 1} { // of the second run's thread
+		h := &hearer{wants: map[core.EventType]bool{core.EventMessagesSnapshot: true}}
+		if _, err := r.Stream(t.Context(), hello("t"), h); err != nil || !strings.Contains(h.brief(), "run_start") || strings.Contains(h.brief(), "messages_snapshot") {
+			t.Errorf("%v, shown %q", err, h.brief())
+		}
+		if n := strings.Count(log.String(), `msg="messages_snapshot is left out" tenant=acme thread=t run=`); n != events {
+			t.Errorf("it is logged %d times, want %d", n, events)
+		}
+	}
+}
+
+// The greeting of a run that a client follows has nothing of the run itself, even if the
+// thread has nothing else.
+func TestAGreetingHasNothingOfItsRun(t *testing.T) {
+	r, _ := program(t, nil)
+	s := hello("t")
+	s.Key = mailbox.Key{Value: "k"}
+	for i := range 2 { // the second finds the run of the first
+		h := &hearer{wants: map[core.EventType]bool{core.EventMessagesSnapshot: true}}
+		if _, err := r.Stream(t.Context(), s, h); err != nil || !strings.Contains(h.brief(), "run_finish") || strings.Contains(h.brief(), "messages_snapshot") {
+			t.Errorf("stream %d: %v, shown %q", i, err, h.brief())
 		}
 	}
 }

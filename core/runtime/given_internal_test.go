@@ -69,6 +69,7 @@ func TestARunThatIsGivenUpIsClosed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil, false},
+		"another run is open": {func(_ *testing.T, g *given) { g.played.run = core.ID{8} }, nil, true},
 		"another call has it": {func(t *testing.T, g *given) {
 			if _, ok, err := g.mailbox.Claim(t.Context(), core.WakeUp{Tenant: "acme", Thread: "t"}, true); !ok || err != nil {
 				t.Fatal(ok, err)
@@ -132,6 +133,10 @@ func TestTheErrorOfARunThatFailed(t *testing.T) {
 	failed, ok := errors.AsType[*RunError](err)
 	if !ok || failed.Run != result.Run.ID || failed.Agent != "demo" || failed.Run.IsZero() || result.Termination.Type != core.TerminationError {
 		t.Fatalf("%+v, %+v", err, result.Run)
+	}
+	coded, ok := errors.AsType[*core.Error](err)
+	if !ok || coded.Message != failed.Error() || string(coded.Code) != result.Termination.Code || len(r.player.causes.waits) != 0 {
+		t.Errorf("%+v of %v, %d calls wait", coded, err, len(r.player.causes.waits))
 	}
 	one := r.player.follow(hello("t").Thread, result.Run.ID, core.ID{}, acme, ListenerFunc(discard))
 	away := 1

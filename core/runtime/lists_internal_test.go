@@ -72,6 +72,7 @@ func TestAPageOfAListEnds(t *testing.T) {
 		"two lists have it":       {lists: listed{"a:": {6, 3, 1}, "b:": {5, 3}}, limit: 9, size: 1, want: [][]int64{{6, 5, 3, 1}}},
 		"just a portion":          {lists: listed{"a:": down(25, 25)}, limit: 99, size: 1, want: [][]int64{down(25, 25)}},
 		"more than a portion":     {lists: listed{"a:": down(26, 26)}, limit: 99, size: 1, want: [][]int64{down(26, 26)}},
+		"an empty list":           {lists: listed{"a:": down(30, 30), "b:": {}}, limit: 99, size: 1, want: [][]int64{down(30, 30)}},
 		"two lists, two portions": {lists: listed{"a:": down(60, 20), "b:": down(40, 20)}, limit: 99, size: 1, want: [][]int64{down(60, 40)}},
 		"a short list is older":   {lists: listed{"a:": down(100, 30), "b:": {70, 3}}, limit: 200, size: 1, want: [][]int64{append(down(100, 30), 70, 3)}},
 	} {

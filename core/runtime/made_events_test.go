@@ -37,6 +37,7 @@ func TestHowTheCommittedEventsOfARunEnd(t *testing.T) {
 		"done":              {core.RunDone, thread.Run{}, turn + " run_finish"},
 		"done, and another": {core.RunDone, thread.Run{ID: idOf('z', 0), Cursor: thread.CursorInfer}, turn + " run_finish"},
 		"closing":           {core.RunDone, thread.Run{ID: idOf('b', 0), Cursor: thread.CursorInfer, Status: thread.Closing, Reason: thread.ReasonCancelled}, turn},
+		"queued":            {core.RunCreated, thread.Run{}, turn},
 		"running":           {core.RunRunning, thread.Run{ID: idOf('b', 0), Cursor: thread.CursorInfer}, turn},
 		"waiting":           {core.RunWaiting, thread.Run{ID: idOf('b', 0), Cursor: thread.CursorInfer, Status: thread.Waiting}, turn + " run_finish"},
 	} {
@@ -45,7 +46,7 @@ func TestHowTheCommittedEventsOfARunEnd(t *testing.T) {
 		said := message("b2", core.RoleAssistant, 3)
 		said.Step, said.CreatedAt = 1, 9
 		m.log('b', thread.Entry{Step: 1, At: 8, Attempt: 1, Message: said})
-		m.says("c3")
+		m.log('c', thread.Entry{Step: 1, At: 10, Attempt: 1, Message: message("c3", core.RoleAssistant, 3)})
 		m.head.Run = test.head
 		p := m.process(m.run('b', 2, func(r *thread.RunRecord) {
 			r.Status = test.status

@@ -32,6 +32,7 @@ func TestAChildIsSubmittedForItsCall(t *testing.T) {
 		"on a thread":       {tool.Child{Name: "second", Thread: "own"}, "own", mailbox.Parent{Thread: "t", Run: core.ID{5}, Call: 3}},
 		"in the background": {tool.Child{Name: "third", Background: true}, "child.run.2.3.third", mailbox.Parent{Thread: "t", Run: core.ID{5}, Call: thread.NoCall}},
 	} {
+		test.child.Request = []byte(`{"n":1}`)
 		test.child.Agent, test.child.Messages = "demo", []core.Message{core.UserMessage("", name)}
 		run, err := starts.StartChild(t.Context(), call, test.child)
 		if err != nil {
@@ -45,12 +46,19 @@ func TestAChildIsSubmittedForItsCall(t *testing.T) {
 		if err != nil || len(head.Pending) != 1 || head.Owner != "ann" || head.Pending[0].Run != run {
 			t.Fatalf("%s: %+v, %v", name, head, err)
 		}
+		name := "child run/2/3"
+		if test.child.Name != "" {
+			name += "/" + test.child.Name
+		}
+		if known, ok, err := r.mailbox.Submitted(t.Context(), key, head, name); known != run || !ok || err != nil {
+			t.Errorf("%q is run %s, %t, %v", name, known, ok, err)
+		}
 		stored, _, err := r.reads.store.Get(t.Context(), key, store.InputName(head.Pending[0].ID, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		in, err := r.reads.records.DecodeQueued(stored.Payload)
-		if err != nil || in.Parent == nil || in.Parent.Thread != test.parent.Thread || in.Parent.Run != test.parent.Run || in.Parent.Call != test.parent.Call || in.Origin != core.OriginInternal || in.AgentID != "demo" {
+		if err != nil || in.Parent == nil || in.Parent.Thread != test.parent.Thread || in.Parent.Run != test.parent.Run || in.Parent.Call != test.parent.Call || in.Origin != core.OriginInternal || string(in.Request) != `{"n":1}` || in.AgentID != "demo" {
 			t.Errorf("%s: %+v of %+v, %v", name, in, in.Parent, err)
 		}
 	}

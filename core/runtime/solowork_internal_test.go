@@ -249,7 +249,7 @@ func TestTheResultOfARun(t *testing.T) {
 
 // Beside an error no sequence counts.
 func TestTheRecordOfARevision(t *testing.T) {
-	r := logged(t, thread.Head{}, nil, thread.Entry{Run: theRun, Revision: 3, Patch: record(1, 3, "/thread/k", "1").Patch}, thread.Entry{Run: theRun})
+	r := logged(t, thread.Head{}, nil, thread.Entry{Run: theRun, Revision: 3, Patch: record(1, 3, "/thread/k", "1").Patch}, thread.Entry{Run: theRun}, thread.Entry{Run: theRun, Revision: 6, Patch: record(3, 6, "/thread/k", "2").Patch})
 	head, err := r.mailbox.Head(t.Context(), roundKey)
 	if err != nil {
 		t.Fatal(err)
@@ -263,9 +263,9 @@ func TestTheRecordOfARevision(t *testing.T) {
 	if seq, err := r.reads.seqOf(context.WithValue(t.Context(), roundKey, true), roundKey, head, 3); seq != 0 || !errors.Is(err, errAway) {
 		t.Errorf("a log that cannot be read: record %d, %v", seq, err)
 	}
-	for revision, want := range map[uint64]uint64{0: 0, 1: 0, 3: 1, 4: 0} {
+	for revision, want := range map[uint64]uint64{0: 0, 1: 0, 3: 1, 4: 0, 6: 3, 7: 0} {
 		seq, err := r.reads.seqOf(t.Context(), roundKey, head, revision)
-		if seq != want || (err == nil) != (revision == 0 || revision == 3) {
+		if seq != want || (err == nil) != (revision == 0 || revision == 3 || revision == 6) {
 			t.Errorf("revision %d: record %d, %v", revision, seq, err)
 		}
 	}

@@ -167,7 +167,7 @@ func (s *streams) follower(key core.ThreadKey, runID, dispatch core.ID, listener
 // read they are omitted, since the run does not depend on them.
 func (s *streams) greet(ctx context.Context, f *follower, id core.Identity, continues bool) {
 	audience := &f.stream.audience
-	if audience.started || !audience.wants(core.EventMessagesSnapshot) {
+	if !audience.wants(core.EventMessagesSnapshot) {
 		return
 	}
 	page, err := s.reads.messages(ctx, id, f.key.Thread, MessageQuery{Newest: true})

@@ -1,0 +1,177 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// A window leaves the oldest messages of a thread out of what the model is sent.
+func TestAWindowBoundsWhatTheModelIsSent(t *testing.T) {
+	sent := func(window int) (n int) {
+		r, _ := program(t, func(c *Config) {
+			c.Window = window
+			c.Agents.Models["m"] = agent.ModelBinding{Model: noting{scripted.New(c.Env), func(r model.Request) { n = len(r.Messages) }}}
+		})
+		for i := range 8 {
+			s := hello("t")
+			s.Messages[0] = core.UserMessage("", fmt.Sprint(i, " ", strings.Repeat("word ", 200)))
+			if _, err := r.Stream(t.Context(), s, ListenerFunc(discard)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return n
+	}
+	if all, some := sent(0), sent(1500); all != 15 || some >= all || some == 0 {
+		t.Errorf("%d messages, with a window %d", all, some)
+	}
+}
+
+// A cancel from elsewhere is looked for as often as the configuration says.
+func TestACancelIsLookedForAtItsInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		backend := memory.New()
+		r, _ := program(t, func(c *Config) { c.Store, c.Poll = backend, 300*time.Millisecond })
+		other, _ := program(t, func(c *Config) { c.Store = backend })
+		s := hello("t")
+		s.Messages[0] = core.UserMessage("", "slow: 600")
+		receipt := make(chan mailbox.Receipt, 1)
+		go func() {
+			got, err := r.Stream(t.Context(), s, ListenerFunc(discard))
+			if err != nil {
+				t.Error(err)
+			}
+			receipt <- got
+		}()
+		time.Sleep(5010 * time.Millisecond)
+		if _, err := other.CancelThread(t.Context(), acme, "t"); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		<-receipt
+		if took := time.Since(began); took > 400*time.Millisecond {
+			t.Errorf("it stops %s after the cancel", took)
+		}
+	})
+}
+
+// A program without a logger of its own logs to the default one; what a program of New logs
+// there are warnings alone.
+func TestWhereIsLogged(t *testing.T) {
+	var log strings.Builder
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	bad := agent.Spec{ID: "demo", Model: "m", ExcludedToolPatterns: []string{"mcp:*"}}
+	const warning = `level=WARN msg="agent spec: \"mcp:*\" matches no tool" agent=demo field=excluded_tool_patterns[0]`
+	program(t, func(c *Config) { c.Logger, c.Agents.Specs = nil, []agent.Spec{bad} })
+	if !strings.Contains(log.String(), warning) {
+		t.Errorf("logged %q", log.String())
+	}
+	log.Reset()
+	r, _ := program(t, nil)
+	r, err := New(agent.Parts{Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(r.env)}}, Specs: []agent.Spec{bad}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Run(t.Context(), "demo", "hello"); err != nil || !strings.Contains(log.String(), warning) || strings.Contains(log.String(), "INFO") {
+		t.Errorf("%v, logged %q", err, log.String())
+	}
+}
+
+// The mailbox of a runtime logs where the runtime does.
+func TestTheMailboxLogsWhereItsRuntimeDoes(t *testing.T) {
+	var log strings.Builder
+	r, _ := program(t, func(c *Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		c.Store = &storetest.Faulty{Backend: memory.New(), OnHead: func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, errAway }}
+	})
+	if err := r.WorkLocal(t.Context(), core.WakeUp{Tenant: "acme", Thread: "t"}); err != nil || !strings.Contains(log.String(), `level=WARN msg="claim failed, its hint comes again" tenant=acme thread=t error=`) {
+		t.Errorf("%v, logged %q", err, log.String())
+	}
+}
+
+// A compaction of a delivery claims nothing: no head is read for it before.
+func TestACompactionOfADelivery(t *testing.T) {
+	heads := map[string]int{}
+	over := &storetest.Faulty{Backend: memory.New()}
+	over.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+		heads[key.Thread]++
+		return over.Backend.Head(ctx, key)
+	}
+	r, _ := program(t, func(c *Config) { c.Store = over })
+	compact := func(name string) core.WakeUp {
+		return core.WakeUp{Tenant: "acme", Thread: name, Kind: core.WakeCompact}
+	}
+	_ = r.WorkBatch(t.Context(), []core.WakeUp{compact("t")})
+	alone := heads["t"]
+	clear(heads)
+	_ = r.WorkBatch(t.Context(), []core.WakeUp{compact("t"), compact("u")})
+	if diff := cmp.Diff(map[string]int{"t": alone, "u": alone}, heads); diff != "" {
+		t.Errorf("heads that are read (-want +got):\n%s", diff)
+	}
+}
+
+// A thread is created for its user, once for each key; its title and metadata are kept.
+func TestAThreadIsCreatedOnce(t *testing.T) {
+	r, _ := program(t, nil)
+	ann := core.Identity{Tenant: "acme", User: "ann"}
+	m := ThreadMake{ID: "t", Title: "one", Metadata: []byte(`{"n":1}`), Key: "k"}
+	for i := range 2 {
+		got, err := r.CreateThread(t.Context(), ann, m)
+		if err != nil || got.Owner != "ann" || got.Title != "one" || string(got.Metadata) != `{"n":1}` {
+			t.Errorf("time %d: %+v, %v", i, got, err)
+		}
+	}
+	other := m
+	other.Key = "l"
+	if _, err := r.CreateThread(t.Context(), ann, other); err == nil {
+		t.Error("a thread is created again under another key")
+	}
+	if _, err := r.CreateThread(t.Context(), core.Identity{Tenant: "acme", User: "bob"}, m); err == nil {
+		t.Error("a thread is created again by another user")
+	}
+}
+
+// What a worker cannot deliver has a hint of its own.
+func TestWhatCannotBeDeliveredIsWokenFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		over := &storetest.Faulty{Backend: memory.New()}
+		r, queue := program(t, func(c *Config) {
+			c.Store, c.Publisher, c.Logger = over, publishing{&notes{}}, slog.New(slog.NewTextHandler(&log, nil))
+		})
+		if _, err := r.Submit(t.Context(), hello("t")); err != nil {
+			t.Fatal(err)
+		}
+		over.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if !c.Head.Open() && len(c.Head.Outbox) == 0 { // what was announced is delivered
+				return store.Outcome{}, errAway
+			}
+			return over.Backend.Commit(ctx, key, c)
+		}
+		hint, _ := queue.Receive()
+		if err := r.WorkLocal(t.Context(), hint); err != nil {
+			t.Fatal(err)
+		}
+		if got := queue.Lines(); len(got) == 0 || !strings.Contains(log.String(), `level=WARN msg="what was told is told again" tenant=acme thread=t error=`) {
+			t.Errorf("hints %q, logged %q", got, log.String())
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package runtime_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Threads are found in the list that is asked for: of a parent its children alone, and in no
+// list by the records of their runs.
+func TestInWhichListsThreadsAreFound(t *testing.T) {
+	m := newMade(t)
+	m.listing('b', thread.Listing{List: store.ThreadsList(""), At: 9})
+	m.listing(0, thread.Listing{List: store.ThreadsList(""), At: 5})
+	p := m.process()
+	for _, test := range []struct {
+		q    runtime.ThreadQuery
+		want int
+	}{{runtime.ThreadQuery{}, 1}, {runtime.ThreadQuery{Parent: "t1"}, 0}} {
+		page, err := p.Threads(t.Context(), local, test.q)
+		if err != nil || len(page.Threads) != test.want {
+			t.Errorf("%+v: %+v, %v", test.q, page.Threads, err)
+		}
+	}
+}
+
+// A run that only its pointer knows does not exist, nor does one whose thread has no head.
+func TestARunWithoutARecord(t *testing.T) {
+	m := newMade(t)
+	pointer := m.run('b', 0, nil)
+	pointer.Name = "run:" + idOf('c', 0).String()
+	pointer.Value = bytes.ReplaceAll(pointer.Value, []byte(idOf('b', 0).String()), []byte(idOf('c', 0).String()))
+	m.listing('b', thread.Listing{List: store.RunsList(""), At: 5})
+	before := newRig(t).process("w", m.store)
+	if page, err := before.Runs(t.Context(), local, runtime.RunQuery{}); err != nil || len(page.Runs) != 0 {
+		t.Errorf("without a head: %+v, %v", page.Runs, err)
+	}
+	p := m.process(pointer)
+	if run, err := p.ReadRun(t.Context(), local, idOf('c', 0)); core.CodeOf(err) != core.CodeNotFound || err.Error() != "run "+idOf('c', 0).String()+" not found" {
+		t.Errorf("%+v, %v", run, err)
+	}
+}
+
+// A page that cannot be is refused before anything is read, and what cannot be deleted so is.
+func TestPagesThatAreRefused(t *testing.T) {
+	p := newMade(t).process()
+	run := idOf('b', 0)
+	for name, err := range map[string]error{
+		"messages":  second(p.Messages(t.Context(), local, "t9", runtime.MessageQuery{Limit: 201})),
+		"steps":     second(p.Steps(t.Context(), local, run, runtime.StepQuery{Limit: 201})),
+		"events":    second(p.Committed(t.Context(), local, run, runtime.EventQuery{Limit: 201})),
+		"patches":   second(p.StatePatches(t.Context(), local, "t9", runtime.StateQuery{Limit: 201})),
+		"approvals": second(p.Approvals(t.Context(), core.Identity{}, runtime.ApprovalQuery{Limit: 201})),
+	} {
+		if core.CodeOf(err) != core.CodeInvalid || err.Error() != "limit 201, allowed are 1 to 200" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := p.Approvals(t.Context(), core.Identity{}, runtime.ApprovalQuery{}); core.CodeOf(err) != core.CodeInvalid || strings.HasPrefix(err.Error(), "list approvals") {
+		t.Errorf("approvals of nobody: %v", err)
+	}
+	if err := p.DeleteThread(t.Context(), local, "t9", "some"); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("a delete of some children: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Where the newest comes first, too, what was superseded is not shown, wherever it stands.
+func TestWhatWasSupersededFirstIsNotShownBackwards(t *testing.T) {
+	for name, test := range map[string]struct {
+		from, to uint64
+		want     []string
+	}{"the first": {1, 1, []string{"d4", "c3", "b2"}}, "the second": {2, 2, []string{"d4", "c3", "a1"}}, "the first two": {1, 2, []string{"d4", "c3"}}} {
+		m := newMade(t)
+		for i, id := range []string{"a1", "b2", "c3", "d4"} {
+			e := thread.Entry{Message: message(id, core.RoleUser, 1)}
+			if uint64(i) == test.to {
+				e.Superseded = &thread.Range{From: test.from, To: test.to}
+				m.head.Supersedes = test.to + 1
+			}
+			m.log(id[0], e)
+		}
+		p := m.process()
+		for _, q := range []runtime.MessageQuery{{Descending: true}, {Newest: true}, {}} {
+			page, err := p.Messages(t.Context(), local, "t1", q)
+			got := ids(page)
+			if !q.Descending {
+				slices.Reverse(got)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+				t.Errorf("%s, %+v: %v (-want +got):\n%s", name, q, err, diff)
+			}
+		}
+	}
+}
+
+// Input is shown in the order of its time, whatever run it is for; what joins a queued run
+// is part of it.
+func TestInputIsShownInTheOrderOfItsTime(t *testing.T) {
+	m := newMade(t)
+	m.head.Pending = []thread.Dispatch{
+		{ID: m.input('q', 7, 'h', message("h1", core.RoleUser, 4)), Run: idOf('h', 0), Steered: true, Rest: []thread.InboxEntry{{ID: m.input('r', 5, 'h', message("h2", core.RoleUser, 4))}}},
+		{ID: m.input('s', 3, 'i', message("i1", core.RoleUser, 4)), Run: idOf('i', 0)},
+	}
+	page, err := m.process().Messages(t.Context(), local, "t1", runtime.MessageQuery{})
+	if diff := cmp.Diff([]string{"i1", "h2", "h1"}, ids(page)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// Input between a turn and its results, as only damage leaves it, is of no step; a failed
+// inference begins one.
+func TestWhatBeginsAStep(t *testing.T) {
+	m := newMade(t)
+	turn := message("b1", core.RoleAssistant, 1)
+	turn.Step, turn.ToolCalls = 1, []core.ToolCall{{ID: "x", Name: "echo", Arguments: json.RawMessage(`{}`)}}
+	m.log('b', thread.Entry{Step: 1, Message: turn})
+	m.log('b', thread.Entry{Step: 1, Message: message("b2", core.RoleUser, 1)})
+	m.log('b', thread.Entry{Step: 1, Message: toolResult("b3", "x", 1)})
+	m.log('b', thread.Entry{Step: 2, Failed: &thread.Failure{Kind: "other", At: 5}})
+	p := m.process(m.run('b', 1, nil))
+	page, err := p.Steps(t.Context(), local, idOf('b', 0), runtime.StepQuery{Limit: 1})
+	if err != nil || len(page.Steps) != 1 || page.Next != 4 || page.Steps[0].Calls[0].Status != "ok" {
+		t.Errorf("%+v, next %d, %v", page.Steps, page.Next, err)
+	}
+}
