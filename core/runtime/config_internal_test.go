@@ -175,3 +175,23 @@ func TestWhatCannotBeDeliveredIsWokenFor(t *testing.T) {
 		}
 	})
 }
+
+// A run that has become a suspect since its head was read is not a stream's.
+func TestAStreamDoesNotClaimWhatHasBecomeASuspect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGiven(t, func(*Config) {})
+		head, err := g.mailbox.Head(t.Context(), roundKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range thread.SuspectAt {
+			if _, ok, err := g.mailbox.Claim(t.Context(), core.WakeUp{Tenant: "acme", Thread: "t"}, true); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			time.Sleep(time.Hour)
+		}
+		if _, permit := g.worker.claimInline(t.Context(), roundKey, head, theRun); permit != nil || g.Working() != 0 {
+			t.Errorf("it is claimed, %d at work", g.Working())
+		}
+	})
+}

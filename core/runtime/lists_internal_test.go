@@ -167,3 +167,20 @@ func TestAPageOfAListLooksAtSoManyEntries(t *testing.T) {
 		}
 	}
 }
+
+// Lists that have ended with a whole page are not read again.
+func TestListsThatHaveEndedAreNotReadAgain(t *testing.T) {
+	r, reads := listed{"a:": down(50, 13), "b:": down(30, 12)}.reader(nil), 0
+	over := r.store.(*storetest.Faulty)
+	found := over.OnListed
+	over.OnListed = func(ctx context.Context, tenant, list string, before *store.Place, limit int) ([]store.Listed, error) {
+		reads++
+		return found(ctx, tenant, list, before, limit)
+	}
+	items, next, err := walk(t.Context(), r, "acme", []string{"a:", "b:"}, nil, 99, func(_ context.Context, e entry) (*int64, int, error) {
+		return &e.Place.At, 1, nil
+	})
+	if err != nil || next != nil || len(items) != 25 || reads != 2 {
+		t.Errorf("%d items, next %v, %v, %d reads", len(items), next, err, reads)
+	}
+}

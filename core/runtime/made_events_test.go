@@ -99,7 +99,7 @@ func TestAResultThatIsMissing(t *testing.T) {
 	done, running := thread.CallDone, thread.CallRunning
 	for name, test := range map[string]struct {
 		calls  []thread.CallStatus
-		stored map[uint64]string // results by sequence; empty: a record without one
+		stored map[uint64]string // results by sequence; empty: a record without one, -: one without a message
 		text   string            // of the error; empty: there is none
 	}{
 		"all are there":      {[]thread.CallStatus{done, running, done}, map[uint64]string{2: "b2", 4: "b4"}, ""},
@@ -108,6 +108,7 @@ func TestAResultThatIsMissing(t *testing.T) {
 		"the last":           {[]thread.CallStatus{done, running, done}, map[uint64]string{2: "b2"}, "log of local/t1 has no result at 4, the head says that call 2 is done"},
 		"the only one":       {[]thread.CallStatus{running, done}, nil, "log of local/t1 has no result at 3, the head says that call 1 is done"},
 		"another record":     {[]thread.CallStatus{done, running}, map[uint64]string{2: ""}, "log of local/t1 has no result at 2, the head says that call 0 is done"},
+		"no message":         {[]thread.CallStatus{done, running}, map[uint64]string{2: "-"}, "log of local/t1 has no result at 2, the head says that call 0 is done"},
 		"a later round's":    {[]thread.CallStatus{running, done}, map[uint64]string{3: "b3", 4: "b4"}, ""},
 		"one beside it only": {[]thread.CallStatus{done, running}, map[uint64]string{3: "b3"}, "log of local/t1 has no result at 2, the head says that call 0 is done"},
 	} {
@@ -115,7 +116,9 @@ func TestAResultThatIsMissing(t *testing.T) {
 		m.log('b', thread.Entry{Step: 1, Message: message("b1", core.RoleAssistant, 1)})
 		for seq, id := range test.stored {
 			e := thread.Entry{Message: message("b0", core.RoleUser, 1)}
-			if id != "" {
+			if id == "-" {
+				e.Message = nil
+			} else if id != "" {
 				e.Message = message(id, core.RoleTool, 1)
 				e.Message.ToolResult = &core.ToolResult{CallID: id, Status: core.ResultOK}
 			}

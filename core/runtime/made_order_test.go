@@ -134,3 +134,47 @@ func TestWhatBeginsAStep(t *testing.T) {
 		t.Errorf("%+v, next %d, %v", page.Steps, page.Next, err)
 	}
 }
+
+// What a page reads: not the log when no revision is asked for, no record past the run's
+// end, and of a run that has a record nothing that would lead to it.
+func TestWhatAPageDoesNotRead(t *testing.T) {
+	m := newMade(t)
+	m.says("a1", "b2", "b3", "b4")
+	m.listing('a', thread.Listing{List: store.RunsList(""), At: 5})
+	m.process(m.run('a', 1, nil))
+	way := newWay(m.store)
+	p := newRig(t).process("w", way)
+	for name, test := range map[string]struct {
+		read func() error
+		want counts
+	}{
+		"changes of the state": {func() error { return second(p.StatePatches(t.Context(), local, "t1", runtime.StateQuery{})) }, counts{"head": 1, "log": 1, "record": 4}},
+		"a run's messages": {func() error {
+			return second(p.Messages(t.Context(), local, "t1", runtime.MessageQuery{Run: idOf('a', 0)}))
+		}, counts{"head": 2, "get": 1, "log": 1, "pointer": 1, "record": 2}},
+		"runs": {func() error { return second(p.Runs(t.Context(), local, runtime.RunQuery{})) }, counts{"head": 1, "get": 1, "listed": 1}},
+	} {
+		way.counts()
+		if err := test.read(); err != nil {
+			t.Error(name, err)
+		}
+		wantCounts(t, name, way, test.want)
+	}
+}
+
+// A page has fifty messages if it is not asked for more.
+func TestAPageHasFiftyMessages(t *testing.T) {
+	m := newMade(t)
+	for range 51 {
+		m.says("a1")
+	}
+	p := m.process()
+	for _, q := range []runtime.MessageQuery{{}, {Descending: true}} {
+		if page, err := p.Messages(t.Context(), local, "t1", q); err != nil || len(page.Messages) != 50 || page.Next == 0 {
+			t.Errorf("%d messages, next %d, %v", len(page.Messages), page.Next, err)
+		}
+	}
+	if page, err := p.Messages(t.Context(), local, "t1", runtime.MessageQuery{Newest: true}); err != nil || len(page.Messages) != 51 {
+		t.Errorf("the newest: %d messages, %v", len(page.Messages), err)
+	}
+}
