@@ -122,3 +122,19 @@ func TestClaimThatCannotBeGivenBack(t *testing.T) {
 		})
 	}
 }
+
+// A close goes on only under the claim of a run that is closing.
+func TestAHeadThatClosesNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		fence  uint64
+		status thread.Status
+	}{{"another's", 8, thread.Closing}, {"of a run that goes on", 7, thread.Running}} {
+		c := &scripted{}
+		m := newScripted(t, c, &said{})
+		c.head.Claim.Fence, c.head.Run.Status = tt.fence, tt.status
+		if stepped, err := m.closeRun(t.Context()); !errors.Is(err, thread.ErrFenced) || len(c.asked) != 0 {
+			t.Errorf("a head %s: the close comes to %+v, %v, behind %d writes; want a lost claim", tt.name, stepped, err, len(c.asked))
+		}
+	}
+}

@@ -55,11 +55,8 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 func (m *machine) recallRunEnd(ctx context.Context) error {
 	end := new(thread.EndRecord)
 	err := m.holder.readRecord(ctx, "end", store.EndName(m.holder.id, m.holder.head.Run.RunEnd), end)
-	if err == nil && len(end.Patch) > 0 && m.base.conversation != nil {
-		fold := state.NewFold(m.draft.snapshot)
-		if err = fold.Apply(end.Patch, end.Revision); err == nil {
-			m.draft.snapshot, m.draft.patches = fold.Snapshot(), append(m.draft.patches, end.Patch)
-		}
+	if err == nil {
+		err = m.foldRunEnd(end)
 	}
 	switch {
 	case err == nil:
@@ -72,5 +69,18 @@ func (m *machine) recallRunEnd(ctx context.Context) error {
 	default:
 		return err
 	}
+	return nil
+}
+
+// foldRunEnd takes what RunEnd has changed of the state, if that is known.
+func (m *machine) foldRunEnd(end *thread.EndRecord) error {
+	if len(end.Patch) == 0 || m.base.conversation == nil {
+		return nil
+	}
+	fold := state.NewFold(m.draft.snapshot)
+	if err := fold.Apply(end.Patch, end.Revision); err != nil {
+		return err
+	}
+	m.draft.snapshot, m.draft.patches = fold.Snapshot(), append(m.draft.patches, end.Patch)
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 type scripted struct {
 	asked []thread.Change
 	built []store.Record                       // for the newest change
+	head  thread.Head                          // that is read
 	apply func(n int, head *thread.Head) error // of the nth change; nil: all succeed
 }
 
@@ -40,7 +41,7 @@ func (c *scripted) Commit(_ context.Context, _ core.ThreadKey, head thread.Head,
 
 // Head implements Committer.
 func (c *scripted) Head(context.Context, core.ThreadKey) (thread.Head, error) {
-	return thread.Head{}, nil
+	return c.head, nil
 }
 
 // said is a log, a line each, without times and the names of threads.
