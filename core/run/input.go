@@ -68,7 +68,7 @@ func (m *machine) sayOwn(ctx context.Context, input *thread.Queued) error {
 // supersedes as it did there: what RunEnd has changed is of the state that was left.
 func (m *machine) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form thread.Form) error {
 	lost := m.holder.head.Run.Status == thread.Closing && m.holder.head.Run.Attempts >= thread.SkipRunEnd && m.holder.head.Run.RunEnd == 0
-	if input.Supersede == 0 || m.base.conversation != nil && !lost && form < thread.FormStateless {
+	if m.base.conversation != nil && !lost && form < thread.FormStateless {
 		err := m.sayOwn(ctx, input)
 		if err == nil || core.CodeOf(err) != core.CodeCorrupt {
 			return err

@@ -10,6 +10,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -65,6 +67,23 @@ func TestListingIsSmall(t *testing.T) {
 		}
 		if len(stored.Payload) > 1000 || !json.Valid(stored.Payload) {
 			t.Errorf("the record has %d bytes", len(stored.Payload))
+		}
+	})
+}
+
+// A run that waits is listed with what its model has said before the call that waits.
+func TestThreadIsListedWhereItsRunWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{
+			model: replies(append([]model.Delta{say("May I?")}, calls("echo", `{"text":"a"}`)...), text("ok")), plugins: []plugin.Plugin{asking("echo")},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		l, _ := w.listing(t)
+		want := thread.Listing{List: "threads:" + w.head(t, key).Owner, At: l.At, AgentID: "demo", Excerpt: "May I?", Asked: "hi",
+			Last: &thread.LastRun{ID: receipt.RunID, AgentID: "demo", Status: core.RunWaiting, Steps: 1}}
+		if diff := cmp.Diff(want, l); diff != "" || l.At == 0 {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }

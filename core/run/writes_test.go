@@ -4,10 +4,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/run/checkpoint"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -108,5 +111,48 @@ func TestTextsAreCutAsTheyAreEncoded(t *testing.T) {
 		if got := cutText(tt.text); got != tt.want {
 			t.Errorf("%s of %d bytes has %d bytes, want %d: %.20s", tt.name, len(tt.text), len(got), len(tt.want), got)
 		}
+	}
+}
+
+// The last form of an end leaves out a record of usage that is larger than every store takes,
+// and no other form does.
+func TestTheLastFormLeavesOutUsageThatIsTooLarge(t *testing.T) {
+	const measured = 100
+	add := func(form thread.Form, user int) plan {
+		books := account.Books{Store: refusing{}, Metering: &account.Metering{Keep: time.Hour}}
+		accounts := books.Run(account.Claim{Run: core.ID{1}})
+		p := runPart{account: &accounts, env: env.System(), user: strings.Repeat("u", user), form: form}
+		var to plan
+		p.addAccount(&to, thread.Head{}, thread.Result{Stretch: &thread.Stretch{Number: 1, Since: 1_000_000}})
+		return to
+	}
+	p := add(thread.FormWhole, measured)
+	if len(p.records) != 1 || p.left != 0 {
+		t.Fatalf("the plan is %+v", p)
+	}
+	most := measured + thread.MinPayload - len(p.records[0].Payload)
+	tests := []struct {
+		name          string
+		form          thread.Form
+		user          int
+		records, left int
+	}{
+		{"with room for it", thread.FormLeast, most, 1, 0},
+		{"larger by a byte", thread.FormLeast, most + 1, 0, thread.MinPayload + 1},
+		{"larger in a form that keeps it", thread.FormStateless, most + 1, 1, 0},
+	}
+	for _, tt := range tests {
+		if p := add(tt.form, tt.user); len(p.records) != tt.records || p.left != tt.left || p.err != nil {
+			t.Errorf("%s: %d records, %d bytes are left out, %v; want %d and %d", tt.name, len(p.records), p.left, p.err, tt.records, tt.left)
+		}
+	}
+	var log said
+	h := &newScripted(t, &scripted{}, &log).holder
+	p.complainOfLeft(t.Context(), &h.log)
+	p.left = 9000
+	p.complainOfLeft(t.Context(), &h.log)
+	want := []string{`level=ERROR msg="the record of what the run has used is too large for the store" step=0 bytes=9000`}
+	if diff := cmp.Diff(want, log.lines); diff != "" {
+		t.Errorf("the log (-want +got):\n%s", diff)
 	}
 }
