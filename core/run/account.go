@@ -60,6 +60,9 @@ func (m *machine) charge(ctx context.Context) (err error) {
 // releaseSlot releases the run's slot, after the write by which it waits or has ended. What
 // the log says of the run by then is in the draft's totals.
 func (m *machine) releaseSlot(ctx context.Context) {
+	if !m.holder.account.Limited() { // as Release does, without a context that would be for nothing
+		return
+	}
 	ctx, cancel := m.holder.undisturbed(ctx)
 	defer cancel()
 	known := &m.draft.totals

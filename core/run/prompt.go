@@ -107,7 +107,7 @@ func (p *prompt) Shorten(refused *model.Request) (first uint64, ok bool) {
 	if !ok {
 		return was.First, false
 	}
-	w.Tokens = int(int64(w.Estimate) * int64(max(r.Limit, r.Most)) / int64(was.Estimate)) // what can be cut has cost something
+	w.Tokens = int(int64(w.Estimate) * int64(max(r.Limit, r.Most)) / int64(max(was.Estimate, 1)))
 	w.Refused = true
 	p.window, p.framed = &w, true
 	return w.First, true
