@@ -53,6 +53,7 @@ func TestWhatAStepIsToldByItsOwnProcess(t *testing.T) {
 		{"what comes behind its own end", []thread.Head{under5(11, both(byHolder, unclaimed)), under5(12, takenOver)}, nil, nil, 0},
 		{"what comes behind its own commit", []thread.Head{under5(11, byHolder), under5(12, closing)}, nil, thread.ErrClosing, 12},
 		{"a cancel of a run that it ends", []thread.Head{under5(11, closing)}, func(h *hold) { h.ending.Store(true) }, nil, 11},
+		{"an interrupt of a run that it ends", []thread.Head{under5(11, interrupted)}, func(h *hold) { h.ending.Store(true) }, nil, 11},
 		{"a write between its fences", []thread.Head{under5(11, nil)}, func(h *hold) { h.fence.Store(6) }, nil, 11},
 		{"a cancel between its fences", []thread.Head{under5(11, closing)}, func(h *hold) { h.fence.Store(6) }, thread.ErrClosing, 0},
 	}

@@ -164,3 +164,34 @@ func TestWorkBesideItsWatch(t *testing.T) {
 		})
 	}
 }
+
+// What the step's own process writes stops the work at once, and no work behind it.
+func TestWorkIsStoppedByItsOwnProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		head := thread.Head{Version: 10, Claim: thread.Claim{Fence: 5}}
+		s := &Stepper{env: env.System(), poll: time.Minute, lease: 30 * time.Second}
+		s.committer = looks{head: func() thread.Head { return head }, extend: func() error { return nil }}
+		m := s.newMachine(Work{Head: head}, nil)
+		s.under.enter(m.holder.Key, &m.holder.shared)
+		began := time.Now()
+		_, err := m.holder.watched(t.Context(), func(ctx context.Context) (Stepped, error) {
+			s.Moved(m.holder.Key, under5(11, closing))
+			<-ctx.Done()
+			return Stepped{}, ctx.Err()
+		})
+		if took := time.Since(began); !errors.Is(err, thread.ErrClosing) || took != 0 {
+			t.Errorf("the work ends with %v after %s, want it closed at once", err, took)
+		}
+		m.holder.head.Run.Status = thread.Closing // a remedy ends the run
+		if _, err := m.holder.watched(t.Context(), func(ctx context.Context) (Stepped, error) {
+			s.Moved(m.holder.Key, under5(12, closing))
+			return Stepped{}, ctx.Err()
+		}); err != nil {
+			t.Errorf("the work that closes the run ends with %v", err)
+		}
+		if m.holder.shared.told.group != nil {
+			t.Error("work that is over can still be stopped")
+		}
+		s.under.exit(m.holder.Key, &m.holder.shared)
+	})
+}
