@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -80,6 +81,50 @@ func TestWhatAColdStepReads(t *testing.T) {
 					t.Errorf("shown %q, want %q; reads (-want +got):\n%s", shown, tt.shown, diff)
 				}
 			})
+		})
+	}
+}
+
+// Whichever read fails of a step that takes a long run up, no model is asked before all that
+// it is to be shown is there.
+func TestAFailedReadOfWhatARunThatIsTakenUpWasAsked(t *testing.T) {
+	for failing := 1; failing <= 6; failing++ {
+		synctest.Test(t, func(t *testing.T) {
+			var shown []string
+			said := 0
+			o := options{window: 40, model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+				if said++; said == 21 {
+					return replies([]model.Delta{{Text: "broken pipe"}})(ctx, model.Request{})
+				}
+				shown = append(shown, fmt.Sprint(r.Messages[0].Text(), " ", len(r.Messages)))
+				return replies(calls("echo", `{"text":"a"}`))(ctx, model.Request{})
+			})}
+			w := newWorld(t, o)
+			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+			for range 21 {
+				w.step(t, key)
+			}
+			if _, err := w.box.TakeUp(t.Context(), key, "", receipt.RunID); err != nil {
+				t.Fatal(err)
+			}
+			shown, w.stepper = nil, w.other(t, o)
+			work := run.Work{Key: key, Head: w.take(t, key)}
+			reads := 0
+			w.store.read = func(string) error {
+				if reads++; reads == failing {
+					return errPassing
+				}
+				return nil
+			}
+			if stepped, err := w.stepper.Step(t.Context(), work, nil); err != nil || !stepped.Retry || shown != nil {
+				t.Errorf("read %d: the step is %+v, %v, the model was shown %q; want it given back", failing, stepped, err, shown)
+			}
+			w.store.read = nil
+			time.Sleep(time.Minute) // longer than it is given back for
+			w.step(t, key)
+			if diff := cmp.Diff([]string{"hi 3"}, shown); diff != "" {
+				t.Errorf("behind read %d the model is shown (-want +got):\n%s", failing, diff)
+			}
 		})
 	}
 }
