@@ -145,6 +145,22 @@ func TestASummaryThatCannotBeLookedFor(t *testing.T) {
 	}
 }
 
+// A summary is asked for from the threshold on, to the token.
+func TestAtWhichSizeASummaryIsAskedFor(t *testing.T) {
+	for threshold, want := range map[int]uint64{3389: 2, 3390: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			said, hints := &summaries{}, &compactions{}
+			w := newWorld(t, options{model: short(said), context: &agent.ContextWindowPolicy{AutocompactThreshold: threshold, Compaction: agent.CompactBackground}, compact: hints.add})
+			for n := range 3 {
+				w.ask(t, n, 0)
+			}
+			if got := w.window(t); got.Estimate != 3389 || got.Compact != want {
+				t.Errorf("at %d a request of %d tokens asks for a summary up to %d, want 3389 and %d", threshold, got.Estimate, got.Compact, want)
+			}
+		})
+	}
+}
+
 // Why a thread is not summarised stands in the log, with the run that has tried.
 func TestAThreadThatIsNotSummarisedIsLogged(t *testing.T) {
 	failed := errors.New("10.0.0.7")

@@ -109,9 +109,15 @@ func TestAFailedInferenceThatTheStoreDoesNotTake(t *testing.T) {
 				w := newWorld(t, options{agents: spec(t, m, agent.Spec{}), limits: tt.limits, stop: []stop.Policy{stop.ConsecutiveErrors(9)}})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				var heard events
+				began := core.Millis(time.Now().UnixMilli())
 				head := w.take(t, key)
 				tt.spoil(w)
-				stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, heard.sink)
+				stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, func(e core.Event) error {
+					if e.Type == core.EventStepStart && (e.Time != began || e.MessageID != receipt.RunID.String()+".1") {
+						t.Errorf("the step starts with %+v", e)
+					}
+					return heard.sink(e)
+				})
 				if err != nil || !stepped.Retry || stepped.Head.Seq != 0 {
 					t.Errorf("the step is %+v, %v; want it given back", stepped, err)
 				}
