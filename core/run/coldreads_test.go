@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // What a process reads for the first step that it takes of a thread, in any order (records by
@@ -28,18 +30,20 @@ func TestWhatAColdStepReads(t *testing.T) {
 		steps  int           // of the run before
 		ends   []model.Delta // what its last step says; nil: it goes on
 		next   string        // what comes behind it: a message, or nothing where the failed run is taken up
+		then   int           // steps of that
 		want   []string
 		shown  string
 	}{
-		{"a run that begins a thread", 0, 0, nil, "", []string{input}, "hi 1"},
-		{"a run that begins", 0, 1, ok, "on", []string{input, snapshot, back}, "hi 3"},
-		{"a run that begins behind a long one", 40, 21, ok, "on", []string{input, snapshot, log, back}, "on 1"},
-		{"a run that takes another up", 0, 2, failure, "", []string{input, snapshot, back}, "hi 3"},
-		{"a run that takes a long one up", 40, 21, failure, "", []string{input, record, snapshot, log, log, back}, "hi 3"},
-		{"a run of 31 records", 0, 15, nil, "", []string{record, snapshot, back}, "hi 31"},
-		{"a run of 33 records", 0, 16, nil, "", []string{record, snapshot, log, back, back}, "hi 33"},
-		{"a run of 31 records, of which few are shown", 40, 15, nil, "", []string{record, snapshot, back}, "hi 3"},
-		{"a run of 33 records, of which few are shown", 40, 16, nil, "", []string{record, snapshot, log, back}, "hi 3"},
+		{"a run that begins a thread", 0, 0, nil, "", 0, []string{input}, "hi 1"},
+		{"a run that begins", 0, 1, ok, "on", 0, []string{input, snapshot, back}, "hi 3"},
+		{"a run that begins behind a long one", 40, 21, ok, "on", 0, []string{input, snapshot, log, back}, "on 1"},
+		{"a run that has begun behind a long one", 40, 21, ok, "on", 2, []string{record, snapshot, back}, "on 3"},
+		{"a run that takes another up", 0, 2, failure, "", 0, []string{input, snapshot, back}, "hi 3"},
+		{"a run that takes a long one up", 40, 21, failure, "", 0, []string{input, record, snapshot, log, log, back}, "hi 3"},
+		{"a run of 31 records", 0, 15, nil, "", 0, []string{record, snapshot, back}, "hi 31"},
+		{"a run of 33 records", 0, 16, nil, "", 0, []string{record, snapshot, log, back, back}, "hi 33"},
+		{"a run of 31 records, of which few are shown", 40, 15, nil, "", 0, []string{record, snapshot, back}, "hi 3"},
+		{"a run of 33 records, of which few are shown", 40, 16, nil, "", 0, []string{record, snapshot, log, back}, "hi 3"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,6 +67,9 @@ func TestWhatAColdStepReads(t *testing.T) {
 					if _, err := w.box.TakeUp(t.Context(), key, "", receipt.RunID); err != nil {
 						t.Fatal(err)
 					}
+				}
+				for range tt.then {
+					w.step(t, key)
 				}
 				w.stepper = w.other(t, o)
 				work := run.Work{Key: key, Head: w.take(t, key)}
@@ -127,4 +134,34 @@ func TestAFailedReadOfWhatARunThatIsTakenUpWasAsked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is steered to a run is read once, in any order.
+func TestSteeredInputIsReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: replies(calls("echo", `{"text":"a"}`), text("ok"))})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		var want, got []string
+		for range 3 {
+			want = append(want, store.InputName(w.submit(t, key, "more", mailbox.ModeSteer).DispatchID, 0))
+		}
+		head := w.take(t, key)
+		var mu sync.Mutex
+		w.store.read = func(what string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, what)
+			return nil
+		}
+		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.store.read = nil
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("reads (-want +got):\n%s", diff)
+		}
+	})
 }

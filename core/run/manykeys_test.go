@@ -68,8 +68,16 @@ func TestAStateThatIsNotStored(t *testing.T) {
 				if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: on"` || puts != tt.puts {
 					t.Errorf("behind %d puts the run is %s, want %d", puts, got, tt.puts)
 				}
+				last := w.submit(t, key, "then", mailbox.ModeQueue) // the state stands still
+				w.step(t, key)
+				if tt.err != nil {
+					tt.puts, tt.log = 2*tt.puts, append(tt.log, strings.ReplaceAll(tt.log[0], "RUN", "LAST"))
+				}
+				if puts != tt.puts {
+					t.Errorf("%d puts behind the next run, want %d", puts, tt.puts)
+				}
 				var lines []string
-				for line := range strings.Lines(strings.ReplaceAll(log.String(), receipt.RunID.String(), "RUN")) {
+				for line := range strings.Lines(strings.NewReplacer(receipt.RunID.String(), "RUN", last.RunID.String(), "LAST").Replace(log.String())) {
 					lines = append(lines, strings.TrimSpace(line))
 				}
 				if diff := cmp.Diff(tt.log, lines); diff != "" {

@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,18 +41,24 @@ func TestTheRecordOfAFailedInference(t *testing.T) {
 		{"a stream that breaks off", nil, thread.Failure{Kind: "interrupted", Text: "the model failed", Calls: 3}},
 		{"a provider that is busy", &model.Error{Kind: model.KindOverloaded, Message: "10.0.0.7 is busy"}, thread.Failure{Kind: "overloaded", Text: "the model failed", Calls: 3}},
 		{"a failure that says more for clients", &model.Error{Kind: model.KindUnauthorized, Public: "no key"}, thread.Failure{Kind: "unauthorized", Text: "no key", Calls: 1}},
+		{"a failure whose provider says no kind", &model.Error{Message: "10.0.0.7"}, thread.Failure{Kind: "other", Text: "the model failed", Calls: 1}},
 		{"a failure of no kind", errors.New("10.0.0.7"), thread.Failure{Kind: "other", Text: "the model failed", Calls: 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := modelFunc(func(context.Context, model.Request) iterator { return fails(tt.err) })
-				w := newWorld(t, options{env: drawing(0), model: m, stop: []stop.Policy{stop.ConsecutiveErrors(1)}})
+				var log strings.Builder
+				w := newWorld(t, options{env: drawing(0), model: m, stop: []stop.Policy{stop.ConsecutiveErrors(1)}, logger: warnings(&log)})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				tt.want.At = time.Now().UnixMilli()
 				w.finish(t, key, listener)
 				if diff := cmp.Diff(&tt.want, w.entry(t, 2).Failed); diff != "" {
 					t.Errorf("the record (-want +got):\n%s", diff)
+				}
+				line := fmt.Sprintf(`msg="inference failed and the run goes on" tenant=t thread=t1 run=%s step=1 kind=%s failed=%d steps=1 error=`, receipt.RunID, tt.want.Kind, tt.want.Calls)
+				if strings.Count(log.String(), line) != 1 {
+					t.Errorf("the log says %s\nwant one line %s", log.String(), line)
 				}
 				if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 1 {"type":"stopped","code":"consecutive_errors"`) {
 					t.Errorf("the run is %s", got)

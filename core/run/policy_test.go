@@ -450,3 +450,36 @@ func TestFailuresThatEndTheRun(t *testing.T) {
 		})
 	}
 }
+
+// A policy is not told that a run has begun in 1970 where its record does not say when.
+func TestAPolicyOfARunWhoseBeginningIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []bool
+		o := options{stop: []stop.Policy{stop.Func(func(v stop.View) *core.Termination {
+			saw = append(saw, v.StartedAt.IsZero())
+			return nil
+		})}}
+		w := newWorld(t, o)
+		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.step(t, key)
+		lost := w.runRecord(t, receipt.RunID)
+		lost.StartedAt = 0
+		payload, err := thread.Records{}.EncodeRun(&lost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := w.record(t, store.RunName(receipt.RunID))
+		before.Payload = payload
+		w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+			if name == before.Name {
+				return before, true, nil
+			}
+			return w.store.Backend.Get(ctx, key, name)
+		}
+		w.stepper = w.other(t, o)
+		w.step(t, key)
+		if diff := cmp.Diff([]bool{false, true}, saw); diff != "" {
+			t.Errorf("without a beginning (-want +got):\n%s", diff)
+		}
+	})
+}

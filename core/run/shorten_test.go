@@ -39,18 +39,3 @@ func TestARequestThatIsCutIsTold(t *testing.T) {
 		}
 	})
 }
-
-// A process keeps so much of threads as it is allowed to.
-func TestWhatAProcessKeepsOfAThread(t *testing.T) {
-	for cache, want := range map[int]int{0: 0, 1: 4} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, options{cache: cache})
-			w.submit(t, key, "echo: a", mailbox.ModeQueue)
-			w.step(t, key)
-			w.store.reads = 0
-			if w.step(t, key); w.store.reads != want {
-				t.Errorf("of %d bytes of cache: the second step reads %d records, want %d", cache, w.store.reads, want)
-			}
-		})
-	}
-}

@@ -109,6 +109,18 @@ func TestARecordNamesTheRangesBeforeIt(t *testing.T) {
 				t.Fatalf("record %d takes back %+v (-want +got):\n%s", n, e.Superseded, diff)
 			}
 		}
+		// What was asked anew last is taken back with the range before it, and 64 others are named.
+		newest := w.head(t, key).Seq - 1
+		if _, err := w.box.Submit(t.Context(), mailbox.Submission{
+			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: newest}, Messages: []core.Message{core.UserMessage("", "asked once more")},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.finish(t, key, nil)
+		e := w.entry(t, newest+2)
+		if len(e.Earlier) != 64 || e.Earlier[0] != (thread.Range{From: newest - 8, To: newest - 7}) || *e.Superseded != (thread.Range{From: newest - 3, To: newest + 1}) {
+			t.Errorf("the last record takes back %+v and names %d ranges before it: %+v", e.Superseded, len(e.Earlier), e.Earlier)
+		}
 	})
 }
 

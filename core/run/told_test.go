@@ -146,6 +146,7 @@ func TestWhatIsToldBesideTheWorkStopsTheNext(t *testing.T) {
 		{"a late write from before the claim", true, []thread.Head{under5(11, closing), under5(9, unclaimed)}, nil, false, thread.ErrClosing},
 		{"the commit of another step, which gives up its claim", true, []thread.Head{under5(11, func(h *thread.Head) { byHolder(h); unclaimed(h) })}, nil, false, nil},
 		{"a cancel before the work", false, nil, []thread.Head{under5(11, closing)}, false, thread.ErrClosing},
+		{"of two, the newer one, which comes last", false, nil, []thread.Head{under5(11, closing), under5(12, takenOver)}, false, thread.ErrFenced},
 		{"of two, the newer one", false, nil, []thread.Head{under5(12, takenOver), under5(11, closing)}, false, thread.ErrFenced},
 		{"a cancel before the work that ends the run", false, nil, []thread.Head{under5(11, closing)}, true, nil},
 	}
