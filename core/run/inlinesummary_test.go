@@ -215,3 +215,17 @@ func TestAnInlineSummaryThatCannotBeReadIsDoneWithout(t *testing.T) {
 		})
 	}
 }
+
+// Where nobody is told that a summary is asked for, the step makes it itself.
+func TestASummaryIsMadeInlineWhereNobodyMakesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := &summaries{}
+		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground)})
+		for n := range 3 {
+			w.ask(t, n, 0)
+		}
+		if got := w.window(t); got.Summary != 2 || got.Compact != 0 || said.made != 1 {
+			t.Errorf("the turn's record says %+v behind %d summaries, want one up to 2", got, said.made)
+		}
+	})
+}

@@ -16,7 +16,9 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -140,6 +142,42 @@ func TestAFailedInferenceThatTheStoreDoesNotTake(t *testing.T) {
 					t.Errorf("the run is %s", got)
 				}
 			})
+		})
+	}
+}
+
+// What a failed inference has used counts for the limits of its tenant, which end a run that
+// would tolerate the failure.
+func TestAFailedInferenceThatUsesUpALimit(t *testing.T) {
+	for tokens, want := range map[int64]string{7: `done 1 {"type":"stopped","code":"tenant_limit"`, 100: `done 2 {"type":"natural_end"} "ok"`} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			var used []core.Usage
+			m := modelFunc(func(ctx context.Context, r model.Request) iterator {
+				if calls++; calls > 1 {
+					return replies(text("ok"))(ctx, model.Request{})
+				}
+				return func(yield func(model.Delta, error) bool) {
+					if yield(model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 7}}, nil) {
+						yield(model.Delta{}, &model.Error{Kind: model.KindUnauthorized})
+					}
+				}
+			})
+			w := newWorld(t, options{
+				agents: demo(t, m, agent.Spec{}, hooks(core.PhaseStepStart, func(_ context.Context, c plugin.Context) (state.Command, error) {
+					used = append(used, c.Usage)
+					return state.Command{}, nil
+				})),
+				limits: account.Limits{TokensADay: tokens}, stop: []stop.Policy{stop.ConsecutiveErrors(9)},
+			})
+			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, nil)
+			if got := w.end(t, key, receipt); !strings.HasPrefix(got, want) {
+				t.Errorf("of %d tokens a day: the run is %s, want %s", tokens, got, want)
+			}
+			if diff := cmp.Diff([]core.Usage{{}, {Input: 7}}[:calls], used); diff != "" {
+				t.Errorf("of %d tokens a day: hooks were shown (-want +got):\n%s", tokens, diff)
+			}
 		})
 	}
 }
