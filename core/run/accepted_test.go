@@ -105,6 +105,14 @@ func TestWhoTakesTheAnswerOfARun(t *testing.T) {
 			`failed: the model refused to answer`, even,
 			`done 1 {"type":"error","code":"invalid_output","detail":"the model refused to answer"} "{\"n\":8}"`,
 		}},
+		{"right behind words", [][]model.Delta{{say("Look"), think("hm"), say(`{"n":8}`), stopped}}, 1, numbered, false,
+			[]string{`asked in step 1: {"n":8}`, `assistant: Look{"n":8}`, `done 1 ` + evenEnd}},
+		{"wrong behind words", [][]model.Delta{{say("Look"), think("hm"), say(`{"n":7}`), stopped}}, 0, numbered, false,
+			[]string{`asked in step 1: {"n":7}`, failed, `assistant: Look{"n":7}`, `done 1 {"type":"error","code":"invalid_output","detail":"it is odd"} "Look{\"n\":7}"`}},
+		{"no answer", [][]model.Delta{{{Text: "broken pipe"}}}, 1, numbered, false, []string{
+			`level=WARN msg="run ends with an error" step=1 code=model detail="the model failed" error="broken pipe"`, `failed: broken pipe`,
+			`done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
+		}},
 		{"of no form", [][]model.Delta{text(`{"n":7}`)}, 1, nil, false, []string{odd, `done 1 {"type":"natural_end"} "{\"n\":7}"`}},
 	}
 	for _, tt := range tests {

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
@@ -22,7 +23,9 @@ import (
 // metered makes a world that records what its runs use.
 func metered(t *testing.T, o options) *world {
 	t.Helper()
-	o.metering = &account.Metering{Keep: 100 * 365 * 24 * time.Hour}
+	if o.metering == nil {
+		o.metering = &account.Metering{Keep: 100 * 365 * 24 * time.Hour}
+	}
 	w := newWorld(t, o)
 	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: quiet, Records: o.records, KeepUsage: o.metering.Keep})
 	if err != nil {
@@ -94,6 +97,26 @@ func TestWhatEachFormOfAnEndLeavesOut(t *testing.T) {
 					t.Errorf("the log (-want +got):\n%s", diff)
 				}
 			})
+		})
+	}
+}
+
+// What a model was asked for a turn that no log has is in the usage of its run once, also
+// where the failure begins to close the run and the close ends it.
+func TestAFailedTurnIsMeteredOnce(t *testing.T) {
+	for _, listens := range []int{-1, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			var seen closed
+			var used []string
+			w := metered(t, options{
+				model: turns(says(calls("echo", `{"text":"a"}`)...), breaks(&model.Error{Kind: model.KindInvalid, Message: "no"})), plugins: []plugin.Plugin{piles(listens, &seen)},
+				metering: &account.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { used = append(used, (&trace{began: time.Now()}).used(&u)) }},
+			})
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, nil)
+			if diff := cmp.Diff([]string{"error until 0, 2 calls of models, 1 of tools"}, used); diff != "" {
+				t.Errorf("listens %d (-want +got):\n%s", listens, diff)
+			}
 		})
 	}
 }

@@ -73,6 +73,7 @@ func TestWhatRunEndChangedIsReadAgain(t *testing.T) {
 		w := newWorld(t, options{plugins: []plugin.Plugin{l.plugin()}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.refuseClose(7, store.ErrThrottled)
+		began := time.Now().UnixMilli()
 		w.step(t, key)
 		name := store.EndName(receipt.RunID, w.head(t, key).Run.RunEnd)
 		time.Sleep(time.Minute)
@@ -89,6 +90,9 @@ func TestWhatRunEndChangedIsReadAgain(t *testing.T) {
 		w.finish(t, key, nil)
 		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` || l.ran != 1 || l.effects != 1 || len(w.piled(t)) != 1 {
 			t.Errorf("the run is %s, RunEnd ran %d times with %d effects and changes %q", got, l.ran, l.effects, w.piled(t))
+		}
+		if at := w.runRecord(t, receipt.RunID).FinishedAt; at != began {
+			t.Errorf("the run has ended at %d, want %d, when RunEnd ran", at, began)
 		}
 	})
 }

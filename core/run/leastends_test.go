@@ -128,18 +128,21 @@ func TestTheLastFormCutsResultsOfTheEnd(t *testing.T) {
 		w.finish(t, key, nil)
 		return receipt
 	}
-	begin := func(t *testing.T, name string) *world {
-		return least(t, options{mode: agent.Sequential, tools: []tool.Tool{pile(9000, 0), nap}, model: replies(calls("pile", "{}", "nap", "{}", name, "{}"))})
+	begin := func(t *testing.T, form thread.Form, name string) *world {
+		w := newWorld(t, options{mode: agent.Sequential, tools: []tool.Tool{pile(9000, 0), nap}, model: replies(calls("pile", "{}", "nap", "{}", name, "{}"))})
+		w.refuseClose(int(form), store.ErrTooLarge)
+		return w
 	}
 	for _, tt := range []struct {
 		over int
+		form thread.Form
 		cut  bool
-	}{{0, false}, {1, true}} {
+	}{{0, thread.FormLeast, false}, {1, thread.FormLeast, true}, {1, thread.FormStateless, false}} {
 		synctest.Test(t, func(t *testing.T) {
-			small := begin(t, "n")
+			small := begin(t, tt.form, "n")
 			end(t, small)
 			name := strings.Repeat("n", 1+thread.MinPayload-small.payload(t, 5)+tt.over)
-			w := begin(t, name)
+			w := begin(t, tt.form, name)
 			receipt, now := end(t, w), time.Now().UnixMilli()
 			if tt.cut {
 				name = strings.Repeat("n", 1018) + "..."
@@ -151,7 +154,7 @@ func TestTheLastFormCutsResultsOfTheEnd(t *testing.T) {
 			if diff := cmp.Diff(thread.Entry{Run: receipt.RunID, Step: 1, At: now, Message: &core.Message{
 				ID: receipt.RunID.String() + ".1.2", Role: core.RoleTool, RunID: receipt.RunID, Step: 1, CreatedAt: now,
 				ToolResult: &core.ToolResult{CallID: entries[2].Message.ToolResult.CallID, Name: name, Message: none, IsError: true, Status: core.ResultNotExecuted},
-			}}, entries[2]); diff != "" || w.form(t, receipt) != thread.FormLeast {
+			}}, entries[2]); diff != "" || w.form(t, receipt) != tt.form {
 				t.Errorf("%d bytes over: the end is %s, and the result of the last call (-want +got):\n%s", tt.over, w.form(t, receipt), diff)
 			}
 		})

@@ -5,15 +5,18 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // listing reads what lists a thread.
@@ -84,6 +87,31 @@ func TestThreadIsListedWhereItsRunWaits(t *testing.T) {
 			Last: &thread.LastRun{ID: receipt.RunID, AgentID: "demo", Status: core.RunWaiting, Steps: 1}}
 		if diff := cmp.Diff(want, l); diff != "" || l.At == 0 {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The round of a run that waits says what it waits for: what was decided while a sibling ran
+// is nothing of that.
+func TestARoundSaysWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{
+			mode: agent.ParallelBatchApproval, tools: []tool.Tool{nap}, plugins: []plugin.Plugin{asking("echo")},
+			model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "nap", "{}"), text("ok")),
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		time.AfterFunc(time.Second, func() { w.mustDecide(t, 0, approve) })
+		w.step(t, key)
+		h := w.head(t, key)
+		var round thread.RoundRecord
+		if err := (thread.Records{}).Decode("round", w.record(t, store.RoundName(receipt.RunID, h.Version)).Payload, &round); err != nil {
+			t.Fatal(err)
+		}
+		if len(h.Tickets) != 2 || h.Tickets[0].Decision == 0 || round.Fence != h.Fence {
+			t.Errorf("the tickets are %+v, and the round has fence %d", h.Tickets, round.Fence)
+		}
+		if diff := cmp.Diff(h.Tickets[1].ID, round.Waits[0]); diff != "" || len(round.Waits) != 1 {
+			t.Errorf("it waits for %d (-want +got):\n%s", len(round.Waits), diff)
 		}
 	})
 }

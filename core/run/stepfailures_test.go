@@ -95,7 +95,7 @@ func TestWhatFailsBesideTheModelOfAStep(t *testing.T) {
 func TestARunOverALimitSaysWhich(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		w := newWorld(t, options{model: saysOne(&asked), limits: account.Limits{TokensADay: 4}})
+		w := newWorld(t, options{model: saysOne(&asked), limits: account.Limits{TokensADay: 4}, failed: func(id core.ID, cause error) { t.Errorf("run %s has failed: %v", id, cause) }})
 		var ends []string
 		for range 2 {
 			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -156,3 +156,27 @@ func TestTheLastFormLeavesOutUsageThatIsTooLarge(t *testing.T) {
 		t.Errorf("the log (-want +got):\n%s", diff)
 	}
 }
+
+// What lists a thread says of a run's end what every reader of the list may know, and where
+// the thread of a child stands.
+func TestWhatListsTheThreadOfARun(t *testing.T) {
+	end := &core.Termination{Type: core.TerminationError, Code: "model", Detail: "the model failed"}
+	r := &thread.RunRecord{Run: core.Run{ID: core.ID{1}, AgentID: "demo", Status: core.RunDone, Response: "said", Termination: end}, Parent: &thread.Parent{Thread: "parent"}}
+	p := runPart{before: r, at: 50}
+	var to plan
+	p.addTo(&to, thread.Head{Owner: "ann"}, thread.Done, r)
+	if len(to.records) != 2 || to.err != nil {
+		t.Fatalf("the plan has %d records, %v", len(to.records), to.err)
+	}
+	got, err := thread.Records{}.DecodeListing(to.records[1].Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := thread.Listing{
+		List: store.ListOf("ann", r.Parent), At: 50, AgentID: "demo", Excerpt: "said", Parent: "parent",
+		Last: &thread.LastRun{ID: core.ID{1}, AgentID: "demo", Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationError, Code: "model"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
