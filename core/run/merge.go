@@ -111,13 +111,15 @@ func (m *merger) noteMerged(i int) {
 // were shown before stays as it was: they may have kept it.
 func (m *merger) showResults(i int) {
 	calls := m.round.calls
-	for ; m.shown < len(calls) && (calls[m.shown].merged() || m.shown == i); m.shown++ { // the usual order
+	// Of one that was merged before a wait the result may be lost: the round is damaged then.
+	shows := func(n int) bool { return n == i || calls[n].merged() && calls[n].stage == concluded }
+	for ; m.shown < len(calls) && shows(m.shown); m.shown++ { // the usual order
 		m.before = m.before.With(*calls[m.shown].result.entry.Message)
 	}
 	messages := m.before
 	for n := m.shown; n < len(calls); n++ {
-		if c := &calls[n]; c.merged() || n == i {
-			messages = messages.With(*c.result.entry.Message)
+		if shows(n) {
+			messages = messages.With(*calls[n].result.entry.Message)
 		}
 	}
 	m.round.draft.messages = messages
