@@ -163,6 +163,14 @@ func TestResultsOfFixedPlacesAreKeptInTheirOrder(t *testing.T) {
 			[][]string{{"call 1", "call 0", "call 2"}, {"1 ok", "0 ok", "2 ok"}, {`ok: "added 0"`, `ok: "added 1"`, `ok: "added 2"`}, {"1", "0", "2", "ac"}},
 		},
 		{
+			"one that changes nothing comes last", []int{2, 3, 1}, []string{"a", no, "c"}, []int{1, 0, 2},
+			[][]string{{"call 0", "call 2", "call 1"}, {"0 ok", "2 ok", "1 ok"}, {`ok: "added 0"`, `ok: "added 1"`, `ok: "added 2"`}, {"1", "0", "2", "ac"}},
+		},
+		{
+			"two are held for the last one", []int{1, 2, 3}, []string{"a", "b", "c"}, []int{2, 3, 1},
+			[][]string{{"call 2", "call 0", "call 1"}, {"2 ok", "0 ok", "1 ok"}, {`ok: "added 0"`, `ok: "added 1"`, `ok: "added 2"`}, {"2", "3", "1", "cab"}},
+		},
+		{
 			"two are held, and do not come in their order", []int{3, 1, 2}, []string{"a", "b", "c"}, []int{1, 3, 2},
 			[][]string{{"call 0", "call 2", "call 1"}, {"0 ok", "2 ok", "1 ok"}, {`ok: "added 0"`, `ok: "added 1"`, `ok: "added 2"`}, {"1", "3", "2", "acb"}},
 		},

@@ -158,6 +158,14 @@ func TestAGateIsShownWhatWasDecidedBeforeAnotherAsked(t *testing.T) {
 				if diff := cmp.Diff(tt.want, shown); diff != "" {
 					t.Errorf("what gates were shown (-want +got):\n%s", diff)
 				}
+				kept, err := w.store.Backend.Records(t.Context(), key, "C#", "", 100)
+				answers := 0
+				for _, r := range kept {
+					answers += strings.Count(string(r.Payload), `"answers":`)
+				}
+				if want := map[bool]int{true: 2}[tt.remember != ""]; answers != want || err != nil {
+					t.Errorf("%d records keep answers, want %d; %v", answers, want, err)
+				}
 				if diff := cmp.Diff([]string{`ok: {"text":"a"} after about-third`}, w.results(t)); diff != "" {
 					t.Errorf("results (-want +got):\n%s", diff)
 				}

@@ -64,7 +64,7 @@ func (r *round) chooseMode() {
 		return
 	}
 	waits := slices.Index(r.holder.head.Run.Calls, thread.CallSuspended)
-	behind := waits >= 0 && slices.ContainsFunc(r.holder.head.Run.Calls[waits+1:], decided)
+	behind := waits >= 0 && slices.ContainsFunc(r.holder.head.Run.Calls[waits:], decided)
 	if r.mode == agent.ParallelBatchApproval || behind {
 		r.mode = agent.ParallelStreaming
 	}

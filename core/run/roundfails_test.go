@@ -48,6 +48,18 @@ func TestWhatFailsBehindTheTools(t *testing.T) {
 			[]string{`ok: "a"`, "not_executed: no result: the run was ended first (plugin)"}, `{"type":"error","code":"plugin","detail":"phase after_tool_execute of call call_END_1_0: plugin \"hooks\" failed"}`,
 		},
 		{
+			"BeforeToolExecute of a parallel round", options{mode: agent.ParallelStreaming, plugins: []plugin.Plugin{pluginFunc{"hooks", func(r *plugin.Registrar) {
+				r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (s state.Command, err error) {
+					if c.CallIndex == 1 {
+						err = errors.New("no disk")
+					}
+					return s, err
+				})
+			}}}},
+			[]string{"not_executed: no result: the run was ended first (plugin)", "not_executed: no result: the run was ended first (plugin)"},
+			`{"type":"error","code":"plugin","detail":"phase before_tool_execute of call call_END_1_1: plugin \"hooks\" failed"}`,
+		},
+		{
 			"a policy that judges a failed round", options{stop: []stop.Policy{panics}, plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
 				return plugin.SetResult(core.ToolResult{Message: "no", IsError: true}), nil
 			})}},

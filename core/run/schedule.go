@@ -236,9 +236,7 @@ func (s *scheduler) skipAll(ctx context.Context) {
 			if i < blocked && s.round.holder.head.Run.Calls[i] != thread.CallSuspended {
 				continue
 			}
-		case asking:
-			c.stage, c.ticket = fresh, nil
-		case crowded:
+		case asking, crowded:
 		default:
 			continue
 		}
