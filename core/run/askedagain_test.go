@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -153,8 +154,9 @@ func TestAResultThatIsTooLargeAndItsHooks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked, last := 0, []string(nil)
+				var log strings.Builder
 				w := newWorld(t, options{
-					limit: 64 << 10, mode: agent.ParallelStreaming, model: replies(calls("work", "{}", "work", "{}", "sleeps", `"9s"`), text("ok")),
+					limit: 64 << 10, logger: slog.New(slog.NewTextHandler(&log, nil)), mode: agent.ParallelStreaming, model: replies(calls("work", "{}", "work", "{}", "sleeps", `"9s"`), text("ok")),
 					tools: []tool.Tool{sleeps, toolFunc{name: "work", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 						time.Sleep(3 * time.Second)
 						return tool.Text(strings.Repeat("y", 70_000*(1-c.Index))), nil
@@ -190,6 +192,9 @@ func TestAResultThatIsTooLargeAndItsHooks(t *testing.T) {
 				}
 				if diff := cmp.Diff(tt.list, last); diff != "" || asked != tt.asked {
 					t.Errorf("after the gate was asked %d times, the list (-want +got):\n%s", asked, diff)
+				}
+				if n := strings.Count(log.String(), "a result cannot be stored"); n != tt.warns {
+					t.Errorf("%d complaints, want %d:\n%s", n, tt.warns, &log)
 				}
 				if e := w.entry(t, 3); e.Place != tt.place || e.Duration != 3000 || e.Decision != "about-ask" {
 					t.Errorf("the result stands at %d, took %d ms, and follows %q", e.Place, e.Duration, e.Decision)

@@ -92,13 +92,19 @@ func newPlaced(t *testing.T, lasts []int, adds []string) *placed {
 				}
 				return state.Command{}, err
 			})
+			r.OnRunEnd(func(_ context.Context, c plugin.RunEnd) (_ state.Command, err error) {
+				p.left, err = appended.Read(c.Snapshot)
+				return state.Command{}, err
+			})
 		}}},
 	}
 	p.world = newWorld(t, p.options)
 	p.submit(t, key, "hi", mailbox.ModeQueue)
 	p.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 		if seq, ok := store.LogSeq(r.Name); ok {
+			p.mu.Lock() // what is found is put side by side
 			p.puts = append(p.puts, fmt.Sprint("call ", seq-3))
+			p.mu.Unlock()
 		}
 		return p.store.Backend.Put(ctx, key, r)
 	}
@@ -276,7 +282,7 @@ func TestAFoundResultOfAFixedPlaceWaitsForThoseBeforeIt(t *testing.T) {
 		},
 		{
 			"the run is cancelled", true,
-			[][]string{{"call 1", "call 1"}, {"1 ok", "1 ok", "0 unknown"}, {"unknown: outcome unknown: the run was ended while the tool may have run", `ok: "added 1"`}, {"0", "1", ""}}, []int{1},
+			[][]string{{"call 1", "call 1"}, {"1 ok", "1 ok", "0 unknown"}, {"unknown: outcome unknown: the run was ended while the tool may have run", `ok: "added 1"`}, {"0", "1", "b"}}, []int{1},
 		},
 	}
 	for _, tt := range tests {

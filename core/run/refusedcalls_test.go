@@ -69,6 +69,29 @@ func TestACheckThatChangesItsMind(t *testing.T) {
 	})
 }
 
+// A tool that changes the state of another revision than it was shown is told of both.
+func TestAChangeForAnotherRevision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sets := toolFunc{name: "sets", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			command := appended.Update("a")
+			if c.Index == 1 {
+				command.Batch.Base = new(uint64(7))
+			}
+			return tool.Text("set").With(command), nil
+		}}
+		w := newWorld(t, options{
+			model: replies(calls("sets", "{}", "sets", "{}"), text("ok")), tools: []tool.Tool{sets},
+			plugins: []plugin.Plugin{pluginFunc{"keys", func(r *plugin.Registrar) { r.Key(appended) }}},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		want := []string{`ok: "set"`, "error: execution failed: the batch is for revision 7, the state is at revision 1"}
+		if diff := cmp.Diff(want, w.results(t)); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // A call's key ends with its index, in the usual digits.
 func TestKeysOfManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
