@@ -17,6 +17,8 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -42,22 +44,24 @@ func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 	turn := thread.ModelUse{Model: "scripted", Inferences: 1}
 	used := thread.ModelUse{Model: "scripted", Inferences: 2, Usage: core.Usage{Input: 300, Output: 20}, Millis: 2500}
 	wasted := thread.ModelUse{Model: "scripted", Inferences: 3, Usage: core.Usage{Input: 300}, Millis: 900}
+	const all, behind = 5, 3 // messages that hooks are shown
 	tests := []struct {
 		name   string
 		asked  bool // for a summary up to 2, by the turn before
 		window *core.Window
+		seen   int
 		stored *thread.Summary
 		told   []string
 		use    thread.ModelUse
 		noted  *core.Window // by a failed inference
 		cost   int          // of the request, as it is reckoned
 	}{
-		{"a summary that was asked for", true, &core.Window{Summary: 2}, &stored, []string{"context_compacted 2 1119 23", "prefix_changed summary 0 0 0"}, used, &core.Window{Summary: 2}, 2293},
-		{"a summary", false, &core.Window{Summary: 2}, &stored, []string{"context_compacted 2 1119 23", "prefix_changed summary 0 0 0"}, used, &core.Window{Summary: 2}, 2293},
-		{"one of no use that was asked for", true, &core.Window{Skipped: 2}, &none, []string{"context_skipped model 2 0 0"}, wasted, &core.Window{Skipped: 2}, 3389},
-		{"one that had not come yet", true, &core.Window{Compact: 2}, &stored, nil, turn, &core.Window{Compact: 2}, 3389},
-		{"a target", false, &core.Window{Compact: 2}, nil, nil, turn, &core.Window{Compact: 2}, 3389},
-		{"nothing", false, nil, &stored, nil, turn, nil, 3389},
+		{"a summary that was asked for", true, &core.Window{Summary: 2}, behind, &stored, []string{"context_compacted 2 1119 23", "prefix_changed summary 0 0 0"}, used, &core.Window{Summary: 2}, 2293},
+		{"a summary", false, &core.Window{Summary: 2}, all, &stored, []string{"context_compacted 2 1119 23", "prefix_changed summary 0 0 0"}, used, &core.Window{Summary: 2}, 2293},
+		{"one of no use that was asked for", true, &core.Window{Skipped: 2}, all, &none, []string{"context_skipped model 2 0 0"}, wasted, &core.Window{Skipped: 2}, 3389},
+		{"one that had not come yet", true, &core.Window{Compact: 2}, all, &stored, nil, turn, &core.Window{Compact: 2}, 3389},
+		{"a target", false, &core.Window{Compact: 2}, all, nil, nil, turn, &core.Window{Compact: 2}, 3389},
+		{"nothing", false, nil, all, &stored, nil, turn, nil, 3389},
 	}
 	for _, tt := range tests {
 		for _, fails := range []bool{false, true} {
@@ -65,7 +69,12 @@ func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					said, hints, stream, down := &summaries{}, &compactions{}, &openings{}, false
 					c := &chosen{windows: map[string]*core.Window{}}
+					seen := 0
 					w := newWorld(t, options{
+						plugins: []plugin.Plugin{hooks(core.PhaseStepStart, func(_ context.Context, c plugin.Context) (state.Command, error) {
+							seen = len(c.Messages)
+							return state.Command{}, nil
+						})},
 						choices: c, context: compacting(agent.CompactBackground), compact: hints.add, metering: &account.Metering{Keep: time.Hour}, stop: []stop.Policy{stop.ConsecutiveErrors(1)},
 						model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 							if down {
@@ -89,6 +98,9 @@ func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 					c.windows[fmt.Sprint(receipt.RunID, " ", 1)] = tt.window
 					down = fails
 					w.stepTo(t, key, stream.sink)
+					if seen != tt.seen {
+						t.Errorf("hooks are shown %d messages, want %d", seen, tt.seen)
+					}
 					want := append([]string{"run_start", "step_start"}, tt.told...)
 					if !fails {
 						want = append(want, "text_delta")
