@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -194,4 +195,72 @@ func TestAStreamDoesNotClaimWhatHasBecomeASuspect(t *testing.T) {
 			t.Errorf("it is claimed, %d at work", g.Working())
 		}
 	})
+}
+
+// A claim that another holds, of a run that came next, is not a stream's to give back, and
+// a run that is held or waits costs a stream nothing.
+func TestAStreamLeavesOthersClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGiven(t, func(*Config) {})
+		stale, err := g.mailbox.Head(t.Context(), roundKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.mailbox.Cancel(t.Context(), roundKey, theRun); err != nil {
+			t.Fatal(err)
+		}
+		hint := core.WakeUp{Tenant: "acme", Thread: "t"}
+		if err := g.WorkLocal(t.Context(), hint); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Submit(t.Context(), hello("t")); err != nil {
+			t.Fatal(err)
+		}
+		held, ok, err := g.mailbox.Claim(t.Context(), hint, true)
+		if err != nil || !ok || held.Run.ID == theRun {
+			t.Fatal(held.Run, ok, err)
+		}
+		if _, permit := g.worker.claimInline(t.Context(), roundKey, stale, theRun); permit != nil {
+			t.Error("it is claimed")
+		}
+		now, err := g.mailbox.Head(t.Context(), roundKey)
+		if err != nil || now.Version != held.Version || now.Claim != held.Claim {
+			t.Errorf("the claim is %+v, want %+v, %v", now.Claim, held.Claim, err)
+		}
+	})
+}
+
+// A claim that damage refuses ends the wait of its call.
+func TestADamagedThreadEndsTheWaitOfItsCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGiven(t, withoutWorkers)
+		head, err := g.mailbox.Head(t.Context(), roundKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.over.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+			return store.Outcome{}, store.ErrCorrupt
+		}
+		w := soloWork{worker: g.worker, solo: g.solo, follower: g.played.follower}
+		got, err := w.after(t.Context(), head)
+		if !errors.Is(err, store.ErrCorrupt) || differs(got, head) || g.Working() != 0 {
+			t.Errorf("head %d, %v, %d at work", got.Version, err, g.Working())
+		}
+	})
+}
+
+// What a submission gives to a typed run beside the form of its answer stays.
+func TestATypedRunKeepsItsFrontend(t *testing.T) {
+	var system string
+	r, _ := program(t, func(c *Config) {
+		c.Agents.Models["m"] = agent.ModelBinding{Model: noting{scripted.New(c.Env), func(r model.Request) { system += fmt.Sprint(r) }}}
+	})
+	s := hello("t")
+	s.Opening.Frontend = &core.Frontend{Context: []core.FrontendContext{{Description: "the page", Value: "a garden"}}}
+	if _, _, err := RunTyped[struct{ N int }](t.Context(), r, s); err == nil || !strings.Contains(system, "a garden") {
+		t.Errorf("%v, the model is sent %s", err, system)
+	}
+	if s.Opening.Frontend.Answer != nil {
+		t.Error("the caller's frontend has changed")
+	}
 }

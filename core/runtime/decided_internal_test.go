@@ -146,6 +146,7 @@ func TestAStreamThatDoesNotStepItsRunWaitsForItsReader(t *testing.T) {
 func TestARunGoesOnWithoutTheClientThatDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := waitsForTwo(t)
+		a.decides(t, 0) // whose result there is to show
 		h := &hearer{failed: errors.New("gone"), at: 1}
 		decided, err := a.StreamDecisions(t.Context(), acme, "t", []mailbox.Deciding{a.allows(0), a.allows(1)}, h)
 		if err != nil || len(decided) != 2 || len(h.events) != 1 {

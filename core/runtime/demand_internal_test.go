@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,4 +223,24 @@ func TestWhichAgentsNeedMarks(t *testing.T) {
 			t.Errorf("%s: %d looks, %d puts, want %d", name, m.looks, m.puts, want)
 		}
 	}
+}
+
+// Of a mark that is damaged nothing counts.
+func TestADamagedMarkServesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMarking(t)
+		head := thread.Head{Layout: thread.Layout, Schema: 1, Version: 1, CommitID: core.ID{9}, Incarnation: 1, Fence: 1}
+		if outcome, err := m.store.Commit(t.Context(), m.key, store.Commit{Head: head}); err != nil || !outcome.Written {
+			t.Fatal(err)
+		}
+		payload := fmt.Sprintf(`{"schema":1,"run":%q,"until":%d,"until":"never"}`, theRun, m.env.Millis()+50_000)
+		if err := m.store.Put(t.Context(), m.key, store.Record{Name: store.FollowName, Fence: 1, Version: 1, Payload: []byte(payload)}); err != nil {
+			t.Fatal(err)
+		}
+		m.commits = 0
+		m.ask(t.Context(), head, "demo")
+		if m.commits != 1 || m.until != 0 {
+			t.Errorf("%d commits, until %d", m.commits, m.until)
+		}
+	})
 }

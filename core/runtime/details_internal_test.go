@@ -15,9 +15,11 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run/live"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -78,6 +80,13 @@ func TestALookEndsWithItsListener(t *testing.T) {
 			}
 		}
 	}
+	for _, at := range []int{2, 6} { // the first event of a record, and its last but one
+		s := newStream(env.System(), theRun, &hearer{failed: no, at: at})
+		s.begin(core.Run{ID: theRun, FirstSeq: 1})
+		if err := s.showRecord(store.LogEntry{Seq: 1, Entry: callsTwo()}); !errors.Is(err, no) || s.place.next != 1 {
+			t.Errorf("a record, event %d: %v, next %d", at, err, s.place.next)
+		}
+	}
 	s := newStream(env.System(), theRun, &hearer{failed: no, at: 2})
 	word := core.Event{Type: core.EventTextDelta, Delta: "x"}
 	if err := s.showUnsaid([]core.Event{word, word, word}); !errors.Is(err, no) {
@@ -108,10 +117,32 @@ func TestTheStateBehindTheLastRecord(t *testing.T) {
 	}
 }
 
+// once fails at its first read of the log.
+type once struct {
+	*told
+	read bool
+}
+
+func (s *once) Entries(ctx context.Context, from, to uint64) iter.Seq2[store.LogEntry, error] {
+	if s.read {
+		return s.told.Entries(ctx, from, to)
+	}
+	s.read = true
+	return func(yield func(store.LogEntry, error) bool) { yield(store.LogEntry{}, errAway) }
+}
+
 // A follower that cannot read the turn before its place shows nothing of what comes next.
 func TestATurnThatCannotBeRead(t *testing.T) {
 	h := &hearer{}
-	f := following(&told{failed: errAway, fails: "log", log: []thread.Entry{callsTwo(), resultOf("a")}}, h)
+	s := &told{log: []thread.Entry{callsTwo(), resultOf("a")}}
+	f := following(s, h)
+	f.source = &once{told: s}
+	d := decisions{head: runningAt(2, 2, thread.CursorInfer), decided: []mailbox.Decided{decidedAgain(1, "a")}}
+	if err := (&streams{reads: &reader{store: memory.New()}}).resume(t.Context(), f, d); !errors.Is(err, errAway) || len(h.events) > 0 {
+		t.Errorf("behind decisions: %v, shown %q", err, h.brief())
+	}
+	f = following(s, h)
+	f.source = &once{told: s}
 	f.stream.skipTo(runningAt(1, 1, thread.CursorTools))
 	if _, over, err := f.show(t.Context(), runningAt(2, 2, thread.CursorInfer)); over || !errors.Is(err, errAway) || h.brief() != "run_start" {
 		t.Errorf("%v, shown %q", err, h.brief())

@@ -209,8 +209,13 @@ func TestAStreamThatLostItsClaimWakesItsThread(t *testing.T) {
 		if !r.worker.permits.tryAcquire(permit, false, false) {
 			t.Fatal("no permit")
 		}
-		st := newStream(r.env, receipt.RunID, &hearer{})
+		h := &hearer{}
+		st := newStream(r.env, receipt.RunID, h)
+		st.audience.started, st.audience.partial = true, true
 		r.worker.runInline(t.Context(), s.Thread, &st, stale, permit)
+		if got := h.brief(); got != "step_restarted" {
+			t.Errorf("shown %q", got)
+		}
 		want := core.WakeUp{Tenant: "acme", Thread: "t", Dispatch: stale.Run.Dispatch, Epoch: 7}
 		hints := queue.Messages()
 		if len(hints) != 1 || hints[0].Delay != 0 || log.Len() > 0 && strings.Contains(log.String(), "ERROR") {

@@ -69,7 +69,7 @@ func TestAPageIsFilledToTheByte(t *testing.T) {
 // One message that is early is enough for a page: the log's last need not fit beside it.
 func TestOneEarlyMessageIsAPage(t *testing.T) {
 	m := newMade(t)
-	m.says("a1", "a2")
+	m.says("a1")
 	m.head.Pending = []thread.Dispatch{{ID: m.input('q', 3, 'h', message("h1", core.RoleUser, 400)), Run: idOf('h', 0)}}
 	page, err := m.process().Messages(t.Context(), local, "t1", runtime.MessageQuery{Newest: true, Bytes: 800})
 	if diff := cmp.Diff([]string{"h1"}, ids(page)); diff != "" || err != nil || !page.Earlier || page.Cut {

@@ -185,6 +185,29 @@ func TestAWatchWhoseReadPanics(t *testing.T) {
 	})
 }
 
+// A read that the last follower's leaving ends is no failure.
+func TestAReadThatIsLeftIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPolls(at(5, 7))
+		p.read = func(ctx context.Context, _ core.ThreadKey) (thread.Head, error) {
+			<-ctx.Done()
+			return thread.Head{}, ctx.Err()
+		}
+		a := p.join(roundKey)
+		a.head = at(4, 7)
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		if _, err := a.after(ctx, at(4, 7)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		a.quit()
+		synctest.Wait()
+		if p.log.Len() > 0 {
+			t.Errorf("logged %q", p.log.String())
+		}
+	})
+}
+
 // Words end the wait of those who want them; a head ends every wait, the end of the context
 // before all.
 func TestWhatEndsAWait(t *testing.T) {
