@@ -264,3 +264,48 @@ func TestATypedRunKeepsItsFrontend(t *testing.T) {
 		t.Error("the caller's frontend has changed")
 	}
 }
+
+// A stream whose claim was lost goes on where its step has begun.
+func TestAStreamThatLostItsClaimGoesOnWhereItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGiven(t, func(*Config) {})
+		stale, ok, err := g.mailbox.Claim(t.Context(), core.WakeUp{Tenant: "acme", Thread: "t"}, true)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		time.Sleep(time.Hour)
+		if _, ok, err = g.mailbox.Claim(t.Context(), core.WakeUp{Tenant: "acme", Thread: "t"}, true); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		permit := g.worker.permits.newPermit()
+		if !g.worker.permits.tryAcquire(permit, false, false) {
+			t.Fatal("no permit")
+		}
+		st := &g.played.follower.stream
+		g.worker.runInline(t.Context(), roundKey, st, stale, permit)
+		if st.place.next != 2 || g.Working() != 0 {
+			t.Errorf("it goes on at %+v, %d at work", st.place, g.Working())
+		}
+	})
+}
+
+// What a stream does not claim costs it no operation of the store.
+func TestWhatAStreamDoesNotClaimCostsNothing(t *testing.T) {
+	g := newGiven(t, func(*Config) {})
+	held, ok, err := g.mailbox.Claim(t.Context(), core.WakeUp{Tenant: "acme", Thread: "t"}, true)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	operations := 0
+	g.over.Around = func(ctx context.Context, _ storetest.Operation, do func(context.Context) error) error {
+		operations++
+		return do(ctx)
+	}
+	if _, permit := g.worker.claimInline(t.Context(), roundKey, held, theRun); permit != nil || operations != 0 {
+		t.Errorf("permit %t, %d operations", permit != nil, operations)
+	}
+	// A call that gives such a run up cancels it, and looks once more.
+	if err := g.player.cancel(t.Context(), g.played); err != nil || operations != 3 {
+		t.Errorf("%v, %d operations", err, operations)
+	}
+}

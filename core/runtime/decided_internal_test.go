@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -97,6 +98,13 @@ func TestForWhomAStreamOfDecisionsHurries(t *testing.T) {
 			a.decides(t, test.decided...)
 			if test.another {
 				if _, err := a.Submit(t.Context(), hello("t")); err != nil {
+					t.Fatal(err)
+				}
+				head, ok, err := a.mailbox.Claim(t.Context(), core.WakeUp{Tenant: "acme", Thread: "t"}, true)
+				if err != nil || !ok {
+					t.Fatal(ok, err)
+				}
+				if _, _, err := a.mailbox.Commit(t.Context(), roundKey, head, thread.Nack{Fence: head.Claim.Fence, Kind: thread.NackGiven}, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

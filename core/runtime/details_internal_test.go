@@ -108,6 +108,12 @@ func TestTheStateBehindTheLastRecord(t *testing.T) {
 			t.Errorf("look %d: %v, reads %q, want %s", version, err, s.reads, want)
 		}
 	}
+	s = &told{record: core.Run{ID: theRun, Status: core.RunRunning}}
+	f = following(s, &hearer{wants: wantsState})
+	f.stream.audience.started, f.stream.state.again, f.stream.place.next = true, true, 2
+	if _, _, err := f.show(t.Context(), runningAt(1, 1, thread.CursorInfer)); err != nil || strings.Join(s.reads, " ") != "run" {
+		t.Errorf("before its first record: %v, reads %q", err, s.reads)
+	}
 	h := &hearer{wants: wantsState}
 	s = &told{state: state.Restore(4, valuesOf("1")), of: theRun, log: []thread.Entry{saysText(1, "one")}}
 	f = following(s, h)
@@ -151,7 +157,7 @@ func TestATurnThatCannotBeRead(t *testing.T) {
 
 // What is read of an open round can be left at each item, and ends with the first error.
 func TestWhatIsReadOfAnOpenRound(t *testing.T) {
-	r := logged(t, thread.Head{Run: thread.Run{ID: theRun, Cursor: thread.CursorTools, Step: 1, Base: 2, Calls: []thread.CallStatus{thread.CallDone}}}, []core.Run{{ID: theRun, ThreadID: "t", FirstSeq: 1}}, callsTwo())
+	r := logged(t, thread.Head{Run: thread.Run{ID: theRun, Cursor: thread.CursorTools, Step: 1, Base: 2, Calls: []thread.CallStatus{thread.CallDone, thread.CallDone}}}, []core.Run{{ID: theRun, ThreadID: "t", FirstSeq: 1}}, callsTwo())
 	over := &storetest.Faulty{Backend: r.reads.store}
 	r, _ = program(t, func(c *Config) { c.Store = over })
 	payload, err := thread.Records{}.EncodeEntry(new(resultOf("a")))
@@ -159,6 +165,9 @@ func TestWhatIsReadOfAnOpenRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := over.Put(t.Context(), roundKey, store.Record{Name: store.LogName(2), Fence: 1, Version: 1, Payload: payload}); err != nil {
+		t.Fatal(err)
+	}
+	if err := over.Put(t.Context(), roundKey, store.Record{Name: store.LogName(3), Fence: 1, Version: 1, Payload: payload}); err != nil {
 		t.Fatal(err)
 	}
 	head, err := r.mailbox.Head(t.Context(), roundKey)
@@ -174,18 +183,19 @@ func TestWhatIsReadOfAnOpenRound(t *testing.T) {
 		}
 		return all
 	}
-	for most, want := range map[int][]string{1: {"false <nil>"}, 9: {"false <nil>"}} {
+	results := []string{"false <nil>", "false <nil>"}
+	for most, want := range map[int][]string{1: results[:1], 2: results, 9: results} {
 		if diff := cmp.Diff(want, read(most)); diff != "" {
 			t.Errorf("at most %d (-want +got):\n%s", most, diff)
 		}
 	}
-	if err := over.Put(t.Context(), roundKey, store.Record{Name: store.LogName(3), Fence: 1, Version: 1, Payload: payload}); err != nil {
+	if err := over.Put(t.Context(), roundKey, store.Record{Name: store.LogName(4), Fence: 1, Version: 1, Payload: payload}); err != nil {
 		t.Fatal(err)
 	}
 	over.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 		return over.Backend.Log(ctx, key, from-1, to+1) // too many
 	}
-	if diff := cmp.Diff([]string{"false <nil>"}, read(9)); diff != "" {
+	if diff := cmp.Diff(results, read(9)); diff != "" {
 		t.Errorf("records around the round (-want +got):\n%s", diff)
 	}
 	over.OnLog, over.OnRecord = nil, func(_ storetest.Operation, found store.Record) store.Record {
@@ -194,6 +204,10 @@ func TestWhatIsReadOfAnOpenRound(t *testing.T) {
 	}
 	if got := read(9); len(got) != 1 || !strings.HasPrefix(got[0], "false log of acme/t at 2: ") {
 		t.Errorf("a damaged result: %q", got)
+	}
+	over.OnRecord, head.Tickets = nil, thread.Tickets{{ID: 1, Call: 1}} // of which there is no record
+	if got := read(9); len(got) != 3 || got[2] == "false <nil>" {
+		t.Errorf("a ticket that is lost: %q", got)
 	}
 	over.OnLog = func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error] {
 		return func(yield func(store.Record, error) bool) { yield(store.Record{}, errAway) }

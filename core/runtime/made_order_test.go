@@ -152,7 +152,8 @@ func TestWhatAPageDoesNotRead(t *testing.T) {
 		"a run's messages": {func() error {
 			return second(p.Messages(t.Context(), local, "t1", runtime.MessageQuery{Run: idOf('a', 0)}))
 		}, counts{"head": 2, "get": 1, "log": 1, "pointer": 1, "record": 2}},
-		"runs": {func() error { return second(p.Runs(t.Context(), local, runtime.RunQuery{})) }, counts{"head": 1, "get": 1, "listed": 1}},
+		"a run's events": {func() error { return second(p.Committed(t.Context(), local, idOf('a', 0), runtime.EventQuery{})) }, counts{"head": 1, "get": 1, "log": 1, "pointer": 1, "record": 2}},
+		"runs":           {func() error { return second(p.Runs(t.Context(), local, runtime.RunQuery{})) }, counts{"head": 1, "get": 1, "listed": 1}},
 	} {
 		way.counts()
 		if err := test.read(); err != nil {
