@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,9 +111,12 @@ func TestTheMailboxLogsWhereItsRuntimeDoes(t *testing.T) {
 
 // A compaction of a delivery claims nothing: no head is read for it before.
 func TestACompactionOfADelivery(t *testing.T) {
+	var mu sync.Mutex // the hints of a delivery are handled side by side
 	heads := map[string]int{}
 	over := &storetest.Faulty{Backend: memory.New()}
 	over.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		heads[key.Thread]++
 		return over.Backend.Head(ctx, key)
 	}

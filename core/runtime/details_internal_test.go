@@ -252,3 +252,29 @@ func TestWordsWhenTheTimeIsOver(t *testing.T) {
 		t.Errorf("a thread that cannot be read: %v", err)
 	}
 }
+
+// The tickets of a round are read until their reader has enough.
+func TestTheTicketsOfARoundCanBeLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := waitsForTwo(t)
+		head, err := a.mailbox.Head(t.Context(), roundKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := &storedRun{reads: a.reads, mailbox: a.mailbox, key: roundKey, run: a.run}
+		for most := 1; most <= 2; most++ {
+			n := 0
+			for i, err := range source.Open(t.Context(), head) {
+				if n++; i.ticket == nil || err != nil {
+					t.Errorf("item %d: %+v, %v", n, i, err)
+				}
+				if n == most {
+					break
+				}
+			}
+			if n != most {
+				t.Errorf("%d tickets, want %d", n, most)
+			}
+		}
+	})
+}

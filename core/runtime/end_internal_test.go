@@ -311,6 +311,10 @@ func TestDecisionsThatAreOnNothing(t *testing.T) {
 	if _, err := r.StreamDecisions(t.Context(), core.Identity{Tenant: "acme"}, "a#b", []mailbox.Deciding{d}, ListenerFunc(discard)); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("a thread that is no name: %v", err)
 	}
+	want := core.ThreadKey{Tenant: "acme", Thread: "a#b"}.Check()
+	if _, err := r.DecideThread(t.Context(), core.Identity{Tenant: "acme"}, "a#b", d); err == nil || err.Error() != want.Error() {
+		t.Errorf("a decision on such a thread: %v, want %v", err, want)
+	}
 	if _, err := r.StreamDecisions(t.Context(), core.Identity{Tenant: "acme"}, "t", nil, ListenerFunc(discard)); core.CodeOf(err) != core.CodeInvalid || err.Error() != "there is no decision" {
 		t.Errorf("no decision: %v", err)
 	}
