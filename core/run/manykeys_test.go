@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -23,7 +24,7 @@ func TestAStateThatIsNotStored(t *testing.T) {
 		name string
 		keys int
 		err  error
-		puts int
+		puts int64
 		log  []string
 	}{
 		{"as many keys as are read", 999, nil, 1000, nil},
@@ -56,25 +57,25 @@ func TestAStateThatIsNotStored(t *testing.T) {
 				}}}})
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.step(t, key)
-				puts := 0
+				var puts atomic.Int64 // values are put side by side
 				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-					if puts++; tt.err != nil {
+					if puts.Add(1); tt.err != nil {
 						return tt.err
 					}
 					return w.store.Backend.Put(ctx, key, r)
 				}
 				receipt := w.submit(t, key, "on", mailbox.ModeQueue)
 				w.step(t, key)
-				if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: on"` || puts != tt.puts {
-					t.Errorf("behind %d puts the run is %s, want %d", puts, got, tt.puts)
+				if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: on"` || puts.Load() != tt.puts {
+					t.Errorf("behind %d puts the run is %s, want %d", puts.Load(), got, tt.puts)
 				}
 				last := w.submit(t, key, "then", mailbox.ModeQueue) // the state stands still
 				w.step(t, key)
 				if tt.err != nil {
 					tt.puts, tt.log = 2*tt.puts, append(tt.log, strings.ReplaceAll(tt.log[0], "RUN", "LAST"))
 				}
-				if puts != tt.puts {
-					t.Errorf("%d puts behind the next run, want %d", puts, tt.puts)
+				if puts.Load() != tt.puts {
+					t.Errorf("%d puts behind the next run, want %d", puts.Load(), tt.puts)
 				}
 				var lines []string
 				for line := range strings.Lines(strings.NewReplacer(receipt.RunID.String(), "RUN", last.RunID.String(), "LAST").Replace(log.String())) {
