@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/stop"
 )
 
 // formless is a model whose provider has no form for answers of its own.
@@ -77,9 +78,9 @@ func TestWhoTakesTheAnswerOfARun(t *testing.T) {
 	}{
 		{"right at once", [][]model.Delta{text(`{"n":8}`)}, 1, numbered, false, []string{`asked in step 1: {"n":8}`, even, `done 1 ` + evenEnd}},
 		{"right then", [][]model.Delta{text(`{"n":7}`), text(`{"n":8}`)}, 1, numbered, false,
-			[]string{`asked in step 1: {"n":7}`, back, `asked in step 2: {"n":8}`, odd, asks, even, `done 2 ` + evenEnd}},
+			[]string{`asked in step 1: {"n":7}`, "it is judged as one to mend", back, `asked in step 2: {"n":8}`, odd, asks, even, `done 2 ` + evenEnd}},
 		{"right then, by a tool", [][]model.Delta{text(`{"n":7}`), text(`{"n":8}`)}, 1, numbered, true, []string{
-			`asked in step 1: {"n":7}`, back, `asked in step 2: {"n":8}`, odd,
+			`asked in step 1: {"n":7}`, "it is judged as one to mend", back, `asked in step 2: {"n":8}`, odd,
 			`user: [The answer cannot be used: it is odd. Answer again, by calling final_answer.]`, even, `done 2 ` + evenEnd,
 		}},
 		{"never right", [][]model.Delta{text(`{"n":7}`)}, 0, numbered, false, []string{
@@ -126,6 +127,12 @@ func TestWhoTakesTheAnswerOfARun(t *testing.T) {
 				w := newWorld(t, options{
 					agents: spec(t, m, agent.Spec{ResponseFormat: tt.format, MaxRepairs: &tt.repairs}), logger: got.logger(),
 					failed: func(_ core.ID, cause error) { got.note("failed: %s", cause) },
+					stop: []stop.Policy{stop.Func(func(v stop.View) *core.Termination {
+						if v.Mends {
+							got.note("it is judged as one to mend")
+						}
+						return nil
+					})},
 					accept: func(_ core.ID, step int, answer string) error {
 						got.note("asked in step %d: %s", step, answer)
 						switch answer {

@@ -16,7 +16,7 @@ func (m *machine) committed(ctx context.Context) {
 	m.remember(ctx)
 	// Taken before begin: the draft is another one then.
 	effects, v := m.draft.effects, m.draft.view()
-	if m.prompt.asks && m.holder.s.hint != nil {
+	if m.prompt.asks { // there is somebody to ask
 		m.holder.s.hint(ctx, m.holder.Key)
 	}
 	warnOfFailedActions(ctx, &m.holder.log, m.draft.entries)

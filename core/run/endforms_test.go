@@ -120,3 +120,24 @@ func TestAFailedTurnIsMeteredOnce(t *testing.T) {
 		})
 	}
 }
+
+// A claim that takes over an end whose response was cut stores no more of it, though its store
+// has room.
+func TestTakeoverOfAnEndThatIsCutStoresNoMoreOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen closed
+		o := options{model: replies(text(strings.Repeat("x", 7700))), plugins: []plugin.Plugin{piles(0, &seen)}, stop: []stop.Policy{stop.Func(func(stop.View) *core.Termination {
+			return stop.Stop("test", strings.Repeat("d", 400))
+		})}}
+		w := newWorld(t, o)
+		w.limit(8 << 10)
+		receipt := w.request(t, "hi", 100)
+		w.crashClosing(t)
+		w.store.OnPut = nil
+		w.stepper = w.other(t, o)
+		w.finish(t, key, nil)
+		if r := w.runRecord(t, receipt.RunID); r.Status != core.RunDone || w.form(t, receipt) != thread.FormCut || len(r.Response) != 1021 {
+			t.Errorf("the run is %s in the form %s with %d bytes of its response, want done, cut and 1021", r.Status, w.form(t, receipt), len(r.Response))
+		}
+	})
+}

@@ -59,7 +59,7 @@ func TestPutsThatFailForGood(t *testing.T) {
 		}
 	}
 	for err, want := range map[error]bool{
-		context.Canceled: false, context.DeadlineExceeded: false, &store.RefusedError{Name: "M#1", Cause: errors.New("taken")}: true, errors.New("reset"): false,
+		context.Canceled: false, context.DeadlineExceeded: false, errOver: true, &store.RefusedError{Name: "M#1", Cause: errors.New("taken")}: true, errors.New("reset"): false,
 	} {
 		if got := permanent(fmt.Errorf("put: %w", err)); got != want {
 			t.Errorf("%v is permanent: %v, want %v", err, got, want)

@@ -134,7 +134,8 @@ func TestRunEndRunsOnceWhereItsChangeIsTooLargeToBeKept(t *testing.T) {
 func TestRunEndsWhoseRecordOfRunEndIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l leaving
-		o := options{plugins: []plugin.Plugin{l.plugin()}}
+		var got notebook
+		o := options{plugins: []plugin.Plugin{l.plugin()}, logger: got.logger()}
 		w := newWorld(t, o)
 		w.refuseClose(7, store.ErrThrottled)
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -150,6 +151,9 @@ func TestRunEndsWhoseRecordOfRunEndIsLost(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string(nil), w.piled(t)); diff != "" {
 			t.Error(diff)
+		}
+		if lines := strings.Join(got.lines, "\n"); !strings.Contains(lines, `level=ERROR msg="what RunEnd changed is lost" step=1 error=`) {
+			t.Errorf("the log says %s", lines)
 		}
 	})
 }
