@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,10 +78,16 @@ func TestWhicheverOperationFailsWhileAnEndTakesItsSmallestForm(t *testing.T) {
 					w.stepper = w.other(t, o)
 					w.refuseClose(int(thread.FormLeast), store.ErrTooLarge)
 					head, n, ended := w.take(t, key), 0, len(seen.saw)
-					lost := ""
+					lost, mu := "", sync.Mutex{} // reads go beside each other
 					w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
-						if n++; n == failing {
+						mu.Lock()
+						n++
+						fails := n == failing
+						if fails {
 							lost = op.Method + " " + op.Name
+						}
+						mu.Unlock()
+						if fails {
 							return core.Errorf(core.CodeInvalid, "no such table")
 						}
 						return w.store.around(ctx, op, do)

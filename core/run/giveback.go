@@ -128,7 +128,7 @@ func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
 // chargeLost does it for a claim that is lost, to another or since the thread is deleted:
 // no write of it follows. What cannot be counted is lost with it.
 func (m *machine) chargeLost(ctx context.Context) {
-	if m.holder.account.Charged() {
+	if m.unsaid == nil || m.holder.account.Charged() { // a context would be for nothing
 		return
 	}
 	ctx, cancel := m.holder.undisturbed(ctx)
