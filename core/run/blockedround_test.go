@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,7 +148,12 @@ func TestACallGetsThePlaceOfOneThatIsDone(t *testing.T) {
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				var stood []string
 				told := 0
-				stands := func() { stood = append(stood, fmt.Sprint(w.stands(t), w.head(t, key).Run.Through)) }
+				var mu sync.Mutex // timers have goroutines of their own
+				stands := func() {
+					mu.Lock()
+					defer mu.Unlock()
+					stood = append(stood, fmt.Sprint(w.stands(t), w.head(t, key).Run.Through))
+				}
 				time.AfterFunc(12*time.Second, stands)
 				time.AfterFunc(5*time.Second, func() {
 					stands()
@@ -163,6 +169,8 @@ func TestACallGetsThePlaceOfOneThatIsDone(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				crowded := "running [" + strings.Repeat(s, 8) + "new new new]{0 0}"
 				if diff := cmp.Diff([]string{crowded, tt.want}, stood); diff != "" {
 					t.Errorf("the round (-want +got):\n%s", diff)
