@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,7 +57,10 @@ const commitA, commitB = 1, 2
 
 // counted is a tool that counts its executions.
 func counted(name string, delivery tool.Delivery, runs *int) tool.Tool {
+	var mu sync.Mutex // calls of a round may run side by side
 	return toolFunc{name: name, delivery: delivery, run: func(context.Context, tool.Call) (tool.Result, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		*runs++
 		return tool.Text(name + " ran"), nil
 	}}

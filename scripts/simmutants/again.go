@@ -54,8 +54,8 @@ var againMutants = []mutant{
 	{
 		Name: "what RunEnd has changed is kept and not applied",
 		File: "core/run/runend.go",
-		Old:  "			m.draft.snapshot, m.draft.patches = fold.Snapshot(), append(m.draft.patches, end.Patch)\n",
-		New:  "			m.draft.snapshot = fold.Snapshot()\n",
+		Old:  "	m.draft.snapshot, m.draft.patches = fold.Snapshot(), append(m.draft.patches, end.Patch)\n",
+		New:  "	m.draft.snapshot = fold.Snapshot()\n",
 	},
 	{
 		Name: "effects of RunEnd are lost with its claim",

@@ -30,8 +30,8 @@ var storeMutants = []mutant{
 	{
 		Name: "puts have no fence",
 		File: "core/store/record.go",
-		Old:  "	case stored.Fence > next.Fence, kind",
-		New:  "	case false, kind",
+		Old:  "	case stored.Fence > next.Fence, stored",
+		New:  "	case false, stored",
 	},
 }
 
@@ -339,7 +339,7 @@ var stepMutants = []mutant{
 	{
 		Name: "what the input of a run supersedes is forgotten when it ends at once",
 		File: "core/run/input.go",
-		Old:  "if input.Supersede == 0 || m.base.conversation != nil && !lost && form < thread.FormStateless {",
+		Old:  "if m.base.conversation != nil && !lost && form < thread.FormStateless {",
 		New:  "if input.Supersede == 0 && !lost {",
 	},
 	{
