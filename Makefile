@@ -89,7 +89,7 @@ unit: ## All tests but the kill tests
 
 # Tests that compute, one goroutine after the other, which the race detector makes take five
 # times as long and more.
-LONE := NoDamageHides|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
+LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
 # Those that leave themselves out under the race detector, or a part of themselves.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
 NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/bolt ./adapters/httpapi ./adapters/page ./functions/local
