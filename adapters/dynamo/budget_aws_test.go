@@ -247,13 +247,13 @@ func (b *bench) seq(t testing.TB) uint64 {
 func TestBatchBudget(t *testing.T) {
 	other := mailbox.Submission{Thread: core.ThreadKey{Tenant: theThread.Tenant, Thread: "t2"}, Messages: []core.Message{core.UserMessage("", "go on")}}
 	b := newBench(t, chatter{calls: always(0), text: 500})
-	costs := make([]cost, 10)
-	for i := range costs {
+	batch := func() cost {
 		b.submit(t, 1)
 		b.send(t, other)
-		costs[i] = b.measure(func() { b.batch(t, 2) })
+		return b.measure(func() { b.batch(t, 2) })
 	}
-	budget{write: 12, read: 4, rounds: 5}.hold(t, "a batch of two texts", mean(costs[1:]))
+	batch() // the first of a process
+	budget{write: 12, read: 4, rounds: 5}.hold(t, "a batch of two texts", mean(repeated(9, 5, batch)))
 }
 
 // TestSubmissionBudget meters what it takes until a submission is durable.

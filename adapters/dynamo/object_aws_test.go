@@ -63,7 +63,7 @@ func TestContractWithABucket(t *testing.T) {
 	objects := bucket(t)
 	c, table := client(t)
 	config := configTable(t, c)
-	stoppable, err := dynamo.NewClient(awsenv.Config{Transport: stopping{http.DefaultTransport}, Timeout: 30 * time.Second, Backoff: func(int) time.Duration { return 0 }})
+	stoppable, err := dynamo.NewClient(awsenv.Config{Transport: stopping{http.DefaultTransport}, Timeout: 30 * time.Second, Backoff: func(int) time.Duration { return 0 }, MaxAttempts: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
