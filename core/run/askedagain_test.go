@@ -239,3 +239,57 @@ func TestGatesThatEndedTheirCallsAreAskedAgain(t *testing.T) {
 		}
 	})
 }
+
+// Hooks that are asked again about a result that was found are told the time at which it was
+// stored, and not when they are asked.
+func TestHooksOfAFoundResultAreToldItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := newSiblings(t, [2]time.Duration{8 * time.Second, time.Second}, setsList)
+		_, _ = s.cut(t, 4*time.Second, false)
+		head := s.take(t, key)
+		s.putResult(t, 0, s.entry(t, head.Run.Base+1), func(e *thread.Entry) {
+			command := seenBy.Update([]string{"hook"})
+			e.Place, e.Hooks, e.At = 0, &command, began.Add(3*time.Second).UnixMilli()
+		})
+		s.reclaim(t)
+		var told []time.Duration
+		o := options{
+			mode: agent.ParallelStreaming, model: replies(calls("set", "{}", "set", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "set"}},
+			plugins: []plugin.Plugin{pluginFunc{"siblings", func(r *plugin.Registrar) {
+				r.Key(seenBy)
+				r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
+					told = append(told, c.Now.Sub(began))
+					return plugin.Allow, nil
+				})
+			}}},
+		}
+		s.stepper = s.other(t, o)
+		s.finish(t, key, nil)
+		if diff := cmp.Diff([]time.Duration{3 * time.Second}, told); diff != "" {
+			t.Errorf("the gate was told the times (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A round whose results stand in a line is closed by a process that has not its agent: the
+// results stay as they are, and what they change is lost with the keys that nobody knows.
+func TestALineIsClosedWithoutItsAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSiblings(t, [2]time.Duration{8 * time.Second, time.Second}, setsList)
+		_, _ = s.cut(t, 4*time.Second, false)
+		head := s.head(t, key)
+		if _, err := s.box.Cancel(t.Context(), key, head.Run.ID); err != nil {
+			t.Fatal(err)
+		}
+		s.stepper = s.other(t, options{agents: gone{}})
+		s.finish(t, key, nil)
+		want := []string{"unknown: outcome unknown: the run was ended while the tool may have run", `ok: "set"`}
+		if diff := cmp.Diff(want, s.results(t)); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
+		if e := s.entry(t, head.Run.Base+1); e.Place != 1 || e.Intents == nil {
+			t.Errorf("the result has the place %d and asks for %+v", e.Place, e.Intents)
+		}
+	})
+}

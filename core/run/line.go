@@ -195,10 +195,10 @@ func (l *line) hookAgain(ctx context.Context, i int, status core.ResultStatus) (
 	return t.hooks, nil
 }
 
-// merge takes into the draft what the line has come to.
+// merge takes into the draft what the line has come to. It is called once, behind the last
+// call.
 func (l *line) merge() {
 	now, d := l.now(), l.round.draft
 	d.snapshot = now.snapshot
 	d.patches = append(d.patches, now.patches...)
-	l.tail = tail{places: now.places}
 }
