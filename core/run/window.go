@@ -13,7 +13,7 @@ import (
 
 // opened is what the run was asked first, and its sequence; nil where nobody knows. A run
 // that takes another up was asked what that was. The entry with which a run begins says
-// which, as in [builder.begin].
+// which, as package checkpoint reads it.
 func (p *prompt) opened() (*core.Message, uint64) {
 	for i := range p.draft.entries {
 		if p.draft.past.Run == p.holder.id { // the run has begun before
