@@ -71,7 +71,7 @@ func TestContract(t *testing.T) {
 	config := configTable(t, maker)
 	c, err := dynamo.NewClient(awsenv.Config{
 		Transport: stopping{http.DefaultTransport}, Timeout: 30 * time.Second,
-		Backoff: func(int) time.Duration { return 0 }, MaxAttempts: 8, // tries follow each other at once, and a busy moto closes connections
+		Backoff: func(int) time.Duration { return 0 }, MaxAttempts: 8, // there is no pause between attempts, and a busy moto closes connections
 	})
 	if err != nil {
 		t.Fatal(err)

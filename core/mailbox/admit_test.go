@@ -287,8 +287,8 @@ func TestARunOverTheLimitIsNotQueued(t *testing.T) {
 	}
 }
 
-// Two attempts with one key have each been given a slot, and the first has stored the key. The
-// second one releases its own slot, and then goes on with the ids of the first.
+// Two attempts with the same key each have a slot, and the first has stored the key. The second
+// attempt releases its own slot and continues with the ids of the first.
 func TestTheSlotOfAnAttemptThatWasOvertakenIsReleased(t *testing.T) {
 	for name, accepted := range map[string]bool{"the first is queued": true, "the first has died": false} {
 		t.Run(name, func(t *testing.T) {

@@ -236,8 +236,8 @@ func (k keeps) Publish(ctx context.Context, _ mailbox.Announcement) error {
 	return ctx.Err()
 }
 
-// The context that a publisher is given ends when the publisher returns, so that a goroutine
-// which it has left behind ends too.
+// A publisher's context ends when the publisher returns. Goroutines that it started and did
+// not wait for then end as well.
 func TestTheTimeOfAPublisherEndsWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ctx context.Context

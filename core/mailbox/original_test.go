@@ -82,7 +82,8 @@ func TestWhatCanBeRetakenBesideWhatWasWithdrawn(t *testing.T) {
 	}
 }
 
-// One record names ranges before and behind a message that stands.
+// The log has a message between two withdrawn ranges, both named by one record. The message
+// itself was not withdrawn, and can be retaken.
 func TestWhatCanBeRetakenBetweenTwoThatWereWithdrawn(t *testing.T) {
 	w := newWorld(t)
 	writes := func(cut uint64, withdrawn *thread.Range, text string, earlier ...thread.Range) {

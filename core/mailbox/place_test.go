@@ -79,7 +79,7 @@ func TestOnlyTheAuditOfWhatEndedHasATime(t *testing.T) {
 	}
 }
 
-// deaf wakes nobody.
+// deaf is a waker that accepts every wake-up and delivers none.
 type deaf struct{}
 
 func (deaf) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }

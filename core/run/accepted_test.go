@@ -28,8 +28,8 @@ func (formless) Check(r model.Request) error {
 	return nil
 }
 
-// notebook collects what a run tells those around it, a line each: its log, whoever waits for
-// its answer or its failure, and its end.
+// notebook collects one line for each thing that a run reports: log lines, the answer, the
+// failure, and how the run ended.
 type notebook struct{ lines []string }
 
 func (r *notebook) note(format string, args ...any) {
@@ -53,8 +53,9 @@ func (r *notebook) logger() *slog.Logger {
 	}}))
 }
 
-// An answer is right if it is of its form and whoever waits for it takes it. A wrong one goes
-// back to the model as often as the agent says, unless another try would come to the same.
+// An answer is accepted if it matches its schema and the caller's check accepts it. A rejected
+// answer goes back to the model as often as the agent's spec allows, unless another try cannot
+// change the result.
 func TestWhoTakesTheAnswerOfARun(t *testing.T) {
 	const (
 		failed  = `failed: it is odd`

@@ -22,9 +22,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Hooks that are asked again about a call, since a sibling changed what they change, are
-// shown what they were shown of it at first: the decision that it goes on after, and the
-// clock of its result. What they change for one revision is for that of now.
+// When a sibling has changed the same keys, the hooks of a call are asked a second time. They
+// see the same decision and the same time as at first. A change that they make for one
+// revision of the state is checked against the revision that the state has now.
 func TestWhatHooksThatAreAskedAgainAreShown(t *testing.T) {
 	tests := []struct {
 		name  string
