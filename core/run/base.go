@@ -16,9 +16,9 @@ import (
 // works with what there is when that fails: agent and conversation may be nil then.
 type base struct {
 	agent        *agent.Resolved
-	model        *agent.BoundModel // of the agent, or the run's member of its pool
-	hooks        hooks             // of the agent's plugins
-	record       thread.RunRecord
+	model        *agent.BoundModel        // of the agent, or the run's member of its pool
+	hooks        hooks                    // of the agent's plugins
+	record       *thread.RunRecord        // replaced and never changed: the cache, writes and events share it; nil: nothing is known of it yet
 	recorded     bool                     // record is stored
 	input        *thread.Queued           // the run's own, of a run that has not begun
 	opening      checkpoint.Opening       // of the run, when it was read by itself

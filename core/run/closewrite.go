@@ -30,7 +30,7 @@ func (w *failWrite) records(p *plan, next thread.Head, result thread.Result) {
 	p.run = w.run.record(next, result)
 	p.run.InRound = w.inRound
 	w.run.addAccount(p, next, result)
-	w.run.addTo(p, next, result.Outcome, w.run.stored(&p.run, next.Closing))
+	w.run.addTo(p, next, result.Outcome, w.run.stored(p.run, next.Closing))
 }
 
 // closeWrite makes an end final: results first, then what was said and what RunEnd changed,
@@ -52,8 +52,8 @@ func (w *closeWrite) change(fence uint64) thread.Change {
 // records implements write.
 func (w *closeWrite) records(p *plan, next thread.Head, result thread.Result) {
 	w.log.addTo(p, len(w.calls))
-	p.run = *w.run.before
+	p.run = w.run.before
 	w.run.addAccount(p, next, result)
 	p.records = addUnstored(p.records, w.log.from, w.calls)
-	w.run.addTo(p, next, thread.Done, w.run.stored(&p.run, next.Closing))
+	w.run.addTo(p, next, thread.Done, w.run.stored(p.run, next.Closing))
 }

@@ -32,7 +32,7 @@ type write interface {
 // that was written.
 type plan struct {
 	records []store.Record
-	run     thread.RunRecord   // the run's, where the write makes one
+	run     *thread.RunRecord  // what is known of the run from then on, stored or not; it is not changed. nil: the write is not about it
 	settled account.Settlement // of the run's accounts
 	left    int                // bytes of a usage record that it leaves out, as too large; 0: it leaves out none
 	err     error              // a record cannot be encoded, and nothing is stored; nil: all can

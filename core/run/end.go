@@ -190,14 +190,14 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	m.reset()
-	t := head.End(&m.base.record)
+	t := head.End(m.base.record)
 	if t == nil { // its own end, and the record that said which is lost
 		t = &core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "the record of the run is lost"}
 	}
 	if t.Type == core.TerminationError && head.Run.Reason != thread.ReasonOwn { // no step said so
 		m.holder.warn(ctx, "run ends with an error", "code", t.Code, "detail", t.Detail)
 	}
-	m.form = max(m.form, formOf(&m.base.record, &head))
+	m.form = max(m.form, formOf(m.base.record, &head))
 	if err := m.closeRound(ctx, t); err != nil {
 		return Stepped{}, err
 	}
@@ -320,7 +320,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	if len(m.holder.head.Run.Calls) > 0 { // else the round that this step knows is over
 		w.calls = r.calls
 	}
-	record := m.base.record
+	record := *m.base.record
 	record.Steps, record.Usage, record.Spend, record.Skipped = m.draft.totals.Steps, m.draft.totals.Usage, m.draft.totals.Spend, skipped
 	record.InRound = len(w.calls) > 0 || record.InRound && m.holder.head.Ending(&record) != nil
 	w.run.finish(&record)

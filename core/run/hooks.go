@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"sync/atomic"
 
 	"github.com/reveille-run/reveille/core"
@@ -20,10 +21,16 @@ import (
 type hooks struct {
 	engine *plugin.Engine // nil: the agent is not known, and no plugin listens
 	env    *env.Env
-	about  plugin.Context // what every hook of the run may read, whenever it is called
-	log    logger
+	log    *logger
 	failed *atomic.Int64 // effects that have failed in this process
 	acts   bool          // effects run; false in a replay, where they have happened
+
+	// What every hook of the run may read, whenever it is called: see [plugin.Context].
+	thread   core.ThreadKey
+	user     string
+	run      core.ID
+	request  json.RawMessage
+	profiles state.Profiles
 }
 
 // view is the run as hooks are shown it at one moment. Snapshot and messages are never
@@ -39,16 +46,16 @@ type view struct {
 // listens reports whether a plugin has a hook of a phase.
 func (h *hooks) listens(phase core.Phase) bool { return h.engine != nil && h.engine.Listens(phase) }
 
-// moment fills in what every hook may read.
-func (h *hooks) moment(phase core.Phase, v view, m plugin.Moment) plugin.Moment {
-	m.Context = h.about
+// fill says in a moment what every hook may read.
+func (h *hooks) fill(m *plugin.Moment, phase core.Phase, v *view) {
+	m.Thread, m.User, m.Run, m.Request, m.Profiles = h.thread, h.user, h.run, h.request, h.profiles
 	m.Phase, m.Step, m.Snapshot, m.Messages, m.Usage, m.Now = phase, v.step, v.snapshot, v.messages, v.usage, clock(v.at)
-	return m
 }
 
 // phase runs the hooks of a phase.
 func (h *hooks) phase(ctx context.Context, phase core.Phase, v view, m plugin.Moment) (plugin.PhaseResult, error) {
-	result, err := h.engine.Phase(ctx, h.env, h.moment(phase, v, m))
+	h.fill(&m, phase, &v)
+	result, err := h.engine.Phase(ctx, h.env, m)
 	if err != nil {
 		return result, hookError(ctx, "phase "+string(phase), m.Call, err)
 	}
@@ -58,7 +65,8 @@ func (h *hooks) phase(ctx context.Context, phase core.Phase, v view, m plugin.Mo
 // gate asks the gates about a call. The result has their command, applied to the snapshot
 // that they were shown.
 func (h *hooks) gate(ctx context.Context, v view, m plugin.Moment) (plugin.Verdict, plugin.PhaseResult, error) {
-	verdict, err := h.engine.Gate(ctx, h.moment("", v, m))
+	h.fill(&m, "", &v)
+	verdict, err := h.engine.Gate(ctx, m)
 	if err != nil {
 		return verdict, plugin.PhaseResult{}, hookError(ctx, "gate", m.Call, err)
 	}
@@ -71,7 +79,8 @@ func (h *hooks) gate(ctx context.Context, v view, m plugin.Moment) (plugin.Verdi
 
 // refused returns what counts with the refusal of a call, as its gates say.
 func (h *hooks) refused(ctx context.Context, v view, m plugin.Moment) (state.Command, error) {
-	command, err := h.engine.Refused(ctx, h.moment("", v, m))
+	h.fill(&m, "", &v)
+	command, err := h.engine.Refused(ctx, m)
 	if err != nil {
 		return state.Command{}, hookError(ctx, "refusal", m.Call, err)
 	}
@@ -88,7 +97,8 @@ func (h *hooks) act(ctx context.Context, claim *holder, v view, m plugin.Moment,
 	}
 	free, cancel := claim.undisturbed(ctx)
 	defer cancel()
-	for _, err := range h.engine.RunEffects(free, h.moment("", v, m), effects) {
+	h.fill(&m, "", &v)
+	for _, err := range h.engine.RunEffects(free, m, effects) {
 		h.failed.Add(1)
 		h.log.complain(free, "an effect failed; what was committed stands", failure(err)...)
 	}

@@ -76,7 +76,7 @@ func (b *base) read(ctx context.Context, h *holder, cached *checkpoint.Conversat
 // somebody meters it may have waited with it, too, and then the record says where the
 // open stretch began.
 func (b *base) known(h *holder, c *checkpoint.Conversation) bool {
-	if c.Record.ID != h.id || h.head.Run.Status == thread.Closing && h.head.End(&c.Record) == nil {
+	if c.Record == nil || c.Record.ID != h.id || h.head.Run.Status == thread.Closing && h.head.End(c.Record) == nil {
 		return false
 	}
 	if h.head.Run.Stretch.Since != 0 && h.s.books.Meters() {
@@ -101,9 +101,13 @@ func (b *base) recall(ctx context.Context, h *holder) error {
 			return fmt.Errorf("read run record: %w", err)
 		}
 		if ok {
-			b.record, err = h.records.DecodeRun(stored.Payload)
-			b.recorded = err == nil
-			return err
+			record, err := h.records.DecodeRun(stored.Payload)
+			if err != nil {
+				b.record, b.recorded = nil, false
+				return err
+			}
+			b.record, b.recorded = &record, true
+			return nil
 		}
 		if h.head.Run.Cursor != thread.CursorStart {
 			return fmt.Errorf("run record is missing: %w", store.ErrCorrupt)
@@ -113,11 +117,14 @@ func (b *base) recall(ctx context.Context, h *holder) error {
 	if err != nil {
 		return err
 	}
-	b.record.Run = core.Run{
-		ID: h.id, ThreadID: h.Key.Thread, AgentID: input.AgentID, Origin: input.Origin, Status: core.RunRunning,
-		Dispatch: h.head.Run.Dispatch, FirstSeq: h.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: h.stepBegan,
+	b.record = &thread.RunRecord{
+		Run: core.Run{
+			ID: h.id, ThreadID: h.Key.Thread, AgentID: input.AgentID, Origin: input.Origin, Status: core.RunRunning,
+			Dispatch: h.head.Run.Dispatch, FirstSeq: h.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: h.stepBegan,
+			Resolution: input.Resolution,
+		},
+		Request: input.Request, Frontend: input.Frontend.Stateless(), Parent: input.Parent,
 	}
-	b.record.Request, b.record.Frontend, b.record.Parent, b.record.Resolution = input.Request, input.Frontend.Stateless(), input.Parent, input.Resolution
 	b.input = &input
 	return nil
 }
@@ -181,15 +188,16 @@ func (b *base) learn(ctx context.Context, h *holder) error {
 // its end must have a record under the right name. What only the lost one said
 // (steps, usage, when it began) is zero.
 func (b *base) identify(ctx context.Context, h *holder) error {
-	if b.record.ID == h.id {
+	if b.record != nil && b.record.ID == h.id {
 		return nil
 	}
-	b.record = thread.RunRecord{Run: core.Run{ID: h.id, ThreadID: h.Key.Thread, Dispatch: h.head.Run.Dispatch}} // its status is that of the write
+	record := thread.RunRecord{Run: core.Run{ID: h.id, ThreadID: h.Key.Thread, Dispatch: h.head.Run.Dispatch}} // its status is that of the write
 	if input, err := h.queued(ctx, h.head.Run.Dispatch, h.head.Run.Revision); err == nil {
-		b.record.AgentID, b.record.Origin, b.record.CreatedAt, b.record.Request = input.AgentID, input.Origin, input.CreatedAt, input.Request
-		b.record.Frontend, b.record.Parent = input.Frontend.Stateless(), input.Parent
+		record.AgentID, record.Origin, record.CreatedAt, record.Request = input.AgentID, input.Origin, input.CreatedAt, input.Request
+		record.Frontend, record.Parent = input.Frontend.Stateless(), input.Parent
 	} else if core.CodeOf(err) != core.CodeCorrupt {
 		return err
 	}
+	b.record = &record
 	return nil
 }

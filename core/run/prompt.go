@@ -151,7 +151,10 @@ func (p *prompt) idle(effort model.Effort) time.Duration {
 // transform is apart from Request so that the request of an agent without transforms
 // stays on the stack.
 func (p *prompt) transform(ctx context.Context, request model.Request) (model.Request, error) {
-	err := p.base.hooks.engine.Transform(ctx, p.base.hooks.moment(core.PhaseBeforeInference, p.draft.view(), plugin.Moment{}), &request)
+	var m plugin.Moment
+	v := p.draft.view()
+	p.base.hooks.fill(&m, core.PhaseBeforeInference, &v)
+	err := p.base.hooks.engine.Transform(ctx, m, &request)
 	if err != nil && ctx.Err() != nil {
 		return request, context.Cause(ctx)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/plugin"
 )
 
 // resolve finds the agent that the run is pinned to: the one that it began with. A run
@@ -37,11 +36,12 @@ func (b *base) resolve(ctx context.Context, h *holder) error {
 	// The tools of the frontend are the agent's for this run alone: what is resolved is shared.
 	b.agent, b.model = found.WithFrontend(b.record.Frontend), found.ModelOf(h.Key, h.id)
 	if b.record.Resolution == "" {
-		b.record.Resolution = found.Hash() // stored by the first commit, if it is this step's
+		record := *b.record
+		record.Resolution, b.record = found.Hash(), &record // stored by the first commit, if it is this step's
 	}
 	b.hooks = hooks{
-		engine: b.agent.Engine, env: h.env, log: h.log, failed: &h.s.failedEffects, acts: h.s.choices.Acts(),
-		about: plugin.Context{Thread: h.Key, User: h.head.Owner, Run: h.id, Request: b.record.Request, Profiles: h.profiles},
+		engine: b.agent.Engine, env: h.env, log: &h.log, failed: &h.s.failedEffects, acts: h.s.choices.Acts(),
+		thread: h.Key, user: h.head.Owner, run: h.id, request: b.record.Request, profiles: h.profiles,
 	}
 	return nil
 }

@@ -60,11 +60,11 @@ func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) 
 type runPart struct {
 	codec    thread.Records
 	account  *account.Run
-	env      *env.Env          // its clock says until when a stretch of the run's accounts goes
-	user     string            // owner of the thread
-	lost     bool              // what the run has used cannot be read
-	before   *thread.RunRecord // as it stood before the write; it is not changed
-	totals   thread.Totals
+	env      *env.Env              // its clock says until when a stretch of the run's accounts goes
+	user     string                // owner of the thread
+	lost     bool                  // what the run has used cannot be read
+	before   *thread.RunRecord     // as it stood before the write; it is not changed
+	totals   *thread.Totals        // of the run; they are not changed while the write is tried
 	messages []core.Message        // of the thread, those that the write adds among them
 	answer   *model.ResponseFormat // the form that the run's answer has to have; nil: none, or nobody knows
 	end      *core.Termination     // nil: the run goes on, or waits
@@ -79,7 +79,7 @@ type runPart struct {
 func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread.Form, at int64) runPart {
 	p := runPart{
 		codec: h.records, account: &h.account, env: h.env, user: h.head.Owner, lost: b.conversation == nil,
-		before: &b.record, totals: d.totals, messages: d.messages.Slice(), end: end, form: form, logEnd: d.from, at: at,
+		before: b.record, totals: &d.totals, messages: d.messages.Slice(), end: end, form: form, logEnd: d.from, at: at,
 	}
 	if b.agent != nil {
 		p.answer = b.agent.Spec.ResponseFormat
@@ -90,7 +90,7 @@ func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread
 // record is the run's record for an outcome. The ending names the version of the head
 // that begins to close the run: a record that a refused commit has left behind names a
 // version that never did, and is not believed.
-func (p *runPart) record(next thread.Head, result thread.Result) thread.RunRecord {
+func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunRecord {
 	r := *p.before
 	r.Steps, r.Usage, r.Spend = p.totals.Steps, p.totals.Usage, p.totals.Spend
 	r.Status, r.InRound = core.RunRunning, false // what a refused end has left behind
@@ -104,7 +104,7 @@ func (p *runPart) record(next thread.Head, result thread.Result) thread.RunRecor
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *p.end}
 		p.finish(&r)
 	}
-	return r
+	return &r
 }
 
 // finish makes a record say that its run is over, and since when. That is the same for all
@@ -208,14 +208,15 @@ func (p *plan) complainOfLeft(ctx context.Context, log *logger) {
 // a record of usage that is.
 func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result) {
 	settled, err := p.account.Settle(next, result, account.End{
-		Run: &to.run, User: p.user, Used: p.totals.Metered, Lost: p.lost,
+		Run: to.run, User: p.user, Used: p.totals.Metered, Lost: p.lost,
 		Unlogged: p.unlogged, LogEnd: p.logEnd, At: p.env.Millis(), Records: to.records,
 	})
 	if r := settled.Record; p.form >= thread.FormLeast && r.IsUsage() && len(r.Payload) > thread.MinPayload {
 		to.left, settled.Record = len(r.Payload), store.Record{}
 	}
 	if to.addAccounts(settled, err); settled.Bases != nil {
-		to.run.Bases = settled.Bases
+		record := *to.run
+		record.Bases, to.run = settled.Bases, &record
 	}
 }
 

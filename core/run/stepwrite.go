@@ -46,5 +46,5 @@ func (w *stepWrite) records(p *plan, next thread.Head, result thread.Result) {
 		return
 	}
 	w.run.addAccount(p, next, result)
-	w.run.addTo(p, next, result.Outcome, w.run.stored(&p.run, next.Closing))
+	w.run.addTo(p, next, result.Outcome, w.run.stored(p.run, next.Closing))
 }

@@ -23,7 +23,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 		batch: m.base.agent.Spec.Mode() == agent.ParallelBatchApproval, lacks: m.holder.lacks,
 	}
 	if !m.base.recorded { // the input is read only before this write
-		w.run = &m.base.record
+		w.run = m.base.record
 	}
 	if _, _, err := m.save(ctx, w); err != nil {
 		return Stepped{}, err

@@ -62,14 +62,14 @@ func (w *waitWrite) change(fence uint64) thread.Change {
 
 // records implements write.
 func (w *waitWrite) records(p *plan, next thread.Head, result thread.Result) {
-	p.records, p.run = slices.Clone(w.round.asked), *w.run.before
+	p.records, p.run = slices.Clone(w.round.asked), w.run.before
 	p.add(w.values(next))
 	if result.Outcome != thread.Wait { // it goes on at once: the run's record need not say that it waits
 		return
 	}
 	p.run = w.run.record(next, result)
 	w.run.addAccount(p, next, result)
-	w.run.addTo(p, next, result.Outcome, &p.run)
+	w.run.addTo(p, next, result.Outcome, p.run)
 }
 
 // values is the record of what the round has come to: whoever goes on with it starts from

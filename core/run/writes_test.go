@@ -121,8 +121,8 @@ func TestTheLastFormLeavesOutUsageThatIsTooLarge(t *testing.T) {
 	add := func(form thread.Form, user int) plan {
 		books := account.Books{Store: refusing{}, Metering: &account.Metering{Keep: time.Hour}}
 		accounts := books.Run(account.Claim{Run: core.ID{1}})
-		p := runPart{account: &accounts, env: env.System(), user: strings.Repeat("u", user), form: form}
-		var to plan
+		p := runPart{account: &accounts, env: env.System(), user: strings.Repeat("u", user), form: form, totals: new(thread.Totals)}
+		to := plan{run: new(thread.RunRecord)}
 		p.addAccount(&to, thread.Head{}, thread.Result{Stretch: &thread.Stretch{Number: 1, Since: 1_000_000}})
 		return to
 	}

@@ -357,8 +357,8 @@ var stepMutants = []mutant{
 	{
 		Name: "the record of a closing run is believed as it is cached",
 		File: "core/run/load.go",
-		Old:  "if c.Record.ID != h.id || h.head.Run.Status == thread.Closing && h.head.End(&c.Record) == nil {",
-		New:  "if c.Record.ID != h.id {",
+		Old:  "if c.Record == nil || c.Record.ID != h.id || h.head.Run.Status == thread.Closing && h.head.End(c.Record) == nil {",
+		New:  "if c.Record == nil || c.Record.ID != h.id {",
 	},
 	{
 		Name: "a run's own ending is not kept in its record",

@@ -30,7 +30,7 @@ type Conversation struct {
 	Totals   thread.Totals // of Run
 
 	// What the step of this process that has committed it notes for the next one.
-	Record   thread.RunRecord  // of Run; zero: it is to be read
+	Record   *thread.RunRecord // of Run, which is not changed; nil: it is to be read
 	Standing *account.Standing // of the tenant, after this process has charged the newest turn; nil: not known, or it has no limits
 
 	noted   List[window.Place]       // of failed inferences: what their steps came to about summaries
@@ -134,7 +134,10 @@ func messageSize(m core.Message) int {
 // stays with it when the window has moved on.
 func (c *Conversation) bytes() int {
 	const fixed = 1 << 10
-	size := fixed + c.size + c.Snapshot.Size() + len(c.Record.Response)
+	size := fixed + c.size + c.Snapshot.Size()
+	if c.Record != nil {
+		size += len(c.Record.Response)
+	}
 	if c.Summary != nil {
 		size += messageSize(c.Summary.Message)
 	}
