@@ -35,18 +35,22 @@ func (r *round) findThrough() {
 func (r *round) mayHaveRun(i int) bool { return r.through.May&(1<<i) != 0 }
 
 // letThrough are the calls without a result that this claim or an earlier one may have
-// let through, for a write of the head; nil: the head says so already.
+// let through, for a write of the head; nil: the head says so already, and of those that
+// this claim has started that they have begun.
 func (r *round) letThrough(head thread.Head) *uint32 {
 	if r == nil || !r.found {
 		return nil
 	}
-	calls := uint32(0)
+	calls, begun := uint32(0), uint32(0)
 	for i := range r.calls {
-		if c := &r.calls[i]; c.stage != concluded && (c.hasBegun() || r.mayHaveRun(i)) {
+		if c := &r.calls[i]; c.hasBegun() {
+			begun |= 1 << i
+		} else if c.stage != concluded && r.mayHaveRun(i) {
 			calls |= 1 << i
 		}
 	}
-	if calls == head.Run.Through.May {
+	calls |= begun
+	if calls == head.Run.Through.May && begun&^head.Run.Through.Ran == 0 {
 		return nil
 	}
 	return &calls
