@@ -120,10 +120,6 @@ func (m *machine) endOfTurn(ctx context.Context, turn *core.Message) (Stepped, e
 // run: its natural end, an end with an error, or, where it returns nil, another step,
 // in which the model is to mend its answer.
 func (m *machine) answered(ctx context.Context, turn *core.Message, a answer) *core.Termination {
-	form := m.base.agent.Spec.ResponseFormat
-	if form == nil {
-		return naturalEnd(*turn)
-	}
 	switch {
 	case a.wrong == nil:
 		return naturalEnd(*turn)

@@ -166,9 +166,7 @@ func (g *gates) beforeTools(ctx context.Context, ready []*task) (index int, err 
 		})
 	}
 	errs[0] = g.beforeTool(shared, ready[0])
-	if err := group.Wait(); err != nil { // none of its functions returns one: the context is over
-		return ready[0].index, err
-	}
+	_ = group.Wait() // none of its functions returns an error
 	for n, err := range errs {
 		if err != nil {
 			return ready[n].index, err

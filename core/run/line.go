@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -30,7 +29,8 @@ type line struct {
 }
 
 // tail is what the results in the line that are not merged have come to. It is tried by
-// value: what does not apply leaves the line's own as it was.
+// value: what does not apply leaves the line's own as it was, and nobody looks at the other
+// any more.
 type tail struct {
 	begun    bool
 	snapshot state.Snapshot // the round's, with what they changed
@@ -102,10 +102,9 @@ func (l *line) extend(t *tail, i int, asked *state.Command) error {
 	}
 	t.snapshot = came.Snapshot
 	if len(came.Patch) > 0 {
-		t.patches = append(slices.Clip(t.patches), came.Patch)
+		t.patches = append(t.patches, came.Patch)
 	}
 	// What a call changes of its own values cannot collide with a sibling's.
-	t.other.Mutations = slices.Clip(t.other.Mutations)
 	for _, m := range came.Command.Batch.Mutations {
 		if scope, _ := r.base.hooks.engine.Registry().Scope(m.Key); scope != state.ScopeCall {
 			t.other.Mutations = append(t.other.Mutations, m)

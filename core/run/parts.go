@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/reveille-run/reveille/core"
@@ -35,8 +34,7 @@ type parts struct {
 	show    showing // of what the tool shows
 	attempt attempt // it lies here, since it lives as long
 
-	mu      sync.Mutex // a tool may keep parts side by side
-	failure error      // the store's newest that says nothing about the tool
+	failure atomic.Pointer[error] // the store's newest that says nothing about the tool; which may keep parts side by side
 }
 
 // end refuses everything from now on. Only the first call of it returns true: the
@@ -45,9 +43,10 @@ func (s *parts) end() (first bool) { return s.over.CompareAndSwap(false, true) }
 
 // failed is the newest failure of the store, nil if there was none.
 func (s *parts) failed() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failure
+	if failure := s.failure.Load(); failure != nil {
+		return *failure
+	}
+	return nil
 }
 
 // Part implements tool.PartStore. over is looked at before and after the read: what a
@@ -164,8 +163,6 @@ func (s *parts) noted(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrTooLarge) {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failure = err
+	s.failure.Store(&err)
 	return err
 }

@@ -87,8 +87,8 @@ func (r *round) hooked() bool { return r.base.hooks.listens(core.PhaseAfterToolE
 // untried reports whether the result of call i is still to be tried on what siblings
 // changed: it is stored, and stands at no place.
 func (r *round) untried(i int) bool {
-	c := &r.calls[i]
-	return r.lined() && !c.merged() && changesState(c.result.entry) && c.result.entry.Place == 0
+	entry := r.calls[i].result.entry
+	return r.lined() && changesState(entry) && entry.Place == 0
 }
 
 // timeOf is when something about a call of the round happened: a kind of [Instant], the

@@ -69,7 +69,7 @@ func (w *tickets) announce() {
 		}
 		k := c.ticket
 		c.stage, c.ticket = crowded, nil
-		if slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.Call == k.Call && t.ID == k.ID }) {
+		if slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.ID == k.ID }) {
 			c.stage = fresh
 			r.holder.events.Suspended(k.record.Ticket)
 		}
