@@ -146,6 +146,9 @@ func (r *round) allStored() {
 // that is not done yet for it.
 func (r *round) statuses(calls []thread.CallStatus) (next []thread.CallStatus, progress bool) {
 	next = slices.Clone(calls)
+	if len(calls) == 0 { // the head is past the round
+		return next, false
+	}
 	hooks := r.hooked()
 	for i := range r.calls {
 		c := &r.calls[i]

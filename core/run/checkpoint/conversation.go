@@ -65,7 +65,10 @@ func (c *Conversation) lastWindow(old window.Newest) (w core.Window, first int) 
 		w = *c.Places.items[turn].Window
 		first, _ = window.Find(c.Places.items, shownFrom(&w))
 	} else if first = old.Cut(c.Messages.Slice()); first > 0 {
-		w.First = c.Places.items[first].Sequence
+		w.First = c.Seq + 1 // behind results whose turn is lost
+		if first < c.Places.Len() {
+			w.First = c.Places.items[first].Sequence
+		}
 	}
 	if n := c.noted.Len(); n > 0 && c.noted.items[n-1].Sequence > said {
 		noted := c.noted.items[n-1].Window
