@@ -79,10 +79,11 @@ func (all calls) ahead(of []thread.CallStatus) bool {
 func (all calls) holding() bool { return all.any(func(c *call) bool { return c.stage == held }) }
 
 // mayStore reports whether the result of call i can be stored: those before it in the
-// line are. So the places of the stored results have no gap, whenever a crash comes.
+// line are, if it stands there. So the places of the stored results have no gap, whenever a
+// crash comes.
 func (all calls) mayStore(i int) bool {
 	place := all[i].result.entry.Place
-	return place == 0 || !all.any(func(c *call) bool {
+	return !all.any(func(c *call) bool {
 		return c.stage == concluded && !c.stored() && 0 < c.result.entry.Place && c.result.entry.Place < place
 	})
 }

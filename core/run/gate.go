@@ -74,7 +74,6 @@ func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
 		}
 		return &conclusion{result: synthetic(core.ResultInvalid, why), decision: t.decision}, nil
 	}
-	t.tool = found
 	if ready, err := tool.Prepare(found, t.call.Arguments); err == nil {
 		t.tool = ready
 		return nil, nil

@@ -64,6 +64,11 @@ func TestWhoseFailureAPartIs(t *testing.T) {
 			}
 			return err
 		}, `ok: "done"`, 2},
+		{"a time that the tool has set itself is over", func(ctx context.Context, call tool.Call) error {
+			within, cancel := context.WithCancel(ctx)
+			cancel()
+			return part(within, call, "other")
+		}, `error: execution failed: read part "other": context canceled`, 1},
 		{"the tool's time is over", func(ctx context.Context, call tool.Call) error {
 			<-ctx.Done()
 			return part(ctx, call, "other")

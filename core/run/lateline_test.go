@@ -118,19 +118,18 @@ func TestFoundResultsWithoutAPlaceAreGivenTheirFixedOnes(t *testing.T) {
 // that change the state meanwhile are not in its way.
 func TestAResultThatChangesNothingAppliesBehindAnyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSiblings(t, [2]time.Duration{3 * time.Second, time.Second}, func(c tool.Call) state.Command {
-			command := setsList(c)
-			if c.Index == 0 {
-				command.Batch.Mutations = nil
-				command.Batch = command.Batch.On(c.Snapshot)
+		s := newPair(t)
+		s.tool = func(c tool.Call) tool.Result {
+			result := tool.Text("ok").With(s.effect.Emit(fmt.Sprint("tool", c.Index)))
+			if c.Index == 1 {
+				return result.With(s.list.Update("tool1"))
 			}
-			return command
-		})
-		s.finish(t, key, nil)
-		head := s.entry(t, 3)
-		got := [][]string{s.results(t), s.last, s.effects, {fmt.Sprint(head.Place, s.entry(t, 4).Place)}}
-		if diff := cmp.Diff([][]string{{`ok: "set"`, `ok: "set"`}, {"tool1"}, {"effect0", "effect1"}, {"0 1"}}, got); diff != "" {
-			t.Errorf("results, the list, effects and places (-want +got):\n%s\n%s", diff, &s.log)
+			result.Command.Batch = result.Command.Batch.On(c.Snapshot)
+			return result
+		}
+		s.comesTo(t, []string{`ok: "ok"`, `ok: "ok"`}, "[tool1]", []string{"tool0", "tool1"})
+		if first, second := s.entry(t, 3), s.entry(t, 4); first.Place != 0 || second.Place != 1 {
+			t.Errorf("the results stand at %d and %d, want 0 and 1", first.Place, second.Place)
 		}
 	})
 }
@@ -140,22 +139,25 @@ func TestAResultThatChangesNothingAppliesBehindAnyChange(t *testing.T) {
 func TestWhatIsRememberedOfACancelledCallMayNotApply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		asked, left := 0, ""
+		asked, left, refused := 0, "", ""
 		w := newWorld(t, options{
-			mode: agent.ParallelStreaming, model: replies(calls("take", "{}", "other", "{}", "sleeps", `"9s"`), text("ok")), logger: slog.New(slog.NewTextHandler(&log, nil)),
+			mode: agent.ParallelStreaming, model: replies(calls("other", "{}", "take", "{}", "sleeps", `"9s"`), text("ok")), logger: slog.New(slog.NewTextHandler(&log, nil)),
 			tools: []tool.Tool{sleeps, toolFunc{name: "take"}, toolFunc{name: "other", run: func(context.Context, tool.Call) (tool.Result, error) {
 				return tool.Text("other").With(sole.Update("other")), nil
 			}}},
 			plugins: []plugin.Plugin{pluginFunc{"guard", func(r *plugin.Registrar) {
 				r.Key(sole)
 				r.Gate(func(_ context.Context, c plugin.GateCall) (v plugin.Verdict, err error) {
-					if c.CallIndex == 0 {
+					if c.CallIndex == 1 {
 						asked++
 						v = plugin.Suspend(core.TicketRequest{Mode: core.ResumeAsResult})
 					}
 					return v, nil
 				})
-				r.OnRefusal(func(context.Context, plugin.GateCall) (state.Command, error) { return sole.Update("refused"), nil })
+				r.OnRefusal(func(_ context.Context, c plugin.GateCall) (state.Command, error) {
+					refused = fmt.Sprint(c.CallIndex, " ", c.Call.Name)
+					return sole.Update("refused"), nil
+				})
 				r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (_ state.Command, err error) {
 					left, err = sole.Read(c.Snapshot)
 					return state.Command{}, err
@@ -164,12 +166,12 @@ func TestWhatIsRememberedOfACancelledCallMayNotApply(t *testing.T) {
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		time.AfterFunc(time.Second, func() { // a sibling's result has come, and another runs
-			w.mustDecide(t, 0, core.Decision{ID: "about-ask", Action: core.DecisionCancel, Reason: "too late", Remember: core.RememberRun, RememberAs: core.RememberRule})
+			w.mustDecide(t, 1, core.Decision{ID: "about-ask", Action: core.DecisionCancel, Reason: "too late", Remember: core.RememberRun, RememberAs: core.RememberRule})
 		})
 		w.finish(t, key, nil)
-		want := []string{"cancelled: cancelled: too late after about-ask", `ok: "other"`, `ok: "slept"`, "other"}
-		if diff := cmp.Diff(want, append(w.results(t), left)); diff != "" || asked != 1 {
-			t.Errorf("after %d questions, results and the key (-want +got):\n%s", asked, diff)
+		want := []string{`ok: "other"`, "cancelled: cancelled: too late after about-ask", `ok: "slept"`, "other", "1 take"}
+		if diff := cmp.Diff(want, append(w.results(t), left, refused)); diff != "" || asked != 1 {
+			t.Errorf("after %d questions, results, the key, and the call that was refused (-want +got):\n%s", asked, diff)
 		}
 		if n := strings.Count(log.String(), "what a call changes does not apply to what its siblings changed"); n != 1 {
 			t.Errorf("%d complaints, want one:\n%s", n, &log)

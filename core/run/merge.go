@@ -26,8 +26,8 @@ type merger struct {
 	waited uint64                        // fence of the claim with which the round waited last; 0: it did not
 }
 
-// earlier is the conversation before the turn.
-func (m *merger) earlier() []core.Message { return m.before.First(max(0, m.turn)).Slice() }
+// earlier is the conversation before the turn, which is in it.
+func (m *merger) earlier() []core.Message { return m.before.First(m.turn).Slice() }
 
 // mergeAll takes in the calls that have their result, with the hooks after each. Of a round
 // that waits it merges what there is; the rest follows when its calls have been decided.

@@ -31,6 +31,7 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 		{"a claim was lost, and another one given back", agent.ParallelStreaming, tool.AtLeastOnce, []string{"ask", "deaf", "ask"}, []bool{true, false}, []string{not, may, not}},
 		{"only the first tool was started", agent.ParallelStreaming, tool.AtLeastOnce, []string{"deaf", "ask", "ask"}, []bool{false}, []string{may, not, not}},
 		{"one call after the other", agent.Sequential, tool.AtLeastOnce, []string{"deaf", "ask"}, []bool{false}, []string{may, not}},
+		{"a claim was lost behind a result", agent.ParallelStreaming, tool.AtLeastOnce, []string{"count", "deaf", "ask"}, []bool{true}, []string{`ok: "count ran"`, may, not}},
 		{"the call is marked", agent.ParallelStreaming, tool.AtMostOnce, []string{"ask", "deaf", "ask"}, []bool{true}, []string{not, may, not}},
 	}
 	for _, tt := range tests {
@@ -42,7 +43,7 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 				}
 				o := options{
 					mode: tt.mode, model: replies(calls(turn...), text("ok")), plugins: []plugin.Plugin{asking("ask")},
-					tools: []tool.Tool{deaf(tt.delivery, 9*time.Second), counted("ask", tool.AtLeastOnce, new(int))},
+					tools: []tool.Tool{deaf(tt.delivery, 9*time.Second), counted("ask", tool.AtLeastOnce, new(int)), counted("count", tool.AtLeastOnce, new(int))},
 				}
 				w := newWorld(t, o)
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -68,10 +68,11 @@ func (w *tickets) announce() {
 			continue
 		}
 		k := c.ticket
-		c.stage, c.ticket = crowded, nil
-		if slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.ID == k.ID }) {
-			c.stage = fresh
-			r.holder.events.Suspended(k.record.Ticket)
+		if !slices.ContainsFunc(r.holder.head.Tickets, func(t thread.Ticket) bool { return t.ID == k.ID }) {
+			c.stage, c.ticket = crowded, nil
+			continue
 		}
+		c.stage, c.ticket = fresh, nil
+		r.holder.events.Suspended(k.record.Ticket)
 	}
 }

@@ -61,9 +61,7 @@ func (u *under) enter(key core.ThreadKey, p *shared) {
 	defer u.mu.Unlock()
 	at := u.attend(key)
 	p.behind, at.first = at.first, p
-	if at.count > 1 { // else nobody has listened before
-		p.told.hear(&p.hold, &p.news, &at.head)
-	}
+	p.told.hear(&p.hold, &p.news, &at.head) // of version 0, which says nothing, if there is none
 }
 
 // exit is the end of an enter.
