@@ -122,7 +122,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	}
 	at := m.holder.endedAt()
 	p, result, err := m.commitFailure(ctx, &t, at)
-	for again := true; err != nil && again; {
+	for again := true; again; {
 		if again, err = m.shrinks(ctx, err, thread.FormLeast); again {
 			p, result, err = m.commitFailure(ctx, &t, at)
 		}
@@ -130,7 +130,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	if err != nil {
 		return Stepped{}, err
 	}
-	m.base.record, m.base.recorded = p.run, true
+	m.base.record = p.run
 	m.holder.account.Report(p.settled)
 	if result.Outcome == thread.Close {
 		m.unsaid = nil // what it was asked is settled
@@ -322,7 +322,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	}
 	record := *m.base.record
 	record.Steps, record.Usage, record.Spend, record.Skipped = m.draft.totals.Steps, m.draft.totals.Usage, m.draft.totals.Spend, skipped
-	record.InRound = len(w.calls) > 0 || record.InRound && m.holder.head.Ending(&record) != nil
+	record.InRound = len(w.calls) > 0
 	w.run.finish(&record)
 	w.run.before = &record
 	p, result, err := m.save(ctx, w)

@@ -36,7 +36,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	p, result, err := m.save(ctx, w)
 	// What the step has come to stands whole or not at all: where it is not its record of
 	// the run that is too large, the run fails instead.
-	for again := end.termination != nil; err != nil && again; {
+	for again := end.termination != nil; again; {
 		if again, err = m.shrinks(ctx, err, thread.FormCut); again {
 			w.run.form = m.form
 			p, result, err = m.save(ctx, w)

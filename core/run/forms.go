@@ -16,7 +16,8 @@ import (
 // keeps closing for its size.
 
 // shrinks reports whether a write that was to end the run, and has failed, is to be made
-// again in a smaller form, the smallest of which is last. If not, it returns the failure.
+// again in a smaller form, the smallest of which is last. If not, it returns the failure. One
+// that has succeeded, nil, is not.
 func (m *machine) shrinks(ctx context.Context, failure error, last thread.Form) (again bool, err error) {
 	if !errors.Is(failure, store.ErrTooLarge) || m.form >= last { // the head has a limit of its own
 		return false, failure

@@ -30,8 +30,8 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 		m.holder.complain(ctx, "RunEnd is skipped: too many claims of the closing run were lost", "attempts", m.holder.head.Run.Attempts)
 		return true, nil
 	}
-	// The draft is a value: a phase that failed half-way is undone by putting the one
-	// before it back.
+	// A phase that failed half-way has changed nothing of the draft: what it has come to is
+	// merged as a whole.
 	before := m.draft
 	within, cancel := m.holder.env.WithTimeout(ctx, m.holder.lease)
 	defer cancel()
@@ -40,7 +40,6 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 			return false, fmt.Errorf("run end: %w", context.Cause(ctx))
 		}
 		m.holder.complain(ctx, "RunEnd failed; the run ends anyway", failure(err)...)
-		m.draft = before
 	}
 	// Of the draft only what came since is RunEnd's. The rest is what the calls have changed,
 	// which each claim makes again from their results.

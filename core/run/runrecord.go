@@ -169,8 +169,8 @@ func (p *runPart) addTo(to *plan, next thread.Head, outcome thread.Outcome, r *t
 	if r.Parent != nil {
 		l.Parent = r.Parent.Thread
 	}
-	if l.Last.Termination = r.Termination; r.Termination != nil && r.Termination.Detail != "" {
-		l.Last.Termination = &core.Termination{Type: r.Termination.Type, Code: r.Termination.Code}
+	if t := r.Termination; t != nil { // without its words
+		l.Last.Termination = &core.Termination{Type: t.Type, Code: t.Code}
 	}
 	payload, err := p.codec.EncodeListing(&l)
 	to.add(store.Record{Name: store.ActivityName, Payload: payload}, err)

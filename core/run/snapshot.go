@@ -15,7 +15,6 @@ import (
 // this one. A failure costs a later cold step time, nothing else.
 func (b *base) storeSnapshot(ctx context.Context, h *holder) {
 	c, of := b.conversation, b.starting
-	b.starting = nil
 	var values state.Snapshot
 	switch {
 	case of.Unsaved():

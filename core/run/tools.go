@@ -118,7 +118,6 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	if result.Outcome == thread.Wait {
 		m.holder.report(ctx, m.base.record.Run)
 	}
-	m.tools = nil
-	m.forget() // all of it is stored: a step that goes on reads it back, as another worker would
+	// All of it is stored: a step that goes on reads it back, as another worker would.
 	return m.holder.handedOn(result.Outcome), nil
 }
