@@ -70,7 +70,7 @@ func (m *machine) sayOwnAtEnd(ctx context.Context, input *thread.Queued, form th
 	lost := m.holder.head.Run.Status == thread.Closing && m.holder.head.Run.Attempts >= thread.SkipRunEnd && m.holder.head.Run.RunEnd == 0
 	if m.base.conversation != nil && !lost && form < thread.FormStateless {
 		err := m.sayOwn(ctx, input)
-		if err == nil || core.CodeOf(err) != core.CodeCorrupt {
+		if core.CodeOf(err) != core.CodeCorrupt {
 			return err
 		}
 		m.holder.complain(ctx, "what the input supersedes cannot be taken back", "error", err)
