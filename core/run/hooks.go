@@ -23,7 +23,7 @@ type hooks struct {
 	env    *env.Env
 	log    *logger
 	failed *atomic.Int64 // effects that have failed in this process
-	acts   bool          // effects run; false in a replay, where they have happened
+	acts   bool          // effects run; false in a replay, where they have happened, and without an engine
 
 	// What every hook of the run may read, whenever it is called: see [plugin.Context].
 	thread   core.ThreadKey
@@ -92,7 +92,7 @@ func (h *hooks) refused(ctx context.Context, v view, m plugin.Moment) (state.Com
 // committed stands, and no other process acts on it. Failures are logged, one line each, and
 // counted; nothing else depends on them, for the same reason.
 func (h *hooks) act(ctx context.Context, claim *holder, v view, m plugin.Moment, effects []state.Effect) {
-	if len(effects) == 0 || h.engine == nil || !h.acts {
+	if len(effects) == 0 || !h.acts {
 		return
 	}
 	free, cancel := claim.undisturbed(ctx)
