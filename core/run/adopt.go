@@ -72,11 +72,7 @@ func (r *round) putAgain(ctx context.Context, found []int) error {
 	}
 	// Announced after the put: a result that a reader has seen is one that stays.
 	for _, i := range found {
-		if r.holder.head.Run.Calls[i] == thread.CallDone {
-			r.announce(i, done)
-		} else {
-			r.announce(i, adopted)
-		}
+		r.announce(i, safe)
 	}
 	return nil
 }

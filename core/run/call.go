@@ -44,8 +44,7 @@ type where uint8
 const (
 	inMemory where = iota // a crash loses it
 	put                   // stored by this claim's own put
-	adopted               // stored by an earlier claim, and put again under this one's fence
-	done                  // the head covers it, or marks its call done: it never changes
+	safe                  // put again under this claim's fence, or the head covers it, or marks its call done: it never changes
 )
 
 // call is one call of the round on its way to its result.
@@ -54,7 +53,7 @@ type call struct {
 	told   bool        // its result was announced, by this claim or an earlier one
 	task   *task       // from when its gates have let it through; nil before, and of an earlier claim's
 	ticket *ticket     // what it is to wait for, while it is asking
-	held   *conclusion // what it has come to, while it is held
+	held   *conclusion // what it had come to when it was held
 	result result
 }
 

@@ -105,14 +105,11 @@ func (all calls) inLine() []int {
 	return order
 }
 
-// merged are the calls that the draft has merged, in the order in which it did; nil: none.
+// merged are the calls that the draft has merged, in the order in which it did.
 func (all calls) merged() []int {
 	most := 0
 	for i := range all {
 		most = max(most, all[i].result.merged)
-	}
-	if most == 0 {
-		return nil
 	}
 	order := make([]int, most)
 	for i := range all {

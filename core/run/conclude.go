@@ -106,9 +106,7 @@ func (l *line) release(ctx context.Context, all bool) error {
 		if !all && !l.isTurn(first) {
 			return nil
 		}
-		end := *r.calls[first].held
-		r.calls[first].stage, r.calls[first].held = fresh, nil
-		if err := l.concludeNow(ctx, first, end); err != nil {
+		if err := l.concludeNow(ctx, first, *r.calls[first].held); err != nil {
 			return err
 		}
 	}

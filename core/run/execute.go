@@ -75,7 +75,7 @@ func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept 
 	// Whether it returned or its time is over, and which of the two limits that was:
 	// the tool's own ends the call, the step's leaves it to another delivery.
 	waited := h.awaitTool(within, a)
-	timedOut := within.Err() != nil && ctx.Err() == nil
+	timedOut := ctx.Err() == nil
 	if waited == nil || h.awaitLate(ctx, a) {
 		if timedOut {
 			return a.outcome(call, fmt.Sprintf("execution timed out after %s", timeout))

@@ -23,7 +23,7 @@ type gates struct{ round *round }
 // admission is what the checks and gates say of a call. It is one of three: the call has
 // come to its end, it is to wait for a decision, or, with neither, its tool may run.
 type admission struct {
-	task   *task // the call as far as it came; nil where no gate was asked
+	task   *task // the call as far as it came; nil with an end
 	end    *conclusion
 	ticket *core.TicketRequest
 }
@@ -96,7 +96,7 @@ func (g *gates) gate(ctx context.Context, t *task) (admission, error) {
 	}
 	switch verdict.Kind {
 	case plugin.VerdictBlock, plugin.VerdictSetResult:
-		return admission{task: t, end: endedBy(verdict, t)}, nil
+		return admission{end: endedBy(verdict, t)}, nil
 	case plugin.VerdictSuspend:
 		return admission{task: t, ticket: verdict.Suspend}, nil
 	}

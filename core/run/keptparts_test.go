@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -64,6 +65,12 @@ func TestWhoseFailureAPartIs(t *testing.T) {
 			}
 			return err
 		}, `ok: "done"`, 2},
+		{"the tool does without it", func(ctx context.Context, call tool.Call) error {
+			if err := part(ctx, call, "first"); err == nil {
+				return errors.New("the part is there")
+			}
+			return nil
+		}, `ok: "done"`, 1},
 		{"a time that the tool has set itself is over", func(ctx context.Context, call tool.Call) error {
 			within, cancel := context.WithCancel(ctx)
 			cancel()

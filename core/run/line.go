@@ -61,7 +61,6 @@ func (l *line) givePlace(ctx context.Context, i int, end *conclusion, ask bool) 
 	if err := l.extend(&now, i, &end.hooks); err != nil {
 		l.refuseChange(ctx, i, end, err)
 		end.hooks = state.Command{}
-		return nil
 	}
 	hooked := now
 	err := l.extend(&now, i, &end.result.Command)

@@ -133,7 +133,7 @@ func (r *round) announce(i int, at where) {
 func (r *round) allStored() {
 	for i := range r.calls {
 		if r.calls[i].stage == concluded {
-			r.announce(i, done)
+			r.announce(i, safe)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (r *round) statuses(calls []thread.CallStatus) (next []thread.CallStatus, p
 		switch {
 		case !c.stored():
 		case hooks && !c.merged() || r.untried(i):
-			progress = progress || c.result.where == put && next[i] != thread.CallDone
+			progress = progress || c.result.where == put
 		default:
 			next[i] = thread.CallDone
 		}

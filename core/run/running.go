@@ -151,7 +151,6 @@ func (s *scheduler) tries(t *task, asked state.Command) error {
 	if len(asked.Batch.Mutations) == 0 {
 		return nil
 	}
-	asked.Effects, asked.Batch.Base = nil, nil
 	_, err := s.round.base.hooks.engine.Submit(t.snapshot, t.index, asked)
 	return err
 }

@@ -124,7 +124,7 @@ func TestARefusedCallEndsWhileOneBeforeItWaits(t *testing.T) {
 }
 
 // A result that was stored and cannot be read again leaves its call one that may have run,
-// where the run ends in the step that ran its tool.
+// where the run ends in the step that ran its tool, and one that has not where there is none.
 func TestAResultThatIsDamagedBeforeTheEndIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fatal := toolFunc{name: "fatal", run: func(context.Context, tool.Call) (tool.Result, error) {
@@ -132,14 +132,17 @@ func TestAResultThatIsDamagedBeforeTheEndIsUnknown(t *testing.T) {
 			return tool.Result{}, tool.Fatal(errors.New("no disk"))
 		}}
 		w := newWorld(t, options{
-			mode: agent.ParallelStreaming, model: replies(calls("fatal", "{}", "count", "{}")),
+			mode: agent.ParallelStreaming, model: replies(calls("fatal", "{}", "count", "{}", "none", "{}")),
 			tools: []tool.Tool{fatal, counted("count", tool.AtLeastOnce, new(int))},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
-		w.store.spoiled = []string{store.LogName(4)}
+		w.store.spoiled = []string{store.LogName(4), store.LogName(5)}
 		w.step(t, key)
 		w.store.spoiled = nil
-		want := []string{"error: execution failed: the tool ended the run", "unknown: outcome unknown: the run was ended while the tool may have run"}
+		want := []string{
+			"error: execution failed: the tool ended the run", "unknown: outcome unknown: the run was ended while the tool may have run",
+			"not_executed: no result: the run was ended first (tool)",
+		}
 		if diff := cmp.Diff(want, w.results(t)); diff != "" {
 			t.Errorf("results (-want +got):\n%s", diff)
 		}

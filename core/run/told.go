@@ -107,7 +107,7 @@ type told struct {
 func (t *told) watches(h *hold, group *env.Group) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.group = group; group == nil || t.unsaid == nil {
+	if t.group = group; t.unsaid == nil { // of what has ended it is nil
 		return
 	}
 	if err := h.judge(t.unsaid); err != nil {
