@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/run"
 )
 
@@ -50,6 +51,37 @@ func TestResultsThatAreKeptBackWhenTheTimeIsOver(t *testing.T) {
 		}
 		if diff := cmp.Diff([]int{1, 0}, p.ran); diff != "" {
 			t.Errorf("tools that ran (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Calls that run one after the other have their results at once, whatever places are fixed.
+func TestNoResultIsKeptBackInASequentialRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlaced(t, []int{1, 1}, []string{"a", "b"})
+		p.options.mode = agent.Sequential
+		p.under(t, 2, 1)
+		p.comesTo(t, []string{"call 0", "call 1"}, []string{"0 ok", "1 ok"}, []string{`ok: "added 0"`, `ok: "added 1"`}, []string{"0", "0", "ab"})
+	})
+}
+
+// A result that the head marks done is taken in where it stands, although one that has a place
+// before it is still to come.
+func TestADoneResultOfAFixedPlaceIsNotKeptBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlaced(t, []int{9, 9, 1}, []string{"a", "b", "c"})
+		_, _ = p.cut(t, 3*time.Second, false)
+		p.leave(t, left{call: 0, place: 3, adds: "a", done: true})
+		p.under(t, 3, 2, 1)
+		p.finish(t, key, nil)
+		time.Sleep(20 * time.Second) // until the tools of the first claim have ended
+		var places []string
+		for i := range 3 {
+			places = append(places, fmt.Sprint(p.entry(t, uint64(3+i)).Place))
+		}
+		want := []string{`ok: "added 2" after d0`, `ok: "added 1"`, `ok: "added 2"`, "3", "2", "1", "cab"}
+		if diff := cmp.Diff(want, append(append(p.results(t), places...), p.left)); diff != "" {
+			t.Errorf("results, places and the key (-want +got):\n%s\n%s", diff, &p.log)
 		}
 	})
 }

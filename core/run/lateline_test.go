@@ -22,9 +22,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Two results were put by claims that were lost, and the hooks of one of them had run what
-// waited for its phase: when those of the other are asked again, before it, they leave that
-// to it.
+// Two results were put by a claim that was lost, and the hooks of one of them had run what a
+// sibling's tool had scheduled for them: when those of the other are asked again, before it,
+// they leave that to it.
 func TestWhatWaitsForAPhaseStaysACallsWhoseResultCameLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // BeforeToolExecute runs side by side
@@ -35,10 +35,16 @@ func TestWhatWaitsForAPhaseStaysACallsWhoseResultCameLate(t *testing.T) {
 		s.world = newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("work", "{}", "work", "{}", "work", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "work", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
-				if c.Index > 0 {
+				result := tool.Text("ok")
+				switch c.Index {
+				case 0:
+					time.Sleep(time.Second)
+				case 1:
 					<-ctx.Done()
+				case 2:
+					result.Command = act.Schedule("a")
 				}
-				return tool.Text("ok"), ctx.Err()
+				return result, ctx.Err()
 			}}},
 			plugins: []plugin.Plugin{pluginFunc{"acts", func(r *plugin.Registrar) {
 				r.Key(seenBy)
@@ -48,13 +54,12 @@ func TestWhatWaitsForAPhaseStaysACallsWhoseResultCameLate(t *testing.T) {
 					ran = append(ran, fmt.Sprint(name, " at call ", c.CallIndex))
 					return state.Command{}, nil
 				})
-				r.OnRunStart(func(context.Context, plugin.RunStart) (state.Command, error) { return act.Schedule("a"), nil })
 				r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
 					list, err := seenBy.Read(c.Snapshot)
 					mu.Lock()
 					defer mu.Unlock()
 					if died {
-						asked = append(asked, fmt.Sprint("call ", c.CallIndex))
+						asked = append(asked, fmt.Sprintf("call %d %s", c.CallIndex, c.Call.Name))
 					}
 					return seenBy.Update(append(slices.Clip(list), fmt.Sprint("hook", c.CallIndex))), err
 				})
@@ -72,21 +77,17 @@ func TestWhatWaitsForAPhaseStaysACallsWhoseResultCameLate(t *testing.T) {
 		s.store.dead.Store(false)
 		s.reclaim(t)
 		head := s.take(t, key)
-		first := s.entry(t, head.Run.Base) // whose hooks had taken the action
-		s.putResult(t, 2, first, func(e *thread.Entry) {
-			command := seenBy.Update([]string{"hook2"})
-			e.Hooks = &command
-		})
-		s.putResult(t, 1, first, func(e *thread.Entry) { e.Place, e.Attempt = 0, 0 })
+		first := s.entry(t, head.Run.Base) // whose hooks have taken the action that call 2 has scheduled
+		s.putResult(t, 1, first, func(e *thread.Entry) { e.Place, e.Attempt = 4, e.Attempt-1 })
 		s.putResult(t, 0, first, func(e *thread.Entry) {
 			command := seenBy.Update([]string{"hook0"})
-			e.Hooks, e.Place, e.Attempt = &command, 0, 0
+			e.Hooks, e.Place, e.Attempt = &command, 5, e.Attempt-1
 		})
 		s.reclaim(t)
 		ran, died = nil, true
 		s.finish(t, key, nil)
 		got := [][]string{ran, asked, last, s.results(t)}
-		want := [][]string{{"a at call 1"}, {"call 0", "call 1"}, {"hook2", "hook0", "hook1"}, {`ok: "ok"`, `ok: "ok"`, `ok: "ok"`}}
+		want := [][]string{{"a at call 1"}, {"call 0 work", "call 1 work"}, {"hook2", "hook0", "hook1"}, {`ok: "ok"`, `ok: "ok"`, `ok: "ok"`}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("actions, hooks that were asked, the list, and results (-want +got):\n%s", diff)
 		}

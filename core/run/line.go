@@ -119,8 +119,7 @@ func (l *line) refuseChange(ctx context.Context, i int, end *conclusion, err err
 	call := r.turn.ToolCalls[i]
 	r.holder.warn(ctx, "what a call changes does not apply to what its siblings changed", append([]any{"call", call.ID, "tool", call.Name}, failure(err)...)...)
 	switch end.result.Status {
-	case core.ResultBlocked, core.ResultDenied, core.ResultCancelled:
-		end.result.Command = state.Command{}
+	case core.ResultBlocked, core.ResultDenied, core.ResultCancelled: // no tool has asked for anything
 		return
 	}
 	why := "its change of the state does not apply"

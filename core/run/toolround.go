@@ -140,6 +140,7 @@ func (t *toolRound) closeCalls(ctx context.Context, before *round, how string) e
 			t.merger.noteMerged(i)
 		}
 	}
+	r.draft.totals.EndStep(r.calls.failed()) // as a fold over the results does
 	r.addResults()
 	return nil
 }

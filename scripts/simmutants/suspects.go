@@ -29,8 +29,8 @@ var suspectMutants = []mutant{
 	{
 		Name: "an adopted result settles a suspect",
 		File: "core/run/adopt.go",
-		Old:  "	for _, i := range found {\n		if r.holder.head.Run.Calls[i] == thread.CallDone {\n			r.announce",
-		New:  "	for _, i := range found {\n		if r.holder.proved != nil {\n			r.holder.proved()\n		}\n		if r.holder.head.Run.Calls[i] == thread.CallDone {\n			r.announce",
+		Old:  "	for _, i := range found {\n		r.announce",
+		New:  "	for _, i := range found {\n		if r.holder.proved != nil {\n			r.holder.proved()\n		}\n		r.announce",
 	},
 	{
 		Name: "a run whose head could not be read is claimed beside a suspect",
