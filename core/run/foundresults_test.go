@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -163,6 +164,29 @@ func TestChangesOfLaterRounds(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A result of which one field cannot be read is no result, however much of it can be.
+func TestAResultThatIsDamagedInPartIsPassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: replies(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.cut(t, time.Second, false)
+		head := w.head(t, key)
+		m := core.Message{ID: head.Run.ID.String() + ".1.0", Role: core.RoleTool, ToolResult: &core.ToolResult{Message: "left behind", Status: core.ResultOK}}
+		payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: head.Run.ID, Step: 1, Message: &m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload = append(payload[:len(payload)-1], `,"place":"first"}`...)
+		if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(head.Run.Base), Fence: head.Fence, Payload: payload}); err != nil {
+			t.Fatal(err)
+		}
+		w.finish(t, key, nil)
+		if diff := cmp.Diff([]string{`ok: "rested"`}, w.results(t)); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
 		}
 	})
 }
