@@ -15,10 +15,69 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
+
+// firstCharge refuses the first charge.
+func firstCharge(failure error) func(w *world) *int {
+	return func(w *world) *int {
+		asked := new(int)
+		w.store.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+			if *asked++; *asked == 1 {
+				return store.Admission{}, false, failure
+			}
+			return w.store.Backend.Charge(ctx, tenant, c)
+		}
+		return asked
+	}
+}
+
+// firstRead refuses the first read from a time on.
+func firstRead(failure error, from func() bool) func(w *world) *int {
+	return func(w *world) *int {
+		asked := new(int)
+		w.store.read = func(string) error {
+			if from() && *asked == 0 {
+				*asked++
+				return failure
+			}
+			return nil
+		}
+		return asked
+	}
+}
+
+// firstPut refuses the first put.
+func firstPut(failure error) func(w *world) *int {
+	return func(w *world) *int {
+		asked := new(int)
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if *asked++; *asked == 1 {
+				return failure
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		return asked
+	}
+}
+
+// submitted submits the input of a run.
+func submitted(t *testing.T, w *world) mailbox.Receipt {
+	t.Helper()
+	return w.submit(t, key, "hi", mailbox.ModeQueue)
+}
+
+// cancelledLater submits the input of a run that is cancelled a second after.
+func cancelledLater(t *testing.T, w *world) mailbox.Receipt {
+	t.Helper()
+	receipt := submitted(t, w)
+	time.AfterFunc(time.Second, func() { cancelRun(t, w, &trace{}, receipt) })
+	return receipt
+}
 
 // An end that the store is in the way of, before its write, is tried by the next claim, and
 // leaves out nothing: not what the run was asked, nor what a tool has come to, nor what a model
@@ -49,33 +108,14 @@ func TestAnEndThatIsRefusedBeforeItsWrite(t *testing.T) {
 				w.finish(t, key, nil)
 				return w.supersedes(t, 4, "once more")
 			},
-			refuse: func(w *world) *int {
-				asked := new(int)
-				w.store.read = func(string) error {
-					if failed && *asked == 0 {
-						*asked++
-						return refused
-					}
-					return nil
-				}
-				return asked
-			},
-			log: []string{"user: hi", "assistant: one", "state", "user: again", "assistant: one", "state", "user: once more"}, end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`, tokens: "20 tokens, 0 USD",
+			refuse: firstRead(refused, func() bool { return failed }),
+			log:    []string{"user: hi", "assistant: one", "state", "user: again", "assistant: one", "state", "user: once more"}, end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`, tokens: "20 tokens, 0 USD",
 		},
 		{
 			name: "what its model has used cannot be charged", options: options{model: turns(breaks(invalid))},
-			begin: func(t *testing.T, w *world) mailbox.Receipt { return w.submit(t, key, "hi", mailbox.ModeQueue) },
-			refuse: func(w *world) *int {
-				asked := new(int)
-				w.store.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
-					if *asked++; *asked == 1 {
-						return store.Admission{}, false, refused
-					}
-					return w.store.Backend.Charge(ctx, tenant, c)
-				}
-				return asked
-			},
-			log: []string{"user: hi"}, end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`, tokens: "10 tokens, 0 USD",
+			begin:  submitted,
+			refuse: firstCharge(refused),
+			log:    []string{"user: hi"}, end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`, tokens: "10 tokens, 0 USD",
 		},
 		{
 			name: "a result cannot be stored", options: options{
@@ -85,28 +125,42 @@ func TestAnEndThatIsRefusedBeforeItsWrite(t *testing.T) {
 					return tool.Text("cut short"), nil
 				}}},
 			},
+			begin:  cancelledLater,
+			refuse: firstPut(refused),
+			log:    []string{"user: hi", "assistant: [obeys {}]", `tool: "cut short"`}, end: `done 1 {"type":"cancelled"} ""`, tokens: "5 tokens, 0 USD",
+		},
+		{
+			name: "what a cancelled run has used cannot be charged", options: options{model: turns(hangs)},
+			begin:  cancelledLater,
+			refuse: firstCharge(refused), log: []string{"user: hi"}, end: `done 0 {"type":"cancelled"} ""`, tokens: "5 tokens, 0 USD",
+		},
+		{
+			name: "a result that was to go with the step cannot be stored", options: options{
+				model:   turns(says(calls("echo", `{"text":"a"}`)...)),
+				plugins: []plugin.Plugin{hooks(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, errPassing })},
+			},
+			begin:  submitted,
+			refuse: firstPut(refused), log: []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`},
+			end: `done 1 {"type":"error","code":"plugin","detail":"phase after_tool_execute of call CALL: plugin \"hooks\" failed"} ""`, tokens: "5 tokens, 0 USD",
+		},
+		{
+			name: "a run that is cancelled cannot be read", options: options{cache: 1, model: turns(says(calls("obeys", "{}")...)), tools: []tool.Tool{toolFunc{name: "obeys"}}},
 			begin: func(t *testing.T, w *world) mailbox.Receipt {
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-				time.AfterFunc(time.Second, func() { cancelRun(t, w, &trace{}, receipt) })
+				w.crash(t, commitA+1)
+				cancelRun(t, w, &trace{}, receipt)
 				return receipt
 			},
-			refuse: func(w *world) *int {
-				asked := new(int)
-				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-					if *asked++; *asked == 1 {
-						return refused
-					}
-					return w.store.Backend.Put(ctx, key, r)
-				}
-				return asked
-			},
-			log: []string{"user: hi", "assistant: [obeys {}]", `tool: "cut short"`}, end: `done 1 {"type":"cancelled"} ""`, tokens: "5 tokens, 0 USD",
+			refuse: firstRead(refused, func() bool { return true }),
+			log:    []string{"user: hi", "assistant: [obeys {}]", "tool: outcome unknown: the run was ended while the tool may have run"},
+			end:    `done 1 {"type":"cancelled"} ""`, tokens: "5 tokens, 0 USD",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tt.options.limits = account.Limits{TokensADay: 1000}
+				var got notebook
+				tt.options.logger, tt.options.limits = got.logger(), account.Limits{TokensADay: 1000}
 				w := newWorld(t, tt.options)
 				receipt := tt.begin(t, w)
 				head := w.take(t, key)
@@ -119,7 +173,11 @@ func TestAnEndThatIsRefusedBeforeItsWrite(t *testing.T) {
 				if diff := cmp.Diff(tt.log, w.log(t, key)); diff != "" {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
-				if end, used := w.end(t, key, receipt), w.used(t); end != tt.end || used != tt.tokens {
+				if lines := strings.Join(got.lines, "\n"); !strings.Contains(lines, "step was given back and will be tried again") || !strings.Contains(lines, `no such table"`) {
+					t.Errorf("the log says %s", lines)
+				}
+				end := strings.ReplaceAll(w.end(t, key, receipt), shortCallID(receipt.RunID), "CALL")
+				if used := w.used(t); end != tt.end || used != tt.tokens {
 					t.Errorf("the run is %s and %s are counted, want %s and %s", end, used, tt.end, tt.tokens)
 				}
 			})

@@ -209,3 +209,19 @@ func TestTheHeadOfARunThatHasFailed(t *testing.T) {
 		}
 	})
 }
+
+// The record of a run that fails in a round says that this is open from the write on by which it
+// begins to close, also where one call is all that the round has.
+func TestTheRecordOfARunThatFailsInItsRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: replies(calls("fatal", "{}")), tools: []tool.Tool{fatal}, limit: 1 << 20})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.crashClosing(t)
+		for _, status := range []core.RunStatus{core.RunRunning, core.RunDone} {
+			if r := w.runRecord(t, receipt.RunID); r.Status != status || !r.InRound {
+				t.Errorf("the run is %s, in a round %t; want %s, and in one", r.Status, r.InRound, status)
+			}
+			w.finish(t, key, nil)
+		}
+	})
+}

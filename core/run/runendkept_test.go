@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // What a claim makes of a RunEnd that ran under the one before it: what that has changed is in
@@ -21,6 +22,7 @@ import (
 func TestWhatAClaimMakesOfARunEndBeforeIt(t *testing.T) {
 	tests := []struct {
 		name   string
+		silent bool                                            // RunEnd does nothing
 		change bool                                            // RunEnd changes the state
 		spoil  func(t *testing.T, w *world, r mailbox.Receipt) // between the claims
 		log    int                                             // records behind the turn
@@ -28,7 +30,8 @@ func TestWhatAClaimMakesOfARunEndBeforeIt(t *testing.T) {
 		acts   int                                             // effects that have run
 	}{
 		{name: "a change", change: true, log: 1, acts: 1},
-		{name: "no change", log: 0, acts: 1},
+		{name: "no change", acts: 1},
+		{name: "nothing", silent: true},
 		{name: "a change of what cannot be read", change: true, spoil: func(t *testing.T, w *world, _ mailbox.Receipt) { w.spoil(t, store.LogName(2)) },
 			logged: `level=ERROR msg="closing run cannot be read"`, acts: 0},
 		{name: "a change that does not fit", change: true, spoil: func(t *testing.T, w *world, r mailbox.Receipt) {
@@ -53,7 +56,10 @@ func TestWhatAClaimMakesOfARunEndBeforeIt(t *testing.T) {
 						return nil
 					})
 					r.OnRunEnd(func(context.Context, plugin.RunEnd) (state.Command, error) {
-						if ran++; tt.change {
+						if ran++; tt.silent {
+							return state.Command{}, nil
+						}
+						if tt.change {
 							return state.Combine(piled.Update("e"), said.Emit("bye")), nil
 						}
 						return said.Emit("bye"), nil
@@ -63,6 +69,13 @@ func TestWhatAClaimMakesOfARunEndBeforeIt(t *testing.T) {
 				w.refuseClose(7, store.ErrThrottled)
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.step(t, key)
+				var kept thread.EndRecord
+				if err := (thread.Records{}).Decode("end", w.record(t, store.EndName(receipt.RunID, w.head(t, key).Run.RunEnd)).Payload, &kept); err != nil {
+					t.Fatal(err)
+				}
+				if (len(kept.Patch) > 0) != tt.change || (kept.Command != nil) != (tt.acts > 0 || tt.spoil != nil) {
+					t.Errorf("of RunEnd is kept %+v", kept)
+				}
 				time.Sleep(time.Minute)
 				w.stepper = w.other(t, o)
 				if tt.spoil != nil {
