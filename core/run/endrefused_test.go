@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -137,11 +138,32 @@ func TestAnEndThatIsRefusedBeforeItsWrite(t *testing.T) {
 		{
 			name: "a result that was to go with the step cannot be stored", options: options{
 				model:   turns(says(calls("echo", `{"text":"a"}`)...)),
-				plugins: []plugin.Plugin{hooks(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, errPassing })},
+				plugins: []plugin.Plugin{hooks(core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, errPassing })},
 			},
 			begin:  submitted,
 			refuse: firstPut(refused), log: []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`},
-			end: `done 1 {"type":"error","code":"plugin","detail":"phase after_tool_execute of call CALL: plugin \"hooks\" failed"} ""`, tokens: "5 tokens, 0 USD",
+			end: `done 1 {"type":"error","code":"plugin","detail":"phase step_end: plugin \"hooks\" failed"} ""`, tokens: "5 tokens, 0 USD",
+		},
+		{
+			name: "the head of a run that is cancelled cannot be read", options: options{model: turns(one)},
+			begin: func(t *testing.T, w *world) mailbox.Receipt {
+				receipt := submitted(t, w)
+				w.take(t, key)
+				cancelRun(t, w, &trace{}, receipt)
+				w.reclaim(t)
+				return receipt
+			},
+			refuse: func(w *world) *int {
+				asked := new(int)
+				w.store.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+					if *asked++; *asked == 1 {
+						return thread.Head{}, refused
+					}
+					return w.store.Backend.Head(ctx, key)
+				}
+				return asked
+			},
+			log: []string{"user: hi"}, end: `done 0 {"type":"cancelled"} ""`, tokens: "0 tokens, 0 USD",
 		},
 		{
 			name: "a run that is cancelled cannot be read", options: options{cache: 1, model: turns(says(calls("obeys", "{}")...)), tools: []tool.Tool{toolFunc{name: "obeys"}}},
@@ -176,8 +198,7 @@ func TestAnEndThatIsRefusedBeforeItsWrite(t *testing.T) {
 				if lines := strings.Join(got.lines, "\n"); !strings.Contains(lines, "step was given back and will be tried again") || !strings.Contains(lines, `no such table"`) {
 					t.Errorf("the log says %s", lines)
 				}
-				end := strings.ReplaceAll(w.end(t, key, receipt), shortCallID(receipt.RunID), "CALL")
-				if used := w.used(t); end != tt.end || used != tt.tokens {
+				if end, used := w.end(t, key, receipt), w.used(t); end != tt.end || used != tt.tokens {
 					t.Errorf("the run is %s and %s are counted, want %s and %s", end, used, tt.end, tt.tokens)
 				}
 			})
