@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -92,5 +93,43 @@ func TestHowAnAccessIsRepeated(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A write that meets other bytes of its claim again and again takes eight fences, and no more.
+func TestHowManyFencesAWriteTakes(t *testing.T) {
+	conflict := &store.RefusedError{Name: "M#4", Cause: store.ErrConflict}
+	var c *scripted
+	c = &scripted{apply: func(n int, head *thread.Head) error {
+		if _, ok := c.asked[n-1].(thread.Refence); !ok {
+			return conflict
+		}
+		head.Claim.Fence++
+		return nil
+	}}
+	h := &newScripted(t, c, &said{}).holder
+	_, _, err := h.write(t.Context(), kinds{})
+	if !errors.Is(err, store.ErrConflict) || len(c.asked) != 17 || h.fence() != 15 {
+		t.Errorf("it comes to %v behind %d changes, under fence %d; want the conflict behind 17, under 15", err, len(c.asked), h.fence())
+	}
+}
+
+// The pause behind a failure is drawn from twice as much as that before it, up to half a minute.
+func TestPausesBehindFailures(t *testing.T) {
+	const drawn = 61850 * time.Millisecond // of which each pause is the rest
+	h := &newScripted(t, &scripted{}, &said{}).holder
+	h.env.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(drawn)) }
+	h.env.Now = func() time.Time { return time.UnixMilli(1_000_000) }
+	want := []int64{100, 350, 850, 1850, 1850, 5850, 13850, 1850, 1850}
+	var pauses []int64
+	for attempts := range uint8(9) {
+		h.head.Run.Attempts = attempts
+		kind, at := h.nackKind(errors.New("reset"), false, false)
+		if pauses = append(pauses, at-1_000_000); kind != thread.NackFailed {
+			t.Errorf("behind %d attempts it is given back as %s", attempts, kind)
+		}
+	}
+	if diff := cmp.Diff(want, pauses); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
