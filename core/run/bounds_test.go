@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -28,6 +29,37 @@ func TestHowOftenAStepChangesItsWay(t *testing.T) {
 		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
 		if err != nil || !stepped.Retry || stepped.Head.Run.Attempts != 1 || refused != 5 {
 			t.Errorf("the step is %+v, %v behind %d writes; want it given back behind 5", stepped, err, refused)
+		}
+	})
+}
+
+// A run whose record is lost ends under the name that its input has: a claim that cannot read
+// that is given back, and the next one tries again.
+func TestARunWhoseRecordIsLostEndsUnderTheNameOfItsInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got notebook
+		o := options{model: turns(says(calls("echo", `{"text":"a"}`)...), one), logger: got.logger()}
+		w := newWorld(t, o)
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		w.stepper = w.other(t, o)
+		w.spoil(t, store.RunName(receipt.RunID))
+		refused := 0
+		w.store.read = func(what string) error {
+			if strings.HasPrefix(what, "Q#") && refused == 0 {
+				refused++
+				return core.Errorf(core.CodeInvalid, "no such table")
+			}
+			return nil
+		}
+		const given = `level=WARN msg="step was given back and will be tried again"`
+		if stepped := w.step(t, key); !stepped.Retry || refused != 1 || len(got.lines) != 2 || !strings.HasPrefix(got.lines[1], given) || !strings.HasSuffix(got.lines[1], `no such table"`) {
+			t.Errorf("the step is %+v; the log says %q", stepped, got.lines)
+		}
+		w.finish(t, key, nil)
+		w.store.spoiled = nil
+		if r := w.runRecord(t, receipt.RunID); r.AgentID != "demo" || r.Dispatch != receipt.DispatchID || r.Termination == nil || r.Termination.Code != "corrupt" {
+			t.Errorf("the record is %+v", r)
 		}
 	})
 }
