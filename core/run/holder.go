@@ -66,11 +66,8 @@ func (h *holder) handedOn(outcome thread.Outcome) Stepped {
 	return Stepped{Outcome: outcome, Head: h.head, Followed: h.shared.chunks.Followed()}
 }
 
-// allDone are the statuses of a round that is over; nil without one.
+// allDone are the statuses of a round that is over; none without one.
 func (h *holder) allDone() []thread.CallStatus {
-	if len(h.head.Run.Calls) == 0 {
-		return nil
-	}
 	calls := make([]thread.CallStatus, len(h.head.Run.Calls))
 	for i := range calls {
 		calls[i] = thread.CallDone

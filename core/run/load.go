@@ -79,7 +79,7 @@ func (b *base) known(h *holder, c *checkpoint.Conversation) bool {
 	if c.Record == nil || c.Record.ID != h.id || h.head.Run.Status == thread.Closing && h.head.End(c.Record) == nil {
 		return false
 	}
-	if h.head.Run.Stretch.Since != 0 && h.s.books.Meters() {
+	if h.s.books.Meters() {
 		if _, known := c.Record.Base(h.head.Run.Stretch); !known { // another step has waited since, and noted what was used until then
 			return false
 		}
@@ -103,7 +103,7 @@ func (b *base) recall(ctx context.Context, h *holder) error {
 		if ok {
 			record, err := h.records.DecodeRun(stored.Payload)
 			if err != nil {
-				b.record, b.recorded = nil, false
+				b.record = nil
 				return err
 			}
 			b.record, b.recorded = &record, true

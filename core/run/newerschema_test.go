@@ -22,7 +22,7 @@ import (
 
 // A step stores all that it writes in the schema of its program: the log, what it puts beside
 // commits, what was used, and what is kept of a turn for readers of other processes. The
-// readers of its own are told of each event that they can hear.
+// readers of its own are told of each event that they can hear. Another process reads it all.
 func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		records, metering := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}, &account.Metering{Keep: time.Hour}
@@ -38,17 +38,21 @@ func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := 0
-		w.stepper, err = run.New(run.Options{
-			Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: records, Logger: quiet, Metering: metering, Chunks: true, Snapshot: 1,
-			Said: func(k core.ThreadKey) {
-				if k == key {
-					said++
-				}
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
+		stepper := func() *run.Stepper {
+			s, err := run.New(run.Options{
+				Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: records, Logger: quiet, Metering: metering, Chunks: true, Snapshot: 1,
+				Said: func(k core.ThreadKey) {
+					if k == key {
+						said++
+					}
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
 		}
+		w.stepper = stepper()
 		written := map[string]string{}
 		note := func(list ...store.Record) {
 			for _, r := range list {
@@ -70,7 +74,7 @@ func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 			}
 			return w.store.Backend.Commit(ctx, key, c)
 		}
-		w.submit(t, key, "hi", mailbox.ModeQueue)
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		steps := func() {
 			for w.head(t, key).DueAt != 0 {
 				work := run.Work{Key: key, Head: w.take(t, key), Followed: time.Now().Add(time.Minute).UnixMilli()}
@@ -83,7 +87,11 @@ func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 		if _, err := w.box.Decide(t.Context(), key, mailbox.Deciding{Target: "gate0", Decision: approve}); err != nil {
 			t.Fatal(err)
 		}
+		w.stepper = stepper()
 		steps()
+		if got, want := w.end(t, key, receipt), `done 2 {"type":"natural_end"} "ok"`; got != want {
+			t.Errorf("the run is %s, want %s", got, want)
+		}
 		const two = `{"schema":2`
 		want := map[string]string{"C": two, "D": two, "E": two, "L": two, "M": two, "Q": two, "R": two, "S": two, "U": two}
 		if diff := cmp.Diff(want, written); diff != "" {
