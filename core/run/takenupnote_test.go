@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,4 +85,47 @@ func TestARunWhoseUnreadInputIsTakenBackSaysNothingOfItsOwn(t *testing.T) {
 			t.Errorf("the run is %s, want %s", got, want)
 		}
 	})
+}
+
+// A process that has nothing of a thread but its last answer, behind a summary of all else,
+// asks the run to go on as one does that has more.
+func TestTheRuntimeAsksToGoOnBehindASummaryOfAllButTheAnswer(t *testing.T) {
+	for _, cold := range []bool{false, true} {
+		t.Run(fmt.Sprint("cold ", cold), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				said := &summaries{}
+				policy := compacting(agent.CompactInline)
+				policy.CompactionMode = agent.CompactToSafeFrontier
+				m := modelFunc(func(ctx context.Context, r model.Request) iterator {
+					if r.Messages[0].ID == "summary" {
+						return said.Stream(ctx, r)
+					}
+					if _ = said.Stream(ctx, r); said.turns < 16 {
+						return replies(calls("echo", fmt.Sprintf(`{"text":%q}`, strings.Repeat("b", 16_000))))(ctx, model.Request{})
+					}
+					return replies(text("[]"))(ctx, model.Request{})
+				})
+				form := &model.ResponseFormat{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}
+				var saw []string
+				o := options{agents: demo(t, m, agent.Spec{MaxRepairs: new(0), ResponseFormat: form, Context: policy}, counters(&saw, inThread))}
+				w := newWorld(t, o)
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if cold {
+					w.stepper = w.other(t, o)
+				}
+				if _, err := w.box.TakeUp(t.Context(), key, "", receipt.RunID); err != nil {
+					t.Fatal(err)
+				}
+				w.finish(t, key, nil)
+				want := []string{
+					"<conversation-summary> summary 15 </conversation-summary>|hi",
+					"<conversation-summary> summary 15 </conversation-summary>|hi|[]|[The answer cannot be used: property \"answer\": got array, wan",
+				}
+				if diff := cmp.Diff(want, said.requests[15:]); diff != "" {
+					t.Errorf("what the model was shown (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
