@@ -45,7 +45,9 @@ func TestResultsThatAreKeptBackWhenTheTimeIsOver(t *testing.T) {
 			t.Fatalf("the step is %+v, %v, after puts of %q; want it given back after none", stepped, err, p.puts)
 		}
 		time.Sleep(20 * time.Second) // until the tools of the first claim have ended
+		p.mu.Lock()
 		p.ran = nil
+		p.mu.Unlock()
 		if _, err := p.stepper.Step(t.Context(), run.Work{Key: key, Head: p.take(t, key)}, nil); err != nil {
 			t.Fatal(err)
 		}
