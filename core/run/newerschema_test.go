@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,8 +54,11 @@ func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 			return s
 		}
 		w.stepper = stepper()
+		var mu sync.Mutex // chunks are stored beside the step
 		written := map[string]string{}
 		note := func(list ...store.Record) {
+			mu.Lock()
+			defer mu.Unlock()
 			for _, r := range list {
 				kind, _, _ := strings.Cut(r.Name, "#")
 				schema, _, _ := strings.Cut(string(r.Payload), ",")
