@@ -133,3 +133,20 @@ func TestPausesBehindFailures(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Where there is no time any more an access is not repeated, however short the pause would be.
+func TestAnAccessThatFailsBehindTheTime(t *testing.T) {
+	reset := errors.New("reset")
+	m := newScripted(t, &scripted{}, &said{})
+	m.holder.env.Sleep = func(context.Context, time.Duration) error { return nil }
+	ctx, stop := context.WithCancel(t.Context())
+	asked := 0
+	err := m.holder.persist(ctx, func() error {
+		asked++
+		stop()
+		return reset
+	})
+	if !errors.Is(err, reset) || asked != 1 {
+		t.Errorf("it is tried %d times and comes to %v, want once", asked, err)
+	}
+}
