@@ -39,7 +39,7 @@ type round struct {
 // makes the round again from the store, since what counts is there. before is nil where
 // none was known.
 func (r *round) goOnFrom(before *round) {
-	if before == nil || before.first != r.first {
+	if before == nil { // else it is of the same turn: a step works on one round
 		return
 	}
 	for i := range before.calls {
