@@ -1,16 +1,19 @@
 package run_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -68,4 +71,42 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A decision may come while its claim still stands, which is lost then. Of calls that run one
+// after the other none behind the decided one has run, whatever a policy of a newer program
+// says next.
+func TestAPolicyStopsASequentialRoundBehindADecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asks := toolFunc{name: "asks", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Suspended(core.TicketRequest{}), nil
+		}}
+		o := options{model: replies(calls("asks", "{}", "count", "{}"), text("ok")), tools: []tool.Tool{asks, counted("count", tool.AtLeastOnce, new(int))}}
+		w := newWorld(t, o)
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			outcome, err := w.store.Backend.Commit(ctx, key, c)
+			if len(c.Head.Tickets) > 0 {
+				w.store.OnCommit = nil
+				w.mustDecide(t, 0, approve)
+				w.store.dead.Store(true)
+			}
+			return outcome, err
+		}
+		_, _ = w.cut(t, 3*time.Second, false)
+		w.store.dead.Store(false)
+		w.reclaim(t)
+		if head := w.head(t, key); w.stands(t) != "running [resuming new]" || head.Run.Through.Ran != 2 {
+			t.Fatalf("the round is %s, and calls of it may have run: %+v", w.stands(t), head.Run.Through)
+		}
+		o.stop = []stop.Policy{stopAtOnce}
+		w.stepper = w.other(t, o)
+		w.finish(t, key, nil)
+		const not = "not_executed: not executed: test"
+		want := []string{not, not, `done 1 {"type":"stopped","code":"test"} ""`}
+		if diff := cmp.Diff(want, append(w.results(t), w.end(t, key, receipt))); diff != "" {
+			t.Errorf("results and end (-want +got):\n%s", diff)
+		}
+	})
 }

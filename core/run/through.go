@@ -56,14 +56,14 @@ func (r *round) letThrough(head thread.Head) *uint32 {
 	return &calls
 }
 
-// notExecuted is the result of a call that is not to run, or not again, since a gate or a
-// policy says so now: it said the same to an earlier claim, unless that came to the call
-// before, or the gate says so behind a decision: while that was awaited, calls beside its
-// own may have been let through.
+// notExecuted is the result of a call, which this claim has not started, that is not to run,
+// or not again, since a gate or a policy says so now: it said the same to an earlier claim,
+// unless that came to the call before, or the gate says so behind a decision: while that was
+// awaited, calls beside its own may have been let through.
 func (r *round) notExecuted(i int, reason string) tool.Result {
 	status, blocked := r.holder.head.Run.Calls, r.calls.blocked()
 	late := blocked >= 0 && status[blocked] == thread.CallResuming
-	if r.calls[i].hasBegun() || r.through.Ran&(1<<i) != 0 || status[i] == thread.CallRunning || late && r.mayHaveRun(i) {
+	if r.through.Ran&(1<<i) != 0 || status[i] == thread.CallRunning || late && r.mayHaveRun(i) {
 		return synthetic(core.ResultUnknown, "outcome unknown: the tool may have run before it was stopped ("+reason+")")
 	}
 	return synthetic(core.ResultNotExecuted, reason)
