@@ -27,15 +27,16 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 		mode     agent.ExecutionMode
 		delivery tool.Delivery
 		calls    []string
-		claims   []bool // before the newer program's; true: its process dies
+		claims   []string // before the newer program's, and how they end
 		want     []string
 	}{
-		{"a claim was given back", agent.ParallelStreaming, tool.AtLeastOnce, []string{"ask", "deaf", "ask"}, []bool{false}, []string{not, may, not}},
-		{"a claim was lost, and another one given back", agent.ParallelStreaming, tool.AtLeastOnce, []string{"ask", "deaf", "ask"}, []bool{true, false}, []string{not, may, not}},
-		{"only the first tool was started", agent.ParallelStreaming, tool.AtLeastOnce, []string{"deaf", "ask", "ask"}, []bool{false}, []string{may, not, not}},
-		{"one call after the other", agent.Sequential, tool.AtLeastOnce, []string{"deaf", "ask"}, []bool{false}, []string{may, not}},
-		{"a claim was lost behind a result", agent.ParallelStreaming, tool.AtLeastOnce, []string{"count", "deaf", "ask"}, []bool{true}, []string{`ok: "count ran"`, may, not}},
-		{"the call is marked", agent.ParallelStreaming, tool.AtMostOnce, []string{"ask", "deaf", "ask"}, []bool{true}, []string{not, may, not}},
+		{"a claim was given back", agent.ParallelStreaming, tool.AtLeastOnce, []string{"ask", "deaf", "ask"}, []string{"given back"}, []string{not, may, not}},
+		{"a claim was lost, and another one given back", agent.ParallelStreaming, tool.AtLeastOnce, []string{"ask", "deaf", "ask"}, []string{"lost", "given back"}, []string{not, may, not}},
+		{"a claim was lost, and another one started nothing", agent.ParallelStreaming, tool.AtLeastOnce, []string{"ask", "deaf", "ask"}, []string{"lost", "waits"}, []string{not, not, not}},
+		{"only the first tool was started", agent.ParallelStreaming, tool.AtLeastOnce, []string{"deaf", "ask", "ask"}, []string{"given back"}, []string{may, not, not}},
+		{"one call after the other", agent.Sequential, tool.AtLeastOnce, []string{"deaf", "ask"}, []string{"given back"}, []string{may, not}},
+		{"a claim was lost behind a result", agent.ParallelStreaming, tool.AtLeastOnce, []string{"count", "deaf", "ask"}, []string{"lost"}, []string{`ok: "count ran"`, may, not}},
+		{"the call is marked", agent.ParallelStreaming, tool.AtMostOnce, []string{"ask", "deaf", "ask"}, []string{"lost"}, []string{not, may, not}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,23 +45,34 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 				for _, name := range tt.calls {
 					turn = append(turn, name, "{}")
 				}
+				waits := false
 				o := options{
-					mode: tt.mode, model: replies(calls(turn...), text("ok")), plugins: []plugin.Plugin{asking("ask")},
+					mode: tt.mode, model: replies(calls(turn...), text("ok")),
+					plugins: []plugin.Plugin{asking("ask"), pluginFunc{"waits", func(r *plugin.Registrar) {
+						r.Gate(func(ctx context.Context, _ plugin.GateCall) (v plugin.Verdict, err error) {
+							if waits {
+								<-ctx.Done()
+							}
+							return v, ctx.Err()
+						})
+					}}},
 					tools: []tool.Tool{deaf(tt.delivery, 9*time.Second), counted("ask", tool.AtLeastOnce, new(int)), counted("count", tool.AtLeastOnce, new(int))},
 				}
 				w := newWorld(t, o)
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-				for _, dies := range tt.claims {
-					if dies {
+				for _, end := range tt.claims {
+					waits = end == "waits"
+					if end == "lost" {
 						time.AfterFunc(time.Second, func() { w.store.dead.Store(true) })
 					}
 					_, _ = w.cut(t, 3*time.Second, false)
-					if dies {
+					if end == "lost" {
 						w.store.dead.Store(false)
 						w.reclaim(t)
 					}
 					time.Sleep(time.Minute) // until it is due again
 				}
+				waits = false
 				o.stop = []stop.Policy{stopAtOnce}
 				w.stepper = w.other(t, o)
 				w.finish(t, key, nil)
