@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -90,4 +91,39 @@ func TestHooksAreShownNoResultOfACallWithoutOne(t *testing.T) {
 			t.Errorf("heard (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// When a run ends in the middle of a round its last hook is shown what each call came to.
+func TestTheEndOfARunIsShownTheResultsOfItsRound(t *testing.T) {
+	for _, mode := range []agent.ExecutionMode{agent.Sequential, agent.ParallelStreaming} {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var shown []string
+				w := newWorld(t, options{
+					mode: mode, model: replies(calls("echo", `{"text":"a"}`, "nap", "{}", "none", "{}")), tools: []tool.Tool{nap},
+					plugins: []plugin.Plugin{pluginFunc{"shown", func(r *plugin.Registrar) {
+						r.OnRunEnd(func(_ context.Context, c plugin.RunEnd) (state.Command, error) {
+							for _, m := range c.Messages {
+								if m.ToolResult != nil {
+									shown = append(shown, m.ToolResult.Name+" "+string(m.ToolResult.Status))
+								}
+							}
+							return state.Command{}, nil
+						})
+					}}},
+				})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				time.AfterFunc(time.Second, func() {
+					if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+						t.Error(err)
+					}
+				})
+				w.step(t, key)
+				want := map[agent.ExecutionMode]string{agent.Sequential: "none not_executed", agent.ParallelStreaming: "none invalid"}[mode]
+				if diff := cmp.Diff([]string{"echo ok", "nap unknown", want}, shown); diff != "" {
+					t.Errorf("shown (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
