@@ -190,3 +190,23 @@ func TestAResultThatIsDamagedInPartIsPassedOver(t *testing.T) {
 		}
 	})
 }
+
+// A result that changes the state, of a round whose calls run one after the other, is stored
+// again as it was found: it stands in no line.
+func TestAFoundResultOfASequentialRoundIsGivenNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlaced(t, []int{1, 9}, []string{"a", "b"})
+		p.options.mode = agent.Sequential
+		p.stepper = p.other(t, p.options)
+		time.AfterFunc(3*time.Second, func() { p.store.dead.Store(true) })
+		_, _ = p.cut(t, 5*time.Second, false)
+		p.store.dead.Store(false)
+		p.reclaim(t)
+		before := string(p.record(t, store.LogName(3)).Payload)
+		p.finish(t, key, nil)
+		time.Sleep(20 * time.Second) // until the tools of the first claim have ended
+		if after := string(p.record(t, store.LogName(3)).Payload); after != before || p.left != "ab" || p.entry(t, 3).Place != 0 {
+			t.Errorf("the key is %q, and the result is\n%s\nwant ab, and\n%s", p.left, after, before)
+		}
+	})
+}

@@ -78,7 +78,7 @@ func (s *scheduler) failed(i int, err error) {
 // goesOn reports whether something new may be started. Once it says no it says no
 // to the end: neither errors nor a context that is over come back.
 func (s *scheduler) goesOn(ctx context.Context) bool {
-	return ctx.Err() == nil && !slices.ContainsFunc(s.errs, func(err error) bool { return err != nil })
+	return ctx.Err() == nil && s.errs == nil
 }
 
 // sequential runs the calls one after the other, each from its gate to
