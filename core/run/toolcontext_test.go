@@ -17,11 +17,11 @@ import (
 // The context of a tool that has returned is over, also for what it has left running.
 func TestTheContextOfAToolEndsWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var freed time.Time
+		freed := make(chan time.Time, 1)
 		leaves := timed{toolFunc{name: "leaves", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 			go func() {
 				<-ctx.Done()
-				freed = time.Now()
+				freed <- time.Now()
 			}()
 			return tool.Text("left"), nil
 		}}, time.Hour}
@@ -29,7 +29,7 @@ func TestTheContextOfAToolEndsWithIt(t *testing.T) {
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		began := time.Now()
 		w.finish(t, key, nil)
-		if took := freed.Sub(began); took != 0 {
+		if took := (<-freed).Sub(began); took != 0 {
 			t.Errorf("it ended after %s, want at once", took)
 		}
 	})
