@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +81,7 @@ func TestWhatAFoundResultSaysIsKeptInTheLine(t *testing.T) {
 // were merged before it.
 func TestHooksOfALateResultAreShownWhatWasMergedBeforeTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // BeforeToolExecute runs side by side
 		var shown []string
 		asks := false
 		s := &siblings{}
@@ -108,6 +110,8 @@ func TestHooksOfALateResultAreShownWhatWasMergedBeforeTheWait(t *testing.T) {
 					for _, m := range c.Messages {
 						line += " " + string(m.Role)
 					}
+					mu.Lock()
+					defer mu.Unlock()
 					shown = append(shown, line)
 					return seenBy.Update([]string{fmt.Sprint("hook", c.CallIndex)}), nil
 				})
