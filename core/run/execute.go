@@ -77,10 +77,7 @@ func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept 
 	waited := h.awaitTool(within, a)
 	timedOut := ctx.Err() == nil
 	if waited == nil || h.awaitLate(ctx, a) {
-		if timedOut {
-			return a.outcome(call, fmt.Sprintf("execution timed out after %s", timeout))
-		}
-		return a.outcome(call, "")
+		return a.outcome(call, timedOut, timeout)
 	}
 	h.warn(ctx, "tool was left behind: its context has ended, and it goes on", "call", call.ID, "tool", call.Name, "after", abandonAfter)
 	if timedOut {
@@ -146,9 +143,9 @@ func (h *holder) noteDropped(ctx context.Context, kept *parts) {
 	}
 }
 
-// outcome is what a tool that has returned came to. late says what the model
-// reads of one that gave up because its own timeout was over; empty: it was not.
-func (a *attempt) outcome(call tool.Call, late string) (tool.Result, error) {
+// outcome is what a tool that has returned came to. timedOut says that one which gave up did
+// so because its own timeout was over.
+func (a *attempt) outcome(call tool.Call, timedOut bool, timeout time.Duration) (tool.Result, error) {
 	failure := a.parts.failed()
 	switch {
 	case failure != nil && errors.Is(a.result.Err, failure):
@@ -157,8 +154,8 @@ func (a *attempt) outcome(call tool.Call, late string) (tool.Result, error) {
 		return a.result, a.err
 	case errors.Is(a.err, errExited):
 		return failedCall(call, core.ResultError, "execution failed: "+errExited.Error(), a.err), nil
-	case late != "":
-		return failedCall(call, core.ResultError, late, a.err), nil
+	case timedOut:
+		return failedCall(call, core.ResultError, fmt.Sprintf("execution timed out after %s", timeout), a.err), nil
 	}
 	return tool.Result{}, a.err
 }

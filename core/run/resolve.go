@@ -36,8 +36,11 @@ func (b *base) resolve(ctx context.Context, h *holder) error {
 	// The tools of the frontend are the agent's for this run alone: what is resolved is shared.
 	b.agent, b.model = found.WithFrontend(b.record.Frontend), found.ModelOf(h.Key, h.id)
 	if b.record.Resolution == "" {
-		record := *b.record
-		record.Resolution, b.record = found.Hash(), &record // stored by the first commit, if it is this step's
+		if b.recorded { // the cache may have it
+			record := *b.record
+			b.record = &record
+		}
+		b.record.Resolution = found.Hash() // stored by the first commit, if it is this step's
 	}
 	b.hooks = hooks{
 		engine: b.agent.Engine, env: h.env, log: &h.log, failed: &h.s.failedEffects, acts: h.s.choices.Acts(),

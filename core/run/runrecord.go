@@ -91,20 +91,24 @@ func newRunPart(h *holder, b *base, d *draft, end *core.Termination, form thread
 // that begins to close the run: a record that a refused commit has left behind names a
 // version that never did, and is not believed.
 func (p *runPart) record(next thread.Head, result thread.Result) *thread.RunRecord {
-	r := *p.before
+	made := struct { // one allocation has both
+		record thread.RunRecord
+		ending thread.Ending
+	}{record: *p.before}
+	r := &made.record
 	r.Steps, r.Usage, r.Spend = p.totals.Steps, p.totals.Usage, p.totals.Spend
 	r.Status, r.InRound = core.RunRunning, false // what a refused end has left behind
 	switch result.Outcome {
 	case thread.Wait:
 		r.Status = core.RunWaiting
 	case thread.Close:
-		r.Ending = &thread.Ending{Version: next.Closing, Termination: *p.end}
+		made.ending, r.Ending = thread.Ending{Version: next.Closing, Termination: *p.end}, &made.ending
 		r.Response = p.response() // the run reads as done from this head on
 	case thread.Done:
-		r.Ending = &thread.Ending{Version: next.Closing, Termination: *p.end}
-		p.finish(&r)
+		made.ending, r.Ending = thread.Ending{Version: next.Closing, Termination: *p.end}, &made.ending
+		p.finish(r)
 	}
-	return &r
+	return r
 }
 
 // finish makes a record say that its run is over, and since when. That is the same for all
@@ -169,8 +173,8 @@ func (p *runPart) addTo(to *plan, next thread.Head, outcome thread.Outcome, r *t
 	if r.Parent != nil {
 		l.Parent = r.Parent.Thread
 	}
-	if t := r.Termination; t != nil { // without its words
-		l.Last.Termination = &core.Termination{Type: t.Type, Code: t.Code}
+	if l.Last.Termination = r.Termination; r.Termination != nil && r.Termination.Detail != "" {
+		l.Last.Termination = &core.Termination{Type: r.Termination.Type, Code: r.Termination.Code}
 	}
 	payload, err := p.codec.EncodeListing(&l)
 	to.add(store.Record{Name: store.ActivityName, Payload: payload}, err)

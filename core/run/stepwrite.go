@@ -41,10 +41,11 @@ func (w *stepWrite) change(fence uint64) thread.Change {
 // its steps and usage between them follow from the turns, which carry the totals.
 func (w *stepWrite) records(p *plan, next thread.Head, result thread.Result) {
 	w.log.addTo(p, len(w.calls))
-	p.records, p.run = addUnstored(p.records, w.log.from, w.calls), w.run.record(next, result)
+	p.records, p.run = addUnstored(p.records, w.log.from, w.calls), w.run.before
 	if result.Outcome != thread.Done && result.Outcome != thread.Close && w.recorded {
 		return
 	}
+	p.run = w.run.record(next, result)
 	w.run.addAccount(p, next, result)
 	w.run.addTo(p, next, result.Outcome, w.run.stored(p.run, next.Closing))
 }

@@ -363,7 +363,7 @@ var stepMutants = []mutant{
 	{
 		Name: "a run's own ending is not kept in its record",
 		File: "core/run/runrecord.go",
-		Old:  "	case thread.Close:\n		r.Ending = &thread.Ending{Version: next.Closing, Termination: *p.end}\n",
+		Old:  "	case thread.Close:\n		made.ending, r.Ending = thread.Ending{Version: next.Closing, Termination: *p.end}, &made.ending\n",
 		New:  "	case thread.Close:\n",
 	},
 	{
