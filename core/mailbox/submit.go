@@ -103,8 +103,10 @@ func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 		value, _, err = s.store.Pointer(ctx, at.Tenant, keyName(at.Thread, u.in.Key.Value))
 		return err
 	})
-	head, err = s.Head(shared, at)
-	if err := errors.Join(err, group.Wait()); err != nil {
+	if head, err = s.Head(shared, at); err != nil {
+		group.Fail(err) // unless the other read has failed, which ended this one
+	}
+	if err := group.Wait(); err != nil {
 		return head, fmt.Errorf("look up submission: %w", err)
 	}
 	switch {

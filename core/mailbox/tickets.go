@@ -3,7 +3,6 @@ package mailbox
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -44,8 +43,10 @@ func (r reader) tickets(ctx context.Context, key core.ThreadKey, head thread.Hea
 	for i := 1; i < len(held); i++ {
 		group.Go(func(ctx context.Context) error { return read(ctx, i) })
 	}
-	err := read(shared, 0)
-	if err := errors.Join(group.Wait(), err); err != nil {
+	if err := read(shared, 0); err != nil {
+		group.Fail(err) // unless another has failed, which ended this one
+	}
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	return tickets, nil
