@@ -32,9 +32,12 @@ func (c *commit) afterWrite(ctx context.Context, head thread.Head) (thread.Head,
 	w.slots.release(ctx, c.key, c.gone)
 	// A lost hint is no error: the write counts, and the sweep finds the thread.
 	if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {
-		wait := *hint
-		wait.At = max(wait.At, w.env.Millis()+c.later.Milliseconds())
-		w.wakes.afterWrite(ctx, c.key, head, &wait, c.where.hint)
+		if c.later > 0 {
+			wait := *hint
+			wait.At = max(wait.At, w.env.Millis()+c.later.Milliseconds())
+			hint = &wait
+		}
+		w.wakes.afterWrite(ctx, c.key, head, hint, c.where.hint)
 	}
 	return head, c.plan.result, nil
 }

@@ -128,7 +128,6 @@ func TestWhatAStepAsksOfItsChoices(t *testing.T) {
 				"time 4 of RUN step 1 call 2 decided 1 round 946684860000", // and what it goes on with
 				"time 5 of RUN step 1 call 2 decided 0 round 946684860000",
 				"time 6 of RUN step 1 call 2 decided 0 round 946684860000",
-				"time 3 of RUN step 0 call 0 decided 0 round 0",
 			},
 			{
 				"time 1 of RUN step 2 call 0 decided 0 round 0",

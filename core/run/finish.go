@@ -28,11 +28,13 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		r.addResults()
 	}
 	m.draft.addStep()
-	w.log, w.run = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, end.termination, m.form, m.holder.endedAt())
-	w.lease, w.followed = m.holder.lease.Milliseconds(), m.holder.shared.chunks.Followed()
+	var at int64
 	if end.termination != nil {
 		m.holder.shared.hold.ending.Store(true) // before the write: the watch may see its head first
+		at = m.holder.endedAt()
 	}
+	w.log, w.run = newLogPart(&m.holder, &m.draft), newRunPart(&m.holder, &m.base, &m.draft, end.termination, m.form, at)
+	w.lease, w.followed = m.holder.lease.Milliseconds(), m.holder.shared.chunks.Followed()
 	p, result, err := m.save(ctx, w)
 	// What the step has come to stands whole or not at all: where it is not its record of
 	// the run that is too large, the run fails instead.
