@@ -92,7 +92,7 @@ unit: ## All tests but the kill tests
 LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
 # Those that leave themselves out under the race detector, or a part of themselves.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
-NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/bolt ./adapters/httpapi ./adapters/page ./functions/local
+NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/stores/bolt ./adapters/httpapi ./adapters/page ./functions/local
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/local
@@ -102,7 +102,7 @@ exhaustive: ## Walk every head of a small world, and the reads of a thread with 
 	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/run
 
 linearize: ## Look for an order in HISTORIES=5000 histories of concurrent clients, of each store that needs no network
-	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/bolt -linear.histories $(HISTORIES)
+	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/stores/bolt -linear.histories $(HISTORIES)
 
 fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
 	scripts/fuzz.sh $(FUZZTIME)
@@ -155,7 +155,7 @@ openapi: ## The OpenAPI document against its specification, the local host again
 test-aws: test-wire test-deployed ## Both
 
 test-wire: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wire (SHORT=1: shorter threads, and of stores with a bucket what concerns it)
-	$(AWS) $(GO) test -count=1 -tags aws $(if $(SHORT),-short -skip '$(BUCKETLESS)') ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets
+	$(AWS) $(GO) test -count=1 -tags aws $(if $(SHORT),-short -skip '$(BUCKETLESS)') ./adapters/stores/dynamo ./adapters/queues/sqs ./adapters/eventbridge ./adapters/secrets
 
 # What a bucket changes nothing of, and takes longest.
 BUCKETLESS := ^TestContractWithABucket$$/^(DueThreadIsListedInItsShardOnly|OverdueThreadsArePaged|EveryDueThreadIsInSomeShard|OccupiedListsTenantsWithSlots|NoMoreRunsAreAdmittedThanThereIsRoomFor)$$
@@ -205,7 +205,7 @@ sam-build: ## sam validate --lint, and sam build in both modes in a clean copy
 bench: ## Speed, CPU and memory per run, sizes, start-up, DynamoDB units, structure of core, durable runs beside adk-go; nothing here passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
-	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
+	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/stores/dynamo
 	$(GO) test -count=1 -v -run Figures ./scripts/house
 	$(GO) run ./scripts/bench # last: the summary
 
@@ -222,7 +222,7 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) fuzz FUZZTIME=60s
 	$(MAKE) openapi EXAMPLES=300
 	$(MAKE) test-copilotkit
-	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/bolt
+	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/stores/bolt
 	$(GO) test -timeout 60m -run CrashMatrix ./core/sim/simtest -matrix.pairs
 	$(MAKE) sim-mutants
 	$(MAKE) day DAYS=10

@@ -141,7 +141,7 @@
 //
 //   - core/thread/records.go, EncodeEntry: the log record of the message, as JSON.
 //   - core/store/record.go, Record: its name, fence and version.
-//   - adapters/dynamo/item.go, encodeRecord and setPayload: its attributes, compressed.
+//   - adapters/stores/dynamo/item.go, encodeRecord and setPayload: its attributes, compressed.
 //
 // Where is a summary made?
 //

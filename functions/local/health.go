@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"syscall"
 
-	"github.com/reveille-run/reveille/adapters/bolt"
 	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/adapters/stores/bolt"
 )
 
 // watchFile responds to /health where the file is what ails the host, and passes

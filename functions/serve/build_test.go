@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/dynamo"
-	"github.com/reveille-run/reveille/adapters/sqs"
+	"github.com/reveille-run/reveille/adapters/queues/sqs"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/demo"

@@ -35,7 +35,7 @@ func race(out io.Writer, folder string) error {
 	var all []contender
 	for _, c := range []struct{ name, folder, bench string }{
 		{"local host over HTTP, bbolt", "./functions/local", "HostRuns/bolt"},
-		{"runtime in its process, bbolt", "./adapters/bolt", "Runs"},
+		{"runtime in its process, bbolt", "./adapters/stores/bolt", "Runs"},
 	} {
 		program := filepath.Join(folder, filepath.Base(c.folder)+".test")
 		if text, err := exec.Command("go", "test", "-c", "-o", program, c.folder).CombinedOutput(); err != nil {

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/scripts/deployed/stack"
 )
 

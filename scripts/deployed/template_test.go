@@ -22,10 +22,10 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/adapters/dynamo"
-	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
-	"github.com/reveille-run/reveille/adapters/s3"
-	"github.com/reveille-run/reveille/adapters/sqs"
+	"github.com/reveille-run/reveille/adapters/queues/sqs"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo/dynamotest"
+	"github.com/reveille-run/reveille/adapters/stores/s3"
 	"github.com/reveille-run/reveille/scripts/deployed/stack"
 	"github.com/reveille-run/reveille/scripts/lambdahost/host"
 )

@@ -11,9 +11,9 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/adapters/dynamo"
-	"github.com/reveille-run/reveille/adapters/dynamo/tables"
-	"github.com/reveille-run/reveille/adapters/sqs"
+	"github.com/reveille-run/reveille/adapters/queues/sqs"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo/tables"
 )
 
 // What scratch makes is called so, that one invocation finds what the one before left.

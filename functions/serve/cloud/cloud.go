@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/adapters/dynamo"
-	"github.com/reveille-run/reveille/adapters/s3"
-	"github.com/reveille-run/reveille/adapters/sqs"
+	"github.com/reveille-run/reveille/adapters/queues/sqs"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo"
+	"github.com/reveille-run/reveille/adapters/stores/s3"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/killpoints"
 	"github.com/reveille-run/reveille/functions/settings"

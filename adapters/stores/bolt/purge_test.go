@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"

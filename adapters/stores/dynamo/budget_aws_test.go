@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"

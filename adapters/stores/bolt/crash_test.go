@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )

@@ -17,7 +17,7 @@ import (
 // larger becomes an object. Without a bucket it is [MaxPayload].
 const overflowOver = 32 << 10
 
-// Objects is a bucket; adapters/s3 implements it. It must show what was put at once.
+// Objects is a bucket; adapters/stores/s3 implements it. It must show what was put at once.
 type Objects interface {
 	// Put stores an object, or replaces it.
 	Put(ctx context.Context, key string, content []byte) error

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo"
 	"github.com/reveille-run/reveille/core/runtime/runtimetest"
 	"github.com/reveille-run/reveille/core/store"
 )
