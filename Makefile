@@ -140,7 +140,7 @@ coldstart: ## Clone, empty the Go caches, time `make run` to the end of the firs
 test-clients: ## The protocols and providers against npm's clients and fakes, the page in Chromium (needs node, npm, chromium)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	scripts/clients/page/types.sh
-	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/mcp ./adapters/openai ./adapters/anthropic ./adapters/gemini ./adapters/bedrock ./functions/local ./functions/local/editor ./scripts/new
+	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/local ./functions/local/editor ./scripts/new
 
 test-project: ## A project by scripts/new: its tests, first chat, make dev during a run, and the fetched command
 	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/new

@@ -1,7 +1,7 @@
 package providers
 
 import (
-	"github.com/reveille-run/reveille/adapters/anthropic"
+	"github.com/reveille-run/reveille/adapters/models/anthropic"
 	"github.com/reveille-run/reveille/core/model"
 )
 

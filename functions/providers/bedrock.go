@@ -3,7 +3,7 @@
 package providers
 
 import (
-	"github.com/reveille-run/reveille/adapters/bedrock"
+	"github.com/reveille-run/reveille/adapters/models/bedrock"
 	"github.com/reveille-run/reveille/core/model"
 )
 

@@ -1,7 +1,7 @@
 package providers
 
 import (
-	"github.com/reveille-run/reveille/adapters/gemini"
+	"github.com/reveille-run/reveille/adapters/models/gemini"
 	"github.com/reveille-run/reveille/core/model"
 )
 

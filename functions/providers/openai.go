@@ -3,7 +3,7 @@ package providers
 import (
 	"cmp"
 
-	"github.com/reveille-run/reveille/adapters/openai"
+	"github.com/reveille-run/reveille/adapters/models/openai"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/strict"
 )

@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/adapters/bedrock/profile"
+	"github.com/reveille-run/reveille/adapters/models/bedrock/profile"
 )
 
 // account is that of the person at the laptop.

@@ -93,7 +93,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 }
 
 // shared are the adapters that other adapters may use.
-var shared = []string{"adapters/protocol", "adapters/caller", "adapters/egress", "adapters/awsenv", "adapters/modelwire", "adapters/signature", "adapters/trigger/incoming"}
+var shared = []string{"adapters/protocol", "adapters/caller", "adapters/egress", "adapters/awsenv", "adapters/models/wire", "adapters/signature", "adapters/trigger/incoming"}
 
 func TestAdaptersDoNotImportEachOther(t *testing.T) {
 	for _, p := range list(t, "./adapters/...") {

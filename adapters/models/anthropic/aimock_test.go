@@ -1,0 +1,19 @@
+//go:build clients
+
+package anthropic_test
+
+import (
+	"testing"
+
+	"github.com/reveille-run/reveille/adapters/models/anthropic"
+	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
+	"github.com/reveille-run/reveille/core/model/modeltest"
+)
+
+func TestAgainstAnIndependentServer(t *testing.T) {
+	m, err := anthropic.New(anthropic.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../..")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	modeltest.Independent(t, modeltest.Provider{Name: "anthropic", Model: "claude-fake"}, m, nil)
+}

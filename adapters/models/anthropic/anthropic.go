@@ -1,0 +1,73 @@
+package anthropic
+
+import (
+	"context"
+	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/secret"
+	"iter"
+	"net/http"
+)
+
+// Model is a provider of the Claude models. It is safe for concurrent use.
+type Model struct {
+	endpoint string
+	client   *wire.Client
+	options  Options
+}
+
+// New checks the options and returns a model. It makes no request. The error
+// names the option that is wrong.
+func New(options Options) (*Model, error) {
+	base, err := options.base()
+	if err != nil {
+		return nil, err
+	}
+	key, err := options.check()
+	if err != nil {
+		return nil, err
+	}
+	options.APIKey, options.Key = "", nil // key has them
+	return &Model{
+		endpoint: base.JoinPath("v1", "messages").String(),
+		client: wire.New(wire.Client{
+			Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure,
+		}),
+		options: options,
+	}, nil
+}
+
+// name begins every error.
+const name = "anthropic"
+
+// Stream implements model.Model. A failure of the provider or of the way to it
+// is a *model.Error; when ctx ends, the error wraps ctx.Err() instead. Breaking
+// out of the loop closes the connection.
+func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	payload, err := encode(request)
+	if err != nil {
+		return wire.Failed(err)
+	}
+	post := wire.Post{
+		URL: m.endpoint, Body: payload.body, Idle: request.StreamIdleTimeout,
+		Header: func(h http.Header, key secret.String) { m.options.header(h, key, payload.beta) },
+	}
+	return m.client.Stream(ctx, post, func() wire.Turn { return &turn{} })
+}
+
+// Check implements model.Checker.
+func (m *Model) Check(request model.Request) error {
+	if request.Model == "" {
+		return wire.Refused(invalid("the request names no model"))
+	}
+	payload, err := prepare(request, kinOf(request.Model), history{})
+	if err != nil {
+		return wire.Refused(err)
+	}
+	body, err := wire.Encode(name, payload)
+	if err != nil {
+		return wire.Refused(err)
+	}
+	_, err = wire.AddOptions(name, body, request.ProviderOptions, reserved...)
+	return wire.Refused(err)
+}

@@ -1,0 +1,90 @@
+package anthropic
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/core/secret"
+)
+
+// DefaultBaseURL is where Anthropic listens.
+const DefaultBaseURL = "https://api.anthropic.com"
+
+// DefaultVersion is the version of the API that the requests are written for.
+const DefaultVersion = "2023-06-01"
+
+// Options configures a [Model]. The zero value means Anthropic without a key, which it
+// refuses. Printing it, and logging or encoding it as JSON, does not show the key.
+type Options struct {
+	// APIKey is sent as x-api-key. Empty: none, for local servers.
+	APIKey string `json:"-"`
+	// Key, if not nil, is asked for the key of each request instead; of a server that
+	// refuses it with 401 once more, and if it is another then, the request is made again.
+	Key secret.Source `json:"-"`
+	// BaseURL is the http or https URL before /v1/messages; a trailing slash is
+	// tolerated. Empty: [DefaultBaseURL].
+	BaseURL string
+	// Version is sent as anthropic-version. Empty: [DefaultVersion].
+	Version string
+	// Betas are features in trial that requests use, as anthropic-beta names them. What
+	// the adapter needs by itself it adds.
+	Betas []string
+	// IdleTimeout bounds the wait for the headers of a response and every wait for its
+	// next bytes, pings included, of a request that has no time of its own. 0: 60 s.
+	IdleTimeout time.Duration
+	// HTTPClient makes the requests; it should have no Timeout, which would cut
+	// long turns. Nil: one of its own that follows no redirects.
+	HTTPClient *http.Client `json:"-"`
+}
+
+// Format implements fmt.Formatter without the key.
+func (o Options) Format(f fmt.State, _ rune) {
+	key := ""
+	if o.APIKey != "" {
+		key = "***"
+	}
+	_, _ = fmt.Fprintf(f, "{APIKey:%s BaseURL:%s Version:%s Betas:%v IdleTimeout:%v}", key, o.BaseURL, o.Version, o.Betas, o.IdleTimeout)
+}
+
+// base returns the URL before the route.
+func (o Options) base() (*url.URL, error) {
+	return wire.BaseURL(name, cmp.Or(o.BaseURL, DefaultBaseURL))
+}
+
+// check validates the options but the URL, and returns where keys come from.
+func (o Options) check() (secret.Source, error) {
+	key, err := wire.Source(name, o.APIKey, o.Key)
+	if err != nil {
+		return nil, err
+	}
+	if err := wire.CheckHeader(name, "version", o.Version); err != nil {
+		return nil, err
+	}
+	for _, beta := range o.Betas {
+		if err := wire.CheckHeader(name, "beta "+fmt.Sprintf("%q", beta), beta); err != nil {
+			return nil, err
+		}
+	}
+	return key, wire.CheckIdle(name, o.IdleTimeout)
+}
+
+// header sets the credentials, the version and the betas, beta among them.
+func (o Options) header(h http.Header, key secret.String, beta string) {
+	if !key.IsZero() {
+		h.Set("X-Api-Key", key.Reveal())
+	}
+	h.Set("Anthropic-Version", cmp.Or(o.Version, DefaultVersion))
+	betas := o.Betas
+	if beta != "" && !slices.Contains(betas, beta) {
+		betas = append(slices.Clone(betas), beta)
+	}
+	if len(betas) > 0 {
+		h.Set("Anthropic-Beta", strings.Join(betas, ","))
+	}
+}

@@ -1,0 +1,24 @@
+//go:build clients
+
+package bedrock_test
+
+import (
+	"testing"
+
+	"github.com/reveille-run/reveille/adapters/awsenv"
+	"github.com/reveille-run/reveille/adapters/models/bedrock"
+	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
+	"github.com/reveille-run/reveille/core/model/modeltest"
+)
+
+func TestAgainstAnIndependentServer(t *testing.T) {
+	variables := map[string]string{
+		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "an-id", "AWS_SECRET_ACCESS_KEY": modeltest.Key, // the SDK sends a token over https alone
+		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": wiretest.Fake(t, "../.."),
+	}
+	m, err := bedrock.New(bedrock.Options{AWS: awsenv.Config{Getenv: func(name string) string { return variables[name] }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	modeltest.Independent(t, modeltest.Provider{Name: "bedrock", Model: "us.amazon.nova-lite-v1:0"}, m, nil)
+}

@@ -1,0 +1,150 @@
+package bedrock
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+
+	"github.com/reveille-run/reveille/adapters/awsenv"
+	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// name begins the adapter's errors.
+const name = "bedrock"
+
+// DefaultIdleTimeout is how long a stream may say nothing.
+const DefaultIdleTimeout = wire.DefaultIdleTimeout
+
+const (
+	usageTime = 5 * time.Second        // for the usage, which comes behind the end of a turn
+	drainTime = 250 * time.Millisecond // for the end of the body, so that its connection can be used again
+)
+
+// Options configures a [Model]. The zero value is right in a Lambda function.
+type Options struct {
+	// AWS says where Bedrock is and who asks; AWS_ENDPOINT_URL_BEDROCK_RUNTIME names
+	// another endpoint than the region's, and AWS_BEARER_TOKEN_BEDROCK is a key of
+	// Bedrock's own, which is used before all others. Timeout, MaxAttempts and Backoff
+	// are not looked at.
+	AWS awsenv.Config
+	// IdleTimeout bounds every wait for the next event of a response, of a request that
+	// has no time of its own. 0: [DefaultIdleTimeout].
+	IdleTimeout time.Duration
+}
+
+// Model is a provider of Bedrock's models. It is safe for concurrent use.
+type Model struct {
+	client func() *bedrockruntime.Client
+	idle   time.Duration
+	redact func(string) string
+}
+
+// New reads the environment and returns a model. It makes no request. The error
+// names the variable that is missing or wrong.
+func New(options Options) (*Model, error) {
+	if err := wire.CheckIdle(name, options.IdleTimeout); err != nil {
+		return nil, err
+	}
+	connection, err := connect(options.AWS)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{
+		client: sync.OnceValue(connection.client),
+		idle:   cmp.Or(options.IdleTimeout, DefaultIdleTimeout),
+		redact: connection.redact,
+	}, nil
+}
+
+// Check implements model.Checker.
+func (m *Model) Check(request model.Request) error {
+	_, err := frame(request, loop{})
+	return wire.Refused(err)
+}
+
+// Stream implements model.Model. A failure of the provider or of the way to it
+// is a *model.Error; when ctx ends, the error wraps ctx.Err() instead. Breaking
+// out of the loop closes the connection.
+func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		err := m.infer(ctx, request, func(d model.Delta) bool { return yield(d, nil) })
+		if err == nil {
+			return
+		}
+		if cause := ctx.Err(); cause != nil {
+			err = fmt.Errorf("bedrock: inference: %w", cause)
+		}
+		yield(model.Delta{}, err)
+	}
+}
+
+// errIdle cancels a stream on which nothing came for too long.
+var errIdle = errors.New("idle")
+
+// infer makes the one attempt. It returns nil when the turn is complete and
+// when yield asked to stop.
+func (m *Model) infer(ctx context.Context, request model.Request, yield func(model.Delta) bool) error {
+	input, err := encode(request)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := cmp.Or(request.StreamIdleTimeout, m.idle)
+	watch := time.AfterFunc(idle, func() { cancel(errIdle) })
+	defer watch.Stop()
+	response, err := m.client().ConverseStream(ctx, input)
+	if err != nil {
+		if errors.Is(context.Cause(ctx), errIdle) {
+			return silent(model.KindTimeout, idle)
+		}
+		return m.failure(err)
+	}
+	stream := response.GetStream()
+	defer func() { // the SDK reads in a goroutine of its own, which ends with its channel
+		cancel(nil)
+		_ = stream.Close()
+		for range stream.Events() { // nothing is left that counts
+		}
+	}()
+	var t turn
+	for watch.Reset(idle); ; watch.Reset(t.patience(idle)) {
+		event, more := <-stream.Events()
+		watch.Stop()
+		if !more {
+			break
+		}
+		deltas, err := t.add(event)
+		if err != nil {
+			return err
+		}
+		for _, d := range deltas {
+			if !yield(d) {
+				return nil
+			}
+		}
+	}
+	if t.stopped {
+		yield(model.Delta{Type: model.DeltaStop, Stop: t.stop})
+		return nil
+	}
+	if errors.Is(context.Cause(ctx), errIdle) {
+		if t.began {
+			return silent(model.KindInterrupted, idle)
+		}
+		return silent(model.KindTimeout, idle)
+	}
+	return m.cut(stream.Err())
+}
+
+// silent is the error of a provider that sent nothing.
+func silent(kind model.ErrorKind, idle time.Duration) error {
+	return &model.Error{Kind: kind, Message: fmt.Sprintf("bedrock: nothing came for %v", idle)}
+}

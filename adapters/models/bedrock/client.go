@@ -1,0 +1,128 @@
+package bedrock
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/smithy-go/auth/bearer"
+
+	"github.com/reveille-run/reveille/adapters/awsenv"
+	"github.com/reveille-run/reveille/adapters/models/wire"
+)
+
+const (
+	endpointVariable = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
+	tokenVariable    = "AWS_BEARER_TOKEN_BEDROCK"
+)
+
+// connection is what the client is made of.
+type connection struct {
+	settings awsenv.Settings
+	token    string // empty: requests are signed
+}
+
+// connect reads the environment. It makes no request.
+func connect(config awsenv.Config) (connection, error) {
+	token := config.Variable(tokenVariable)
+	if token != "" {
+		if err := wire.CheckHeader("Bedrock client", "environment variable "+tokenVariable, token); err != nil {
+			return connection{}, err
+		}
+		config.Credentials = aws.AnonymousCredentials{}
+	}
+	settings, err := config.Settings("Bedrock", endpointVariable)
+	return connection{settings, token}, err
+}
+
+// client makes the client: one attempt a request, and no time limit but that of the
+// stream, which may be long.
+func (c connection) client() *bedrockruntime.Client {
+	untimed := *c.settings.HTTPClient
+	untimed.Timeout = 0
+	options := bedrockruntime.Options{
+		Region: c.settings.Region, BaseEndpoint: c.settings.BaseEndpoint,
+		Credentials: named{c.settings.Credentials}, HTTPClient: sender{&untimed}, Retryer: aws.NopRetryer{},
+	}
+	return bedrockruntime.New(options, func(o *bedrockruntime.Options) {
+		if c.token == "" { // the SDK has looked at the environment by itself, which need not be ours
+			o.BearerAuthTokenProvider, o.AuthSchemePreference = nil, nil
+			return
+		}
+		o.BearerAuthTokenProvider = bearer.TokenProviderFunc(func(context.Context) (bearer.Token, error) {
+			return bearer.Token{Value: c.token}, nil
+		})
+		o.AuthSchemePreference = []string{"httpBearerAuth"}
+	})
+}
+
+// sender gives each request a body of its own. The SDK closes its body as soon as the
+// response begins; where the service responds before it has read all, that would end
+// the connection in the middle of the stream.
+type sender struct{ client *http.Client }
+
+// Do implements bedrockruntime.HTTPClient.
+func (s sender) Do(r *http.Request) (*http.Response, error) {
+	if r.Body == nil {
+		return s.client.Do(r)
+	}
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	own := r.WithContext(r.Context())
+	own.Body = io.NopCloser(bytes.NewReader(text))
+	own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+	response, err := s.client.Do(own)
+	if err != nil {
+		return nil, err
+	}
+	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if response.StatusCode == http.StatusOK && media != "" && media != "application/vnd.amazon.eventstream" {
+		_ = response.Body.Close()
+		return nil, strangeError(media)
+	}
+	if response.StatusCode == http.StatusOK {
+		response.Body = &body{ReadCloser: response.Body}
+	}
+	return response, nil
+}
+
+// strangeError is a response that is no event stream: its media type.
+type strangeError string
+
+// Error implements error.
+func (e strangeError) Error() string {
+	return "responded with " + string(e) + " where a stream was asked for"
+}
+
+// redact removes the token from text: servers quote it in their refusals.
+func (c connection) redact(text string) string {
+	if c.token == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, c.token, "***")
+}
+
+// named marks the errors of credentials, so that they are told from the provider's.
+type named struct{ aws.CredentialsProvider }
+
+// Retrieve implements aws.CredentialsProvider.
+func (n named) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	credentials, err := n.CredentialsProvider.Retrieve(ctx)
+	if err != nil {
+		return credentials, credentialsError{err}
+	}
+	return credentials, nil
+}
+
+// credentialsError is why there are no credentials.
+type credentialsError struct{ error }
+
+// Unwrap returns the provider's own error.
+func (e credentialsError) Unwrap() error { return e.error }

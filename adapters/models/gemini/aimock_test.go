@@ -1,0 +1,19 @@
+//go:build clients
+
+package gemini_test
+
+import (
+	"testing"
+
+	"github.com/reveille-run/reveille/adapters/models/gemini"
+	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
+	"github.com/reveille-run/reveille/core/model/modeltest"
+)
+
+func TestAgainstAnIndependentServer(t *testing.T) {
+	m, err := gemini.New(gemini.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../..") + "/v1beta"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	modeltest.Independent(t, modeltest.Provider{Name: "gemini", Model: "gemini-3-flash-preview"}, m, nil)
+}

@@ -1,0 +1,164 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// unsigned stands in for the signature of a call that another model made, or a gate: the
+// provider documents it for histories that it did not write itself.
+const unsigned = "skip_thought_signature_validator"
+
+// leftOut is the first message of a conversation of which a model's turn is the first:
+// the API takes no call there.
+const leftOut = "(The beginning of the conversation is left out.)"
+
+// conversation makes contents of messages: the roles user and model take turns, so that
+// messages of one side that follow each other are one content.
+type conversation struct {
+	origin   string
+	signs    bool // calls need a signature
+	contents []content
+}
+
+// encodeContents returns the contents of a request, none without messages.
+func encodeContents(request model.Request) ([]content, error) {
+	ids, err := wire.CallIDs(name, request.Messages)
+	if err != nil {
+		return nil, err
+	}
+	c := conversation{origin: request.Origin, signs: generationOf(request.Model).signs()}
+	for i, m := range request.Messages {
+		switch m.Role {
+		case core.RoleUser, core.RoleSystem: // plugins have no role of their own here
+			if err := c.addUser(m); err != nil {
+				return nil, err
+			}
+		case core.RoleAssistant:
+			c.addTurn(m, ids[i].Calls)
+			results, err := resultsOf(m, ids[i].Calls, request.Messages[i+1:], ids[i+1:])
+			if err != nil {
+				return nil, err
+			}
+			c.add(roleUser, results...)
+		case core.RoleTool: // it stands behind its call
+		default:
+			return nil, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
+		}
+	}
+	return c.contents, nil
+}
+
+// resultsOf returns the results of a turn's calls, in the order of the calls: the API
+// wants as many as there were calls, in the content behind them. later are the messages
+// behind the turn.
+func resultsOf(turn core.Message, calls []string, later []core.Message, ids []wire.IDs) ([]part, error) {
+	results := make([]part, len(calls))
+	for i, m := range later {
+		if m.Role == core.RoleAssistant {
+			break
+		}
+		if k := slices.Index(calls, ids[i].Result); k >= 0 {
+			results[k] = encodeResult(*m.ToolResult, calls[k])
+		}
+	}
+	for k, result := range results {
+		if result.FunctionResponse == nil {
+			return nil, invalid(fmt.Sprintf("call %q of message %q has no result", core.Excerpt(turn.ToolCalls[k].ID), core.Excerpt(turn.ID)))
+		}
+	}
+	return results, nil
+}
+
+// add adds parts to the content of a role.
+func (c *conversation) add(role string, parts ...part) {
+	if len(parts) == 0 {
+		return
+	}
+	last := len(c.contents) - 1
+	if last < 0 && role == roleModel {
+		text := leftOut
+		c.contents = append(c.contents, content{Role: roleUser, Parts: []part{{Text: &text}}})
+		last++
+	}
+	if last < 0 || c.contents[last].Role != role {
+		c.contents = append(c.contents, content{Role: role})
+		last++
+	}
+	c.contents[last].Parts = append(c.contents[last].Parts, parts...)
+}
+
+func (c *conversation) addUser(m core.Message) error {
+	for _, b := range m.Content {
+		switch b.Type {
+		case core.BlockText:
+			if b.Text != "" { // no part may be empty
+				c.add(roleUser, part{Text: &b.Text})
+			}
+		case core.BlockFile:
+			p, err := encodeFile(b)
+			if err != nil {
+				return err
+			}
+			c.add(roleUser, p)
+		}
+	}
+	return nil
+}
+
+// addTurn adds a turn: what was said, then the calls. Reasoning goes back only as far as
+// it is signed for this model.
+func (c *conversation) addTurn(m core.Message, ids []string) {
+	var parts []part
+	for _, b := range m.Content {
+		switch b.Type {
+		case core.BlockText:
+			if b.Text != "" {
+				parts = append(parts, part{Text: &b.Text})
+			}
+		case core.BlockReasoning:
+			if e, ok := own(b.Echo, b.Origin, c.origin); ok {
+				parts = addEcho(parts, b, e)
+			}
+		}
+	}
+	for i, call := range m.ToolCalls {
+		p := part{FunctionCall: &functionCall{ID: ids[i], Name: functionName(call.Name), Args: wire.ArgumentObject(call.Arguments)}}
+		if e, ok := own(call.Echo, call.Origin, c.origin); ok {
+			p.ThoughtSignature = e.Signature
+		} else if i == 0 && c.signs {
+			// The API asks for it in the turn since the last user message only. It stands in
+			// older ones too, so that a message leaves the bytes before it as they were cached.
+			p.ThoughtSignature = unsigned
+		}
+		parts = append(parts, p)
+	}
+	c.add(roleModel, parts...)
+}
+
+// encodeResult is the result of a call under one of the two keys that the API knows.
+func encodeResult(r core.ToolResult, id string) part {
+	said := r.Data
+	if r.Message != "" || len(said) == 0 {
+		said, _ = json.Marshal(r.Message) // a text has always a form
+	}
+	outcome := functionOutcome{Output: said}
+	if r.IsError {
+		outcome = functionOutcome{Error: said}
+	}
+	return part{FunctionResponse: &functionResponse{ID: id, Name: functionName(r.Name), Response: outcome}}
+}
+
+// functionName is a tool's name as the API takes it. Names of agents are checked before
+// (Check); a name that a model of another provider made up may have anything in it.
+func functionName(text string) string {
+	if validName(text) {
+		return text
+	}
+	return wire.MadePlain("_"+text, maxName)
+}

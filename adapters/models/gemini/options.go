@@ -1,0 +1,62 @@
+package gemini
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/secret"
+)
+
+// DefaultBaseURL is where the Gemini API listens.
+const DefaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
+
+// Options configures a [Model]. The zero value means the Gemini API without a key, which
+// it refuses. Printing it, and logging or encoding it as JSON, does not show the key.
+type Options struct {
+	// APIKey is sent as x-goog-api-key. Empty: none.
+	APIKey string `json:"-"`
+	// Key, if not nil, is asked for the key of each request instead; of a server that
+	// refuses it with 401 once more, and if it is another then, the request is made again.
+	Key secret.Source `json:"-"`
+	// Token, if not nil, is asked as Key is, for an access token that is sent as a bearer
+	// token: what Vertex AI takes.
+	Token secret.Source `json:"-"`
+	// BaseURL is the http or https URL before /models; a trailing slash is tolerated. For
+	// Vertex AI it ends in /publishers/google. Empty: [DefaultBaseURL].
+	BaseURL string
+	// IdleTimeout bounds every wait for the headers and bytes of a response, of a request that
+	// has no time of its own. 0: [wire.DefaultIdleTimeout].
+	IdleTimeout time.Duration
+	// HTTPClient makes the requests; it should have no Timeout, which would cut long
+	// turns. Nil: [wire.DefaultHTTP].
+	HTTPClient *http.Client `json:"-"`
+}
+
+// Format implements fmt.Formatter without the key.
+func (o Options) Format(f fmt.State, _ rune) {
+	key := ""
+	if o.APIKey != "" {
+		key = "***"
+	}
+	_, _ = fmt.Fprintf(f, "{APIKey:%s BaseURL:%s IdleTimeout:%v}", key, o.BaseURL, o.IdleTimeout)
+}
+
+func (o Options) base() (*url.URL, error) {
+	return wire.BaseURL(name, cmp.Or(o.BaseURL, DefaultBaseURL))
+}
+
+// source is where keys or tokens come from.
+func (o Options) source() (secret.Source, error) {
+	if o.Token == nil {
+		return wire.Source(name, o.APIKey, o.Key)
+	}
+	if o.APIKey != "" || o.Key != nil {
+		return nil, core.Errorf(core.CodeInvalid, "%s: there is an API key and a source of tokens, give one of them", name)
+	}
+	return o.Token, nil
+}

@@ -1,0 +1,155 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"strings"
+
+	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// The items of the input of the Responses API. Reasoning goes back as it is kept.
+type (
+	inputMessage struct {
+		Type    string `json:"type"`
+		Role    string `json:"role"`
+		Content any    `json:"content"` // a text, or []inputPart
+	}
+	inputPart struct {
+		Type     string `json:"type"`
+		Text     string `json:"text,omitempty"`
+		ImageURL string `json:"image_url,omitempty"`
+		Filename string `json:"filename,omitempty"`
+		FileData string `json:"file_data,omitempty"`
+		FileURL  string `json:"file_url,omitempty"`
+	}
+	inputCall struct {
+		Type      string `json:"type"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	inputResult struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Output string `json:"output"`
+	}
+)
+
+// encodeInput returns the items of a conversation.
+func encodeInput(request model.Request) ([]any, error) {
+	ids, err := wire.CallIDs(name, request.Messages)
+	if err != nil {
+		return nil, err
+	}
+	items := []any{} // the API wants a list
+	for i, m := range request.Messages {
+		switch m.Role {
+		case core.RoleSystem:
+			items = append(items, inputMessage{Type: "message", Role: "system", Content: m.Text()})
+		case core.RoleUser:
+			content, err := inputContent(m)
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, inputMessage{Type: "message", Role: "user", Content: content})
+		case core.RoleAssistant:
+			items = append(items, inputTurn(m, ids[i].Calls, request.Origin)...)
+		case core.RoleTool:
+			items = append(items, inputResult{Type: "function_call_output", CallID: ids[i].Result, Output: m.Text()})
+		default:
+			return nil, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
+		}
+	}
+	return items, nil
+}
+
+// inputTurn returns the items of a turn in the order in which they were said. A turn that
+// has nothing to say has none.
+func inputTurn(m core.Message, ids []string, origin string) []any {
+	var items []any
+	said := 0 // items up to the last that is no reasoning
+	for _, b := range m.Content {
+		switch {
+		case b.Type == core.BlockText && b.Text != "":
+			part := inputPart{Type: "output_text", Text: b.Text}
+			items = append(items, inputMessage{Type: "message", Role: "assistant", Content: []inputPart{part}})
+			said = len(items)
+		case b.Type == core.BlockReasoning && b.Origin == origin && isReasoning(b.Echo):
+			items = append(items, b.Echo)
+		}
+	}
+	for i, call := range m.ToolCalls {
+		if call.Origin == origin && isReasoning(call.Echo) {
+			items = append(items, call.Echo)
+		}
+		items = append(items, inputCall{Type: "function_call", CallID: ids[i], Name: plainName(call.Name), Arguments: string(wire.ArgumentObject(call.Arguments))})
+		said = len(items)
+	}
+	return items[:said] // reasoning without the item that followed it is refused
+}
+
+// inputContent is the content of a user's message: a text, or parts where there are files.
+func inputContent(m core.Message) (any, error) {
+	var parts []inputPart
+	files := false
+	for _, b := range m.Content {
+		switch b.Type {
+		case core.BlockText:
+			if b.Text == "" {
+				continue // a part without its text is refused
+			}
+			parts = append(parts, inputPart{Type: "input_text", Text: b.Text})
+		case core.BlockFile:
+			part, err := inputFile(b)
+			if err != nil {
+				return nil, err
+			}
+			parts, files = append(parts, part), true
+		}
+	}
+	if !files {
+		return m.Text(), nil
+	}
+	return parts, nil
+}
+
+// inputFile is one file. Text goes out as text, under its name.
+func inputFile(b core.Block) (part inputPart, err error) {
+	kind, _, err := mime.ParseMediaType(b.MediaType)
+	if err != nil {
+		return part, invalid(fmt.Sprintf("a file of media type %q, which is none", core.Excerpt(b.MediaType)))
+	}
+	data := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
+	switch {
+	case strings.HasPrefix(kind, "image/"):
+		return inputPart{Type: "input_image", ImageURL: cmp.Or(b.URL, data)}, nil
+	case kind == "application/pdf" && b.URL != "":
+		return inputPart{Type: "input_file", FileURL: b.URL}, nil
+	case kind == "application/pdf":
+		return inputPart{Type: "input_file", Filename: cmp.Or(b.Filename, "document.pdf"), FileData: data}, nil
+	case b.URL == "" && (strings.HasPrefix(kind, "text/") || kind == "application/json"):
+		return inputPart{Type: "input_text", Text: cmp.Or(b.Filename, "text") + ":\n" + string(b.Data)}, nil
+	}
+	return part, invalid(fmt.Sprintf("a file of media type %s has no form in this API, which takes images, PDF and the bytes of text", kind))
+}
+
+// reasoningItem is a reasoning item as it goes back: what only the server's own store
+// knows, its id and status, is left out.
+type reasoningItem struct {
+	Type      string          `json:"type"`
+	Summary   json.RawMessage `json:"summary"`
+	Encrypted string          `json:"encrypted_content"`
+}
+
+// isReasoning reports whether an echo is such an item: a model of the same name may have
+// been spoken to over Chat Completions before.
+func isReasoning(echo json.RawMessage) bool {
+	var item reasoningItem
+	return json.Unmarshal(echo, &item) == nil && item.Type == "reasoning" && item.Encrypted != ""
+}

@@ -1,0 +1,69 @@
+package openai
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/secret"
+)
+
+// Model is a provider of chat models. It is safe for concurrent use.
+type Model struct {
+	endpoint string
+	client   *wire.Client
+	dialect  Dialect
+	kin      kin                              // of the dialect
+	header   func(http.Header, secret.String) // sets the credentials
+}
+
+// New checks the options and returns a model. It makes no request. The error
+// names the option that is wrong.
+func New(options Options) (*Model, error) {
+	base, err := options.base()
+	if err != nil {
+		return nil, err
+	}
+	if options.ReasoningSummary != "" {
+		return nil, core.Errorf(core.CodeInvalid, "openai: a reasoning summary is one of the Responses API, Chat Completions has none")
+	}
+	key, err := options.check()
+	if err != nil {
+		return nil, err
+	}
+	dialect := cmp.Or(options.Dialect, dialectOf(base.Hostname()))
+	m := &Model{
+		endpoint: base.JoinPath("chat", "completions").String(),
+		client: wire.New(wire.Client{
+			Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure,
+		}),
+		dialect: dialect, kin: kins[dialect],
+		header: options.header,
+	}
+	return m, nil
+}
+
+// name begins every error.
+const name = "openai"
+
+// Stream implements model.Model. A failure of the provider or of the way to it
+// is a *model.Error; when ctx ends, the error wraps ctx.Err() instead. Breaking
+// out of the loop closes the connection.
+func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	body, err := encode(request, m.kin)
+	if err != nil {
+		return wire.Failed(err)
+	}
+	post := wire.Post{URL: m.endpoint, Body: body, Header: m.header, Idle: request.StreamIdleTimeout}
+	return m.client.Stream(ctx, post, func() wire.Turn { return &turn{echo: m.kin.echo} })
+}
+
+// Check implements model.Checker.
+func (m *Model) Check(request model.Request) error {
+	_, err := encode(request, m.kin)
+	return wire.Refused(err)
+}

@@ -1,0 +1,91 @@
+package openai
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/secret"
+)
+
+// DefaultBaseURL is where OpenAI listens.
+const DefaultBaseURL = "https://api.openai.com/v1"
+
+// DefaultIdleTimeout is how long a stream may say nothing.
+const DefaultIdleTimeout = wire.DefaultIdleTimeout
+
+// Options configures a [Model]. The zero value means OpenAI without a key.
+// Printing it, and logging or encoding it as JSON, does not show the key.
+type Options struct {
+	// APIKey is sent as a bearer token. Empty: none, for local servers.
+	APIKey string `json:"-"`
+	// Key, if not nil, is asked for the key of each request instead; of a server that
+	// refuses it with 401 once more, and if it is another then, the request is made again.
+	Key secret.Source `json:"-"`
+	// BaseURL is the http or https URL before /chat/completions or /responses; a
+	// trailing slash is tolerated. Empty: [DefaultBaseURL].
+	BaseURL string
+	// Organization is sent as OpenAI-Organization unless empty.
+	Organization string
+	// Dialect is which server it is. Empty: as the host of BaseURL says.
+	Dialect Dialect
+	// ReasoningSummary asks the Responses API for the text of the model's reasoning: auto,
+	// concise or detailed. Empty: there is none to show; OpenAI wants an organization to be
+	// verified for it. Chat Completions has no such thing.
+	ReasoningSummary string
+	// IdleTimeout bounds the wait for the headers of a response and every wait for its
+	// next bytes, comments included, of a request that has no time of its own.
+	// 0: [DefaultIdleTimeout].
+	IdleTimeout time.Duration
+	// HTTPClient makes the requests; it should have no Timeout, which would cut
+	// long turns. Nil: one of its own that follows no redirects.
+	HTTPClient *http.Client `json:"-"`
+}
+
+// Format implements fmt.Formatter without the key.
+func (o Options) Format(f fmt.State, _ rune) {
+	key := ""
+	if o.APIKey != "" {
+		key = "***"
+	}
+	_, _ = fmt.Fprintf(f, "{APIKey:%s BaseURL:%s Organization:%s Dialect:%s IdleTimeout:%v}", key, o.BaseURL, o.Organization, o.Dialect, o.IdleTimeout)
+}
+
+// base returns the URL before the routes.
+func (o Options) base() (*url.URL, error) {
+	return wire.BaseURL(name, cmp.Or(o.BaseURL, DefaultBaseURL))
+}
+
+// check validates the options but the URL, and returns where keys come from.
+func (o Options) check() (secret.Source, error) {
+	key, err := wire.Source(name, o.APIKey, o.Key)
+	if err != nil {
+		return nil, err
+	}
+	if err := wire.CheckHeader(name, "organization", o.Organization); err != nil {
+		return nil, err
+	}
+	if err := wire.CheckIdle(name, o.IdleTimeout); err != nil {
+		return nil, err
+	}
+	switch o.ReasoningSummary {
+	case "", "auto", "concise", "detailed":
+	default:
+		return nil, core.Errorf(core.CodeInvalid, "openai: reasoning summary is %q, allowed are auto, concise and detailed", core.Excerpt(o.ReasoningSummary))
+	}
+	return key, o.Dialect.check()
+}
+
+// header sets the credentials.
+func (o Options) header(h http.Header, key secret.String) {
+	if !key.IsZero() {
+		h.Set("Authorization", "Bearer "+key.Reveal())
+	}
+	if o.Organization != "" {
+		h.Set("OpenAI-Organization", o.Organization)
+	}
+}

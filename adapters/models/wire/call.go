@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// IDs are the ids of one message on the wire.
+type IDs struct {
+	Calls  []string // of its tool calls, in order
+	Result string   // of the call that it is the result of
+}
+
+// CallIDs returns the ids on the wire of each message's calls and result: c<n>_<i>, n
+// the place of the turn among the messages, from 0, and i the call's in the turn. What a
+// provider called them is not sent: ids of other providers may be missing, repeat, or
+// have characters that this one refuses. A result belongs to a call of the last turn
+// before it; one without such a call, or a second one, is a *model.Error of KindInvalid
+// that names it.
+func CallIDs(adapter string, messages []core.Message) ([]IDs, error) {
+	ids := make([]IDs, len(messages))
+	var open []core.ToolCall // of the last turn
+	var wire []string        // their ids, "" once they have their results
+	for i, m := range messages {
+		switch m.Role {
+		case core.RoleAssistant:
+			open, wire = m.ToolCalls, make([]string, len(m.ToolCalls))
+			for k := range wire {
+				wire[k] = "c" + strconv.Itoa(i) + "_" + strconv.Itoa(k)
+			}
+			ids[i].Calls = append([]string(nil), wire...)
+		case core.RoleTool:
+			if m.ToolResult == nil {
+				return nil, Invalid(adapter, fmt.Sprintf("tool message %s has no result", quoted(m.ID)))
+			}
+			for k := range open {
+				if wire[k] != "" && open[k].ID == m.ToolResult.CallID {
+					ids[i].Result, wire[k] = wire[k], ""
+					break
+				}
+			}
+			if ids[i].Result == "" {
+				return nil, Invalid(adapter, fmt.Sprintf("tool message %s has the result of call %s, which the turn before it does not have open", quoted(m.ID), quoted(m.ToolResult.CallID)))
+			}
+		}
+	}
+	return ids, nil
+}
+
+// ArgumentObject returns the arguments of a stored call as an object, since APIs take
+// nothing else: those that take text as well hand it to servers that parse it, and refuse
+// every later request of a thread where it is no object. Text that was no JSON, which is
+// stored as a JSON string, stands under "invalid_arguments", so that the model reads what
+// it wrote beside the result that says what was wrong with it. The bytes of an object are
+// not changed.
+func ArgumentObject(raw json.RawMessage) json.RawMessage {
+	if IsObject(raw) {
+		return raw
+	}
+	var text string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+	case json.Unmarshal(raw, &text) != nil: // other JSON
+		text = string(raw)
+	}
+	if text == "" || text == "{}" {
+		return json.RawMessage("{}")
+	}
+	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": text})
+	if err != nil {
+		return json.RawMessage("{}") // a map of strings has always a form
+	}
+	return wrapped
+}
+
+func quoted(text string) string { return strconv.Quote(core.Excerpt(text)) }

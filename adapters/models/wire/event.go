@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// maxLine is the longest line, and the longest event, of a stream in bytes.
+const maxLine = 1 << 20
+
+// errLineTooLong is an event over maxLine.
+var errLineTooLong = core.Errorf(core.CodeTooLarge, "a line of the stream is longer than 1 MB")
+
+// Event is one server-sent event that has data.
+type Event struct {
+	Name string // "" or what the event line says
+	Data []byte // without the space around it; valid until the next event
+}
+
+// decoder cuts a response body into server-sent events. It knows the lines that
+// providers send: data, event and comments, ended by LF or CR LF. Ids, retry
+// times and unknown fields are skipped.
+type decoder struct {
+	in    *bufio.Reader
+	line  []byte
+	data  []byte
+	first bool
+}
+
+func newDecoder(body io.Reader) *decoder {
+	return &decoder{in: bufio.NewReaderSize(body, 8<<10), first: true}
+}
+
+// next returns the next event. At the end of the body it returns io.EOF; an
+// event that the end cuts off before its blank line is still returned, since
+// some servers end so after [DONE].
+func (d *decoder) next() (Event, error) {
+	var e Event
+	lines := 0
+	d.data = d.data[:0]
+	for {
+		line, err := d.readLine()
+		if err != nil && (err != io.EOF || len(line) == 0) {
+			if err == io.EOF && lines > 0 {
+				break
+			}
+			return Event{}, err
+		}
+		if len(line) == 0 {
+			if lines > 0 {
+				break
+			}
+			e.Name = ""
+			continue
+		}
+		name, value, _ := bytes.Cut(line, []byte(":")) // a comment has an empty name
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(name) {
+		case "data":
+			if lines > 0 {
+				d.data = append(d.data, '\n')
+			}
+			lines++
+			if len(d.data)+len(value) > maxLine {
+				return Event{}, errLineTooLong
+			}
+			d.data = append(d.data, value...)
+		case "event":
+			e.Name = string(value)
+		}
+	}
+	e.Data = bytes.TrimSpace(d.data)
+	return e, nil
+}
+
+// readLine returns a line without its end, valid until the next call. The last
+// line may come with io.EOF.
+func (d *decoder) readLine() ([]byte, error) {
+	line, err := d.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		d.line = d.line[:0]
+		for errors.Is(err, bufio.ErrBufferFull) {
+			if len(d.line)+len(line) > maxLine {
+				return nil, errLineTooLong
+			}
+			d.line = append(d.line, line...)
+			line, err = d.in.ReadSlice('\n')
+		}
+		d.line = append(d.line, line...)
+		line = d.line
+	}
+	if d.first {
+		d.first = false
+		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	}
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) > maxLine {
+		return nil, errLineTooLong
+	}
+	return line, err
+}

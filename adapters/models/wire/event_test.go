@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// words is a turn of texts: each event's data is one, "." the end of the protocol, ";"
+// the end of what matters. An event named error is a failure, "?" makes no sense.
+type words struct{ finished bool }
+
+func (w *words) Add(e Event) (deltas []model.Delta, last bool, err error) {
+	text := string(e.Data)
+	switch {
+	case e.Name == "error":
+		return nil, false, Failure{Message: text}
+	case text == "?":
+		return nil, false, errors.New("no word: ?")
+	case text == ".":
+		return nil, true, nil
+	case text == ";":
+		w.finished = true
+		return nil, false, nil
+	}
+	return []model.Delta{{Type: model.DeltaText, Text: text}}, false, nil
+}
+
+func (w *words) Finished() bool { return w.finished }
+
+func (w *words) Stop() (core.StopReason, error) { return core.StopEndTurn, nil }
+
+// read reads a stream without HTTP, one line a delta, the error last.
+func read(stream string) []string {
+	var out []string
+	_, err := Read(strings.NewReader(stream), &words{}, func(d model.Delta) bool {
+		out = append(out, d.Text+string(d.Stop))
+		return true
+	})
+	if err != nil {
+		out = append(out, "error "+err.Error())
+	}
+	return out
+}
+
+func TestEventsAreCutOutOfAStream(t *testing.T) {
+	tests := []struct {
+		name, stream string
+		want         []string
+	}{
+		{"two and the end", "data: a\n\ndata: b\n\ndata: .\n\n", []string{"a", "b", "end_turn"}},
+		{"CR LF, comments, no space, ids, space behind", ": hello\r\n\r\nid: 1\r\ndata:a  \r\nretry: 5\r\n\r\ndata: .\r\n\r\n", []string{"a", "end_turn"}},
+		{"two lines of data are one event", "data: a\ndata: b\n\ndata: .\n\n", []string{"a\nb", "end_turn"}},
+		{"empty data is no event", "data:\n\nevent: x\n\ndata: a\n\ndata: .\n\n", []string{"a", "end_turn"}},
+		{"a name counts for one event", "event: error\n\ndata: a\n\ndata: .\n\n", []string{"a", "end_turn"}},
+		{"a byte order mark", "\ufeffdata: a\n\ndata: .\n\n", []string{"a", "end_turn"}},
+		{"no blank line behind the end", "data: a\n\ndata: .", []string{"a", "end_turn"}},
+		{"nothing is read behind the end", "data: .\n\ndata: a\n\n", []string{"end_turn"}},
+		{"the stream may end here", "data: a\n\ndata: ;\n\n", []string{"a", "end_turn"}},
+		{"it may go on as well", "data: ;\n\ndata: a\n\n", []string{"a", "end_turn"}},
+		{"an early end", "data: a\n\n", []string{"a", "error the stream ended before the turn did"}},
+		{"nothing", "", []string{"error the stream ended before the turn did"}},
+		{"an error event", "data: a\n\nevent: error\ndata: busy\n\n", []string{"a", "error busy"}},
+		{"an event without sense", "data: ?\n\n", []string{"error no word: ?"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, read(test.stream)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestLinesAndEventsAreBounded(t *testing.T) {
+	const tooLong = "error a line of the stream is longer than 1 MB"
+	line := func(size int) string { return "data: " + strings.Repeat("x", size-len("data: ")) + "\n\ndata: .\n\n" }
+	tests := []struct {
+		name, stream string
+		size         int // of the first text
+		want         string
+	}{
+		{"longer than the buffer", line(100 << 10), 100<<10 - 6, "end_turn"},
+		{"at the limit", line(1 << 20), 1<<20 - 6, "end_turn"},
+		{"over the limit", line(1<<20 + 1), 0, tooLong},
+		{"far over the limit", line(3 << 20), 0, tooLong},
+		{"many lines of one event", strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", 1100), 0, tooLong},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := read(test.stream)
+			if last := got[len(got)-1]; last != test.want {
+				t.Errorf("ends with %s, want %s", fmt.Sprintf("%.80q", last), test.want)
+			}
+			if test.size > 0 && got[0] != strings.Repeat("x", test.size) {
+				t.Errorf("the text has %d bytes, want %d", len(got[0]), test.size)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package wire
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/secret"
+)
+
+const (
+	maxErrorBody    = 64 << 10       // bytes of a refusal's body that are read
+	maxErrorMessage = 500            // bytes of a provider's message that are kept
+	maxRetryAfter   = 24 * time.Hour // a longer one is a mistake
+)
+
+// Failure is what a provider said went wrong, or what went wrong on the way to it.
+type Failure struct {
+	Kind       model.ErrorKind // empty: [KindOf] the status and the message
+	Status     int             // HTTP status, or the one that an error in a stream names; 0: none
+	Message    string          // as it was said, of any length: it is shortened and the key removed
+	RequestID  string          // by which the provider finds the request; may be empty
+	RetryAfter time.Duration   // as the provider asked; 0: it did not
+}
+
+// Error implements error.
+func (f Failure) Error() string { return f.Message }
+
+// named returns the failure as a *model.Error of an adapter.
+func (f Failure) named(adapter string, key secret.String) error {
+	text := adapter + ": "
+	if f.Status != 0 {
+		text += fmt.Sprintf("status %d: ", f.Status)
+	}
+	text += OneLine(redacted(f.Message, key), maxErrorMessage)
+	if f.RequestID != "" {
+		text += " (request " + OneLine(redacted(f.RequestID, key), 100) + ")"
+	}
+	kind := cmp.Or(f.Kind, KindOf(f.Status, f.Message))
+	return &model.Error{Kind: kind, Message: text, Status: f.Status, RetryAfter: min(f.RetryAfter, maxRetryAfter)}
+}
+
+// redacted removes the key from text: servers quote it in their refusals.
+func redacted(text string, key secret.String) string {
+	if key.IsZero() {
+		return text
+	}
+	return strings.ReplaceAll(text, key.Reveal(), "***")
+}
+
+// KindOf classes a failure by its HTTP status, 0 for an error in a stream that has none,
+// and by what its message says where the status leaves it open.
+func KindOf(status int, message string) model.ErrorKind {
+	said := Said(message)
+	switch status {
+	case 0:
+		return cmp.Or(said, model.KindProvider)
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return cmp.Or(said, model.KindInvalid)
+	case http.StatusForbidden:
+		if said == model.KindFiltered {
+			return said
+		}
+	}
+	return ofStatus(status)
+}
+
+func ofStatus(status int) model.ErrorKind {
+	switch status {
+	case http.StatusPaymentRequired:
+		return model.KindQuota
+	case http.StatusTooManyRequests:
+		return model.KindRateLimited
+	case http.StatusServiceUnavailable, 529:
+		return model.KindOverloaded
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return model.KindTimeout
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return model.KindUnauthorized
+	case http.StatusNotFound:
+		return model.KindNotFound
+	case http.StatusRequestEntityTooLarge:
+		return model.KindOverflow
+	case http.StatusConflict: // a lock of theirs, OpenAI's own clients retry it
+		return model.KindProvider
+	}
+	if status >= 500 {
+		return model.KindProvider
+	}
+	return model.KindInvalid
+}
+
+var (
+	overflowPhrases = []string{
+		"prompt is too long", "context_length_exceeded", "context length", "context window", "input is too long",
+		"maximum context", "reduce the length", "too many tokens", "request too large", "exceeds the available context size",
+		"exceeds the maximum number of tokens", "exceed context limit",
+		"maximum prompt length", "prompt exceeds max length", "too many input tokens", "maximum model length",
+	}
+	filterPhrases = []string{"content filter", "content_filter", "content policy", "content management policy", "safety system", "flagged"}
+)
+
+// Said classes a message of a provider that sends no code: KindFiltered, KindOverflow,
+// or empty for any other.
+func Said(message string) model.ErrorKind {
+	message = strings.ToLower(message)
+	has := func(phrase string) bool { return strings.Contains(message, phrase) }
+	switch {
+	case slices.ContainsFunc(filterPhrases, has):
+		return model.KindFiltered
+	case slices.ContainsFunc(overflowPhrases, has):
+		return model.KindOverflow
+	}
+	return ""
+}
+
+// requestID reads the id under which the provider logs the request.
+func requestID(h http.Header) string {
+	return cmp.Or(h.Get("X-Request-Id"), h.Get("Request-Id"))
+}
+
+// RetryAfter reads how long a server asks to wait: retry-after-ms, or
+// Retry-After in seconds or as a date, 24 h at most. 0: it does not ask.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	for _, form := range []struct {
+		text string
+		unit time.Duration
+	}{{h.Get("Retry-After-Ms"), time.Millisecond}, {text, time.Second}} {
+		if n, err := strconv.ParseFloat(form.text, 64); err == nil && !math.IsNaN(n) {
+			return time.Duration(min(max(n*float64(form.unit), 0), float64(maxRetryAfter)))
+		}
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(now), 0), maxRetryAfter)
+	}
+	return 0
+}
+
+// unreachable is the failure of a request that got no response.
+func unreachable(err error) Failure {
+	kind := model.KindProvider
+	var u *url.Error
+	if errors.As(err, &u) {
+		if u.Timeout() {
+			kind = model.KindTimeout
+		}
+		err = u.Err
+	}
+	return Failure{Kind: kind, Message: "no response: " + err.Error()}
+}
