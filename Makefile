@@ -66,19 +66,19 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 	$(GO) test ./scripts/house
 	@mkdir -p -m 700 .reveille && rm -rf .reveille/page
 	@$(BUNDLE) --outdir=$(CURDIR)/.reveille/page
-	@diff -r .reveille/page adapters/page/dist >/dev/null || { echo "adapters/page/dist is not what its sources make: run make page"; exit 1; }
+	@diff -r .reveille/page adapters/protocols/page/dist >/dev/null || { echo "adapters/protocols/page/dist is not what its sources make: run make page"; exit 1; }
 
 # How the page is bundled; NODE_PATH is where esbuild looks for the packages.
-BUNDLE := cd adapters/page && NODE_PATH=packages $(GO) tool esbuild src/main.tsx src/style.css --bundle --minify --format=esm --target=es2022 \
+BUNDLE := cd adapters/protocols/page && NODE_PATH=packages $(GO) tool esbuild src/main.tsx src/style.css --bundle --minify --format=esm --target=es2022 \
 	--jsx=automatic --jsx-import-source=preact --charset=utf8 --legal-comments=eof --log-level=warning
 
 .PHONY: page
-page: ## Bundle the page: adapters/page/src and packages to dist
+page: ## Bundle the page: adapters/protocols/page/src and packages to dist
 	$(BUNDLE) --outdir=dist
 
 .PHONY: notice
-notice: ## Write the licences of the code of others to adapters/page/NOTICE
-	$(GO) run ./scripts/notice > .notice && mv .notice adapters/page/NOTICE
+notice: ## Write the licences of the code of others to adapters/protocols/page/NOTICE
+	$(GO) run ./scripts/notice > .notice && mv .notice adapters/protocols/page/NOTICE
 
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
@@ -92,7 +92,7 @@ unit: ## All tests but the kill tests
 LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
 # Those that leave themselves out under the race detector, or a part of themselves.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
-NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/stores/bolt ./adapters/httpapi ./adapters/page ./functions/local
+NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./functions/local
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/local
@@ -140,7 +140,7 @@ coldstart: ## Clone, empty the Go caches, time `make run` to the end of the firs
 test-clients: ## The protocols and providers against npm's clients and fakes, the page in Chromium (needs node, npm, chromium)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	scripts/clients/page/types.sh
-	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/local ./functions/local/editor ./scripts/new
+	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/local ./functions/local/editor ./scripts/new
 
 test-project: ## A project by scripts/new: its tests, first chat, make dev during a run, and the fetched command
 	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/new
@@ -243,8 +243,8 @@ destroy: ## Delete what is deployed; tables and payload bucket stay, unless DATA
 # What `sam build` calls, one target for each function.
 build-TriggerFunction:
 	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/trigger
-	cp functions/app/triggers.json adapters/page/NOTICE $(ARTIFACTS_DIR)/
+	cp functions/app/triggers.json adapters/protocols/page/NOTICE $(ARTIFACTS_DIR)/
 
 build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction:
 	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $(@:build-%Function=%) | tr A-Z a-z)
-	cp adapters/page/NOTICE $(ARTIFACTS_DIR)/
+	cp adapters/protocols/page/NOTICE $(ARTIFACTS_DIR)/

@@ -90,7 +90,7 @@
 // # Where to look
 //
 // The questions that newcomers ask first, each with at most three files, in the order in
-// which to read them. The package docs of core/run, core/runtime and adapters/protocol
+// which to read them. The package docs of core/run, core/runtime and adapters/protocols/protocol
 // say more.
 //
 // Where does a run wait for a person?
@@ -111,8 +111,8 @@
 //
 // How do I add a protocol?
 //
-//   - adapters/protocol/doc.go: the files that it takes, and what each is given.
-//   - adapters/protocol/example_test.go: such a protocol, whole.
+//   - adapters/protocols/protocol/doc.go: the files that it takes, and what each is given.
+//   - adapters/protocols/protocol/example_test.go: such a protocol, whole.
 //   - functions/app/web/web.go: where it is mounted.
 //
 // What does a cancelled run write?
@@ -127,7 +127,7 @@
 //   - core/position.go: what a position is made of, its form and its order.
 //   - core/run/inference/speech.go, say and emit: the block of a delta, and the byte at which it ends;
 //     package core/run/history makes the position of them.
-//   - adapters/httpapi/encoder.go, add: the position becomes the frame's id.
+//   - adapters/protocols/httpapi/encoder.go, add: the position becomes the frame's id.
 //
 // How often is a model called again?
 //

@@ -22,7 +22,7 @@ clean() {
 }
 trap clean EXIT
 
-"$python" -m openapi_spec_validator adapters/httpapi/openapi.json
+"$python" -m openapi_spec_validator adapters/protocols/httpapi/openapi.json
 
 "${GO:-go}" build -o "$work/demo" ./scripts/demo
 env REVEILLE_ADDR=127.0.0.1:0 REVEILLE_DATA=memory REVEILLE_MODEL=scripted "$work/demo" 2>"$work/log" &

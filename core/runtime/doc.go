@@ -91,7 +91,7 @@
 //     then continues after what they committed.
 //   - What a follower reads: source.go. What a stream shows of it: stream.go.
 //   - The SSE id of a delta: Emitter.emitPlaced in core/run/history/emitter.go makes the
-//     position of every event, and adapters/httpapi/encoder.go sends it as the id.
+//     position of every event, and adapters/protocols/httpapi/encoder.go sends it as the id.
 //   - Where a stream ends: follower.follow in follow.go. It ends with the run, with its
 //     time, or when its listener is gone, which only audience.go knows.
 //   - What closes a stream on Lambda: adapters/awslambda/stream.go ends a request's context

@@ -72,7 +72,7 @@ func TestPageClient(t *testing.T) {
 func TestPageClientComputes(t *testing.T) {
 	folder := t.TempDir()
 	command := exec.CommandContext(t.Context(), "go", "tool", "esbuild", "src/patch.ts", "src/scale.ts", "--format=esm", "--outdir="+folder, "--log-level=warning")
-	command.Dir = "../../adapters/page"
+	command.Dir = "../../adapters/protocols/page"
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

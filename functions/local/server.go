@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 )
 
 // What a connection may take. A client on this machine needs little of it; one that

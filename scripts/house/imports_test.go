@@ -93,7 +93,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 }
 
 // shared are the adapters that other adapters may use.
-var shared = []string{"adapters/protocol", "adapters/caller", "adapters/egress", "adapters/awsenv", "adapters/models/wire", "adapters/signature", "adapters/trigger/incoming"}
+var shared = []string{"adapters/protocols/protocol", "adapters/caller", "adapters/egress", "adapters/awsenv", "adapters/models/wire", "adapters/signature", "adapters/trigger/incoming"}
 
 func TestAdaptersDoNotImportEachOther(t *testing.T) {
 	for _, p := range list(t, "./adapters/...") {
@@ -204,26 +204,26 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 	}{
 		{"./functions/app", []string{module + "/core/store", module + "/adapters"}},
 		{"./functions/demo", []string{module + "/core/store", module + "/adapters", app, yamlParser}},
-		{"./functions/serve", []string{app, acp, module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bolt", yamlParser, module + "/adapters/mcp", mcpSDK}},
-		{"./functions/local", []string{app, sdk, acp, yamlParser, module + "/adapters/mcp", mcpSDK}},
-		{"./functions/wiring", []string{app, sdk, module + "/adapters", yamlParser, module + "/adapters/mcp", mcpSDK}},
+		{"./functions/serve", []string{app, acp, module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/stores/bolt", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/local", []string{app, sdk, acp, yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/wiring", []string{app, sdk, module + "/adapters", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/settings", []string{module + "/core/env", module + "/core/state", module + "/adapters", yamlParser}},
 		{"./functions/app/web", []string{acp}},
-		{"./scripts/acp", []string{sdk, module + "/adapters/bearer", module + "/adapters/aisdk", module + "/adapters/mcp", mcpSDK}},
+		{"./scripts/acp", []string{sdk, module + "/adapters/bearer", module + "/adapters/protocols/aisdk", module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./scripts/dev", []string{sdk, acp, module + "/adapters/bearer"}},
-		{"./functions/sweep", []string{module + "/adapters/page", app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/bearer", "github.com/google/jsonschema-go", yamlParser, templates, module + "/adapters/mcp", mcpSDK}},
-		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", templates}},
-		{"./functions/step", []string{module + "/adapters/page", module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", templates, module + "/adapters/mcp", mcpSDK}},
+		{"./functions/sweep", []string{module + "/adapters/protocols/page", app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/bearer", "github.com/google/jsonschema-go", yamlParser, templates, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/models/openai", module + "/core/model/scripted", templates}},
+		{"./functions/step", []string{module + "/adapters/protocols/page", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/bearer", templates, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/stream", []string{templates}},
-		{"./functions/trigger", []string{module + "/adapters/page", module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", yamlParser, module + "/adapters/mcp", mcpSDK}},
+		{"./functions/trigger", []string{module + "/adapters/protocols/page", module + "/functions/app/models", module + "/adapters/models/openai", module + "/core/model/scripted", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/bearer", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
 	}
 	for _, test := range tests {
 		tags, never := "lambda.norpc", test.never
 		if base := path.Base(test.target); slices.Contains([]string{"api", "step", "stream", "sweep", "trigger"}, base) {
 			tags += ",bedrock" // as they are deployed
-			never = append(never, sdk+"/config", module+"/adapters/bedrock/profile", prometheus)
+			never = append(never, sdk+"/config", module+"/adapters/models/bedrock/profile", prometheus)
 			if base != "step" && base != "stream" {
-				never = append(never, module+"/adapters/bedrock")
+				never = append(never, module+"/adapters/models/bedrock")
 			}
 		}
 		for _, p := range list(t, "-tags", tags, "-deps", test.target) {

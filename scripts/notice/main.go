@@ -1,7 +1,7 @@
-// Command notice writes adapters/page/NOTICE: the licences of the code of others that ships
+// Command notice writes adapters/protocols/page/NOTICE: the licences of the code of others that ships
 // with the page and in the binaries. Run it where a dependency changes:
 //
-//	go run ./scripts/notice > adapters/page/NOTICE
+//	go run ./scripts/notice > adapters/protocols/page/NOTICE
 package main
 
 import (
@@ -40,7 +40,7 @@ func notice(root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	packages, err := bundled(filepath.Join(root, "adapters/page/packages"))
+	packages, err := bundled(filepath.Join(root, "adapters/protocols/page/packages"))
 	if err != nil {
 		return nil, err
 	}

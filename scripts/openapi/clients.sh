@@ -6,7 +6,7 @@
 # removed at the end.
 set -euo pipefail
 cd "$(dirname "$0")"
-url=$1 python=$2 document=$PWD/../../adapters/httpapi/openapi.json
+url=$1 python=$2 document=$PWD/../../adapters/protocols/httpapi/openapi.json
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r clients/go clients/typescript "$work"

@@ -1,7 +1,7 @@
 // Command openapi writes what follows from the routes of the native API: the document
-// that adapters/httpapi serves at /openapi.json, and the table of the README.
+// that adapters/protocols/httpapi serves at /openapi.json, and the table of the README.
 //
-//	go generate ./adapters/httpapi
+//	go generate ./adapters/protocols/httpapi
 //
 // A schema comes from a Go type (schema.go), its descriptions and the values of its
 // enums from the type's source (source.go), so that what is said of a field is said

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/reveille-run/reveille/adapters/httpapi"
-	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 )
 
 // The parts of an OpenAPI document that ours has, in the order in which they are written.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 
 // Generators of clients refuse a schema that is true or false, and make a type without

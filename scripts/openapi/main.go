@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 
 // What is written, below the module's root.
 const (
-	documentFile = "adapters/httpapi/openapi.json"
+	documentFile = "adapters/protocols/httpapi/openapi.json"
 	readmeFile   = "README.md"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -32,7 +32,7 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-const repair = "run go generate ./adapters/httpapi"
+const repair = "run go generate ./adapters/protocols/httpapi"
 
 func TestTheDocumentIsThatOfTheRoutes(t *testing.T) {
 	want, err := Document(root(t), httpapi.Routes())

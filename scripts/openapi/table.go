@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 
 // What stands around the table in the README.
 const (
-	tableBegins = "<!-- routes of the native API: go generate ./adapters/httpapi -->\n"
+	tableBegins = "<!-- routes of the native API: go generate ./adapters/protocols/httpapi -->\n"
 	tableEnds   = "<!-- end of the routes -->\n"
 )
 

@@ -5,12 +5,12 @@ package web
 import (
 	"net/http"
 
-	"github.com/reveille-run/reveille/adapters/agui"
-	"github.com/reveille-run/reveille/adapters/aisdk"
-	"github.com/reveille-run/reveille/adapters/httpapi"
-	"github.com/reveille-run/reveille/adapters/mcp"
-	"github.com/reveille-run/reveille/adapters/page"
-	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/adapters/protocols/agui"
+	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocols/mcp"
+	"github.com/reveille-run/reveille/adapters/protocols/page"
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
 

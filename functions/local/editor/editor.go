@@ -10,7 +10,7 @@ package editor
 import (
 	"context"
 
-	"github.com/reveille-run/reveille/adapters/acp"
+	"github.com/reveille-run/reveille/adapters/protocols/acp"
 	"github.com/reveille-run/reveille/functions/local"
 	"github.com/reveille-run/reveille/functions/wiring"
 )

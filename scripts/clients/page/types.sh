@@ -4,6 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 npx --no-install tsc -p tsconfig.json
-(cd ../../../adapters/page/packages && find . -type f) | while read -r file; do
-	cmp -s "../../../adapters/page/packages/$file" "node_modules/$file" || { echo "adapters/page/packages/$file is not npm's"; exit 1; }
+(cd ../../../adapters/protocols/page/packages && find . -type f) | while read -r file; do
+	cmp -s "../../../adapters/protocols/page/packages/$file" "node_modules/$file" || { echo "adapters/protocols/page/packages/$file is not npm's"; exit 1; }
 done

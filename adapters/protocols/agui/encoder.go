@@ -1,0 +1,365 @@
+package agui
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/core"
+)
+
+// Response is what an [Encoder] must know of the request that it responds to.
+type Response struct {
+	ThreadID    string
+	RunID       string // the client's name of the run; empty: the run's own id
+	ParentRunID string
+	// Modern says that the client speaks version 1.0 or newer. Older ones break off at
+	// what they do not know.
+	Modern bool
+	// History are the messages that the client has when the response begins, and State
+	// is its copy of the shared state; nil: it has none.
+	History []json.RawMessage
+	State   json.RawMessage
+	// Reset says that the client may have been shown what is about to be told: the
+	// response begins with the history, which takes the rest back.
+	Reset bool
+	// Given are the calls whose results the client has given, and has.
+	Given []string
+}
+
+// Encoder turns the events of one response into the payloads of its frames. It does no
+// I/O. One Encoder serves one response.
+type Encoder struct {
+	to Response
+	events
+	transcript transcript
+	state      sharedState
+	started    bool
+	ended      bool
+
+	run       string // id of the run, for the end
+	step      string // name of the open step
+	text      bool   // a text message is open, of the open turn
+	reasoning string // id of the open reasoning message
+	calls     []call // of this response, without a result, in order of appearance
+	tickets   []core.Ticket
+	outputs   []string // messages that show what running calls put out
+	wrapped   []string // activities whose content is no object
+}
+
+// call is a tool call that has no result yet.
+type call struct {
+	id, name string
+	ended    bool // its arguments are complete
+	streamed bool // some were told
+}
+
+// NewEncoder returns an encoder of a response.
+func NewEncoder(to Response) *Encoder {
+	e := &Encoder{to: to, transcript: transcript{before: to.History}}
+	if to.State != nil {
+		e.state.sentBy(to.State)
+	}
+	return e
+}
+
+// Ended reports whether the last event was produced.
+func (e *Encoder) Ended() bool { return e.ended }
+
+// Encode returns the payloads that an event becomes, often none. They are valid until
+// the next call. After the end of the run it returns nothing.
+func (e *Encoder) Encode(in core.Event) ([][]byte, error) {
+	e.reset()
+	if e.ended {
+		return nil, nil
+	}
+	e.start(in.RunID)
+	switch in.Type {
+	case core.EventStepStart:
+		e.openStep(in)
+	case core.EventStepEnd:
+		e.closeStep()
+	case core.EventStepRestarted, core.EventInferenceFailed:
+		e.void()
+	case core.EventTextDelta:
+		e.textDelta(in)
+	case core.EventReasoningDelta:
+		e.reasoningDelta(in)
+	case core.EventReasoningEncrypted:
+		e.encrypted(in)
+	case core.EventToolCallStart, core.EventToolCallDelta, core.EventToolCallReady, core.EventToolCallCancel,
+		core.EventToolCallSuspended, core.EventToolCallResumed, core.EventToolCallDone:
+		e.toolCall(in)
+	case core.EventToolCallStreamDelta:
+		e.toolOutput(in)
+	case core.EventActivitySnapshot, core.EventActivityDelta:
+		e.activity(in)
+	case core.EventInferenceComplete:
+		e.closeMessages()
+	case core.EventInferenceRetry:
+		e.custom("reveille.inference_retry", retry{in.Failed, in.Wait, in.Reason})
+	case core.EventModelSwitch:
+		e.custom("reveille.model_switch", modelSwitch{in.From, in.Model, in.Reason, in.Failed})
+	case core.EventModelCircuit:
+		e.custom("reveille.model_circuit", modelCircuit{in.Model, in.Status, in.Wait})
+	case core.EventPrefixChanged:
+		e.custom("reveille.prefix_changed", changed{in.Reason})
+	case core.EventContextCompacted:
+		e.custom("reveille.context_compacted", compacted{in.UpTo, in.TokensBefore, in.TokensAfter})
+	case core.EventContextSkipped:
+		e.custom("reveille.context_skipped", skipped{in.UpTo, in.Reason})
+	case core.EventStateSnapshot:
+		e.stateSnapshot(in)
+	case core.EventStateDelta:
+		e.stateDelta(in)
+	case core.EventRunYield:
+		e.fail(interrupted, "stream_ended")
+	case core.EventRunFinish:
+		e.finish(in)
+	}
+	return e.out, e.err
+}
+
+// retry is the value of a custom event: the model failed and is called again.
+type retry struct {
+	Failed int    `json:"failed"`
+	Wait   int64  `json:"wait"` // milliseconds
+	Reason string `json:"reason"`
+}
+
+// modelSwitch is the value of a custom event: the run goes on with another model.
+type modelSwitch struct {
+	From   string `json:"from"`
+	Model  string `json:"model"`
+	Reason string `json:"reason"`
+	Failed int    `json:"failed,omitempty"`
+}
+
+// modelCircuit is the value of a custom event: how the circuit of a model stands in the
+// process that runs the step.
+type modelCircuit struct {
+	Model string `json:"model"`
+	State string `json:"state"`
+	Wait  int64  `json:"wait,omitempty"` // milliseconds
+}
+
+type changed struct {
+	Reason string `json:"reason"`
+}
+
+// compacted is the value of a custom event: a summary stands for what was said up to a
+// sequence of the log.
+type compacted struct {
+	UpTo   uint64 `json:"up_to"`
+	Before int    `json:"tokens_before"` // of what it takes the place of
+	After  int    `json:"tokens_after"`
+}
+
+// skipped is the value of a custom event: a summary came to nothing.
+type skipped struct {
+	UpTo   uint64 `json:"up_to"`
+	Reason string `json:"reason"`
+}
+
+// Fail returns the payloads that end a stream which cannot go on, as Encode does.
+func (e *Encoder) Fail(text, code string) [][]byte {
+	e.reset()
+	if e.ended {
+		return nil
+	}
+	e.start(core.ID{})
+	e.fail(text, code)
+	return e.out
+}
+
+// start emits the first event of the stream, with the first event of whatever kind.
+func (e *Encoder) start(run core.ID) {
+	if e.started {
+		return
+	}
+	e.started = true
+	if e.run = e.to.RunID; e.run == "" {
+		e.run = run.String()
+	}
+	one := event{Type: "RUN_STARTED", ThreadID: e.to.ThreadID, RunID: e.run, ParentRunID: e.to.ParentRunID}
+	if e.to.Modern {
+		one.ProtocolVersion = protocolVersion
+	}
+	e.emit(one)
+	if e.to.Reset {
+		e.showMessages()
+	}
+}
+
+// protocolVersion is the version of the protocol that the encoder writes.
+const protocolVersion = "1.0"
+
+// showMessages tells the whole conversation.
+func (e *Encoder) showMessages() {
+	e.emit(event{Type: "MESSAGES_SNAPSHOT", Messages: e.transcript.all()})
+}
+
+// openStep begins a step; the one before it has ended, whether that was told or not.
+func (e *Encoder) openStep(in core.Event) {
+	e.closeStep()
+	e.step = "step_" + strconv.Itoa(in.Step)
+	e.emit(event{Type: "STEP_STARTED", StepName: e.step})
+	if in.MessageID != "" {
+		e.transcript.begin(in.MessageID)
+	}
+}
+
+// closeStep ends the step and all that is open in it. One whose beginning this response
+// did not tell has no end in it either.
+func (e *Encoder) closeStep() {
+	e.closeMessages()
+	e.closeCalls()
+	if e.step != "" {
+		e.emit(event{Type: "STEP_FINISHED", StepName: e.step})
+		e.step = ""
+	}
+}
+
+func (e *Encoder) closeMessages() {
+	e.closeReasoning()
+	if e.text {
+		e.text = false
+		e.emit(event{Type: "TEXT_MESSAGE_END", MessageID: e.transcript.open.id})
+	}
+}
+
+func (e *Encoder) closeReasoning() {
+	if e.reasoning != "" {
+		e.emit(event{Type: "REASONING_MESSAGE_END", MessageID: e.reasoning})
+		e.emit(event{Type: "REASONING_END", MessageID: e.reasoning})
+		e.reasoning = ""
+	}
+}
+
+// textDelta opens the turn's message where it is not open. Text and reasoning take
+// turns; text behind reasoning goes on in the same message.
+func (e *Encoder) textDelta(in core.Event) {
+	if in.Delta == "" {
+		return
+	}
+	e.startTurn(in)
+	if !e.text {
+		e.closeReasoning()
+		e.text, e.transcript.open.spoken = true, true
+		e.emit(event{Type: "TEXT_MESSAGE_START", MessageID: e.transcript.open.id, Role: "assistant"})
+	}
+	e.transcript.open.text.WriteString(in.Delta)
+	e.emit(event{Type: "TEXT_MESSAGE_CONTENT", MessageID: e.transcript.open.id, Delta: in.Delta})
+}
+
+func (e *Encoder) reasoningDelta(in core.Event) {
+	if in.Delta == "" {
+		return
+	}
+	e.startTurn(in)
+	if e.reasoning == "" {
+		e.closeMessages()
+		e.reasoning = e.transcript.think()
+		e.emit(event{Type: "REASONING_START", MessageID: e.reasoning})
+		e.emit(event{Type: "REASONING_MESSAGE_START", MessageID: e.reasoning, Role: "reasoning"})
+	}
+	thoughts := e.transcript.open.reasoning
+	last := &thoughts[len(thoughts)-1]
+	last.text = append(last.text, in.Delta...)
+	e.emit(event{Type: "REASONING_MESSAGE_CONTENT", MessageID: e.reasoning, Delta: in.Delta})
+}
+
+// encrypted passes on what a provider wants back of its reasoning. A value that is no
+// text goes as JSON.
+func (e *Encoder) encrypted(in core.Event) {
+	thoughts := e.transcript.open.reasoning
+	if len(thoughts) == 0 || len(in.EncryptedValue) == 0 {
+		return // it belongs to reasoning that was not shown
+	}
+	id := thoughts[len(thoughts)-1].id
+	e.emit(event{Type: "REASONING_ENCRYPTED_VALUE", Subtype: "message", EntityID: id, EncryptedValue: plain(in.EncryptedValue)})
+	e.closeReasoning()
+}
+
+// startTurn opens the turn that an event is part of, where its step's begin was not told.
+func (e *Encoder) startTurn(in core.Event) {
+	id := in.MessageID
+	if id == "" || id == e.transcript.open.id {
+		return
+	}
+	e.closeMessages()
+	e.transcript.begin(id)
+}
+
+// void takes back what was told of a turn that starts again, or never will be.
+func (e *Encoder) void() {
+	e.closeMessages()
+	e.closeCalls()
+	e.calls = nil
+	if e.transcript.void() {
+		e.showMessages()
+	}
+}
+
+// finish ends the stream with its run.
+func (e *Encoder) finish(in core.Event) {
+	t := in.Termination
+	if t == nil {
+		t = &core.Termination{Type: core.TerminationNatural}
+	}
+	if t.Type == core.TerminationError {
+		e.fail(protocol.EndError(t), t.Code)
+		return
+	}
+	e.dropCalls()
+	e.closeStep()
+	one := event{Type: "RUN_FINISHED", ThreadID: e.to.ThreadID, RunID: e.run}
+	switch t.Type {
+	case core.TerminationSuspended:
+		one.Outcome = e.waiting()
+	case core.TerminationCancelled, core.TerminationSuperseded:
+		if e.to.Modern {
+			one.Outcome = &outcome{Type: "cancelled"}
+		}
+	case core.TerminationNatural:
+	default: // success, and why there is no more of it
+		one.Result = t
+	}
+	if one.Outcome != nil && one.Outcome.Type == "interrupt" { // whoever answers has all that the answer is about
+		e.state.client = nil
+		e.showState()
+		e.showMessages()
+	} else {
+		e.state.sent = false
+		e.showState()
+	}
+	e.emit(one)
+	e.ended = true
+}
+
+// fail ends the stream with an error.
+func (e *Encoder) fail(text, code string) {
+	e.dropCalls()
+	e.closeStep()
+	e.emit(event{Type: "RUN_ERROR", Message: text, Code: code})
+	e.ended = true
+}
+
+// interrupted is what a client reads whose stream ended before the run.
+const interrupted = "the stream ended before the run, which goes on; send the same runId again to follow it"
+
+// open returns a call that has no result yet, nil if there is none. There are at most
+// 32 in a turn, so that a list will do.
+func (e *Encoder) open(id string) *call {
+	i := slices.IndexFunc(e.calls, func(c call) bool { return c.id == id })
+	if i < 0 {
+		return nil
+	}
+	return &e.calls[i]
+}
+
+// forget takes a call off the open ones.
+func (e *Encoder) forget(id string) {
+	e.calls = slices.DeleteFunc(e.calls, func(c call) bool { return c.id == id })
+}

@@ -1,0 +1,413 @@
+package aisdk
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/core"
+)
+
+// Encoder turns the events of one response into the payloads of its frames. It
+// does no I/O; the zero value is ready. One Encoder serves one response: a
+// replay starts with a new one.
+type Encoder struct {
+	// Continues are the ids of the calls that the client's copy of the message
+	// has, in a response that goes on with it. What is said of a call that is
+	// neither here nor in the response is left out: a client breaks off a stream
+	// that tells it of a call that it does not have.
+	Continues []string
+	// MessageID is the id of that copy; empty: the message is new, and named after
+	// the run.
+	MessageID string
+	// Shown is left out: the client has it in messages before this one.
+	Shown Shown
+
+	chunks
+	started    bool
+	skip       int // the last step of the run that is left out
+	inStep     bool
+	said       bool     // the open step has shown something
+	text       string   // id of the open text block
+	reasoning  string   // id of the open reasoning block
+	blocks     int      // blocks opened so far
+	calls      []call   // of the open step, in order of appearance
+	outputs    []output // of calls that run
+	shown      []string // ids of the calls of this response
+	stopReason core.StopReason
+	ended      bool
+}
+
+// call is a tool call that has no result yet.
+type call struct {
+	id, name string
+	ready    bool // its input is complete
+}
+
+// Ended reports whether the terminal frame was produced.
+func (e *Encoder) Ended() bool { return e.ended }
+
+// Encode returns the frames that an event becomes, often none. They are valid until
+// the next call. After the last frame, "[DONE]", it returns nothing: that of run_finish,
+// of run_yield, or of a step_restarted that makes void what the client was shown.
+func (e *Encoder) Encode(event core.Event) [][]byte {
+	e.reset()
+	if e.ended {
+		return nil
+	}
+	e.start(event.RunID)
+	// Steps that messages before this one show: what ends the stream has their number
+	// too, and is not left out.
+	if 0 < event.Step && event.Step <= e.skip && event.Type != core.EventRunYield && event.Type != core.EventRunFinish {
+		return e.out
+	}
+	switch event.Type {
+	case core.EventRunStart:
+		e.runInfo(event)
+	case core.EventStepStart:
+		e.closeStep() // when its end was not told
+		e.openStep()
+	case core.EventStepEnd:
+		e.closeStep()
+	case core.EventStepRestarted:
+		e.abandon()
+	case core.EventTextDelta:
+		e.textDelta(event.Delta)
+	case core.EventReasoningDelta:
+		e.reasoningDelta(event.Delta)
+	case core.EventToolCallStart:
+		e.openStep()
+		e.closeBlocks() // text that comes later is another block, behind the call
+		e.toolStart(event)
+	case core.EventToolCallDelta:
+		e.toolDelta(event)
+	case core.EventToolCallReady:
+		e.toolReady(event)
+	case core.EventToolCallCancel:
+		e.toolCancel(event)
+	case core.EventToolCallSuspended:
+		e.toolSuspended(event)
+	case core.EventToolCallStreamDelta:
+		e.toolOutput(event)
+	case core.EventActivitySnapshot, core.EventActivityDelta:
+		e.activity(event)
+	case core.EventToolCallDone:
+		e.toolDone(event)
+	case core.EventInferenceComplete:
+		e.stopReason = event.StopReason
+		e.inference(event)
+	case core.EventInferenceRetry:
+		e.retry(event)
+	case core.EventModelSwitch:
+		e.modelSwitch(event)
+	case core.EventModelCircuit:
+		e.modelCircuit(event)
+	case core.EventPrefixChanged:
+		e.data("data-prefix-changed", changed{event.Reason})
+	case core.EventContextCompacted:
+		e.data("data-context-compacted", compacted{event.UpTo, event.TokensBefore, event.TokensAfter})
+	case core.EventContextSkipped:
+		e.data("data-context-skipped", skipped{event.UpTo, event.Reason})
+	case core.EventStateSnapshot:
+		e.data("data-state-snapshot", event.Snapshot)
+	case core.EventStateDelta:
+		e.data("data-state-delta", event.Patch)
+	case core.EventRunYield:
+		e.fail(interrupted)
+	case core.EventRunFinish:
+		e.finish(event.Termination)
+	}
+	return e.out
+}
+
+// Fail returns the frames that end a stream which cannot go on, as Encode does.
+func (e *Encoder) Fail(text string) [][]byte {
+	e.reset()
+	if e.ended {
+		return nil
+	}
+	e.start(core.ID{})
+	e.fail(text)
+	return e.out
+}
+
+// start emits the message's first chunk, with the first event of whatever kind: the
+// message's id must stand in it, and follows from the run.
+func (e *Encoder) start(run core.ID) {
+	if e.started {
+		return
+	}
+	e.started = true
+	if e.Shown.Run == run {
+		e.skip = e.Shown.Steps
+	}
+	c := chunk{Type: "start", MessageID: e.MessageID}
+	if c.MessageID == "" && !run.IsZero() {
+		c.MessageID = messageID(run, e.skip)
+	}
+	e.emit(c)
+}
+
+// openStep begins a step unless one is open: any event of a step may be the first that
+// this response has of it.
+func (e *Encoder) openStep() {
+	if !e.inStep {
+		e.inStep, e.said = true, false
+		e.emit(chunk{Type: "start-step"})
+	}
+}
+
+// closeStep ends the step, its blocks first: no block goes on in the next one.
+func (e *Encoder) closeStep() {
+	e.closeBlocks()
+	if e.inStep {
+		e.inStep = false
+		e.emit(chunk{Type: "finish-step"})
+	}
+}
+
+func (e *Encoder) closeBlocks() {
+	if e.reasoning != "" {
+		e.emit(chunk{Type: "reasoning-end", ID: e.reasoning})
+		e.reasoning = ""
+	}
+	if e.text != "" {
+		e.emit(chunk{Type: "text-end", ID: e.text})
+		e.text = ""
+	}
+}
+
+// textDelta opens a text block where none is. Text and reasoning take turns: one block
+// is open at most, and none is opened again.
+func (e *Encoder) textDelta(delta string) {
+	if delta == "" {
+		return
+	}
+	e.openStep()
+	if e.text == "" {
+		e.closeBlocks()
+		e.text = e.block("txt_")
+		e.emit(chunk{Type: "text-start", ID: e.text})
+	}
+	e.emit(chunk{Type: "text-delta", ID: e.text, Delta: delta})
+}
+
+func (e *Encoder) reasoningDelta(delta string) {
+	if delta == "" {
+		return
+	}
+	e.openStep()
+	if e.reasoning == "" {
+		e.closeBlocks()
+		e.reasoning = e.block("reasoning_")
+		e.emit(chunk{Type: "reasoning-start", ID: e.reasoning})
+	}
+	e.emit(chunk{Type: "reasoning-delta", ID: e.reasoning, Delta: delta})
+}
+
+// block names a new block. The number is the response's, so that no block goes on with
+// one of an earlier step.
+func (e *Encoder) block(prefix string) string {
+	e.said = true
+	id := prefix + strconv.Itoa(e.blocks)
+	e.blocks++
+	return id
+}
+
+func (e *Encoder) toolStart(event core.Event) {
+	if e.open(event.CallID) != nil { // its start was told already
+		return
+	}
+	e.track(call{id: event.CallID, name: event.Name})
+	e.emit(chunk{Type: "tool-input-start", ToolCallID: event.CallID, ToolName: event.Name})
+}
+
+func (e *Encoder) toolDelta(event core.Event) {
+	if c := e.open(event.CallID); c != nil && !c.ready && event.Delta != "" {
+		e.emit(chunk{Type: "tool-input-delta", ToolCallID: c.id, InputTextDelta: event.Delta})
+	}
+}
+
+// toolReady completes a call's input. The call may be new here, when nothing of it was
+// streamed; what was is replaced by the whole.
+func (e *Encoder) toolReady(event core.Event) {
+	e.openStep()
+	e.closeBlocks()
+	c := e.open(event.CallID)
+	if c == nil {
+		c = e.track(call{id: event.CallID, name: event.Name})
+	}
+	c.ready = true
+	e.emit(chunk{Type: "tool-input-available", ToolCallID: c.id, ToolName: c.name, Input: orElse(event.Arguments, "{}")})
+}
+
+// toolSuspended asks the client for approval. What else a call can wait for is
+// the call's output to the client, which it gives to calls with an input.
+func (e *Encoder) toolSuspended(event core.Event) {
+	t := event.Ticket
+	if t == nil || t.Decision != nil || !e.has(event.CallID) {
+		return
+	}
+	c := e.open(event.CallID)
+	if c != nil && !c.ready {
+		e.toolReady(core.Event{CallID: event.CallID, Name: event.Name, Arguments: t.Arguments})
+	}
+	switch {
+	case t.AsksPermission():
+		e.emit(chunk{Type: "tool-approval-request", ApprovalID: t.Suspension.ID, ToolCallID: event.CallID})
+	case c == nil: // the client has given an output, and another is wanted
+		e.emit(chunk{Type: "tool-input-available", ToolCallID: event.CallID, ToolName: event.Name, Input: orElse(t.Arguments, "{}")})
+	}
+}
+
+// toolDone gives a call its result, once; a call that the client does not have is
+// passed over, see Continues.
+func (e *Encoder) toolDone(event core.Event) {
+	if !e.has(event.CallID) {
+		return
+	}
+	if c := e.open(event.CallID); c != nil && !c.ready {
+		e.toolReady(event) // the client takes no result before an input
+	}
+	e.forget(event.CallID)
+	e.endOutput(event.CallID)
+	switch {
+	case event.Status == string(core.ResultDenied):
+		e.emit(chunk{Type: "tool-output-denied", ToolCallID: event.CallID})
+	case event.IsError:
+		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})
+	default:
+		e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: withMetadata(orElse(event.Result, "null"), event.Metadata)})
+	}
+}
+
+// has reports whether the client has a call.
+func (e *Encoder) has(id string) bool {
+	return slices.Contains(e.shown, id) || slices.Contains(e.Continues, id)
+}
+
+// toolCancel voids a call whose arguments were cut off, so that no client waits
+// for the rest of them.
+func (e *Encoder) toolCancel(event core.Event) {
+	if c := e.open(event.CallID); c != nil {
+		e.emit(chunk{Type: "tool-input-error", ToolCallID: c.id, ToolName: c.name, Input: []byte("{}"), ErrorText: "the call was cut off and is void"})
+		e.forget(event.CallID)
+	}
+}
+
+// abandon ends the response when the step that it shows starts again: a client cannot
+// take back what it has of a message, and so has to resume, which replays it from its
+// first chunk. What is open ends first, for one that does not.
+func (e *Encoder) abandon() {
+	const text = "the step was restarted"
+	if !e.said {
+		return
+	}
+	e.closeBlocks()
+	for _, c := range e.calls {
+		if c.ready {
+			e.emit(chunk{Type: "tool-output-error", ToolCallID: c.id, ErrorText: text})
+		} else {
+			e.emit(chunk{Type: "tool-input-error", ToolCallID: c.id, ToolName: c.name, Input: []byte("{}"), ErrorText: text})
+		}
+	}
+	e.fail(interrupted)
+}
+
+// finish ends the stream with its run, in the client's own terms: a cancelled run is
+// an abort, an error has a chunk of its own, and all else is a finish with a reason.
+func (e *Encoder) finish(t *core.Termination) {
+	if t == nil {
+		t = &core.Termination{Type: core.TerminationNatural}
+	}
+	switch t.Type {
+	case core.TerminationError:
+		e.fail(protocol.EndError(t))
+	case core.TerminationCancelled, core.TerminationSuperseded:
+		e.closeBlocks()
+		e.emit(chunk{Type: "abort"})
+		e.end()
+	default:
+		e.closeStep()
+		e.emit(chunk{Type: "finish", FinishReason: finishReason(t.Type, e.stopReason)})
+		e.end()
+	}
+}
+
+// fail ends the stream with an error, which stands inside the step that it hit.
+func (e *Encoder) fail(text string) {
+	e.closeBlocks()
+	e.emit(chunk{Type: "error", ErrorText: text})
+	e.closeStep()
+	e.emit(chunk{Type: "finish", FinishReason: "error"})
+	e.end()
+}
+
+// end says that no frame follows; see Encode.
+func (e *Encoder) end() {
+	e.ended = true
+	e.out = append(e.out, done)
+}
+
+// open returns a call that has no result yet, nil if there is none. There are at most
+// 32, so that a list will do.
+func (e *Encoder) open(id string) *call {
+	for i := range e.calls {
+		if e.calls[i].id == id {
+			return &e.calls[i]
+		}
+	}
+	return nil
+}
+
+// track notes a call that begins: as open, and as shown for as long as the response
+// lasts. The pointer is valid until the next call is tracked.
+func (e *Encoder) track(c call) *call {
+	e.said = true
+	e.calls, e.shown = append(e.calls, c), append(e.shown, c.id)
+	return &e.calls[len(e.calls)-1]
+}
+
+// forget takes a call off the open ones; it stays shown.
+func (e *Encoder) forget(id string) {
+	for i := range e.calls {
+		if e.calls[i].id == id {
+			e.calls = append(e.calls[:i], e.calls[i+1:]...)
+			return
+		}
+	}
+}
+
+// finishReason translates the end of a run. A run that a policy stopped after a
+// addTurn with calls, or that waits for a decision, ends as the official server's
+// do: with the reason of its last turn.
+func finishReason(t core.TerminationType, last core.StopReason) string {
+	switch {
+	case t == core.TerminationSuspended:
+		return "tool-calls"
+	case t == core.TerminationBlocked, last == core.StopContentFilter:
+		return "content-filter"
+	case last == core.StopMaxTokens, last == core.StopContextOverflow:
+		return "length"
+	case t == core.TerminationStopped && last == core.StopToolUse:
+		return "tool-calls"
+	case last == core.StopOther:
+		return "other"
+	}
+	return "stop"
+}
+
+// errorText reads the text of a failed call's result, {"error": text}.
+func errorText(result json.RawMessage) string {
+	var r struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(result, &r) == nil && r.Error != "" {
+		return r.Error
+	}
+	if len(result) > 0 {
+		return string(result)
+	}
+	return "the tool call ended with an error"
+}

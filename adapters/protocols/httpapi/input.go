@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// submission is the checked submission of a request that starts a run on a thread, or on a
+// new one where it names none.
+func (a *api) submission(r *http.Request, id core.Identity, b *submitted, thread string) (mailbox.Submission, error) {
+	s, err := a.taken(r, id, b, thread)
+	if err != nil {
+		return s, err
+	}
+	return s, a.Complete(&s, id)
+}
+
+// taken is submission for one that is not checked yet.
+func (a *api) taken(r *http.Request, id core.Identity, b *submitted, thread string) (s mailbox.Submission, err error) {
+	retake, err := b.retake()
+	if err != nil {
+		return s, err
+	}
+	if retake != nil && thread == "" { // a new thread would have no message
+		return s, core.Errorf(core.CodeInvalid, "threadId is required: the thread that has message %s", core.Excerpt(retake.Message))
+	}
+	if s, err = b.submission(r, retake); err != nil {
+		return s, err
+	}
+	if thread == "" {
+		key, err := protocol.IdempotencyKey(r)
+		if err != nil {
+			return s, err
+		}
+		thread = a.NewThread(id, key)
+	}
+	s.Thread.Thread = thread
+	return s, nil
+}
+
+// submission is what the input says, without its thread. A message that it takes back to
+// may stand for messages.
+func (b *said) submission(r *http.Request, retake *mailbox.Retake) (s mailbox.Submission, err error) {
+	if b.Messages == nil && retake == nil {
+		return s, core.Errorf(core.CodeInvalid, "messages is required")
+	}
+	if b.Messages != nil {
+		s.Messages = messages(b.Messages)
+	}
+	s.Mode, s.Opening.AgentID, s.Opening.Retake = b.Mode, b.AgentID, retake
+	if string(b.Request) != "null" { // which is like an absent one
+		s.Opening.Request = b.Request
+	}
+	b.queue(&s)
+	return s, setKey(r, &s)
+}
+
+// queue says when the run comes to its turn.
+func (q queueing) queue(s *mailbox.Submission) {
+	s.Opening.Priority, s.Opening.AvailableAt, s.Opening.Delay = q.Priority, q.AvailableAt, time.Duration(q.DelayMS)*time.Millisecond
+}
+
+// setKey sets the key that makes the request safe to send again.
+func setKey(r *http.Request, s *mailbox.Submission) error {
+	key, err := protocol.IdempotencyKey(r)
+	if key != "" { // other protocols have keys of their own on the same threads
+		s.Key.Value = "http:" + key
+	}
+	return err
+}
+
+// retake is the message that the input takes back to; nil: none.
+func (b *submitted) retake() (*mailbox.Retake, error) {
+	from, replaced, says := b.RegenerateFrom, b.ReplaceMessage, b.Messages != nil
+	switch {
+	case from != nil && replaced != nil:
+		return nil, core.Errorf(core.CodeInvalid, "body has both regenerate_from and replace_message")
+	case from != nil && says:
+		return nil, core.Errorf(core.CodeInvalid, "body has both regenerate_from, which says the same again, and messages; with replace_message others are said")
+	case from != nil:
+		return &mailbox.Retake{Message: string(*from)}, nil
+	case replaced != nil && !says:
+		return nil, core.Errorf(core.CodeInvalid, "messages is required: what takes the place of the one that replace_message names")
+	case replaced != nil:
+		return &mailbox.Retake{Message: string(*replaced)}, nil
+	}
+	return nil, nil
+}
+
+// unknown makes the refusal of a submission say what does not exist: the thread, or in
+// it the message that is named. A thread of another's is like none.
+func unknown(err error, s mailbox.Submission) error {
+	if s.Opening.Retake != nil {
+		return protocol.Hide(err, "message", core.Excerpt(s.Opening.Retake.Message), "of thread", s.Thread.Thread)
+	}
+	return protocol.Hide(err, "thread", s.Thread.Thread)
+}

@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	_ "embed"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/core"
+)
+
+//go:generate go run ../../../scripts/openapi
+
+// document is the OpenAPI document of [Routes]. It is made beforehand, so that a start
+// costs nothing for it.
+//
+//go:embed openapi.json
+var document []byte
+
+// Route is one route of the native API: what the server does with a request, and what
+// the OpenAPI document and the README's table say of it. The zero values of types stand
+// for their shapes: the keys that a decoder takes, or those that an encoder writes.
+type Route struct {
+	Method, Path string // Path with {thread}, {run} and so on, as http.ServeMux has it
+	Name         string // of the operation, unique
+	Text         string // CommonMark: what it does, one sentence or more, the first without end
+	Open         bool   // it needs no identity
+	// Takes are structs of parameters: a field's tag "in" says where it stands (path,
+	// query or header), its tag "json" how it is called.
+	Takes []any
+	Body  any  // nil: none, or {}
+	Empty bool // Body may be missing
+	// Answers are its successes.
+	Answers []Answer
+	// Refuses are the codes of its own refusals. Those that every route has are not
+	// among them: [Common].
+	Refuses []core.Code
+
+	serve func(*api, http.ResponseWriter, *http.Request, core.Identity) error
+	plain func(*api, http.ResponseWriter, *http.Request) // instead of serve, of an open route
+}
+
+// Answer is a response that is no refusal.
+type Answer struct {
+	Status int
+	Text   string // when, if not always
+	Body   any    // JSON; nil: none
+	Stream bool   // server-sent events instead, whose data fields are Body
+	Raw    bool   // JSON of no type of ours
+}
+
+// Refusal is the status and the code of a refusal.
+type Refusal struct {
+	Status int
+	Code   core.Code
+}
+
+// Common are the refusals that every route has which asks who sends a request: those of
+// whoever says so, of the limits of bodies, and of what is out of order.
+func Common() []Refusal {
+	return []Refusal{
+		{http.StatusBadRequest, core.CodeInvalid},
+		{http.StatusUnauthorized, core.CodeUnauthorized},
+		{http.StatusForbidden, core.CodeDenied},
+		{http.StatusRequestTimeout, core.CodeInvalid},
+		{http.StatusRequestEntityTooLarge, core.CodeTooLarge},
+		{http.StatusUnsupportedMediaType, core.CodeUnsupported},
+		{http.StatusInternalServerError, core.CodeInternal},
+		{http.StatusServiceUnavailable, core.CodeUnavailable},
+	}
+}
+
+// openapi is the document. Who asks is known: routes are no secret, but a stranger
+// learns nothing here.
+func (a *api) openapi(w http.ResponseWriter, _ *http.Request, _ core.Identity) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(document) // a client that is gone needs nothing
+	return nil
+}
+
+// route returns what finds the route or the mount of a request: both are behind serve, so
+// that identity and limits hold for mounts, too. Forty routes take a thirtieth of a
+// function's start, and most requests are a protocol's: as long as all mounts lie apart
+// from the routes, the routes are made when a request is for no mount.
+func (a *api) route() http.Handler {
+	mounts, routes := http.NewServeMux(), Routes()
+	for pattern, handler := range a.Mounts {
+		if !apart(pattern, routes) {
+			return a.all() // now: what contradicts a route ends the start
+		}
+		mounts.Handle(pattern, handler)
+	}
+	mounts.Handle("/", protocol.Later(a.all))
+	return mounts
+}
+
+// apart reports whether no path can be both a mount's and a route's.
+func apart(pattern string, routes []Route) bool {
+	at, _, _ := strings.Cut(pattern, "{")
+	if !strings.HasPrefix(at, "/") { // it has a method or a host
+		return false
+	}
+	for _, r := range routes {
+		if route, _, _ := strings.Cut(r.Path, "{"); strings.HasPrefix(at, route) || strings.HasPrefix(route, at) {
+			return false
+		}
+	}
+	return true
+}
+
+// parameters are the names that a route's query may have.
+func (r *Route) parameters() (names []string) {
+	for _, takes := range r.Takes {
+		t := reflect.TypeOf(takes)
+		for i := range t.NumField() {
+			if f := t.Field(i); f.Tag.Get("in") == "query" {
+				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// all returns the mux of the routes and the mounts.
+func (a *api) all() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range Routes() {
+		handler := func(w http.ResponseWriter, request *http.Request) { r.plain(a, w, request) }
+		if r.plain == nil {
+			handler = a.Handle(func(w http.ResponseWriter, request *http.Request, id core.Identity) error {
+				if request.URL.RawQuery != "" {
+					if _, err := query(request.URL.RawQuery, r.parameters()...); err != nil {
+						return err
+					}
+				}
+				return r.serve(a, w, request, id)
+			})
+		}
+		mux.HandleFunc(r.Method+" "+r.Path, handler)
+	}
+	for pattern, handler := range a.Mounts {
+		mux.Handle(pattern, handler)
+	}
+	return mux
+}

@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// postRun starts a run and streams it. Behind a door that cannot stream it queues the
+// run, and says where its stream is. Sent again with its Idempotency-Key and a
+// Last-Event-ID, as @microsoft/fetch-event-source does after a lost connection, it
+// streams the first request's run after that event.
+func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	var b newRun
+	if err := decode(r, &b); err != nil {
+		return err
+	}
+	s, err := a.submission(r, id, &b.submitted, string(b.ThreadID))
+	if err != nil {
+		return err
+	}
+	from, last, err := resumeAgain(r)
+	if err != nil {
+		return err
+	}
+	s.Key.Used = from.active // or a run would begin of which the client has no event
+	if a.Buffered {
+		return unknown(a.Queue(w, r, s, eventsPath), s)
+	}
+	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l runtime.Listener) error {
+		_, err := a.Runtime.Stream(r.Context(), s, l)
+		return unknown(err, s)
+	})
+}
+
+// eventsPath is where the stream of a queued run is.
+func eventsPath(receipt mailbox.Receipt) string {
+	return "/v1/runs/" + receipt.RunID.String() + "/events/stream"
+}
+
+func (a *api) getRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	runID, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	record, err := a.Runtime.ReadRun(r.Context(), id, runID)
+	if err != nil {
+		return protocol.Hide(err, "run", runID.String())
+	}
+	protocol.JSON(w, http.StatusOK, record)
+	return nil
+}
+
+// cancelRun returns when the cancel is durable, not when the run has ended: that is
+// its stream's last event.
+func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	runID, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	if err := noBody(r); err != nil {
+		return err
+	}
+	if err := a.Runtime.CancelRun(r.Context(), id, runID); err != nil {
+		return protocol.Hide(err, "active run", runID.String())
+	}
+	protocol.JSON(w, http.StatusAccepted, runCancelled{RunID: runID, Status: "cancel_requested"})
+	return nil
+}
+
+// followRun streams a run from its first event, or from behind the one that the client
+// had last. Nothing of the stream is kept between two connections: the replay comes to
+// the same positions, and resume drops what lies before the client's.
+func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	runID, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	last, err := lastOf(r)
+	if err != nil {
+		return err
+	}
+	from, err := resumeFrom(last, runID)
+	if err != nil {
+		return err
+	}
+	if a.Buffered {
+		return protocol.ErrBuffered
+	}
+	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l runtime.Listener) error {
+		return protocol.Hide(a.Runtime.Follow(r.Context(), id, runID, l), "run", runID.String())
+	})
+}
+
+// runOf returns the run that the path names. What is no run's id is the id of no
+// run.
+func runOf(r *http.Request) (core.ID, error) {
+	id, err := core.ParseID(r.PathValue("run"))
+	if err != nil {
+		return id, core.Errorf(core.CodeNotFound, "run %s not found", core.Excerpt(r.PathValue("run")))
+	}
+	return id, nil
+}

@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"net/http"
+	"path"
+
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// ServeHTTP implements http.Handler. It is the one place where a request fails: what
+// serve returns, or panics with, becomes a refusal here, if the response has not begun.
+// Handlers run concurrently; what is one request's lies in response and the context.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := &response{ResponseWriter: w}
+	err := env.Protect(func() error { return a.serve(out, r) })
+	switch {
+	case err == nil:
+		out.finish(r)
+	case aborted(err):
+		panic(http.ErrAbortHandler)
+	case out.sent:
+		// A cut connection is the only way left to say that the response is not whole.
+		protocol.Log(a.Log, err)
+		panic(http.ErrAbortHandler)
+	default:
+		out.discard()
+		protocol.Refuse(out, a.Log, err)
+	}
+}
+
+// serve is the order of the checks: who asks, before anything else is said about the
+// request; the path; the body; the route. So a stranger learns neither which routes
+// there are nor how large a body may be, and costs no memory for one.
+func (a *api) serve(w *response, r *http.Request) error {
+	if r.URL.Path != "/health" && r.URL.Path != "/health/live" {
+		id, err := a.authenticate(r)
+		if err != nil {
+			if core.CodeOf(err) == core.CodeUnauthorized {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+			}
+			return err
+		}
+		r = r.WithContext(core.WithIdentity(r.Context(), id))
+	}
+	// Escaped, as ServeMux looks at it: an id of encoded dots reaches its route, which names it.
+	if at := r.URL.EscapedPath(); path.Clean(at) != at && path.Clean(at)+"/" != at {
+		return noRoute(r) // ServeMux would redirect
+	}
+	switch err := limit(w, r); {
+	case err == errMediaType, err == protocol.ErrForm:
+		protocol.JSON(w, http.StatusUnsupportedMediaType, protocol.Public(err))
+		return nil
+	case err == errSlowBody:
+		protocol.JSON(w, http.StatusRequestTimeout, protocol.Public(err))
+		return nil
+	case err != nil:
+		return err
+	}
+	// Behind the body, which may be slow to arrive: who waits for it takes no turn.
+	if reads(r) {
+		leave, err := a.readers.enter(r.Context(), a.Env)
+		if err == errReading {
+			refuseReading(w)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w.prepared = leave
+		defer leave()
+	}
+	a.mux.ServeHTTP(w, r)
+	return nil
+}
+
+func noRoute(r *http.Request) error {
+	return core.Errorf(core.CodeNotFound, "no route %s %s", r.Method, core.Excerpt(r.URL.Path))
+}
+
+// aborted reports a handler that cut its own connection, which net/http must see.
+func aborted(err error) bool {
+	p, ok := err.(*env.PanicError)
+	return ok && p.Value == http.ErrAbortHandler
+}

@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// threadInfo is the wire form of a thread.
+type threadInfo struct {
+	ThreadID     string          `json:"thread_id"`
+	Title        string          `json:"title,omitempty"`
+	Owner        string          `json:"owner,omitempty"`
+	Parent       string          `json:"parent_thread_id,omitempty"` // the thread whose call has started the last run
+	AgentID      string          `json:"agent_id,omitempty"`         // of the last run that has ended or waits, or of the input that made the thread
+	ActiveRun    *activeRun      `json:"active_run"`                 // null: none
+	Queued       int             `json:"queued"`
+	Delayed      int             `json:"delayed,omitempty"` // runs that were submitted for later and have not opened
+	Messages     int             `json:"messages"`
+	CreatedAt    int64           `json:"created_at,omitempty"`    // unix milliseconds
+	LastActivity int64           `json:"last_activity,omitempty"` // unix milliseconds: it was made, or a run of it ended or began to wait
+	Metadata     json.RawMessage `json:"metadata,omitempty"`      // an object
+}
+
+// threadSummary is a thread in a list of summaries.
+type threadSummary struct {
+	threadInfo
+	Asked   string          `json:"asked,omitempty"`   // how the input of the last run begins, or that which made the thread, at most 200 characters
+	Excerpt string          `json:"excerpt,omitempty"` // how what the last run answered begins, at most 200 characters
+	LastRun *thread.LastRun `json:"last_run"`          // null: none has ended or waits
+}
+
+type activeRun struct {
+	RunID  core.ID        `json:"run_id"`
+	Status core.RunStatus `json:"status"`
+}
+
+func infoOf(t runtime.ThreadInfo) threadInfo {
+	info := threadInfo{
+		ThreadID: t.ID, Title: t.Title, Owner: t.Owner, Parent: t.Parent, AgentID: t.AgentID, Queued: t.Queued, Delayed: t.Delayed, Messages: t.Messages,
+		CreatedAt: t.Created, LastActivity: t.Activity, Metadata: t.Metadata,
+	}
+	if !t.ActiveRun.IsZero() {
+		info.ActiveRun = &activeRun{RunID: t.ActiveRun, Status: t.Status}
+	}
+	return info
+}
+
+// threadList is a page of threads, and threadSummaries one of summaries.
+type threadList struct {
+	Threads    []threadInfo `json:"threads"`
+	HasMore    bool         `json:"has_more"`
+	NextCursor *string      `json:"next_cursor"` // null: there is no more
+	Limit      int          `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+}
+
+type threadSummaries struct {
+	Threads    []threadSummary `json:"threads"`
+	HasMore    bool            `json:"has_more"`
+	NextCursor *string         `json:"next_cursor"` // null: there is no more
+	Limit      int             `json:"limit"`       // how many it has at most: the limit that was asked for, clamped to 1 to 200; 50 without
+}
+
+// getThreads lists threads without what summaries have besides.
+func (a *api) getThreads(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	got, limit, err := a.threads(r, id)
+	if err != nil {
+		return err
+	}
+	list := threadList{Threads: []threadInfo{}, HasMore: got.Next != nil, Limit: limit, NextCursor: encodeListed(threadsCursor, got.Next)}
+	for _, t := range got.Threads {
+		info := infoOf(t)
+		info.Metadata = nil
+		list.Threads = append(list.Threads, info)
+	}
+	protocol.JSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (a *api) getSummaries(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	got, limit, err := a.threads(r, id)
+	if err != nil {
+		return err
+	}
+	list := threadSummaries{Threads: []threadSummary{}, HasMore: got.Next != nil, Limit: limit, NextCursor: encodeListed(threadsCursor, got.Next)}
+	for _, t := range got.Threads {
+		list.Threads = append(list.Threads, threadSummary{threadInfo: infoOf(t), Asked: t.Asked, Excerpt: t.Excerpt, LastRun: t.Last})
+	}
+	protocol.JSON(w, http.StatusOK, list)
+	return nil
+}
+
+// threads reads a page of threads, and the most that it may have.
+func (a *api) threads(r *http.Request, id core.Identity) (page runtime.ThreadPage, most int, err error) {
+	limit, cursor, values, err := filteredQuery(r.URL.RawQuery, "q", "agent", "parent")
+	if err != nil {
+		return page, 0, err
+	}
+	q := runtime.ThreadQuery{Limit: limit, Text: values.Get("q"), Agent: values.Get("agent"), Parent: values.Get("parent")}
+	if values.Has("parent") {
+		if err := core.CheckName("parent", q.Parent); err != nil {
+			return page, 0, err
+		}
+	}
+	if q.Before, err = decodeListed(threadsCursor, cursor); err != nil {
+		return page, 0, err
+	}
+	page, err = a.Runtime.Threads(r.Context(), id, q)
+	return page, shown(limit), protocol.Hide(err, "thread", q.Parent)
+}
+
+func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	got, err := a.Runtime.Thread(r.Context(), id, thread)
+	if err != nil {
+		return protocol.Hide(err, "thread", thread)
+	}
+	protocol.JSON(w, http.StatusOK, infoOf(got))
+	return nil
+}
+
+// postThread makes a thread that nothing was said on yet. What is said to one that does
+// not exist makes it as well: this is for a title, or for an id before the first message.
+func (a *api) postThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	var b making
+	if err := decodeOptional(r, &b); err != nil {
+		return err
+	}
+	m := runtime.ThreadMake{ID: string(b.ThreadID), Title: given(b.Title.text), Metadata: json.RawMessage(b.Metadata)}
+	key, err := protocol.IdempotencyKey(r)
+	if err != nil {
+		return err
+	}
+	if key != "" {
+		m.Key = "http:" + key
+	}
+	if m.ID == "" {
+		m.ID = a.NewThread(id, key)
+	}
+	if err := core.CheckName("thread id", m.ID); err != nil {
+		return err
+	}
+	got, err := a.Runtime.CreateThread(r.Context(), id, m)
+	if err != nil {
+		return protocol.Hide(err, "thread", m.ID)
+	}
+	protocol.JSON(w, http.StatusCreated, infoOf(got))
+	return nil
+}
+
+// patchThread changes what is said of a thread.
+func (a *api) patchThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	var b described
+	if err := decode(r, &b); err != nil {
+		return err
+	}
+	c := runtime.ThreadChange{Title: b.Title.text, Metadata: json.RawMessage(b.Metadata)}
+	if c.Title == nil && c.Metadata == nil {
+		return core.Errorf(core.CodeInvalid, "body changes nothing, at least one of title and metadata is required")
+	}
+	got, err := a.Runtime.UpdateThread(r.Context(), id, thread, c)
+	if err != nil {
+		return protocol.Hide(err, "thread", thread)
+	}
+	protocol.JSON(w, http.StatusOK, infoOf(got))
+	return nil
+}
+
+// deleteThread returns when the thread is a tombstone. What it had is erased later.
+func (a *api) deleteThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	if err := noBody(r); err != nil {
+		return err
+	}
+	values, err := query(r.URL.RawQuery, "child_strategy")
+	if err != nil {
+		return err
+	}
+	if err := a.Runtime.DeleteThread(r.Context(), id, thread, mailbox.Children(values.Get("child_strategy"))); err != nil {
+		return protocol.Hide(err, "thread", thread)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
