@@ -155,7 +155,7 @@ openapi: ## The OpenAPI document against its specification, the local host again
 test-aws: test-wire test-deployed ## Both
 
 test-wire: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wire (SHORT=1: shorter threads, and of stores with a bucket what concerns it)
-	$(AWS) $(GO) test -count=1 -tags aws $(if $(SHORT),-short -skip '$(BUCKETLESS)') ./adapters/stores/dynamo ./adapters/queues/sqs ./adapters/eventbridge ./adapters/secrets
+	$(AWS) $(GO) test -count=1 -tags aws $(if $(SHORT),-short -skip '$(BUCKETLESS)') ./adapters/stores/dynamo ./adapters/queues/sqs ./adapters/outbound/eventbridge ./adapters/identity/secrets
 
 # What a bucket changes nothing of, and takes longest.
 BUCKETLESS := ^TestContractWithABucket$$/^(DueThreadIsListedInItsShardOnly|OverdueThreadsArePaged|EveryDueThreadIsInSomeShard|OccupiedListsTenantsWithSlots|NoMoreRunsAreAdmittedThanThereIsRoomFor)$$

@@ -151,7 +151,7 @@
 //
 // What closes a stream on Lambda?
 //
-//   - adapters/awslambda/stream.go, Stream: the request's context ends before the
+//   - adapters/aws/lambda/stream.go, Stream: the request's context ends before the
 //     invocation's deadline.
 //   - core/runtime/follow.go, beforeReserve: the stream ends before that, with its last
 //     event; its client reconnects.

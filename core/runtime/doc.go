@@ -94,7 +94,7 @@
 //     position of every event, and adapters/protocols/httpapi/encoder.go sends it as the id.
 //   - Where a stream ends: follower.follow in follow.go. It ends with the run, with its
 //     time, or when its listener is gone, which only audience.go knows.
-//   - What closes a stream on Lambda: adapters/awslambda/stream.go ends a request's context
+//   - What closes a stream on Lambda: adapters/aws/lambda/stream.go ends a request's context
 //     before the invocation's deadline, follower.beforeReserve in follow.go ends the stream
 //     before that, and functions/serve/serve.go sets the longest time for a stream that
 //     only follows.

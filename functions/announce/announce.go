@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/adapters/egress"
-	"github.com/reveille-run/reveille/adapters/signature"
-	"github.com/reveille-run/reveille/adapters/webhook"
+	"github.com/reveille-run/reveille/adapters/identity/signature"
+	"github.com/reveille-run/reveille/adapters/outbound/webhook"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/secret"

@@ -4,14 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
-	"github.com/reveille-run/reveille/adapters/metrics"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
+	"github.com/reveille-run/reveille/adapters/outbound/metrics"
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/adapters/trigger"
@@ -25,6 +19,11 @@ import (
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
 	"github.com/reveille-run/reveille/functions/settings"
 	"github.com/reveille-run/reveille/functions/wiring"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // localTenant owns everything on the local host unless REVEILLE_TENANT says who does.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/reveille-run/reveille/adapters/metrics"
+	"github.com/reveille-run/reveille/adapters/outbound/metrics"
 	"github.com/reveille-run/reveille/core/store"
 )
 

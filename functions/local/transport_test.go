@@ -11,8 +11,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/settings"

@@ -4,17 +4,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"log/slog"
-	"os"
-	"time"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/adapters/trigger/incoming"
 	"github.com/reveille-run/reveille/adapters/trigger/webhook"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/settings"
+	"log/slog"
+	"os"
+	"time"
 )
 
 // openTriggers makes the triggers of REVEILLE_TRIGGERS, and puts their routes before

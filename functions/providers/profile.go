@@ -4,8 +4,7 @@ package providers
 
 import (
 	"context"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/models/bedrock/profile"
 )
 

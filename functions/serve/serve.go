@@ -17,12 +17,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/adapters/awsenv/prices"
-	"github.com/reveille-run/reveille/adapters/awslambda"
-	"github.com/reveille-run/reveille/adapters/emf"
-	"github.com/reveille-run/reveille/adapters/eventbridge"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/aws/env/prices"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
+	"github.com/reveille-run/reveille/adapters/outbound/emf"
+	"github.com/reveille-run/reveille/adapters/outbound/eventbridge"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"

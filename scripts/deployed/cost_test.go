@@ -23,7 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/awsenv/prices"
+	"github.com/reveille-run/reveille/adapters/aws/env/prices"
 	"github.com/reveille-run/reveille/scripts/deployed/cost"
 	"github.com/reveille-run/reveille/scripts/lambdahost/host"
 )

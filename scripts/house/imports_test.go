@@ -93,7 +93,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 }
 
 // shared are the adapters that other adapters may use.
-var shared = []string{"adapters/protocols/protocol", "adapters/caller", "adapters/egress", "adapters/awsenv", "adapters/models/wire", "adapters/signature", "adapters/trigger/incoming"}
+var shared = []string{"adapters/protocols/protocol", "adapters/identity/caller", "adapters/egress", "adapters/aws/env", "adapters/models/wire", "adapters/identity/signature", "adapters/trigger/incoming"}
 
 func TestAdaptersDoNotImportEachOther(t *testing.T) {
 	for _, p := range list(t, "./adapters/...") {
@@ -209,13 +209,13 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		{"./functions/wiring", []string{app, sdk, module + "/adapters", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/settings", []string{module + "/core/env", module + "/core/state", module + "/adapters", yamlParser}},
 		{"./functions/app/web", []string{acp}},
-		{"./scripts/acp", []string{sdk, module + "/adapters/bearer", module + "/adapters/protocols/aisdk", module + "/adapters/protocols/mcp", mcpSDK}},
-		{"./scripts/dev", []string{sdk, acp, module + "/adapters/bearer"}},
-		{"./functions/sweep", []string{module + "/adapters/protocols/page", app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/bearer", "github.com/google/jsonschema-go", yamlParser, templates, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./scripts/acp", []string{sdk, module + "/adapters/identity/bearer", module + "/adapters/protocols/aisdk", module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./scripts/dev", []string{sdk, acp, module + "/adapters/identity/bearer"}},
+		{"./functions/sweep", []string{module + "/adapters/protocols/page", app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/identity/bearer", "github.com/google/jsonschema-go", yamlParser, templates, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/models/openai", module + "/core/model/scripted", templates}},
-		{"./functions/step", []string{module + "/adapters/protocols/page", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/bearer", templates, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/step", []string{module + "/adapters/protocols/page", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/identity/bearer", templates, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/stream", []string{templates}},
-		{"./functions/trigger", []string{module + "/adapters/protocols/page", module + "/functions/app/models", module + "/adapters/models/openai", module + "/core/model/scripted", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/bearer", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/trigger", []string{module + "/adapters/protocols/page", module + "/functions/app/models", module + "/adapters/models/openai", module + "/core/model/scripted", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/identity/bearer", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
 	}
 	for _, test := range tests {
 		tags, never := "lambda.norpc", test.never

@@ -10,8 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"

@@ -1,12 +1,11 @@
 package template
 
 import (
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/identity/secrets"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/adapters/secrets"
 )
 
 // TestNoSecretIsInAFunctionsConfiguration: each is named there, and read when it is used.

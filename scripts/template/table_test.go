@@ -10,8 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/stores/dynamo"
 	"github.com/reveille-run/reveille/adapters/stores/dynamo/tables"
 )

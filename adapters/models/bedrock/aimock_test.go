@@ -3,12 +3,11 @@
 package bedrock_test
 
 import (
-	"testing"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/models/bedrock"
 	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
 	"github.com/reveille-run/reveille/core/model/modeltest"
+	"testing"
 )
 
 func TestAgainstAnIndependentServer(t *testing.T) {

@@ -3,16 +3,15 @@ package bedrock_test
 import (
 	"bytes"
 	"encoding/binary"
-	"net/http"
-	"strings"
-	"testing"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/models/bedrock"
 	"github.com/reveille-run/reveille/adapters/models/bedrock/bedrocktest"
 	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model/modeltest"
+	"net/http"
+	"strings"
+	"testing"
 )
 
 // frameOf makes an event of a line of a transcript: its type and its JSON, an exception's

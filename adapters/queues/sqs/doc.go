@@ -6,6 +6,6 @@
 // backlog from delaying the others. Nothing else about a message has a meaning.
 //
 // A deployed worker gets its messages from Lambda's event source mapping, and
-// adapters/awslambda reads them; [Queue.Receive], [Queue.Delete] and
+// adapters/aws/lambda reads them; [Queue.Receive], [Queue.Delete] and
 // [Queue.ChangeVisibility] are for hosts that poll themselves.
 package sqs

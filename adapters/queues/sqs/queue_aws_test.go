@@ -15,8 +15,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/queues/sqs"
 	"github.com/reveille-run/reveille/core"
 )

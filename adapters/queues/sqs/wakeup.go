@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// encode returns a hint's message body, which adapters/awslambda reads. An
+// encode returns a hint's message body, which adapters/aws/lambda reads. An
 // invalid hint is an error with code core.CodeInvalid.
 func encode(w core.WakeUp) (string, error) {
 	if err := w.Check(); err != nil {

@@ -2,8 +2,7 @@ package dynamo
 
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 )
 
 // NewClient makes a client from the environment that Lambda sets;

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // Bucket is one bucket. It is safe for concurrent use.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/signature"
+	"github.com/reveille-run/reveille/adapters/identity/signature"
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"

@@ -23,8 +23,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/reveille-run/reveille/adapters/identity/signature"
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
-	"github.com/reveille-run/reveille/adapters/signature"
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/adapters/trigger/incoming"
 	"github.com/reveille-run/reveille/core"

@@ -4,17 +4,16 @@ package cloud
 
 import (
 	"fmt"
-	"log/slog"
-	"os"
-	"time"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/queues/sqs"
 	"github.com/reveille-run/reveille/adapters/stores/dynamo"
 	"github.com/reveille-run/reveille/adapters/stores/s3"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/killpoints"
 	"github.com/reveille-run/reveille/functions/settings"
+	"log/slog"
+	"os"
+	"time"
 )
 
 // Function is what a function on AWS has.

@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/runtime"

@@ -5,17 +5,16 @@ package identity
 
 import (
 	"fmt"
-	"net/http"
-	"slices"
-	"strings"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
-	"github.com/reveille-run/reveille/adapters/bearer"
-	"github.com/reveille-run/reveille/adapters/caller"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
+	"github.com/reveille-run/reveille/adapters/identity/bearer"
+	"github.com/reveille-run/reveille/adapters/identity/caller"
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/settings"
+	"net/http"
+	"slices"
+	"strings"
 )
 
 // Authenticate returns who sent a request, as REVEILLE_AUTH says. An error names

@@ -6,8 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/settings"

@@ -4,15 +4,14 @@ package keys
 
 import (
 	"context"
-	"net/http"
-	"sync"
-	"time"
-
-	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/adapters/secrets"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/identity/secrets"
 	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 	"github.com/reveille-run/reveille/functions/settings"
+	"net/http"
+	"sync"
+	"time"
 )
 
 // timeout of one try, of which there are two: a run that is cancelled waits for them.

@@ -10,8 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/adapters/queues/sqs"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"

@@ -10,8 +10,7 @@ import (
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/adapters/trigger/webhook"
 	"github.com/reveille-run/reveille/core/agent"

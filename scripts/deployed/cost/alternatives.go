@@ -1,7 +1,7 @@
 package cost
 
 // What else can run such steps asks, in USD, us-east-1, as its public price pages said on
-// AlternativesDay. They are no part of the table in adapters/awsenv/prices, since
+// AlternativesDay. They are no part of the table in adapters/aws/env/prices, since
 // Reveille uses none of it.
 const (
 	AlternativesDay = "2026-11-21"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/awsenv/prices"
+	"github.com/reveille-run/reveille/adapters/aws/env/prices"
 )
 
 var update = flag.Bool("update", false, "rewrite infra/cost.md from infra/cost.json and the prices")

@@ -3,7 +3,7 @@ package cost
 import (
 	"math"
 
-	"github.com/reveille-run/reveille/adapters/awsenv/prices"
+	"github.com/reveille-run/reveille/adapters/aws/env/prices"
 )
 
 // Waits are assumed: how long a model and the tools of a step take.

@@ -11,7 +11,7 @@ import (
 // Markdown is the text of infra/cost.md.
 func (a Account) Markdown() string {
 	var b strings.Builder
-	b.WriteString("# What a deployment costs\n\nWritten by `make cost WRITE=1` from `infra/cost.json`, which it measures, and from `adapters/awsenv/prices/prices.json`. `make cost` measures again and prints; `make test-aws` fails when the units are no longer these.\n\n")
+	b.WriteString("# What a deployment costs\n\nWritten by `make cost WRITE=1` from `infra/cost.json`, which it measures, and from `adapters/aws/env/prices/prices.json`. `make cost` measures again and prints; `make test-aws` fails when the units are no longer these.\n\n")
 	a.prices(&b)
 	a.measured(&b)
 	a.money(&b)

@@ -15,9 +15,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
-	"github.com/reveille-run/reveille/adapters/caller"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
+	"github.com/reveille-run/reveille/adapters/identity/caller"
 	"github.com/reveille-run/reveille/core"
 )
 

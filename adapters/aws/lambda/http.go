@@ -1,0 +1,110 @@
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/identity/caller"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// DefaultHTTPReserve is the time that [Stream] and [Buffered] keep for
+// themselves before their invocation's deadline.
+const DefaultHTTPReserve = 2 * time.Second
+
+// HTTPOptions configures [Stream] and [Buffered]. The zero value works.
+type HTTPOptions struct {
+	Env    *env.Env     // nil: env.System()
+	Logger *slog.Logger // nil: slog.Default()
+	// Reserve is how long before the invocation's deadline a request's context
+	// ends, so that its handler can still write an end. 0: [DefaultHTTPReserve].
+	// It is never more than half of the time that is left.
+	Reserve time.Duration
+}
+
+func (o HTTPOptions) withDefaults() HTTPOptions {
+	o.Env, o.Logger = orSystem(o.Env), orDefault(o.Logger)
+	if o.Reserve <= 0 {
+		o.Reserve = DefaultHTTPReserve
+	}
+	return o
+}
+
+// exchange is one HTTP request out of an event, and who responds to it.
+type exchange struct {
+	event   *httpEvent
+	request *http.Request
+	handler http.Handler // the user's, or one that refuses a malformed request
+}
+
+// newExchange returns an error only when the payload is no HTTP event, which no
+// HTTP client can cause.
+//
+// v2 is the door of events in payload format 2.0.
+func (o HTTPOptions) newExchange(ctx context.Context, payload json.RawMessage, v2 Door, h http.Handler) (exchange, error) {
+	event, err := readHTTPEvent(payload, v2)
+	if err != nil {
+		return exchange{}, err
+	}
+	ctx = context.WithValue(ctx, doorKey{}, event.door())
+	if c := event.caller(); c != nil {
+		ctx = caller.With(ctx, c)
+	}
+	request, err := event.request(ctx)
+	if err != nil {
+		o.Logger.WarnContext(ctx, "malformed HTTP event", "error", err)
+		request, _ = http.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
+		h = refuse(err)
+	}
+	return exchange{event: event, request: request, handler: h}, nil
+}
+
+func refuse(err error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(errorBody(err))
+	})
+}
+
+// errorBody is the body of every HTTP error.
+func errorBody(err error) []byte {
+	body, _ := json.Marshal(struct {
+		Error string    `json:"error"`
+		Code  core.Code `json:"code"`
+	}{err.Error(), core.CodeOf(err)})
+	return body
+}
+
+// The errors that a client sees when a handler breaks; they tell nothing about
+// the cause, which is logged.
+var (
+	errInternal = core.Errorf(core.CodeInternal, "internal error")
+	errTimeout  = core.Errorf(core.CodeUnavailable, "no response in time")
+)
+
+// serve calls the handler. A panic, or a runtime.Goexit, becomes an error, which
+// is logged; http.ErrAbortHandler becomes one silently, as in net/http.
+func (x exchange) serve(w http.ResponseWriter, log *slog.Logger) error {
+	err := errors.New("handler: its goroutine has exited")
+	defer func() {
+		if err != nil && !errors.Is(err, http.ErrAbortHandler) {
+			attrs := append([]any{"method", x.request.Method, "path", x.request.URL.Path}, errorAttrs(err)...)
+			log.ErrorContext(x.request.Context(), "HTTP handler broke", attrs...)
+		}
+	}()
+	err = env.Protect(func() error {
+		x.handler.ServeHTTP(w, x.request)
+		return nil
+	})
+	var p *env.PanicError
+	if errors.As(err, &p) && p.Value == http.ErrAbortHandler {
+		err = http.ErrAbortHandler
+	}
+	return err
+}

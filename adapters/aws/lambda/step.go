@@ -1,0 +1,119 @@
+package lambda
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// Worker works on the threads that wake-ups name.
+type Worker interface {
+	// WorkBatch works on the threads of one delivery at once and returns an error
+	// for each wake-up that should be delivered again; one with nothing left to
+	// do is no error. No wake-up's failure touches another.
+	WorkBatch(ctx context.Context, hints []core.WakeUp) []error
+}
+
+// DefaultReserve is the time that a handler keeps for itself before its
+// invocation's deadline.
+const DefaultReserve = 5 * time.Second
+
+// StepOptions configures [StepHandler].
+type StepOptions struct {
+	Worker Worker       // required
+	Env    *env.Env     // nil: env.System()
+	Logger *slog.Logger // nil: slog.Default()
+	// Reserve is how long before the invocation's deadline a step's context
+	// ends: the time to hand the run on. 0: [DefaultReserve]. It is never more
+	// than half of the time that is left.
+	Reserve time.Duration
+}
+
+// StepHandler returns a handler for batches of wake-ups from SQS with
+// ReportBatchItemFailures. The threads of a batch are worked on at once, each
+// once; the failure of one fails its own messages only. A message that is no
+// wake-up is acknowledged and logged, since it can never succeed.
+//
+// The handler itself never returns an error. The queue's receive count is of no
+// use to it: what the sweep sends is always fresh, and only claims count as
+// attempts of a run.
+func StepHandler(o StepOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	s := stepper{worker: o.Worker, env: orSystem(o.Env), log: orDefault(o.Logger), reserve: o.Reserve}
+	if s.reserve <= 0 {
+		s.reserve = DefaultReserve
+	}
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		return s.handle(ctx, readBatch(event, s.log)), nil
+	}
+}
+
+type stepper struct {
+	worker  Worker
+	env     *env.Env
+	log     *slog.Logger
+	reserve time.Duration
+}
+
+func (s stepper) handle(ctx context.Context, b batch) events.SQSEventResponse {
+	ctx, cancel := endBefore(ctx, s.env.Now(), s.reserve)
+	defer cancel()
+	hints := make([]core.WakeUp, len(b.deliveries))
+	for i, d := range b.deliveries {
+		hints[i] = d.wake
+	}
+	var errs []error
+	if err := env.Protect(func() error {
+		errs = s.worker.WorkBatch(ctx, hints)
+		return nil
+	}); err != nil {
+		errs = make([]error, len(hints))
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	var failed []*delivery
+	for i, d := range b.deliveries {
+		if errs[i] == nil {
+			continue
+		}
+		level := slog.LevelError
+		if errors.Is(ctx.Err(), context.Canceled) {
+			level = slog.LevelWarn // the host is stopping; the wake-up comes again
+		}
+		s.log.Log(ctx, level, "step of a wake-up failed", append(d.attrs(), errorAttrs(errs[i])...)...)
+		failed = append(failed, d)
+	}
+	b.logResult(ctx, s.log, "step batch", len(failed))
+	return itemFailures(failed)
+}
+
+// endBefore returns a context that ends reserve before the deadline of ctx, but
+// not before half of the time has passed; without a deadline it just ends with
+// ctx.
+func endBefore(ctx context.Context, now time.Time, reserve time.Duration) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(reserve, deadline.Sub(now)/2)))
+}
+
+func orSystem(e *env.Env) *env.Env {
+	if e == nil {
+		return env.System()
+	}
+	return e
+}
+
+func orDefault(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return slog.Default()
+	}
+	return l
+}

@@ -1,0 +1,164 @@
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// TriggerOptions configures [TriggerHandler].
+type TriggerOptions struct {
+	Firer   incoming.Firer // required
+	Env     *env.Env       // nil: env.System()
+	Logger  *slog.Logger   // nil: slog.Default()
+	Reserve time.Duration  // as in [StepOptions]
+	// Routes serves HTTP requests, which are webhooks; nil: a payload that is one is
+	// as unknown as any other.
+	Routes http.Handler
+}
+
+// TriggerHandler returns a handler for every source of events that starts runs; see
+// [ReadEvents]. Each event may come again: it starts nothing twice.
+//
+// What failed comes again, and in the end to the queue that its source has for it:
+//
+//   - a message of SQS fails alone (ReportBatchItemFailures), and then the redrive
+//     policy of its queue decides; in a FIFO queue those of its group behind it fail
+//     with it, so that they keep their order;
+//   - of a DynamoDB stream the first record that failed is reported, and everything
+//     from it on comes again (ReportBatchItemFailures, with BisectBatchOnFunctionError
+//     and a destination for failures);
+//   - any other event fails the invocation, which Lambda repeats twice before it goes to
+//     the function's destination for failures.
+//
+// An event that no trigger wants is no failure. One line of the log counts what an
+// invocation brought. A payload of another shape fails the invocation. An HTTP request
+// is served as [Buffered] does.
+func TriggerHandler(o TriggerOptions) func(context.Context, json.RawMessage) (any, error) {
+	t := triggering{firer: o.Firer, env: orSystem(o.Env), log: orDefault(o.Logger), reserve: o.Reserve}
+	if t.reserve <= 0 {
+		t.reserve = DefaultReserve
+	}
+	var serve func(context.Context, json.RawMessage) (any, error)
+	if o.Routes != nil {
+		serve = Buffered(o.Routes, HTTPOptions{Env: o.Env, Logger: o.Logger})
+	}
+	return func(ctx context.Context, payload json.RawMessage) (any, error) {
+		if _, err := readHTTPEvent(payload, DoorHTTP); err == nil && serve != nil {
+			return serve(ctx, payload)
+		}
+		ctx, cancel := endBefore(ctx, t.env.Now(), t.reserve)
+		defer cancel()
+		arrivals, err := readArrivals(payload)
+		if err != nil {
+			t.log.ErrorContext(ctx, "event not understood", errorAttrs(err)...)
+			return nil, err
+		}
+		return t.handle(ctx, arrivals)
+	}
+}
+
+type triggering struct {
+	firer   incoming.Firer
+	env     *env.Env
+	log     *slog.Logger
+	reserve time.Duration
+}
+
+// handle fires the events of one payload, which are all of one source.
+func (t triggering) handle(ctx context.Context, arrivals []arrival) (any, error) {
+	var tally tally
+	defer func() { tally.log(ctx, t.log, arrivals) }()
+	switch arrivals[0].Source {
+	case incoming.SQS:
+		return t.messages(ctx, arrivals, &tally), nil
+	case incoming.DynamoDB:
+		return t.changes(ctx, arrivals, &tally), nil
+	}
+	var failed []error
+	for _, a := range arrivals {
+		if err := t.fire(ctx, a, &tally); err != nil {
+			failed = append(failed, fmt.Errorf("event %s of %s: %w", a.ID, a.Source, err))
+		}
+	}
+	return nil, errors.Join(failed...)
+}
+
+// messages takes a batch in its order, which is that of a FIFO queue's groups.
+func (t triggering) messages(ctx context.Context, arrivals []arrival, tally *tally) events.SQSEventResponse {
+	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+	stuck := map[string]bool{} // groups one of whose messages failed
+	for _, a := range arrivals {
+		behind := a.group != "" && stuck[a.group]
+		if behind {
+			tally.failed++
+		}
+		if behind || t.fire(ctx, a, tally) != nil {
+			stuck[a.group] = true
+			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: a.item})
+		}
+	}
+	return response
+}
+
+// changes takes a batch in its order, up to the first that fails.
+func (t triggering) changes(ctx context.Context, arrivals []arrival, tally *tally) events.DynamoDBEventResponse {
+	response := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
+	for _, a := range arrivals {
+		if t.fire(ctx, a, tally) != nil {
+			// One without a number cannot be named: an empty name fails the whole batch.
+			response.BatchItemFailures = append(response.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: a.item})
+			break
+		}
+	}
+	return response
+}
+
+// fire gives one event to the triggers.
+func (t triggering) fire(ctx context.Context, a arrival, tally *tally) error {
+	var receipts []mailbox.Receipt
+	err := a.broken
+	if err == nil {
+		err = env.Protect(func() (err error) {
+			receipts, err = t.firer.Fire(ctx, a.Event)
+			return err
+		})
+	}
+	for _, r := range receipts {
+		if r.Duplicate {
+			tally.duplicates++
+		} else {
+			tally.started++
+		}
+	}
+	switch {
+	case err != nil:
+		tally.failed++
+		t.log.ErrorContext(ctx, "event failed", append([]any{"source", a.Source, "event", a.ID}, errorAttrs(err)...)...)
+	case len(receipts) == 0:
+		tally.ignored++
+	}
+	return err
+}
+
+// tally counts what became of the events of an invocation.
+type tally struct{ started, duplicates, ignored, failed int }
+
+func (c tally) log(ctx context.Context, log *slog.Logger, arrivals []arrival) {
+	level := slog.LevelInfo
+	if c.failed > 0 {
+		level = slog.LevelWarn
+	}
+	log.Log(ctx, level, "events", "source", arrivals[0].Source, "events", len(arrivals),
+		"started", c.started, "duplicates", c.duplicates, "ignored", c.ignored, "failed", c.failed)
+}

@@ -1,0 +1,114 @@
+package bearer
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/reveille-run/reveille/adapters/identity/caller"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// algorithms are those of public keys that issuers use. A list of our own, since
+// with "none" or a shared secret anybody could sign.
+var algorithms = []string{oidc.RS256, oidc.ES256, oidc.EdDSA}
+
+// Options configures a [Verifier]. Env and Issuer are required.
+type Options struct {
+	Env    *env.Env
+	Issuer string // the claim "iss", to the last slash
+	// KeysURL is where the issuer publishes its keys. Empty: the issuer's address
+	// followed by "/.well-known/jwks.json", as Cognito has it.
+	KeysURL string
+	// Transport fetches the keys. nil: http.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+// Verifier verifies tokens. It fetches the issuer's keys when the first token
+// comes, and may be used concurrently.
+type Verifier struct {
+	config oidc.Config
+	issuer string
+	keys   *keys
+}
+
+// New returns a verifier; it calls nobody yet.
+func New(o Options) *Verifier {
+	if o.KeysURL == "" {
+		o.KeysURL = strings.TrimSuffix(o.Issuer, "/") + "/.well-known/jwks.json"
+	}
+	if o.Transport == nil {
+		o.Transport = http.DefaultTransport
+	}
+	return &Verifier{
+		issuer: o.Issuer, keys: newKeys(o.Env, o.KeysURL, o.Transport),
+		// The policy knows the clients; go-oidc knows one.
+		config: oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms, Now: o.Env.Now},
+	}
+}
+
+var (
+	errNoToken  = core.Errorf(core.CodeUnauthorized, "the request carries no bearer token")
+	errBadToken = core.Errorf(core.CodeUnauthorized, "the bearer token is not valid here")
+)
+
+// Caller returns the holder of the request's token, which is the only value of
+// the header Authorization. An error has code [core.CodeUnauthorized] when there
+// is no such token or it proves nothing, with a text that does not say why, and
+// [core.CodeUnavailable] when the issuer's keys cannot be had.
+func (v *Verifier) Caller(r *http.Request) (caller.Token, error) {
+	token, ok := tokenOf(r.Header)
+	if !ok {
+		return caller.Token{}, errNoToken
+	}
+	fetched := &fetches{keys: v.keys}
+	verified, err := oidc.NewVerifier(v.issuer, fetched, &v.config).Verify(r.Context(), token)
+	switch {
+	case fetched.err != nil:
+		return caller.Token{}, core.Errorf(core.CodeUnavailable, "keys of the issuer: %w", fetched.err)
+	case err != nil, verified.Issuer != v.issuer: // the library forgives Google a missing "https://"
+		return caller.Token{}, errBadToken
+	}
+	var fields map[string]json.RawMessage
+	if err := verified.Claims(&fields); err != nil {
+		return caller.Token{}, errBadToken
+	}
+	return caller.Token{Claims: caller.Texts(fields), Audience: verified.Audience}, nil
+}
+
+// tokenOf returns the token of a header that has exactly one. Front ends join
+// repeated values with commas, and no comma is part of a token.
+func tokenOf(h http.Header) (string, bool) {
+	values := h.Values("Authorization")
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" || strings.Count(token, ".") != 2 {
+		return "", false
+	}
+	other := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
+	}
+	return token, !strings.ContainsFunc(token, other)
+}
+
+// fetches is the key set for one token: it tells a token that proves nothing
+// from keys that could not be fetched, which the library does not.
+type fetches struct {
+	keys *keys
+	err  error
+}
+
+// VerifySignature implements oidc.KeySet.
+func (f *fetches) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := f.keys.set().VerifySignature(ctx, token)
+	if err != nil {
+		f.err = unreachable(err)
+	}
+	return payload, err
+}
