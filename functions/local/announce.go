@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/trigger"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
 // announce writes the host's first line: what runs here, and where; at "" it is
 // standard input. Requests are served from a moment later on; until then they wait.
-func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers []trigger.Trigger) {
+func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers []rules.Trigger) {
 	url := "stdin"
 	if s.Addr != "" {
 		url = "http://" + s.Addr
@@ -30,7 +30,7 @@ func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers
 }
 
 // names lists the triggers with their sources.
-func names(triggers []trigger.Trigger) string {
+func names(triggers []rules.Trigger) string {
 	var all []string
 	for _, t := range triggers {
 		all = append(all, fmt.Sprintf("%s (%s)", t.Name, t.Source))

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/functions/settings"
 )
@@ -35,7 +35,7 @@ func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 			"small": {Name: "scripted"}, "large": {Name: "gpt-5-mini"}, "unused": {Name: "other"},
 		},
 	}, nil)
-	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory"}, agent.Parts{}, []trigger.Trigger{
+	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory"}, agent.Parts{}, []rules.Trigger{
 		{Name: "orders", Source: incoming.EventBridge}, {Name: "report", Source: incoming.Schedule},
 	})
 	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory", Page: "off"}, agent.Parts{}, nil)

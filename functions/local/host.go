@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/outbound/metrics"
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
-	"github.com/reveille-run/reveille/adapters/trigger"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
@@ -44,7 +44,7 @@ type host struct {
 	stop     context.CancelFunc
 	wait     sync.WaitGroup
 	rested   sync.Once
-	triggers *trigger.Set
+	triggers *rules.Set
 	kinds    map[string]string // see Conversation
 	file     *bolt.Store       // nil: the store is in memory
 	broken   chan error        // gets one error: why the file can be used no more

@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
-	"github.com/reveille-run/reveille/adapters/trigger/webhook"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
+	"github.com/reveille-run/reveille/adapters/triggers/webhook"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/settings"
@@ -20,11 +20,11 @@ import (
 // those of the protocols: webhooks as on AWS, and for the other sources events that
 // somebody plays in. Every run is of the identity that every request has here.
 func (h *host) openTriggers(e *env.Env, s settings.Settings, log *slog.Logger) error {
-	all, err := trigger.Read(s.Triggers)
+	all, err := rules.Read(s.Triggers)
 	if err != nil {
 		return err
 	}
-	h.triggers, err = trigger.New(all, trigger.Options{Runtime: h.runtime, Everybody: &core.Identity{Tenant: tenant(s)}, Logger: log})
+	h.triggers, err = rules.New(all, rules.Options{Runtime: h.runtime, Everybody: &core.Identity{Tenant: tenant(s)}, Logger: log})
 	if err != nil || h.handler == nil { // without an address, schedules alone
 		return err
 	}
@@ -45,8 +45,8 @@ func (h *host) keepTime(ctx context.Context, e *env.Env) {
 		if t.Source != incoming.Schedule || t.Schedule == "" {
 			continue
 		}
-		schedule, err := trigger.ParseSchedule(t.Schedule)
-		if err != nil { // which trigger.New has refused
+		schedule, err := rules.ParseSchedule(t.Schedule)
+		if err != nil { // which rules.New has refused
 			h.log.Error("schedule", "trigger", t.Name, "error", err)
 			continue
 		}
@@ -70,7 +70,7 @@ type clock struct {
 	env      *env.Env
 	log      *slog.Logger
 	trigger  string
-	schedule trigger.Schedule
+	schedule rules.Schedule
 }
 
 // run goes from moment to moment until ctx is done.

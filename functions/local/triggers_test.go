@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/functions/settings"
@@ -265,7 +265,7 @@ func ticking(t *testing.T, expression string, clocks int, lasting, after, by tim
 	t.Helper()
 	var h heard
 	synctest.Test(t, func(t *testing.T) {
-		schedule, err := trigger.ParseSchedule(expression)
+		schedule, err := rules.ParseSchedule(expression)
 		if err != nil {
 			t.Fatal(err)
 		}

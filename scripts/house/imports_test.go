@@ -93,7 +93,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 }
 
 // shared are the adapters that other adapters may use.
-var shared = []string{"adapters/protocols/protocol", "adapters/identity/caller", "adapters/egress", "adapters/aws/env", "adapters/models/wire", "adapters/identity/signature", "adapters/trigger/incoming"}
+var shared = []string{"adapters/protocols/protocol", "adapters/identity/caller", "adapters/egress", "adapters/aws/env", "adapters/models/wire", "adapters/identity/signature", "adapters/triggers/incoming"}
 
 func TestAdaptersDoNotImportEachOther(t *testing.T) {
 	for _, p := range list(t, "./adapters/...") {

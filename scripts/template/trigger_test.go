@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
@@ -42,13 +42,13 @@ func (a *agents) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receip
 }
 
 // triggersOf makes a set of a file.
-func triggersOf(t *testing.T, a *agents, names ...string) *trigger.Set {
+func triggersOf(t *testing.T, a *agents, names ...string) *rules.Set {
 	t.Helper()
-	all, err := trigger.Parse(names[len(names)-1], []byte(readText(t, names...)))
+	all, err := rules.Parse(names[len(names)-1], []byte(readText(t, names...)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := trigger.New(all, trigger.Options{Runtime: a, Tenant: "acme", Logger: quiet})
+	set, err := rules.New(all, rules.Options{Runtime: a, Tenant: "acme", Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestEachSampleIsForOneTrigger(t *testing.T) {
 // TestTheDeployedTriggersAreReadable: a user writes them; they must be a file of
 // triggers whatever they are.
 func TestTheDeployedTriggersAreReadable(t *testing.T) {
-	if _, err := trigger.Parse("triggers.json", []byte(readText(t, "functions", "app", "triggers.json"))); err != nil {
+	if _, err := rules.Parse("triggers.json", []byte(readText(t, "functions", "app", "triggers.json"))); err != nil {
 		t.Error(err)
 	}
 }

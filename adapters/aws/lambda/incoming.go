@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
 	"github.com/reveille-run/reveille/core"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/webhook"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
+	"github.com/reveille-run/reveille/adapters/triggers/webhook"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/serve"
@@ -34,11 +34,11 @@ func Main(parts wiring.Parts) {
 
 // handle makes the handler of the triggers that REVEILLE_TRIGGERS names.
 func handle(c *cloud.Function, rt *runtime.Runtime) (func(context.Context, json.RawMessage) (any, error), error) {
-	all, err := trigger.Read(c.Settings.Triggers)
+	all, err := rules.Read(c.Settings.Triggers)
 	if err != nil {
 		return nil, err
 	}
-	set, err := trigger.New(all, trigger.Options{Runtime: rt, Tenant: c.Settings.EverybodysTenant(), Logger: c.Logger})
+	set, err := rules.New(all, rules.Options{Runtime: rt, Tenant: c.Settings.EverybodysTenant(), Logger: c.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/trigger"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -39,12 +39,12 @@ func headers(pairs ...string) http.Header {
 }
 
 func TestSignatures(t *testing.T) {
-	github := &verifier{trigger.SchemeGitHub, [][]byte{[]byte("another"), []byte(githubSecret)}}
-	standard, err := newVerifier(trigger.Webhook{Scheme: trigger.SchemeStandard}, "whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE= "+standardSecret)
+	github := &verifier{rules.SchemeGitHub, [][]byte{[]byte("another"), []byte(githubSecret)}}
+	standard, err := newVerifier(rules.Webhook{Scheme: rules.SchemeStandard}, "whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE= "+standardSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slack, err := newVerifier(trigger.Webhook{Scheme: trigger.SchemeSlack}, slackSecret)
+	slack, err := newVerifier(rules.Webhook{Scheme: rules.SchemeSlack}, slackSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestSignatures(t *testing.T) {
 		err    string
 	}{
 		{"GitHub", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
-		{"GitHub, by the older secret", &verifier{trigger.SchemeGitHub, [][]byte{[]byte(githubSecret), []byte("another")}}, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
+		{"GitHub, by the older secret", &verifier{rules.SchemeGitHub, [][]byte{[]byte(githubSecret), []byte("another")}}, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, in capitals", github, headers("X-Hub-Signature-256", "sha256="+strings.ToUpper(githubSignature[7:]), "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, another body", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody + " ", 0, "", wrong + "github asks for"},
 		{"GitHub, its old hash", github, headers("X-Hub-Signature-256", "sha1="+githubSignature[7:], "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github asks for"},
@@ -112,12 +112,12 @@ func TestSignatures(t *testing.T) {
 
 func TestSecretsThatAreRefused(t *testing.T) {
 	tests := []struct {
-		w            trigger.Webhook
+		w            rules.Webhook
 		secret, want string
 	}{
-		{trigger.Webhook{Scheme: trigger.SchemeGitHub}, " ", "environment variable WEBHOOK_SECRET is required: it is the secret that signs requests"},
-		{trigger.Webhook{Scheme: trigger.SchemeStandard, Secret: "BILLING"}, "whsec_not-base64", "environment variable BILLING: secret 1 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
-		{trigger.Webhook{Scheme: trigger.SchemeStandard, Secret: "BILLING"}, standardSecret + " whsec_c2VjcmV0", "environment variable BILLING: secret 2 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
+		{rules.Webhook{Scheme: rules.SchemeGitHub}, " ", "environment variable WEBHOOK_SECRET is required: it is the secret that signs requests"},
+		{rules.Webhook{Scheme: rules.SchemeStandard, Secret: "BILLING"}, "whsec_not-base64", "environment variable BILLING: secret 1 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
+		{rules.Webhook{Scheme: rules.SchemeStandard, Secret: "BILLING"}, standardSecret + " whsec_c2VjcmV0", "environment variable BILLING: secret 2 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
 	}
 	for _, tt := range tests {
 		if _, err := newVerifier(tt.w, tt.secret); err == nil || err.Error() != tt.want {

@@ -1,4 +1,4 @@
-package trigger_test
+package rules_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/trigger"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 )
 
 func TestSchedules(t *testing.T) {
@@ -37,7 +37,7 @@ func TestSchedules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.expression, func(t *testing.T) {
-			s, err := trigger.ParseSchedule(tt.expression)
+			s, err := rules.ParseSchedule(tt.expression)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestSchedules(t *testing.T) {
 			at = at.In(time.FixedZone("east", 5*3600)) // schedules are in UTC all the same
 			var got []string
 			for range tt.want {
-				if at, err = s.Next(at); errors.Is(err, trigger.ErrOver) {
+				if at, err = s.Next(at); errors.Is(err, rules.ErrOver) {
 					got = append(got, "over")
 					break
 				}
@@ -95,7 +95,7 @@ func TestSchedulesThatAreRefused(t *testing.T) {
 		{"cron(1,,2 9 * * ? *)", `cron(1,,2 9 * * ? *): minutes: "" is not allowed, allowed are 0 to 59`},
 	}
 	for _, tt := range tests {
-		if _, err := trigger.ParseSchedule(tt.expression); err == nil || err.Error() != tt.want {
+		if _, err := rules.ParseSchedule(tt.expression); err == nil || err.Error() != tt.want {
 			t.Errorf("%s: %v, want %s", tt.expression, err, tt.want)
 		}
 	}
@@ -105,7 +105,7 @@ func FuzzSchedule(f *testing.F) {
 	f.Add("cron(0/5 9-17 L JAN,JUL ? 2026-2030)")
 	f.Add("rate(7 hours)")
 	f.Fuzz(func(t *testing.T, expression string) {
-		s, err := trigger.ParseSchedule(expression)
+		s, err := rules.ParseSchedule(expression)
 		if err != nil {
 			return
 		}

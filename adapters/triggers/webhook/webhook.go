@@ -25,8 +25,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/identity/signature"
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -41,8 +41,8 @@ const maxBody = 1 << 20
 
 // Options configures [New].
 type Options struct {
-	Triggers *trigger.Set // required
-	Env      *env.Env     // required
+	Triggers *rules.Set // required
+	Env      *env.Env   // required
 	// Secret returns an environment variable, such as os.Getenv. Required when a
 	// trigger is of source webhook.
 	Secret func(name string) string
@@ -85,7 +85,7 @@ func New(o Options) (http.Handler, error) {
 
 // verifier returns what knows the requests of a trigger: by the secret that its variable
 // holds, or by one that is looked up at each request.
-func (o Options) verifier(w trigger.Webhook) (func(context.Context) (*verifier, error), error) {
+func (o Options) verifier(w rules.Webhook) (func(context.Context) (*verifier, error), error) {
 	variable := w.Variable()
 	name := o.Secret(variable + NameSuffix)
 	if name == "" || o.Source == nil {
@@ -208,7 +208,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // played reads events that a person sends in the name of their source.
-func (h *handler) played(t trigger.Trigger, body []byte) ([]incoming.Event, error) {
+func (h *handler) played(t rules.Trigger, body []byte) ([]incoming.Event, error) {
 	events, err := h.Read(body)
 	if err != nil {
 		return nil, err
@@ -255,8 +255,8 @@ type challenge struct {
 }
 
 // asked returns what to respond to a challenge.
-func asked(t trigger.Trigger, body []byte) (c challenge, ok bool) {
-	if t.Webhook.Scheme != trigger.SchemeSlack || json.Unmarshal(body, &c) != nil || c.Type != "url_verification" {
+func asked(t rules.Trigger, body []byte) (c challenge, ok bool) {
+	if t.Webhook.Scheme != rules.SchemeSlack || json.Unmarshal(body, &c) != nil || c.Type != "url_verification" {
 		return c, false
 	}
 	return challenge{Challenge: c.Challenge}, true

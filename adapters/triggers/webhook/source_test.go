@@ -8,20 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
-	"github.com/reveille-run/reveille/adapters/trigger/webhook"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
+	"github.com/reveille-run/reveille/adapters/triggers/webhook"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	secrets "github.com/reveille-run/reveille/core/secret"
 )
 
 // one is a trigger whose requests Slack signs.
-func one(t *testing.T) *trigger.Set {
+func one(t *testing.T) *rules.Set {
 	t.Helper()
-	set, err := trigger.New([]trigger.Trigger{
-		{Name: "chat", Source: incoming.Webhook, Webhook: &trigger.Webhook{Scheme: trigger.SchemeSlack, Secret: "SLACK_SECRET"}, Prompt: "x"},
-	}, trigger.Options{Runtime: &agents{}, Tenant: "acme", Logger: quiet})
+	set, err := rules.New([]rules.Trigger{
+		{Name: "chat", Source: incoming.Webhook, Webhook: &rules.Webhook{Scheme: rules.SchemeSlack, Secret: "SLACK_SECRET"}, Prompt: "x"},
+	}, rules.Options{Runtime: &agents{}, Tenant: "acme", Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

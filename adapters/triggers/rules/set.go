@@ -1,4 +1,4 @@
-package trigger
+package rules
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 )

@@ -1,4 +1,4 @@
-// Package trigger starts runs when something happens: a [Set] of triggers takes an
+// Package rules starts runs when something happens: a [Set] of triggers takes an
 // event, looks which of them want it, and submits a run for each.
 //
 // A trigger is data, in a file of JSON that [Parse] reads:
@@ -45,4 +45,4 @@
 // A run that a trigger starts is of origin internal: it waits its turn behind the
 // thread's other runs, and leaves a run that waits for a person alone. Its hooks and
 // tools find {"trigger": {"name", "source", "event"}} in its request.
-package trigger
+package rules

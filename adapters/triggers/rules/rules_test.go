@@ -1,4 +1,4 @@
-package trigger_test
+package rules_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -36,18 +36,18 @@ func (a *agents) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receip
 }
 
 // set makes triggers of the members of one, or of a whole list.
-func set(a *agents, text string) (*trigger.Set, error) {
+func set(a *agents, text string) (*rules.Set, error) {
 	if !strings.HasPrefix(text, "[") {
 		text = "[" + text + "]"
 	}
-	all, err := trigger.Parse("t.json", []byte(`{"triggers":`+text+`}`))
+	all, err := rules.Parse("t.json", []byte(`{"triggers":`+text+`}`))
 	if err != nil {
 		return nil, err
 	}
-	return trigger.New(all, trigger.Options{Runtime: a, Tenant: "acme", Logger: slog.New(slog.DiscardHandler)})
+	return rules.New(all, rules.Options{Runtime: a, Tenant: "acme", Logger: slog.New(slog.DiscardHandler)})
 }
 
-func mustSet(t *testing.T, a *agents, text string) *trigger.Set {
+func mustSet(t *testing.T, a *agents, text string) *rules.Set {
 	t.Helper()
 	s, err := set(a, text)
 	if err != nil {
@@ -126,11 +126,11 @@ func TestWhatIsWrongWithAFileIsNamed(t *testing.T) {
 		{"too long", strings.Repeat(" ", 1<<20+1), "f:1:1: file has 1048577 bytes, at most 1048576 are allowed"},
 	}
 	for _, tt := range tests {
-		if _, err := trigger.Parse("f", []byte(tt.text)); err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
+		if _, err := rules.Parse("f", []byte(tt.text)); err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
 	}
-	if all, err := trigger.Parse("f", []byte(strings.Repeat(" ", 1<<20-15)+`{"triggers":[]}`)); err != nil || len(all) != 0 {
+	if all, err := rules.Parse("f", []byte(strings.Repeat(" ", 1<<20-15)+`{"triggers":[]}`)); err != nil || len(all) != 0 {
 		t.Errorf("the longest file: %v, %v", all, err)
 	}
 }
@@ -141,7 +141,7 @@ func TestAFilterOfAProgramIsAsStrict(t *testing.T) {
 		`{"a"`:                        "triggers[0] (a): filter is not JSON at byte 5: unexpected end of JSON input",
 		`null`:                        "triggers[0] (a): filter must be an object",
 	} {
-		_, err := trigger.New([]trigger.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x", Filter: json.RawMessage(filter)}}, trigger.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"})
+		_, err := rules.New([]rules.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x", Filter: json.RawMessage(filter)}}, rules.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"})
 		if err == nil || err.Error() != want || core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("%s: %v, code %q, want %s", filter, err, core.CodeOf(err), want)
 		}
@@ -149,22 +149,22 @@ func TestAFilterOfAProgramIsAsStrict(t *testing.T) {
 }
 
 func TestWhoseRunItIs(t *testing.T) {
-	one := []trigger.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x"}}
-	all := []trigger.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x", Agent: "other", Tenant: "t", User: "u"}}
+	one := []rules.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x"}}
+	all := []rules.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x", Agent: "other", Tenant: "t", User: "u"}}
 	tests := []struct {
 		name     string
-		triggers []trigger.Trigger
-		o        trigger.Options
+		triggers []rules.Trigger
+		o        rules.Options
 		want     string
 	}{
-		{"as the trigger says", all, trigger.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"}, "t u other"},
-		{"as the deployment says", one, trigger.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"}, "acme  demo"},
-		{"everybody's", all, trigger.Options{Runtime: &agents{preset: "demo"}, Everybody: &core.Identity{Tenant: "local"}}, "local  other"},
-		{"no tenant", one, trigger.Options{Runtime: &agents{preset: "demo"}}, "triggers[0] (a): tenant is required: the deployment has no tenant of its own (REVEILLE_TENANT)"},
-		{"no agent", one, trigger.Options{Runtime: &agents{}, Tenant: "acme"}, "triggers[0] (a): agent is required: the deployment has no default agent"},
+		{"as the trigger says", all, rules.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"}, "t u other"},
+		{"as the deployment says", one, rules.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"}, "acme  demo"},
+		{"everybody's", all, rules.Options{Runtime: &agents{preset: "demo"}, Everybody: &core.Identity{Tenant: "local"}}, "local  other"},
+		{"no tenant", one, rules.Options{Runtime: &agents{preset: "demo"}}, "triggers[0] (a): tenant is required: the deployment has no tenant of its own (REVEILLE_TENANT)"},
+		{"no agent", one, rules.Options{Runtime: &agents{}, Tenant: "acme"}, "triggers[0] (a): agent is required: the deployment has no default agent"},
 	}
 	for _, tt := range tests {
-		s, err := trigger.New(tt.triggers, tt.o)
+		s, err := rules.New(tt.triggers, tt.o)
 		got := fmt.Sprint(err)
 		if err == nil {
 			first := s.Triggers()[0]
@@ -177,7 +177,7 @@ func TestWhoseRunItIs(t *testing.T) {
 }
 
 // fire gives an event of a queue to the triggers.
-func fire(t *testing.T, s *trigger.Set, id, data string) ([]mailbox.Receipt, error) {
+func fire(t *testing.T, s *rules.Set, id, data string) ([]mailbox.Receipt, error) {
 	t.Helper()
 	return s.Fire(t.Context(), incoming.Event{Source: incoming.SQS, ID: id, Data: json.RawMessage(data)})
 }

@@ -1,4 +1,4 @@
-package trigger_test
+package rules_test
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -24,7 +24,7 @@ func (printer) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt,
 
 // A trigger starts a run for each event that its filter wants.
 func Example() {
-	triggers, err := trigger.Parse("triggers.json", []byte(`{"triggers": [{
+	triggers, err := rules.Parse("triggers.json", []byte(`{"triggers": [{
 		"name": "orders", "source": "eventbridge", "tenant": "acme",
 		"filter": {"detail": {"total": [{"numeric": [">=", 100]}]}},
 		"thread": "customer-{{.detail.customer}}",
@@ -34,7 +34,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	set, err := trigger.New(triggers, trigger.Options{Runtime: printer{}, Logger: slog.New(slog.DiscardHandler)})
+	set, err := rules.New(triggers, rules.Options{Runtime: printer{}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,11 +1,11 @@
-package trigger
+package rules
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
 	"github.com/reveille-run/reveille/core"
 )
 

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/trigger"
-	"github.com/reveille-run/reveille/adapters/trigger/incoming"
-	"github.com/reveille-run/reveille/adapters/trigger/webhook"
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
+	"github.com/reveille-run/reveille/adapters/triggers/webhook"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -46,13 +46,13 @@ var quiet = slog.New(slog.DiscardHandler)
 // newSite is the routes of four triggers.
 func newSite(t *testing.T, a *agents) http.Handler {
 	t.Helper()
-	slack := &trigger.Webhook{Scheme: trigger.SchemeSlack, Secret: "SLACK_SECRET"}
-	set, err := trigger.New([]trigger.Trigger{
+	slack := &rules.Webhook{Scheme: rules.SchemeSlack, Secret: "SLACK_SECRET"}
+	set, err := rules.New([]rules.Trigger{
 		{Name: "chat", Source: incoming.Webhook, Webhook: slack, Prompt: "{{.}}"},
 		{Name: "full", Source: incoming.Webhook, Webhook: slack, Prompt: "x", Thread: "full"},
-		{Name: "code", Source: incoming.Webhook, Webhook: &trigger.Webhook{Scheme: trigger.SchemeGitHub, Secret: "SLACK_SECRET"}, Prompt: "x"},
+		{Name: "code", Source: incoming.Webhook, Webhook: &rules.Webhook{Scheme: rules.SchemeGitHub, Secret: "SLACK_SECRET"}, Prompt: "x"},
 		{Name: "orders", Source: incoming.EventBridge, Prompt: "x"},
-	}, trigger.Options{Runtime: a, Tenant: "acme", Logger: quiet})
+	}, rules.Options{Runtime: a, Tenant: "acme", Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/identity/signature"
-	"github.com/reveille-run/reveille/adapters/trigger"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"
 )
@@ -22,12 +22,12 @@ const tolerance = 5 * time.Minute
 
 // verifier checks the requests of one trigger.
 type verifier struct {
-	scheme  trigger.Scheme
+	scheme  rules.Scheme
 	secrets [][]byte // any of which may have signed
 }
 
 // newVerifier reads the secrets of a trigger out of the text of their variable.
-func newVerifier(w trigger.Webhook, text string) (*verifier, error) {
+func newVerifier(w rules.Webhook, text string) (*verifier, error) {
 	v := &verifier{scheme: w.Scheme}
 	for secret := range strings.FieldsSeq(text) {
 		v.secrets = append(v.secrets, []byte(secret))
@@ -35,7 +35,7 @@ func newVerifier(w trigger.Webhook, text string) (*verifier, error) {
 	if len(v.secrets) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, "environment variable %s is required: it is the secret that signs requests", w.Variable())
 	}
-	if w.Scheme == trigger.SchemeStandard {
+	if w.Scheme == rules.SchemeStandard {
 		keys, err := signature.ReadKeys(secret.New(text))
 		if err != nil {
 			return nil, core.Errorf(core.CodeInvalid, "environment variable %s: %w", w.Variable(), err)
@@ -49,9 +49,9 @@ func newVerifier(w trigger.Webhook, text string) (*verifier, error) {
 // delivered again.
 func (v *verifier) verify(h http.Header, body []byte, now time.Time) (id string, err error) {
 	switch v.scheme {
-	case trigger.SchemeGitHub:
+	case rules.SchemeGitHub:
 		return v.github(h, body)
-	case trigger.SchemeStandard:
+	case rules.SchemeStandard:
 		return v.standard(h, body, now)
 	}
 	return v.slack(h, body, now)
