@@ -92,11 +92,11 @@ unit: ## All tests but the kill tests
 LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
 # Those that leave themselves out under the race detector, or a part of themselves.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
-NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./functions/local
+NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./functions/kit/local
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
-	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/local
-	$(GO) test -tags killpoints -run Deaf ./functions/local
+	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/kit/local
+	$(GO) test -tags killpoints -run Deaf ./functions/kit/local
 
 exhaustive: ## Walk every head of a small world, and the reads of a thread with 10,000 messages
 	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/run
@@ -140,14 +140,14 @@ coldstart: ## Clone, empty the Go caches, time `make run` to the end of the firs
 test-clients: ## The protocols and providers against npm's clients and fakes, the page in Chromium (needs node, npm, chromium)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	scripts/clients/page/types.sh
-	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/local ./functions/local/editor ./scripts/new
+	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/kit/local ./functions/kit/local/editor ./scripts/new
 
 test-project: ## A project by scripts/new: its tests, first chat, make dev during a run, and the fetched command
 	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/new
 
 test-copilotkit: ## CopilotKit's chat against the local host (needs node, npm and 600 MB)
 	cd scripts/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-	$(GO) test -count=1 -tags clients -run CopilotKit ./functions/local
+	$(GO) test -count=1 -tags clients -run CopilotKit ./functions/kit/local
 
 openapi: ## The OpenAPI document against its specification, the local host against the document (EXAMPLES, SEED)
 	scripts/openapi.sh
@@ -203,7 +203,7 @@ sam-build: ## sam validate --lint, and sam build in both modes in a clean copy
 	@scripts/sam-build.sh
 
 bench: ## Speed, CPU and memory per run, sizes, start-up, DynamoDB units, structure of core, durable runs beside adk-go; nothing here passes or fails
-	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local
+	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/kit/local
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/stores/dynamo
 	$(GO) test -count=1 -v -run Figures ./scripts/house

@@ -155,7 +155,7 @@
 //     invocation's deadline.
 //   - core/runtime/follow.go, beforeReserve: the stream ends before that, with its last
 //     event; its client reconnects.
-//   - functions/serve/serve.go: the longest time for a stream that only follows.
+//   - functions/kit/serve/serve.go: the longest time for a stream that only follows.
 //
 // When is a decision a duplicate?
 //

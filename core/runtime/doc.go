@@ -96,7 +96,7 @@
 //     time, or when its listener is gone, which only audience.go knows.
 //   - What closes a stream on Lambda: adapters/aws/lambda/stream.go ends a request's context
 //     before the invocation's deadline, follower.beforeReserve in follow.go ends the stream
-//     before that, and functions/serve/serve.go sets the longest time for a stream that
+//     before that, and functions/kit/serve/serve.go sets the longest time for a stream that
 //     only follows.
 //   - How a follower shows what a model is saying: unsaid.go. In this process it hears the
 //     steps (core/run/live/hear.go); for another process it leaves a mark, demand.go, and

@@ -6,7 +6,7 @@ package main
 import (
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/serve/front"
+	"github.com/reveille-run/reveille/functions/kit/serve/front"
 )
 
 func main() { front.API(app.Parts, web.Handler) }

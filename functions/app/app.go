@@ -6,7 +6,7 @@ package app
 
 import (
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/kit/demo"
 )
 
 // Parts returns what the deployment consists of. models are those that package

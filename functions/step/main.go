@@ -4,7 +4,7 @@ package main
 import (
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
-	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/functions/kit/serve"
 )
 
 func main() { serve.Step(app.Parts, models.Bind) }

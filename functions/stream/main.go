@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/serve/front"
+	"github.com/reveille-run/reveille/functions/kit/serve/front"
 )
 
 func main() { front.Stream(app.Parts, models.Bind, web.Handler) }

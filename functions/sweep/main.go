@@ -2,6 +2,6 @@
 // looks after wake-ups that ended in the dead-letter queue.
 package main
 
-import "github.com/reveille-run/reveille/functions/serve/sweep"
+import "github.com/reveille-run/reveille/functions/kit/serve/sweep"
 
 func main() { sweep.Main() }

@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/reveille-run/reveille/functions/app"
-	"github.com/reveille-run/reveille/functions/serve/triggers"
+	"github.com/reveille-run/reveille/functions/kit/serve/triggers"
 )
 
 func main() { triggers.Main(app.Parts) }

@@ -7,7 +7,7 @@ package main
 import (
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
-	"github.com/reveille-run/reveille/functions/local/editor"
+	"github.com/reveille-run/reveille/functions/kit/local/editor"
 )
 
 func main() { editor.Main(app.Parts, models.Bind) }

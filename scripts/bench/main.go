@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reveille-run/reveille/functions/serve/cloud"
+	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
 )
 
 func main() {

@@ -34,7 +34,7 @@ var raceClients = []int{1, 16}
 func race(out io.Writer, folder string) error {
 	var all []contender
 	for _, c := range []struct{ name, folder, bench string }{
-		{"local host over HTTP, bbolt", "./functions/local", "HostRuns/bolt"},
+		{"local host over HTTP, bbolt", "./functions/kit/local", "HostRuns/bolt"},
 		{"runtime in its process, bbolt", "./adapters/stores/bolt", "Runs"},
 	} {
 		program := filepath.Join(folder, filepath.Base(c.folder)+".test")

@@ -4,9 +4,9 @@ package main
 
 import (
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/demo"
-	"github.com/reveille-run/reveille/functions/demo/models"
-	"github.com/reveille-run/reveille/functions/local"
+	"github.com/reveille-run/reveille/functions/kit/demo"
+	"github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/local"
 )
 
 func main() { local.Main(demo.Parts, models.Bind, web.Handler) }

@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/local"
+	"github.com/reveille-run/reveille/functions/kit/local"
 )
 
 func main() { local.Main(app.Parts, models.Bind, web.Handler) }

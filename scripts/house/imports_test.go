@@ -203,11 +203,11 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		never  []string // packages, and those below them
 	}{
 		{"./functions/app", []string{module + "/core/store", module + "/adapters"}},
-		{"./functions/demo", []string{module + "/core/store", module + "/adapters", app, yamlParser}},
-		{"./functions/serve", []string{app, acp, module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/stores/bolt", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
-		{"./functions/local", []string{app, sdk, acp, yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
-		{"./functions/wiring", []string{app, sdk, module + "/adapters", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
-		{"./functions/settings", []string{module + "/core/env", module + "/core/state", module + "/adapters", yamlParser}},
+		{"./functions/kit/demo", []string{module + "/core/store", module + "/adapters", app, yamlParser}},
+		{"./functions/kit/serve", []string{app, acp, module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/stores/bolt", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/kit/local", []string{app, sdk, acp, yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/kit/wiring", []string{app, sdk, module + "/adapters", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/kit/settings", []string{module + "/core/env", module + "/core/state", module + "/adapters", yamlParser}},
 		{"./functions/app/web", []string{acp}},
 		{"./scripts/acp", []string{sdk, module + "/adapters/identity/bearer", module + "/adapters/protocols/aisdk", module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./scripts/dev", []string{sdk, acp, module + "/adapters/identity/bearer"}},
@@ -248,8 +248,8 @@ func TestOnlyMainsNameApp(t *testing.T) {
 			continue
 		}
 		for _, path := range p.Imports {
-			if to := room(path); strings.HasPrefix(path, module) && floor(to) != floor("core") && to != "functions/demo" {
-				t.Errorf("functions/app imports %s, want core and functions/demo alone", to)
+			if to := room(path); strings.HasPrefix(path, module) && floor(to) != floor("core") && to != "functions/kit/demo" {
+				t.Errorf("functions/app imports %s, want core and functions/kit/demo alone", to)
 			}
 		}
 	}

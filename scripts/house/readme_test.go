@@ -36,7 +36,7 @@ func TestTheReadmesSamplesAreExamples(t *testing.T) {
 	tests := []struct{ file, indent string }{
 		{"functions/app/example_test.go", "\t"},
 		{"functions/app/web/example_test.go", ""},
-		{"functions/demo/crash_test.go", ""},
+		{"functions/kit/demo/crash_test.go", ""},
 	}
 	blocks := slices.DeleteFunc(samples(t), func(s string) bool { return strings.HasPrefix(s, "// ") || isProgram(s) })
 	if len(blocks) != len(tests) {
@@ -145,7 +145,7 @@ func TestTheReadmeListsTheVariables(t *testing.T) {
 	}
 	var known []string
 	variable := regexp.MustCompile(`(?m)^\t\t\{"([A-Z_]+)", "([^"]*)"`)
-	for _, m := range variable.FindAllStringSubmatch(read(t, "functions/settings/settings.go"), -1) {
+	for _, m := range variable.FindAllStringSubmatch(read(t, "functions/kit/settings/settings.go"), -1) {
 		known = append(known, m[1])
 		if defaults[m[1]] != m[2] {
 			t.Errorf("%s: README.md says the default is %q, it is %q", m[1], defaults[m[1]], m[2])

@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/sim/replay"
-	"github.com/reveille-run/reveille/functions/settings"
-	"github.com/reveille-run/reveille/functions/wiring"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
 // localTenant is whose everything is on the local host that is not told otherwise.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
-	"github.com/reveille-run/reveille/functions/wiring"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
 func main() {

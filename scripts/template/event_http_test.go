@@ -17,10 +17,10 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/demo"
-	"github.com/reveille-run/reveille/functions/demo/models"
-	"github.com/reveille-run/reveille/functions/serve/identity"
-	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/kit/demo"
+	"github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/serve/identity"
+	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 var quiet = slog.New(slog.DiscardHandler)

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/functions/serve/identity"
-	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/kit/serve/identity"
+	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 // local are the settings that only the local host has: on AWS keys are secrets.

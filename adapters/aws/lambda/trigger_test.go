@@ -192,7 +192,7 @@ func TestWhatBecomesOfABatch(t *testing.T) {
 
 func TestWebhooksAreServed(t *testing.T) {
 	routes := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Method, " ", r.URL.Path) })
-	payload, err := os.ReadFile("../../events/trigger-webhook.json")
+	payload, err := os.ReadFile("../../../events/trigger-webhook.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestWebhooksAreServed(t *testing.T) {
 }
 
 func FuzzEvents(f *testing.F) {
-	names, err := filepath.Glob("../../events/trigger-*.json")
+	names, err := filepath.Glob("../../../events/trigger-*.json")
 	if err != nil || len(names) < 6 {
 		f.Fatal(names, err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAgainstAnIndependentServer(t *testing.T) {
-	m, err := anthropic.New(anthropic.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../..")})
+	m, err := anthropic.New(anthropic.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../../..")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 func TestAgainstAnIndependentServer(t *testing.T) {
 	variables := map[string]string{
 		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "an-id", "AWS_SECRET_ACCESS_KEY": modeltest.Key, // the SDK sends a token over https alone
-		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": wiretest.Fake(t, "../.."),
+		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": wiretest.Fake(t, "../../.."),
 	}
 	m, err := bedrock.New(bedrock.Options{AWS: awsenv.Config{Getenv: func(name string) string { return variables[name] }}})
 	if err != nil {

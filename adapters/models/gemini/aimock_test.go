@@ -11,7 +11,7 @@ import (
 )
 
 func TestAgainstAnIndependentServer(t *testing.T) {
-	m, err := gemini.New(gemini.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../..") + "/v1beta"})
+	m, err := gemini.New(gemini.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../../..") + "/v1beta"})
 	if err != nil {
 		t.Fatal(err)
 	}

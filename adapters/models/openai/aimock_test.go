@@ -11,7 +11,7 @@ import (
 )
 
 func TestAgainstAnIndependentServer(t *testing.T) {
-	options := openai.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../..") + "/v1"}
+	options := openai.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../../..") + "/v1"}
 	chat, err := openai.New(options)
 	if err != nil {
 		t.Fatal(err)

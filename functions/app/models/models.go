@@ -5,9 +5,9 @@ package models
 import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/functions/providers"
-	"github.com/reveille-run/reveille/functions/settings"
-	"github.com/reveille-run/reveille/functions/wiring"
+	"github.com/reveille-run/reveille/functions/kit/providers"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
 // Default is the id of the one model that [Bind] binds. Add others beside it.

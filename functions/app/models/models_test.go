@@ -6,7 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/app/models"
-	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 func TestBindTakesTheModelThatTheEnvironmentNames(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/demo"
-	"github.com/reveille-run/reveille/functions/demo/models"
-	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/kit/demo"
+	"github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 // site is a page of one's own before the routes, as README.md shows it.

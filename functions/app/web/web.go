@@ -11,7 +11,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/mcp"
 	"github.com/reveille-run/reveille/adapters/protocols/page"
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
-	"github.com/reveille-run/reveille/functions/wiring"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
 // Options configures [Handler].

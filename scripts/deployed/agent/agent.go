@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/kit/demo"
 )
 
 var notes = state.ProfileKey[string]{Name: "notes"}

@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/serve/front"
+	"github.com/reveille-run/reveille/functions/kit/serve/front"
 	"github.com/reveille-run/reveille/scripts/deployed/agent"
 )
 

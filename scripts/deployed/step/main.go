@@ -3,8 +3,8 @@
 package main
 
 import (
-	"github.com/reveille-run/reveille/functions/demo/models"
-	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/serve"
 	"github.com/reveille-run/reveille/scripts/deployed/agent"
 )
 

@@ -3,7 +3,7 @@
 package main
 
 import (
-	"github.com/reveille-run/reveille/functions/serve/triggers"
+	"github.com/reveille-run/reveille/functions/kit/serve/triggers"
 	"github.com/reveille-run/reveille/scripts/deployed/agent"
 )
 

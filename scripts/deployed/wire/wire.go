@@ -5,10 +5,10 @@ package wire
 import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/functions/demo"
-	"github.com/reveille-run/reveille/functions/providers"
-	"github.com/reveille-run/reveille/functions/settings"
-	"github.com/reveille-run/reveille/functions/wiring"
+	"github.com/reveille-run/reveille/functions/kit/demo"
+	"github.com/reveille-run/reveille/functions/kit/providers"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
 // Bind returns the provider under the demo agent's id of its model.

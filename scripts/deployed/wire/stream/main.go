@@ -4,8 +4,8 @@ package main
 
 import (
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/demo"
-	"github.com/reveille-run/reveille/functions/serve/front"
+	"github.com/reveille-run/reveille/functions/kit/demo"
+	"github.com/reveille-run/reveille/functions/kit/serve/front"
 	"github.com/reveille-run/reveille/scripts/deployed/wire"
 )
 

@@ -1,0 +1,50 @@
+package demo_test
+
+import (
+	"testing"
+
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/functions/kit/demo"
+)
+
+func TestTheDemoAgentIsTheDefault(t *testing.T) {
+	parts, err := demo.Parts(map[string]agent.ModelBinding{"default": {Model: model.None{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := agent.NewRegistry(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := registry.Default(); got != "demo" {
+		t.Errorf("default agent %q, want demo", got)
+	}
+}
+
+func TestEcho(t *testing.T) {
+	echo, err := demo.Echo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, arguments, data, message string
+		failed                         bool
+	}{
+		{"says the text back", `{"text":"a <b> \"c\""}`, `{"text":"a <b> \"c\""}`, "", false},
+		{"wants a text", `{}`, ``, `invalid arguments: property "text" is missing`, true},
+		{"takes no other key", `{"text":"a","loud":true}`, ``, `invalid arguments: property "loud" is unknown`, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := tool.Execute(t.Context(), echo, tool.Call{ID: "c", Name: "echo", Arguments: []byte(test.arguments)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got.Data) != test.data || got.Message != test.message || got.IsError != test.failed {
+				t.Errorf("data %s, message %q, failed %v", got.Data, got.Message, got.IsError)
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package local
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+)
+
+// untimed logs like the host, without the time.
+func untimed(log *strings.Builder) *slog.Logger {
+	return slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
+func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
+	var log strings.Builder
+	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db"}, agent.Parts{
+		Specs: []agent.Spec{{ID: "writer", Model: "large"}, {ID: "demo", Model: "small"}, {ID: "clerk", Model: "pool"}},
+		Pools: []agent.ModelPoolSpec{{ID: "pool"}},
+		Models: map[string]agent.ModelBinding{
+			"small": {Name: "scripted"}, "large": {Name: "gpt-5-mini"}, "unused": {Name: "other"},
+		},
+	}, nil)
+	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory"}, agent.Parts{}, []rules.Trigger{
+		{Name: "orders", Source: incoming.EventBridge}, {Name: "report", Source: incoming.Schedule},
+	})
+	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory", Page: "off"}, agent.Parts{}, nil)
+	want := `level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="clerk (model pool), demo (model scripted), writer (model gpt-5-mini)" data=.reveille/reveille.db` + "\n" +
+		`level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="" data=memory triggers="orders (eventbridge), report (schedule)"` + "\n" +
+		`level=INFO msg=listening url=http://127.0.0.1:3000 agents="" data=memory` + "\n"
+	if diff := cmp.Diff(want, log.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheAddressIsOneThatAClientCanUse(t *testing.T) {
+	tests := []struct{ name, addr, bound, want string }{
+		{"the default", "127.0.0.1:3000", "127.0.0.1:3000", "127.0.0.1:3000"},
+		{"a free port", "127.0.0.1:0", "127.0.0.1:40001", "127.0.0.1:40001"},
+		{"a name", "dev.example:3000", "10.0.0.7:3000", "dev.example:3000"},
+		{"a port by name", "localhost:http", "127.0.0.1:80", "localhost:80"},
+		{"IPv6", "[::1]:0", "[::1]:40001", "[::1]:40001"},
+		{"every address", "0.0.0.0:3000", "[::]:3000", "localhost:3000"},
+		{"every IPv6 address", "[::]:3000", "[::]:3000", "localhost:3000"},
+		{"no name", ":3000", "[::]:3000", "localhost:3000"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			bound, err := net.ResolveTCPAddr("tcp", test.bound)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := reachable(test.addr, bound); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAHostThatStopsSaysWhatItWaitsFor(t *testing.T) {
+	tests := []struct {
+		runs, requests int
+		want           string
+	}{
+		{0, 0, "stopping"},
+		{2, 1, "stopping: 2 runs under way, 1 request open; a second signal ends the host at once"},
+		{0, 2, "stopping: 0 runs under way, 2 requests open; a second signal ends the host at once"},
+		{1, 0, "stopping: 1 run under way, 0 requests open; a second signal ends the host at once"},
+	}
+	for _, test := range tests {
+		if got := stopping(test.runs, test.requests); got != test.want {
+			t.Errorf("%d runs, %d requests: %q, want %q", test.runs, test.requests, got, test.want)
+		}
+	}
+}
+
+// TestWhatIsUnderWayIsCounted stops a host in the middle of a stream.
+func TestWhatIsUnderWayIsCounted(t *testing.T) {
+	var log strings.Builder
+	s, err := settings.Read([]string{"REVEILLE_DATA=memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := serveLogged(t, s, untimed(&log))
+	open(t, request(t, "POST", running.url+"/v1/ai-sdk/chat", strings.Replace(chat, "echo: hello", "slow: 10", 1)), `"delta":"w1"`)
+	running.stop()
+	if err := <-running.ended; err != nil {
+		t.Fatal(err)
+	}
+	want := `level=INFO msg="stopping: 1 run under way, 1 request open; a second signal ends the host at once"`
+	if !strings.Contains(log.String(), want) {
+		t.Errorf("the log says\n%s\nwant in it %s", log.String(), want)
+	}
+}
+
+// TestASecondHostAtTheSameAddressTouchesNothing: the first one's file is none of
+// its business, even where it is not locked.
+func TestASecondHostAtTheSameAddressTouchesNothing(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	addr, folder := listener.Addr().String(), t.TempDir()
+	data := folder + "/new/data.db"
+	err = start(context.Background(), []string{"REVEILLE_ADDR=" + addr, "REVEILLE_DATA=" + data}, demonstration)
+	want := "another program, maybe another local host, listens at " + addr + ": end it, or set REVEILLE_ADDR to another address"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if entries := entries(t, folder); len(entries) != 0 {
+		t.Errorf("it made %q", entries)
+	}
+}
+
+func entries(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	return names
+}

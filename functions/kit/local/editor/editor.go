@@ -1,0 +1,26 @@
+// Package editor is the local host for an editor, which starts it and speaks the Agent
+// Client Protocol with it on standard input and output:
+//
+//	go run ./scripts/acp
+//
+// See packages local and acp. It is a package of its own so that no other program links
+// the protocol.
+package editor
+
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/adapters/protocols/acp"
+	"github.com/reveille-run/reveille/functions/kit/local"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
+)
+
+// Main runs the host until the editor closes its side, or a signal ends it. Sessions
+// talk to the default agent.
+func Main(parts wiring.Parts, models wiring.Models) {
+	local.Stdio("acp", parts, models, func(ctx context.Context, c local.Conversation) error {
+		return acp.Serve(ctx, c.In, c.Out, acp.Options{
+			Runtime: c.Runtime, Env: c.Env, Identity: c.Identity, Agent: c.Runtime.DefaultAgent(), Kinds: c.Kinds, Log: c.Log,
+		})
+	})
+}

@@ -1,0 +1,261 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
+	"github.com/reveille-run/reveille/adapters/outbound/metrics"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
+	"github.com/reveille-run/reveille/adapters/stores/bolt"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	announcing "github.com/reveille-run/reveille/functions/kit/announce"
+	"github.com/reveille-run/reveille/functions/kit/killpoints/inject"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// localTenant owns everything on the local host unless REVEILLE_TENANT says who does.
+const localTenant = "local"
+
+// followInterval is long: the file is this process's alone, and it is told of what
+// it writes itself.
+const followInterval = 5 * time.Second
+
+// host is the whole deployment in one process.
+type host struct {
+	runtime  *runtime.Runtime
+	handler  http.Handler // nil: the host has no address
+	open     atomic.Int64 // requests under way, streams among them
+	linger   time.Duration
+	queue    *queue
+	metrics  *metrics.Metrics
+	stop     context.CancelFunc
+	wait     sync.WaitGroup
+	rested   sync.Once
+	triggers *rules.Set
+	kinds    map[string]string // see Conversation
+	file     *bolt.Store       // nil: the store is in memory
+	broken   chan error        // gets one error: why the file can be used no more
+	log      *slog.Logger
+}
+
+// newHost opens the store, takes back the claims of the process before, wakes
+// what is due and starts the queue's workers.
+func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Logger, d wiring.Deployment) (*host, error) {
+	h := &host{queue: newQueue(e, log), linger: lingerTime, broken: make(chan error, 1), log: log}
+	backend, claimed, err := h.openStore(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.build(e, s, backend, log, d); err != nil {
+		h.shutDown()
+		return nil, err
+	}
+	if h.handler != nil {
+		h.handler = newGuard(s, h.metrics.Count(h.showMetrics(h.watchFile(httpapi.CORS(s.Origins, h.admit(s.Requests, h.handler))))))
+	}
+	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
+		h.shutDown()
+		return nil, err
+	}
+	if err := h.repair(ctx); err != nil {
+		if !h.readable() {
+			h.shutDown()
+			return nil, err
+		}
+		log.Error("the disk takes no writes, it may be full: the host only reads until there is room", "error", err)
+	}
+	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
+	step := awslambda.StepHandler(awslambda.StepOptions{Worker: h.runtime, Env: e, Logger: log})
+	dead := awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: h.runtime, Env: e, Logger: log})
+	h.wait.Go(func() { h.queue.run(ctx, step, dead) })
+	h.wait.Go(func() { h.sweep(ctx, s.Sweep) })
+	h.keepTime(ctx, e)
+	return h, nil
+}
+
+// openStore opens the backend and lists the claims that nobody can hold.
+func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backend, []core.ThreadKey, error) {
+	if s.Data == "memory" {
+		return memory.New(), nil, nil
+	}
+	file, err := bolt.Open(s.Data, bolt.Options{})
+	if errors.Is(err, bolt.ErrLocked) {
+		return nil, nil, fmt.Errorf("%w: end that one, or set REVEILLE_DATA to another file", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	h.file = file
+	claimed, err := file.Claimed(ctx)
+	if err != nil {
+		h.shutDown()
+		return nil, nil, fmt.Errorf("list open claims: %w", err)
+	}
+	return file, claimed, nil
+}
+
+func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log *slog.Logger, d wiring.Deployment) error {
+	parts, err := d.Agents(e, s)
+	if err != nil {
+		return err
+	}
+	config, err := h.configure(e, s, backend, parts)
+	if err != nil {
+		return err
+	}
+	if h.runtime, err = runtime.Build(config); err != nil {
+		return err
+	}
+	h.kinds = kinds(parts)
+	if d.Web != nil {
+		h.handler = inject.Handler(e, d.Web(wiring.WebOptions{
+			Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.Page != settings.PageOff, MaxRequests: s.Requests, Logger: log,
+		}))
+	}
+	if err := h.openTriggers(e, s, log); err != nil {
+		return err
+	}
+	announce(log, s, parts, h.triggers.Triggers())
+	return nil
+}
+
+// configure is what the host gives its runtime. Its test holds each promise of the
+// documents that is a line here.
+func (h *host) configure(e *env.Env, s settings.Settings, backend store.Backend, parts agent.Parts) (runtime.Config, error) {
+	hook, err := announcing.Webhook(s, e, true)
+	if err != nil {
+		return runtime.Config{}, err
+	}
+	if s.EventBus != "" {
+		return runtime.Config{}, fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
+	}
+	metering, err := wiring.Metering(s)
+	if err != nil {
+		return runtime.Config{}, err
+	}
+	if s.Metrics {
+		return runtime.Config{}, fmt.Errorf("environment variable REVEILLE_METRICS has no meaning on the local host, which shows its metrics at /metrics")
+	}
+	h.metrics = h.newMetrics(backend, tenant(s))
+	config := runtime.Config{
+		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: h.log,
+		LeaveFor: -1, // it holds the file: no other build has what this one lacks
+		Worker:   "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
+		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
+		Metering: metering,
+	}
+	err = wiring.Limit(&config, s)
+	return config, err
+}
+
+// purgeLimit bounds how many expired records one sweep erases.
+const purgeLimit = 1000
+
+// sumTime is how long one sweep may sum what was used.
+const sumTime = time.Second
+
+// repair wakes overdue threads, sums what was used and erases what has expired. A file that was
+// taken away or is damaged as a whole is the only error then.
+func (h *host) repair(ctx context.Context) error {
+	if h.file == nil {
+		_, err := h.runtime.Sweep(ctx)
+		return errors.Join(err, h.sumUsage(ctx))
+	}
+	if err := h.file.Check(); err != nil {
+		return err
+	}
+	var probeErr error
+	if h.file.Failing() != nil { // or an idle host would stay unhealthy
+		probeErr = h.file.Probe(ctx)
+	}
+	_, err := h.runtime.Sweep(ctx)
+	err = errors.Join(err, h.sumUsage(ctx))
+	_, purgeErr := h.file.Purge(ctx, purgeLimit)
+	return errors.Join(probeErr, err, purgeErr)
+}
+
+// readable reports whether all that ails the file is that the disk takes no writes.
+func (h *host) readable() bool {
+	return h.file != nil && h.file.Check() == nil && h.file.Failing() != nil
+}
+
+func (h *host) sumUsage(ctx context.Context) error {
+	_, err := h.runtime.SumUsage(ctx, time.Now().Add(sumTime))
+	return err
+}
+
+// sweep repairs until ctx is done, or until the file can be used no more. One
+// that was only moved may come back.
+func (h *host) sweep(ctx context.Context, interval time.Duration) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := h.repair(ctx)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		if h.file != nil {
+			if broken := h.file.Check(); broken != nil && !errors.Is(broken, bolt.ErrReplaced) {
+				h.broken <- broken
+				return
+			}
+		}
+		h.log.Error("sweep failed", "error", err)
+	}
+}
+
+// restTime is how long workers may take to end: a step that is told to stop
+// gives its run back within four seconds.
+const restTime = 5 * time.Second
+
+// rest stops the workers and waits for them; what they had begun is given back.
+// One that is inside a tool or hook that does not heed its context is left, with
+// its claim, which the next start takes back.
+func (h *host) rest() {
+	if h.stop != nil {
+		h.rested.Do(h.endWorkers)
+	}
+}
+
+func (h *host) endWorkers() {
+	h.stop()
+	ended := make(chan struct{})
+	go func() {
+		h.wait.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(restTime):
+		h.log.Error("code of an agent does not stop when it is told to; the host ends without it, and its run goes on at the next start")
+	}
+}
+
+// shutDown stops the workers and closes the store.
+func (h *host) shutDown() {
+	h.rest()
+	if h.file == nil {
+		return
+	}
+	if err := h.file.Close(); err != nil {
+		h.log.Error("close", "error", err)
+	}
+}

@@ -1,0 +1,168 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/kit/killpoints"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
+)
+
+// Main runs the local host with a deployment's agents, models and protocols until
+// a signal ends it.
+func Main(parts wiring.Parts, models wiring.Models, web wiring.Web) {
+	if err := start(untilSignal(), os.Environ(), wiring.Deployment{Parts: parts, Models: models, Web: web}); err != nil {
+		fmt.Fprintln(os.Stderr, "dev:", firstLine(err))
+		os.Exit(1)
+	}
+}
+
+// untilSignal returns a context that the first signal ends. The second one ends the
+// process at once, since nothing takes signals any more by then.
+func untilSignal() context.Context {
+	ctx, end := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		end()
+	}()
+	return ctx
+}
+
+// firstLine is an error for a person: of several, such as one for each part of a
+// damaged file, the first.
+func firstLine(err error) string {
+	line, rest, more := strings.Cut(err.Error(), "\n")
+	if !more {
+		return line
+	}
+	return fmt.Sprintf("%s (and %d more)", line, 1+strings.Count(rest, "\n"))
+}
+
+// checkIdentity refuses variables by which a function on AWS checks requests: they have
+// no effect here.
+func checkIdentity(s settings.Settings) error {
+	if s.Auth != "" && s.Auth != settings.AuthNone {
+		return fmt.Errorf("environment variable REVEILLE_AUTH is %q, allowed on the local host: %s", s.Auth, settings.AuthNone)
+	}
+	for _, name := range s.Identity.Given() {
+		if name != "REVEILLE_TENANT" {
+			return fmt.Errorf("environment variable %s has no meaning on the local host, which authenticates nobody", name)
+		}
+	}
+	return nil
+}
+
+// checkAuth refuses what would leave the host open unawares, too: it authenticates
+// nobody, so beyond this machine that must be said, and no gateway stands before it.
+func checkAuth(s settings.Settings) error {
+	if err := checkIdentity(s); err != nil {
+		return err
+	}
+	name, _, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return fmt.Errorf("environment variable REVEILLE_ADDR is %q, allowed: host:port", s.Addr)
+	}
+	ip, err := netip.ParseAddr(name)
+	local := name == "localhost" || err == nil && ip.IsLoopback()
+	if !local && s.Auth != settings.AuthNone {
+		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=%s to say that you mean it, and REVEILLE_HOSTS to the names that it is reached by", s.Addr, settings.AuthNone)
+	}
+	return nil
+}
+
+// start runs the host until ctx is done.
+func start(ctx context.Context, environ []string, d wiring.Deployment) error {
+	s, err := settings.Read(environ, killpoints.Variables()...)
+	if err == nil {
+		err = checkAuth(s)
+	}
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
+	listener, err := bind(s.Addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // a second time, where the server came to it
+	s.Addr = reachable(s.Addr, listener.Addr())
+	collectRarely(environ)
+	e := env.System()
+	e.Reach = killpoints.Reach(e.Reach)
+	h, err := newHost(ctx, e, s, log, d)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // a signal came first
+		log.Info(stopping(0, 0))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer h.shutDown()
+	return serve(ctx, listener, h, shutdownTime)
+}
+
+const (
+	// shutdownTime is how long open requests may go on after a signal.
+	shutdownTime = 5 * time.Second
+	// lastWords is how long those that are then left may take to end.
+	lastWords = 3 * time.Second
+)
+
+// serve handles requests until ctx is done, or the host's file can be used no
+// more, which is its error then. Streams that outlast the grace are
+// told that their run goes on, as it does at the next start.
+func serve(ctx context.Context, listener net.Listener, h *host, grace time.Duration) error {
+	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	server := newServer(runtime.ForHost(requests), h.handler, h.linger, h.log)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case err := <-h.broken:
+		h.log.Error("the host ends", "error", err)
+		h.rest()
+		end(runtime.ErrStopping)
+		_ = shutdown(server, lastWords) // what matters has been said
+		_ = server.Close()
+		return err
+	case <-ctx.Done():
+	}
+	h.log.Info(stopping(h.runtime.Working(), int(h.open.Load())))
+	err := shutdown(server, grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		h.rest() // so that nobody takes up a run that its stream gives back
+		end(runtime.ErrStopping)
+		err = shutdown(server, lastWords)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("end open requests: %w", err), server.Close())
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func shutdown(server *http.Server, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	return server.Shutdown(ctx)
+}

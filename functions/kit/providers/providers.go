@@ -1,0 +1,160 @@
+package providers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/secret"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+)
+
+// connection is what a provider's client is made of.
+type connection struct {
+	env     *env.Env // of the scripted model; nil for a provider that is data
+	id      string   // of the provider
+	key     secret.String
+	source  secret.Source // in place of key; nil: none
+	baseURL string        // empty: the adapter's own
+	options json.RawMessage
+}
+
+// makers make the clients, by the id of the provider.
+func makers() map[string]func(connection) (model.Model, error) {
+	all := map[string]func(connection) (model.Model, error){
+		"openai": chat, "openai-responses": responses, "anthropic": claude, "gemini": google, "bedrock": amazon, "scripted": script,
+	}
+	for id := range kins {
+		all[id] = chat
+	}
+	return all
+}
+
+// Bind returns the model that the settings say. The error names the variable that is
+// missing or wrong, and what it may be.
+func Bind(e *env.Env, s settings.Settings) (agent.ModelBinding, error) {
+	p, name, err := choose(s)
+	if err != nil {
+		return agent.ModelBinding{}, err
+	}
+	c, err := connect(e, s, p)
+	if err != nil {
+		return agent.ModelBinding{}, err
+	}
+	made, err := makers()[p.ID](c)
+	if err != nil {
+		return agent.ModelBinding{}, fmt.Errorf("model %s/%s: %w", p.ID, name, err)
+	}
+	binding := agent.ModelBinding{Model: made, Name: name, Provider: p.ID}
+	if p.ID == "openai" && c.baseURL != "" { // whose models they are nobody says
+		binding.Provider = "openai-compatible"
+	}
+	return binding, nil
+}
+
+// choose returns the provider, and its name of the model.
+func choose(s settings.Settings) (p settings.Provider, name string, err error) {
+	id, name, qualified := strings.Cut(s.Model, "/")
+	p, known := s.Provider(id)
+	switch {
+	case known && qualified && name != "":
+		return p, name, nil
+	case known && p.Model != "" && id == "scripted":
+		return p, p.Model, nil
+	case known:
+		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is %q, a provider without a model, want %s/NAME%s", core.Excerpt(s.Model), id, example(p))
+	}
+	var said []settings.Provider
+	for _, p := range s.Providers {
+		if p.Said() {
+			said = append(said, p)
+		}
+	}
+	switch {
+	case len(said) == 1 && s.Model != "":
+		return said[0], s.Model, nil
+	case s.Model != "":
+		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is %q, want PROVIDER/NAME%s; providers are %s", core.Excerpt(s.Model), set(said), ids())
+	case s.ModelKeySecret != "" || s.ModelBaseURL != "":
+		return p, "", errors.New("environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are of the provider that REVEILLE_MODEL names, which is not set, want PROVIDER/NAME; providers are " + ids())
+	case len(said) > 1:
+		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is not set, and the provider could be one of several%s: say which, as PROVIDER/NAME%s", set(said), example(said[0]))
+	case len(said) == 1 && said[0].Model == "":
+		return p, "", fmt.Errorf("environment variable REVEILLE_MODEL is not set%s: say which model, as %s/NAME", set(said), said[0].ID)
+	case len(said) == 1:
+		return said[0], said[0].Model, nil
+	}
+	p, _ = s.Provider("scripted")
+	return p, p.Model, nil
+}
+
+// example shows what to say for a provider that has a model by default.
+func example(p settings.Provider) string {
+	if p.Model == "" {
+		return ""
+	}
+	return fmt.Sprintf(" such as %s/%s", p.ID, p.Model)
+}
+
+// set lists the variables that are set.
+func set(said []settings.Provider) string {
+	if len(said) == 0 {
+		return "; no provider's key is set"
+	}
+	var names []string
+	for _, p := range said {
+		if p.Key.IsZero() {
+			names = append(names, p.URLVariable)
+			continue
+		}
+		names = append(names, p.KeyVariable)
+	}
+	return " (set: " + strings.Join(names, ", ") + ")"
+}
+
+// ids lists the providers.
+func ids() string {
+	var all []string
+	for _, p := range settings.Providers() {
+		all = append(all, p.ID)
+	}
+	return strings.Join(all, ", ")
+}
+
+// connect reads what the settings say of the provider of the bound model.
+func connect(e *env.Env, s settings.Settings, p settings.Provider) (connection, error) {
+	c := connection{env: e, id: p.ID, key: p.Key, baseURL: p.BaseURL}
+	if s.ModelBaseURL != "" {
+		if p.BaseURL != "" && p.BaseURL != s.ModelBaseURL {
+			return c, fmt.Errorf("environment variables REVEILLE_MODEL_BASE_URL and %s are two addresses of %s, give one of them", p.URLVariable, p.ID)
+		}
+		c.baseURL = s.ModelBaseURL
+	}
+	if p.KeyVariable == "" && (c.baseURL != "" || s.ModelKeySecret != "") {
+		return c, fmt.Errorf("environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are not for %s, which has neither", p.ID)
+	}
+	switch {
+	case s.ModelKeySecret != "" && !p.Key.IsZero():
+		return c, fmt.Errorf("environment variables REVEILLE_MODEL_KEY_SECRET and %s are two keys of %s, give one of them", p.KeyVariable, p.ID)
+	case s.ModelKeySecret != "":
+		source, err := s.OpenSecret(s.ModelKeySecret)
+		if err != nil {
+			return c, fmt.Errorf("REVEILLE_MODEL_KEY_SECRET: %w", err)
+		}
+		c.source = source
+	case p.Key.IsZero() && !p.Own && c.baseURL == "":
+		others := slices.DeleteFunc(slices.Clone(s.Providers), func(p settings.Provider) bool { return p.Key.IsZero() })
+		hint := ""
+		if len(others) > 0 {
+			hint = set(others)
+		}
+		return c, fmt.Errorf("environment variable %s is not set, the key of %s, whose model REVEILLE_MODEL names%s", p.KeyVariable, p.ID, hint)
+	}
+	return c, nil
+}

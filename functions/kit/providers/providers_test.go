@@ -1,0 +1,109 @@
+package providers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/secret"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+)
+
+// read are settings of an environment, with a store of one secret.
+func read(t *testing.T, environ string) settings.Settings {
+	t.Helper()
+	s, err := settings.Read(strings.Fields(environ))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Secret = func(name string) (secret.Source, error) {
+		if name != "prod/key" {
+			return nil, fmt.Errorf("no secret %s", name)
+		}
+		return func(context.Context, secret.String) (secret.String, error) { return secret.New("k"), nil }, nil
+	}
+	return s
+}
+
+const all = "openai, openai-responses, anthropic, gemini, bedrock, groq, openrouter, deepseek, zai, xai, mistral, llamacpp, ollama, vllm, scripted"
+
+func TestWhichModelTheEnvironmentSays(t *testing.T) {
+	const (
+		variable = "environment variable "
+		script   = "*scripted.Model scripted scripted"
+	)
+	tests := []struct{ name, environ, model, failed string }{
+		{"nothing", "", script, ""},
+		{"the scripted one beside keys", "REVEILLE_MODEL=scripted OPENAI_API_KEY=k GROQ_API_KEY=k", script, ""},
+		{"the scripted one by its full name", "REVEILLE_MODEL=scripted/scripted", script, ""},
+
+		{"a key", "OPENAI_API_KEY=k", "*openai.Model gpt-5-mini openai", ""},
+		{"a key and a bare name, as it was", "OPENAI_API_KEY=k REVEILLE_MODEL=gpt-5", "*openai.Model gpt-5 openai", ""},
+		{"an address without a key, as local servers have it", "OPENAI_BASE_URL=http://127.0.0.1:11434/v1 REVEILLE_MODEL=qwen3", "*openai.Model qwen3 openai-compatible", ""},
+		{"both", "OPENAI_API_KEY=k OPENAI_BASE_URL=https://models.example/v1 REVEILLE_MODEL=openai/m", "*openai.Model m openai-compatible", ""},
+		{"another provider's key", "ANTHROPIC_API_KEY=k", "*anthropic.Model claude-haiku-4-5 anthropic", ""},
+		{"another provider's key and a bare name with a slash", "GROQ_API_KEY=k REVEILLE_MODEL=qwen/qwen3-32b", "*openai.Model qwen/qwen3-32b groq", ""},
+		{"Gemini's key", "GEMINI_API_KEY=k", "*gemini.Model gemini-2.5-flash gemini", ""},
+		{"a name beside two keys", "OPENAI_API_KEY=k GEMINI_API_KEY=k REVEILLE_MODEL=gemini/gemini-2.5-pro", "*gemini.Model gemini-2.5-pro gemini", ""},
+		{"OpenAI's other API", "OPENAI_API_KEY=k REVEILLE_MODEL=openai-responses/gpt-5", "*openai.Responses gpt-5 openai-responses", ""},
+		{"a vendor's name at OpenRouter", "OPENROUTER_API_KEY=k REVEILLE_MODEL=openrouter/anthropic/claude-sonnet-4.5", "*openai.Model anthropic/claude-sonnet-4.5 openrouter", ""},
+		{"a server on this machine", "REVEILLE_MODEL=ollama/qwen3:8b", "*openai.Model qwen3:8b ollama", ""},
+		{"one at its address", "VLLM_BASE_URL=http://127.0.0.1:9/v1 REVEILLE_MODEL=vllm/qwen/qwen3-8b", "*openai.Model qwen/qwen3-8b vllm", ""},
+		{"a provider at another address needs no key", "ANTHROPIC_BASE_URL=http://127.0.0.1:9 REVEILLE_MODEL=anthropic/m", "*anthropic.Model m anthropic", ""},
+		{"a secret", "REVEILLE_MODEL=mistral/m REVEILLE_MODEL_KEY_SECRET=prod/key", "*openai.Model m mistral", ""},
+		{"an address of the bound one", "REVEILLE_MODEL=openai/m REVEILLE_MODEL_BASE_URL=https://models.example/v1", "*openai.Model m openai-compatible", ""},
+		{"the same address twice", "REVEILLE_MODEL=groq/m REVEILLE_MODEL_BASE_URL=https://g/v1 GROQ_BASE_URL=https://g/v1", "*openai.Model m groq", ""},
+
+		{"two keys", "OPENAI_API_KEY=k ANTHROPIC_API_KEY=k", "", variable + "REVEILLE_MODEL is not set, and the provider could be one of several (set: OPENAI_API_KEY, ANTHROPIC_API_KEY): say which, as PROVIDER/NAME such as openai/gpt-5-mini"},
+		{"a key and an address", "OPENAI_API_KEY=k GROQ_BASE_URL=https://g/v1", "", variable + "REVEILLE_MODEL is not set, and the provider could be one of several (set: OPENAI_API_KEY, GROQ_BASE_URL): say which, as PROVIDER/NAME such as openai/gpt-5-mini"},
+		{"two keys and a bare name", "OPENAI_API_KEY=k GROQ_API_KEY=k REVEILLE_MODEL=m", "", variable + `REVEILLE_MODEL is "m", want PROVIDER/NAME (set: OPENAI_API_KEY, GROQ_API_KEY); providers are ` + all},
+		{"a bare name without a key", "REVEILLE_MODEL=gpt-5", "", variable + `REVEILLE_MODEL is "gpt-5", want PROVIDER/NAME; no provider's key is set; providers are ` + all},
+		{"an unknown provider", "REVEILLE_MODEL=nobody/m", "", variable + `REVEILLE_MODEL is "nobody/m", want PROVIDER/NAME; no provider's key is set; providers are ` + all},
+		{"a provider without a model", "REVEILLE_MODEL=gemini GEMINI_API_KEY=k", "", variable + `REVEILLE_MODEL is "gemini", a provider without a model, want gemini/NAME such as gemini/gemini-2.5-flash`},
+		{"a provider and nothing", "REVEILLE_MODEL=ollama/", "", variable + `REVEILLE_MODEL is "ollama/", a provider without a model, want ollama/NAME`},
+		{"a server on this machine without a model", "OLLAMA_BASE_URL=http://127.0.0.1:1/v1", "", variable + "REVEILLE_MODEL is not set (set: OLLAMA_BASE_URL): say which model, as ollama/NAME"},
+		{"no key", "REVEILLE_MODEL=groq/openai/gpt-oss-20b", "", variable + "GROQ_API_KEY is not set, the key of groq, whose model REVEILLE_MODEL names"},
+		{"another's key", "REVEILLE_MODEL=openai/gpt-oss-20b GROQ_API_KEY=k", "", variable + "OPENAI_API_KEY is not set, the key of openai, whose model REVEILLE_MODEL names (set: GROQ_API_KEY)"},
+		{"a secret of nobody", "REVEILLE_MODEL_KEY_SECRET=prod/key", "", "environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are of the provider that REVEILLE_MODEL names, which is not set, want PROVIDER/NAME; providers are " + all},
+		{"an address of nobody", "REVEILLE_MODEL_BASE_URL=https://m/v1", "", "environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are of the provider that REVEILLE_MODEL names, which is not set, want PROVIDER/NAME; providers are " + all},
+		{"a secret that cannot be opened", "REVEILLE_MODEL=openai/m REVEILLE_MODEL_KEY_SECRET=other", "", "REVEILLE_MODEL_KEY_SECRET: no secret other"},
+		{"a key and a secret", "REVEILLE_MODEL=openai/m REVEILLE_MODEL_KEY_SECRET=prod/key OPENAI_API_KEY=k", "", "environment variables REVEILLE_MODEL_KEY_SECRET and OPENAI_API_KEY are two keys of openai, give one of them"},
+		{"two addresses", "REVEILLE_MODEL=openai/m REVEILLE_MODEL_BASE_URL=https://m/v1 OPENAI_BASE_URL=https://n/v1", "", "environment variables REVEILLE_MODEL_BASE_URL and OPENAI_BASE_URL are two addresses of openai, give one of them"},
+		{"an address of what has none", "REVEILLE_MODEL=scripted REVEILLE_MODEL_BASE_URL=https://m/v1", "", "environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are not for scripted, which has neither"},
+		{"a key that no header carries", "GEMINI_API_KEY=k\x01", "", "model gemini/gemini-2.5-flash: gemini: API key has a space, a line end or another character that a header cannot carry"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			b, err := Bind(env.System(), read(t, test.environ))
+			var got, failed string
+			if err != nil {
+				failed = err.Error()
+			} else {
+				got = fmt.Sprintf("%T %s %s", b.Model, b.Name, b.Provider)
+			}
+			if diff := cmp.Diff([]string{test.model, test.failed}, []string{got, failed}); diff != "" {
+				t.Errorf("model and error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEachProviderThatCanBeNamedIsMade(t *testing.T) {
+	for _, p := range settings.Providers() {
+		if p.ID == "bedrock" {
+			continue
+		}
+		environ := "REVEILLE_MODEL=" + p.ID + "/m"
+		if p.KeyVariable != "" {
+			environ += " " + p.KeyVariable + "=k"
+		}
+		b, err := Bind(env.System(), read(t, environ))
+		if err != nil || b.Model == nil || b.Name != "m" || b.Provider != p.ID {
+			t.Errorf("%s: %+v, %v", p.ID, b, err)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package providers
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model/catalog"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+)
+
+// readme is the section of README.md about models.
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Models\n")
+	section, _, ok := strings.Cut(section, "\n## ")
+	if !ok {
+		t.Fatal("README.md says nothing of models")
+	}
+	return section
+}
+
+// TestTheReadmesCommandsReachTheirModels binds what each command says, but for the address,
+// and has an agent say something by it.
+func TestTheReadmesCommandsReachTheirModels(t *testing.T) {
+	fakes := map[string]struct{ folder, path string }{
+		"openai":    {"openai", "/chat/completions"},
+		"ollama":    {"openai", "/chat/completions"},
+		"anthropic": {"anthropic", "/v1/messages"},
+		"gemini":    {"gemini", "/models/gemini-2.5-flash:streamGenerateContent"},
+	}
+	var seen []string
+	for _, command := range regexp.MustCompile(`(?m)^(.*)make run MODEL=([a-z-]+)/(\S+)`).FindAllStringSubmatch(readme(t), -1) {
+		id, name := command[2], command[3]
+		seen = append(seen, id)
+		t.Run(id, func(t *testing.T) {
+			environ := append(strings.Fields(command[1]), "REVEILLE_MODEL="+id+"/"+name)
+			fake, ok := fakes[id]
+			if !ok { // Bedrock has a wire and tests of its own
+				if _, err := settings.Read(environ); err != nil || id != "bedrock" {
+					t.Fatal(id, err)
+				}
+				return
+			}
+			server := wiretest.Serve(t, "../../../adapters/models/"+fake.folder+"/testdata/transcripts", "text")
+			s, err := settings.Read(append(environ, "REVEILLE_MODEL_BASE_URL="+server.URL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, _ := s.Provider(id); p.Own != p.Key.IsZero() {
+				t.Errorf("the command gives the key %q", p.Key.Reveal())
+			}
+			bound, err := Bind(env.System(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := runtime.New(agent.Parts{
+				Specs: []agent.Spec{{ID: "a", Model: "m"}}, Models: map[string]agent.ModelBinding{"m": bound}, Catalog: catalog.Default(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := r.Run(t.Context(), "a", "hello")
+			if err != nil || result.Text != "Hello, wörld 🌍." {
+				t.Errorf("it says %q, %v", result.Text, err)
+			}
+			path := strings.Join(server.Paths(), " ")
+			if !strings.HasPrefix(path, fake.path) || !strings.Contains(path+server.Requests()[0], name) {
+				t.Errorf("asked for %s: %s", path, server.Requests())
+			}
+		})
+	}
+	if diff := cmp.Diff([]string{"openai", "anthropic", "gemini", "ollama", "bedrock"}, seen); diff != "" {
+		t.Errorf("commands of README.md (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheReadmesTableHasEachProvider with its variable and its default.
+func TestTheReadmesTableHasEachProvider(t *testing.T) {
+	section := readme(t)
+	for _, p := range settings.Providers() {
+		row := regexp.MustCompile("(?m)^\\| [^|]*`" + p.ID + "`[^|]*\\| ([^|]*) \\| ([^|]*) \\|").FindStringSubmatch(section)
+		switch {
+		case p.ID == "scripted":
+		case row == nil:
+			t.Errorf("%s is not in the table", p.ID)
+		case !p.Own && !strings.Contains(row[1], "`"+p.KeyVariable+"`"):
+			t.Errorf("%s: the key is %s, want %s", p.ID, row[1], p.KeyVariable)
+		case p.Model != "" && !strings.Contains(row[2], "**`"+p.Model+"`**"):
+			t.Errorf("%s: the models are %s, want **%s** among them", p.ID, row[2], p.Model)
+		}
+		if found, ok := catalog.Default().Find(p.ID, p.Model); p.Model != "" && (!ok || found.Provider != p.ID || len(found.Prices) == 0) {
+			t.Errorf("the catalog does not know %s/%s, or not its price", p.ID, p.Model)
+		}
+	}
+}
+
+func TestTheReadmesCatalogIsOne(t *testing.T) {
+	_, text, _ := strings.Cut(readme(t), "```json\n")
+	text, _, _ = strings.Cut(text, "```")
+	known, err := catalog.Default().With([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := known.Find("openai", "gpt-5-mini")
+	price, ok := known.Price("openai", "gpt-5-mini", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	if !ok || price.Input.String() != "0.2" || m.ContextWindow != 400000 {
+		t.Errorf("%+v, %+v, %v", m, price, ok)
+	}
+}

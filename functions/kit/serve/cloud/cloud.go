@@ -1,0 +1,72 @@
+// Package cloud opens what every function on AWS has: its settings and its
+// clients. It links nothing of the runtime, so that the sweep stays small.
+package cloud
+
+import (
+	"fmt"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/queues/sqs"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo"
+	"github.com/reveille-run/reveille/adapters/stores/s3"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/functions/kit/killpoints"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+	"log/slog"
+	"os"
+	"time"
+)
+
+// Function is what a function on AWS has.
+type Function struct {
+	Settings settings.Settings
+	Env      *env.Env
+	Store    *dynamo.Store
+	Queue    *sqs.Queue
+	// DeadLetters are the wake-ups of Queue that ran out of receives; nil unless
+	// REVEILLE_DEAD_LETTER_QUEUE_URL names their queue.
+	DeadLetters *sqs.Queue
+	Logger      *slog.Logger
+}
+
+// objectTimeout is how long one try with an object may take: the largest has 16 MB.
+const objectTimeout = 10 * time.Second
+
+// Open reads the environment, limits Go's memory and makes the clients. It calls
+// nothing yet. An error names the variable that is missing or wrong.
+func Open() (*Function, error) {
+	s, err := settings.Read(os.Environ(), killpoints.Variables()...)
+	if err != nil {
+		return nil, err
+	}
+	if s.Table == "" || s.Config == "" || s.QueueURL == "" {
+		return nil, fmt.Errorf("environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required")
+	}
+	tables, err := dynamo.NewClient(awsenv.Config{})
+	if err != nil {
+		return nil, err
+	}
+	queue, err := sqs.NewClient(awsenv.Config{})
+	if err != nil {
+		return nil, err
+	}
+	options := dynamo.Options{Table: s.Table, ConfigTable: s.Config}
+	if s.Bucket != "" {
+		bucket, err := s3.New(awsenv.Config{Timeout: objectTimeout}, s.Bucket)
+		if err != nil {
+			return nil, err
+		}
+		options.Objects = bucket
+	}
+	LimitMemory()
+	var dead *sqs.Queue
+	if s.DeadLetterURL != "" {
+		dead = sqs.New(queue, s.DeadLetterURL)
+	}
+	e := env.System()
+	e.Reach = killpoints.Reach(e.Reach)
+	return &Function{
+		Settings: s, Env: e,
+		Store: dynamo.New(tables, options), Queue: sqs.New(queue, s.QueueURL), DeadLetters: dead,
+		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel})),
+	}, nil
+}

@@ -1,0 +1,48 @@
+package front
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+)
+
+// Each row is a promise of README.md that one line of streamed or buffered keeps.
+func TestDoorsAreWiredAsTheDocumentsSay(t *testing.T) {
+	read := func(environ ...string) *cloud.Function {
+		s, err := settings.Read(environ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &cloud.Function{Settings: s, Env: env.System()}
+	}
+	rt := &runtime.Runtime{}
+	authenticate := func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "acme"}, nil }
+	set := read("REVEILLE_PAGE=on", "REVEILLE_STREAM_URL=https://stream.example", "REVEILLE_USAGE_READERS=ann")
+	plain, stream, api := streamed(read(), rt, authenticate), streamed(set, rt, authenticate), buffered(set, rt, authenticate)
+	for _, row := range []struct {
+		promise string
+		ok      bool
+	}{
+		{"no page on AWS by itself", !plain.Page},
+		{"REVEILLE_PAGE=on shows it", stream.Page},
+		{"the door that cannot stream has no page", !api.Page},
+		{"the streaming door streams", !stream.Buffered},
+		{"the other one does not, and says where it is streamed", api.Buffered && api.StreamURL == "https://stream.example"},
+		{"REVEILLE_USAGE_READERS, at the streaming door", slices.Equal(stream.UsageReaders, []string{"ann"})},
+		{"REVEILLE_USAGE_READERS, at the other", slices.Equal(api.UsageReaders, []string{"ann"})},
+		{"callers are authenticated", stream.Authenticate != nil && api.Authenticate != nil},
+		{"the runtime", stream.Runtime == rt && api.Runtime == rt && stream.Env != nil && api.Env != nil},
+		{"an invocation keeps 5 s for handing its run on", streaming(set).Reserve == 5*time.Second},
+	} {
+		if !row.ok {
+			t.Error(row.promise)
+		}
+	}
+}

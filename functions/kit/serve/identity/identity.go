@@ -1,0 +1,115 @@
+// Package identity builds, from the settings, who the requests to a function on
+// AWS are taken for. Only functions that take requests link it, with the
+// verifier of tokens that it needs.
+package identity
+
+import (
+	"fmt"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
+	"github.com/reveille-run/reveille/adapters/identity/bearer"
+	"github.com/reveille-run/reveille/adapters/identity/caller"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Authenticate returns who sent a request, as REVEILLE_AUTH says. An error names
+// the variable that is missing, or that has no meaning beside the others: nothing
+// is open and nothing is ignored unless it is said.
+func Authenticate(s settings.Settings, e *env.Env) (func(*http.Request) (core.Identity, error), error) {
+	return authenticate(s, e, nil)
+}
+
+// authenticate takes the transport by which keys are fetched; nil is net/http's.
+func authenticate(s settings.Settings, e *env.Env, t http.RoundTripper) (func(*http.Request) (core.Identity, error), error) {
+	if err := check(s); err != nil {
+		return nil, err
+	}
+	i := s.Identity
+	tenant := caller.Tenant{Constant: i.Tenant, Claim: i.TenantClaim}
+	tokens := caller.Tokens{Tenant: tenant, Issuer: i.Issuer, Clients: i.Clients, Use: i.TokenUse}
+	switch s.Auth {
+	case settings.AuthIAM:
+		return vouched(caller.Signers(i.Tenants).Identity), nil
+	case settings.AuthGateway:
+		return vouched(tokens.Identity), nil
+	case settings.AuthLambda:
+		return vouched(caller.Contexts{Tenant: tenant, User: i.UserClaim}.Identity), nil
+	case settings.AuthJWT:
+		verifier := bearer.New(bearer.Options{Env: e, Issuer: i.Issuer, KeysURL: i.KeysURL, Transport: t})
+		return func(r *http.Request) (core.Identity, error) {
+			token, err := verifier.Caller(r) // and never what the event says about a token
+			if err != nil {
+				return core.Identity{}, err
+			}
+			return tokens.Identity(token)
+		}, nil
+	}
+	return httpapi.Anonymous(s.EverybodysTenant()), nil
+}
+
+// vouched takes the caller that the front end of AWS vouches for.
+func vouched(policy func(caller.Caller) (core.Identity, error)) func(*http.Request) (core.Identity, error) {
+	return func(r *http.Request) (core.Identity, error) {
+		// Front ends differ in which of two values they look at.
+		if len(r.Header.Values("Authorization")) > 1 {
+			return core.Identity{}, core.Errorf(core.CodeUnauthorized, "the header Authorization is given twice")
+		}
+		return policy(caller.From(r.Context()))
+	}
+}
+
+// variables are those that belong to a way to authenticate, with what is asked of
+// each: "!" must be given, "?" may be, "|" is one of which exactly one is given.
+var variables = map[string]string{
+	settings.AuthNone:    "?REVEILLE_TENANT",
+	settings.AuthIAM:     "!REVEILLE_TENANTS",
+	settings.AuthJWT:     "!REVEILLE_ISSUER !REVEILLE_CLIENTS |REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_KEYS_URL ?REVEILLE_TOKEN_USE",
+	settings.AuthGateway: "|REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_ISSUER ?REVEILLE_CLIENTS ?REVEILLE_TOKEN_USE",
+	settings.AuthLambda:  "!REVEILLE_USER_CLAIM |REVEILLE_TENANT |REVEILLE_TENANT_CLAIM",
+}
+
+func check(s settings.Settings) error {
+	belonging, ok := variables[s.Auth]
+	if !ok {
+		return fmt.Errorf("environment variable REVEILLE_AUTH is required here, allowed: none, iam, jwt, gateway, lambda")
+	}
+	given := s.Identity.Given()
+	var either []string
+	rest := slices.Clone(given)
+	for _, item := range strings.Fields(belonging) {
+		name := item[1:]
+		if item[0] == '!' && !slices.Contains(given, name) {
+			return fmt.Errorf("environment variable %s is required with REVEILLE_AUTH=%s", name, s.Auth)
+		}
+		if item[0] == '|' && slices.Contains(given, name) {
+			either = append(either, name)
+		}
+		rest = slices.DeleteFunc(rest, func(other string) bool { return other == name })
+	}
+	if strings.Contains(belonging, "|") && len(either) != 1 {
+		return fmt.Errorf("exactly one of the environment variables REVEILLE_TENANT (everybody's tenant) and REVEILLE_TENANT_CLAIM is required with REVEILLE_AUTH=%s", s.Auth)
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("environment variable %s has no meaning with REVEILLE_AUTH=%s", rest[0], s.Auth)
+	}
+	return nil
+}
+
+// AllowOrigins lets pages of the configured origins call h, where that is our
+// doing: Function URLs and HTTP APIs are configured to add the headers of CORS,
+// and would double ours or drop them.
+func AllowOrigins(s settings.Settings, h http.Handler) http.Handler {
+	cors := httpapi.CORS(s.Origins, h)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if awslambda.DoorOf(r.Context()) == awslambda.DoorREST {
+			cors.ServeHTTP(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}

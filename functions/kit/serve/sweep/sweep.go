@@ -1,0 +1,108 @@
+// Package sweep is the scheduled repair as a library. It is a package of its own
+// because it links neither agents nor tools: it looks at heads alone.
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
+	"github.com/reveille-run/reveille/adapters/queues/sqs"
+	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/functions/kit/limits"
+	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
+)
+
+// Main serves the schedule: it wakes threads that nobody woke, and looks after
+// wake-ups that ended in the dead-letter queue, which it receives itself. It takes
+// batches of that queue, too, if a mapping sends them. What is wrong with the
+// environment ends the process at start.
+func Main() {
+	c, err := cloud.Open()
+	if err != nil {
+		log.Fatal(err)
+	}
+	o, err := configure(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	box, err := mailbox.New(o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ledger, err := account.NewLedger(account.LedgerOptions{Store: c.Store, Now: c.Env.Now, Keep: c.Settings.UsageKeep})
+	if err != nil {
+		log.Fatal(err)
+	}
+	options := awslambda.SweepOptions{Sweeper: repair{box, ledger, c}, Unfinished: box, Env: c.Env, Logger: c.Logger}
+	if c.DeadLetters != nil {
+		options.DeadLetters = letters{c.DeadLetters}
+	}
+	sweep := awslambda.SweepHandler(options)
+	dead := awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: box, Env: c.Env, Logger: c.Logger})
+	lambda.Start(func(ctx context.Context, event json.RawMessage) (any, error) {
+		var batch events.SQSEvent
+		if json.Unmarshal(event, &batch) == nil && len(batch.Records) > 0 {
+			return dead(ctx, batch)
+		}
+		return sweep(ctx, event)
+	})
+}
+
+// configure is what the function gives its mailbox. Its test holds each promise of the
+// documents that is a line here.
+func configure(c *cloud.Function) (mailbox.Options, error) {
+	tenants, err := limits.Read(c.Settings)
+	if err != nil {
+		return mailbox.Options{}, err
+	}
+	gate, err := account.NewGate(account.GateOptions{Env: c.Env, Store: c.Store, Limits: tenants})
+	if err != nil {
+		return mailbox.Options{}, err
+	}
+	return mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep, Limits: gate}, nil
+}
+
+// letters is a queue whose messages look like those of an event.
+type letters struct{ *sqs.Queue }
+
+// Receive implements awslambda.DeadLetterQueue.
+func (l letters) Receive(ctx context.Context, most int, wait time.Duration) ([]events.SQSMessage, error) {
+	received, err := l.Queue.Receive(ctx, most, wait)
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]events.SQSMessage, len(received))
+	for i, m := range received {
+		messages[i] = events.SQSMessage{MessageId: m.ID, ReceiptHandle: m.Receipt, Body: m.Body, Attributes: m.Attributes}
+	}
+	return messages, nil
+}
+
+// repair is a sweep, and behind it a part of the sums of what was used.
+type repair struct {
+	*mailbox.Service
+	ledger *account.Ledger
+	c      *cloud.Function
+}
+
+// sumTime is how long one sweep may sum: the next goes on.
+const sumTime = 15 * time.Second
+
+// Sweep implements awslambda.Sweeper. A sum that fails is no failure of the sweep: its
+// hour stays marked, and reports read its records.
+func (r repair) Sweep(ctx context.Context) (woken int, err error) {
+	if woken, err = r.Service.Sweep(ctx); r.c.Settings.UsageKeep == 0 {
+		return woken, err
+	}
+	summed, failed := r.ledger.SumNext(ctx, r.c.Env.Now().Add(sumTime))
+	if failed != nil && ctx.Err() == nil {
+		r.c.Logger.ErrorContext(ctx, "hours of usage could not be summed, a later sweep tries again", "summed", summed, "error", failed)
+	}
+	return woken, err
+}

@@ -1,0 +1,50 @@
+// Package triggers is the function that starts runs when something happens, as a
+// library. It is a package of its own because it links what filters and templates
+// need, which steps do without.
+package triggers
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
+	"github.com/reveille-run/reveille/adapters/triggers/rules"
+	"github.com/reveille-run/reveille/adapters/triggers/webhook"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/kit/serve"
+	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
+	"github.com/reveille-run/reveille/functions/kit/serve/keys"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
+)
+
+// Main serves the events of every source, and the requests of webhooks behind an API
+// Gateway. It queues runs and takes no steps, so it needs no models.
+func Main(parts wiring.Parts) {
+	c, rt := serve.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() })
+	handler, err := handle(c, rt)
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(handler)
+}
+
+// handle makes the handler of the triggers that REVEILLE_TRIGGERS names.
+func handle(c *cloud.Function, rt *runtime.Runtime) (func(context.Context, json.RawMessage) (any, error), error) {
+	all, err := rules.Read(c.Settings.Triggers)
+	if err != nil {
+		return nil, err
+	}
+	set, err := rules.New(all, rules.Options{Runtime: rt, Tenant: c.Settings.EverybodysTenant(), Logger: c.Logger})
+	if err != nil {
+		return nil, err
+	}
+	routes, err := webhook.New(webhook.Options{Triggers: set, Env: c.Env, Secret: os.Getenv, Source: new(keys.Keys).Settings(c).OpenSecret, Logger: c.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return awslambda.TriggerHandler(awslambda.TriggerOptions{Firer: set, Env: c.Env, Logger: c.Logger, Routes: routes}), nil
+}

@@ -1,0 +1,37 @@
+package wiring
+
+import (
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/kit/limits"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+)
+
+// Limit gives a runtime the limits of tenants that the settings name, and the prices of
+// models where money is among them.
+func Limit(c *runtime.Config, s settings.Settings) error {
+	read, err := limits.Read(s)
+	if err != nil {
+		return err
+	}
+	c.Limits = read
+	if !read.Spends() {
+		return nil
+	}
+	c.Prices, err = prices(s)
+	return err
+}
+
+// prices are those of the settings.
+func prices(s settings.Settings) (func(string, string, core.Usage, time.Time) (core.USD, bool), error) {
+	all, err := limits.Catalog(s)
+	if err != nil {
+		return nil, err
+	}
+	return func(provider, model string, usage core.Usage, at time.Time) (core.USD, bool) {
+		price, ok := all.Price(provider, model, at)
+		return price.Cost(usage), ok
+	}, nil
+}

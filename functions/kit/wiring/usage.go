@@ -1,0 +1,20 @@
+package wiring
+
+import (
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/kit/limits"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+)
+
+// Metering is what the settings say of recording what runs use, with what models cost;
+// nil: nothing is recorded.
+func Metering(s settings.Settings) (*runtime.Metering, error) {
+	if s.UsageKeep == 0 {
+		return nil, nil
+	}
+	models, err := limits.Catalog(s)
+	if err != nil {
+		return nil, err
+	}
+	return &runtime.Metering{Keep: s.UsageKeep, Models: models}, nil
+}

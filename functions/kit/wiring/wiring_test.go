@@ -1,0 +1,173 @@
+package wiring_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/secret"
+	"github.com/reveille-run/reveille/functions/kit/demo"
+	demomodels "github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/settings"
+	"github.com/reveille-run/reveille/functions/kit/wiring"
+)
+
+// two are agents that name a model each.
+func two(models map[string]agent.ModelBinding) (agent.Parts, error) {
+	return agent.Parts{Models: models, Specs: []agent.Spec{{ID: "a", Model: "small"}, {ID: "b", Model: "large"}}}, nil
+}
+
+func TestAnIdleProcessNeedsNoModel(t *testing.T) {
+	for name, parts := range map[string]wiring.Parts{
+		"models as they are given": two,
+		"no models": func(map[string]agent.ModelBinding) (agent.Parts, error) {
+			p, err := two(nil)
+			return p, err
+		},
+	} {
+		got, err := wiring.Deployment{Parts: parts}.Idle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry, err := agent.NewRegistry(got)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, id := range []string{"a", "b"} {
+			resolved, err := registry.Resolve(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, none := resolved.Model.(model.None); !none {
+				t.Errorf("%s: agent %s has the model %T, want none", name, id, resolved.Model)
+			}
+		}
+	}
+}
+
+// What Parts binds by itself stays, also where no step runs, and an agent that names
+// no model is as wrong there as everywhere.
+func TestAnIdleProcessKeepsTheModelsThatPartsBind(t *testing.T) {
+	got, err := wiring.Deployment{Parts: func(map[string]agent.ModelBinding) (agent.Parts, error) {
+		own := map[string]agent.ModelBinding{"small": {Model: model.None{}, Name: "own"}}
+		return agent.Parts{Models: own, Specs: []agent.Spec{{ID: "a", Model: "small"}, {ID: "b", Model: "large"}, {ID: "c"}}}, nil
+	}}.Idle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]agent.ModelBinding{"small": {Model: model.None{}, Name: "own"}, "large": {Model: model.None{}}}
+	if diff := cmp.Diff(want, got.Models); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
+}
+
+// An idle process opens no provider, whatever specs say of one.
+func TestAnIdleProcessOpensNoProvider(t *testing.T) {
+	got, err := wiring.Deployment{Parts: func(map[string]agent.ModelBinding) (agent.Parts, error) {
+		return agent.Parts{
+			Specs:      []agent.Spec{{ID: "a", Model: "small"}, {ID: "b", Model: "both"}},
+			Pools:      []agent.ModelPoolSpec{{ID: "both", Members: []agent.PoolMember{{Model: "small"}, {Model: "bound"}}}},
+			ModelSpecs: []agent.ModelSpec{{ID: "small", Provider: "p", UpstreamModel: "small-1"}},
+			Providers:  []agent.ProviderSpec{{ID: "p", Adapter: "vendor", APIKeyEnv: "KEY"}},
+		}, nil
+	}}.Idle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]agent.ModelBinding{"bound": {Model: model.None{}}}, got.Models); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
+	registry, err := agent.NewRegistry(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range registry.IDs() {
+		resolved, _ := registry.Resolve(id)
+		if _, none := resolved.Model.(model.None); !none {
+			t.Errorf("agent %s has the model %T, want none", id, resolved.Model)
+		}
+	}
+}
+
+func TestAModelThatNobodyBoundIsNamedAtStart(t *testing.T) {
+	parts, err := wiring.Deployment{Parts: two, Models: demomodels.Bind}.Agents(env.System(), settings.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = agent.NewRegistry(parts)
+	if got, want := fmt.Sprint(err), `resolving agent "a": model "small" not found, known are: default`; got != want {
+		t.Errorf("error %s, want %s", got, want)
+	}
+}
+
+func TestErrorsOfTheUsersCodeComeBack(t *testing.T) {
+	broken := errors.New("broken")
+	parts := func(map[string]agent.ModelBinding) (agent.Parts, error) { return agent.Parts{}, broken }
+	models := func(*env.Env, settings.Settings) (wiring.Bound, error) { return wiring.Bound{}, broken }
+	if _, err := (wiring.Deployment{Parts: parts, Models: demomodels.Bind}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {
+		t.Errorf("parts: error %v, want %v", err, broken)
+	}
+	if _, err := (wiring.Deployment{Parts: demo.Parts, Models: models}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {
+		t.Errorf("models: error %v, want %v", err, broken)
+	}
+	if _, err := (wiring.Deployment{Parts: parts}).Idle(); !errors.Is(err, broken) {
+		t.Errorf("idle: error %v, want %v", err, broken)
+	}
+}
+
+// Providers that are data find the adapters that are bound, and keys in the environment.
+func TestProvidersThatAreDataAreOpened(t *testing.T) {
+	t.Setenv("EAST_KEY", "sk-east")
+	var opened []string
+	open := func(name string) func(agent.ProviderSpec) (model.Model, error) {
+		return func(p agent.ProviderSpec) (model.Model, error) {
+			opened = append(opened, name+" "+p.ID+" "+p.APIKey.Reveal())
+			return model.None{}, nil
+		}
+	}
+	d := wiring.Deployment{
+		Models: func(*env.Env, settings.Settings) (wiring.Bound, error) {
+			return wiring.Bound{Adapters: map[string]func(agent.ProviderSpec) (model.Model, error){"linked": open("linked"), "own": open("linked")}}, nil
+		},
+		Parts: func(models map[string]agent.ModelBinding) (agent.Parts, error) {
+			if models == nil {
+				t.Error("the map of models is nil")
+			}
+			return agent.Parts{
+				Adapters:   map[string]func(agent.ProviderSpec) (model.Model, error){"own": open("own")},
+				Specs:      []agent.Spec{{ID: "a", Model: "m"}, {ID: "b", Model: "n"}},
+				ModelSpecs: []agent.ModelSpec{{ID: "m", Provider: "east", UpstreamModel: "gpt-5"}, {ID: "n", Provider: "west", UpstreamModel: "n-1"}},
+				Providers:  []agent.ProviderSpec{{ID: "east", Adapter: "linked", APIKeyEnv: "EAST_KEY"}, {ID: "west", Adapter: "own", APIKey: secret.New("sk-west"), APIKeyEnv: "EAST_KEY"}},
+			}, nil
+		},
+	}
+	parts, err := d.Agents(env.System(), settings.Settings{Catalog: `{"models":[{"provider":"east","names":["gpt-5"],"context_window":1234}]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := agent.NewRegistry(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"linked east sk-east", "own west sk-west"}, opened); diff != "" {
+		t.Error(diff)
+	}
+	for id, want := range map[string]int{"a": 1234, "b": 8192} {
+		resolved, err := registry.Resolve(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := resolved.CallableModels()[0].ContextWindow; got != want {
+			t.Errorf("%s has a window of %d, want %d", id, got, want)
+		}
+	}
+	if _, err := d.Agents(env.System(), settings.Settings{Catalog: `{`}); err == nil {
+		t.Error("a broken catalog is accepted")
+	}
+}
