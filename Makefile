@@ -3,7 +3,7 @@
 GO ?= go
 # The race detector needs cgo, which go turns off where it finds no C compiler.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
-CLIENTS := $(wildcard scripts/clients/*)
+CLIENTS := $(wildcard scripts/verify/clients/*)
 # The tags of all files that are checked, and the folders with files that these leave out.
 TAGS := killpoints clients aws project bedrock profile
 UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project|bedrock|profile)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
@@ -21,7 +21,7 @@ MODEL ?= $(REVEILLE_MODEL)
 LOCALBEDROCK := bedrock,profile
 # Runs a command with the endpoints of DynamoDB and SQS: those of the environment,
 # those of `make aws-up`, else a moto server that ends with the command.
-AWS := scripts/aws-with.sh
+AWS := scripts/verify/aws-with.sh
 
 # How many histories make linearize looks at, of each store.
 HISTORIES ?= 5000
@@ -47,13 +47,13 @@ help: ## List what make can do; `make` alone does so too
 # The shell becomes the host, so that a signal to make reaches it: go run does not pass SIGTERM on.
 run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR); MODEL=provider/name says which model
 	@mkdir -p -m 700 .reveille
-	@GO=$(GO) scripts/build.sh -buildvcs=false $(if $(filter bedrock/%,$(MODEL)),-tags $(LOCALBEDROCK)) -ldflags '-s -w' -o .reveille/dev ./scripts/dev
+	@GO=$(GO) scripts/user/build.sh -buildvcs=false $(if $(filter bedrock/%,$(MODEL)),-tags $(LOCALBEDROCK)) -ldflags '-s -w' -o .reveille/dev ./scripts/user/dev
 	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
 
 dev: ## The same, built and started again whenever a file is saved; runs go on
 	@mkdir -p -m 700 .reveille
-	@$(GO) build -o .reveille/reload ./scripts/reload
-	@REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/reload ./scripts/dev
+	@$(GO) build -o .reveille/reload ./scripts/user/reload
+	@REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/reload ./scripts/user/dev
 
 test: check unit kill ## Everything that needs no network and no other tool
 
@@ -63,7 +63,7 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 	$(GO) vet $(UNTAGGED)
 	$(GO) tool staticcheck -tags '$(TAGS)' ./...
 	$(GO) tool staticcheck $(UNTAGGED)
-	$(GO) test ./scripts/house
+	$(GO) test ./scripts/verify/house
 	@mkdir -p -m 700 .reveille && rm -rf .reveille/page
 	@$(BUNDLE) --outdir=$(CURDIR)/.reveille/page
 	@diff -r .reveille/page adapters/protocols/page/dist >/dev/null || { echo "adapters/protocols/page/dist is not what its sources make: run make page"; exit 1; }
@@ -78,12 +78,12 @@ page: ## Bundle the page: adapters/protocols/page/src and packages to dist
 
 .PHONY: notice
 notice: ## Write the licences of the code of others to adapters/protocols/page/NOTICE
-	$(GO) run ./scripts/notice > .notice && mv .notice adapters/protocols/page/NOTICE
+	$(GO) run ./scripts/verify/notice > .notice && mv .notice adapters/protocols/page/NOTICE
 
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./... | grep -v /scripts/) # more at a time than there are processors: some wait for the disk
-	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -v /scripts/house$$) # they start programs and wait; check has run the house
+	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -v /scripts/verify/house$$) # they start programs and wait; check has run the house
 	$(GO) test -vet=off -run '$(LONE)|$(NORACE)' $(NORACEIN)
 	$(GO) test -vet=off -short -run EveryHead ./core/thread
 
@@ -105,52 +105,52 @@ linearize: ## Look for an order in HISTORIES=5000 histories of concurrent client
 	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/stores/bolt -linear.histories $(HISTORIES)
 
 fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
-	scripts/fuzz.sh $(FUZZTIME)
+	scripts/verify/fuzz.sh $(FUZZTIME)
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again
-	$(GO) run ./scripts/approval
+	$(GO) run ./scripts/verify/approval
 
 load: ## 500 streams at once and 2,000 idle followers of a local host: delays, memory, processor (wants a quiet machine)
-	$(GO) run ./scripts/load
+	$(GO) run ./scripts/verify/load
 
 soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repeats a go); look for what was lost or doubled
-	$(GO) run ./scripts/soak -kills $(KILLS) -seed $(SEED)
+	$(GO) run ./scripts/verify/soak -kills $(KILLS) -seed $(SEED)
 
 sim: ## Simulate 20,000 worlds of faults (SEEDS, SEED0; WORLD=n tells one of them, operation by operation)
-	$(GO) run ./scripts/sim
+	$(GO) run ./scripts/verify/sim
 
 BASE ?= HEAD
 
 .PHONY: same-worlds
 same-worlds: ## Compare 40 simulated worlds of the working tree with those of a commit (BASE=HEAD, ARGS="-seeds 1000"): has a change that only moves code changed what happens?
-	@$(GO) run ./scripts/simsame $(ARGS) $(BASE)
+	@$(GO) run ./scripts/verify/simsame $(ARGS) $(BASE)
 
 day: ## Simulate a day of 1,000 tenants under faults: usage is what the provider served, limits hold (DAYS, SEED0; WORLD=n tells one)
-	$(GO) run ./scripts/sim -day 1000 -seeds $(DAYS)
+	$(GO) run ./scripts/verify/sim -day 1000 -seeds $(DAYS)
 
 replay: ## Repeat recorded runs with the present code (ARGS="THREAD [RUN]" or -all); stop the local host first
-	@$(GO) run ./scripts/replay $(ARGS)
+	@$(GO) run ./scripts/user/replay $(ARGS)
 
 sim-mutants: ## Plant errors in the runtime; the simulator must find each (about an hour on two cores)
-	$(GO) run ./scripts/simmutants
+	$(GO) run ./scripts/verify/simmutants
 
 coldstart: ## Clone, empty the Go caches, time `make run` to the end of the first response
-	scripts/coldstart.sh
+	scripts/verify/coldstart.sh
 
 test-clients: ## The protocols and providers against npm's clients and fakes, the page in Chromium (needs node, npm, chromium)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
-	scripts/clients/page/types.sh
-	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/kit/local ./functions/kit/local/editor ./scripts/new
+	scripts/verify/clients/page/types.sh
+	$(GO) test -count=1 -parallel 6 -tags clients -run 'Client|Independent' ./adapters/protocols/aisdk ./adapters/protocols/agui ./adapters/protocols/mcp ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini ./adapters/models/bedrock ./functions/kit/local ./functions/kit/local/editor ./scripts/user/new
 
-test-project: ## A project by scripts/new: its tests, first chat, make dev during a run, and the fetched command
-	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/new
+test-project: ## A project by scripts/user/new: its tests, first chat, make dev during a run, and the fetched command
+	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/user/new
 
 test-copilotkit: ## CopilotKit's chat against the local host (needs node, npm and 600 MB)
-	cd scripts/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd scripts/verify/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	$(GO) test -count=1 -tags clients -run CopilotKit ./functions/kit/local
 
 openapi: ## The OpenAPI document against its specification, the local host against the document (EXAMPLES, SEED)
-	scripts/openapi.sh
+	scripts/verify/openapi.sh
 
 test-aws: test-wire test-deployed ## Both
 
@@ -161,31 +161,31 @@ test-wire: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wi
 BUCKETLESS := ^TestContractWithABucket$$/^(DueThreadIsListedInItsShardOnly|OverdueThreadsArePaged|EveryDueThreadIsInSomeShard|OccupiedListsTenantsWithSlots|NoMoreRunsAreAdmittedThanThereIsRoomFor)$$
 
 test-deployed: ## The built functions under a Lambda Runtime API, and the template, over DynamoDB and SQS on the wire
-	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./scripts/deployed
+	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./scripts/verify/deployed
 
 STARTS = TestFunctionsStartNearTheFloor
 
 starts: ## How long functions take to start, beside a program that only links the same SDK clients: alone on the machine
-	$(GO) test -count=1 -tags aws -run $(STARTS) -v ./scripts/deployed
+	$(GO) test -count=1 -tags aws -run $(STARTS) -v ./scripts/verify/deployed
 
 BEFORE ?= HEAD~1
 
 starts-before: ## Whether functions start within 1 ms of when they did at a commit (BEFORE), interleaved: alone on the machine
 	@rm -rf .reveille/before && mkdir -p -m 700 .reveille/before && git archive $(BEFORE) | tar -x -C .reveille/before
-	START_BEFORE=$(CURDIR)/.reveille/before $(GO) test -count=1 -tags aws -run TestFunctionsStartAsBefore -v ./scripts/deployed
+	START_BEFORE=$(CURDIR)/.reveille/before $(GO) test -count=1 -tags aws -run TestFunctionsStartAsBefore -v ./scripts/verify/deployed
 
 aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env has them
-	scripts/aws-up.sh
+	scripts/verify/aws-up.sh
 
 aws-down: ## Stop what aws-up started
-	scripts/aws-down.sh
+	scripts/verify/aws-down.sh
 
 cost: ## Measure what a deployment costs and print it (WRITE=1: into infra/cost.md, too)
 	@mkdir -p -m 700 .reveille
-	@$(AWS) $(GO) test -count=1 -tags aws -run 'TestCost$$' ./scripts/deployed -cost.print $(CURDIR)/.reveille/cost.md $(if $(WRITE),-cost.write); status=$$?; cat .reveille/cost.md; exit $$status
+	@$(AWS) $(GO) test -count=1 -tags aws -run 'TestCost$$' ./scripts/verify/deployed -cost.print $(CURDIR)/.reveille/cost.md $(if $(WRITE),-cost.write); status=$$?; cat .reveille/cost.md; exit $$status
 
 smoke: ## Use a host or a deployment as a client does: chat, tool, approval, resumed stream, trigger, usage (URL=... ARGS=...)
-	@$(GO) run ./scripts/smoke -url "$(URL)" $(ARGS)
+	@$(GO) run ./scripts/user/smoke -url "$(URL)" $(ARGS)
 
 # Without REVEILLE_TABLE there are tables of its own at the endpoints of make aws-up, which
 # stay with them; or at endpoints that end with it.
@@ -193,24 +193,24 @@ invoke: ## Run a built function once, with an event: FN=step EVENT=events/step.j
 	@[ -d "functions/$(FN)" ] && [ -n "$(FN)" ] && [ -f "$(EVENT)" ] || { echo 'usage: make invoke FN=step EVENT=events/step.json; FN is one of api, step, stream, sweep, trigger' >&2; exit 2; }
 	@mkdir -p -m 700 .reveille
 	@$(GO) build -tags lambda.norpc,bedrock -o .reveille/$(FN) ./functions/$(FN)
-	@$(if $(REVEILLE_TABLE),,$(AWS)) $(GO) run ./scripts/lambdahost $(if $(REVEILLE_TABLE),,-scratch) -function $(FN)=.reveille/$(FN) \
+	@$(if $(REVEILLE_TABLE),,$(AWS)) $(GO) run ./scripts/verify/lambdahost $(if $(REVEILLE_TABLE),,-scratch) -function $(FN)=.reveille/$(FN) \
 		$(if $(filter trigger,$(FN)),-env "REVEILLE_TRIGGERS=$${REVEILLE_TRIGGERS-$(CURDIR)/events/triggers.json}" -env "WEBHOOK_SECRET=$${WEBHOOK_SECRET-secret}") -invoke $(FN)=$(EVENT)
 
 lint-template: ## cfn-lint before and after the SAM transform
-	scripts/lint-template.sh
+	scripts/verify/lint-template.sh
 
 sam-build: ## sam validate --lint, and sam build in both modes in a clean copy
-	@scripts/sam-build.sh
+	@scripts/verify/sam-build.sh
 
 bench: ## Speed, CPU and memory per run, sizes, start-up, DynamoDB units, structure of core, durable runs beside adk-go; nothing here passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/kit/local
-	$(GO) test -run '^$$' -bench Start ./scripts/deployed
+	$(GO) test -run '^$$' -bench Start ./scripts/verify/deployed
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/stores/dynamo
-	$(GO) test -count=1 -v -run Figures ./scripts/house
-	$(GO) run ./scripts/bench # last: the summary
+	$(GO) test -count=1 -v -run Figures ./scripts/verify/house
+	$(GO) run ./scripts/verify/bench # last: the summary
 
 mutants: ## Change core in MUTANTS=300 places, SEED=1: 95 % must fail a test, of each package too
-	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED)
+	$(GO) run ./scripts/verify/mutants -n $(MUTANTS) -seed $(SEED)
 
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
 	$(GO) test $(RACE) -count=5 ./core/...
@@ -232,13 +232,13 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) mutants
 
 deploy: ## Build and deploy with the SAM CLI; it asks for the parameters once and remembers them (ARGS: for sam deploy)
-	@$(GO) run ./scripts/stack deploy $(ARGS)
+	@$(GO) run ./scripts/user/stack deploy $(ARGS)
 
 logs: ## Follow the logs of the deployed functions, or of one (FN=Step)
-	@$(GO) run ./scripts/stack logs $(FN)
+	@$(GO) run ./scripts/user/stack logs $(FN)
 
 destroy: ## Delete what is deployed; tables and payload bucket stay, unless DATA=delete
-	@$(GO) run ./scripts/stack $(if $(filter delete,$(DATA)),-data) destroy
+	@$(GO) run ./scripts/user/stack $(if $(filter delete,$(DATA)),-data) destroy
 
 # What `sam build` calls, one target for each function.
 build-TriggerFunction:

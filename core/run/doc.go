@@ -269,7 +269,7 @@
 //
 // Begin with run.go, which has what a host gives and what a step returns, and go on with
 // advance.go: the way of one step, from what it reads to commit B. The files lie in units, of
-// which each uses only those before it (scripts/house/testdata/units.txt):
+// which each uses only those before it (scripts/verify/house/testdata/units.txt):
 //
 //	shared    shared.go, news.go, told.go: all that others touch than the step's goroutine
 //	ports     choices.go, observe.go, hear.go: what a host decides, is told and listens to;

@@ -12,7 +12,7 @@ func TestADayIsBilledAndLimitedAsTheProviderServedIt(t *testing.T) {
 	for n := range days {
 		w := New(Day(n, 40))
 		if violation := w.Run(); violation != "" {
-			t.Errorf("day %d: %s\n\tgo run ./scripts/sim -day 40 -world %d", n, violation, n)
+			t.Errorf("day %d: %s\n\tgo run ./scripts/verify/sim -day 40 -world %d", n, violation, n)
 		}
 		total.Add(&w.Stats)
 	}

@@ -24,7 +24,7 @@ func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
 	total, violations := simulated()
 	for n := range worlds {
 		if violation := violations[n]; violation != "" {
-			t.Errorf("world %d (%s): %s\n\tgo run ./scripts/sim -world %d", n, KindName(n), violation, n)
+			t.Errorf("world %d (%s): %s\n\tgo run ./scripts/verify/sim -world %d", n, KindName(n), violation, n)
 		}
 	}
 	if total.Worlds != worlds || total.Faults < 5*worlds || total.Steps.Takeovers < worlds || total.Steps.Effects < 10*worlds {

@@ -307,7 +307,7 @@ func (w *World) Now() time.Duration { return w.now }
 // Hash is of all that has happened and in which order: the operations that reached out of
 // a process, the bytes that they stored, what models were asked for and the events that
 // clients had. Equal seeds have equal hashes, and so do two builds of the runtime that do
-// the same: scripts/simsame compares them.
+// the same: scripts/verify/simsame compares them.
 func (w *World) Hash() uint64 { return w.trace }
 
 // at runs f after d.

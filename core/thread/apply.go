@@ -25,7 +25,7 @@ type Transition struct {
 
 // The schemas of this release, which the zero [Schemas] stands for: it understands
 // records up to SchemaRead, and writes those of SchemaWritten. A release reads a schema
-// one release before it writes it; scripts/stack, which deploys, holds a deployment
+// one release before it writes it; scripts/user/stack, which deploys, holds a deployment
 // against the one before it.
 const (
 	SchemaRead    = 1

@@ -62,5 +62,5 @@
 // the cache other than the provider's own. Results of tools are text.
 //
 // The package was seen over HTTP against fake servers only (transcripts in testdata, and an
-// independent one, see scripts/clients/models), not against the live provider.
+// independent one, see scripts/verify/clients/models), not against the live provider.
 package anthropic

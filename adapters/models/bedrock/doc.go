@@ -38,5 +38,5 @@
 // in S3. A choice of no tools, which the API has no form for.
 //
 // The package was seen over HTTP against fake servers only (transcripts in testdata, and an
-// independent one, see scripts/clients/models), not against AWS.
+// independent one, see scripts/verify/clients/models), not against AWS.
 package bedrock

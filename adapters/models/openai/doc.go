@@ -52,6 +52,6 @@
 // parallel calls as they were started, or as provider_options say.
 //
 // The package was seen over HTTP against fake servers only (the tests' own and an
-// independent one, see scripts/clients/models), not against a live provider; transcripts
+// independent one, see scripts/verify/clients/models), not against a live provider; transcripts
 // of dialects have the shape of references and recordings that their first lines name.
 package openai

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const clientFolder = "../../../scripts/clients/agui"
+const clientFolder = "../../../scripts/verify/clients/agui"
 
 // TestRealClientTakesTheTranscripts gives each golden transcript to the npm packages,
 // each in the form that its version is told. A client that warns of anything fails.

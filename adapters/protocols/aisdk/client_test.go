@@ -19,7 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-const clientFolder = "../../../scripts/clients/aisdk"
+const clientFolder = "../../../scripts/verify/clients/aisdk"
 
 // TestRealClientReadsTheStream runs the npm package against the handler: the
 // newest 6.x and 7.x, and 6.0.0, which refuses every chunk with an unknown key.

@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-//go:generate go run ../../../scripts/openapi
+//go:generate go run ../../../scripts/verify/openapi
 
 // document is the OpenAPI document of [Routes]. It is made beforehand, so that a start
 // costs nothing for it.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const clientFolder = "../../../scripts/clients/mcp"
+const clientFolder = "../../../scripts/verify/clients/mcp"
 
 // TestRealClientsCallTools runs the npm packages against the handler: the SDK 1.x, and
 // the client 2.x as it begins without a handshake and as it does by default.

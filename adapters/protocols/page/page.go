@@ -19,7 +19,7 @@ const folder = "page/"
 //go:embed dist
 var dist embed.FS
 
-// notice are the licences of the code of others in the page and the binaries; scripts/notice
+// notice are the licences of the code of others in the page and the binaries; scripts/verify/notice
 // writes it.
 //
 //go:embed NOTICE

@@ -20,7 +20,7 @@ type independent struct {
 }
 
 // Independent checks an adapter against fake providers that somebody else wrote: what
-// scripts/clients/models answers, which wiretest.Fake starts. without are names of
+// scripts/verify/clients/models answers, which wiretest.Fake starts. without are names of
 // clauses that the fake lacks for this provider, with the reason.
 func Independent(t *testing.T, p Provider, m model.Model, without map[string]string) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/kit/demo"
-	"github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/demo/binding"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
@@ -42,7 +42,7 @@ func (nobody) Wake(context.Context, core.WakeUp, time.Duration) error { return n
 // A page of one's own, and the routes behind it.
 func Example() {
 	e := env.System()
-	bound, err := models.Bind(e, settings.Settings{})
+	bound, err := binding.Bind(e, settings.Settings{})
 	if err != nil {
 		fmt.Println(err)
 		return

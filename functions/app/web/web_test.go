@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/kit/demo"
-	"github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/demo/binding"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
@@ -20,7 +20,7 @@ import (
 // anybody's, what it shows is not.
 func TestThePageIsShownWhenItIsAskedFor(t *testing.T) {
 	e := env.System()
-	bound, err := models.Bind(e, settings.Settings{})
+	bound, err := binding.Bind(e, settings.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

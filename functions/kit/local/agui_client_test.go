@@ -23,7 +23,7 @@ var aguiClients = []string{"agui-1.0.0", "agui-0.0.59"}
 // aguiNode runs a script of the AG-UI clients and reads what it prints into got.
 func aguiNode(t *testing.T, got any, arguments ...string) {
 	t.Helper()
-	const folder = "../../../scripts/clients/agui"
+	const folder = "../../../scripts/verify/clients/agui"
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", aguiClients[0])); err != nil {
 		t.Fatal("the client is not installed: run `make test-clients`")
 	}
@@ -121,7 +121,7 @@ func TestAGUIClientReconnects(t *testing.T) {
 		{"thinking", "think: hard", "5", false, []string{"user: think: hard", "reasoning: Thinking about hard", "assistant: I thought about it."}},
 	}
 	program := filepath.Join(t.TempDir(), "dev")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../../scripts/demo").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../../scripts/user/demo").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	for _, test := range tests {

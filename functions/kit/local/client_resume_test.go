@@ -67,7 +67,7 @@ func TestAISDKClientComesBackToAnotherHost(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data.db")
 			url, stop := serveUntil(t, data)
 			command := exec.CommandContext(t.Context(), "node", "resume.mjs", url, long, name, "wait")
-			command.Dir, command.Stderr = "../../../scripts/clients/aisdk", os.Stderr
+			command.Dir, command.Stderr = "../../../scripts/verify/clients/aisdk", os.Stderr
 			in, err := command.StdinPipe()
 			if err != nil {
 				t.Fatal(err)

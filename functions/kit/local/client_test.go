@@ -20,7 +20,7 @@ var clients = []string{"ai", "ai-6.0.0", "ai-7"}
 // node runs a script of the AI SDK clients and returns what it prints.
 func node(t *testing.T, arguments ...string) []byte {
 	t.Helper()
-	const folder = "../../../scripts/clients/aisdk"
+	const folder = "../../../scripts/verify/clients/aisdk"
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", "ai")); err != nil {
 		t.Fatal("the client is not installed: run `make test-clients`")
 	}

@@ -16,7 +16,7 @@ import (
 // TestCopilotKitTalks types into CopilotKit's chat, as README.md mounts it, against the
 // whole host. It is no test of `make test-clients`: run `make test-copilotkit`.
 func TestCopilotKitTalks(t *testing.T) {
-	const folder = "../../../scripts/copilotkit"
+	const folder = "../../../scripts/verify/copilotkit"
 	if _, err := os.Stat(filepath.Join(folder, "node_modules")); err != nil {
 		t.Skip("CopilotKit is not installed: run `make test-copilotkit`")
 	}

@@ -1,7 +1,7 @@
 // Package local is the local host: the handlers that get deployed, behind an
 // in-process queue and an embedded store, in one process.
 //
-//	go run ./scripts/dev
+//	go run ./scripts/user/dev
 //
 // [Main] is given the agents, models and protocols of a deployment. It binds
 // REVEILLE_ADDR first, so that a second host at the same address touches nothing. Then it

@@ -22,14 +22,14 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/kit/demo"
-	"github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/demo/binding"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
 // demonstration is what the hosts of the tests serve: the demo, so that what a
 // user makes of package app changes nothing here.
-var demonstration = wiring.Deployment{Parts: demo.Parts, Models: models.Bind, Web: web.Handler}
+var demonstration = wiring.Deployment{Parts: demo.Parts, Models: binding.Bind, Web: web.Handler}
 
 // serveHost runs the real host over HTTP on a file; it returns its address.
 func serveHost(tb testing.TB, data string) string {

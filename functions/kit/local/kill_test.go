@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(folder, "dev")
-	build := exec.Command("go", "build", "-tags", "killpoints", "-o", binary, "../../../scripts/demo")
+	build := exec.Command("go", "build", "-tags", "killpoints", "-o", binary, "../../../scripts/user/demo")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		os.Exit(1)

@@ -26,11 +26,11 @@ func chromium(t *testing.T) string {
 	return path
 }
 
-// browse runs a script of scripts/clients/page in a browser. It prints what each of its
+// browse runs a script of scripts/verify/clients/page in a browser. It prints what each of its
 // scenarios came to, which become subtests.
 func browse(t *testing.T, script string, arguments ...string) {
 	t.Helper()
-	const folder = "../../../scripts/clients/page"
+	const folder = "../../../scripts/verify/clients/page"
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", "playwright-core")); err != nil {
 		t.Fatal("the browser's driver is not installed: run `make test-clients`")
 	}

@@ -16,7 +16,7 @@ import (
 // last event in the query, and of fetch-event-source, which sends its POST again.
 func TestSSEClientsResume(t *testing.T) {
 	t.Parallel()
-	const folder = "../../../scripts/clients/sse"
+	const folder = "../../../scripts/verify/clients/sse"
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", "event-source-polyfill")); err != nil {
 		t.Fatal("the client is not installed: run `make test-clients`")
 	}

@@ -55,7 +55,7 @@ func bundle(t *testing.T, folder, url string, aliases ...string) {
 	if lines == nil || !strings.Contains(lines[1], readmeHost) {
 		t.Fatal("README.md has no lines of useChat for " + readmeHost)
 	}
-	const clients = "../../../scripts/clients/page"
+	const clients = "../../../scripts/verify/clients/page"
 	source, err := os.ReadFile(clients + "/usechat/app.tsx")
 	if err != nil {
 		t.Fatal(err)

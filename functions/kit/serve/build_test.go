@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/kit/demo"
-	"github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/demo/binding"
 	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
@@ -29,7 +29,7 @@ func TestBrokenAgentsAreNamedAtStart(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			d := wiring.Deployment{Models: models.Bind, Parts: func(bound map[string]agent.ModelBinding) (agent.Parts, error) {
+			d := wiring.Deployment{Models: binding.Bind, Parts: func(bound map[string]agent.ModelBinding) (agent.Parts, error) {
 				parts, err := demo.Parts(bound)
 				if err == nil {
 					test.change(&parts)

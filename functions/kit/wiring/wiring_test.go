@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/functions/kit/demo"
-	demomodels "github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/demo/binding"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
@@ -96,7 +96,7 @@ func TestAnIdleProcessOpensNoProvider(t *testing.T) {
 }
 
 func TestAModelThatNobodyBoundIsNamedAtStart(t *testing.T) {
-	parts, err := wiring.Deployment{Parts: two, Models: demomodels.Bind}.Agents(env.System(), settings.Settings{})
+	parts, err := wiring.Deployment{Parts: two, Models: binding.Bind}.Agents(env.System(), settings.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestErrorsOfTheUsersCodeComeBack(t *testing.T) {
 	broken := errors.New("broken")
 	parts := func(map[string]agent.ModelBinding) (agent.Parts, error) { return agent.Parts{}, broken }
 	models := func(*env.Env, settings.Settings) (wiring.Bound, error) { return wiring.Bound{}, broken }
-	if _, err := (wiring.Deployment{Parts: parts, Models: demomodels.Bind}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {
+	if _, err := (wiring.Deployment{Parts: parts, Models: binding.Bind}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {
 		t.Errorf("parts: error %v, want %v", err, broken)
 	}
 	if _, err := (wiring.Deployment{Parts: demo.Parts, Models: models}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {

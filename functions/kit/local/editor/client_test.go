@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const clientFolder = "../../../../scripts/clients/acp"
+const clientFolder = "../../../../scripts/verify/clients/acp"
 
 // TestRealClientSpeaksWithTheProgram starts the host as an editor does, with the
 // official npm package.

@@ -1,7 +1,7 @@
 // Package editor is the local host for an editor, which starts it and speaks the Agent
 // Client Protocol with it on standard input and output:
 //
-//	go run ./scripts/acp
+//	go run ./scripts/user/acp
 //
 // See packages local and acp. It is a package of its own so that no other program links
 // the protocol.

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/functions/kit/demo"
-	"github.com/reveille-run/reveille/functions/kit/demo/models"
+	"github.com/reveille-run/reveille/functions/kit/demo/binding"
 	"github.com/reveille-run/reveille/functions/kit/local/editor"
 )
 
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if err := os.Unsetenv(hostVariable); err != nil {
 		panic(err)
 	}
-	editor.Main(demo.Parts, models.Bind)
+	editor.Main(demo.Parts, binding.Bind)
 }
 
 // environment is that of a host which has a file for itself.

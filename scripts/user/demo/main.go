@@ -1,0 +1,12 @@
+// Command demo is the local host with the demo agent and the scripted model,
+// whatever package app has become: the host that scripts and tests start.
+package main
+
+import (
+	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/kit/demo"
+	"github.com/reveille-run/reveille/functions/kit/demo/binding"
+	"github.com/reveille-run/reveille/functions/kit/local"
+)
+
+func main() { local.Main(demo.Parts, binding.Bind, web.Handler) }

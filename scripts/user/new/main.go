@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+func main() {
+	err := run(os.Args[1:], version(), os.Stdout, os.Stderr)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "new:", err)
+		os.Exit(1)
+	}
+}
+
+// version is the version of this module that the command was built from, if it was
+// fetched as a module; empty for one that was built from a copy of the sources.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Sum == "" { // of what was fetched, go knows the checksum
+		return ""
+	}
+	return info.Main.Version
+}
+
+// starters are the folders of files that a project is made of, by the starter's name.
+var starters = map[string][]string{
+	"agent": {"agent"},
+	"chat":  {"agent", "chat"},
+}
+
+// run makes the project that the arguments ask for. built is the version of this
+// program, or empty.
+func run(args []string, built string, out, usage io.Writer) error {
+	p, err := parse(args, usage)
+	if err != nil {
+		return err
+	}
+	if p.replace == "" && built == "" {
+		return fmt.Errorf("this build of the command has no version that a project could require: say -replace PATH, the copy of %s that it shall use, or go run %s/scripts/user/new@latest", reveille, reveille)
+	}
+	p.version = built
+	if p.replace != "" {
+		p.version = "v0.0.0" // which the replacement stands for
+	}
+	if err := p.create(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s is in %s. There, make run starts it, and make lists the rest.\n", p.module, p.folder)
+	return err
+}
+
+// parse reads the command line.
+func parse(args []string, usage io.Writer) (*project, error) {
+	p := &project{}
+	flags := flag.NewFlagSet("new", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	flags.Usage = func() {
+		fmt.Fprintln(usage, "usage: new [-starter agent|chat] [-replace PATH] DIR MODULE")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&p.replace, "replace", "", "`path` of a copy of "+reveille+" that the project uses in place of a version")
+	flags.StringVar(&p.starter, "starter", "agent", "what the project is at first: agent, or chat, which adds a page")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if _, ok := starters[p.starter]; !ok {
+		return nil, fmt.Errorf("starter %q is unknown, allowed: agent, chat", p.starter)
+	}
+	if flags.NArg() != 2 {
+		flags.Usage()
+		given := slices.Concat([]string{"new"}, args)
+		return nil, fmt.Errorf("%s: want a folder and a module path, got %d arguments", strings.Join(given, " "), flags.NArg())
+	}
+	p.folder, p.module = flags.Arg(0), flags.Arg(1)
+	return p, nil
+}

@@ -1,0 +1,11 @@
+// Command api is the function of that name with the agent of these tests, whatever
+// package app has become.
+package main
+
+import (
+	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/kit/serve/front"
+	"github.com/reveille-run/reveille/scripts/verify/deployed/agent"
+)
+
+func main() { front.API(agent.Parts, web.Handler) }

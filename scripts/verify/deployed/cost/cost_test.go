@@ -1,0 +1,198 @@
+package cost
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/aws/env/prices"
+)
+
+var update = flag.Bool("update", false, "rewrite infra/cost.md from infra/cost.json and the prices")
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../../" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func recorded(t *testing.T) Account {
+	t.Helper()
+	f, err := Parse([]byte(readFile(t, "infra/cost.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := prices.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Account{f, table}
+}
+
+// TestTheDocumentIsOfTheFigures: infra/cost.md says what infra/cost.json and the prices
+// come to.
+func TestTheDocumentIsOfTheFigures(t *testing.T) {
+	if *update {
+		if err := os.WriteFile("../../../../infra/cost.md", []byte(recorded(t).Markdown()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(readFile(t, "infra/cost.md"), recorded(t).Markdown()); diff != "" {
+		t.Errorf("go test ./scripts/verify/deployed/cost -update writes another infra/cost.md (-there +written):\n%s", diff)
+	}
+}
+
+// TestTheReadmeSaysTheSame of what it repeats.
+func TestTheReadmeSaysTheSame(t *testing.T) {
+	a := recorded(t)
+	text := readFile(t, "README.md")
+	sum, _ := total(a.Idle())
+	for _, want := range []string{
+		fmt.Sprintf("1,000 warm steps are %.3f USD", a.Step().Sum()*1000),
+		fmt.Sprintf("a stack that nobody uses costs %.2f USD a month", sum),
+		fmt.Sprintf("%.2f of them are the polls", a.Idle()[0].USD),
+		fmt.Sprintf("%.2f USD for 1,000 minutes", a.follower().Sum()*1000),
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("README.md does not say %q", want)
+		}
+	}
+}
+
+// account has round figures and prices, so that what they come to can be seen.
+var account = Account{
+	Figures: Figures{Day: "2026-01-02", MemoryMB: 512, Live: 2, Look: 3, Cold: Cold{Init: 100, Handler: 400}, Work: map[string]Work{
+		Submission: {Write: 4, Read: 2, Queue: 1, Invocations: 1, Handler: 20},
+		Calls:      {Write: 10, Read: 1, Queue: 3, Invocations: 1, Handler: 200, CPU: 36},
+		Answer:     {Write: 6, Read: 3, Queue: 2, Invocations: 1, Handler: 400, CPU: 36},
+		Chat:       {Write: 20, Read: 2, Queue: 1, Invocations: 1, Handler: 1000},
+		Sweep:      {Read: 8, Queue: 1, Invocations: 1, Handler: 100},
+	}},
+	Prices: prices.Table{
+		Region: "r", AsOf: "2026-01-01", Source: "s",
+		Million: prices.PerMillion{WriteUnits: 1, ReadUnits: 10, QueueRequests: 100, GBSeconds: 1000, Invocations: 10_000, HTTPRequests: 100_000, RESTRequests: 1, Schedules: 1},
+		GB:      prices.PerGB{Logs: 2},
+	},
+}
+
+func TestBills(t *testing.T) {
+	marked := account
+	marked.Mark = 0.25
+	tests := []struct {
+		name string
+		got  Bill
+		want Bill // for 1,000
+	}{
+		{"step", account.Step(), Bill{Table: 0.028, Queue: 0.25, Requests: 10, Duration: 3.4}},
+		{"cold step", account.cold(), Bill{Table: 0.02, Queue: 0.3, Requests: 10, Duration: 3.75}},
+		{"submission", account.submission(), Bill{Table: 0.024, Queue: 0.1, Requests: 10, Duration: 0.01, Door: 100}},
+		{"chat", account.chat(), Bill{Table: 0.04, Queue: 0.1, Requests: 10, Duration: 7}},
+		{"chat that is followed", account.heard(), Bill{Table: 0.065, Queue: 0.1, Requests: 10, Duration: 7}},
+		{"step with looks for a mark", marked.Step(), Bill{Table: 0.043, Queue: 0.25, Requests: 10, Duration: 3.4}},
+		{"chat with looks for a mark", marked.chat(), Bill{Table: 0.07, Queue: 0.1, Requests: 10, Duration: 7}},
+		{"minute of a follower", account.follower(), Bill{Table: 1.8, Requests: 10, Duration: 30}},
+		{"minute of one that hears a model", account.hearing(), Bill{Table: 2.4 + 0.004/3, Requests: 10, Duration: 30}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, tt.got.times(1000), cmp.Comparer(near)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+func TestTheIdleStack(t *testing.T) {
+	want := []Line{
+		{"SQS: polls of Step's mapping", 657_000, 65.7, 956_200},
+		{"SQS: what sweeps ask the dead-letter queue", 43_800, 4.38, 343_000},
+		{"DynamoDB: read units of sweeps", 350_400, 3.504, 0},
+		{"EventBridge Scheduler: the schedule of sweeps", 43_800, 0.0438, 14_000_000},
+		{"Lambda: sweeps", 43_800, 438, 1_000_000},
+		{"Lambda: GB-seconds of sweeps", 2190, 2.19, 400_000},
+		{"CloudWatch: GB of log of sweeps", 0.0438, 0.0876, 5},
+	}
+	if diff := cmp.Diff(want, account.Idle(), cmp.Comparer(near)); diff != "" {
+		t.Error(diff)
+	}
+	if sum, beyond := total(account.Idle()); !near(sum, 513.9054) || !near(beyond, 3.504) {
+		t.Errorf("the sum is %v, beyond what is free %v", sum, beyond)
+	}
+	for _, tt := range []struct {
+		line Line
+		want float64
+	}{
+		{Line{Count: 10, USD: 5, Free: 10}, 0}, {Line{Count: 10, USD: 5, Free: 4}, 3}, {Line{Count: 10, USD: 5}, 5}, {Line{}, 0},
+	} {
+		if got := tt.line.Beyond(); !near(got, tt.want) {
+			t.Errorf("%+v costs %v beyond what is free, want %v", tt.line, got, tt.want)
+		}
+	}
+}
+
+func TestAlternatives(t *testing.T) {
+	// A step of 6.5 s and 36 ms of processor in half a GB; its own bill is 13.678 USD per
+	// 1,000, of which 3.4 is duration, 10 requests and 0.028 the table.
+	want := map[string]float64{
+		"Reveille, with functions of four times the memory":                         23.878,
+		"a table with a transactional outbox":                                       13.692,
+		"Lambda durable functions (not for Go)":                                     13.4255,
+		"Step Functions, standard":                                                  13.525,
+		"AgentCore Runtime":                                                         0.009426,
+		"AgentCore Runtime and Memory":                                              0.759426,
+		"Fargate, two tasks of 0.25 vCPU and 0.5 GB (arm64) behind a load balancer": 30.8425,
+	}
+	for _, o := range account.Alternatives() {
+		if math.Abs(o.USD-want[o.Name]) > 1e-5 {
+			t.Errorf("%s costs %v, want %v", o.Name, o.USD, want[o.Name])
+		}
+		delete(want, o.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not there: %v", want)
+	}
+}
+
+func TestFiguresThatAreRefused(t *testing.T) {
+	good := readFile(t, "infra/cost.json")
+	for _, tt := range []struct{ name, old, new, want string }{
+		{"an unknown key", `"cpu_ms"`, `"cpu"`, `unknown field "cpu"`},
+		{"no day", `"day": "`, `"day": "x`, "is none, YYYY-MM-DD"},
+		{"work that is missing", `"sweep"`, `"swept"`, `work "sweep" is missing`},
+		{"no JSON", `{`, `[`, "figures: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := Parse([]byte(strings.Replace(good, tt.old, tt.new, 1))); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q in it", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for x, want := range map[float64]string{0: "0.0000", 0.00994: "0.0099", 0.12345: "0.1235", 1: "1.00", 30.8425: "30.84"} {
+		if got := usd(x); got != want {
+			t.Errorf("usd(%v) is %s, want %s", x, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0: "0", 0.5: "0.5", 5.417: "5.42", 25: "25", 0.1447: "0.1447", 100: "100"} {
+		if got := number(x); got != want {
+			t.Errorf("number(%v) is %s, want %s", x, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0: "0", 5: "5", 999: "999", 1000: "1,000", 657000: "657,000", 14e6: "14,000,000", 0.0438: "0.0438"} {
+		if got := count(x); got != want {
+			t.Errorf("count(%v) is %s, want %s", x, got, want)
+		}
+	}
+}

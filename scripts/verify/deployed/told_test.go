@@ -1,0 +1,110 @@
+//go:build aws
+
+package deployed
+
+import (
+	"encoding/base64"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/scripts/verify/lambdahost/host"
+)
+
+// stepUntil hands batches to the step function until something is so.
+func (w *world) stepUntil(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	p := host.Poller{Host: w.host, Queue: transport{w.queue}, Function: "step", Wait: time.Second}
+	for range 30 {
+		if _, err := p.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if is() {
+			return
+		}
+	}
+	t.Fatalf("it did not come to it that %s", what)
+}
+
+// loseHints takes off the queue what is on it and what comes later.
+func (w *world) loseHints(t *testing.T) {
+	t.Helper()
+	for range 20 {
+		if !w.anyLeft(t) {
+			return
+		}
+		messages, err := w.queue.Receive(t.Context(), 10, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range messages {
+			if err := w.queue.Delete(t.Context(), []string{m.Receipt}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Fatal("the queue does not become empty")
+}
+
+// neglect makes the announcement that stands in a head one that was put off so long ago,
+// and nobody was woken for.
+func (w *world) neglect(t *testing.T, id string, ago time.Duration) {
+	t.Helper()
+	w.loseHints(t)
+	h := w.head(t, id)
+	list := h.Outbox
+	if len(list) != 1 || list[0].Kind != thread.OutboxEnded {
+		t.Fatalf("the head owes %+v, want one end", list)
+	}
+	w.lose(t, ago)
+	put := thread.Delivered{ID: list[0].ID, Kind: list[0].Kind, Next: time.Now().Add(-ago).UnixMilli()}
+	if _, result, err := w.box.Commit(t.Context(), key(id), h, put, nil); err != nil || result.Duplicate {
+		t.Fatalf("result %+v, %v", result, err)
+	}
+}
+
+// newTold is a deployment that tells a receiver what happens to runs. As in the template
+// every function knows its address, and the step function alone the key.
+func newTold(t *testing.T, triggers string) (w *world, to *receiver, api string) {
+	t.Helper()
+	w, to = newWorld(t), &receiver{}
+	server := httptest.NewServer(to)
+	t.Cleanup(server.Close)
+	address := "REVEILLE_WEBHOOK_URL=" + server.URL + "/in?token=x"
+	secret := "REVEILLE_WEBHOOK_SECRET=whsec_" + base64.StdEncoding.EncodeToString(receiverKey)
+	trigger := w.triggered(t, triggers)
+	trigger.Env = append(trigger.Env, address)
+	w.run(t, trigger,
+		w.function("step", build(t, "scripts/verify/deployed/step", "killpoints"), 30*time.Second, address, secret),
+		w.function("api", build(t, "scripts/verify/deployed/api", ""), 30*time.Second, address),
+		w.function("sweep", build(t, "functions/sweep", ""), 30*time.Second, address))
+	return w, to, w.front(t, host.Front{Function: "api", Shape: host.ShapeHTTP})
+}
+
+// The receiver fails the first two tries of an end: the second is made under the queue's
+// hint, the third, whose hint is lost, under the sweep's.
+func TestAnEndIsToldOnceWhoseHintIsLost(t *testing.T) {
+	t.Parallel()
+	w, to, _ := newTold(t, "../../../events/triggers.json")
+	w.submit(t, "t1", "hello")
+	w.stepUntil(t, "the end was tried twice", func() bool { tries, _ := to.about(t, "t1"); return len(tries) >= 2 })
+	to.check(t, "after two tries of the end", "t1", []int{1, 1})
+	w.neglect(t, "t1", 4*time.Minute)
+	if got := w.sweep(t); got != `{"woken":1}` {
+		t.Errorf("the sweep returned %s", got)
+	}
+	w.stepUntil(t, "nothing is left to tell", func() bool { return len(w.head(t, "t1").Outbox) == 0 })
+	const ended = "run.ended public/t1 demo, 1 steps, missed 0: natural_end"
+	to.check(t, "after three tries of the end", "t1", []int{1, 1, 1}, ended)
+
+	if got := w.sweep(t); got != `{"woken":0}` {
+		t.Errorf("when all is told the sweep returned %s", got)
+	}
+	w.loseHints(t)
+	if _, err := w.host.Invoke(t.Context(), "step", eventFor(t, core.WakeUp{Tenant: tenant, Thread: "t1", Sweep: true})); err != nil {
+		t.Fatal(err)
+	}
+	to.check(t, "at last", "t1", []int{1, 1, 1}, ended)
+}

@@ -1,0 +1,10 @@
+// Command trigger is the function of that name with the agent of these tests, whatever
+// package app has become.
+package main
+
+import (
+	"github.com/reveille-run/reveille/functions/kit/serve/triggers"
+	"github.com/reveille-run/reveille/scripts/verify/deployed/agent"
+)
+
+func main() { triggers.Main(agent.Parts) }

@@ -1,0 +1,240 @@
+//go:build aws
+
+package deployed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/queues/sqs"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo/tables"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/scripts/verify/lambdahost/host"
+)
+
+// world is one deployment: two tables, a queue, and functions under the host.
+type world struct {
+	table, config, queueURL string
+	store                   *dynamo.Store
+	queue                   *sqs.Queue
+	box                     *mailbox.Service
+	host                    *host.Host
+	report                  func(host.Report) // nil: nobody is told of invocations
+}
+
+// tenant is what REVEILLE_AUTH=none makes of everybody.
+const tenant = "public"
+
+func key(id string) core.ThreadKey { return core.ThreadKey{Tenant: tenant, Thread: id} }
+
+// clients reach the endpoints that the environment names.
+func clients(tb testing.TB) (*dynamodb.Client, *awssqs.Client) {
+	tb.Helper()
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS"} {
+		if os.Getenv(name) == "" {
+			tb.Fatalf("%s is not set: these tests need an endpoint; make test-aws starts one and sets it", name)
+		}
+	}
+	table, err := dynamo.NewClient(awsenv.Config{Timeout: time.Minute})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	queue, err := sqs.NewClient(awsenv.Config{Timeout: time.Minute})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return table, queue
+}
+
+// newWorld makes the tables and the queue.
+func newWorld(tb testing.TB) *world {
+	tb.Helper()
+	client, queues := clients(tb)
+	now := time.Now().UnixNano()
+	w := &world{table: fmt.Sprintf("threads-%d", now), config: fmt.Sprintf("config-%d", now)}
+	if err := errors.Join(tables.Create(tb.Context(), client, w.table), tables.CreateConfig(tb.Context(), client, w.config)); err != nil {
+		tb.Fatal(err)
+	}
+	out, err := queues.CreateQueue(tb.Context(), &awssqs.CreateQueueInput{
+		QueueName: aws.String(w.table), Attributes: map[string]string{"VisibilityTimeout": "3"},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		ctx := context.Background()
+		_, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &w.table})
+		_, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &w.config})
+		_, _ = queues.DeleteQueue(ctx, &awssqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
+	})
+	w.queueURL = *out.QueueUrl
+	w.store = dynamo.New(client, dynamo.Options{Table: w.table, ConfigTable: w.config})
+	w.queue = sqs.New(queues, w.queueURL)
+	w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return w
+}
+
+// function describes one of ours to the host.
+func (w *world) function(name, bootstrap string, timeout time.Duration, variables ...string) host.Function {
+	f := host.Function{Name: name, Bootstrap: bootstrap, Timeout: timeout, Env: []string{
+		"REVEILLE_TABLE=" + w.table, "REVEILLE_CONFIG_TABLE=" + w.config, "REVEILLE_QUEUE_URL=" + w.queueURL, "REVEILLE_AUTH=none", "REVEILLE_LOG_LEVEL=error",
+	}}
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		f.Env = append(f.Env, name+"="+os.Getenv(name))
+	}
+	f.Env = append(f.Env, variables...)
+	return f
+}
+
+// run starts the host.
+func (w *world) run(tb testing.TB, functions ...host.Function) {
+	tb.Helper()
+	var output bytes.Buffer
+	h, err := host.New(host.Options{Logger: slog.New(slog.DiscardHandler), Output: &output, Report: w.report}, functions...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			tb.Error(err)
+		}
+		if tb.Failed() {
+			tb.Logf("the functions printed:\n%s", output.String())
+		}
+	})
+	w.host = h
+}
+
+// submit enqueues a text on a thread.
+func (w *world) submit(tb testing.TB, id, text string) mailbox.Receipt {
+	tb.Helper()
+	receipt, err := w.box.Submit(tb.Context(), mailbox.Submission{
+		Thread: key(id), Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("m1", text)},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return receipt
+}
+
+func (w *world) head(tb testing.TB, id string) thread.Head {
+	tb.Helper()
+	h, err := w.store.Head(tb.Context(), key(id))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// messages lists who said what.
+func (w *world) messages(tb testing.TB, id string) []string {
+	tb.Helper()
+	var lines []string
+	for _, e := range w.entries(tb, id) {
+		if e.Message != nil {
+			lines = append(lines, string(e.Message.Role)+": "+e.Message.Text())
+		}
+	}
+	return lines
+}
+
+// entries reads the thread's log.
+func (w *world) entries(tb testing.TB, id string) []thread.Entry {
+	tb.Helper()
+	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{}, key(id), 1, w.head(tb, id).Seq)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return entries
+}
+
+// finish lets the event source mapping feed the step function until the thread
+// has nothing left to do.
+func (w *world) finish(tb testing.TB, id string) {
+	tb.Helper()
+	w.finishWith(tb, "step", id)
+}
+
+// finishWith is finish by another function.
+func (w *world) finishWith(tb testing.TB, function, id string) {
+	tb.Helper()
+	p := host.Poller{Host: w.host, Queue: transport{w.queue}, Function: function, Wait: time.Second}
+	for range 60 {
+		if _, err := p.Poll(tb.Context()); err != nil {
+			tb.Fatal(err)
+		}
+		if h := w.head(tb, id); !h.Busy(0) && h.Claim.Fence == 0 {
+			return
+		}
+	}
+	tb.Fatalf("thread %s is not done: %+v", id, w.head(tb, id))
+}
+
+// take receives the one wake-up that must be on the queue, and keeps it there
+// for nobody.
+func (w *world) take(tb testing.TB) sqs.Message {
+	tb.Helper()
+	for range 10 {
+		messages, err := w.queue.Receive(tb.Context(), 1, 2*time.Second)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if len(messages) == 1 {
+			if err := w.queue.Delete(tb.Context(), []string{messages[0].Receipt}); err != nil {
+				tb.Fatal(err)
+			}
+			return messages[0]
+		}
+	}
+	tb.Fatal("no wake-up came")
+	return sqs.Message{}
+}
+
+// transport is the queue as the host's poller wants it.
+type transport struct{ *sqs.Queue }
+
+func (q transport) Receive(ctx context.Context, limit int, wait time.Duration) ([]host.Message, error) {
+	got, err := q.Queue.Receive(ctx, limit, wait)
+	var messages []host.Message
+	for _, m := range got {
+		messages = append(messages, host.Message{ID: m.ID, Receipt: m.Receipt, Body: m.Body, Attributes: m.Attributes})
+	}
+	return messages, err
+}
+
+func (q transport) ChangeVisibility(ctx context.Context, receipts []string, d time.Duration) error {
+	for _, r := range receipts {
+		if err := q.Queue.ChangeVisibility(ctx, r, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readAll(tb testing.TB, r io.Reader) string {
+	tb.Helper()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(b)
+}
