@@ -176,13 +176,24 @@ func TestResolveOfAnUnknownAgentListsTheKnownOnes(t *testing.T) {
 }
 
 func TestDefaultIsTheAgentOfRequestsThatNameNone(t *testing.T) {
-	p := parts(agent.Spec{ID: "a", Model: "small"}, agent.Spec{ID: "b", Model: "small"})
-	if got := registry(t, p).Default(); got != "" {
-		t.Errorf("default agent %q where none is given, want none", got)
-	}
-	p.Default = "b"
-	if got := registry(t, p).Default(); got != "b" {
-		t.Errorf("default agent %q, want b", got)
+	one, two := agent.Spec{ID: "a", Model: "small"}, agent.Spec{ID: "b", Model: "small"}
+	for _, test := range []struct {
+		name   string
+		specs  []agent.Spec
+		preset string
+		want   string
+	}{
+		{"no agent", nil, "", ""},
+		{"the only agent", []agent.Spec{two}, "", "b"},
+		{"the only agent, named", []agent.Spec{two}, "b", "b"},
+		{"one of several", []agent.Spec{one, two}, "b", "b"},
+		{"none of several", []agent.Spec{one, two}, "", ""},
+	} {
+		p := parts(test.specs...)
+		p.Default = test.preset
+		if got := registry(t, p).Default(); got != test.want {
+			t.Errorf("%s: default agent %q, want %q", test.name, got, test.want)
+		}
 	}
 }
 

@@ -42,8 +42,8 @@ type Parts struct {
 	// has none in its spec or binding, has [UnknownWindow], and that is a warning. nil:
 	// nothing is known, and nobody is warned.
 	Catalog *catalog.Catalog
-	// Default is the id of the agent of requests that name none. Empty: there is
-	// none, and such requests are refused.
+	// Default is the id of the agent of requests that name none. Empty: it is the only
+	// spec; of several there is none, and such requests are refused.
 	Default string
 }
 
@@ -52,7 +52,7 @@ type Parts struct {
 type Registry struct {
 	resolved map[string]*Resolved
 	ids      []string // sorted
-	preset   string   // Parts.Default
+	preset   string   // Parts.Default, or the only spec
 	exposed  []Exposed
 	warnings []Warning
 	code     *code
@@ -71,6 +71,9 @@ func NewRegistry(parts Parts) (*Registry, error) {
 	from, err := newSource(parts)
 	if err != nil {
 		return nil, err
+	}
+	if parts.Default == "" && len(parts.Specs) == 1 {
+		parts.Default = parts.Specs[0].ID
 	}
 	r := &Registry{resolved: make(map[string]*Resolved, len(parts.Specs)), preset: parts.Default, code: c, source: from}
 	for _, spec := range parts.Specs {
@@ -154,8 +157,8 @@ func (r *Registry) Has(id string) bool {
 	return ok
 }
 
-// Default returns the id of the agent of requests that name none; empty: there is
-// none.
+// Default returns the id of the agent of requests that name none, see [Parts]; empty:
+// there is none.
 func (r *Registry) Default() string { return r.preset }
 
 // Plugins returns the ids of the plugins that the program brings, sorted.

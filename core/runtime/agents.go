@@ -89,8 +89,8 @@ func (r *Runtime) Capabilities() Capabilities {
 // HasAgent reports whether the agent is registered.
 func (r *Runtime) HasAgent(id string) bool { return r.agents.Has(id) }
 
-// DefaultAgent returns the id of the agent that serves requests without one
-// (agent.Parts.Default); empty: such requests are refused.
+// DefaultAgent returns the id of the agent that serves requests without one: that of
+// agent.Parts.Default, or the only one. Empty: such requests are refused.
 func (r *Runtime) DefaultAgent() string { return r.agents.Default() }
 
 // Exposed returns the agents, and the tools by themselves, that clients may call.

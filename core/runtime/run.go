@@ -119,7 +119,7 @@ func (p *player) play(ctx context.Context, s mailbox.Submission, listener Listen
 		s.Opening.AgentID = p.agents.Default()
 	}
 	if s.Opening.AgentID == "" {
-		return Result{}, core.Errorf(core.CodeInvalid, "no agent is named, and the parts have no default one")
+		return Result{}, core.Errorf(core.CodeInvalid, "no agent is named, and Parts.Default names none of %s", strings.Join(p.agents.IDs(), ", "))
 	}
 	if ctx.Err() != nil {
 		return Result{}, fmt.Errorf("run agent %q: %w", s.Opening.AgentID, context.Cause(ctx))

@@ -186,8 +186,6 @@ func TestRunRefusesWhatCouldNotBeRun(t *testing.T) {
 	}{
 		{"an agent that is not registered", func(r *runtime.Runtime) (runtime.Result, error) { return r.Run(t.Context(), "other", "hi") },
 			"not_found", `agent "other" not found, known are: demo`},
-		{"no agent", func(r *runtime.Runtime) (runtime.Result, error) { return r.Run(t.Context(), "", "hi") },
-			"invalid", "no agent is named, and the parts have no default one"},
 		{"no text", func(r *runtime.Runtime) (runtime.Result, error) { return r.Run(t.Context(), "demo", " \n") },
 			"invalid", `the text for agent "demo" is empty`},
 		{"a context that is over", func(r *runtime.Runtime) (runtime.Result, error) { return r.Run(gone, "demo", "hi") },
@@ -219,6 +217,15 @@ func TestRunRefusesWhatCouldNotBeRun(t *testing.T) {
 				t.Error("there is a result")
 			}
 		})
+	}
+	two := soloParts()
+	two.Specs = append(two.Specs, agent.Spec{ID: "a", Model: two.Specs[0].Model})
+	_, err := newSolo(t, two).Run(t.Context(), "", "hi")
+	if want := "no agent is named, and Parts.Default names none of a, demo"; core.CodeOf(err) != "invalid" || fmt.Sprint(err) != want {
+		t.Errorf("without an agent, of two: %v with code %q, want %s with code invalid", err, core.CodeOf(err), want)
+	}
+	if got, err := newSolo(t, soloParts()).Run(t.Context(), "", "hi"); err != nil || got.Run.AgentID != "demo" {
+		t.Errorf("without an agent, of one: agent %q, %v", got.Run.AgentID, err)
 	}
 	if _, err := runtime.New(agent.Parts{}); fmt.Sprint(err) != "build runtime: no agent is registered" {
 		t.Errorf("New without an agent: %v", err)

@@ -22,7 +22,7 @@ import (
 // To drop it, return parts of your own instead:
 //
 //	return agent.Parts{
-//		Models: models, Tools: []tool.Tool{weather}, Default: "helper",
+//		Models: models, Tools: []tool.Tool{weather}, // the only agent is the default
 //		Specs: []agent.Spec{{ID: "helper", Model: "default", SystemPrompt: "Be brief."}},
 //	}, nil
 //

@@ -144,7 +144,7 @@ func TestStateOverHTTP(t *testing.T) {
 // What an agent is told stays the deployment's.
 func TestAgentsAndCapabilities(t *testing.T) {
 	r := newReal(t)
-	r.want("agents", `{"agents":[{"id":"demo","model":"m","plugins":[],"delegates":[],"tools":["confirm","delegate","meanwhile","where"]}]}`, strings.TrimSpace(r.get("/v1/agents")))
+	r.want("agents", `{"agents":[{"id":"demo","model":"m","default":true,"plugins":[],"delegates":[],"tools":["confirm","delegate","meanwhile","where"]}]}`, strings.TrimSpace(r.get("/v1/agents")))
 	agent := r.get("/v1/agents/demo")
 	for _, part := range []string{`"tools":[{"name":"confirm","parameters":{"type":"object"`, `{"name":"where"`, `"client":true`, `"max_rounds":16,"execution_mode":"sequential"`} {
 		if !strings.Contains(agent, part) {
@@ -155,7 +155,7 @@ func TestAgentsAndCapabilities(t *testing.T) {
 		t.Errorf("the agent shows its prompt: %s", agent)
 	}
 	check(t, do(r, "GET", "/v1/agents/nobody", ""), 404, `{"error":"agent \"nobody\" not found","code":"not_found"}`)
-	r.want("capabilities", `{"agents":["demo"],"tools":[{"name":"confirm"},{"name":"delegate"},{"name":"meanwhile"},{"name":"where","client":true}],`+
+	r.want("capabilities", `{"agents":["demo"],"default_agent":"demo","tools":[{"name":"confirm"},{"name":"delegate"},{"name":"meanwhile"},{"name":"where","client":true}],`+
 		`"plugins":[],"models":["m"],"providers":[],"protocols":["native","/v1/ai-sdk/"]}`, strings.TrimSpace(r.get("/v1/capabilities")))
 	check(t, do(r, "GET", "/v1/agents?limit=1", ""), 400, `{"error":"query has the unknown parameter \"limit\", none is allowed","code":"invalid"}`)
 }

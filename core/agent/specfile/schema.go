@@ -36,7 +36,7 @@ func Schema() (json.RawMessage, error) {
 			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 			PropertyOrder:        []string{"default", "agents", "models", "pools", "providers"},
 			Properties: map[string]*jsonschema.Schema{
-				"default": {Type: "string", Description: "Id of the agent of requests that name none."},
+				"default": {Type: "string", Description: "Id of the agent of requests that name none; without it the only agent."},
 				"agents":  list("agent"), "models": list("model"), "pools": list("pool"), "providers": list("provider"),
 			},
 		},
