@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/schema"
 )
 
@@ -225,7 +226,11 @@ func (s *Spec) checkSections() error {
 		if err := core.CheckName("section name", name); err != nil {
 			return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: "sections", Text: "sections: " + err.Error()})
 		}
-		if value := s.Sections[name]; !json.Valid(value) || string(bytes.TrimSpace(value)) == "null" {
+		value := s.Sections[name]
+		if err := (plugin.Setting{Name: name, Value: value}).Check(); err != nil {
+			return s.invalid("sections."+name, "cannot be set: %v", err)
+		}
+		if !json.Valid(value) || string(bytes.TrimSpace(value)) == "null" {
 			return s.invalid("sections."+name, "is %s, want a JSON value that is not null", core.Excerpt(string(value)))
 		}
 	}

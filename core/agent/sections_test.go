@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -16,6 +17,13 @@ import (
 type greeting struct {
 	Text  string `json:"text"`
 	Times int    `json:"times"`
+}
+
+func (g greeting) Check() error {
+	if g.Times < 0 {
+		return errors.New("times is negative")
+	}
+	return nil
 }
 
 // greeter blocks every call with its greeting: what a gate says shows which settings
@@ -96,6 +104,30 @@ func TestSectionsThatAreWrong(t *testing.T) {
 				t.Errorf("warnings %v, want %s", w, tt.warning)
 			}
 		})
+	}
+}
+
+func TestASettingOfGoIsItsSection(t *testing.T) {
+	registry, err := sectioned(agent.Spec{ID: "a", Strict: true, Sections: plugin.Sections(greetings.Setting(greeting{Text: "dear", Times: 2}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := registry.Resolve("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(r.Spec.Sections["greeting"]); got != `{"text":"dear","times":2}` {
+		t.Errorf("section %s", got)
+	}
+	for want, settings := range map[string][]plugin.Setting{
+		`agent "a": sections.greeting cannot be set: times is negative`:      {greetings.Setting(greeting{Times: -1})},
+		`agent "a": sections.greeting cannot be set: section is given twice`: {greetings.Setting(greeting{}), greetings.Setting(greeting{})},
+		`agent "a": sections: section name is empty`:                         {plugin.Section[greeting]{}.Setting(greeting{})},
+	} {
+		_, err := sectioned(agent.Spec{ID: "a", Sections: plugin.Sections(settings...)})
+		if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 

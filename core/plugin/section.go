@@ -21,6 +21,10 @@ import (
 //
 //	func (p quota) Register(r *plugin.Registrar) error {
 //		l, err := limits.Read(r)
+//		...
+//	}
+//
+// A spec that is written in Go has it by [Section.Setting].
 type Section[C any] struct {
 	Name    string // key in the spec's sections
 	Default C      // of agents without the section, and of members that it leaves out; copied as JSON
@@ -79,6 +83,9 @@ func optional(s *jsonschema.Schema) {
 func (s Section[C]) decode(raw json.RawMessage) (C, error) {
 	if raw == nil {
 		return s.Default, nil
+	}
+	if err := (Setting{Name: s.Name, Value: raw}).Check(); err != nil {
+		return s.Default, err
 	}
 	// Decoding into a copy: a map or slice of the Default would be written into.
 	value, err := copyOf(s.Default)

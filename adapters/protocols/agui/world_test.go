@@ -134,7 +134,9 @@ func newWorld(t *testing.T) *world {
 			Specs: []agent.Spec{
 				{
 					ID: "demo", Model: "scripted", SystemPrompt: "Be kind.", Plugins: []string{permission.ID, "sketches"},
-					Sections: map[string]json.RawMessage{permission.Section.Name: []byte(`{"default_behavior": "allow", "rules": [{"tool": "danger", "behavior": "ask"}]}`)},
+					Sections: plugin.Sections(permission.Section.Setting(permission.Config{
+						DefaultBehavior: permission.Allow, Rules: []permission.Rule{{Tool: "danger", Behavior: permission.Ask}},
+					})),
 				},
 				{ID: "other", Model: "scripted"},
 			},

@@ -97,8 +97,12 @@ func TestToolsThatAreAlwaysDeniedAreHidden(t *testing.T) {
 func TestRulesThatMatchNoToolAreWarnedOf(t *testing.T) {
 	parts := func(strict bool) agent.Parts {
 		return agent.Parts{
-			Specs: []agent.Spec{{ID: "a", Model: "m", Strict: strict, Plugins: []string{"permission"}, Sections: map[string]json.RawMessage{
-				"permission": json.RawMessage(`{"rules":[{"tool":"run","behavior":"ask"},{"tool":"rnu(x ~ 'y')","behavior":"deny"},{"tool":"mcp__*","behavior":"ask"}]}`)}}},
+			Specs: []agent.Spec{{
+				ID: "a", Model: "m", Strict: strict, Plugins: []string{"permission"},
+				Sections: plugin.Sections(permission.Section.Setting(permission.Config{Rules: []permission.Rule{
+					{Tool: "run", Behavior: permission.Ask}, {Tool: "rnu(x ~ 'y')", Behavior: permission.Deny}, {Tool: "mcp__*", Behavior: permission.Ask},
+				}})),
+			}},
 			Models:  map[string]agent.ModelBinding{"m": {Model: &obeys{}}},
 			Plugins: []plugin.Plugin{permission.Plugin{}},
 			Tools:   []tool.Tool{noting("run", nil)},
@@ -166,6 +170,10 @@ func TestTheConfigOfASpec(t *testing.T) {
 	spec.Sections = map[string]json.RawMessage{"permission": json.RawMessage(`{"rules":[{"tool":"x"}]}`)}
 	if _, err := permission.Of(spec); err == nil || err.Error() != `agent "a": permission: rules[0].behavior is "", allowed are allow, ask, deny` {
 		t.Errorf("%v", err)
+	}
+	spec.Sections = plugin.Sections(permission.Section.Setting(permission.Config{Rules: []permission.Rule{{Tool: "x"}}}))
+	if _, err := permission.Of(spec); err == nil || err.Error() != `agent "a": permission: rules[0].behavior is "", allowed are allow, ask, deny` {
+		t.Errorf("of a setting: %v", err)
 	}
 	spec.ActiveHookFilter = []string{"other"}
 	if _, err := permission.Of(spec); err == nil || err.Error() != `agent "a" does not have the plugin "permission", or does not let it decide: all its calls run` {

@@ -14,6 +14,15 @@
 //	      - {tool: "deploy", behavior: ask, scope: thread}
 //	      - {tool: "Edit(file_path ~ '/etc/*')", behavior: deny}
 //
+// In a spec that is written in Go:
+//
+//	agent.Spec{
+//		ID: "coder", Model: "default", Plugins: []string{permission.ID},
+//		Sections: plugin.Sections(permission.Section.Setting(permission.Config{
+//			Rules: []permission.Rule{{Tool: "read_file", Behavior: permission.Allow}},
+//		})),
+//	}
+//
 // The tool of a rule is a pattern of package pattern. What of the section is wrong is an
 // error when the registry of agents is built; it names the agent and the rule.
 //

@@ -16,14 +16,15 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-const section = `{
-	"default_behavior": "allow",
-	"rules": [
-		{"tool": "bash", "behavior": "ask"},
-		{"tool": "bash(command ~ 'git *')", "behavior": "allow"},
-		{"tool": "bash(command ~ '*rm -rf*')", "behavior": "deny"}
-	]
-}`
+// rules let a coder run commands of git and no rm -rf; other commands wait for a person.
+var rules = permission.Config{
+	DefaultBehavior: permission.Allow,
+	Rules: []permission.Rule{
+		{Tool: "bash", Behavior: permission.Ask},
+		{Tool: "bash(command ~ 'git *')", Behavior: permission.Allow},
+		{Tool: "bash(command ~ '*rm -rf*')", Behavior: permission.Deny},
+	},
+}
 
 // An agent whose calls of a tool wait for a person, who remembers one for the thread.
 func Example() {
@@ -35,7 +36,7 @@ func Example() {
 	r, err := runtime.New(agent.Parts{
 		Specs: []agent.Spec{{
 			ID: "coder", Model: "scripted", Plugins: []string{permission.ID},
-			Sections: map[string]json.RawMessage{permission.Section.Name: json.RawMessage(section)},
+			Sections: plugin.Sections(permission.Section.Setting(rules)),
 		}},
 		Models:  map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System())}},
 		Plugins: []plugin.Plugin{permission.Plugin{}},
@@ -73,10 +74,6 @@ func Example() {
 // What would become of a call can be asked before anybody makes it: in a test of an
 // agent's rules, for example. permission.Of reads them from a spec.
 func ExampleConfig_Preview() {
-	rules, err := permission.Decode([]byte(section))
-	if err != nil {
-		log.Fatal(err)
-	}
 	for _, command := range []string{"git push", "make", "git clean && rm -rf /"} {
 		arguments, _ := json.Marshal(map[string]string{"command": command})
 		v, err := rules.Preview(permission.Question{Tool: "bash", Arguments: arguments})

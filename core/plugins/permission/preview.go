@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -47,6 +48,9 @@ func Of(spec agent.Spec) (Config, error) {
 	raw, ok := spec.Sections[Section.Name]
 	if !ok {
 		return Config{}, nil
+	}
+	if err := (plugin.Setting{Name: Section.Name, Value: raw}).Check(); err != nil {
+		return Config{}, fmt.Errorf("agent %q: permission: %w", spec.ID, err)
 	}
 	c, err := Decode(raw)
 	if err != nil {

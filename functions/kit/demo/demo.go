@@ -5,7 +5,6 @@ package demo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/agent"
@@ -19,10 +18,6 @@ const ID = "demo"
 
 // Model is the id of the model that the agent uses, as package app/models binds it.
 const Model = "default"
-
-// permissions are the rules of the demo agent: danger waits for a person, and every
-// other tool runs.
-const permissions = `{"default_behavior": "allow", "rules": [{"tool": "danger", "behavior": "ask"}]}`
 
 // Parts returns the demo agent, its tools echo, danger, ask_user and set_state, and the
 // plugin that lets danger wait for a person. Requests that name no agent are the
@@ -58,7 +53,10 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 			Plugins: []string{permission.ID},
 			// MCP clients can call it without a model.
 			ExposedTools: []string{"echo"},
-			Sections:     map[string]json.RawMessage{permission.Section.Name: []byte(permissions)},
+			// danger waits for a person, and every other tool runs.
+			Sections: plugin.Sections(permission.Section.Setting(permission.Config{
+				DefaultBehavior: permission.Allow, Rules: []permission.Rule{{Tool: "danger", Behavior: permission.Ask}},
+			})),
 		}},
 		Default: ID,
 	}, nil
