@@ -128,7 +128,7 @@ func providerFacts() map[string]fact {
 		"base_url":    says("http or https, without query; absent: the adapter's own."),
 		"api_key":     says("Never shown again."),
 		"api_key_env": says("Name of the environment variable that holds the key."),
-		"timeout_ms":  within(0, maxTimeoutMS).says("Of one call, in milliseconds; 0: the adapter's own."),
+		"timeout_ms":  within(0, maxTimeoutMS).says("Of one call, in milliseconds; 0: no limit but the adapter's."),
 		"options":     object("What the adapter knows."),
 	}
 }

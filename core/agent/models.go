@@ -182,11 +182,12 @@ type ProviderSpec struct {
 	Adapter string        `json:"adapter"`            // the code that speaks its protocol: a key of Parts.Adapters
 	BaseURL string        `json:"base_url,omitempty"` // http or https, without query; empty: the adapter's own
 	APIKey  secret.String `json:"api_key,omitzero"`
+	Key     secret.Source `json:"-"` // if not nil, asked for the key of each request in place of APIKey
 	// APIKeyEnv is the name of the environment variable that whoever loads specs
 	// takes the key from; nothing here reads it. A provider that has a name and no key
 	// cannot be used.
 	APIKeyEnv string          `json:"api_key_env,omitempty"`
-	TimeoutMS int             `json:"timeout_ms,omitempty"` // of one call, up to 900,000; 0: the adapter's own
+	TimeoutMS int             `json:"timeout_ms,omitempty"` // of one call, up to 900,000; 0: no limit but the adapter's
 	Options   json.RawMessage `json:"options,omitempty"`    // an object that the adapter knows
 }
 
@@ -212,7 +213,7 @@ func (p ProviderSpec) Check() error {
 	case p.Adapter == "":
 		return invalid("provider", p.ID, "adapter", "is empty")
 	case p.TimeoutMS < 0 || p.TimeoutMS > maxTimeoutMS:
-		return invalid("provider", p.ID, "timeout_ms", "is %d, allowed are 0 (the adapter's own) to %d", p.TimeoutMS, maxTimeoutMS)
+		return invalid("provider", p.ID, "timeout_ms", "is %d, allowed are 0 (no limit but the adapter's) to %d", p.TimeoutMS, maxTimeoutMS)
 	case len(p.Options) > 0 && !isObject(p.Options):
 		return invalid("provider", p.ID, "options", "is %s, want an object", core.Excerpt(string(p.Options)))
 	case strings.Contains(p.BaseURL, "@"): // not quoted: what stands before it may be a password
@@ -232,7 +233,7 @@ func isBase(address string) bool {
 // plain returns the spec without the key and what says where it comes from: what
 // may be stored, and what an agent's hash covers.
 func (p ProviderSpec) plain() ProviderSpec {
-	p.APIKey, p.APIKeyEnv = secret.String{}, ""
+	p.APIKey, p.Key, p.APIKeyEnv = secret.String{}, nil, ""
 	return p
 }
 

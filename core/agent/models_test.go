@@ -169,7 +169,7 @@ func TestModelsPoolsAndProvidersAreDecodedStrictly(t *testing.T) {
 		{"a provider without adapter", provider, `{"id":"p"}`, `provider "p": adapter is empty`},
 		{"a key that was read back", provider, `{"id":"p","adapter":"a","api_key":"***"}`, `provider spec: api_key: *** stands for a secret and is none`},
 		{"a key that is a number", provider, `{"id":"p","adapter":"a","api_key":123456}`, `provider spec: api_key: a secret is a string`},
-		{"too long a call", provider, `{"id":"p","adapter":"a","timeout_ms":900001}`, `provider "p": timeout_ms is 900001, allowed are 0 (the adapter's own) to 900000`},
+		{"too long a call", provider, `{"id":"p","adapter":"a","timeout_ms":900001}`, `provider "p": timeout_ms is 900001, allowed are 0 (no limit but the adapter's) to 900000`},
 		{"options that are a list", provider, `{"id":"p","adapter":"a","options":[]}`, `provider "p": options is [], want an object`},
 		{"options that are null", provider, `{"id":"p","adapter":"a","options":null}`, `provider "p": options is null, want an object`},
 		{"an address without a scheme", provider, `{"id":"p","adapter":"a","base_url":"x.example"}`, `provider "p": base_url is "x.example", want http:// or https://, a host and a path`},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
@@ -178,7 +179,7 @@ func (s *source) open(id string) (model.Model, error) {
 	if !ok {
 		return nil, fmt.Errorf("provider %q: %w", id, notFound("adapter", spec.Adapter, slices.Sorted(maps.Keys(s.adapters))))
 	}
-	if spec.APIKeyEnv != "" && spec.APIKey.IsZero() {
+	if spec.APIKeyEnv != "" && spec.APIKey.IsZero() && spec.Key == nil {
 		return nil, core.Errorf(core.CodeInvalid, "provider %q: api_key_env is %q, a variable that is not set", id, core.Excerpt(spec.APIKeyEnv))
 	}
 	client, err := adapter(spec)
@@ -187,6 +188,9 @@ func (s *source) open(id string) (model.Model, error) {
 	}
 	if client == nil {
 		return nil, core.Errorf(core.CodeInternal, "provider %q: adapter %q returned no model", id, spec.Adapter)
+	}
+	if spec.TimeoutMS > 0 {
+		client = limited(client, time.Duration(spec.TimeoutMS)*time.Millisecond)
 	}
 	s.clients[id] = client
 	return client, nil
@@ -215,7 +219,7 @@ func (s *source) with(c content) *source {
 		if !bytes.Equal(encoded(now.plain()), encoded(p)) {
 			delete(w.clients, p.ID)
 		}
-		p.APIKey, p.APIKeyEnv = now.APIKey, now.APIKeyEnv
+		p.APIKey, p.Key, p.APIKeyEnv = now.APIKey, now.Key, now.APIKeyEnv
 		w.providers[p.ID] = p
 	}
 	return w

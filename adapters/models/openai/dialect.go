@@ -34,6 +34,7 @@ const (
 
 // kin is what a dialect says.
 type kin struct {
+	baseURL    string   // where it listens; empty: at an address of one's own, or OpenAI's
 	hosts      []string // with a dot in front: and all hosts below it
 	limit      limitName
 	usage      bool // stream_options, for the usage at the end
@@ -93,15 +94,15 @@ var (
 var kins = map[Dialect]kin{
 	DialectOpenAI:     {hosts: []string{"api.openai.com", ".api.openai.com"}, limit: limitCompletion, usage: true, levels: extraHigh, narrow: narrowOpenAI},
 	DialectAzure:      {hosts: []string{".openai.azure.com", ".services.ai.azure.com"}, limit: limitCompletion, usage: true, levels: extraHigh},
-	DialectGroq:       {hosts: []string{"api.groq.com"}, limit: limitCompletion, usage: true, levels: allLevels, narrow: narrowGroq},
-	DialectOpenRouter: {hosts: []string{"openrouter.ai"}, usage: true, efforts: effortObject, levels: extraHigh, echo: echoDetails},
-	DialectDeepSeek:   {hosts: []string{"api.deepseek.com"}, usage: true, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceCalm, echo: echoRequired},
-	DialectZAI:        {hosts: []string{"api.z.ai", "open.bigmodel.cn"}, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceAuto, echo: echoContent},
-	DialectXAI:        {hosts: []string{"api.x.ai", ".api.x.ai"}, limit: limitCompletion, usage: true, levels: allLevels, narrow: narrowXAI},
-	DialectMistral:    {hosts: []string{"api.mistral.ai"}, levels: onOff, choices: choiceAny, nine: true, strict: true},
-	DialectLlamaCpp:   {usage: true, efforts: effortTemplate, levels: allLevels, choices: choiceWords},
-	DialectOllama:     {hosts: []string{"ollama.com"}, usage: true, levels: allLevels},
-	DialectVLLM:       {usage: true, levels: allLevels},
+	DialectGroq:       {baseURL: "https://api.groq.com/openai/v1", hosts: []string{"api.groq.com"}, limit: limitCompletion, usage: true, levels: allLevels, narrow: narrowGroq},
+	DialectOpenRouter: {baseURL: "https://openrouter.ai/api/v1", hosts: []string{"openrouter.ai"}, usage: true, efforts: effortObject, levels: extraHigh, echo: echoDetails},
+	DialectDeepSeek:   {baseURL: "https://api.deepseek.com", hosts: []string{"api.deepseek.com"}, usage: true, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceCalm, echo: echoRequired},
+	DialectZAI:        {baseURL: "https://api.z.ai/api/paas/v4", hosts: []string{"api.z.ai", "open.bigmodel.cn"}, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceAuto, echo: echoContent},
+	DialectXAI:        {baseURL: "https://api.x.ai/v1", hosts: []string{"api.x.ai", ".api.x.ai"}, limit: limitCompletion, usage: true, levels: allLevels, narrow: narrowXAI},
+	DialectMistral:    {baseURL: "https://api.mistral.ai/v1", hosts: []string{"api.mistral.ai"}, levels: onOff, choices: choiceAny, nine: true, strict: true},
+	DialectLlamaCpp:   {baseURL: "http://127.0.0.1:8080/v1", usage: true, efforts: effortTemplate, levels: allLevels, choices: choiceWords},
+	DialectOllama:     {baseURL: "http://127.0.0.1:11434/v1", hosts: []string{"ollama.com"}, usage: true, levels: allLevels},
+	DialectVLLM:       {baseURL: "http://127.0.0.1:8000/v1", usage: true, levels: allLevels},
 	DialectCompatible: {usage: true, levels: allLevels},
 }
 

@@ -160,7 +160,7 @@ func TestWhatDialectsTake(t *testing.T) {
 			if diff := cmp.Diff(tt.want, said); diff != "" {
 				t.Error(diff)
 			}
-			m, opened := New(Options{Dialect: tt.dialect})
+			m, opened := New(Options{Dialect: tt.dialect, BaseURL: "https://x.example/v1"})
 			if opened != nil {
 				t.Fatal(opened)
 			}

@@ -27,7 +27,8 @@ type Options struct {
 	// refuses it with 401 once more, and if it is another then, the request is made again.
 	Key secret.Source `json:"-"`
 	// BaseURL is the http or https URL before /chat/completions or /responses; a
-	// trailing slash is tolerated. Empty: [DefaultBaseURL].
+	// trailing slash is tolerated. Empty: where servers of the dialect listen, without one
+	// [DefaultBaseURL]; azure and compatible have no such place.
 	BaseURL string
 	// Organization is sent as OpenAI-Organization unless empty.
 	Organization string
@@ -57,7 +58,13 @@ func (o Options) Format(f fmt.State, _ rune) {
 
 // base returns the URL before the routes.
 func (o Options) base() (*url.URL, error) {
-	return wire.BaseURL(name, cmp.Or(o.BaseURL, DefaultBaseURL))
+	switch o.Dialect {
+	case DialectAzure, DialectCompatible:
+		if o.BaseURL == "" {
+			return nil, core.Errorf(core.CodeInvalid, "openai: servers of the dialect %q listen at no address of their own, want a base URL", o.Dialect)
+		}
+	}
+	return wire.BaseURL(name, cmp.Or(o.BaseURL, kins[o.Dialect].baseURL, DefaultBaseURL))
 }
 
 // check validates the options but the URL, and returns where keys come from.

@@ -1,18 +1,12 @@
-//go:build bedrock
+//go:build bedrock && !profile
 
 package providers
 
 import (
 	"github.com/reveille-run/reveille/adapters/models/bedrock"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Bedrock returns the provider of Amazon Bedrock's models. It makes no request; on Lambda
-// it reads the environment alone. The error names what is missing there.
-func Bedrock() (model.Model, error) {
-	config, err := account()
-	if err != nil {
-		return nil, err
-	}
-	return bedrock.New(bedrock.Options{AWS: config})
-}
+// amazon is Bedrock in the account of the function: its role's keys are in its environment.
+func amazon(p agent.ProviderSpec) (model.Model, error) { return bedrock.Adapter(p) }

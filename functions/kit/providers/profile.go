@@ -3,10 +3,10 @@
 package providers
 
 import (
-	"context"
-	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/models/bedrock/profile"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
 )
 
-// account is that of the person at the laptop.
-func account() (awsenv.Config, error) { return profile.Load(context.Background()) }
+// amazon is Bedrock in the account of the person at the laptop.
+func amazon(p agent.ProviderSpec) (model.Model, error) { return profile.Adapter(p) }

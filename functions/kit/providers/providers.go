@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,31 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/secret"
+	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
-
-// connection is what a provider's client is made of.
-type connection struct {
-	env     *env.Env // of the scripted model; nil for a provider that is data
-	id      string   // of the provider
-	key     secret.String
-	source  secret.Source // in place of key; nil: none
-	baseURL string        // empty: the adapter's own
-	options json.RawMessage
-}
-
-// makers make the clients, by the id of the provider.
-func makers() map[string]func(connection) (model.Model, error) {
-	all := map[string]func(connection) (model.Model, error){
-		"openai": chat, "openai-responses": responses, "anthropic": claude, "gemini": google, "bedrock": amazon, "scripted": script,
-	}
-	for id := range kins {
-		all[id] = chat
-	}
-	return all
-}
 
 // Bind returns the model that the settings say. The error names the variable that is
 // missing or wrong, and what it may be.
@@ -43,16 +20,19 @@ func Bind(e *env.Env, s settings.Settings) (agent.ModelBinding, error) {
 	if err != nil {
 		return agent.ModelBinding{}, err
 	}
-	c, err := connect(e, s, p)
-	if err != nil {
+	binding := agent.ModelBinding{Name: name, Provider: p.ID}
+	data, err := connect(s, p)
+	switch {
+	case err != nil:
 		return agent.ModelBinding{}, err
+	case p.ID == "scripted":
+		binding.Model = scripted.New(e)
+	default:
+		if binding.Model, err = Adapters()[p.ID](data); err != nil {
+			return agent.ModelBinding{}, fmt.Errorf("model %s/%s: %w", p.ID, name, err)
+		}
 	}
-	made, err := makers()[p.ID](c)
-	if err != nil {
-		return agent.ModelBinding{}, fmt.Errorf("model %s/%s: %w", p.ID, name, err)
-	}
-	binding := agent.ModelBinding{Model: made, Name: name, Provider: p.ID}
-	if p.ID == "openai" && c.baseURL != "" { // whose models they are nobody says
+	if p.ID == "openai" && data.BaseURL != "" { // whose models they are nobody says
 		binding.Provider = "openai-compatible"
 	}
 	return binding, nil
@@ -128,15 +108,15 @@ func ids() string {
 }
 
 // connect reads what the settings say of the provider of the bound model.
-func connect(e *env.Env, s settings.Settings, p settings.Provider) (connection, error) {
-	c := connection{env: e, id: p.ID, key: p.Key, baseURL: p.BaseURL}
+func connect(s settings.Settings, p settings.Provider) (agent.ProviderSpec, error) {
+	c := agent.ProviderSpec{ID: p.ID, Adapter: p.ID, APIKey: p.Key, BaseURL: p.BaseURL}
 	if s.ModelBaseURL != "" {
 		if p.BaseURL != "" && p.BaseURL != s.ModelBaseURL {
 			return c, fmt.Errorf("environment variables REVEILLE_MODEL_BASE_URL and %s are two addresses of %s, give one of them", p.URLVariable, p.ID)
 		}
-		c.baseURL = s.ModelBaseURL
+		c.BaseURL = s.ModelBaseURL
 	}
-	if p.KeyVariable == "" && (c.baseURL != "" || s.ModelKeySecret != "") {
+	if p.KeyVariable == "" && (c.BaseURL != "" || s.ModelKeySecret != "") {
 		return c, fmt.Errorf("environment variables REVEILLE_MODEL_KEY_SECRET and REVEILLE_MODEL_BASE_URL are not for %s, which has neither", p.ID)
 	}
 	switch {
@@ -147,8 +127,8 @@ func connect(e *env.Env, s settings.Settings, p settings.Provider) (connection, 
 		if err != nil {
 			return c, fmt.Errorf("REVEILLE_MODEL_KEY_SECRET: %w", err)
 		}
-		c.source = source
-	case p.Key.IsZero() && !p.Own && c.baseURL == "":
+		c.Key = source
+	case p.Key.IsZero() && !p.Own && c.BaseURL == "":
 		others := slices.DeleteFunc(slices.Clone(s.Providers), func(p settings.Provider) bool { return p.Key.IsZero() })
 		hint := ""
 		if len(others) > 0 {

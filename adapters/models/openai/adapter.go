@@ -1,0 +1,47 @@
+package openai
+
+import (
+	"cmp"
+
+	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// Adapter makes the client of a provider that is data, over Chat Completions: a value of
+// agent.Parts.Adapters. The provider's options are "dialect" and "organization".
+func Adapter(p agent.ProviderSpec) (model.Model, error) { return DialectAuto.Adapter(p) }
+
+// ResponsesAdapter is Adapter over the Responses API. The provider's options are
+// "organization" and "reasoning_summary".
+func ResponsesAdapter(p agent.ProviderSpec) (model.Model, error) {
+	var own struct {
+		Organization     string `json:"organization"`
+		ReasoningSummary string `json:"reasoning_summary"`
+	}
+	if err := wire.DecodeOptions(p.Options, &own); err != nil {
+		return nil, err
+	}
+	return wire.Made(NewResponses(Options{
+		APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL,
+		Organization: own.Organization, ReasoningSummary: own.ReasoningSummary,
+	}))
+}
+
+// Adapter is [Adapter] for providers that speak the dialect unless their options name
+// another:
+//
+//	parts.Adapters["groq"] = openai.DialectGroq.Adapter
+func (d Dialect) Adapter(p agent.ProviderSpec) (model.Model, error) {
+	var own struct {
+		Dialect      Dialect `json:"dialect"`
+		Organization string  `json:"organization"`
+	}
+	if err := wire.DecodeOptions(p.Options, &own); err != nil {
+		return nil, err
+	}
+	return wire.Made(New(Options{
+		APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL,
+		Dialect: cmp.Or(own.Dialect, d), Organization: own.Organization,
+	}))
+}
