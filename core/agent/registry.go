@@ -34,7 +34,7 @@ type Parts struct {
 	Providers  []ProviderSpec
 
 	Models   map[string]ModelBinding                            // by the id that specs use
-	Adapters map[string]func(ProviderSpec) (model.Model, error) // by the name that providers use; called once for each provider that an agent uses
+	Adapters map[string]func(ProviderSpec) (model.Model, error) // by the name that providers use, such as openai.Adapter; called once for each provider that an agent uses
 	Tools    []tool.Tool                                        // open to every agent, as far as its spec allows
 	Plugins  []plugin.Plugin                                    // each is named by one agent at least, where there are agents
 	Stops    []stop.Policy                                      // of every agent, asked behind those of its spec

@@ -3,7 +3,9 @@
 // [New] makes a [Model] over Chat Completions, which many servers speak: OpenAI, Azure's
 // v1 endpoint, Groq, OpenRouter, DeepSeek, Z.ai, xAI, Mistral, vLLM, llama.cpp, Ollama.
 // [NewResponses] makes a [Responses] over the Responses API, which keeps the reasoning of
-// OpenAI's models from step to step. Both implement model.Model and model.Checker over
+// OpenAI's models from step to step. [Adapter], [ResponsesAdapter] and
+// [Dialect.Adapter] make them of providers that are data. Both implement model.Model and
+// model.Checker over
 // net/http alone. They make one attempt an inference; whoever calls them repeats. Every
 // failure of the provider is a *model.Error whose kind says whether waiting can help; a
 // stream that ends before its turn does is an error for which

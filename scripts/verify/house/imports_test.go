@@ -208,10 +208,13 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 	const prometheus = "github.com/prometheus"              // of the local host alone
 	app := module + "/functions/app"
 	tests := []struct {
-		target string
+		target string   // packages, separated by spaces
 		never  []string // packages, and those below them
 	}{
 		{"./functions/app", []string{module + "/core/store", module + "/adapters"}},
+		// A program of one's own, with agents as data.
+		{"./core/runtime ./core/agent/specfile ./adapters/models/openai", []string{sdk, module + "/adapters/models/anthropic", module + "/adapters/models/gemini", module + "/adapters/stores", module + "/functions", prometheus, mcpSDK}},
+		{"./core/runtime ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini", []string{sdk, yamlParser, module + "/adapters/stores", module + "/functions"}},
 		{"./functions/kit/demo", []string{module + "/core/store", module + "/adapters", app, yamlParser}},
 		{"./functions/kit/serve", []string{app, acp, module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/stores/bolt", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/kit/local", []string{app, sdk, acp, yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
@@ -235,7 +238,7 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 				never = append(never, module+"/adapters/models/bedrock")
 			}
 		}
-		for _, p := range list(t, "-tags", tags, "-deps", test.target) {
+		for _, p := range list(t, append([]string{"-tags", tags, "-deps"}, strings.Fields(test.target)...)...) {
 			for _, never := range never {
 				if p.ImportPath == never || strings.HasPrefix(p.ImportPath, never+"/") {
 					t.Errorf("%s links %s", test.target, p.ImportPath)
