@@ -55,7 +55,7 @@ func (p *project) beginModule() error {
 }
 
 // tools are the commands of this module that a project's Makefile uses.
-var tools = []string{"reload", "smoke", "lambdahost", "stack"}
+var tools = []string{"user/reload", "user/smoke", "verify/lambdahost", "user/stack"}
 
 // replacement is the copy as the project's go.mod names it: relative to the project
 // where it was given so.
