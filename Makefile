@@ -92,14 +92,14 @@ unit: ## All tests but the kill tests
 LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
 # Those that leave themselves out under the race detector, or a part of themselves.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
-NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/run ./core/runtime ./core/pattern ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./functions/kit/local
+NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/internal/run ./core/runtime ./core/internal/pattern ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./functions/kit/local
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/kit/local
 	$(GO) test -tags killpoints -run Deaf ./functions/kit/local
 
 exhaustive: ## Walk every head of a small world, and the reads of a thread with 10,000 messages
-	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/run
+	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/internal/run
 
 linearize: ## Look for an order in HISTORIES=5000 histories of concurrent clients, of each store that needs no network
 	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/stores/bolt -linear.histories $(HISTORIES)

@@ -90,13 +90,13 @@
 // # Where to look
 //
 // The questions that newcomers ask first, each with at most three files, in the order in
-// which to read them. The package docs of core/run, core/runtime and adapters/protocols/protocol
+// which to read them. The package docs of core/internal/run, core/runtime and adapters/protocols/protocol
 // say more.
 //
 // Where does a run wait for a person?
 //
-//   - core/run/tools.go, runRound: the round has open calls, and nothing of it can
-//     run any more, as core/run/schedule.go has found.
+//   - core/internal/run/tools.go, runRound: the round has open calls, and nothing of it can
+//     run any more, as core/internal/run/schedule.go has found.
 //     commitWait, there too, proposes to wait, and stores what for.
 //   - core/thread/outcome.go, Head.outcome: decides. If a decision or input arrived in the
 //     meantime, the run continues.
@@ -105,9 +105,9 @@
 //
 //   - core/tool/execute.go, Execute: the call gets an error result, whose text does not
 //     quote the panic. The model reads it, and the run continues.
-//   - core/run/execute.go, runTool: the goroutine in which it panics, and why nothing
+//   - core/internal/run/execute.go, runTool: the goroutine in which it panics, and why nothing
 //     else of the step is in there.
-//   - core/run/running.go, toolReturned: logs the stack and stores the result, like any other.
+//   - core/internal/run/running.go, toolReturned: logs the stack and stores the result, like any other.
 //
 // How do I add a protocol?
 //
@@ -118,21 +118,21 @@
 // What does a cancelled run write?
 //
 //   - core/thread/control.go, Cancel: the first write, which makes the run closing.
-//   - core/run/end.go: the comment at its head has every end, and what each writes in
+//   - core/internal/run/end.go: the comment at its head has every end, and what each writes in
 //     which order; closeRun is the code.
 //   - core/thread/closing.go, CommitClose: the last write.
 //
 // Where does a delta get its SSE id?
 //
 //   - core/position.go: what a position is made of, its form and its order.
-//   - core/run/inference/speech.go, say and emit: the block of a delta, and the byte at which it ends;
-//     package core/run/history makes the position of them.
+//   - core/internal/run/inference/speech.go, say and emit: the block of a delta, and the byte at which it ends;
+//     package core/internal/run/history makes the position of them.
 //   - adapters/protocols/httpapi/encoder.go, add: the position becomes the frame's id.
 //
 // How often is a model called again?
 //
 //   - core/agent/spec.go, ModelCalls: the calls that a step may make, over all its deliveries.
-//   - core/run/inference/retry.go, callFailed: whether the call is repeated in this step, after a
+//   - core/internal/run/inference/retry.go, callFailed: whether the call is repeated in this step, after a
 //     pause, or the step is given back to the mailbox.
 //   - core/thread/nack.go, Nack: stores the failed calls in the head, so that the next
 //     delivery continues the count.
@@ -145,9 +145,9 @@
 //
 // Where is a summary made?
 //
-//   - core/run/compaction/maker.go, Compact: outside of a step, for a hint; without a claim.
-//   - core/run/summary.go, compact: within a step whose request is too large.
-//   - core/run/compaction/summarize.go, summarize: the request to the model, in both cases.
+//   - core/internal/run/compaction/maker.go, Compact: outside of a step, for a hint; without a claim.
+//   - core/internal/run/summary.go, compact: within a step whose request is too large.
+//   - core/internal/run/compaction/summarize.go, summarize: the request to the model, in both cases.
 //
 // What closes a stream on Lambda?
 //

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/schema"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/schema"
 )
 
 // FieldError is a field of a spec that is not as it has to be. It comes wrapped in

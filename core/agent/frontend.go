@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/schema"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/schema"
 	"github.com/reveille-run/reveille/core/tool"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/schema"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/schema"
 	"github.com/reveille-run/reveille/core/tool"
 )
 

@@ -46,7 +46,13 @@ func (n *notes) diff(want ...string) string {
 // observing notes the outcomes of steps.
 type observing struct{ *notes }
 
-func (o observing) Logged(agent string, _ []thread.Entry) { o.add(agent + " logs") }
+func (o observing) Inferred(agent string, turn *core.Message, _ time.Duration, retries int) {
+	o.add(fmt.Sprintf("%s says %q after %d failures", agent, turn.Text(), retries))
+}
+func (o observing) InferenceFailed(agent, kind string) { o.add(agent + " fails: " + kind) }
+func (o observing) ToolCalled(agent string, r *core.ToolResult, _ time.Duration) {
+	o.add(agent + " calls " + r.Name + ": " + string(r.Status))
+}
 func (o observing) Stepped(agent string, _ time.Duration) { o.add(agent + " has stepped") }
 func (o observing) Ended(run core.Run)                    { o.add(run.AgentID + " is " + string(run.Status)) }
 
@@ -89,7 +95,7 @@ func TestStepsAreObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	workAll(t, r, queue)
-	if diff := got.diff("demo logs", "demo has stepped", "demo is done"); diff != "" {
+	if diff := got.diff(`demo says "You said: hello" after 0 failures`, "demo has stepped", "demo is done"); diff != "" {
 		t.Errorf("observed (-want +got):\n%s", diff)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -33,7 +32,7 @@ type Config struct {
 	// Logger receives warnings and errors; nil: slog.Default.
 	Logger *slog.Logger
 	// Observer receives the outcome of each step of this process, for metrics; nil: none.
-	Observer run.Observer
+	Observer Observer
 
 	// Metering records what runs use, see package account; nil: nothing is recorded. All
 	// programs on one store should agree.

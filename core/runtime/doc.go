@@ -90,7 +90,7 @@
 //     worker.runInline in inline.go. The steps emit to the stream's audience; the follower
 //     then continues after what they committed.
 //   - What a follower reads: source.go. What a stream shows of it: stream.go.
-//   - The SSE id of a delta: Emitter.emitPlaced in core/run/history/emitter.go makes the
+//   - The SSE id of a delta: Emitter.emitPlaced in core/internal/run/history/emitter.go makes the
 //     position of every event, and adapters/protocols/httpapi/encoder.go sends it as the id.
 //   - Where a stream ends: follower.follow in follow.go. It ends with the run, with its
 //     time, or when its listener is gone, which only audience.go knows.
@@ -99,8 +99,8 @@
 //     before that, and functions/kit/serve/serve.go sets the longest time for a stream that
 //     only follows.
 //   - How a follower shows what a model is saying: unsaid.go. In this process it hears the
-//     steps (core/run/live/hear.go); for another process it leaves a mark, demand.go, and
-//     reads the event chunks that core/run/live/writer.go writes.
+//     steps (core/internal/run/live/hear.go); for another process it leaves a mark, demand.go, and
+//     reads the event chunks that core/internal/run/live/writer.go writes.
 //   - What a stream shows of the state: shownstate.go. What it shows of earlier messages:
 //     streams.greet in streams.go.
 //   - What Run returns: player.end in run.go.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/run/live"
+	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -15,7 +15,7 @@ import (
 // unsaid shows a stream what a model says of a turn before the turn is committed. If a
 // step of this process infers the turn, unsaid hears each word of it. If another process
 // does, unsaid asks that process by a mark (demand.go) to store what the model says as
-// event chunks (core/run/live/writer.go), and lists new chunks on an interval: while the head
+// event chunks (core/internal/run/live/writer.go), and lists new chunks on an interval: while the head
 // says that its run is inferred, and only the chunks of the head's claim.
 //
 // The log repeats the turn. stream.emit omits or cuts what the reader has of it, by the

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/schema"
+	"github.com/reveille-run/reveille/core/internal/schema"
 )
 
 // CheckDecision checks what a decision brings against what its ticket asks for.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/schema"
+	"github.com/reveille-run/reveille/core/internal/schema"
 	"github.com/reveille-run/reveille/core/tool"
 )
 

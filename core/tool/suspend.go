@@ -2,7 +2,7 @@ package tool
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/schema"
+	"github.com/reveille-run/reveille/core/internal/schema"
 )
 
 // Suspended returns what makes a call wait for a decision. When one resumes it,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/schema"
+	"github.com/reveille-run/reveille/core/internal/schema"
 	"github.com/reveille-run/reveille/core/state"
 )
 

@@ -9,7 +9,7 @@ import (
 	"reflect"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/schema"
+	"github.com/reveille-run/reveille/core/internal/schema"
 )
 
 // Typed makes a tool of a function. With no Parameters in the spec their schema

@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // Options say what a process is asked each time that the metrics are shown. What is nil
@@ -58,7 +57,7 @@ type Metrics struct {
 	streams  prometheus.Gauge // that are open
 }
 
-var _ run.Observer = (*Metrics)(nil)
+var _ runtime.Observer = (*Metrics)(nil)
 
 // The bounds of histograms, in seconds.
 var (
@@ -97,29 +96,15 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// Logged implements run.Observer.
-func (m *Metrics) Logged(_ string, entries []thread.Entry) {
-	for i := range entries {
-		e := &entries[i]
-		switch {
-		case e.Failed != nil:
-			m.failures.add(1, e.Failed.Kind)
-		case e.Message == nil:
-		case e.Message.Role == core.RoleAssistant:
-			m.said(e)
-		case e.Message.ToolResult != nil:
-			m.called(e)
-		}
-	}
-}
+// InferenceFailed implements runtime.Observer.
+func (m *Metrics) InferenceFailed(_, kind string) { m.failures.add(1, kind) }
 
-// said counts a turn.
-func (m *Metrics) said(e *thread.Entry) {
-	turn := e.Message
+// Inferred implements runtime.Observer.
+func (m *Metrics) Inferred(_ string, turn *core.Message, took time.Duration, retries int) {
 	m.inferences.add(1, turn.Model, string(turn.StopReason))
-	m.inferenceTime.observe(seconds(e.Duration), turn.Model)
-	if e.Retried > 0 {
-		m.retries.add(float64(e.Retried), turn.Model)
+	m.inferenceTime.observe(took.Seconds(), turn.Model)
+	if retries > 0 {
+		m.retries.add(float64(retries), turn.Model)
 	}
 	if u := turn.Usage; u != nil {
 		for _, t := range []struct {
@@ -133,22 +118,21 @@ func (m *Metrics) said(e *thread.Entry) {
 	}
 }
 
-// called counts a result.
-func (m *Metrics) called(e *thread.Entry) {
-	r := e.Message.ToolResult
+// ToolCalled implements runtime.Observer.
+func (m *Metrics) ToolCalled(_ string, r *core.ToolResult, took time.Duration) {
 	m.calls.add(1, r.Name, string(r.Status))
 	if r.Status == core.ResultOK || r.Status == core.ResultError {
-		m.callTime.observe(seconds(e.Duration), r.Name)
+		m.callTime.observe(took.Seconds(), r.Name)
 	}
 }
 
-// Stepped implements run.Observer.
+// Stepped implements runtime.Observer.
 func (m *Metrics) Stepped(agent string, took time.Duration) {
 	m.steps.add(1, agent)
 	m.stepTime.observe(took.Seconds(), agent)
 }
 
-// Ended implements run.Observer.
+// Ended implements runtime.Observer.
 func (m *Metrics) Ended(r core.Run) {
 	if r.Status == core.RunWaiting {
 		m.waits.add(1, r.AgentID)

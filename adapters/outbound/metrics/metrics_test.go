@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // scrape reads the metrics as Prometheus does, and returns the lines of those whose
@@ -54,25 +53,22 @@ func scrape(t *testing.T, m *Metrics) string {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func turn(model string, duration int64, retried uint8, usage core.Usage) thread.Entry {
-	return thread.Entry{Duration: duration, Retried: retried, Message: &core.Message{Role: core.RoleAssistant, Model: model, StopReason: core.StopToolUse, Usage: &usage}}
-}
-
-func result(name string, status core.ResultStatus, duration int64) thread.Entry {
-	return thread.Entry{Duration: duration, Message: &core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Name: name, Status: status}}}
-}
-
 func TestWhatStepsDoIsCounted(t *testing.T) {
 	m := New(Options{Log: quiet()})
-	user := core.UserMessage("m1", "hi")
-	m.Logged("demo", []thread.Entry{
-		{Message: &user},
-		turn("m", 1500, 2, core.Usage{Input: 10, Output: 3, CacheRead: 4, CacheWrite: 5, Reasoning: 1}),
-		result("echo", core.ResultOK, 5), result("echo", core.ResultOK, 6), result("echo", core.ResultDenied, 0),
-		result("search", core.ResultOK, 7), result("search", core.ResultError, 8),
-		{Patch: nil}, {Failed: &thread.Failure{Kind: "rate_limited"}},
-	})
-	m.Logged("demo", []thread.Entry{turn("m", 0, 0, core.Usage{Output: 2})})
+	turn := func(took time.Duration, retries int, usage core.Usage) {
+		m.Inferred("demo", &core.Message{Role: core.RoleAssistant, Model: "m", StopReason: core.StopToolUse, Usage: &usage}, took, retries)
+	}
+	call := func(name string, status core.ResultStatus, took time.Duration) {
+		m.ToolCalled("demo", &core.ToolResult{Name: name, Status: status}, took)
+	}
+	turn(1500*time.Millisecond, 2, core.Usage{Input: 10, Output: 3, CacheRead: 4, CacheWrite: 5, Reasoning: 1})
+	call("echo", core.ResultOK, 5*time.Millisecond)
+	call("echo", core.ResultOK, 6*time.Millisecond)
+	call("echo", core.ResultDenied, 0)
+	call("search", core.ResultOK, 7*time.Millisecond)
+	call("search", core.ResultError, 8*time.Millisecond)
+	m.InferenceFailed("demo", "rate_limited")
+	turn(0, 0, core.Usage{Output: 2})
 	m.Stepped("demo", 2*time.Second)
 	m.Ended(core.Run{AgentID: "demo", Status: core.RunWaiting})
 	m.Ended(core.Run{AgentID: "demo", Status: core.RunDone, StartedAt: 1000, FinishedAt: 91_000, Termination: &core.Termination{Type: core.TerminationNatural}})
@@ -213,14 +209,14 @@ reveille_streams_open 0
 func TestNamesAreBoundedAndEscaped(t *testing.T) {
 	m := New(Options{Log: quiet()})
 	for n := range 1000 {
-		m.Logged("demo", []thread.Entry{result(fmt.Sprintf("tool-%d", n), core.ResultInvalid, 0)})
+		m.ToolCalled("demo", &core.ToolResult{Name: fmt.Sprintf("tool-%d", n), Status: core.ResultInvalid}, 0)
 	}
 	got := scrape(t, m)
 	if lines := strings.Count(got, "reveille_tool_calls_total{"); lines != 201 || !strings.Contains(got, `{status="other",tool="other"} 800`+"\n") {
 		t.Errorf("%d lines:\n%s", lines, got)
 	}
 	m = New(Options{Log: quiet()})
-	m.Logged("demo", []thread.Entry{result("a\"b\\c\nd\xff", core.ResultInvalid, 0)})
+	m.ToolCalled("demo", &core.ToolResult{Name: "a\"b\\c\nd\xff", Status: core.ResultInvalid}, 0)
 	if got := scrape(t, m); !strings.Contains(got, `{status="invalid",tool="a\"b\\c\nd?"} 1`+"\n") {
 		t.Errorf("metrics:\n%s", got)
 	}

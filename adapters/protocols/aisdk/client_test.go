@@ -15,7 +15,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -78,7 +77,7 @@ func decode(t *testing.T, text []byte) any {
 // turn, and then holds their messages.
 func echoRuntime() *fake {
 	f := &fake{}
-	f.stream = func(_ context.Context, _ mailbox.Submission, sink history.Sink) error {
+	f.stream = func(_ context.Context, _ mailbox.Submission, sink sinkFunc) error {
 		for _, e := range echoEvents() {
 			err := sink(e)
 			switch e.Type {

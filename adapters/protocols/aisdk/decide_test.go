@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -209,7 +208,7 @@ func TestSettledPartsAreDecidedBeforeTheNewMessage(t *testing.T) {
 		}
 		f := &fake{run: steps, thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
 			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
-		}, stream: func(_ context.Context, _ mailbox.Submission, sink history.Sink) error {
+		}, stream: func(_ context.Context, _ mailbox.Submission, sink sinkFunc) error {
 			return play(sink, laterEvents())
 		}}
 		body := `{"id":"t1","messages":[{"id":"` + runText + `","role":"assistant","parts":[{"type":"step-start"},` + test.part + `]},` + user("m2", "no, wait") + `]}`

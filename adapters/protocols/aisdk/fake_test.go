@@ -12,9 +12,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/runtime"
 )
+
+// sinkFunc receives the events of a run.
+type sinkFunc func(core.Event) error
 
 // fake is a scripted runtime. Every call is recorded; a call without a function
 // returns zero values.
@@ -33,8 +35,8 @@ type fake struct {
 	decisions   [][]mailbox.Deciding // of each try
 
 	submit   func(mailbox.Submission) (mailbox.Receipt, error)
-	stream   func(context.Context, mailbox.Submission, history.Sink) error
-	follow   func(context.Context, core.ID, history.Sink) error
+	stream   func(context.Context, mailbox.Submission, sinkFunc) error
+	follow   func(context.Context, core.ID, sinkFunc) error
 	thread   func(core.Identity, string) (runtime.ThreadInfo, error)
 	messages func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error)
 	cancel   func(core.Identity, string) (core.ID, error)
@@ -174,7 +176,7 @@ var (
 	dispatchID = core.ID{0x01, 0x89, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 2}
 )
 
-func play(sink history.Sink, events []core.Event) error {
+func play(sink sinkFunc, events []core.Event) error {
 	for _, e := range events {
 		if sink(e) != nil {
 			return nil // nobody listens; the run goes on

@@ -18,7 +18,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -214,29 +213,29 @@ func TestErrorsOfTheRuntime(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		stream func(history.Sink) error
+		stream func(sinkFunc) error
 		status int
 		want   string
 	}{
-		{"refused", func(history.Sink) error { return core.Errorf(core.CodeFull, "thread is full") }, 429,
+		{"refused", func(sinkFunc) error { return core.Errorf(core.CodeFull, "thread is full") }, 429,
 			"{\"error\":\"thread is full\",\"code\":\"full\"}\n"},
-		{"another user's thread", func(history.Sink) error { return core.Errorf(core.CodeForbidden, "belongs to bob") }, 404,
+		{"another user's thread", func(sinkFunc) error { return core.Errorf(core.CodeForbidden, "belongs to bob") }, 404,
 			"{\"error\":\"not found\",\"code\":\"not_found\"}\n"},
-		{"panic before the stream", func(history.Sink) error { panic("boom") }, 500,
+		{"panic before the stream", func(sinkFunc) error { panic("boom") }, 500,
 			"{\"error\":\"internal error\",\"code\":\"internal\"}\n"},
-		{"error in the stream", func(s history.Sink) error {
+		{"error in the stream", func(s sinkFunc) error {
 			return errors.Join(play(s, begin), core.Errorf(core.CodeInternal, "table t1"))
 		}, 200, failed("internal error")},
-		{"panic in the stream", func(s history.Sink) error { _ = play(s, begin); panic("boom") }, 200, failed("internal error")},
-		{"the run goes on elsewhere", func(s history.Sink) error {
+		{"panic in the stream", func(s sinkFunc) error { _ = play(s, begin); panic("boom") }, 200, failed("internal error")},
+		{"the run goes on elsewhere", func(s sinkFunc) error {
 			return play(s, append(begin, core.Event{Type: core.EventRunYield}))
 		}, 200, failed("the stream ended before the run, which goes on; reconnect to follow it")},
-		{"the stream just ends", func(s history.Sink) error { return play(s, begin) }, 200,
+		{"the stream just ends", func(s sinkFunc) error { return play(s, begin) }, 200,
 			failed("the stream ended before the run, which goes on; reconnect to follow it")},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fake{stream: func(_ context.Context, _ mailbox.Submission, s history.Sink) error { return test.stream(s) }}
+			f := &fake{stream: func(_ context.Context, _ mailbox.Submission, s sinkFunc) error { return test.stream(s) }}
 			rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", `{"id":"t1","messages":[`+user("m1", "x")+`]}`)
 			if diff := cmp.Diff(test.want, rec.Body.String()); rec.Code != test.status || diff != "" {
 				t.Errorf("status %d, want %d; body (-want +got):\n%s", rec.Code, test.status, diff)
@@ -247,7 +246,7 @@ func TestErrorsOfTheRuntime(t *testing.T) {
 
 func TestALongWaitForTheFirstEventIsFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fake{stream: func(ctx context.Context, _ mailbox.Submission, s history.Sink) error {
+		f := &fake{stream: func(ctx context.Context, _ mailbox.Submission, s sinkFunc) error {
 			time.Sleep(40 * time.Second)
 			return core.Errorf(core.CodeFull, "thread is full")
 		}}
@@ -385,7 +384,7 @@ func TestAClientThatGoesAwayEndsNothing(t *testing.T) {
 
 func clientThatGoesAway(t *testing.T) {
 	finished := false
-	f := &fake{stream: func(_ context.Context, _ mailbox.Submission, s history.Sink) error {
+	f := &fake{stream: func(_ context.Context, _ mailbox.Submission, s sinkFunc) error {
 		_ = s(core.Event{Type: core.EventRunStart, RunID: runID})
 		synctest.Wait() // until it is written
 		if s(core.Event{Type: core.EventStepStart}) == nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -62,7 +61,7 @@ func TestInputToARunThatWaitsGetsAMessageOfItsOwn(t *testing.T) {
 	}
 	asked := `{"id":"` + runText + `","role":"assistant","parts":[{"type":"tool-danger","toolCallId":"c1","state":"approval-requested","approval":{"id":"a"}}]}`
 	body := `{"id":"t1","messages":[` + user("m1", "x") + `,` + asked + `,` + user("m2", "no") + `]}`
-	stream := func(_ context.Context, _ mailbox.Submission, sink history.Sink) error {
+	stream := func(_ context.Context, _ mailbox.Submission, sink sinkFunc) error {
 		return play(sink, laterEvents())
 	}
 	steps := func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", Steps: 1}, nil }
@@ -132,7 +131,7 @@ func TestANewestMessageAloneIsAnsweredInAMessageOfItsOwn(t *testing.T) {
 			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
 		},
 		run: func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", Steps: 1}, nil },
-		stream: func(_ context.Context, _ mailbox.Submission, sink history.Sink) error {
+		stream: func(_ context.Context, _ mailbox.Submission, sink sinkFunc) error {
 			return play(sink, laterEvents())
 		},
 	}
@@ -170,7 +169,7 @@ func TestResumeReplaysTheNewestMessageOfARun(t *testing.T) {
 				cancelled, message(core.RoleUser, runID, 0), message(core.RoleAssistant, runID, 2), message(core.RoleUser, runID, 0), message(core.RoleUser, dispatchID, 0),
 			}}, nil
 		},
-		follow: func(_ context.Context, _ core.ID, sink history.Sink) error { return play(sink, laterEvents()) },
+		follow: func(_ context.Context, _ core.ID, sink sinkFunc) error { return play(sink, laterEvents()) },
 	}
 	rec := do(newServer(t, f), "GET", "/v1/ai-sdk/chat/t1/stream", "")
 	if diff := cmp.Diff(later, chunks(rec.Body.String())); rec.Code != 200 || diff != "" {

@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run/history"
 )
 
 const (
@@ -66,7 +65,7 @@ func TestARequestNamesWhatItTakesBack(t *testing.T) {
 		for _, test := range tests {
 			t.Run(fmt.Sprint(test.name, ", buffered ", buffered), func(t *testing.T) {
 				f := &fake{}
-				f.stream = func(context.Context, mailbox.Submission, history.Sink) error { return errAbsent }
+				f.stream = func(context.Context, mailbox.Submission, sinkFunc) error { return errAbsent }
 				f.submit = func(mailbox.Submission) (mailbox.Receipt, error) { return mailbox.Receipt{}, errAbsent }
 				rec := do(newServer(t, f, func(o *aisdk.Options) { o.Buffered = buffered }), "POST", test.path, test.body)
 				if diff := cmp.Diff(test.want, f.submissions); diff != "" || rec.Code != 404 {
@@ -94,7 +93,7 @@ func TestARefusalToTakeBackIsNoReasonToSayItAnew(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := &fake{}
-			f.stream = func(context.Context, mailbox.Submission, history.Sink) error { return test.refusal }
+			f.stream = func(context.Context, mailbox.Submission, sinkFunc) error { return test.refusal }
 			rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", `{"id":"t1",`+test.request+`,"messages":[`+user("m1", "one")+`]}`)
 			if rec.Code != test.status || len(f.submissions) != test.tries {
 				t.Errorf("status %d %s after %d tries, want %d after %d", rec.Code, rec.Body, len(f.submissions), test.status, test.tries)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol/protocoltest"
-	"github.com/reveille-run/reveille/core/run/history"
 )
 
 // BenchmarkStream is a run that says 1,000 deltas as fast as it can, over a real
@@ -19,7 +18,7 @@ func BenchmarkStream(b *testing.B) {
 	events := hello()
 	delta := events[3]
 	delta.Delta = "word "
-	f := &fake{stream: func(_ context.Context, s history.Sink) error {
+	f := &fake{stream: func(_ context.Context, s sinkFunc) error {
 		_ = play(s, events[:2])
 		for range 1000 {
 			if err := s(delta); err != nil {

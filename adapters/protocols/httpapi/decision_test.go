@@ -10,7 +10,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run/history"
 )
 
 const (
@@ -161,7 +160,7 @@ func TestSuspendedCallsAreStreamed(t *testing.T) {
 		{Type: core.EventToolCallSuspended, Step: 1, CallID: "c1", Name: "ask", Ticket: &suspended},
 		at("1.3.9999-0-m", core.Event{Type: core.EventRunFinish, RunID: runID, Step: 1, Termination: &core.Termination{Type: core.TerminationSuspended}}),
 	}
-	f := &fake{follow: func(_ core.Identity, sink history.Sink) error { return play(sink, events) }}
+	f := &fake{follow: func(_ core.Identity, sink sinkFunc) error { return play(sink, events) }}
 	const last = "id: " + runText + ".1.3.1-0-j\n"
 	rest := func(sequence int) string { // each stream numbers its own events
 		return fmt.Sprintf(last+`data: {"event_type":"tool_call_suspended","sequence":%d,"step":1,"id":"c1","name":"ask","ticket":`+ticketText+"}\n\n"+

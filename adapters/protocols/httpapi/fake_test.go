@@ -17,9 +17,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/runtime"
 )
+
+// sinkFunc receives the events of a run.
+type sinkFunc func(core.Event) error
 
 // fake is a scripted runtime. Every call is recorded; a call without a function
 // finds nothing.
@@ -33,8 +35,8 @@ type fake struct {
 	submissions []mailbox.Submission
 
 	submit       func(mailbox.Submission) (mailbox.Receipt, error)
-	stream       func(context.Context, history.Sink) error
-	follow       func(core.Identity, history.Sink) error
+	stream       func(context.Context, sinkFunc) error
+	follow       func(core.Identity, sinkFunc) error
 	thread       func(core.Identity) (runtime.ThreadInfo, error)
 	messages     func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error)
 	run          func(core.Identity) (core.Run, error)
@@ -239,7 +241,7 @@ var (
 	dispatchID = core.ID{0x01, 0x89, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 2}
 )
 
-func play(sink history.Sink, events []core.Event) error {
+func play(sink sinkFunc, events []core.Event) error {
 	for _, e := range events {
 		if sink(e) != nil {
 			return nil // nobody listens; the run goes on

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run/history"
 )
 
 const afterTheResults = "step_end\nstep_start\ntext_delta é\nstep_end\nrun_finish\n"
@@ -30,14 +29,14 @@ func TestALastEventInTheQueryCountsAsTheHeader(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fake{follow: func(_ core.Identity, s history.Sink) error { return play(s, committed()) }}
+			f := &fake{follow: func(_ core.Identity, s sinkFunc) error { return play(s, committed()) }}
 			rec := do(newServer(f), "GET", test.path, "", test.header...)
 			if rec.Code != test.status || rec.Code == 200 && cmp.Diff(test.want, brief(t, rec.Body.String())) != "" {
 				t.Errorf("status %d, want %d:\n%s", rec.Code, test.status, rec.Body)
 			}
 		})
 	}
-	f := &fake{follow: func(_ core.Identity, s history.Sink) error { return play(s, committed()) }}
+	f := &fake{follow: func(_ core.Identity, s sinkFunc) error { return play(s, committed()) }}
 	if all := do(newServer(f), "GET", stream+"?lastEventId=", ""); len(split(t, all.Body.String())) != 17 {
 		t.Errorf("an empty lastEventId: %d %s, want all 17 events", all.Code, all.Body)
 	}
@@ -47,7 +46,7 @@ func TestALastEventInTheQueryCountsAsTheHeader(t *testing.T) {
 // idAfterTheResults is the id that a stream gives the last result of the first step.
 func idAfterTheResults(t *testing.T) string {
 	t.Helper()
-	f := &fake{follow: func(_ core.Identity, s history.Sink) error { return play(s, committed()) }}
+	f := &fake{follow: func(_ core.Identity, s sinkFunc) error { return play(s, committed()) }}
 	frames := split(t, do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "").Body.String())
 	return frames[len(frames)-6].id
 }
@@ -72,7 +71,7 @@ func TestAPostThatIsSentAgainResumesBehindItsLastEvent(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fake{stream: func(_ context.Context, s history.Sink) error { return play(s, committed()) }}
+			f := &fake{stream: func(_ context.Context, s sinkFunc) error { return play(s, committed()) }}
 			rec := do(newServer(f), "POST", "/v1/runs", hi, test.header...)
 			if test.status != 200 {
 				check(t, rec, test.status, test.want)

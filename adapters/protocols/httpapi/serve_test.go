@@ -15,7 +15,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run/history"
 )
 
 func TestHealthNeedsNoIdentity(t *testing.T) {
@@ -272,7 +271,7 @@ func TestAPanicAfterTheFirstByteCutsTheConnection(t *testing.T) {
 
 func TestAPanicInAStreamIsItsLastEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fake{stream: func(_ context.Context, s history.Sink) error { _ = play(s, hello()[:1]); panic("secret") }}
+		f := &fake{stream: func(_ context.Context, s sinkFunc) error { _ = play(s, hello()[:1]); panic("secret") }}
 		rec := do(newServer(f), "POST", "/v1/runs", `{"messages":[{"role":"user","content":"hi"}]}`)
 		want := "id: " + runText + ".1.3.0-0-a\n" +
 			`data: {"event_type":"run_start","sequence":1,"run_id":"` + runText + `","thread_id":"t1","agent_id":"demo"}` + "\n\n" +

@@ -17,7 +17,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run/history"
 )
 
 const hi = `{"threadId":"t1","messages":[{"role":"user","content":"hi"}]}`
@@ -61,7 +60,7 @@ func TestWhatAToolShowsIsStreamed(t *testing.T) {
 		at("1.3.1-0-j", core.Event{Type: core.EventToolCallDone, Step: 1, MessageID: "m", CallID: "c1", Name: "build", Result: json.RawMessage(`1`),
 			Status: string(core.ResultOK), Metadata: map[string]json.RawMessage{"pages": json.RawMessage("3")}}),
 	}
-	f := &fake{stream: func(_ context.Context, s history.Sink) error {
+	f := &fake{stream: func(_ context.Context, s sinkFunc) error {
 		return play(s, append(append(hello()[:2], shown...), hello()[4:]...))
 	}}
 	rec := do(newServer(f), "POST", "/v1/runs", hi)
@@ -100,25 +99,25 @@ func TestStreamsThatEndOtherwise(t *testing.T) {
 	const again = `"error":"the service cannot answer now, try again","code":"unavailable"}`
 	tests := []struct {
 		name   string
-		stream func(history.Sink) error
+		stream func(sinkFunc) error
 		status int
 		want   string
 	}{
-		{"refused", func(history.Sink) error { return core.Errorf(core.CodeFull, "t1 is full") }, 429, `{"error":"t1 is full","code":"full"}` + "\n"},
-		{"another's", func(history.Sink) error { return core.Errorf(core.CodeForbidden, "bob's") }, 404, `{"error":"thread t1 not found","code":"not_found"}` + "\n"},
-		{"nothing came", func(history.Sink) error { return nil }, 503, `{` + again + "\n"},
-		{"it just ends", func(s history.Sink) error { return play(s, hello()[:1]) }, 200, start + `data: {"event_type":"error","sequence":2,"time":"2000-01-01T00:00:00.000Z","run_id":"` + runText + `",` + again + "\n\n"},
-		{"it goes on elsewhere", func(s history.Sink) error {
+		{"refused", func(sinkFunc) error { return core.Errorf(core.CodeFull, "t1 is full") }, 429, `{"error":"t1 is full","code":"full"}` + "\n"},
+		{"another's", func(sinkFunc) error { return core.Errorf(core.CodeForbidden, "bob's") }, 404, `{"error":"thread t1 not found","code":"not_found"}` + "\n"},
+		{"nothing came", func(sinkFunc) error { return nil }, 503, `{` + again + "\n"},
+		{"it just ends", func(s sinkFunc) error { return play(s, hello()[:1]) }, 200, start + `data: {"event_type":"error","sequence":2,"time":"2000-01-01T00:00:00.000Z","run_id":"` + runText + `",` + again + "\n\n"},
+		{"it goes on elsewhere", func(s sinkFunc) error {
 			return play(s, append(hello()[:1], at("1.3.9999-0-l", core.Event{Type: core.EventRunYield, RunID: runID})))
 		}, 200, start + "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_yield","sequence":2,"run_id":"` + runText + `"}` + "\n\n"},
-		{"it is suspended", func(s history.Sink) error {
+		{"it is suspended", func(s sinkFunc) error {
 			return play(s, append(hello()[:1], at("1.3.9999-0-m", core.Event{Type: core.EventRunFinish, Termination: &core.Termination{Type: core.TerminationSuspended}})))
 		}, 200, start + "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_finish","sequence":2,"termination":{"type":"suspended"}}` + "\n\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &fake{stream: func(_ context.Context, s history.Sink) error { return test.stream(s) }}
+				f := &fake{stream: func(_ context.Context, s sinkFunc) error { return test.stream(s) }}
 				rec := do(newServer(f), "POST", "/v1/runs", hi)
 				if diff := cmp.Diff(test.want, rec.Body.String()); rec.Code != test.status || diff != "" {
 					t.Errorf("status %d, want %d; body (-want +got):\n%s", rec.Code, test.status, diff)
@@ -130,7 +129,7 @@ func TestStreamsThatEndOtherwise(t *testing.T) {
 
 func TestASlowRunIsKeptAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fake{stream: func(_ context.Context, s history.Sink) error {
+		f := &fake{stream: func(_ context.Context, s sinkFunc) error {
 			time.Sleep(16 * time.Second)
 			return play(s, hello()[5:])
 		}}
@@ -215,7 +214,7 @@ inference_complete
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fake{follow: func(_ core.Identity, s history.Sink) error { return play(s, committed()) }}
+			f := &fake{follow: func(_ core.Identity, s sinkFunc) error { return play(s, committed()) }}
 			rec := do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "", "Last-Event-ID", runText+"."+test.last)
 			status := 200
 			if test.want == "" {
@@ -234,8 +233,8 @@ func TestAClientThatWasToldOfARestartIsShownTheStepAgain(t *testing.T) {
 	told := append(committed()[:10:10], core.Event{Type: core.EventStepRestarted, RunID: runID, Step: 1}, core.Event{Type: core.EventRunYield, RunID: runID, Step: 1})
 	snapshot := core.Event{Type: core.EventStateSnapshot, RunID: runID, Step: 1, Snapshot: []byte(`{"thread":{},"run":{}}`)}
 	f := &fake{
-		stream: func(_ context.Context, s history.Sink) error { return play(s, told) },
-		follow: func(_ core.Identity, s history.Sink) error {
+		stream: func(_ context.Context, s sinkFunc) error { return play(s, told) },
+		follow: func(_ core.Identity, s sinkFunc) error {
 			return play(s, slices.Insert(committed(), 1, snapshot))
 		},
 	}
@@ -269,7 +268,7 @@ run_finish
 }
 
 func TestWithoutALastEventTheWholeRunIsReplayed(t *testing.T) {
-	f := &fake{follow: func(_ core.Identity, s history.Sink) error { return play(s, committed()) }}
+	f := &fake{follow: func(_ core.Identity, s sinkFunc) error { return play(s, committed()) }}
 	rec := do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "")
 	if got := strings.Count(rec.Body.String(), "data: "); rec.Code != 200 || got != 17 {
 		t.Errorf("status %d with %d events, want 17", rec.Code, got)
@@ -300,7 +299,7 @@ func TestALastEventBeyondTheEndGetsTheEndAlone(t *testing.T) {
 		{runText + ".1.3.9999-0-m", 204, ""},
 	} {
 		t.Run(tt.last, func(t *testing.T) {
-			f := &fake{follow: func(_ core.Identity, s history.Sink) error { return play(s, hello()) }}
+			f := &fake{follow: func(_ core.Identity, s sinkFunc) error { return play(s, hello()) }}
 			rec := do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "", "Last-Event-ID", tt.last)
 			var got []string
 			for _, line := range strings.Split(rec.Body.String(), "\n") {
@@ -340,7 +339,7 @@ func TestABufferedTransportQueues(t *testing.T) {
 // TestAStreamFlowsThroughARealServer proves that frames leave one by one.
 func TestAStreamFlowsThroughARealServer(t *testing.T) {
 	seen := make(chan struct{})
-	f := &fake{stream: func(_ context.Context, s history.Sink) error {
+	f := &fake{stream: func(_ context.Context, s sinkFunc) error {
 		_ = play(s, hello()[:1])
 		<-seen
 		return play(s, hello()[1:])

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reveille-run/reveille/core/pattern"
+	"github.com/reveille-run/reveille/core/internal/pattern"
 )
 
 func TestToolPatternWildcards(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reveille-run/reveille/core/pattern"
+	"github.com/reveille-run/reveille/core/internal/pattern"
 )
 
 // Members whose names differ in case alone are one member to encoding/json.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reveille-run/reveille/core/pattern"
+	"github.com/reveille-run/reveille/core/internal/pattern"
 )
 
 func TestPrimaryArgument(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/pattern"
+	"github.com/reveille-run/reveille/core/internal/pattern"
 )
 
 func parse(t *testing.T, text string) pattern.Pattern {

@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/run/history"
 	"github.com/reveille-run/reveille/core/thread"
 )
 

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/thread"
 )
 

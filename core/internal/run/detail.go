@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/run/inference"
 )
 
 // details are what clients read of runs that end with an error, by code. The

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/run/inference"
 )
 
 func TestWhatClientsReadOfAFailure(t *testing.T) {

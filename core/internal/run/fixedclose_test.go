@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/internal/run"
 )
 
 // A run that is cancelled while one of its results is missing takes in those that were found

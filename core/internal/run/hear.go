@@ -2,7 +2,7 @@ package run
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run/live"
+	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/thread"
 )
 

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/internal/run/history"
 )
 
 // logger writes the log lines of one step: each says what the step works on. Payloads are

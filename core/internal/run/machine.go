@@ -5,9 +5,9 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/run/history"
+	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/run/history"
-	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/thread"
 )
 

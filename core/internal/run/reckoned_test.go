@@ -8,9 +8,9 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
+	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/run/checkpoint"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // resolved is an agent with a model of 10,000 tokens, in which a byte costs half a token.

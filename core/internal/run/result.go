@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"

@@ -3,7 +3,7 @@ package run
 import (
 	"sync/atomic"
 
-	"github.com/reveille-run/reveille/core/run/live"
+	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/thread"
 )
 

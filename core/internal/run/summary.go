@@ -5,11 +5,11 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
+	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/run/checkpoint"
-	"github.com/reveille-run/reveille/core/run/compaction"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // adopt looks for the summary that the newest turn has asked for, and takes it into the

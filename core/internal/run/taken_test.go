@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run/checkpoint"
+	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 )
 
 // An id is taken by any call of any turn that is shown.

@@ -2,8 +2,8 @@ package run
 
 import (
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // What a model is shown of the thread follows from the log: the newest turn's record

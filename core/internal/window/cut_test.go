@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/window"
+	"github.com/reveille-run/reveille/core/internal/window"
 )
 
 // listed gives messages the sequences from a first one on.

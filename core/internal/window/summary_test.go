@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/window"
+	"github.com/reveille-run/reveille/core/internal/window"
 )
 
 // history gives messages the sequences 10, 11, ...

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/window"
+	"github.com/reveille-run/reveille/core/internal/window"
 )
 
 func user(n int) core.Message { return core.UserMessage("", strings.Repeat("x", n)) }

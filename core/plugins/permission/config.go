@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/pattern"
+	"github.com/reveille-run/reveille/core/internal/pattern"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/strict"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/pattern"
+	"github.com/reveille-run/reveille/core/internal/pattern"
 	"github.com/reveille-run/reveille/core/state"
 )
 

@@ -3,7 +3,7 @@ package permission
 import (
 	"fmt"
 
-	"github.com/reveille-run/reveille/core/pattern"
+	"github.com/reveille-run/reveille/core/internal/pattern"
 )
 
 // Source says where what decides about a call comes from.

@@ -84,7 +84,7 @@ func run(out io.Writer) error {
 // measure runs the benchmarks on two cores and returns what go test printed.
 func measure(flags ...string) ([]byte, error) {
 	args := append([]string{"test", "-run", "^$", "-bench", "^Benchmark(TwoStep|InterruptResume)", "-cpu", "2"}, flags...)
-	test := exec.Command("go", append(args, "./core/run")...)
+	test := exec.Command("go", append(args, "./core/internal/run")...)
 	test.Stderr = os.Stderr
 	test.Env = append(os.Environ(), "GOGC="+percentage())
 	text, err := test.Output()

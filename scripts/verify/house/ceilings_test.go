@@ -44,7 +44,7 @@ func (f figure) compare(o figure) int {
 }
 
 // commented are the packages, with those below them, whose comments are counted.
-var commented = []string{"core/run", "core/runtime", "core/mailbox"}
+var commented = []string{"core/internal/run", "core/runtime", "core/mailbox"}
 
 // measure returns every figure that is beyond its goal, and those that are shown anyway.
 func measure(t *testing.T) map[figure]int {
@@ -62,14 +62,14 @@ func measure(t *testing.T) map[figure]int {
 		for _, e := range p.embeds() {
 			all[figure{"embeds", e}]++
 		}
-		if p.room == "core/run" || strings.HasPrefix(p.room, "core/run/") {
+		if p.room == "core/internal/run" || strings.HasPrefix(p.room, "core/internal/run/") {
 			all[figure{"cycle", p.room}] = len(p.uses(fset).cycle())
 		}
 	}
 	for verb := range homes {
 		all[figure{"verbs", verb}] = strays(core, verb)
 	}
-	_, all[figure{"up", "core/run"}] = upInRun(t)
+	_, all[figure{"up", "core/internal/run"}] = upInRun(t)
 	all[figure{"builtins", "all"}] = len(builtinMethods(t))
 	for _, room := range commented {
 		all[figure{"comments", room}] = percent(core, room)
@@ -185,7 +185,7 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	edges, _ := upInRun(t)
-	t.Log("the files of core/run that use one of a higher unit most:")
+	t.Log("the files of core/internal/run that use one of a higher unit most:")
 	for _, e := range edges[:min(len(edges), 20)] {
 		t.Logf("  %s", e)
 	}

@@ -119,8 +119,8 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // order is the core's, from the vocabulary down: a package imports only those
 // before it, and of its own folder.
 var order = []string{
-	"core", "core/strict", "core/env", "core/state", "core/secret", "core/pattern", "core/schema", "core/tool", "core/model", "core/plugin", "core/stop", "core/agent",
-	"core/thread", "core/store", "core/account", "core/window", "core/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim",
+	"core", "core/strict", "core/env", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/model", "core/plugin", "core/stop", "core/agent",
+	"core/thread", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim",
 }
 
 func rank(t *testing.T, room string) int {
@@ -142,8 +142,8 @@ func TestCoreKeepsItsOrder(t *testing.T) {
 				t.Errorf("%s imports %s, which comes after it", p.room(), room(path))
 			}
 		}
-		if p.room() == "core/mailbox" && slices.Contains(p.Imports, module+"/core/run") {
-			t.Error("core/mailbox imports core/run")
+		if p.room() == "core/mailbox" && slices.Contains(p.Imports, module+"/core/internal/run") {
+			t.Error("core/mailbox imports core/internal/run")
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		{"./functions/app/web", []string{acp}},
 		{"./scripts/user/acp", []string{sdk, module + "/adapters/identity/bearer", module + "/adapters/protocols/aisdk", module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./scripts/user/dev", []string{sdk, acp, module + "/adapters/identity/bearer"}},
-		{"./functions/sweep", []string{module + "/adapters/protocols/page", app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/identity/bearer", "github.com/google/jsonschema-go", yamlParser, templates, module + "/adapters/protocols/mcp", mcpSDK}},
+		{"./functions/sweep", []string{module + "/adapters/protocols/page", app, module + "/core/internal/run", module + "/core/agent", module + "/core/tool", module + "/adapters/identity/bearer", "github.com/google/jsonschema-go", yamlParser, templates, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/models/openai", module + "/core/model/scripted", templates}},
 		{"./functions/step", []string{module + "/adapters/protocols/page", module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/identity/bearer", templates, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/stream", []string{templates}},

@@ -46,7 +46,7 @@ var outside = map[string][]string{
 
 // deadlines are the rooms that may end a context by the clock: the work that an
 // invocation's end cuts short.
-var deadlines = []string{"core/run", "core/runtime"}
+var deadlines = []string{"core/internal/run", "core/runtime"}
 
 func TestCoreReachesTheWorldThroughEnvOnly(t *testing.T) {
 	sources(t, "./core/...", func(room, name string, fset *token.FileSet, file *ast.File, _ []byte) {
@@ -179,16 +179,16 @@ func TestEachRoomIsInItsGroup(t *testing.T) {
 	}
 }
 
-// A schema may come from a stranger: only core/schema, which bounds it first, compiles one.
+// A schema may come from a stranger: only core/internal/schema, which bounds it first, compiles one.
 func TestSchemasAreCompiledInOnePackage(t *testing.T) {
 	sources(t, "./...", func(room, name string, fset *token.FileSet, file *ast.File, _ []byte) {
-		if room == "core/schema" || !slices.ContainsFunc(file.Imports, func(s *ast.ImportSpec) bool { return strings.Contains(s.Path.Value, "/jsonschema-go/") }) {
+		if room == "core/internal/schema" || !slices.ContainsFunc(file.Imports, func(s *ast.ImportSpec) bool { return strings.Contains(s.Path.Value, "/jsonschema-go/") }) {
 			return
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			called, ok := n.(*ast.SelectorExpr)
 			if ok && slices.Contains([]string{"Resolve", "Resolved", "Validate", "ApplyDefaults"}, called.Sel.Name) {
-				t.Errorf("%s: %s.%s: use package core/schema", fset.Position(n.Pos()), room, called.Sel.Name)
+				t.Errorf("%s: %s.%s: use package core/internal/schema", fset.Position(n.Pos()), room, called.Sel.Name)
 			}
 			return true
 		})

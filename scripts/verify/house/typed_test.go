@@ -17,7 +17,7 @@ import (
 
 // typed is a package of core as the type checker sees it, without its tests.
 type typed struct {
-	room  string   // such as "core/run"
+	room  string   // such as "core/internal/run"
 	names []string // of its files, in the order of files
 	files []*ast.File
 	text  [][]byte

@@ -72,7 +72,7 @@ func (u uses) cycle() []string {
 	return largest
 }
 
-// units reads which file of core/run is in which unit; the first is the lowest.
+// units reads which file of core/internal/run is in which unit; the first is the lowest.
 func units(t *testing.T) (order []string, of map[string]int) {
 	t.Helper()
 	of = map[string]int{}
@@ -92,13 +92,13 @@ func units(t *testing.T) (order []string, of map[string]int) {
 	return order, of
 }
 
-// upInRun counts the references of core/run from a unit to a higher one, and says between
+// upInRun counts the references of core/internal/run from a unit to a higher one, and says between
 // which files they are, the most frequent first.
 func upInRun(t *testing.T) (edges []string, count int) {
 	t.Helper()
 	_, of := units(t)
 	fset, core := checked(t)
-	u := core[slices.IndexFunc(core, func(p typed) bool { return p.room == "core/run" })].uses(fset)
+	u := core[slices.IndexFunc(core, func(p typed) bool { return p.room == "core/internal/run" })].uses(fset)
 	byCount := func(a, b [2]string) int { return cmp.Or(u[b]-u[a], cmp.Compare(a[0]+a[1], b[0]+b[1])) }
 	for _, e := range slices.SortedFunc(maps.Keys(u), byCount) {
 		if of[e[0]] < of[e[1]] {
@@ -113,19 +113,19 @@ func TestEveryFileOfRunIsInAUnit(t *testing.T) {
 	_, of := units(t)
 	_, core := checked(t)
 	for _, p := range core {
-		if p.room != "core/run" {
+		if p.room != "core/internal/run" {
 			continue
 		}
 		left := maps.Clone(of)
 		for _, name := range p.names {
 			file := strings.TrimSuffix(name, ".go")
 			if _, ok := of[file]; !ok {
-				t.Errorf("testdata/units.txt: add core/run/%s to a unit", name)
+				t.Errorf("testdata/units.txt: add core/internal/run/%s to a unit", name)
 			}
 			delete(left, file)
 		}
 		for file := range left {
-			t.Errorf("testdata/units.txt: core/run/%s.go does not exist", file)
+			t.Errorf("testdata/units.txt: core/internal/run/%s.go does not exist", file)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 func TestAnEntryIsReadAsItIsPrinted(t *testing.T) {
 	for _, id := range []identity{
-		{file: "core/run/run.go", where: "(*work).watch", operator: opBoundary, before: "if a < b {", after: "if a <= b {", nth: 1},
-		{file: "core/run/run.go", where: "maxFailures", operator: opCase, before: "case 1:", after: "", nth: 12},
+		{file: "core/internal/run/run.go", where: "(*work).watch", operator: opBoundary, before: "if a < b {", after: "if a <= b {", nth: 1},
+		{file: "core/internal/run/run.go", where: "maxFailures", operator: opCase, before: "case 1:", after: "", nth: 12},
 	} {
 		got, reason, err := parseEntry(id.String() + "\n# because")
 		if err != nil || got != id || reason != "because" {
@@ -52,20 +52,20 @@ func TestAListHasEveryMutantOnce(t *testing.T) {
 }
 
 func TestSuitesOfAPackage(t *testing.T) {
-	table, err := parseSuites("core/run=core/runtime+long,core/runtime,core/run,core/sim;core/thread=core/thread")
+	table, err := parseSuites("core/internal/run=core/runtime+long,core/runtime,core/internal/run,core/sim;core/thread=core/thread")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []suite{{"core/runtime", true}, {"core/runtime", false}, {"core/run", false}, {"core/sim", false}}
-	if diff := cmp.Diff(want, table["core/run"], cmp.AllowUnexported(suite{})); diff != "" || len(table) != 2 {
-		t.Errorf("%d packages, core/run (-want +got):\n%s", len(table), diff)
+	want := []suite{{"core/runtime", true}, {"core/runtime", false}, {"core/internal/run", false}, {"core/sim", false}}
+	if diff := cmp.Diff(want, table["core/internal/run"], cmp.AllowUnexported(suite{})); diff != "" || len(table) != 2 {
+		t.Errorf("%d packages, core/internal/run (-want +got):\n%s", len(table), diff)
 	}
-	took := map[suite]time.Duration{{"core/runtime", false}: 2, {"core/run", false}: 3, {"core/sim", false}: 1}
-	sorted := []suite{{"core/run", false}, {"core/sim", false}, {"core/runtime", false}, {"core/runtime", true}}
-	if diff := cmp.Diff(sorted, order("core/run", want, took), cmp.AllowUnexported(suite{})); diff != "" {
+	took := map[suite]time.Duration{{"core/runtime", false}: 2, {"core/internal/run", false}: 3, {"core/sim", false}: 1}
+	sorted := []suite{{"core/internal/run", false}, {"core/sim", false}, {"core/runtime", false}, {"core/runtime", true}}
+	if diff := cmp.Diff(sorted, order("core/internal/run", want, took), cmp.AllowUnexported(suite{})); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
-	for _, text := range []string{"", "core/run", "core/run="} {
+	for _, text := range []string{"", "core/internal/run", "core/internal/run="} {
 		if _, err := parseSuites(text); err == nil {
 			t.Errorf("%q is accepted", text)
 		}

@@ -32,7 +32,7 @@ type options struct {
 }
 
 // defaultPackages are those whose rules a run of the runtime rests on.
-const defaultPackages = "core/thread,core/account,core/mailbox,core/run,core/run/checkpoint,core/run/compaction,core/run/history,core/run/inference,core/run/live,core/state,core/state/lattice,core/secret,core/tool,core/plugin,core/stop," +
+const defaultPackages = "core/thread,core/account,core/mailbox,core/internal/run,core/internal/run/checkpoint,core/internal/run/compaction,core/internal/run/history,core/internal/run/inference,core/internal/run/live,core/state,core/state/lattice,core/secret,core/tool,core/plugin,core/stop," +
 	"core/agent,core/strict,core/agent/specfile"
 
 func main() {
@@ -45,7 +45,7 @@ func main() {
 func command() error {
 	o := options{suites: defaultSuites, workers: runtime.GOMAXPROCS(0), patience: 20 * time.Second}
 	packages := flag.String("packages", defaultPackages, "packages whose code is mutated, comma-separated")
-	tests := flag.String("tests", "", "whose tests kill a package's mutants, such as core/run=core/run,core/runtime+long;... (+long: without -short)")
+	tests := flag.String("tests", "", "whose tests kill a package's mutants, such as core/internal/run=core/internal/run,core/runtime+long;... (+long: without -short)")
 	flag.IntVar(&o.count, "n", 300, "size of the sample; 0: all")
 	flag.Uint64Var(&o.seed, "seed", 1, "another seed draws another sample")
 	flag.StringVar(&o.only, "only", "", "draw the sample only from a `file`, file:line or file:function; several are comma-separated")

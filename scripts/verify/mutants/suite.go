@@ -24,16 +24,16 @@ func (s suite) String() string {
 // a layer are held by the tests of those above it, too: what a lost hint or a
 // wrong fence costs shows in a run, not in a head.
 var defaultSuites = map[string][]suite{
-	"core/thread":  {{name: "core/thread"}, {name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
-	"core/mailbox": {{name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
-	"core/account": {{name: "core/account"}, {name: "core/run"}, {name: "core/mailbox"}, {name: "core/runtime"}, {name: "core/sim"}},
-	"core/run":     {{name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/thread":       {{name: "core/thread"}, {name: "core/mailbox"}, {name: "core/internal/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/mailbox":      {{name: "core/mailbox"}, {name: "core/internal/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/account":      {{name: "core/account"}, {name: "core/internal/run"}, {name: "core/mailbox"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/internal/run": {{name: "core/internal/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 
-	"core/run/compaction": {{name: "core/run/compaction"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
-	"core/run/checkpoint": {{name: "core/run/checkpoint"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
-	"core/run/history":    {{name: "core/run/history"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
-	"core/run/inference":  {{name: "core/run/inference"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
-	"core/run/live":       {{name: "core/run/live"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/internal/run/compaction": {{name: "core/internal/run/compaction"}, {name: "core/internal/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/internal/run/checkpoint": {{name: "core/internal/run/checkpoint"}, {name: "core/internal/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/internal/run/history":    {{name: "core/internal/run/history"}, {name: "core/internal/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/internal/run/inference":  {{name: "core/internal/run/inference"}, {name: "core/internal/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/internal/run/live":       {{name: "core/internal/run/live"}, {name: "core/internal/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 
 	"core/runtime": {{name: "core/runtime"}, {name: "core/sim"}},
 

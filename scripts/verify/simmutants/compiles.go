@@ -20,7 +20,7 @@ import (
 // compiler's export data of the source as it is, so that one package takes milliseconds.
 type compiler struct {
 	fset     *token.FileSet
-	packages map[string]listed    // by folder, such as core/run
+	packages map[string]listed    // by folder, such as core/internal/run
 	parsed   map[string]*ast.File // of files as they are, by path
 	imports  types.Importer
 }

@@ -20,14 +20,14 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "a usage record has no fence",
-		File: "core/run/commit.go",
+		File: "core/internal/run/commit.go",
 		Old:  "kind == store.KindLatest, records[i].IsUsage():",
 		New:  "kind == store.KindLatest:",
 	},
 	{
 		Day:  true,
 		Name: "a call that failed is not billed when its run is given back",
-		File: "core/run/nackwrite.go",
+		File: "core/internal/run/nackwrite.go",
 		Old:  "account.End{Unlogged: w.unlogged, LogEnd: next.Seq}",
 		New:  "account.End{LogEnd: next.Seq}",
 	},
@@ -48,7 +48,7 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "a stretch begins where an older copy of the run's record says",
-		File: "core/run/load.go",
+		File: "core/internal/run/load.go",
 		Old:  "		if _, known := c.Record.Base(h.head.Run.Stretch); !known {",
 		New:  "		if _, known := c.Record.Base(h.head.Run.Stretch); !known && false {",
 	},
@@ -61,7 +61,7 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "a step that begins over a limit asks its model",
-		File: "core/run/account.go",
+		File: "core/internal/run/account.go",
 		Old:  "	if end := m.stopped(); end != nil {",
 		New:  "	if end := m.stopped(); end != nil && false {",
 	},
@@ -75,14 +75,14 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "a run that waits keeps its slot",
-		File: "core/run/tools.go",
+		File: "core/internal/run/tools.go",
 		Old:  "	if result.Outcome == thread.Wait {\n		m.releaseSlot(ctx)\n	}\n",
 		New:  "",
 	},
 	{
 		Day:  true,
 		Name: "a turn is charged behind its commit",
-		File: "core/run/advance.go",
+		File: "core/internal/run/advance.go",
 		Old:  "	if err := m.charge(ctx); err != nil {\n		return Stepped{}, err\n	}\n",
 		New:  "	defer func() { _ = m.charge(ctx) }()\n",
 	},

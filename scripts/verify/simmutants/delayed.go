@@ -60,7 +60,7 @@ var delayedMutants = []mutant{
 	},
 	{
 		Name: "a batch holds back what a person has superseded",
-		File: "core/run/schedule.go",
+		File: "core/internal/run/schedule.go",
 		Old:  "		return !hold || !slices.ContainsFunc(s.round.holder.head.Tickets, func(t thread.Ticket) bool { return int(t.Call) == i })",
 		New:  "		return !hold",
 	},

@@ -5,25 +5,25 @@ package main
 var demandMutants = []mutant{
 	{
 		Name: "chunks are written whether somebody follows or not",
-		File: "core/run/live/writer.go",
+		File: "core/internal/run/live/writer.go",
 		Old:  "w.demand == demandMarked && w.source.Env.Millis() < w.until",
 		New:  "w.demand == demandMarked",
 	},
 	{
 		Name: "a mark of another run is heeded",
-		File: "core/run/live/mark.go",
+		File: "core/internal/run/live/mark.go",
 		Old:  "	if err != nil || mark.Run != w.run {",
 		New:  "	if err != nil || mark.Run.IsZero() {",
 	},
 	{
 		Name: "the first chunk leaves out what was said before somebody asked",
-		File: "core/run/live/mark.go",
+		File: "core/internal/run/live/mark.go",
 		Old:  "	w.until = max(w.until, until)\n",
 		New:  "	w.until = max(w.until, until)\n	w.cut, w.size = max(0, len(w.pieces)-1), 0\n",
 	},
 	{
 		Name: "a follower in the same process misses what is added to the last piece",
-		File: "core/run/live/hear.go",
+		File: "core/internal/run/live/hear.go",
 		Old:  "	for i := max(h.pieces-1, 0); i < len(w.pieces); i++ {",
 		New:  "	for i := h.pieces; i < len(w.pieces); i++ {",
 	},

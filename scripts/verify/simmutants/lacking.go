@@ -4,13 +4,13 @@ package main
 var lackingMutants = []mutant{
 	{
 		Name: "a call whose tool only another build has is told that there is none",
-		File: "core/run/gate.go",
+		File: "core/internal/run/gate.go",
 		Old:  "		if !slices.Contains(",
 		New:  "		if false && !slices.Contains(",
 	},
 	{
 		Name: "a build that lacks a tool waits for no other",
-		File: "core/run/run.go",
+		File: "core/internal/run/run.go",
 		Old:  "const leaveFor = 10 * time.Minute",
 		New:  "const leaveFor = -1",
 	},

@@ -4,13 +4,13 @@ package main
 var limitMutants = []mutant{
 	{
 		Name: "a turn is charged behind its commit, or not at all",
-		File: "core/run/advance.go",
+		File: "core/internal/run/advance.go",
 		Old:  "	if err := m.charge(ctx); err != nil {",
 		New:  "	if m.draft.totals, err = m.holder.account.Turn(ctx, m.draft.totals, nil); err != nil {",
 	},
 	{
 		Name: "a run over a limit goes on",
-		File: "core/run/account.go",
+		File: "core/internal/run/account.go",
 		Old:  "	if over == nil {",
 		New:  "	if true {",
 	},

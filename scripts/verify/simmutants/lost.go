@@ -47,7 +47,7 @@ var lostMutants = []mutant{
 	},
 	{
 		Name: "a model is asked under a claim that is heard of late",
-		File: "core/run/guard.go",
+		File: "core/internal/run/guard.go",
 		Old:  "	if m.holder.head.Claim.Lease < m.holder.env.Millis() {",
 		New:  "	if false {",
 	},

@@ -5,7 +5,7 @@ package main
 var parallelMutants = []mutant{
 	{
 		Name: "a part is put once",
-		File: "core/run/parts.go",
+		File: "core/internal/run/parts.go",
 		Old:  "	return s.step.persist(ctx, func() error {\n		if s.over.Load() {\n			return errOver\n		}\n		return access()\n	})",
 		New:  "	if s.over.Load() {\n		return errOver\n	}\n	return access()",
 	},
@@ -23,7 +23,7 @@ var parallelMutants = []mutant{
 	},
 	{
 		Name: "a claim that is given back says nothing of the tools that it has started",
-		File: "core/run/giveback.go",
+		File: "core/internal/run/giveback.go",
 		Old:  "adopted: m.tools.known().schemaMet(), through: m.tools.known().letThrough(m.holder.head),\n		failed:",
 		New:  "adopted: m.tools.known().schemaMet(),\n		failed:",
 	},

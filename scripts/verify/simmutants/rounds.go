@@ -11,7 +11,7 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "a denied tool runs",
-		File: "core/run/resume.go",
+		File: "core/internal/run/resume.go",
 		Old:  "if !ticket.Resumes(decision.Decision) {",
 		New:  "if decision.Action == core.DecisionCancel {",
 	},
@@ -35,7 +35,7 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "the open round of another step is believed",
-		File: "core/run/recall.go",
+		File: "core/internal/run/recall.go",
 		Old:  "if open.Turn != r.first-1 || slices.ContainsFunc(open.Merged, unknown) {",
 		New:  "if open.Turn != r.first-1 && slices.ContainsFunc(open.Merged[:0], unknown) {",
 		Also: []change{
@@ -51,25 +51,25 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "a round that comes to results is ended for its time",
-		File: "core/run/guard.go",
+		File: "core/internal/run/guard.go",
 		Old:  "m.holder.whole && m.base.agent != nil && !m.progressed():",
 		New:  "m.holder.whole && m.base.agent != nil:",
 	},
 	{
 		Name: "a stored call is gated again",
-		File: "core/run/schedule.go",
+		File: "core/internal/run/schedule.go",
 		Old:  "if c.stage != fresh && c.stage != crowded || !s.ready(i, hold) {",
 		New:  "if c.stage != fresh && c.stage != crowded && c.stage != concluded || !s.ready(i, hold) {",
 	},
 	{
 		Name: "calls that were merged before a wait are merged again",
-		File: "core/run/recall.go",
+		File: "core/internal/run/recall.go",
 		Old:  "		r.calls[i].result.merged = n + 1\n",
 		New:  "		r.calls[i].result.merged = 0 * n\n",
 	},
 	{
 		Name: "a sequential round goes on behind a call that waits",
-		File: "core/run/schedule.go",
+		File: "core/internal/run/schedule.go",
 		Old:  "		if c.stage != concluded || !s.goesOn(ctx) {\n			return\n		}\n",
 		New:  "		if !s.goesOn(ctx) {\n			return\n		}\n		if c.stage != concluded {\n			continue\n		}\n",
 	},
@@ -81,13 +81,13 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "the result of a tool that was left behind is kept",
-		File: "core/run/execute.go",
+		File: "core/internal/run/execute.go",
 		Old:  "const abandonAfter = 2 * time.Second",
 		New:  "const abandonAfter = 20 * time.Second",
 	},
 	{
 		Name: "a tool that was left behind keeps its parts",
-		File: "core/run/parts.go",
+		File: "core/internal/run/parts.go",
 		Old:  "func (s *parts) end() (first bool) { return s.over.CompareAndSwap(false, true) }",
 		New:  "func (s *parts) end() (first bool) { return !s.over.Load() }",
 	},
@@ -99,16 +99,16 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "a model is called again to store that it has failed",
-		File: "core/run/inference/turn.go",
+		File: "core/internal/run/inference/turn.go",
 		Old:  "if t.failed >= t.modelCalls() { // the delivery",
 		New:  "if false { // the delivery",
 	},
 	{
 		Name: "an orphan D# is believed by a step",
-		File: "core/run/resume.go",
+		File: "core/internal/run/resume.go",
 		Old:  "	return d, k, r.holder.readRecord(ctx, \"decision\", store.DecisionName(r.holder.id, turn, t.Call, t.Decision), &d)",
 		New:  "	all, err := r.holder.store.Records(ctx, r.holder.Key, fmt.Sprintf(\"D#%s#%d#%d#\", r.holder.id, turn, t.Call), \"\", 1)\n	if err != nil {\n		return d, k, err\n	}\n	return d, k, r.holder.records.Decode(\"decision\", all[0].Payload, &d)",
-		Also: []change{{"core/run/resume.go", "import (\n	\"context\"\n", "import (\n	\"context\"\n	\"fmt\"\n"}},
+		Also: []change{{"core/internal/run/resume.go", "import (\n	\"context\"\n", "import (\n	\"context\"\n	\"fmt\"\n"}},
 	},
 	{
 		Name: "an orphan D# is believed by who decides",

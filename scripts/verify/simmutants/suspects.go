@@ -4,13 +4,13 @@ package main
 var suspectMutants = []mutant{
 	{
 		Name: "a stored result settles no suspect",
-		File: "core/run/running.go",
+		File: "core/internal/run/running.go",
 		Old:  "	if r.calls[t.index].result.where == put && result.Status != core.ResultUnknown {",
 		New:  "	if result.Status != core.ResultUnknown && false {",
 	},
 	{
 		Name: "a tool that has not returned settles a suspect",
-		File: "core/run/running.go",
+		File: "core/internal/run/running.go",
 		Old:  "	s.round.calls[t.index].stage = running\n",
 		New:  "	s.round.calls[t.index].stage = running\n	if s.round.holder.proved != nil {\n		s.round.holder.proved()\n	}\n",
 	},
@@ -28,7 +28,7 @@ var suspectMutants = []mutant{
 	},
 	{
 		Name: "an adopted result settles a suspect",
-		File: "core/run/adopt.go",
+		File: "core/internal/run/adopt.go",
 		Old:  "	for _, i := range found {\n		r.announce",
 		New:  "	for _, i := range found {\n		if r.holder.proved != nil {\n			r.holder.proved()\n		}\n		r.announce",
 	},

@@ -5,7 +5,7 @@ package main
 var unsaidMutants = []mutant{
 	{
 		Name: "the chunks of another claim are believed",
-		File: "core/run/live/attempt.go",
+		File: "core/internal/run/live/attempt.go",
 		Old:  "return store.ChunkPrefix(a.Run, a.Step, a.Fence)",
 		New:  "return store.ChunkPrefix(a.Run, a.Step, 0)",
 	},
@@ -35,7 +35,7 @@ var unsaidMutants = []mutant{
 	},
 	{
 		Name: "a chunk that was not stored is left out",
-		File: "core/run/live/writer.go",
+		File: "core/internal/run/live/writer.go",
 		Old:  "			_ = w.source.Env.Sleep(ctx, chunkTime) // which ends early with ctx",
 		New:  "			w.mu.Lock()\n			w.writing = store.Record{}\n			w.mu.Unlock()",
 	},

@@ -11,8 +11,8 @@ import (
 
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/run/inference"
 	"github.com/reveille-run/reveille/core/thread"
 )
 

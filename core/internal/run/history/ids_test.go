@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/run/history"
+	"github.com/reveille-run/reveille/core/internal/run/history"
 )
 
 // Ids are derived from where a thing stands, and are in logs: they must not become

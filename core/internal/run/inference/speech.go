@@ -7,8 +7,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/run/history"
 )
 
 // speech collects the deltas of a turn's calls, and emits them. Blocks come in the order in
