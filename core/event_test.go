@@ -19,7 +19,7 @@ func TestWireFormOfEvents(t *testing.T) {
 	}{
 		{core.Event{Type: core.EventRunStart, Sequence: 1, Time: 946684800250, RunID: positionRun, Step: 1, ThreadID: "t1", AgentID: "demo", Position: "not sent"},
 			`{"event_type":"run_start","sequence":1,"time":"2000-01-01T00:00:00.250Z",` + run + `,"step":1,"thread_id":"t1","agent_id":"demo"}`},
-		{core.Event{Type: core.EventMessagesSnapshot, Messages: []core.Message{core.UserMessage("m", "hi")}},
+		{core.Event{Type: core.EventMessagesSnapshot, Messages: []core.Message{core.UserMessage("hi").WithID("m")}},
 			`{"event_type":"messages_snapshot","messages":[{"id":"m","role":"user","content":[{"type":"text","text":"hi"}]}]}`},
 		{core.Event{Type: core.EventStateSnapshot, Snapshot: []byte(`{"thread":{},"run":{"n":1}}`), Revision: 3},
 			`{"event_type":"state_snapshot","revision":3,"snapshot":{"thread":{},"run":{"n":1}}}`},

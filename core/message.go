@@ -159,9 +159,16 @@ const (
 	PrefixContext                   // context messages before the conversation
 )
 
-// UserMessage returns a message of one text block.
-func UserMessage(id, text string) Message {
-	return Message{ID: id, Role: RoleUser, Content: []Block{{Type: BlockText, Text: text}}}
+// UserMessage returns a user's message of one text block, without an id: a submission
+// gives it one.
+func UserMessage(text string) Message {
+	return Message{Role: RoleUser, Content: []Block{{Type: BlockText, Text: text}}}
+}
+
+// WithID returns the message with an id of the caller's choice.
+func (m Message) WithID(id string) Message {
+	m.ID = id
+	return m
 }
 
 // StopReason says why a model stopped.

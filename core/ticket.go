@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -43,16 +44,32 @@ type Suspension struct {
 }
 
 // TicketRequest is what a gate or a tool returns so that its call waits for a
-// decision. An empty ID is filled in. Another one must be the call's own: two calls
-// of a turn that wait under one id are refused, and a tool that suspends again must
-// not repeat one that was decided.
+// decision. Its zero value asks a person whether the call may run.
 type TicketRequest struct {
-	Suspension
-	Mode ResumeMode
-	Kind TicketKind
-	// Timeout ends the run, expired, when nobody has decided by then while it
-	// waits; 0: it waits for as long as it takes.
+	Message    string          // for people
+	Action     string          // what is asked for; empty: "tool:" and the tool's name
+	Parameters json.RawMessage // what the action is about
+	// Response is the JSON Schema of the payload of a decision that resumes the call;
+	// nil: anything. With ResumeReplay a decision may have no payload.
+	Response json.RawMessage
+	// Timeout ends the run as expired if no decision has come by then while it waits;
+	// 0: it waits without limit.
 	Timeout time.Duration
+
+	Mode ResumeMode // what becomes of the call when a decision resumes it
+	Kind TicketKind // who decides
+	// ID names the ticket on its thread; empty: it is filled in. Another one must be
+	// the call's own: two calls of a turn that wait under one id are refused, and a tool
+	// that suspends again must not repeat one that was decided.
+	ID string
+}
+
+// Suspension returns the request as the approvers of a call read it, given the call's
+// tool.
+func (r TicketRequest) Suspension(tool string) Suspension {
+	return Suspension{
+		ID: r.ID, Action: cmp.Or(r.Action, "tool:"+tool), Message: r.Message, Parameters: r.Parameters, ResponseSchema: r.Response,
+	}
 }
 
 // Ticket is a suspended tool call that waits for a decision, as approvers read it. Its

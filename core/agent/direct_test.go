@@ -20,15 +20,9 @@ func exposing(t *testing.T, specs ...agent.Spec) agent.Parts {
 	type arguments struct {
 		X int `json:"x"`
 	}
-	read, err := tool.Typed(tool.Spec{Name: "read", Description: "Reads."},
+	read := tool.New(tool.Spec{Name: "read", Description: "Reads."},
 		func(context.Context, tool.Call, arguments) (tool.Result, error) { return tool.Result{}, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := tool.Client(tool.Spec{Name: "page", Parameters: json.RawMessage(`{"type":"object"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := tool.NewClient[map[string]any](tool.Spec{Name: "page", Parameters: json.RawMessage(`{"type":"object"}`)})
 	return agent.Parts{Models: map[string]agent.ModelBinding{"m": {Model: model.None{}}}, Tools: []tool.Tool{read, page}, Specs: specs}
 }
 
@@ -119,12 +113,12 @@ func TestAToolByItselfIsCalledOnceWithTheInput(t *testing.T) {
 		messages []core.Message
 		want     []model.Delta
 	}{
-		{"input", []core.Message{core.UserMessage("", `{"x":1}`), note}, []model.Delta{
+		{"input", []core.Message{core.UserMessage(`{"x":1}`), note}, []model.Delta{
 			{Type: model.DeltaToolStart, CallID: "direct", Name: "read"},
 			{Type: model.DeltaToolArgument, Text: `{"x":1}`},
 			{Type: model.DeltaStop, Stop: core.StopToolUse},
 		}},
-		{"result", []core.Message{core.UserMessage("", `{"x":1}`), call, result, note}, []model.Delta{
+		{"result", []core.Message{core.UserMessage(`{"x":1}`), call, result, note}, []model.Delta{
 			{Type: model.DeltaText, Text: `{"y":2}`},
 			{Type: model.DeltaStop, Stop: core.StopEndTurn},
 		}},

@@ -89,14 +89,11 @@ func (r *Resolved) WithFrontend(f *core.Frontend) *Resolved {
 
 // frontendTool makes a client's tool of a declaration.
 func frontendTool(t core.FrontendTool) (tool.Tool, error) {
-	var parameters json.RawMessage
-	if string(t.Parameters) != "null" {
-		parameters = t.Parameters
+	parameters := t.Parameters
+	if parameters == nil || string(parameters) == "null" {
+		parameters = json.RawMessage(`{"type":"object","properties":{}}`) // any object
 	}
-	made, err := tool.Client(tool.Spec{Name: t.Name, Description: t.Description, Parameters: parameters})
-	if err == nil {
-		made, err = tool.Admit(made)
-	}
+	made, err := tool.Admit(tool.NewClient[map[string]any](tool.Spec{Name: t.Name, Description: t.Description, Parameters: parameters}))
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: %w", core.Excerpt(t.Name), err)
 	}

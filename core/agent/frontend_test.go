@@ -14,14 +14,8 @@ import (
 )
 
 func TestAnAgentWithTheToolsOfAFrontend(t *testing.T) {
-	own, err := tool.Client(tool.Spec{Name: "ask", Description: "own"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	zulu, err := tool.Client(tool.Spec{Name: "zulu"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := tool.NewClient[map[string]any](tool.Spec{Name: "ask", Description: "own"})
+	zulu := tool.NewClient[map[string]any](tool.Spec{Name: "zulu"})
 	registry, err := agent.NewRegistry(agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Model: model.None{}}}, Tools: []tool.Tool{own, zulu}, Specs: []agent.Spec{{ID: "a", Model: "m"}},
 	})

@@ -58,7 +58,7 @@ func TestAnAnswerIsTheLastTextOfATurn(t *testing.T) {
 
 // The name of the tool that takes answers is taken where there is one.
 func TestFinalAnswerIsNoToolsName(t *testing.T) {
-	own := tool.New(agent.FinalAnswer, "Mine.", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
+	own := tool.New(tool.Spec{Name: agent.FinalAnswer, Description: "Mine."}, func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
 	p := parts(agent.Spec{ID: "a", Model: "own", ResponseFormat: person})
 	p.Tools = []tool.Tool{own}
 	_, err := agent.NewRegistry(p)

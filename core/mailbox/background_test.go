@@ -68,8 +68,8 @@ func TestWhatARunReadsOfABackgroundChild(t *testing.T) {
 				run := c.receipt.RunID.String()
 				want := thread.Queued{
 					Run: id, Dispatch: id, AgentID: "demo", Origin: core.OriginInternal, CreatedAt: 946684800000,
-					Messages: []core.Message{core.UserMessage(id.String()+".0", `A run that you started is over: {"run_id":"`+run+`","thread_id":"c1","agent_id":"demo",`+
-						`"termination":{"type":"natural_end"},"response":"done","steps":1,"usage":{"input":7}}`)},
+					Messages: []core.Message{core.UserMessage(`A run that you started is over: {"run_id":"` + run + `","thread_id":"c1","agent_id":"demo",` +
+						`"termination":{"type":"natural_end"},"response":"done","steps":1,"usage":{"input":7}}`).WithID(id.String() + ".0")},
 				}
 				want.Messages[0].CreatedAt = 946684800000
 				if diff := cmp.Diff(want, in); diff != "" {

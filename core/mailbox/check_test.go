@@ -42,7 +42,7 @@ func TestSubmissionsAreChecked(t *testing.T) {
 		{"no agent", with(func(s *mailbox.Submission) { s.Opening.AgentID = "" }), "agent id is empty"},
 		{"no messages", with(func(s *mailbox.Submission) { s.Messages = nil }), "messages are empty, at least one is required"},
 		{"an assistant's message", with(func(s *mailbox.Submission) { s.Messages[0].Role = core.RoleAssistant }), `messages[0]: role "assistant", only user messages can be submitted`},
-		{"a second message that is blank", with(func(s *mailbox.Submission) { s.Messages = append(s.Messages, core.UserMessage("", " \n")) }), "messages[1].content has no text and no file"},
+		{"a second message that is blank", with(func(s *mailbox.Submission) { s.Messages = append(s.Messages, core.UserMessage(" \n")) }), "messages[1].content has no text and no file"},
 		{"a bad id", with(func(s *mailbox.Submission) { s.Messages[0].ID = "a#b" }), `messages[0]: id "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 		{"a blank text beside a text", content(core.Block{Type: core.BlockText, Text: "a"}, core.Block{Type: core.BlockText, Text: " "}), ""},
 		{"a file alone", content(file), ""},

@@ -114,7 +114,7 @@ func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent th
 	}
 	record, err := inputRecord(s.records, thread.Queued{
 		Run: id, Dispatch: id, AgentID: run.AgentID, Origin: core.OriginInternal,
-		Messages: []core.Message{core.UserMessage("", "A run that you started is over: "+string(payload))},
+		Messages: []core.Message{core.UserMessage("A run that you started is over: " + string(payload))},
 	}, 0)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func (w *world) text(t *testing.T, id core.ID, revision uint32) string {
 }
 
 func TestEdit(t *testing.T) {
-	say := func(text string) []core.Message { return []core.Message{core.UserMessage("", text)} }
+	say := func(text string) []core.Message { return []core.Message{core.UserMessage(text)} }
 	tests := []struct {
 		name     string
 		submit   func(t *testing.T, w *world) core.ID
@@ -87,7 +87,7 @@ func TestAnEditTakesOneCommit(t *testing.T) {
 		return w.store.Backend.Commit(ctx, key, c)
 	}
 	for _, text := range []string{"two", "three", "four"} {
-		if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("", text)}); err != nil {
+		if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage(text)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestEditKeepsWhatANewerProgramHasStored(t *testing.T) {
 		}
 		return r, ok, err
 	}
-	if err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("m1", "new")}); err != nil {
+	if err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("new").WithID("m1")}); err != nil {
 		t.Fatal(err)
 	}
 	r, ok, err := w.store.Get(t.Context(), key, store.InputName(id, 1))
@@ -190,7 +190,7 @@ func TestEditKeepsWhatANewerProgramHasStored(t *testing.T) {
 }
 
 func TestEditTakesTheNextFreeRevision(t *testing.T) {
-	say := func(text string) []core.Message { return []core.Message{core.UserMessage("", text)} }
+	say := func(text string) []core.Message { return []core.Message{core.UserMessage(text)} }
 	occupy := func(t *testing.T, w *world, id core.ID, revisions uint32) {
 		for revision := uint32(1); revision <= revisions; revision++ {
 			w.put(t, store.Record{Name: store.InputName(id, revision), Payload: []byte(`{"schema":1}`)})
@@ -302,7 +302,7 @@ func TestEditOfWhatCannotBeReadNowIsNotNotFound(t *testing.T) {
 	w := newWorld(t)
 	id := w.submit(t, input("old", "")).DispatchID
 	w.failing(store.InputName(id, 0), store.ErrThrottled)
-	err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("", "new")})
+	err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("new")})
 	if !errors.Is(err, store.ErrThrottled) || errors.Is(err, thread.ErrNotFound) {
 		t.Errorf("edit: %v, want throttled and not not_found", err)
 	}

@@ -97,7 +97,7 @@ func TestARunOfTomorrowIsEndedByItsName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			later := w.later(t)
-			if err := w.Edit(t.Context(), key, later.DispatchID, []core.Message{core.UserMessage("m", "the day after")}); err != nil {
+			if err := w.Edit(t.Context(), key, later.DispatchID, []core.Message{core.UserMessage("the day after").WithID("m")}); err != nil {
 				t.Errorf("edit: %v", err)
 			}
 			if got := w.text(t, later.DispatchID, 1); got != "the day after" {
@@ -171,7 +171,7 @@ func TestAMessageIsSaidAgainBesideARunOfTomorrow(t *testing.T) {
 	s.Messages[0].ID = "m1"
 	w.submit(t, s)
 	head := w.claim(t)
-	said := core.UserMessage("m1", "hello")
+	said := core.UserMessage("hello").WithID("m1")
 	said.RunID = head.Run.ID
 	payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: head.Run.ID, Message: &said, Input: head.Run.Dispatch})
 	if err != nil {

@@ -68,7 +68,7 @@ func TestADeletedThreadTakesNothing(t *testing.T) {
 	if !now.Deleted || now.Erased || now.Epoch != 1 || now.Fence != head.Fence || now.Open() || now.DueAt == 0 {
 		t.Errorf("the head is %+v", now)
 	}
-	ctx, say := t.Context(), []core.Message{core.UserMessage("", "new")}
+	ctx, say := t.Context(), []core.Message{core.UserMessage("new")}
 	for name, err := range map[string]error{
 		"submit":    second(w.Submit(ctx, input("one", ""))),
 		"interrupt": second(w.Interrupt(ctx, key, "ann", "")),

@@ -21,7 +21,7 @@ func TestAnEditIsReadWithAllOfItsMessages(t *testing.T) {
 	}
 	says := func(text string) func(run, id core.ID) thread.Entry {
 		return func(run, id core.ID) thread.Entry {
-			m := core.UserMessage("m", text)
+			m := core.UserMessage(text).WithID("m")
 			return thread.Entry{Run: run, Input: id, Message: &m}
 		}
 	}
@@ -62,7 +62,7 @@ func TestAnEditIsReadWithAllOfItsMessages(t *testing.T) {
 				tt.record(&record)
 				w.put(t, store.Record{Name: store.RunName(r.RunID), Fence: 9, Version: 9, Payload: encoded(t, record)})
 			})
-			err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("", "new"), core.UserMessage("", "too")})
+			err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("new"), core.UserMessage("too")})
 			if (err == nil) != tt.done || err != nil && !errors.Is(err, thread.ErrNotFound) {
 				t.Errorf("edit: %v, want it done: %v", err, tt.done)
 			}
@@ -75,7 +75,7 @@ func TestAnEditIsReadInTheOnlyRecord(t *testing.T) {
 	w := newWorld(t)
 	r := w.submit(t, input("old", ""))
 	w.lose(t, func(thread.Head) {
-		m := core.UserMessage("m", "new")
+		m := core.UserMessage("new").WithID("m")
 		w.writes(t, w.claim(t), over, thread.Entry{Run: r.RunID, Input: r.DispatchID, Message: &m})
 		w.ranAs(t, thread.RunRecord{Run: core.Run{ID: r.RunID, Dispatch: r.DispatchID, FirstSeq: 1}})
 	})
@@ -137,7 +137,7 @@ func TestFailureOfEveryReadOfWhatBecameOfATarget(t *testing.T) {
 		}, func(t *testing.T, w *world) (bool, error) {
 			b := behind(t, w)
 			loses(w, func() {
-				m := core.UserMessage("m", "new")
+				m := core.UserMessage("new").WithID("m")
 				step := goOn
 				step.Consumed = []thread.InboxRef{{ID: w.last.DispatchID, Revision: 1, Seq: 1}}
 				b.writes(t, b.head(t), step, thread.Entry{Run: b.head(t).Run.ID, Input: w.last.DispatchID, Message: &m})
@@ -153,7 +153,7 @@ func TestFailureOfEveryReadOfWhatBecameOfATarget(t *testing.T) {
 // Whose edits others always overtake gives up after sixteen; what the store refuses for good
 // is not tried again.
 func TestHowOftenAnEditIsTried(t *testing.T) {
-	say := func(text string) []core.Message { return []core.Message{core.UserMessage("", text)} }
+	say := func(text string) []core.Message { return []core.Message{core.UserMessage(text)} }
 	for _, tt := range []struct {
 		name   string
 		others int // edits before each of its writes

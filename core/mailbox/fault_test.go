@@ -134,7 +134,7 @@ func TestFailureOfEveryReadIsTheOperations(t *testing.T) {
 			return !id.IsZero(), err
 		}, 1},
 		{"edit", queued, func(t *testing.T, w *world) (bool, error) {
-			return false, w.Edit(t.Context(), key, w.last.DispatchID, []core.Message{core.UserMessage("", "new")})
+			return false, w.Edit(t.Context(), key, w.last.DispatchID, []core.Message{core.UserMessage("new")})
 		}, 2},
 		{"retract", steered, func(t *testing.T, w *world) (bool, error) {
 			return false, w.Retract(t.Context(), key, w.last.DispatchID)

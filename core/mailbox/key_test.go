@@ -53,7 +53,7 @@ func TestRequestBesideTheKeyDoesNotMakeAnotherSubmission(t *testing.T) {
 			t.Errorf("with %s: %+v, want a duplicate of %+v", request, again, first)
 		}
 	}
-	s.Messages = []core.Message{core.UserMessage("m1", "two")}
+	s.Messages = []core.Message{core.UserMessage("two").WithID("m1")}
 	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
 		t.Errorf("another message: %v, want code conflict", err)
 	}
@@ -138,11 +138,11 @@ func TestRefusedRequestDoesNotUseUpItsKey(t *testing.T) {
 			if r, err := w.Submit(t.Context(), refused); core.CodeOf(err) != tt.code || r != (mailbox.Receipt{}) {
 				t.Fatalf("submit: %+v, %v; want code %s and no receipt", r, err, tt.code)
 			}
-			s.Messages = []core.Message{core.UserMessage("", "something else")}
+			s.Messages = []core.Message{core.UserMessage("something else")}
 			if r, err := w.Submit(t.Context(), s); err != nil || r.Duplicate {
 				t.Errorf("the key's next use: %+v, %v; want it to be the first", r, err)
 			}
-			s.Messages = []core.Message{core.UserMessage("", "and else again")}
+			s.Messages = []core.Message{core.UserMessage("and else again")}
 			if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
 				t.Errorf("other content under the used key: %v, want code conflict", err)
 			}

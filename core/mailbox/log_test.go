@@ -37,7 +37,7 @@ func by(run core.ID, role core.Role, id string, calls ...core.ToolCall) thread.E
 }
 
 func said(run, dispatch core.ID, id string) thread.Entry {
-	m := core.UserMessage(id, id)
+	m := core.UserMessage(id).WithID(id)
 	m.RunID = run
 	return thread.Entry{Run: run, Message: &m, Input: dispatch}
 }

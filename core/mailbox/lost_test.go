@@ -204,13 +204,13 @@ func TestALookForATargetThatFailsIsTriedAgain(t *testing.T) {
 // edits edits input, whose new text is "new".
 func (w *world) edits(t *testing.T, id core.ID) error {
 	t.Helper()
-	return w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("", "new")})
+	return w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("new")})
 }
 
 // readText lets the claimed run read what it opened with, as a text, and end.
 func (w *world) readText(t *testing.T, head thread.Head, r mailbox.Receipt, text string) {
 	t.Helper()
-	message := core.UserMessage("m", text)
+	message := core.UserMessage(text).WithID("m")
 	entries := []thread.Entry{
 		{Run: head.Run.ID, Superseded: &thread.Range{From: 1, To: 1}},
 		{Run: head.Run.ID, Message: &message, Input: head.Run.Dispatch},
@@ -253,18 +253,18 @@ func TestAnEditWhoseResponseIsLostHappensOnce(t *testing.T) {
 		{"others hide it", true, func(t *testing.T, w *world, _ mailbox.Receipt) { w.hide(t) }, true, 1, "new"},
 		{"others hide that it was not applied", false, func(t *testing.T, w *world, _ mailbox.Receipt) { w.hide(t) }, true, 1, "new"},
 		{"a later edit stands", true, func(t *testing.T, w *world, r mailbox.Receipt) {
-			if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("", "other")}); err != nil {
+			if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("other")}); err != nil {
 				t.Error(err)
 			}
 		}, true, 2, "other"},
 		{"another edit has taken its revision", false, func(t *testing.T, w *world, r mailbox.Receipt) {
-			if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("", "other")}); err != nil {
+			if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("other")}); err != nil {
 				t.Error(err)
 			}
 		}, true, 2, "new"},
 		{"its run is open", true, func(t *testing.T, w *world, _ mailbox.Receipt) { w.claim(t) }, true, 0, ""},
 		{"its run is open with what a later edit says", true, func(t *testing.T, w *world, r mailbox.Receipt) {
-			if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("", "other")}); err != nil {
+			if err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("other")}); err != nil {
 				t.Error(err)
 			}
 			w.claim(t)
@@ -317,7 +317,7 @@ func TestAnEditOfSteeredInputWhoseResponseIsLostIsReadAtItsRevision(t *testing.T
 			two := w.submit(t, input("two", mailbox.ModeSteer))
 			revision := uint32(0)
 			happens := func() {
-				message := core.UserMessage("m", tt.text)
+				message := core.UserMessage(tt.text).WithID("m")
 				payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: head.Run.ID, Message: &message, Input: two.DispatchID})
 				if err != nil {
 					t.Fatal(err)

@@ -111,7 +111,7 @@ func TestWhatCanBeRetakenBetweenTwoThatWereWithdrawn(t *testing.T) {
 func TestWhatARetakeTakesFromUnreadInput(t *testing.T) {
 	w := retakable(t)
 	s := input("u1", "")
-	s.Messages = []core.Message{core.UserMessage("u1", "u1"), core.UserMessage("u2", "u2")}
+	s.Messages = []core.Message{core.UserMessage("u1").WithID("u1"), core.UserMessage("u2").WithID("u2")}
 	s.Opening.Request = json.RawMessage(`{"plan":"free"}`)
 	s.Opening.Frontend = &core.Frontend{Tools: []core.FrontendTool{{Name: "bell"}}, State: json.RawMessage(`{"n":1}`)}
 	w.submit(t, s)

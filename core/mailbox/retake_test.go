@@ -50,7 +50,7 @@ func retakable(t *testing.T) *world {
 func retaking(message string, texts ...string) mailbox.Submission {
 	s := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{Retake: &mailbox.Retake{Message: message}}}
 	for i, text := range texts {
-		s.Messages = append(s.Messages, core.UserMessage(fmt.Sprint("new", i), text))
+		s.Messages = append(s.Messages, core.UserMessage(text).WithID(fmt.Sprint("new", i)))
 	}
 	return s
 }

@@ -18,7 +18,7 @@ func died(t *testing.T, end core.Termination, change ...func(*thread.RunRecord))
 	t.Helper()
 	w := newWorld(t)
 	s := input("one", "")
-	s.Messages = append(s.Messages, core.UserMessage("m2", "and two"))
+	s.Messages = append(s.Messages, core.UserMessage("and two").WithID("m2"))
 	r := w.submit(t, s)
 	head := w.claim(t)
 	w.commit(t, thread.Cancel{Run: r.RunID}) // the end itself is the record's affair

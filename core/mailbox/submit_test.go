@@ -126,7 +126,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func input(text string, mode mailbox.Mode) mailbox.Submission {
-	return mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", text)}, Mode: mode}
+	return mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage(text)}, Mode: mode}
 }
 
 func (w *world) submit(t *testing.T, s mailbox.Submission) mailbox.Receipt {
@@ -413,7 +413,7 @@ func TestSubmissionIsChecked(t *testing.T) {
 		{"messages are empty, at least one is required", change(func(s *mailbox.Submission) { s.Messages = nil })},
 		{`messages[0]: role "tool", only user messages can be submitted`, change(func(s *mailbox.Submission) { s.Messages[0].Role = core.RoleTool })},
 		{`messages[1]: id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) {
-			s.Messages = append(s.Messages, core.UserMessage("a b", "two"))
+			s.Messages = append(s.Messages, core.UserMessage("two").WithID("a b"))
 		})},
 		{"messages[0].content has no text and no file", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
 		{"request is not JSON", change(func(s *mailbox.Submission) { s.Opening.Request = json.RawMessage(`{"a"`) })},

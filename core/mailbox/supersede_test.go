@@ -114,7 +114,7 @@ func TestOnlyWhereARunsInputBeginsCanBeSuperseded(t *testing.T) {
 		t.Errorf("the last record: %v", err)
 	}
 	if _, err := w.Submit(t.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "t", Thread: "t2"}, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage("", "hi")},
+		Thread: core.ThreadKey{Tenant: "t", Thread: "t2"}, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage("hi")},
 	}); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("in a thread that does not exist: %v, want invalid", err)
 	}

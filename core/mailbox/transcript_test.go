@@ -205,12 +205,12 @@ func (r *transcript) life(t *testing.T) {
 	head := claim("the first")
 	claim("again")
 	r.do(t, "edit what was claimed", func() (any, error) {
-		return nil, r.box.Edit(t.Context(), key, r.runs[0].DispatchID, []core.Message{core.UserMessage("", "late")})
+		return nil, r.box.Edit(t.Context(), key, r.runs[0].DispatchID, []core.Message{core.UserMessage("late")})
 	})
 	steered := submit("steered", steer)
 	submit("steered", steer) // again
 	r.do(t, "edit the steered input", func() (any, error) {
-		return nil, r.box.Edit(t.Context(), key, steered.DispatchID, []core.Message{core.UserMessage("m1", "edited")})
+		return nil, r.box.Edit(t.Context(), key, steered.DispatchID, []core.Message{core.UserMessage("edited").WithID("m1")})
 	})
 	time.Sleep(time.Second)
 	commit("give the claim back for 10 s", thread.Nack{Fence: 1, AvailableAt: time.Now().Add(10 * time.Second).UnixMilli()})

@@ -26,7 +26,7 @@ func (p examplePlugin) Register(r *plugin.Registrar) error {
 
 // ask runs an agent that has the plugin and a tool.
 func ask(p examplePlugin, text string) (runtime.Result, error) {
-	pay := tool.New("pay", "Pays.", func(context.Context, tool.Call, struct{}) (string, error) { return "paid", nil })
+	pay := tool.New(tool.Spec{Name: "pay", Description: "Pays."}, func(context.Context, tool.Call, struct{}) (string, error) { return "paid", nil })
 	r, err := runtime.New(agent.Parts{
 		Specs:   []agent.Spec{{ID: "a", Model: "m", Plugins: []string{"example"}}},
 		Models:  map[string]agent.ModelBinding{"m": {Model: scripted.New(env.System())}},

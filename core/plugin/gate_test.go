@@ -80,7 +80,7 @@ func TestGateErrorsNameThePlugin(t *testing.T) {
 			return plugin.Allow.With(tally.Update("a")), errors.New("no rules")
 		}, `gate of plugin "bad": no rules`},
 		{"a suspension whose id is none", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
-			return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{ID: "a b"}}), nil
+			return plugin.Suspend(core.TicketRequest{ID: "a b"}), nil
 		}, `gate of plugin "bad": suspension id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`},
 		{"no such verdict", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Verdict{Kind: 9}, nil
@@ -117,7 +117,7 @@ func TestAGateSeesWhatTheGatesBeforeItHaveChanged(t *testing.T) {
 
 func TestASuspensionIsGrantedByItsId(t *testing.T) {
 	suspended := func(id string) plugin.Verdict {
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{Suspension: core.Suspension{ID: id, Message: "sure?"}}}
+		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{ID: id, Message: "sure?"}}
 	}
 	const first, second = "00000000-0000-0000-0000-000000000001.3.1.gate0", "00000000-0000-0000-0000-000000000001.3.1.gate1"
 	tests := []struct {
@@ -134,7 +134,7 @@ func TestASuspensionIsGrantedByItsId(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			ask := plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Message: "sure?"}})
+			ask := plugin.Suspend(core.TicketRequest{Message: "sure?"})
 			m := call("", state.Snapshot{}, 1, "c1")
 			m.Run, m.Step, m.Granted, m.Resume = core.ID{15: 1}, 3, test.granted, test.resume
 			got, err := engine(t, gates(ask, ask)...).Gate(t.Context(), m)

@@ -252,10 +252,7 @@ func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
 }
 
 func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
-	greet, err := tool.Typed(tool.Spec{Name: "greet"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Text("hi"), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	greet := tool.New(tool.Spec{Name: "greet"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.NewResult("hi"), nil })
 	all := part{"all", func(r *plugin.Registrar) error {
 		r.Key(state.Key[int, int]{Name: "own", Apply: func(v, u int) int { return u }})
 		r.Hook(core.PhaseStepEnd, write(tally, "all"))
@@ -318,7 +315,7 @@ func TestARegistrarThatIsKeptChangesNothing(t *testing.T) {
 
 // dig is a tool that does nothing.
 func dig(name string) tool.Tool {
-	return tool.New(name, "", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
+	return tool.New(tool.Spec{Name: name}, func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
 }
 
 func TestAnEngineGivesItsToolsAway(t *testing.T) {

@@ -190,7 +190,7 @@ func TestAWatcherIsToldOfFailures(t *testing.T) {
 		r.Action(core.PhaseStepEnd, "a", func(context.Context, HandlerContext, json.RawMessage) (state.Command, error) {
 			return state.Command{}, no
 		})
-		r.Tool(tool.New("t", "", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil }))
+		r.Tool(tool.New(tool.Spec{Name: "t"}, func(context.Context, tool.Call, struct{}) (string, error) { return "", nil }))
 	}}
 	watcher := Watcher{Saw: func(s Seen) { seen = append(seen, s) }, Tool: func(t tool.Tool) tool.Tool {
 		if t == nil {

@@ -43,7 +43,7 @@ func (onePlace) Register(r *plugin.Registrar) error {
 		return notes.Update(what), nil
 	})
 	send.Handle(r, func(context.Context, plugin.HandlerContext, string) error { return errors.New("not sent") })
-	r.Tool(tool.New("inner", "", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil }))
+	r.Tool(tool.New(tool.Spec{Name: "inner"}, func(context.Context, tool.Call, struct{}) (string, error) { return "", nil }))
 	return nil
 }
 

@@ -19,7 +19,7 @@ func two(t *testing.T) *runtime.Runtime {
 	r := newRig(t)
 	rounds := 3
 	return r.process("w", r.store, func(c *runtime.Config) {
-		zip := tool.New("zip", "Zips.", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
+		zip := tool.New(tool.Spec{Name: "zip", Description: "Zips."}, func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
 		c.Agents.Tools = append(c.Agents.Tools, zip)
 		c.Agents.Plugins = []plugin.Plugin{countBoth{}}
 		c.Agents.Default = "quiet"

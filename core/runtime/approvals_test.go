@@ -25,18 +25,12 @@ import (
 func confirming(t *testing.T, over store.Backend, change ...func(*runtime.Config)) *runtime.Runtime {
 	t.Helper()
 	r := newRig(t)
-	confirm, err := tool.Typed(tool.Spec{Name: "confirm"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
+	confirm := tool.New(tool.Spec{Name: "confirm"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
 		return tool.Suspended(core.TicketRequest{
-			Suspension: core.Suspension{Action: "tool:confirm", Message: a.Text}, Mode: core.ResumeAsResult,
+			Action: "tool:confirm", Message: a.Text, Mode: core.ResumeAsResult,
 		}), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	where, err := tool.Client(tool.Spec{Name: "where"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	where := tool.NewClient[map[string]any](tool.Spec{Name: "where"})
 	if over == nil {
 		over = r.store
 	}
@@ -53,7 +47,7 @@ func say(t *testing.T, p *runtime.Runtime, tenant, name, user, text string) mail
 	t.Helper()
 	receipt, err := p.Submit(t.Context(), mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: tenant, Thread: name}, User: user, Opening: mailbox.Opening{AgentID: "demo"},
-		Messages: []core.Message{core.UserMessage("", text)},
+		Messages: []core.Message{core.UserMessage(text)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -162,12 +156,9 @@ func TestApprovalsComeInPages(t *testing.T) {
 
 // The tickets of one thread are on one page, in call order, also over its limit.
 func TestAThreadsApprovalsStayTogether(t *testing.T) {
-	waits, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
-		return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:confirm", Message: a.Text}}), nil
+	waits := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
+		return tool.Suspended(core.TicketRequest{Action: "tool:confirm", Message: a.Text}), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := newRig(t).process("w", newWatched(t), func(c *runtime.Config) {
 		c.Agents.Tools, c.Agents.Specs[0].ExecutionMode = []tool.Tool{waits}, agent.ParallelStreaming
 	})

@@ -137,7 +137,7 @@ func TestWhoMakesTheSummaryOfAThread(t *testing.T) {
 	}
 	say := func(i int) mailbox.Submission {
 		s := hello("t")
-		s.Messages[0] = core.UserMessage("", fmt.Sprintf("question %d %s", i, strings.Repeat("x", 4400)))
+		s.Messages[0] = core.UserMessage(fmt.Sprintf("question %d %s", i, strings.Repeat("x", 4400)))
 		return s
 	}
 	r, queue := program(t, long)
@@ -176,7 +176,7 @@ func TestChildrenOfACallAreToldApart(t *testing.T) {
 	for _, call := range []string{"run/2/3", "run/2/4"} {
 		for _, name := range []string{"", "a", "b"} {
 			c := tool.Call{Idempotency: call, Index: 3, Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, Run: core.ID{5}}
-			run, err := starts.StartChild(t.Context(), c, tool.Child{Agent: "demo", Name: name, Thread: "own", Messages: []core.Message{core.UserMessage("", "hello")}})
+			run, err := starts.StartChild(t.Context(), c, tool.Child{Agent: "demo", Name: name, Thread: "own", Messages: []core.Message{core.UserMessage("hello")}})
 			if err != nil {
 				t.Fatal(call, name, err)
 			}
@@ -190,7 +190,7 @@ func TestChildrenOfACallAreToldApart(t *testing.T) {
 
 // The answer is what the last turn says, be it the first message.
 func TestTheAnswerOfARun(t *testing.T) {
-	turn, asked := core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "42"}}}, core.UserMessage("", "hm?")
+	turn, asked := core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "42"}}}, core.UserMessage("hm?")
 	for want, messages := range map[string][]core.Message{"42": {turn, asked}, "": {asked}} {
 		if got := answerOf(Result{Messages: messages}); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -304,7 +304,7 @@ func TestTheRunBeforeIsToldOfFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	behind := hello("t")
-	behind.Messages[0], behind.Origin, behind.Mode = core.UserMessage("", "behind"), core.OriginInternal, mailbox.ModeQueue
+	behind.Messages[0], behind.Origin, behind.Mode = core.UserMessage("behind"), core.OriginInternal, mailbox.ModeQueue
 	if _, err := r.RunInput(t.Context(), behind); err != nil {
 		t.Fatal(err)
 	}

@@ -26,15 +26,15 @@ type delegateArguments struct {
 
 // delegate is a tool that leaves its work to a run of the agent helper.
 func delegate() tool.Tool {
-	return tool.New("delegate", "Has a helper do it.", func(ctx context.Context, c tool.Call, a delegateArguments) (tool.Result, error) {
+	return tool.New(tool.Spec{Name: "delegate", Description: "Has a helper do it."}, func(ctx context.Context, c tool.Call, a delegateArguments) (tool.Result, error) {
 		if end, ok := c.ChildEnd(); ok {
-			return tool.Text(fmt.Sprintf("%s after %d: %s", end.Termination.Type, end.Steps, end.Response)), nil
+			return tool.NewResult(fmt.Sprintf("%s after %d: %s", end.Termination.Type, end.Steps, end.Response)), nil
 		}
 		run, err := c.Start(ctx, tool.Child{
-			Agent: "helper", Thread: a.Thread, Messages: []core.Message{core.UserMessage("", a.Prompt)}, Background: a.Background,
+			Agent: "helper", Thread: a.Thread, Messages: []core.Message{core.UserMessage(a.Prompt)}, Background: a.Background,
 		})
 		if err != nil || a.Background {
-			return tool.Text("started"), err
+			return tool.NewResult("started"), err
 		}
 		return tool.AwaitChild(run, core.ResumeMode(a.Mode)), nil
 	})

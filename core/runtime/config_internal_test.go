@@ -33,7 +33,7 @@ func TestAWindowBoundsWhatTheModelIsSent(t *testing.T) {
 		})
 		for i := range 8 {
 			s := hello("t")
-			s.Messages[0] = core.UserMessage("", fmt.Sprint(i, " ", strings.Repeat("word ", 200)))
+			s.Messages[0] = core.UserMessage(fmt.Sprint(i, " ", strings.Repeat("word ", 200)))
 			if _, err := r.Stream(t.Context(), s, ListenerFunc(discard)); err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +52,7 @@ func TestACancelIsLookedForAtItsInterval(t *testing.T) {
 		r, _ := program(t, func(c *Config) { c.Store, c.Poll = backend, 300*time.Millisecond })
 		other, _ := program(t, func(c *Config) { c.Store = backend })
 		s := hello("t")
-		s.Messages[0] = core.UserMessage("", "slow: 600")
+		s.Messages[0] = core.UserMessage("slow: 600")
 		receipt := make(chan mailbox.Receipt, 1)
 		go func() {
 			got, err := r.Stream(t.Context(), s, ListenerFunc(discard))

@@ -39,7 +39,7 @@ func TestInputThatNoStepHasReadIsEditedAndWithdrawn(t *testing.T) {
 			}
 			queued = append(queued, receipt)
 		}
-		if err := p.EditInput(t.Context(), local, "t1", queued[1].DispatchID, []core.Message{core.UserMessage("", "zwei")}); err != nil {
+		if err := p.EditInput(t.Context(), local, "t1", queued[1].DispatchID, []core.Message{core.UserMessage("zwei")}); err != nil {
 			t.Fatal(err)
 		}
 		if err := p.RetractInput(t.Context(), local, "t1", queued[2].DispatchID); err != nil {
@@ -50,7 +50,7 @@ func TestInputThatNoStepHasReadIsEditedAndWithdrawn(t *testing.T) {
 		if diff := cmp.Diff(want, allTexts(t, p, "t1")); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if err := p.EditInput(t.Context(), local, "t1", queued[0].DispatchID, []core.Message{core.UserMessage("", "eins")}); core.CodeOf(err) != core.CodeNotFound {
+		if err := p.EditInput(t.Context(), local, "t1", queued[0].DispatchID, []core.Message{core.UserMessage("eins")}); core.CodeOf(err) != core.CodeNotFound {
 			t.Errorf("an edit of what was read: %v", err)
 		}
 		if err := p.RetractInput(t.Context(), local, "t1", queued[2].DispatchID); core.CodeOf(err) != core.CodeNotFound {
@@ -122,7 +122,7 @@ func TestInputForARunIsReadByItOrOpensAnother(t *testing.T) {
 		p := confirming(t, r.store, func(c *runtime.Config) { c.Waker = r.queue })
 		open := ask(t, p, "local", "t1", "", fmt.Sprintf(confirmed, "one"))
 		input := func(text string) mailbox.Submission {
-			return mailbox.Submission{Messages: []core.Message{core.UserMessage("", text)}}
+			return mailbox.Submission{Messages: []core.Message{core.UserMessage(text)}}
 		}
 		steered, err := p.SubmitTo(t.Context(), local, open.RunID, input("more"))
 		if err != nil || steered.RunID != open.RunID {

@@ -36,13 +36,13 @@ func (a *asked) allows(call int) mailbox.Deciding { return Approve(a.tickets[cal
 // asksForEach makes each call of echo wait for a person.
 func asksForEach(c *Config) {
 	c.Agents.Specs[0].ExecutionMode = agent.ParallelStreaming
-	c.Agents.Tools = []tool.Tool{tool.New("echo", "", func(_ context.Context, c tool.Call, _ struct {
+	c.Agents.Tools = []tool.Tool{tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, c tool.Call, _ struct {
 		Text string `json:"text"`
 	}) (tool.Result, error) {
 		if c.Resume == nil {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:echo"}}), nil
+			return tool.Suspended(core.TicketRequest{Action: "tool:echo"}), nil
 		}
-		return tool.Text("done"), nil
+		return tool.NewResult("done"), nil
 	})}
 }
 
@@ -55,7 +55,7 @@ func waitsForTwo(t *testing.T) *asked {
 		asksForEach(c)
 	})
 	s := hello("t")
-	s.Messages[0] = core.UserMessage("", "parallel: a, b")
+	s.Messages[0] = core.UserMessage("parallel: a, b")
 	receipt, err := a.Stream(t.Context(), s, ListenerFunc(discard))
 	if err != nil {
 		t.Fatal(err)

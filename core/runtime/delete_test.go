@@ -84,15 +84,12 @@ func TestADeleteStopsItsWorkerAndItsStreams(t *testing.T) {
 // waits is a tool that ends when it is told to, and notes how long that took.
 func waits(t *testing.T, stopped *time.Duration) tool.Tool {
 	t.Helper()
-	made, err := tool.Typed(tool.Spec{Name: "wait"}, func(ctx context.Context, _ tool.Call, _ map[string]any) (tool.Result, error) {
+	made := tool.New(tool.Spec{Name: "wait"}, func(ctx context.Context, _ tool.Call, _ map[string]any) (tool.Result, error) {
 		began := time.Now()
 		<-ctx.Done()
 		*stopped = time.Since(began)
 		return tool.Result{}, ctx.Err()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return made
 }
 

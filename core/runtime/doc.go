@@ -9,7 +9,7 @@
 //	r, err := runtime.New(agent.Parts{
 //		Specs:  []agent.Spec{{ID: "guide", Model: "m"}},
 //		Models: map[string]agent.ModelBinding{"m": {Model: myModel}},
-//		Tools:  []tool.Tool{tool.New("weather", "Tells the weather.", weather)},
+//		Tools:  []tool.Tool{tool.New(tool.Spec{Name: "weather", Description: "Tells the weather."}, weather)},
 //	})
 //	result, err := r.Run(ctx, "guide", "What is the weather in Oslo?")
 //

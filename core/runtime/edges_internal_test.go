@@ -56,7 +56,7 @@ func TestTheTimeOfAStreamsHandlerEnds(t *testing.T) {
 			}
 		}
 		s := hello("t")
-		s.Messages[0] = core.UserMessage("", "approve: it")
+		s.Messages[0] = core.UserMessage("approve: it")
 		receipt, err := r.Stream(t.Context(), s, ListenerFunc(discard))
 		at("a stream has ended", 0)
 		run, unread := r.ReadRun(t.Context(), acme, receipt.RunID)
@@ -171,7 +171,7 @@ func TestAResultSettlesTheSuspectOfAProgram(t *testing.T) {
 		var alone []bool
 		r, _ = program(t, func(c *Config) {
 			c.Waker, c.Agents.Specs[0].ExecutionMode = newSolo(c.Env), agent.ParallelStreaming
-			c.Agents.Tools = []tool.Tool{tool.New("echo", "", func(_ context.Context, _ tool.Call, a struct {
+			c.Agents.Tools = []tool.Tool{tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
 				Text string `json:"text"`
 			}) (string, error) {
 				if a.Text == "late" {
@@ -184,7 +184,7 @@ func TestAResultSettlesTheSuspectOfAProgram(t *testing.T) {
 			})}
 		})
 		s := hello("t")
-		s.Messages[0] = core.UserMessage("", "parallel: soon, late")
+		s.Messages[0] = core.UserMessage("parallel: soon, late")
 		receipt, err := r.Submit(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)

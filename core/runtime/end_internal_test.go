@@ -267,7 +267,7 @@ func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 			defer cancel()
 			fail()
-			result, err := a.RunInput(ctx, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "slow: 50")}})
+			result, err := a.RunInput(ctx, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("slow: 50")}})
 			if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errAway) {
 				t.Errorf("%v", err)
 			}
@@ -360,7 +360,7 @@ func TestInputForARun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test.in.Messages = []core.Message{core.UserMessage("", "more")}
+		test.in.Messages = []core.Message{core.UserMessage("more")}
 		receipt, err := r.SubmitTo(t.Context(), core.Identity{Tenant: "acme"}, first.RunID, test.in)
 		if err != nil {
 			t.Fatal(name, err)
@@ -402,7 +402,7 @@ func TestACallThatIsGivenUpHasTheIdsOfItsRun(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		s := hello("t")
-		s.User, s.Messages = "ann", []core.Message{core.UserMessage("", "slow: 600")}
+		s.User, s.Messages = "ann", []core.Message{core.UserMessage("slow: 600")}
 		began := time.Now()
 		got, err := r.RunInput(ctx, s)
 		if want := "run " + got.Run.ID.String() + " goes on in the queue: context deadline exceeded"; !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
@@ -421,7 +421,7 @@ func TestACallThatIsGivenUpHasTheIdsOfItsRun(t *testing.T) {
 func TestToolsOfSeveralAgentsAreSorted(t *testing.T) {
 	r, _ := program(t, func(c *Config) {
 		for _, name := range []string{"b", "a", "c"} {
-			c.Agents.Tools = append(c.Agents.Tools, tool.New(name, "", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil }))
+			c.Agents.Tools = append(c.Agents.Tools, tool.New(tool.Spec{Name: name}, func(context.Context, tool.Call, struct{}) (string, error) { return "", nil }))
 		}
 		c.Agents.Specs = []agent.Spec{{ID: "first", Model: "m", AllowedTools: []string{"c"}}, {ID: "second", Model: "m", AllowedTools: []string{"b"}}, {ID: "third", Model: "m"}}
 	})

@@ -117,7 +117,7 @@ func TestPanicOfTheLoopsBodyIsItsOwn(t *testing.T) {
 func TestALoopIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		parts, called := soloParts(), make(chan struct{})
-		parts.Tools[0] = tool.New("echo", "", func(context.Context, tool.Call, soloText) (string, error) {
+		parts.Tools[0] = tool.New(tool.Spec{Name: "echo"}, func(context.Context, tool.Call, soloText) (string, error) {
 			close(called)
 			return "", nil
 		})

@@ -36,8 +36,11 @@ func Example_agent() {
 	r, err := runtime.New(agent.Parts{
 		Specs:  []agent.Spec{{ID: "guide", Model: "scripted", SystemPrompt: "You know every city."}},
 		Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System())}},
-		Tools:  []tool.Tool{tool.New("weather", "Tells the weather.", weather), tool.New("people", "Counts people.", people)},
-		Stops:  []stop.Policy{stop.Func(budget)},
+		Tools: []tool.Tool{
+			tool.New(tool.Spec{Name: "weather", Description: "Tells the weather."}, weather),
+			tool.New(tool.Spec{Name: "people", Description: "Counts people."}, people),
+		},
+		Stops: []stop.Policy{stop.Func(budget)},
 	})
 	if err != nil {
 		log.Fatal(err)

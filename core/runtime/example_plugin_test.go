@@ -39,7 +39,7 @@ func (clerk) Register(r *plugin.Registrar) error {
 }
 
 func Example_plugin() {
-	shred := tool.New("shred", "Shreds it all.", func(context.Context, tool.Call, struct{}) (string, error) { return "gone", nil })
+	shred := tool.New(tool.Spec{Name: "shred", Description: "Shreds it all."}, func(context.Context, tool.Call, struct{}) (string, error) { return "gone", nil })
 	r, err := runtime.New(agent.Parts{
 		Specs:   []agent.Spec{{ID: "office", Model: "scripted", Plugins: []string{"clerk"}}},
 		Models:  map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System())}},

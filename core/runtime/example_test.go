@@ -40,7 +40,7 @@ func newParrot() *runtime.Runtime {
 	r, err := runtime.New(agent.Parts{
 		Specs:  []agent.Spec{{ID: "parrot", Model: "scripted"}},
 		Models: scriptedModel(),
-		Tools: []tool.Tool{tool.New("twice", "Repeats a word.",
+		Tools: []tool.Tool{tool.New(tool.Spec{Name: "twice", Description: "Repeats a word."},
 			func(_ context.Context, _ tool.Call, a struct {
 				Word string `json:"word"`
 			}) (string, error) {
@@ -107,11 +107,11 @@ func ExampleRuntime_RunInput() {
 
 // A tool that a person must approve: the run waits, and nothing runs meanwhile.
 func ExampleRuntime_Resume() {
-	deploy := tool.New("deploy", "Deploys.", func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
+	deploy := tool.New(tool.Spec{Name: "deploy", Description: "Deploys."}, func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
 		if c.Resume == nil {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:deploy", Message: "Deploy?"}}), nil
+			return tool.Suspended(core.TicketRequest{Action: "tool:deploy", Message: "Deploy?"}), nil
 		}
-		return tool.Text("deployed"), nil
+		return tool.NewResult("deployed"), nil
 	})
 	r, err := runtime.New(agent.Parts{
 		Specs: []agent.Spec{{ID: "ops", Model: "scripted"}}, Models: scriptedModel(), Tools: []tool.Tool{deploy},
@@ -145,7 +145,7 @@ func ExampleBuild() {
 	_, err = r.Stream(context.Background(), mailbox.Submission{
 		Thread:   core.ThreadKey{Tenant: "acme", Thread: "greeting"},
 		Opening:  mailbox.Opening{AgentID: "parrot"},
-		Messages: []core.Message{core.UserMessage("", "hello")},
+		Messages: []core.Message{core.UserMessage("hello")},
 	}, runtime.ListenerFunc(func(e core.Event) error {
 		if e.Type == core.EventRunFinish {
 			fmt.Println(e.Response, "/", e.Termination.Type)

@@ -23,7 +23,7 @@ func ExampleRunTyped() {
 		Total  float64 `json:"total"`
 	}
 	answer, _, err := runtime.RunTyped[invoice](context.Background(), r, mailbox.Submission{
-		Messages: []core.Message{core.UserMessage("", `call: final_answer {"number":"2026-17","total":99.5}`)}, Opening: mailbox.Opening{AgentID: "clerk"},
+		Messages: []core.Message{core.UserMessage(`call: final_answer {"number":"2026-17","total":99.5}`)}, Opening: mailbox.Opening{AgentID: "clerk"},
 	})
 	fmt.Println(answer.Number, answer.Total, err)
 	// Output: 2026-17 99.5 <nil>

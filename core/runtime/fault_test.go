@@ -337,7 +337,7 @@ func TestSameKeyIsTheSameRun(t *testing.T) {
 			t.Error(diff)
 		}
 		other := s
-		other.Messages = []core.Message{core.UserMessage("", "echo: other")}
+		other.Messages = []core.Message{core.UserMessage("echo: other")}
 		if _, err := process.Submit(t.Context(), other); core.CodeOf(err) != core.CodeConflict {
 			t.Errorf("other content under the key: %v, want code conflict", err)
 		}

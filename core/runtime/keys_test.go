@@ -31,10 +31,7 @@ func (counting) Register(r *plugin.Registrar) error {
 // withTool adds a tool t to the demo agent.
 func withTool(t *testing.T, change func(*agent.Spec), run func(tool.Call) (tool.Result, error)) *world {
 	t.Helper()
-	added, err := tool.Typed(tool.Spec{Name: "t"}, func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) { return run(c) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	added := tool.New(tool.Spec{Name: "t"}, func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) { return run(c) })
 	return newWorld(t, func(c *runtime.Config) {
 		c.Agents.Tools, c.Agents.Plugins = append(c.Agents.Tools, added), []plugin.Plugin{counting{}}
 		c.Agents.Specs = append(c.Agents.Specs, agent.Spec{ID: "other", Model: c.Agents.Specs[0].Model, Plugins: []string{"counting"}})
@@ -57,7 +54,7 @@ func TestAToolReadsTheStateKeysOfItsAgentOnly(t *testing.T) {
 			w := withTool(t, func(s *agent.Spec) { s.Plugins = tt.plugins }, func(c tool.Call) (tool.Result, error) {
 				n, err := count.Read(c.Snapshot)
 				got = fmt.Sprint(n, err, errors.Is(err, state.ErrUnknownKey))
-				return tool.Text("read"), nil
+				return tool.NewResult("read"), nil
 			})
 			if _, err := w.Submit(t.Context(), submission("t1", "call: t")); err != nil {
 				t.Fatal(err)
@@ -77,7 +74,7 @@ func TestACommandsErrorIsTheCallsResult(t *testing.T) {
 	w := withTool(t, func(s *agent.Spec) { s.Plugins = []string{"counting"} }, func(c tool.Call) (tool.Result, error) {
 		calls++
 		n, err := count.Read(c.Snapshot)
-		result := tool.Text(fmt.Sprintf("read %d", n))
+		result := tool.NewResult(fmt.Sprintf("read %d", n))
 		result.Command = count.Update(1)
 		if calls == 1 {
 			result.Command.Append(state.Command{Err: errors.New("no number")})

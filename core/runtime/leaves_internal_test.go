@@ -26,7 +26,7 @@ func TestAStreamLeavesNothingBehind(t *testing.T) {
 			ctx := context.WithoutCancel(t.Context())
 			r, _ := program(t, func(c *Config) { c.Waker, c.Agents.Tools = newSolo(c.Env), []tool.Tool{asksFirst()} })
 			s := hello("t")
-			s.Messages[0] = core.UserMessage("", "approve: it")
+			s.Messages[0] = core.UserMessage("approve: it")
 			receipt, err := r.Stream(ctx, s, ListenerFunc(discard))
 			if err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ func TestNextGoesOnWithAThread(t *testing.T) {
 		t.Run("user "+user, func(t *testing.T) {
 			r := newSolo(t, soloParts())
 			first, err := r.RunInput(t.Context(), mailbox.Submission{
-				Thread: core.ThreadKey{Tenant: "acme"}, User: user, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "one")},
+				Thread: core.ThreadKey{Tenant: "acme"}, User: user, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("one")},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -33,7 +33,7 @@ func TestAChildIsSubmittedForItsCall(t *testing.T) {
 		"in the background": {tool.Child{Name: "third", Background: true}, "child.run.2.3.third", mailbox.Parent{Thread: "t", Run: core.ID{5}, Call: thread.NoCall}},
 	} {
 		test.child.Request = []byte(`{"n":1}`)
-		test.child.Agent, test.child.Messages = "demo", []core.Message{core.UserMessage("", name)}
+		test.child.Agent, test.child.Messages = "demo", []core.Message{core.UserMessage(name)}
 		run, err := starts.StartChild(t.Context(), call, test.child)
 		if err != nil {
 			t.Fatal(name, err)
@@ -66,13 +66,13 @@ func TestAChildIsSubmittedForItsCall(t *testing.T) {
 
 // asksFirst is a tool that waits for a person.
 func asksFirst() tool.Tool {
-	return tool.New("danger", "", func(_ context.Context, c tool.Call, a struct {
+	return tool.New(tool.Spec{Name: "danger"}, func(_ context.Context, c tool.Call, a struct {
 		Text string `json:"text"`
 	}) (tool.Result, error) {
 		if c.Resume == nil {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:danger", Message: a.Text}}), nil
+			return tool.Suspended(core.TicketRequest{Action: "tool:danger", Message: a.Text}), nil
 		}
-		return tool.Text("did " + a.Text), nil
+		return tool.NewResult("did " + a.Text), nil
 	})
 }
 

@@ -152,7 +152,7 @@ func TestWhatLiesInAReservedPlaceMustBeAResult(t *testing.T) {
 		corrupt bool
 	}{{3, false}, {4, true}} {
 		r, p, run := halfDone(t, itself)
-		m := core.UserMessage("m", "not a result")
+		m := core.UserMessage("not a result").WithID("m")
 		payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: run.ID, Message: &m})
 		if err != nil {
 			t.Fatal(err)

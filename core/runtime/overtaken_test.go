@@ -30,7 +30,7 @@ func TestAWaitingCallShowsTheStepThatCameBeforeItsOwn(t *testing.T) {
 			Env: system, Store: faulty, Waker: newSolo(system), Worker: "waits", Logger: slog.New(slog.DiscardHandler),
 			Agents: agent.Parts{
 				Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(system)}},
-				Tools: []tool.Tool{tool.New("echo", "", func(_ context.Context, _ tool.Call, a struct {
+				Tools: []tool.Tool{tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
 					Text string `json:"text"`
 				}) (string, error) {
 					return a.Text, nil
@@ -48,7 +48,7 @@ func TestAWaitingCallShowsTheStepThatCameBeforeItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := core.ThreadKey{Tenant: LocalTenant, Thread: "t1"}
-		receipt, err := waits.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "parallel: a")}})
+		receipt, err := waits.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("parallel: a")}})
 		if err != nil {
 			t.Fatal(err)
 		}

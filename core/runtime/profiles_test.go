@@ -33,7 +33,7 @@ func (welcome) Register(r *plugin.Registrar) error {
 func TestProfilesReachHooksAndToolsOfTheirTenant(t *testing.T) {
 	parts := soloParts()
 	parts.Plugins, parts.Specs[0].Plugins = append(parts.Plugins, welcome{}), append(parts.Specs[0].Plugins, "welcome")
-	parts.Tools = append(parts.Tools, tool.New("visits", "", func(ctx context.Context, c tool.Call, _ struct{}) (string, error) {
+	parts.Tools = append(parts.Tools, tool.New(tool.Spec{Name: "visits"}, func(ctx context.Context, c tool.Call, _ struct{}) (string, error) {
 		n, err := visits.Read(ctx, c.Profiles, c.User)
 		return fmt.Sprintf("%s: %d", c.User, n), err
 	}))
@@ -49,7 +49,7 @@ func TestProfilesReachHooksAndToolsOfTheirTenant(t *testing.T) {
 	} {
 		result, err := r.RunInput(t.Context(), mailbox.Submission{
 			Thread: core.ThreadKey{Tenant: tt.tenant, Thread: fmt.Sprint("t", i)}, User: tt.user, Opening: mailbox.Opening{AgentID: parts.Specs[0].ID},
-			Messages: []core.Message{core.UserMessage("", "call: visits")},
+			Messages: []core.Message{core.UserMessage("call: visits")},
 		})
 		if err != nil || result.Text != tt.want {
 			t.Errorf("%s of %s: %q, %v; want %q", tt.user, tt.tenant, result.Text, err, tt.want)

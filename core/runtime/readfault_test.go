@@ -48,7 +48,7 @@ func TestAReadThatFailsIsTheErrorOfItsCall(t *testing.T) {
 	say(t, p, "acme", "t", "ann", "hello")
 	receipt := ask(t, p, "acme", "t", "ann", fmt.Sprintf(confirmed, "one"))
 	queued, err := p.Submit(t.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, User: "ann", Messages: []core.Message{core.UserMessage("", "later")},
+		Thread: core.ThreadKey{Tenant: "acme", Thread: "t"}, User: "ann", Messages: []core.Message{core.UserMessage("later")},
 		Mode: mailbox.ModeQueue, Opening: mailbox.Opening{AgentID: "demo", Delay: time.Hour},
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func TestAReadThatFailsIsTheErrorOfItsCall(t *testing.T) {
 		t.Fatalf("%+v, %v", waiting, err)
 	}
 	d := mailbox.Deciding{Target: waiting.Tickets[0].Suspension.ID, Decision: core.Decision{Action: "neither"}}
-	input := []core.Message{core.UserMessage("", "changed")}
+	input := []core.Message{core.UserMessage("changed")}
 	messages := func(q runtime.MessageQuery) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := p.Messages(ctx, ann, "t", q); return err }
 	}

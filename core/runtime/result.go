@@ -43,7 +43,7 @@ type Result struct {
 func (r Result) Next(text string) mailbox.Submission {
 	return mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: r.identity.Tenant, Thread: r.Thread}, User: r.identity.User,
-		Opening: mailbox.Opening{AgentID: r.Run.AgentID}, Messages: []core.Message{core.UserMessage("", text)},
+		Opening: mailbox.Opening{AgentID: r.Run.AgentID}, Messages: []core.Message{core.UserMessage(text)},
 	}
 }
 

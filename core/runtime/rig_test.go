@@ -97,16 +97,13 @@ func (r *rig) process(name string, over store.Backend, change ...func(*runtime.C
 }
 
 func (r *rig) echo() tool.Tool {
-	echo, err := tool.Typed(tool.Spec{Name: "echo"},
+	echo := tool.New(tool.Spec{Name: "echo"},
 		func(_ context.Context, c tool.Call, a echoArguments) (tool.Result, error) {
 			r.mu.Lock()
 			r.runs[c.Thread.Thread+" "+a.Text]++
 			r.mu.Unlock()
-			return tool.JSON(map[string]string{"text": a.Text})
+			return tool.NewResult(map[string]string{"text": a.Text}), nil
 		})
-	if err != nil {
-		r.t.Fatal(err)
-	}
 	return echo
 }
 

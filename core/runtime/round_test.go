@@ -24,7 +24,7 @@ func TestARoundLongerThanAnInvocationGoesOnInTheNext(t *testing.T) {
 		r := newRig(t)
 		key := core.ThreadKey{Tenant: "acme", Thread: "t1"}
 		begun, ended, attempts := map[string]int{}, map[string]int{}, uint8(0)
-		slow, err := tool.Typed(tool.Spec{Name: "echo"}, func(ctx context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
+		slow := tool.New(tool.Spec{Name: "echo"}, func(ctx context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
 			begun[a.Text]++
 			attempts = max(attempts, r.head(key).Run.Attempts)
 			select {
@@ -33,11 +33,8 @@ func TestARoundLongerThanAnInvocationGoesOnInTheNext(t *testing.T) {
 			case <-time.After(10 * time.Second):
 			}
 			ended[a.Text]++
-			return tool.JSON(map[string]string{"text": a.Text})
+			return tool.NewResult(map[string]string{"text": a.Text}), nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		process := r.process("w", r.store, func(c *runtime.Config) { c.Agents.Tools = []tool.Tool{slow} })
 		var items, want []string
 		for i := range 25 {

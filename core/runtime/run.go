@@ -89,7 +89,7 @@ func question(agentID, text string) (mailbox.Submission, error) {
 	if strings.TrimSpace(text) == "" {
 		return mailbox.Submission{}, core.Errorf(core.CodeInvalid, "the text for agent %q is empty", core.Excerpt(agentID))
 	}
-	return mailbox.Submission{Opening: mailbox.Opening{AgentID: agentID}, Messages: []core.Message{core.UserMessage("", text)}}, nil
+	return mailbox.Submission{Opening: mailbox.Opening{AgentID: agentID}, Messages: []core.Message{core.UserMessage(text)}}, nil
 }
 
 // player submits a run, or resumes one, for a call that returns its outcome.

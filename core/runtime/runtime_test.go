@@ -34,13 +34,10 @@ type echoArguments struct {
 
 func newWorld(t testing.TB, change func(*runtime.Config)) *world {
 	t.Helper()
-	echo, err := tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
+	echo := tool.New(tool.Spec{Name: "echo", Description: "Says a text back."},
 		func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
-			return tool.JSON(map[string]string{"text": a.Text})
+			return tool.NewResult(map[string]string{"text": a.Text}), nil
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
 	e := env.System()
 	w := &world{queue: &mailboxtest.Queue{}, store: memory.New()}
 	config := runtime.Config{
@@ -54,6 +51,7 @@ func newWorld(t testing.TB, change func(*runtime.Config)) *world {
 	if change != nil {
 		change(&config)
 	}
+	var err error
 	if w.Runtime, err = runtime.Build(config); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +80,7 @@ var local = core.Identity{Tenant: "local"}
 func submission(thread, text string) mailbox.Submission {
 	return mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: "local", Thread: thread}, Opening: mailbox.Opening{AgentID: "demo"},
-		Messages: []core.Message{core.UserMessage("", text)},
+		Messages: []core.Message{core.UserMessage(text)},
 	}
 }
 

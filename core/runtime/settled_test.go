@@ -19,17 +19,14 @@ import (
 // uneven makes each call of echo take as many seconds as its text says.
 func uneven(t *testing.T) func(*runtime.Config) {
 	t.Helper()
-	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
+	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
 		d, err := time.ParseDuration(a.Text)
 		if err != nil {
 			return tool.Result{}, err
 		}
 		time.Sleep(d)
-		return tool.JSON(a)
+		return tool.NewResult(a), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return func(c *runtime.Config) { c.Agents.Tools = []tool.Tool{echo} }
 }
 

@@ -66,15 +66,15 @@ func soloParts() agent.Parts {
 	return agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(env.System())}},
 		Tools: []tool.Tool{
-			tool.New("echo", "", func(_ context.Context, _ tool.Call, a soloText) (string, error) { return a.Text, nil }),
-			tool.New("panics", "", func(context.Context, tool.Call, struct{}) (string, error) { panic("boom") }),
-			tool.New("danger", "", func(_ context.Context, c tool.Call, a soloText) (tool.Result, error) {
+			tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a soloText) (string, error) { return a.Text, nil }),
+			tool.New(tool.Spec{Name: "panics"}, func(context.Context, tool.Call, struct{}) (string, error) { panic("boom") }),
+			tool.New(tool.Spec{Name: "danger"}, func(_ context.Context, c tool.Call, a soloText) (tool.Result, error) {
 				if c.Resume == nil {
-					return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:danger", Message: a.Text}}), nil
+					return tool.Suspended(core.TicketRequest{Action: "tool:danger", Message: a.Text}), nil
 				}
-				return tool.Text("did " + a.Text), nil
+				return tool.NewResult("did " + a.Text), nil
 			}),
-			tool.NewClient[soloQuestion]("ask_user", ""),
+			tool.NewClient[soloQuestion](tool.Spec{Name: "ask_user"}),
 		},
 		Plugins: []plugin.Plugin{soloPlugin{}},
 		Specs:   []agent.Spec{{ID: "demo", Model: "m", Plugins: []string{"visits"}}},
@@ -175,7 +175,7 @@ func TestRunRefusesWhatCouldNotBeRun(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	question := func(s mailbox.Submission) mailbox.Submission {
-		s.Messages = []core.Message{core.UserMessage("", "hi")}
+		s.Messages = []core.Message{core.UserMessage("hi")}
 		return s
 	}
 	tests := []struct {
@@ -239,7 +239,7 @@ func TestResultHasTheStateThatTheRunLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := r.RunInput(t.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Thread: first.Thread}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "two")},
+		Thread: core.ThreadKey{Thread: first.Thread}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("two")},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,13 +17,10 @@ import (
 // leisurely makes each call of echo take four seconds.
 func leisurely(t *testing.T) func(*runtime.Config) {
 	t.Helper()
-	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
+	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
 		time.Sleep(4 * time.Second)
-		return tool.JSON(map[string]string{"text": a.Text})
+		return tool.NewResult(map[string]string{"text": a.Text}), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return func(c *runtime.Config) { c.Agents.Tools = []tool.Tool{echo} }
 }
 

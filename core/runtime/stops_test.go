@@ -59,7 +59,7 @@ func TestReadersOfARunWithFailedInferences(t *testing.T) {
 		c.Stops = []stop.Policy{stop.ConsecutiveErrors(3)}
 	})
 	key := core.ThreadKey{Tenant: local.Tenant, Thread: "t1"}
-	receipt, err := w.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "hi")}})
+	receipt, err := w.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("hi")}})
 	if err != nil {
 		t.Fatal(err)
 	}

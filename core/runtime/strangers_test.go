@@ -22,7 +22,7 @@ func TestAnothersThreadLooksLikeOneThatDoesNotExist(t *testing.T) {
 	}
 	d := mailbox.Deciding{Target: waiting.Tickets[0].Suspension.ID, Decision: core.Decision{Action: core.DecisionResume}}
 	nothing := runtime.ListenerFunc(func(e core.Event) error { t.Errorf("a stranger is shown %s", e.Type); return nil })
-	input := []core.Message{core.UserMessage("", "mine")}
+	input := []core.Message{core.UserMessage("mine")}
 	type call = func(ctx context.Context, id core.Identity, thread string, run core.ID) error
 	calls := map[string]call{
 		"thread": func(ctx context.Context, id core.Identity, thread string, _ core.ID) error {

@@ -24,7 +24,7 @@ func (asking) Register(r *plugin.Registrar) error {
 		if string(c.Call.Arguments) != `{"text":"b"}` {
 			return plugin.Allow, nil
 		}
-		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "tool:Permission"}}), nil
+		return plugin.Suspend(core.TicketRequest{Action: "tool:Permission"}), nil
 	})
 	return nil
 }

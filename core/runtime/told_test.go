@@ -61,11 +61,11 @@ func (r *receiver) lines() (lines []string) {
 
 // askOnce is a tool that waits for a person once.
 func askOnce() tool.Tool {
-	return tool.New("ask", "Asks.", func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
+	return tool.New(tool.Spec{Name: "ask", Description: "Asks."}, func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
 		if c.Resume != nil {
-			return tool.Text("allowed"), nil
+			return tool.NewResult("allowed"), nil
 		}
-		return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:ask", Message: "a secret"}}), nil
+		return tool.Suspended(core.TicketRequest{Action: "tool:ask", Message: "a secret"}), nil
 	})
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // AnswerFormat returns the form of answers that decode into a T, a struct. Its schema is
-// inferred like that of a tool's arguments, see tool.Typed. [RunTyped] puts it into a
+// inferred like that of a tool's arguments, see tool.New. [RunTyped] puts it into a
 // submission's Frontend. The error is core.CodeInvalid and names the part of T that has no
 // schema.
 func AnswerFormat[T any]() (core.AnswerFormat, error) {

@@ -83,10 +83,9 @@ func callsTool(text, name, arguments string) []model.Delta {
 
 func answering(t *testing.T, m *lines, change ...func(*agent.Spec)) *runtime.Runtime {
 	t.Helper()
-	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) { return tool.JSON(a.Text) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
+		return tool.NewResult(a.Text), nil
+	})
 	spec := agent.Spec{ID: "demo", Model: "m"}
 	for _, c := range change {
 		c(&spec)
@@ -99,7 +98,7 @@ func answering(t *testing.T, m *lines, change ...func(*agent.Spec)) *runtime.Run
 }
 
 func question(text string) mailbox.Submission {
-	return mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", text)}}
+	return mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage(text)}}
 }
 
 func TestAnAnswerIsMendedUntilItIsOfItsForm(t *testing.T) {
@@ -450,8 +449,8 @@ const mendNote = "[The answer cannot be used: answer is not JSON: invalid charac
 
 // A program that gets no error has an answer: what waits for a person has none yet.
 func TestARunThatWaitsHasNoAnswer(t *testing.T) {
-	asks := tool.New("ask", "Asks a person.", func(context.Context, tool.Call, struct{}) (tool.Result, error) {
-		return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:ask"}}), nil
+	asks := tool.New(tool.Spec{Name: "ask", Description: "Asks a person."}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+		return tool.Suspended(core.TicketRequest{Action: "tool:ask"}), nil
 	})
 	m := &lines{native: true, turns: [][]model.Delta{callsTool("", "ask", "{}"), says(`{"city":"Oslo","high":7}`)}}
 	r, err := runtime.New(agent.Parts{Models: map[string]agent.ModelBinding{"m": {Model: m}}, Specs: []agent.Spec{{ID: "demo", Model: "m"}}, Tools: []tool.Tool{asks}})

@@ -42,7 +42,7 @@ func program(t *testing.T, change func(*Config)) (*Runtime, *mailboxtest.Queue) 
 }
 
 func hello(name string) mailbox.Submission {
-	return mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: name}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "hello")}}
+	return mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: name}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("hello")}}
 }
 
 // What a configuration sets, and what it leaves to the defaults.

@@ -246,7 +246,7 @@ func (sc scripted) tools() []tool.Tool {
 	for _, name := range []string{"echo", "once", "slow", "fail", "note", "mail", "big"} {
 		spec := tool.Spec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}
 		if name == "once" {
-			spec.Delivery = tool.AtMostOnce
+			spec.AtMostOnce = true
 		}
 		list = append(list, simTool{sc.w, spec})
 	}
@@ -303,12 +303,12 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Failed("failed " + key), nil
 	case "big":
 		if trait(key, 5, 20) == 0 {
-			return tool.Text(strings.Repeat("x", w.auditor.mostBytes(store.Record{}))), nil
+			return tool.NewResult(strings.Repeat("x", w.auditor.mostBytes(store.Record{}))), nil
 		}
 	}
 	th.runs.complete(ctx, h, call)
 	th.runs.checkHolds(h, began)
-	result := tool.Text(key + w.scripted.bulk(key, 61, 12))
+	result := tool.NewResult(key + w.scripted.bulk(key, 61, 12))
 	in := th.inputs.byText[th.inputs.textOf(th.p.head.Run.Dispatch)]
 	keeping := in != nil && keeps(in.agent)
 	if name := t.spec.Name; name == "note" || name == "mail" || call.Resume != nil {

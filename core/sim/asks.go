@@ -78,7 +78,7 @@ func (sc scripted) askingTools() (list []tool.Tool) {
 		spec := tool.Spec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}
 		switch name {
 		case "guardonce", "askonce":
-			spec.Delivery = tool.AtMostOnce
+			spec.AtMostOnce = true
 		case "deaftimed":
 			spec.Timeout = deafFor
 		}
@@ -145,7 +145,7 @@ func (p guard) waitFor(id, key string, mode core.ResumeMode) plugin.Verdict {
 
 // suspension is what a call waits for; some have a deadline.
 func (sc scripted) suspension(id, key string, mode core.ResumeMode) *core.TicketRequest {
-	s := &core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "ask", Message: sc.bulk(key, 65, 3)}, Mode: mode}
+	s := &core.TicketRequest{ID: id, Action: "ask", Message: sc.bulk(key, 65, 3), Mode: mode}
 	if trait(key, 22, 8) == 0 {
 		s.Timeout = 40 * time.Second
 	}

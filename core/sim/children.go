@@ -56,10 +56,10 @@ func (as *asks) delegate(ctx context.Context, name string, call tool.Call, key s
 		if c := w.family.byRun[end.RunID]; c == nil || c.call.Key() != call.Key() {
 			as.th.fail("call %s goes on with the end of run %s, which is not its child", key, end.RunID)
 		}
-		return tool.Text(key + " " + end.Response), true, nil
+		return tool.NewResult(key + " " + end.Response), true, nil
 	}
 	c := w.scripted.childOf(call)
-	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Thread: c.th.p.key.Thread, Messages: []core.Message{core.UserMessage(c.in.name, c.in.text)}})
+	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Thread: c.th.p.key.Thread, Messages: []core.Message{core.UserMessage(c.in.text).WithID(c.in.name)}})
 	if err != nil {
 		return r, true, err
 	}

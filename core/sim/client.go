@@ -90,7 +90,7 @@ func (ins *inputs) submission(in *input) mailbox.Submission {
 	w := ins.th.w
 	s := mailbox.Submission{
 		Thread: ins.th.p.key, User: ins.th.client().User, Opening: mailbox.Opening{AgentID: in.agent, Supersede: in.supersede}, Mode: mailbox.Mode(in.mode), Key: mailbox.Key{Value: in.name},
-		Messages: []core.Message{core.UserMessage(in.name, in.text)},
+		Messages: []core.Message{core.UserMessage(in.text).WithID(in.name)},
 	}
 	if in.retakes != "" {
 		s.Opening.Supersede, s.Opening.Retake = 0, &mailbox.Retake{Message: in.retakes}
@@ -291,7 +291,7 @@ func (pe *people) edit(th *threadState, in *input) {
 			return true
 		}
 		d := pe.begin(HiddenEdit)
-		err := h.engine.runtime.EditInput(ctx, th.client(), th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
+		err := h.engine.runtime.EditInput(ctx, th.client(), th.p.key.Thread, in.id, []core.Message{core.UserMessage(text).WithID(in.name)})
 		th.checkDeed(d, err)
 		th.inputs.checkEdited(in, text, d, err)
 		if err == nil {

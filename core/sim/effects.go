@@ -21,7 +21,7 @@ func (ca *calls) execute(h *host, key string, call tool.Call, spec tool.Spec) {
 	if ca.th.w.config.Trace != nil {
 		ca.th.w.config.Trace("%s: tool %s runs %s", h.name, spec.Name, key)
 	}
-	if most := 1 + ca.th.asks.resumed(call) + ca.th.asks.crowded[placed(call)]; spec.Delivery == tool.AtMostOnce && ca.starts[key] > most {
+	if most := 1 + ca.th.asks.resumed(call) + ca.th.asks.crowded[placed(call)]; spec.AtMostOnce && ca.starts[key] > most {
 		ca.th.fail("at-most-once call %s runs %d times, %d are allowed", key, ca.starts[key], most)
 	}
 	ca.th.asks.checkAllowed(h, key, call, spec.Name)

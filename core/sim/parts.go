@@ -114,7 +114,7 @@ func (ca *calls) ignore(ctx context.Context, h *host, call tool.Call, key string
 	}
 	text := fmt.Sprintf("%s of %d", key, w.id())
 	if behind <= tooLate {
-		return tool.Text(text), nil
+		return tool.NewResult(text), nil
 	}
 	w.Stats.Steps.LeftBehind++
 	ca.th.asks.late[text] = true
@@ -129,5 +129,5 @@ func (ca *calls) ignore(ctx context.Context, h *host, call tool.Call, key string
 	if _, ok := ca.th.asks.storedPart(call, "late"); ok {
 		ca.th.fail("call %s was left behind, and a part of it is stored", key)
 	}
-	return tool.Text(text), nil
+	return tool.NewResult(text), nil
 }

@@ -63,7 +63,7 @@ func (sc scripted) bulkInput(in *input) string {
 		return strings.Repeat("z", 2*thread.MinPayload)
 	}
 	payload, err := sc.w.checks.EncodeQueued(&thread.Queued{
-		Run: core.ID{1}, Dispatch: core.ID{1}, AgentID: in.agent, Messages: []core.Message{core.UserMessage(in.name, in.text)}, CreatedAt: sc.w.millis(),
+		Run: core.ID{1}, Dispatch: core.ID{1}, AgentID: in.agent, Messages: []core.Message{core.UserMessage(in.text).WithID(in.name)}, CreatedAt: sc.w.millis(),
 	})
 	if err != nil {
 		sc.w.violate("encode input %s: %v", in.name, err)

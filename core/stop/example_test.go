@@ -25,7 +25,7 @@ func Example() {
 	r, err := runtime.New(agent.Parts{
 		Specs:  []agent.Spec{{ID: "a", Model: "m"}},
 		Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(env.System())}},
-		Tools:  []tool.Tool{tool.New("echo", "Says a text back.", func(context.Context, tool.Call, map[string]any) (string, error) { return "", nil })},
+		Tools:  []tool.Tool{tool.New(tool.Spec{Name: "echo", Description: "Says a text back."}, func(context.Context, tool.Call, map[string]any) (string, error) { return "", nil })},
 		Stops:  []stop.Policy{noRush},
 	})
 	if err != nil {

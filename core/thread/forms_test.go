@@ -19,7 +19,7 @@ type form struct {
 // within a schema a known field keeps its name and its meaning.
 func storedForms() []form {
 	var records thread.Records
-	user := core.UserMessage("m1", "is 1 < 2?")
+	user := core.UserMessage("is 1 < 2?").WithID("m1")
 	turn := core.Message{ID: "m2", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "c1", Name: "sum", Arguments: json.RawMessage(`{"a":1}`)}}}
 	result := core.Message{ID: "m3", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "c1", Name: "sum", Data: json.RawMessage(`3`)}}
 	patch := state.Patch{{Op: "add", Path: "/thread/mood", Value: json.RawMessage(`"calm"`)}}

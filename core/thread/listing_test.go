@@ -41,7 +41,7 @@ func TestHowATextBegins(t *testing.T) {
 
 func TestHowTheNewestInputOfARunBegins(t *testing.T) {
 	said := func(run byte, text string) core.Message {
-		m := core.UserMessage("m", text)
+		m := core.UserMessage(text).WithID("m")
 		m.RunID = core.ID{run}
 		return m
 	}

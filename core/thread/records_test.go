@@ -33,7 +33,7 @@ func TestRecordsKeepTheirForm(t *testing.T) {
 
 func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	records := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "from the next release"}
-	message := core.UserMessage("m1", "hello")
+	message := core.UserMessage("hello").WithID("m1")
 	entry := thread.Entry{Run: core.ID{1}, Message: &message}
 	queued := thread.Queued{Run: core.ID{1}, Dispatch: core.ID{2}, Messages: []core.Message{message}, CreatedAt: 3}
 	run := thread.RunRecord{Run: core.Run{ID: core.ID{1}, Status: core.RunDone}}

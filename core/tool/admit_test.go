@@ -12,9 +12,11 @@ import (
 // moody is a tool whose spec is made by a function.
 type moody struct{ spec func() tool.Spec }
 
-func (m *moody) Spec() tool.Spec                                   { return m.spec() }
-func (*moody) Check(json.RawMessage) error                         { return nil }
-func (*moody) Run(context.Context, tool.Call) (tool.Result, error) { return tool.Text("done"), nil }
+func (m *moody) Spec() tool.Spec           { return m.spec() }
+func (*moody) Check(json.RawMessage) error { return nil }
+func (*moody) Run(context.Context, tool.Call) (tool.Result, error) {
+	return tool.NewResult("done"), nil
+}
 
 func TestAdmitRefusesAToolThatCannotSayWhatItIs(t *testing.T) {
 	var missing *moody

@@ -63,7 +63,7 @@ func (c Call) Start(ctx context.Context, child Child) (core.ID, error) {
 // makes a result of it.
 func AwaitChild(run core.ID, mode core.ResumeMode) Result {
 	return Suspended(core.TicketRequest{
-		Suspension: core.Suspension{ID: run.String(), Action: "run:Child"}, Mode: mode, Kind: core.TicketChild,
+		ID: run.String(), Action: "run:Child", Mode: mode, Kind: core.TicketChild,
 	})
 }
 

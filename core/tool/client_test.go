@@ -29,10 +29,7 @@ func TestClientToolWaitsForItsClient(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			client, err := tool.Client(test.spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := tool.NewClient[map[string]any](test.spec)
 			if !client.Spec().Client {
 				t.Error("the spec does not say that the client runs the tool")
 			}
@@ -43,8 +40,8 @@ func TestClientToolWaitsForItsClient(t *testing.T) {
 			var want *core.TicketRequest
 			if test.parameters != "" {
 				want = &core.TicketRequest{
-					Suspension: core.Suspension{Action: "tool:where", Parameters: json.RawMessage(test.parameters)},
-					Mode:       core.ResumeAsResult, Kind: core.TicketClient,
+					Action: "tool:where", Parameters: json.RawMessage(test.parameters),
+					Mode: core.ResumeAsResult, Kind: core.TicketClient,
 				}
 			}
 			if diff := cmp.Diff(want, got.Suspend); diff != "" || got.Message != test.message {
@@ -55,7 +52,7 @@ func TestClientToolWaitsForItsClient(t *testing.T) {
 }
 
 func TestClientToolWithoutANameIsRefused(t *testing.T) {
-	if _, err := tool.Client(tool.Spec{}); core.CodeOf(err) != core.CodeInvalid {
+	if err := tool.NewClient[map[string]any](tool.Spec{}).Spec().Check(); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("got %v, want an error with code invalid", err)
 	}
 }

@@ -120,12 +120,12 @@ func TestWhatASuspensionMayBe(t *testing.T) {
 		}
 	}
 	// 5 + 9 + 1,048,560 + 2 bytes
-	most := core.Suspension{Action: "tool:", Parameters: json.RawMessage(`{"a":"b"}`), Message: strings.Repeat("x", 1_048_560), ResponseSchema: json.RawMessage(`{}`)}
-	if err := tool.CheckTicketRequest(core.TicketRequest{Suspension: most}); err != nil {
+	most := core.TicketRequest{Action: "tool:", Parameters: json.RawMessage(`{"a":"b"}`), Message: strings.Repeat("x", 1_048_560), Response: json.RawMessage(`{}`)}
+	if err := tool.CheckTicketRequest(most); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
 	most.Message += "x"
-	if err := tool.CheckTicketRequest(core.TicketRequest{Suspension: most}); err != tool.ErrResultTooLarge {
+	if err := tool.CheckTicketRequest(most); err != tool.ErrResultTooLarge {
 		t.Errorf("behind the limit: %v, want ErrResultTooLarge", err)
 	}
 }

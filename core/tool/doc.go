@@ -3,23 +3,22 @@
 //
 // # Making one
 //
-// [New] makes a tool of a Go function where it is used; the JSON Schema that the model
-// sees is inferred from the function's argument type, once, and what it returns is the
-// result. [Typed] does so from a whole [Spec], with a timeout or a schema of its own.
-// [NewClient] and [Client] make tools that have no code here: the client runs them.
-// Anything else implements [Tool].
+// [New] makes a tool of a [Spec] and a Go function. Unless the spec has a schema, the one
+// that the model sees is inferred from the function's argument type, once, and what the
+// function returns is the result. [NewClient] makes a tool that has no code here: the
+// client runs it. Other kinds of tools implement [Tool]; [Admit] is how a registry takes
+// any of them in.
 //
 // # Arguments
 //
 // They are checked before any gate is asked and anything runs: by the schema, then by
-// the Check method of the argument type, if it has one, then by what [Validate] has
-// laid over the tool. What is wrong is a result of status invalid that names the
-// argument ([InvalidArgument]), and the model tries again. The function is called with
-// arguments that passed all of it.
+// the Check method of the argument type, if it has one. What is wrong is a result of
+// status invalid that names the argument ([InvalidArgument]), and the model tries again.
+// The function is called with arguments that passed all of it.
 //
 // # Results
 //
-// [Text], [JSON] and [Failed] are what the model reads. With [Result.With] a result
+// [NewResult] and [Failed] are what the model reads. With [Result.With] a result
 // changes the state or has effects, which are committed with it; with
 // [Result.WithMetadata] it says something to clients and hooks that the model does not
 // read. [Suspended] makes the call wait for a decision instead; the tool runs again
@@ -37,7 +36,7 @@
 // A process may die between the moment when a tool has acted and the one when its
 // result is stored. Such a call runs again with the same [Call.Key], which is an
 // idempotency key for whatever the tool calls. A tool that changes nothing outside of its
-// run says ReadOnly; one that cannot use the key says [AtMostOnce], and the model reads
+// run says ReadOnly; one that cannot use the key says AtMostOnce, and the model reads
 // that the outcome is unknown. [Call.Once] keeps what a part of the call came to. Whether
 // a tool keeps to it, package core/sim/simtest finds out.
 //

@@ -12,18 +12,14 @@ import (
 // A tool says how far it is, as often as it likes: what changes little is held back.
 // A Recorder shows a test what readers would be shown.
 func ExampleCall_Progress() {
-	index, err := tool.Typed(tool.Spec{Name: "index"}, func(_ context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
+	index := tool.New(tool.Spec{Name: "index"}, func(_ context.Context, call tool.Call, _ struct{}) (string, error) {
 		const pages = 1000
 		for page := range pages {
 			call.Progress(float64(page), pages, "") // each page; shown at each percent
 		}
 		call.Progress(pages, pages, "indexed")
-		return tool.Text("1000 pages"), nil
+		return "1000 pages", nil
 	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	var shown tool.Recorder
 	result, err := tool.Execute(context.Background(), index, tool.Call{ID: "call_1", Name: "index", Live: shown.Live()})
 	reports := shown.Reports()
@@ -38,16 +34,12 @@ func ExampleCall_Progress() {
 
 // A tool shows what a command prints while it runs; the model reads the result alone.
 func ExampleCall_Output() {
-	build, err := tool.Typed(tool.Spec{Name: "build"}, func(_ context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
+	build := tool.New(tool.Spec{Name: "build"}, func(_ context.Context, call tool.Call, _ struct{}) (map[string]bool, error) {
 		for _, line := range []string{"compiling\n", "linking\n"} {
 			call.Output(line)
 		}
-		return tool.JSON(map[string]bool{"built": true})
+		return map[string]bool{"built": true}, nil
 	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	var shown tool.Recorder
 	result, err := tool.Execute(context.Background(), build, tool.Call{Live: shown.Live()})
 	for _, r := range shown.Reports() {
@@ -92,40 +84,13 @@ func (n nights) Check() error {
 // A check of one's own follows the schema's. What it returns goes back to the model,
 // before anybody is asked for permission.
 func ExampleInvalidArgument() {
-	book, err := tool.Typed(tool.Spec{Name: "book"}, func(_ context.Context, _ tool.Call, n nights) (tool.Result, error) {
-		return tool.Text(fmt.Sprintf("booked %d nights", n.Until-n.From)), nil
+	book := tool.New(tool.Spec{Name: "book"}, func(_ context.Context, _ tool.Call, n nights) (string, error) {
+		return fmt.Sprintf("booked %d nights", n.Until-n.From), nil
 	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	result, err := tool.Execute(context.Background(), book, tool.Call{Arguments: json.RawMessage(`{"from":5,"until":3}`)})
 	fmt.Println(result.Text(), result.Status, err)
 	// Output:
 	// invalid arguments: property "until": 3 is not after 5 invalid <nil>
-}
-
-// A check that needs more than the arguments is laid over the tool.
-func ExampleValidate() {
-	open := map[int]bool{5: true}
-	visit, err := tool.Typed(tool.Spec{Name: "visit"}, func(context.Context, tool.Call, nights) (tool.Result, error) { return tool.Text("booked"), nil })
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	visit = tool.Validate(visit, func(n nights) error {
-		if !open[n.From] {
-			return tool.InvalidArgument("from", "the house is closed on day %d", n.From)
-		}
-		return nil
-	})
-	for _, arguments := range []string{`{"from":5,"until":6}`, `{"from":6,"until":7}`} {
-		result, err := tool.Execute(context.Background(), visit, tool.Call{Arguments: json.RawMessage(arguments)})
-		fmt.Println(result.Text(), err)
-	}
-	// Output:
-	// "booked" <nil>
-	// invalid arguments: property "from": the house is closed on day 6 <nil>
 }
 
 // A result may change the state and say something to programs that the model does
@@ -135,7 +100,7 @@ func ExampleResult_With() {
 		Name: "visited", Scope: state.ScopeThread, Merge: state.Commutative,
 		Apply: func(all []string, city string) []string { return append(all[:len(all):len(all)], city) },
 	}
-	result := tool.Text("sunny").With(visited.Update("Oslo")).WithMetadata("source", "met.no")
+	result := tool.NewResult("sunny").With(visited.Update("Oslo")).WithMetadata("source", "met.no")
 	fmt.Println(result.Text(), string(result.Metadata["source"]), len(result.Command.Batch.Mutations))
 	// Output:
 	// "sunny" "met.no" 1

@@ -18,7 +18,7 @@ func ExampleNew() {
 		Sky     string `json:"sky"`
 		Degrees int    `json:"degrees"`
 	}
-	weather := tool.New("weather", "Tells the weather of a city.", func(_ context.Context, _ tool.Call, w where) (sky, error) {
+	weather := tool.New(tool.Spec{Name: "weather", Description: "Tells the weather of a city."}, func(_ context.Context, _ tool.Call, w where) (sky, error) {
 		return sky{"clear over " + w.City, 21}, nil
 	})
 

@@ -16,14 +16,10 @@ func Example() {
 	type roll struct {
 		Sides int `json:"sides" jsonschema:"sides of the die"`
 	}
-	dice, err := tool.Typed(tool.Spec{Name: "roll", Description: "Rolls a die."},
-		func(_ context.Context, _ tool.Call, args roll) (tool.Result, error) {
-			return tool.JSON(map[string]int{"sides": args.Sides, "rolled": 4})
+	dice := tool.New(tool.Spec{Name: "roll", Description: "Rolls a die."},
+		func(_ context.Context, _ tool.Call, args roll) (map[string]int, error) {
+			return map[string]int{"sides": args.Sides, "rolled": 4}, nil
 		})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	fmt.Println(string(dice.Spec().Parameters))
 
 	for _, arguments := range []string{`{"sides":6}`, `{"side":6}`} {
@@ -42,18 +38,12 @@ func ExampleSuspended() {
 	type deploy struct {
 		To string `json:"to"`
 	}
-	tools, err := tool.Typed(tool.Spec{Name: "deploy"}, func(_ context.Context, call tool.Call, args deploy) (tool.Result, error) {
+	tools := tool.New(tool.Spec{Name: "deploy"}, func(_ context.Context, call tool.Call, args deploy) (tool.Result, error) {
 		if call.Resume == nil {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{
-				Action: "tool:deploy", Message: "Deploy to " + args.To + "?",
-			}}), nil
+			return tool.Suspended(core.TicketRequest{Action: "tool:deploy", Message: "Deploy to " + args.To + "?"}), nil
 		}
-		return tool.Text("deployed to " + args.To), nil
+		return tool.NewResult("deployed to " + args.To), nil
 	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	call := tool.Call{ID: "call_1", Name: "deploy", Arguments: json.RawMessage(`{"to":"production"}`)}
 	result, err := tool.Execute(context.Background(), tools, call)
 	fmt.Println(result.Suspend.Message, err)
@@ -68,12 +58,11 @@ func ExampleSuspended() {
 
 // A tool without code: the client finds out where it is, and sends it as the
 // decision.
-func ExampleClient() {
-	where, err := tool.Client(tool.Spec{Name: "location", Description: "Where the user is."})
-	if err != nil {
-		fmt.Println(err)
-		return
+func ExampleNewClient() {
+	type request struct {
+		Precise bool `json:"precise"`
 	}
+	where := tool.NewClient[request](tool.Spec{Name: "location", Description: "Where the user is."})
 	call := tool.Call{ID: "call_1", Name: "location", Arguments: json.RawMessage(`{"precise":true}`)}
 	result, err := tool.Execute(context.Background(), where, call)
 	fmt.Println(result.Suspend.Kind, result.Suspend.Mode, result.Suspend.Action, string(result.Suspend.Parameters), err)
@@ -109,19 +98,15 @@ func ExampleCall_Once() {
 // A tool with a time of its own. Its context ends then; a tool that hands its
 // context on returns at once.
 func ExampleSpec_timeout() {
-	fetch, err := tool.Typed(tool.Spec{Name: "fetch", Timeout: 10 * time.Second},
-		func(ctx context.Context, _ tool.Call, _ struct{}) (tool.Result, error) {
+	fetch := tool.New(tool.Spec{Name: "fetch", Timeout: 10 * time.Second},
+		func(ctx context.Context, _ tool.Call, _ struct{}) (string, error) {
 			select { // a request made with ctx does the same
 			case <-ctx.Done():
-				return tool.Result{}, ctx.Err()
+				return "", ctx.Err()
 			default:
-				return tool.Text("fetched"), nil
+				return "fetched", nil
 			}
 		})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	fmt.Println(fetch.Spec().Timeout)
 	// Output:
 	// 10s

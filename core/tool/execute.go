@@ -67,7 +67,7 @@ func check(t Tool, arguments json.RawMessage) error {
 
 // Prepare checks the arguments of a call and returns the tool as that one call, with
 // the same arguments, is to run it: it does not check them again, and a tool of [New]
-// or [Typed] does not decode them again. Schema and arguments may be large, and between
+// does not decode them again. Schema and arguments may be large, and between
 // the check and the run stands a gate. The error is that of Check, or its panic.
 func Prepare(t Tool, arguments json.RawMessage) (ready Tool, err error) {
 	if p, ok := t.(interface {
@@ -155,14 +155,18 @@ func suspended(c Call, r Result) Result {
 func validJSON(b []byte) bool { return json.Valid(b) && utf8.Valid(b) }
 
 func failed(c Call, what string, err error) Result {
-	text := err.Error()
-	if panicked(err) {
-		text = "the tool panicked" // what it said is for the log alone
-	}
 	return Result{
-		ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name, Message: what + core.Shorten(text, maxComplaint), IsError: true, Status: core.ResultError},
+		ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name, Message: what + complaint(err), IsError: true, Status: core.ResultError},
 		Err:        err,
 	}
+}
+
+// complaint is what the model reads of an error.
+func complaint(err error) string {
+	if panicked(err) {
+		return "the tool panicked" // what it said is for the log alone
+	}
+	return core.Shorten(err.Error(), maxComplaint)
 }
 
 func panicked(err error) bool {

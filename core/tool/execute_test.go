@@ -43,7 +43,7 @@ func TestExecuteMakesAResultOfEverything(t *testing.T) {
 		tool stub
 		want core.ToolResult
 	}{
-		{"text", stub{run: returns(tool.Text(`say "hi"`), nil)}, core.ToolResult{Data: json.RawMessage(`"say \"hi\""`), Status: core.ResultOK}},
+		{"text", stub{run: returns(tool.NewResult(`say "hi"`), nil)}, core.ToolResult{Data: json.RawMessage(`"say \"hi\""`), Status: core.ResultOK}},
 		{"an error result of the tool", stub{run: returns(tool.Failed("no such city"), nil)}, core.ToolResult{Message: "no such city", IsError: true, Status: core.ResultError}},
 		{"nothing", stub{run: returns(tool.Result{}, nil)}, core.ToolResult{Data: json.RawMessage(`null`), Status: core.ResultOK}},
 		{"invalid arguments", stub{check: func() error { return errors.New("city is missing") }}, core.ToolResult{Message: "invalid arguments: city is missing", IsError: true, Status: core.ResultInvalid}},
@@ -72,7 +72,7 @@ func TestExecuteMakesAResultOfEverything(t *testing.T) {
 
 func TestExecuteKeepsTheCommands(t *testing.T) {
 	emit := func(key string) state.Command { return state.Command{Effects: []state.Effect{{Key: key}}} }
-	result := tool.Text("done").With(emit("mail")).With(emit("page"), emit("log"))
+	result := tool.NewResult("done").With(emit("mail")).With(emit("page"), emit("log"))
 	got, err := tool.Execute(t.Context(), stub{run: returns(result, nil)}, tool.Call{ID: "c1", Name: "stub"})
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestExecuteStoresWhatAToolFinishedAlthoughTheWorkerStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got, err := tool.Execute(ctx, stub{run: func(context.Context) (tool.Result, error) {
 		cancel()
-		return tool.Text("paid"), nil
+		return tool.NewResult("paid"), nil
 	}}, tool.Call{})
 	if err != nil || string(got.Data) != `"paid"` {
 		t.Errorf("got %s, %v", got.Data, err)
@@ -139,7 +139,7 @@ func TestLimits(t *testing.T) {
 	arguments := func(size int) json.RawMessage {
 		return json.RawMessage(`{"city":"` + strings.Repeat("x", size-11) + `"}`)
 	}
-	result := func(size int) tool.Result { return tool.Text(strings.Repeat("x", size-2)) }
+	result := func(size int) tool.Result { return tool.NewResult(strings.Repeat("x", size-2)) }
 	tests := []struct {
 		name string
 		tool tool.Tool
@@ -172,13 +172,41 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestResultsOfValues(t *testing.T) {
-	got, err := tool.JSON(map[string]int{"b": 1, "a": 2})
-	if err != nil || string(got.Data) != `{"a":2,"b":1}` {
-		t.Errorf("got %s, %v", got.Data, err)
-	}
-	_, err = tool.JSON(func() {})
-	if diff := cmp.Diff("encoding the result: json: unsupported type: func()", fmt.Sprint(err)); diff != "" {
-		t.Error(diff)
+// unsayable is a value whose encoding panics.
+type unsayable struct{}
+
+func (unsayable) MarshalJSON() ([]byte, error) { panic("a secret") }
+
+// A result says what went wrong with its value even where only its data is read, as that
+// of a gate is.
+func TestNewResultOfAnyValue(t *testing.T) {
+	const cannot = "encoding the result: json: unsupported type: func()"
+	for _, test := range []struct {
+		name  string
+		value any
+		want  core.ToolResult
+		err   string
+	}{
+		{"a text", `say "hi"`, core.ToolResult{Data: json.RawMessage(`"say \"hi\""`)}, "<nil>"},
+		{"a map", map[string]int{"b": 1, "a": 2}, core.ToolResult{Data: json.RawMessage(`{"a":2,"b":1}`)}, "<nil>"},
+		{"JSON", json.RawMessage(`{"a":"<"}`), core.ToolResult{Data: json.RawMessage(`{"a":"<"}`)}, "<nil>"},
+		{"nothing", nil, core.ToolResult{Data: json.RawMessage(`null`)}, "<nil>"},
+		{"no JSON", json.RawMessage(nil), core.ToolResult{Data: json.RawMessage(`null`)}, "<nil>"},
+		{"a result", tool.Failed("no"), core.ToolResult{Message: "no", IsError: true}, "<nil>"},
+		{"what JSON cannot express", func() {}, core.ToolResult{Message: cannot, IsError: true}, cannot},
+		{"what is not JSON", json.RawMessage(`{`), core.ToolResult{
+			Message: "encoding the result: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input", IsError: true,
+		}, "encoding the result: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
+		{"what panics", unsayable{}, core.ToolResult{Message: "the tool panicked", IsError: true}, "encoding the result: panic: a secret"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := tool.NewResult(test.value)
+			if diff := cmp.Diff(test.want, got.ToolResult); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if text := fmt.Sprint(got.Err); text != test.err {
+				t.Errorf("the error is %q, want %q", text, test.err)
+			}
+		})
 	}
 }

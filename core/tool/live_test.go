@@ -240,7 +240,7 @@ func TestPanicOfAnActivitysEncodingIsTheTools(t *testing.T) {
 	var shown tool.Recorder
 	shows := typed(t, tool.Spec{Name: "t"}, func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
 		c.Activity("plan", panicking{})
-		return tool.Text("done"), nil
+		return tool.NewResult("done"), nil
 	})
 	got, err := tool.Execute(t.Context(), shows, tool.Call{Live: shown.Live()})
 	if err != nil || got.Message != "execution failed: the tool panicked" || len(shown.Reports()) != 0 {
@@ -298,25 +298,25 @@ func TestResultsWithMetadata(t *testing.T) {
 		result tool.Result
 		want   core.ToolResult
 	}{
-		{"values", tool.Text("ok").WithMetadata("pages", 3).WithMetadata("source", map[string]string{"url": "<a>"}), core.ToolResult{
+		{"values", tool.NewResult("ok").WithMetadata("pages", 3).WithMetadata("source", map[string]string{"url": "<a>"}), core.ToolResult{
 			Data: json.RawMessage(`"ok"`), Status: core.ResultOK,
 			Metadata: map[string]json.RawMessage{"pages": json.RawMessage("3"), "source": json.RawMessage(`{"url":"<a>"}`)}}},
 		{"of an error", tool.Failed("no").WithMetadata("code", 7), core.ToolResult{
 			Message: "no", IsError: true, Status: core.ResultError, Metadata: map[string]json.RawMessage{"code": json.RawMessage("7")}}},
 		{"alone", tool.Result{}.WithMetadata("a", 1), core.ToolResult{
 			Data: json.RawMessage("null"), Status: core.ResultOK, Metadata: map[string]json.RawMessage{"a": json.RawMessage("1")}}},
-		{"that JSON cannot express", tool.Text("ok").WithMetadata("f", func() {}), core.ToolResult{
+		{"that JSON cannot express", tool.NewResult("ok").WithMetadata("f", func() {}), core.ToolResult{
 			Message: `execution failed: metadata "f": json: unsupported type: func()`, IsError: true, Status: core.ResultError}},
 		{"that is not JSON", tool.Result{ToolResult: core.ToolResult{Metadata: map[string]json.RawMessage{"b": nil, "c": json.RawMessage("{")}}}, core.ToolResult{
 			Message: `execution failed: the result's metadata "b" is not JSON under a name`, IsError: true, Status: core.ResultError}},
-		{"without a name", tool.Text("ok").WithMetadata("", 1), core.ToolResult{
+		{"without a name", tool.NewResult("ok").WithMetadata("", 1), core.ToolResult{
 			Message: `execution failed: the result's metadata "" is not JSON under a name`, IsError: true, Status: core.ResultError}},
 		{"an error of the tool's own", tool.Result{Err: errors.New("offline")}, core.ToolResult{
 			Message: "execution failed: offline", IsError: true, Status: core.ResultError}},
-		{"at the limit", tool.Text("ok").WithMetadata("a", strings.Repeat("x", 1<<20-4-1-2)), core.ToolResult{
+		{"at the limit", tool.NewResult("ok").WithMetadata("a", strings.Repeat("x", 1<<20-4-1-2)), core.ToolResult{
 			Data: json.RawMessage(`"ok"`), Status: core.ResultOK,
 			Metadata: map[string]json.RawMessage{"a": json.RawMessage(`"` + strings.Repeat("x", 1<<20-4-1-2) + `"`)}}},
-		{"over it", tool.Text("ok").WithMetadata("a", strings.Repeat("x", 1<<20-4-1-1)), core.ToolResult{
+		{"over it", tool.NewResult("ok").WithMetadata("a", strings.Repeat("x", 1<<20-4-1-1)), core.ToolResult{
 			Message: "execution failed: result is larger than 1048576 bytes", IsError: true, Status: core.ResultError}},
 		{"of a call that waits", tool.Suspended(core.TicketRequest{}).WithMetadata("a", 1), core.ToolResult{
 			Message: "execution failed: a result that suspends the call has something else besides", IsError: true, Status: core.ResultError}},
@@ -336,7 +336,7 @@ func TestResultsWithMetadata(t *testing.T) {
 }
 
 func TestWithLeavesTheResultBeforeAlone(t *testing.T) {
-	first := tool.Text("ok").WithMetadata("a", 1)
+	first := tool.NewResult("ok").WithMetadata("a", 1)
 	second := first.WithMetadata("b", 2)
 	if len(first.Metadata) != 1 || len(second.Metadata) != 2 {
 		t.Errorf("metadata of %d and %d names, want 1 and 2", len(first.Metadata), len(second.Metadata))

@@ -2,57 +2,100 @@ package tool
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/schema"
 )
 
-// New makes a tool of a function, to be written where the tool is used: it has no
-// error. What is wrong (a name that is none, an Args without a schema, a nil run) is
-// the error of the registry or plugin that takes the tool in, which names it: see
-// [Spec.Check]. The parameters are those of [Typed].
+// New makes a tool of a function. It returns no error, so that a tool can be written
+// where it is used: what is wrong (an invalid name, an Args without a schema, a nil run)
+// is the error of the registry or plugin that admits the tool, and names it; see
+// [Spec.Check].
 //
-// What run returns is the result: a [Result] as it is, a string as by [Text], anything
-// else as by [JSON]. Its error is an error result for the model; one wrapped by
-// [Fatal] ends the run.
+// If the spec has no Parameters, their schema is inferred from Args, a struct or a
+// pointer to one, which is never nil then: a field is required unless it is omitempty or
+// omitzero, its jsonschema tag describes it, and no other property is allowed. What a
+// schema cannot say, a method of Args says: if Args has a method Check() error, it is
+// asked about arguments that passed the schema, before any gate; see [InvalidArgument].
 //
-// A tool with a timeout, another delivery or a schema of its own is made by [Typed].
-func New[Args, Out any](name, description string, run func(ctx context.Context, call Call, args Args) (Out, error)) Tool {
-	var wrapped func(context.Context, Call, Args) (Result, error)
+// What run returns is the result, as by [NewResult]. Its error is an error result for
+// the model; one wrapped by [Fatal] ends the run.
+func New[Args, Out any](spec Spec, run func(ctx context.Context, call Call, args Args) (Out, error)) Tool {
+	t := &typed[Args]{spec: spec, strict: spec.Parameters != nil}
 	if run != nil {
-		wrapped = func(ctx context.Context, call Call, args Args) (Result, error) {
+		t.run = func(ctx context.Context, call Call, args Args) (Result, error) {
 			out, err := run(ctx, call, args)
 			if err != nil {
 				return Result{}, err
 			}
-			return resultOf(out)
+			return NewResult(out), nil
 		}
 	}
-	return sound(newTyped(Spec{Name: name, Description: description}, wrapped))
+	if spec.Client {
+		return t.unsound(fmt.Errorf("tool %q has a function, and its spec says that the client runs it: NewClient makes such a tool", spec.Name))
+	}
+	return t.build()
 }
 
-// NewClient is New for a tool that has no code here, with the parameters of Args: see
-// [Client].
-func NewClient[Args any](name, description string) Tool {
-	spec := Spec{Name: name, Description: description, Client: true}
-	return sound(newTyped(spec, func(_ context.Context, call Call, _ Args) (Result, error) { return clientCall(name, call), nil }))
+// NewClient makes a tool that has no code here: the client runs it. A call of it waits,
+// and the client's output, which comes as a decision, is its result. Parameters and
+// errors are those of [New]; if the spec has Parameters, Args need not have their fields.
+func NewClient[Args any](spec Spec) Tool {
+	spec.Client = true
+	t := &typed[Args]{spec: spec}
+	t.run = func(_ context.Context, call Call, _ Args) (Result, error) {
+		return Suspended(core.TicketRequest{
+			Action:     "tool:" + spec.Name,
+			Parameters: orEmpty(call.Arguments), // as the model wrote them: Args may round large numbers
+			Mode:       core.ResumeAsResult, Kind: core.TicketClient,
+		}), nil
+	}
+	return t.build()
 }
 
-// sound keeps what is wrong with a tool for those who take it in.
-func sound[Args any](t *typed[Args], err error) Tool {
+// build completes the tool with its schema, or with what is wrong with it.
+func (t *typed[Args]) build() Tool {
+	if t.run == nil {
+		return t.unsound(fmt.Errorf("tool %q has no function", t.spec.Name))
+	}
+	form, parameters, err := parametersOf[Args](t.spec)
+	if err != nil {
+		return t.unsound(err)
+	}
+	complete := t.spec
+	complete.Parameters = parameters
+	if err := complete.Check(); err != nil {
+		return t.unsound(err)
+	}
+	t.spec, t.schema = complete, form
+	return t
+}
+
+// unsound keeps what is wrong with a tool for the code that admits it.
+func (t *typed[Args]) unsound(err error) Tool {
 	t.spec.err = err
 	return t
 }
 
-// resultOf is a value as a result. The value counts, not Out: a function may return
-// an any.
-func resultOf(out any) (Result, error) {
-	if r, ok := out.(Result); ok {
-		return r, nil
+// parametersOf returns the parameters of a spec, or else those of Args, and their schema.
+func parametersOf[Args any](spec Spec) (*schema.Schema, json.RawMessage, error) {
+	if spec.Parameters == nil {
+		form, parameters, err := infer[Args]()
+		if err != nil {
+			return nil, nil, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
+		}
+		return form, parameters, nil
 	}
-	return JSON(out)
+	form, err := schema.Read(spec.Parameters)
+	if err != nil {
+		return nil, nil, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
+	}
+	return form, spec.Parameters, nil
 }
 
-// errUnsound is the error of a call of a tool that nobody should have taken in.
+// errUnsound is the error of a call of a tool that should not have been admitted.
 func errUnsound(err error) error {
 	return core.Errorf(core.CodeInternal, "the tool was not made: %w", err)
 }

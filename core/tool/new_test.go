@@ -21,7 +21,7 @@ const citySchema = `{"type":"object","properties":{"name":{"type":"string","desc
 
 // made is New for functions that only return.
 func made[Out any](out Out, err error) tool.Tool {
-	return tool.New("t", "", func(context.Context, tool.Call, city) (Out, error) { return out, err })
+	return tool.New(tool.Spec{Name: "t"}, func(context.Context, tool.Call, city) (Out, error) { return out, err })
 }
 
 func TestNewMakesAResultOfWhatTheFunctionReturns(t *testing.T) {
@@ -40,7 +40,7 @@ func TestNewMakesAResultOfWhatTheFunctionReturns(t *testing.T) {
 		{"a number", made(21, nil), core.ToolResult{Data: json.RawMessage(`21`), Status: core.ResultOK}},
 		{"JSON", made(json.RawMessage(`[1]`), nil), core.ToolResult{Data: json.RawMessage(`[1]`), Status: core.ResultOK}},
 		{"a result", made(tool.Failed("no such city"), nil), core.ToolResult{Message: "no such city", IsError: true, Status: core.ResultError}},
-		{"a result among others", made[any](tool.Text("sunny"), nil), core.ToolResult{Data: json.RawMessage(`"sunny"`), Status: core.ResultOK}},
+		{"a result among others", made[any](tool.NewResult("sunny"), nil), core.ToolResult{Data: json.RawMessage(`"sunny"`), Status: core.ResultOK}},
 		{"an error", made("", errors.New("offline")), core.ToolResult{Message: "execution failed: offline", IsError: true, Status: core.ResultError}},
 		{"what JSON cannot express", made(func() {}, nil), core.ToolResult{Message: "execution failed: encoding the result: json: unsupported type: func()", IsError: true, Status: core.ResultError}},
 	}
@@ -67,16 +67,23 @@ func TestNewNeverFailsAndItsSpecSaysWhatIsWrong(t *testing.T) {
 		tool tool.Tool
 		want string
 	}{
-		{"a bad name", tool.New("a b", "", ok), `tool name "a b" has the character ' ', allowed are A-Z a-z 0-9 _ -`},
-		{"no name", tool.New("", "", ok), `tool name is empty`},
-		{"no function", tool.New[struct{}, string]("x", "", nil), `tool "x" has no function`},
-		{"arguments without a schema", tool.New("x", "", func(context.Context, tool.Call, struct{ C chan int }) (string, error) { return "", nil }),
+		{"a bad name", tool.New(tool.Spec{Name: "a b"}, ok), `tool name "a b" has the character ' ', allowed are A-Z a-z 0-9 _ -`},
+		{"no name", tool.New(tool.Spec{Name: ""}, ok), `tool name is empty`},
+		{"no function", tool.New[struct{}, string](tool.Spec{Name: "x"}, nil), `tool "x" has no function`},
+		{"arguments without a schema", tool.New(tool.Spec{Name: "x"}, func(context.Context, tool.Call, struct{ C chan int }) (string, error) { return "", nil }),
 			`inferring the parameters of tool "x": ForType(struct { C chan int }): type chan int is unsupported by jsonschema`},
-		{"arguments that are no object", tool.New("x", "", func(context.Context, tool.Call, []string) (string, error) { return "", nil }),
+		{"arguments that are no object", tool.New(tool.Spec{Name: "x"}, func(context.Context, tool.Call, []string) (string, error) { return "", nil }),
 			`parameters of tool "x": the schema's type is "array", want "object"`},
-		{"arguments that may be anything", tool.New("x", "", func(context.Context, tool.Call, any) (string, error) { return "", nil }),
+		{"arguments that may be anything", tool.New(tool.Spec{Name: "x"}, func(context.Context, tool.Call, any) (string, error) { return "", nil }),
 			`parameters of tool "x": the schema is true, want one whose type is "object"`},
-		{"a client's, with a bad name", tool.NewClient[struct{}]("a b", ""), `tool name "a b" has the character ' ', allowed are A-Z a-z 0-9 _ -`},
+		{"a schema that is no object", tool.New(tool.Spec{Name: "x", Parameters: json.RawMessage(`{"type":"string"}`)}, ok),
+			`parameters of tool "x": the schema's type is "string", want "object"`},
+		{"a schema that does not resolve", tool.New(tool.Spec{Name: "x", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`)}, ok),
+			`parameters of tool "x": reference "#/nowhere" leads nowhere within the schema`},
+		{"a timeout in the past", tool.New(tool.Spec{Name: "x", Timeout: -1}, ok), `tool "x" has the timeout -1ns, want 0 (none) or more`},
+		{"a function that the client runs", tool.New(tool.Spec{Name: "x", Client: true}, ok),
+			`tool "x" has a function, and its spec says that the client runs it: NewClient makes such a tool`},
+		{"a client's, with a bad name", tool.NewClient[struct{}](tool.Spec{Name: "a b"}), `tool name "a b" has the character ' ', allowed are A-Z a-z 0-9 _ -`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,11 +101,8 @@ func TestNewNeverFailsAndItsSpecSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestArgumentsMayBeAPointerWhichIsNeverNil(t *testing.T) {
-	byPointer, err := tool.Typed(tool.Spec{Name: "t"}, func(_ context.Context, _ tool.Call, c *city) (tool.Result, error) { return tool.Text(c.Name), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	twice := tool.New("t", "", func(_ context.Context, _ tool.Call, args **struct{}) (bool, error) { return *args != nil, nil })
+	byPointer := tool.New(tool.Spec{Name: "t"}, func(_ context.Context, _ tool.Call, c *city) (tool.Result, error) { return tool.NewResult(c.Name), nil })
+	twice := tool.New(tool.Spec{Name: "t"}, func(_ context.Context, _ tool.Call, args **struct{}) (bool, error) { return *args != nil, nil })
 	tests := []struct {
 		name      string
 		tool      tool.Tool
@@ -127,7 +131,7 @@ func TestArgumentsMayBeAPointerWhichIsNeverNil(t *testing.T) {
 }
 
 func TestNewTakesNameAndDescription(t *testing.T) {
-	got := tool.New("dig", "Digs.", func(context.Context, tool.Call, city) (string, error) { return "", nil }).Spec()
+	got := tool.New(tool.Spec{Name: "dig", Description: "Digs."}, func(context.Context, tool.Call, city) (string, error) { return "", nil }).Spec()
 	if got.Name != "dig" || got.Description != "Digs." || string(got.Parameters) != citySchema || got.Client {
 		t.Errorf("the spec is %+v", got)
 	}
@@ -135,13 +139,13 @@ func TestNewTakesNameAndDescription(t *testing.T) {
 
 // What is wrong with a tool is told under its name, whatever it is.
 func TestAToolWithoutAFunctionKeepsItsName(t *testing.T) {
-	if got := tool.New[struct{}, string]("dig", "Digs.", nil).Spec(); got.Name != "dig" || got.Description != "Digs." {
+	if got := tool.New[struct{}, string](tool.Spec{Name: "dig", Description: "Digs."}, nil).Spec(); got.Name != "dig" || got.Description != "Digs." {
 		t.Errorf("the spec is %+v", got)
 	}
 }
 
 func TestNewClientWaitsForItsClient(t *testing.T) {
-	where := tool.NewClient[city]("where", "Finds a city.")
+	where := tool.NewClient[city](tool.Spec{Name: "where", Description: "Finds a city."})
 	if got := where.Spec(); !got.Client || got.Description != "Finds a city." || string(got.Parameters) != citySchema || got.Check() != nil {
 		t.Errorf("the spec is %+v, %v", got, got.Check())
 	}
@@ -150,8 +154,8 @@ func TestNewClientWaitsForItsClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &core.TicketRequest{
-		Suspension: core.Suspension{Action: "tool:where", Parameters: json.RawMessage(`{"name":"Oslo"}`)},
-		Mode:       core.ResumeAsResult, Kind: core.TicketClient,
+		Action: "tool:where", Parameters: json.RawMessage(`{"name":"Oslo"}`),
+		Mode: core.ResumeAsResult, Kind: core.TicketClient,
 	}
 	if diff := cmp.Diff(want, got.Suspend); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

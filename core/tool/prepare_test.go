@@ -30,7 +30,7 @@ func TestPrepareChecksTheArgumentsOnce(t *testing.T) {
 	type at struct {
 		City string `json:"city"`
 	}
-	where := tool.New("where", "", func(_ context.Context, _ tool.Call, args at) (string, error) { return args.City, nil })
+	where := tool.New(tool.Spec{Name: "where"}, func(_ context.Context, _ tool.Call, args at) (string, error) { return args.City, nil })
 	var specs, checks int
 	for _, tt := range []struct {
 		name          string
@@ -67,11 +67,8 @@ func TestPrepareChecksTheArgumentsOnce(t *testing.T) {
 
 func TestPrepareRefusesWhatCheckRefuses(t *testing.T) {
 	inferred := weather(t)
-	own, err := tool.Typed(tool.Spec{Name: "own", Parameters: json.RawMessage(`{"type":"object"}`)},
-		func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Text("ran"), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := tool.New(tool.Spec{Name: "own", Parameters: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.NewResult("ran"), nil })
 	for _, tt := range []struct {
 		name      string
 		tool      tool.Tool

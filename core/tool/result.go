@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -49,18 +50,24 @@ func (r Result) WithMetadata(name string, value any) Result {
 	return r
 }
 
-// JSON returns a result whose data is v; the error is v's that JSON cannot express.
-func JSON(v any) (Result, error) {
-	data, err := core.EncodeJSON(v)
-	if err != nil {
-		return Result{}, fmt.Errorf("encoding the result: %w", err)
+// NewResult returns a result whose data is v: a string is text, anything else is encoded
+// as JSON, a json.RawMessage as the JSON that it is, and a [Result] is itself. A value
+// that JSON cannot express makes an error result that says so.
+func NewResult(v any) Result {
+	if r, ok := v.(Result); ok {
+		return r
 	}
-	return Result{ToolResult: core.ToolResult{Data: data}}, nil
-}
-
-// Text returns a result whose data is the text as a JSON string.
-func Text(text string) Result {
-	data, _ := core.EncodeJSON(text) // a string always encodes
+	var data json.RawMessage
+	err := env.Protect(func() (err error) {
+		data, err = core.EncodeJSON(v)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("encoding the result: %w", err)
+		result := Failed(complaint(err))
+		result.Err = err
+		return result
+	}
 	return Result{ToolResult: core.ToolResult{Data: data}}
 }
 

@@ -41,7 +41,7 @@ func TestCheckJSON(t *testing.T) {
 
 // A struct may be a text in JSON; arguments are an object.
 func TestArgumentsThatAreAnObjectInGoAloneAreRefused(t *testing.T) {
-	_, err := tool.Typed(tool.Spec{Name: "a"}, func(context.Context, tool.Call, time.Time) (tool.Result, error) { return tool.Text(""), nil })
+	err := tool.New(tool.Spec{Name: "a"}, func(context.Context, tool.Call, time.Time) (string, error) { return "", nil }).Spec().Check()
 	if want := `parameters of tool "a": the schema's type is "string", want "object"`; fmt.Sprint(err) != want {
 		t.Errorf("%v, want %s", err, want)
 	}

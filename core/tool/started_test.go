@@ -59,7 +59,7 @@ func TestACallStartsAChild(t *testing.T) {
 func TestACallWaitsForItsChild(t *testing.T) {
 	run := core.ID{15: 7}
 	got := tool.AwaitChild(run, core.ResumeReplay)
-	want := &core.TicketRequest{Suspension: core.Suspension{ID: "00000000-0000-0000-0000-000000000007", Action: "run:Child"}, Mode: core.ResumeReplay, Kind: core.TicketChild}
+	want := &core.TicketRequest{ID: "00000000-0000-0000-0000-000000000007", Action: "run:Child", Mode: core.ResumeReplay, Kind: core.TicketChild}
 	if diff := cmp.Diff(want, got.Suspend); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -86,7 +86,7 @@ func TestACallWaitsForItsChild(t *testing.T) {
 // A tool that is prepared does not decode its arguments again, unless they are larger than
 // what a tool may be given: then the check has its error.
 func TestArgumentsUpToTheirBoundArePrepared(t *testing.T) {
-	echo := tool.New("echo", "", func(_ context.Context, _ tool.Call, a struct {
+	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
 		Text string `json:"text"`
 	}) (string, error) {
 		return a.Text, nil
@@ -105,7 +105,7 @@ func TestArgumentsUpToTheirBoundArePrepared(t *testing.T) {
 }
 
 func TestMetadataThatCannotBeStored(t *testing.T) {
-	before := tool.Text("x").WithMetadata("a", 1)
+	before := tool.NewResult("x").WithMetadata("a", 1)
 	after := before.WithMetadata("b", func() {})
 	if after.Err == nil || !strings.HasPrefix(after.Err.Error(), `metadata "b": `) || len(after.Metadata) != 1 {
 		t.Errorf("%v, %v", after.Err, after.Metadata)
@@ -123,19 +123,19 @@ func TestMetadataThatCannotBeStored(t *testing.T) {
 
 // What a tool takes where nobody says it: any object.
 func TestToolsThatTakeAnyObject(t *testing.T) {
-	client, err := tool.Client(tool.Spec{Name: "where"})
-	if err != nil || string(client.Spec().Parameters) != `{"type":"object","properties":{}}` || !client.Spec().Client {
-		t.Errorf("%+v, %v", client.Spec(), err)
+	client := tool.NewClient[map[string]any](tool.Spec{Name: "where"}).Spec()
+	if err := client.Check(); err != nil || string(client.Parameters) != `{"type":"object","additionalProperties":true}` || !client.Client {
+		t.Errorf("%+v, %v", client, err)
 	}
-	own, err := tool.Client(tool.Spec{Name: "where", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
-	if err != nil || string(own.Spec().Parameters) != `{"type":"object","properties":{"a":{"type":"string"}}}` {
-		t.Errorf("%+v, %v", own.Spec(), err)
+	own := tool.NewClient[map[string]any](tool.Spec{Name: "where", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}).Spec()
+	if err := own.Check(); err != nil || string(own.Parameters) != `{"type":"object","properties":{"a":{"type":"string"}}}` {
+		t.Errorf("%+v, %v", own, err)
 	}
-	open := tool.New("open", "", func(context.Context, tool.Call, map[string]any) (string, error) { return "", nil })
+	open := tool.New(tool.Spec{Name: "open"}, func(context.Context, tool.Call, map[string]any) (string, error) { return "", nil })
 	if got := string(open.Spec().Parameters); got != `{"type":"object","additionalProperties":true}` {
 		t.Errorf("a map takes %s", got)
 	}
-	closed := tool.New("closed", "", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
+	closed := tool.New(tool.Spec{Name: "closed"}, func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
 	if got := string(closed.Spec().Parameters); got != tool.NoParameters {
 		t.Errorf("an empty struct takes %s", got)
 	}
@@ -156,7 +156,7 @@ func TestAPartUpToItsBound(t *testing.T) {
 // A panic is the call's result, also when its time is over.
 func TestAToolThatPanicsAtTheEndOfItsTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	panics := tool.New("panics", "", func(context.Context, tool.Call, struct{}) (string, error) {
+	panics := tool.New(tool.Spec{Name: "panics"}, func(context.Context, tool.Call, struct{}) (string, error) {
 		cancel()
 		panic("boom")
 	})
@@ -168,7 +168,7 @@ func TestAToolThatPanicsAtTheEndOfItsTime(t *testing.T) {
 
 // Arguments that were never checked are refused when they are decoded.
 func TestArgumentsThatWereNotChecked(t *testing.T) {
-	echo := tool.New("echo", "", func(context.Context, tool.Call, struct {
+	echo := tool.New(tool.Spec{Name: "echo"}, func(context.Context, tool.Call, struct {
 		Text string `json:"text"`
 	}) (string, error) {
 		t.Error("it runs")

@@ -25,8 +25,8 @@ func doubling(levels int) json.RawMessage {
 
 // Every way that a schema takes has the bound.
 func TestSchemasThatMultiplyAreRefusedEverywhere(t *testing.T) {
-	asks := core.TicketRequest{Suspension: core.Suspension{Action: "ask", ResponseSchema: doubling(18)}}
-	_, made := tool.Client(tool.Spec{Name: "draw", Parameters: doubling(18)})
+	asks := core.TicketRequest{Action: "ask", Response: doubling(18)}
+	made := tool.NewClient[map[string]any](tool.Spec{Name: "draw", Parameters: doubling(18)}).Spec().Check()
 	for name, err := range map[string]error{
 		"a tool of the client": made,
 		"a question":           tool.CheckTicketRequest(asks),
@@ -45,12 +45,9 @@ func TestSchemasThatMultiplyAreRefusedEverywhere(t *testing.T) {
 // says why.
 func TestArgumentsThatTakeTooLongToCheckFailTheCall(t *testing.T) {
 	each := json.RawMessage(`{"type":"object","additionalProperties":{"$ref":"#/$defs/any"},"$defs":{"any":{"anyOf":[{"items":{"$ref":"#/$defs/any"}},{"items":{"$ref":"#/$defs/any"}}]}}}`)
-	draw, err := tool.Client(tool.Spec{Name: "draw", Parameters: each})
-	if err != nil {
-		t.Fatal(err)
-	}
+	draw := tool.NewClient[map[string]any](tool.Spec{Name: "draw", Parameters: each})
 	deep := strings.Repeat("[", 60) + strings.Repeat("]", 60)
-	err = draw.Check(json.RawMessage(`{"a":` + deep + `}`))
+	err := draw.Check(json.RawMessage(`{"a":` + deep + `}`))
 	if !errors.Is(err, schema.ErrTooComplex) || err.Error() != "JSON Schema is too complex: checking the value takes more than 1000000 steps" {
 		t.Errorf("%v", err)
 	}

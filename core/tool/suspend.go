@@ -33,16 +33,16 @@ func CheckTicketRequest(s core.TicketRequest) error {
 	if s.Timeout < 0 {
 		return core.Errorf(core.CodeInvalid, "the suspension's timeout is %s, want 0 (none) or more", s.Timeout)
 	}
-	if len(s.Action)+len(s.Message)+len(s.Parameters)+len(s.ResponseSchema) > MaxResult {
+	if len(s.Action)+len(s.Message)+len(s.Parameters)+len(s.Response) > MaxResult {
 		return ErrResultTooLarge
 	}
 	if s.Parameters != nil && !validJSON(s.Parameters) {
 		return core.Errorf(core.CodeInvalid, "the suspension's parameters are not JSON")
 	}
-	if s.ResponseSchema == nil {
+	if s.Response == nil {
 		return nil
 	}
-	if _, err := schema.Read(s.ResponseSchema); err != nil {
+	if _, err := schema.Read(s.Response); err != nil {
 		return core.Errorf(core.CodeOf(err), "the suspension's response schema: %w", err)
 	}
 	return nil

@@ -16,8 +16,8 @@ import (
 
 func TestExecuteReturnsASuspension(t *testing.T) {
 	suspend := core.TicketRequest{
-		Suspension: core.Suspension{ID: "s1", Action: "tool:ask", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`{"type":"string"}`)},
-		Mode:       core.ResumeAsResult, Kind: core.TicketPerson, Timeout: time.Minute,
+		ID: "s1", Action: "tool:ask", Parameters: json.RawMessage(`{"a":1}`), Response: json.RawMessage(`{"type":"string"}`),
+		Mode: core.ResumeAsResult, Kind: core.TicketPerson, Timeout: time.Minute,
 	}
 	got, err := tool.Execute(t.Context(), stub{run: returns(tool.Suspended(suspend), nil)}, tool.Call{ID: "c1", Name: "stub"})
 	if err != nil {
@@ -55,7 +55,7 @@ func TestExecuteRefusesASuspensionThatIsNone(t *testing.T) {
 			"execution failed: the suspension's timeout is -1s, want 0 (none) or more"},
 		{"parameters that are not JSON", with(func(r *tool.Result) { r.Suspend.Parameters = json.RawMessage("{") }),
 			"execution failed: the suspension's parameters are not JSON"},
-		{"a response schema that is not JSON", with(func(r *tool.Result) { r.Suspend.ResponseSchema = json.RawMessage("{") }),
+		{"a response schema that is not JSON", with(func(r *tool.Result) { r.Suspend.Response = json.RawMessage("{") }),
 			"execution failed: the suspension's response schema: not a JSON Schema: unexpected end of JSON input"},
 		{"texts over the limit", with(func(r *tool.Result) { r.Suspend.Message = strings.Repeat("x", 1048577) }),
 			"execution failed: result is larger than 1048576 bytes"},
@@ -75,7 +75,7 @@ func TestExecuteRefusesASuspensionThatIsNone(t *testing.T) {
 }
 
 func TestCheckTicketRequestRefusesASchemaThatCannotBeResolved(t *testing.T) {
-	err := tool.CheckTicketRequest(core.TicketRequest{Suspension: core.Suspension{ResponseSchema: json.RawMessage(`{"$ref":"#/$defs/none"}`)}})
+	err := tool.CheckTicketRequest(core.TicketRequest{Response: json.RawMessage(`{"$ref":"#/$defs/none"}`)})
 	if core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("got %v, want an error with code invalid", err)
 	}

@@ -31,36 +31,27 @@ var (
 	ErrResultTooLarge = core.Errorf(core.CodeTooLarge, "result is larger than %d bytes", MaxResult)
 )
 
-// Delivery says what happens to a call whose worker died between the tool's
-// start and the moment when its result was stored.
-type Delivery uint8
-
-// The deliveries.
-const (
-	// AtLeastOnce runs the call again with the same [Call.Key]: for tools that
-	// only read, or that recognise the key.
-	AtLeastOnce Delivery = iota
-	// AtMostOnce never runs it again; the model reads that the outcome is unknown.
-	AtMostOnce
-)
-
 // Spec is how a tool presents itself.
 type Spec struct {
 	Name        string          `json:"name"` // see [CheckName]
 	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments object
-	Delivery    Delivery        `json:"delivery,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments object; nil: that of the Args of [New]
+
+	// Timeout ends the call's context; 0: the step's time is the limit. A tool
+	// that does not return within two seconds after is abandoned: its call's
+	// outcome is unknown, and what it returns later is dropped.
+	Timeout time.Duration `json:"timeout,omitempty"`
 	// ReadOnly says that the tool changes nothing outside of its run: that it may run
 	// again is of no consequence. Tests that look for tools which do their work twice
 	// skip it, and clients of an exposed tool receive it as a hint.
 	ReadOnly bool `json:"read_only,omitempty"`
-
-	// Timeout ends the call's context; 0: the step's time is the limit. A tool
-	// that does not return within two seconds after is left behind: its call's
-	// outcome is unknown, and what it returns later is dropped.
-	Timeout time.Duration `json:"timeout,omitempty"`
+	// AtMostOnce says that a call whose worker died between the tool's start and the
+	// moment when its result was stored never runs again: the model reads that the
+	// outcome is unknown. Otherwise it runs again with the same [Call.Key]: right for
+	// tools that only read, or that recognize the key.
+	AtMostOnce bool `json:"at_most_once,omitempty"`
 	// Client says that the client runs the tool: its call waits until the output
-	// comes as a decision. See [Client].
+	// comes as a decision. [NewClient] sets it.
 	Client bool `json:"client,omitempty"`
 
 	err error // what went wrong in making the tool, see [New]
@@ -146,7 +137,7 @@ func CheckName(name string) error {
 // empty properties, without which some providers refuse it.
 const NoParameters = `{"type":"object","properties":{},"additionalProperties":false}`
 
-// Check validates the spec itself: name, delivery, and parameters that are the
+// Check validates the spec itself: name, timeout, and parameters that are the
 // schema of an object (or absent). For a tool that [New] could not make it returns
 // why. Whoever takes tools in, a registry or a plugin's registrar, asks it.
 func (s Spec) Check() error {
@@ -155,9 +146,6 @@ func (s Spec) Check() error {
 	}
 	if err := CheckName(s.Name); err != nil {
 		return err
-	}
-	if s.Delivery > AtMostOnce {
-		return fmt.Errorf("tool %q has delivery %d, which does not exist", s.Name, s.Delivery)
 	}
 	if s.Timeout < 0 {
 		return fmt.Errorf("tool %q has the timeout %s, want 0 (none) or more", s.Name, s.Timeout)

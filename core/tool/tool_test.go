@@ -26,10 +26,11 @@ type forecast struct {
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
+// typed is New that fails the test if something is wrong with the tool.
 func typed[Args any](t *testing.T, spec tool.Spec, run func(context.Context, tool.Call, Args) (tool.Result, error)) tool.Tool {
 	t.Helper()
-	made, err := tool.Typed(spec, run)
-	if err != nil {
+	made := tool.New(spec, run)
+	if err := made.Spec().Check(); err != nil {
 		t.Fatal(err)
 	}
 	return made
@@ -38,11 +39,11 @@ func typed[Args any](t *testing.T, spec tool.Spec, run func(context.Context, too
 func weather(t *testing.T) tool.Tool {
 	t.Helper()
 	return typed(t, tool.Spec{Name: "weather"}, func(_ context.Context, _ tool.Call, args forecast) (tool.Result, error) {
-		return tool.Text(fmt.Sprintf("sunny in %s for %d days", args.City, args.Days)), nil
+		return tool.NewResult(fmt.Sprintf("sunny in %s for %d days", args.City, args.Days)), nil
 	})
 }
 
-func TestTypedInfersTheParameters(t *testing.T) {
+func TestNewInfersTheParameters(t *testing.T) {
 	want := `{"type":"object","properties":{` +
 		`"city":{"type":"string","description":"the city's name"},` +
 		`"days":{"type":"integer"},` +
@@ -201,7 +202,7 @@ func TestSpecCheck(t *testing.T) {
 		spec tool.Spec
 		want string
 	}{
-		{"at most once, with a timeout", tool.Spec{Name: "x", Delivery: tool.AtMostOnce, Timeout: time.Second}, "<nil>"},
+		{"at most once, with a timeout", tool.Spec{Name: "x", AtMostOnce: true, Timeout: time.Second}, "<nil>"},
 		{"a timeout in the past", tool.Spec{Name: "x", Timeout: -time.Second}, `tool "x" has the timeout -1s, want 0 (none) or more`},
 		{"the schema of nothing", tool.Spec{Name: "x", Parameters: json.RawMessage(`false`)}, `parameters of tool "x": the schema is false, want one whose type is "object"`},
 		{"parameters that are not JSON", tool.Spec{Name: "x", Parameters: json.RawMessage(`{`)}, `parameters of tool "x": not a JSON Schema: unexpected end of JSON input`},
@@ -222,41 +223,6 @@ func TestCheckReportsTheSameMistakeEachTime(t *testing.T) {
 		if diff := cmp.Diff(`property "area" is unknown`, fmt.Sprint(err)); diff != "" {
 			t.Fatal(diff)
 		}
-	}
-}
-
-func TestTypedRefuses(t *testing.T) {
-	run := func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Result{}, nil }
-	tests := []struct {
-		name string
-		make func() (tool.Tool, error)
-		want string
-	}{
-		{"no function", func() (tool.Tool, error) { return tool.Typed[struct{}](tool.Spec{Name: "x"}, nil) }, `tool "x" has no function`},
-		{"a bad name", func() (tool.Tool, error) { return tool.Typed(tool.Spec{Name: "a b"}, run) }, `tool name "a b" has the character ' ', allowed are A-Z a-z 0-9 _ -`},
-		{"a schema that is no object", func() (tool.Tool, error) {
-			return tool.Typed(tool.Spec{Name: "x", Parameters: json.RawMessage(`{"type":"string"}`)}, run)
-		}, `parameters of tool "x": the schema's type is "string", want "object"`},
-		{"arguments that are no object", func() (tool.Tool, error) {
-			return tool.Typed(tool.Spec{Name: "x"}, func(context.Context, tool.Call, int) (tool.Result, error) { return tool.Result{}, nil })
-		}, `parameters of tool "x": the schema's type is "integer", want "object"`},
-		{"a schema that does not resolve", func() (tool.Tool, error) {
-			return tool.Typed(tool.Spec{Name: "x", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`)}, run)
-		}, `parameters of tool "x": `},
-		{"arguments without a schema", func() (tool.Tool, error) {
-			return tool.Typed(tool.Spec{Name: "x"}, func(context.Context, tool.Call, struct{ C chan int }) (tool.Result, error) {
-				return tool.Result{}, nil
-			})
-		}, `inferring the parameters of tool "x": `},
-		{"a delivery that does not exist", func() (tool.Tool, error) { return tool.Typed(tool.Spec{Name: "x", Delivery: 7}, run) }, `tool "x" has delivery 7, which does not exist`},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			_, err := test.make()
-			if !strings.HasPrefix(fmt.Sprint(err), test.want) {
-				t.Errorf("got %v, want %s", err, test.want)
-			}
-		})
 	}
 }
 

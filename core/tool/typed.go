@@ -12,52 +12,12 @@ import (
 	"github.com/reveille-run/reveille/core/internal/schema"
 )
 
-// Typed makes a tool of a function. With no Parameters in the spec their schema
-// is inferred from Args, a struct or a pointer to one, which is never nil then: a
-// field is required unless it is omitempty or omitzero, its jsonschema tag describes
-// it, and no other property is allowed. A spec that is not valid, an Args without a
-// schema and a nil run are errors that name the tool. [New] is the shorter form for
-// tools that need no more than a name.
-//
-// What a schema cannot say, a method of Args says: with a Check() error it is asked
-// about arguments that passed the schema, before any gate. See [InvalidArgument].
-func Typed[Args any](spec Spec, run func(ctx context.Context, call Call, args Args) (Result, error)) (Tool, error) {
-	t, err := newTyped(spec, run)
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-// newTyped is Typed, for callers that need the tool although something is wrong with
-// it: what is returned then has the spec as it was given.
-func newTyped[Args any](spec Spec, run func(ctx context.Context, call Call, args Args) (Result, error)) (*typed[Args], error) {
-	t := &typed[Args]{spec: spec, run: run}
-	if run == nil {
-		return t, fmt.Errorf("tool %q has no function", spec.Name)
-	}
-	var form *schema.Schema
-	var err error
-	t.inferred = spec.Parameters == nil
-	if t.inferred {
-		if form, spec.Parameters, err = infer[Args](); err != nil {
-			return t, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
-		}
-	} else if form, err = schema.Read(spec.Parameters); err != nil {
-		return t, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
-	}
-	if err := spec.Check(); err != nil {
-		return t, err
-	}
-	t.spec, t.schema = spec, form
-	return t, nil
-}
-
+// typed is a tool of a function, see [New].
 type typed[Args any] struct {
-	spec     Spec
-	schema   *schema.Schema
-	inferred bool // the schema is that of Args: it allows no field that Args has not
-	run      func(ctx context.Context, call Call, args Args) (Result, error)
+	spec   Spec
+	schema *schema.Schema
+	strict bool // the schema is not that of Args: a field that only the schema knows is refused
+	run    func(ctx context.Context, call Call, args Args) (Result, error)
 }
 
 // Spec implements Tool.
@@ -87,7 +47,7 @@ func (t *typed[Args]) args(arguments json.RawMessage) (args Args, err error) {
 	// One JSON value, then, and fit for the schema: what is left is what Args cannot
 	// hold, and fields that only the schema knows.
 	decode := json.Unmarshal
-	if !t.inferred {
+	if t.strict {
 		decode = unmarshalStrict
 	}
 	if err := decode(orEmpty(arguments), &args); err != nil {

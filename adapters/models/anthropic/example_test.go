@@ -44,7 +44,7 @@ data: {"type":"message_stop"}
 	}
 	for delta, err := range provider.Stream(context.Background(), model.Request{
 		Model:    "claude-haiku-4-5",
-		Messages: []core.Message{core.UserMessage("1", "Greet me.")},
+		Messages: []core.Message{core.UserMessage("Greet me.").WithID("1")},
 	}) {
 		if err != nil {
 			fmt.Println(err)
@@ -77,7 +77,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		for _, err := range provider.Stream(context.Background(), model.Request{Model: "m", Messages: []core.Message{core.UserMessage("1", "Greet me.")}}) {
+		for _, err := range provider.Stream(context.Background(), model.Request{Model: "m", Messages: []core.Message{core.UserMessage("Greet me.").WithID("1")}}) {
 			if err != nil {
 				b.Fatal(err)
 			}

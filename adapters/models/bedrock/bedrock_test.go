@@ -49,7 +49,7 @@ func frames(all ...[]byte) http.HandlerFunc {
 }
 
 func hello() model.Request {
-	return model.Request{Model: "anthropic.claude-x", Messages: []core.Message{core.UserMessage("1", "Hello")}}
+	return model.Request{Model: "anthropic.claude-x", Messages: []core.Message{core.UserMessage("Hello").WithID("1")}}
 }
 
 // tell streams an inference and returns what came, a line each; the last is the error.

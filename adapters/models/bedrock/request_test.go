@@ -61,7 +61,7 @@ func TestRequests(t *testing.T) {
 		}, `{"messages":[` + question + `],"outputConfig":{"textFormat":{"structure":{"jsonSchema":{"name":"answer","schema":"{\"type\":\"object\"}"}},"type":"json_schema"}}}`},
 		{"marks, with context before and behind", func(r *model.Request) {
 			r.Model, r.System, r.Tools = sonnet, "Be brief.", []model.ToolDefinition{tool("do")}
-			r.Messages = []core.Message{system("Today."), core.UserMessage("1", "Hello"), turnOf(call("x", "do", `{"b":1.0,"a":"é"}`)), resultOf("x", "done"), system("Now.")}
+			r.Messages = []core.Message{system("Today."), core.UserMessage("Hello").WithID("1"), turnOf(call("x", "do", `{"b":1.0,"a":"é"}`)), resultOf("x", "done"), system("Now.")}
 		}, `{"messages":[{"content":[{"text":"Hello"},` + mark + `],"role":"user"},{"content":[{"toolUse":{"input":{"b":1.0,"a":"é"},"name":"do","toolUseId":"c2_0"}}],"role":"assistant"},` +
 			`{"content":[{"toolResult":{"content":[{"text":"done"}],"toolUseId":"c2_0"}},` + mark + `,{"text":"Now."}],"role":"user"}],` +
 			`"system":[{"text":"Be brief."},{"text":"Today."},` + mark + `],` + toolsMarked + `}`},
@@ -79,7 +79,7 @@ func TestRequests(t *testing.T) {
 			`{"content":[{"toolResult":{"content":[{"text":"(empty)"}],"status":"error","toolUseId":"c1_0"}}],"role":"user"}],` +
 			`"toolConfig":{"tools":[{"toolSpec":{"description":"No longer there: do not call it.","inputSchema":{"json":{"type":"object","properties":{}}},"name":"` + gone + `"}}]}}`},
 		{"a conversation that begins with the model", func(r *model.Request) {
-			r.Messages = []core.Message{{ID: "a", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "Yes?"}}}, core.UserMessage("1", "Hello")}
+			r.Messages = []core.Message{{ID: "a", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "Yes?"}}}, core.UserMessage("Hello").WithID("1")}
 		}, `{"messages":[{"content":[{"text":"[The conversation begins earlier.]"}],"role":"user"},{"content":[{"text":"Yes?"}],"role":"assistant"},` + question + `]}`},
 		{"files", func(r *model.Request) {
 			file := func(kind, name, data string) core.Block {
@@ -100,7 +100,7 @@ func TestRequests(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			request := model.Request{Model: "meta.llama", Origin: "bedrock/x", Messages: []core.Message{core.UserMessage("1", "Hello")}}
+			request := model.Request{Model: "meta.llama", Origin: "bedrock/x", Messages: []core.Message{core.UserMessage("Hello").WithID("1")}}
 			test.change(&request)
 			if diff := cmp.Diff(test.want, sent(t, request)); diff != "" {
 				t.Errorf("body (-want +got):\n%s", diff)
@@ -131,7 +131,7 @@ func TestReasoningGoesBackToItsModelAlone(t *testing.T) {
 			m.Content = test.blocks
 			request := model.Request{
 				Model: sonnet, Origin: "bedrock/x", ReasoningEffort: model.EffortLow, NoPromptCache: true, Tools: []model.ToolDefinition{tool("do")},
-				Messages: []core.Message{core.UserMessage("1", "Hello"), m, resultOf("x", "done")},
+				Messages: []core.Message{core.UserMessage("Hello").WithID("1"), m, resultOf("x", "done")},
 			}
 			got := sent(t, request)
 			if want := `{"content":[` + test.want + `{"toolUse":`; !strings.Contains(got, want) {
@@ -141,7 +141,7 @@ func TestReasoningGoesBackToItsModelAlone(t *testing.T) {
 			if strings.HasPrefix(got, on) != test.thinks {
 				t.Errorf("thinks %v, want %v: %s", !test.thinks, test.thinks, got)
 			}
-			request.Messages = append(request.Messages, core.Message{ID: "e", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "Done."}}}, core.UserMessage("2", "And?"))
+			request.Messages = append(request.Messages, core.Message{ID: "e", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "Done."}}}, core.UserMessage("And?").WithID("2"))
 			if got := sent(t, request); !strings.HasPrefix(got, on) {
 				t.Errorf("does not think behind the loop: %s", got)
 			}
@@ -185,7 +185,7 @@ func TestReasoningWithinAToolLoop(t *testing.T) {
 	calls := func(*core.Message) {}
 	others := func(m *core.Message) { m.Model = "gpt-5" }
 	note := func(m *core.Message) { *m = system("It is noon.") }
-	person := func(m *core.Message) { *m = core.UserMessage("2", "Go on.") }
+	person := func(m *core.Message) { *m = core.UserMessage("Go on.").WithID("2") }
 	tests := []struct {
 		name   string
 		model  string
@@ -211,7 +211,7 @@ func TestReasoningWithinAToolLoop(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			request := model.Request{
 				Model: test.model, Origin: "bedrock/x", ReasoningEffort: test.effort, NoPromptCache: true,
-				Tools: []model.ToolDefinition{tool("do")}, Messages: []core.Message{core.UserMessage("1", "Hello")},
+				Tools: []model.ToolDefinition{tool("do")}, Messages: []core.Message{core.UserMessage("Hello").WithID("1")},
 			}
 			for _, change := range test.turns {
 				m := turnOf(call("x", "do", `{}`))
@@ -246,7 +246,7 @@ func TestReasoningThatIsBoundDoesNotGoBack(t *testing.T) {
 			m := turnOf(call("x", "do", `{}`))
 			m.Model, m.Content = test.model, []core.Block{thinking(`{"signature":"s1"}`, "bedrock/x")}
 			request := model.Request{
-				Model: test.model, Origin: "bedrock/x", NoPromptCache: true, Messages: []core.Message{core.UserMessage("1", "Hello"), m, resultOf("x", "done")},
+				Model: test.model, Origin: "bedrock/x", NoPromptCache: true, Messages: []core.Message{core.UserMessage("Hello").WithID("1"), m, resultOf("x", "done")},
 			}
 			_, got := decoded(t, request).Messages[1].Content[0]["reasoningContent"]
 			if got != test.want {
@@ -278,7 +278,7 @@ func TestACallThatMustBeMade(t *testing.T) {
 		t.Run(test.model+" "+string(test.choice.Mode), func(t *testing.T) {
 			w := decoded(t, model.Request{
 				Model: test.model, ReasoningEffort: model.EffortLow, NoPromptCache: true, Tools: []model.ToolDefinition{tool("do")},
-				ToolChoice: test.choice, Messages: []core.Message{core.UserMessage("1", "Hello")},
+				ToolChoice: test.choice, Messages: []core.Message{core.UserMessage("Hello").WithID("1")},
 			})
 			if got := string(w.ToolConfig.Choice) + " " + w.summary(); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)

@@ -134,7 +134,7 @@ func TestCredentials(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			request := model.Request{Model: "m", Messages: []core.Message{core.UserMessage("u", "Go.")}}
+			request := model.Request{Model: "m", Messages: []core.Message{core.UserMessage("Go.").WithID("u")}}
 			if diff := cmp.Diff([]string{"stop end_turn"}, lines(m.Stream(t.Context(), request))); diff != "" {
 				t.Error(diff)
 			}

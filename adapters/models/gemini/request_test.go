@@ -49,7 +49,7 @@ func TestARequestInFull(t *testing.T) {
 		},
 		ProviderOptions: json.RawMessage(`{"serviceTier":"flex","generationConfig":{"topK":5,"seed":7},"labels":{"a":"b"}}`),
 		Messages: []core.Message{
-			core.UserMessage("m1", "Add."),
+			core.UserMessage("Add.").WithID("m1"),
 			turnOf("m2", []core.ToolCall{
 				{ID: "x", Name: "add", Arguments: json.RawMessage(`{"a":1}`), Echo: sign("c2lnbg==", "", 0), Origin: here},
 				{ID: "y", Name: "now", Arguments: json.RawMessage(`{}`)},
@@ -94,7 +94,7 @@ func TestARequestInFull(t *testing.T) {
 }
 
 func TestARequestOfNothingButWords(t *testing.T) {
-	got, err := encode(model.Request{Model: "m", Messages: []core.Message{core.UserMessage("u", "Go.")}})
+	got, err := encode(model.Request{Model: "m", Messages: []core.Message{core.UserMessage("Go.").WithID("u")}})
 	if want := `{"contents":[{"role":"user","parts":[{"text":"Go."}]}]}`; err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
@@ -104,7 +104,7 @@ func TestContents(t *testing.T) {
 	call := func(id, name, arguments string) core.ToolCall {
 		return core.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
 	}
-	user := core.UserMessage("u", "Go.")
+	user := core.UserMessage("Go.").WithID("u")
 	const gone = `{"role":"user","parts":[{"text":"Go."}]}`
 	tests := []struct {
 		name     string
@@ -112,10 +112,10 @@ func TestContents(t *testing.T) {
 		want     string
 	}{
 		{"messages of one side are one content",
-			[]core.Message{user, core.UserMessage("u2", "Now."), turnOf("a", nil, said("Yes.")), turnOf("b", nil, said("So."))},
+			[]core.Message{user, core.UserMessage("Now.").WithID("u2"), turnOf("a", nil, said("Yes.")), turnOf("b", nil, said("So."))},
 			`[{"role":"user","parts":[{"text":"Go."},{"text":"Now."}]},{"role":"model","parts":[{"text":"Yes."},{"text":"So."}]}]`},
 		{"what is empty is left out",
-			[]core.Message{user, turnOf("a", nil, said("")), core.UserMessage("u2", ""), {ID: "e", Role: core.RoleUser}}, `[` + gone + `]`},
+			[]core.Message{user, turnOf("a", nil, said("")), core.UserMessage("").WithID("u2"), {ID: "e", Role: core.RoleUser}}, `[` + gone + `]`},
 		{"a turn is the first",
 			[]core.Message{turnOf("a", nil, said("Yes.")), user},
 			`[{"role":"user","parts":[{"text":"(The beginning of the conversation is left out.)"}]},{"role":"model","parts":[{"text":"Yes."}]},` + gone + `]`},
@@ -130,7 +130,7 @@ func TestContents(t *testing.T) {
 			{"role":"model","parts":[{"functionCall":{"id":"c4_0","name":"add","args":{}},"thoughtSignature":"skip_thought_signature_validator"}]},
 			{"role":"user","parts":[{"functionResponse":{"id":"c4_0","name":"add","response":{"output":"3"}}}]}]`},
 		{"a result behind what a person said goes before it",
-			[]core.Message{user, turnOf("a", []core.ToolCall{call("x", "add", `{}`)}), core.UserMessage("u2", "Hurry."), resultOf("x", "add", "1")},
+			[]core.Message{user, turnOf("a", []core.ToolCall{call("x", "add", `{}`)}), core.UserMessage("Hurry.").WithID("u2"), resultOf("x", "add", "1")},
 			`[` + gone + `,
 			{"role":"model","parts":[{"functionCall":{"id":"c1_0","name":"add","args":{}},"thoughtSignature":"skip_thought_signature_validator"}]},
 			{"role":"user","parts":[{"functionResponse":{"id":"c1_0","name":"add","response":{"output":"1"}}},{"text":"Hurry."}]}]`},
@@ -183,7 +183,7 @@ func TestContents(t *testing.T) {
 
 func TestOlderGenerationsGetNoSentinel(t *testing.T) {
 	contents, err := encodeContents(model.Request{Model: "gemini-2.5-pro", Messages: []core.Message{
-		core.UserMessage("u", "Go."), turnOf("a", []core.ToolCall{{ID: "x", Name: "add"}}), resultOf("x", "add", "1"),
+		core.UserMessage("Go.").WithID("u"), turnOf("a", []core.ToolCall{{ID: "x", Name: "add"}}), resultOf("x", "add", "1"),
 	}})
 	if err != nil || contents[1].Parts[0].ThoughtSignature != "" {
 		t.Errorf("contents %+v, %v", contents, err)
@@ -300,7 +300,7 @@ func TestWhatHasNoFormIsNamed(t *testing.T) {
 			case core.CodeOf(err) != core.CodeInvalid || err.Error() != "gemini: "+test.want:
 				t.Errorf("error %v (%s), want %s", err, core.CodeOf(err), test.want)
 			}
-			request.Messages = []core.Message{core.UserMessage("u", "Go.")}
+			request.Messages = []core.Message{core.UserMessage("Go.").WithID("u")}
 			for _, err := range m.Stream(t.Context(), request) {
 				var e *model.Error
 				if !errors.As(err, &e) || e.Kind != model.KindInvalid || e.Message != "gemini: "+test.want {
@@ -319,9 +319,9 @@ func TestConversationsWithoutAForm(t *testing.T) {
 		want     string
 	}{
 		{"none", nil, "gemini: the request has no messages"},
-		{"nothing but what is empty", []core.Message{core.UserMessage("u", "")}, "gemini: the request has no messages"},
+		{"nothing but what is empty", []core.Message{core.UserMessage("").WithID("u")}, "gemini: the request has no messages"},
 		{"another role", []core.Message{{ID: "m", Role: "critic"}}, `gemini: message "m" has the role "critic"`},
-		{"a call without its result", []core.Message{core.UserMessage("u", "Go."), call, turnOf("b", nil, said("So."))}, `gemini: call "x" of message "a" has no result`},
+		{"a call without its result", []core.Message{core.UserMessage("Go.").WithID("u"), call, turnOf("b", nil, said("So."))}, `gemini: call "x" of message "a" has no result`},
 		{"a file", []core.Message{{ID: "u", Role: core.RoleUser, Content: []core.Block{{Type: core.BlockFile, MediaType: "font/otf", Data: []byte("a")}}}},
 			"gemini: a file of media type font/otf has no form in this API, which takes images, PDF, sound, video and text"},
 	}

@@ -34,7 +34,7 @@ func loop(echo string, choice model.ToolMode) model.Request {
 	}
 	return model.Request{
 		Model: "m", Origin: "us/m", System: "Be brief.", MaxTokens: 100, ReasoningEffort: model.EffortMax,
-		Messages: []core.Message{core.UserMessage("1", "add"), turn(thought(`[{"foreign":1}]`, "other/m")), result, turn(mine), result},
+		Messages: []core.Message{core.UserMessage("add").WithID("1"), turn(thought(`[{"foreign":1}]`, "other/m")), result, turn(mine), result},
 		Tools:    []model.ToolDefinition{{Name: "add"}, {Name: "now"}}, ToolChoice: chosen,
 		ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object"}`)},
 	}
@@ -193,7 +193,7 @@ func TestMistralsOrder(t *testing.T) {
 	call := core.Message{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "x", Name: "get weather"}}}
 	result := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "x", Message: "1"}}
 	got, err := encode(model.Request{Model: "m", System: "Be brief.", Messages: []core.Message{
-		context, core.UserMessage("1", "a"), context, call, result, core.UserMessage("2", "b"), {Role: core.RoleAssistant}, call, result, context,
+		context, core.UserMessage("a").WithID("1"), context, call, result, core.UserMessage("b").WithID("2"), {Role: core.RoleAssistant}, call, result, context,
 	}}, kins[DialectMistral])
 	if err != nil {
 		t.Fatal(err)

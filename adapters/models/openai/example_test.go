@@ -35,7 +35,7 @@ func Example() {
 	}
 	for delta, err := range provider.Stream(context.Background(), model.Request{
 		Model:    "gpt-5-mini",
-		Messages: []core.Message{core.UserMessage("1", "Greet me.")},
+		Messages: []core.Message{core.UserMessage("Greet me.").WithID("1")},
 	}) {
 		if err != nil {
 			fmt.Println(err)

@@ -76,7 +76,7 @@ func TestAKeyThatWasReplacedIsTakenUpOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			var failed error
-			for _, err := range m.Stream(t.Context(), model.Request{Model: "m", Messages: []core.Message{core.UserMessage("m1", "hello")}}) {
+			for _, err := range m.Stream(t.Context(), model.Request{Model: "m", Messages: []core.Message{core.UserMessage("hello").WithID("m1")}}) {
 				failed = err
 			}
 			var got *model.Error

@@ -38,7 +38,7 @@ func replies(stream string) http.HandlerFunc {
 	}
 }
 
-var request = model.Request{Model: "m", Messages: []core.Message{core.UserMessage("1", "hi")}}
+var request = model.Request{Model: "m", Messages: []core.Message{core.UserMessage("hi").WithID("1")}}
 
 // echoed shows what a delta wants back.
 func echoed(d model.Delta) string {

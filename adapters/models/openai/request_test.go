@@ -24,7 +24,7 @@ var bodies = []struct {
 		request: model.Request{
 			Model: "m", Messages: []core.Message{
 				{Role: core.RoleSystem, Content: []core.Block{{Type: core.BlockText, Text: "It is noon."}}},
-				core.UserMessage("1", "hi"),
+				core.UserMessage("hi").WithID("1"),
 			},
 			Tools: []model.ToolDefinition{{Name: "now"}}, TopP: new(0.5), StopSequences: []string{"END"}, ReasoningEffort: model.EffortMax,
 			ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{}, "additionalProperties":false}`), Strict: true},
@@ -40,7 +40,7 @@ var bodies = []struct {
 	{
 		name: "a mode of tools, and none of them",
 		request: model.Request{
-			Model: "m", Messages: []core.Message{core.UserMessage("1", "hi")},
+			Model: "m", Messages: []core.Message{core.UserMessage("hi").WithID("1")},
 			Tools: []model.ToolDefinition{{Name: "now"}}, ReasoningEffort: model.EffortLow, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
 		},
 		dialect: DialectOpenAI,
@@ -51,7 +51,7 @@ var bodies = []struct {
 	{
 		name: "a choice without tools",
 		request: model.Request{
-			Model: "m", Messages: []core.Message{core.UserMessage("1", "hi")}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
+			Model: "m", Messages: []core.Message{core.UserMessage("hi").WithID("1")}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
 		},
 		dialect: DialectOpenAI,
 		want:    `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}`,
@@ -62,7 +62,7 @@ var bodies = []struct {
 			Model:  "m",
 			System: "Be <brief> & kind.",
 			Messages: []core.Message{
-				core.UserMessage("1", "add"),
+				core.UserMessage("add").WithID("1"),
 				{
 					Role: core.RoleAssistant,
 					Content: []core.Block{
@@ -105,7 +105,7 @@ var bodies = []struct {
 	},
 	{
 		name:    "the token limit as OpenAI spells it",
-		request: model.Request{Model: "o", Messages: []core.Message{core.UserMessage("1", "hi")}, MaxTokens: 7},
+		request: model.Request{Model: "o", Messages: []core.Message{core.UserMessage("hi").WithID("1")}, MaxTokens: 7},
 		dialect: DialectOpenAI,
 		want:    `{"model":"o","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":7,"stream":true,"stream_options":{"include_usage":true}}`,
 	},

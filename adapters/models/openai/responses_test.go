@@ -48,7 +48,7 @@ func TestResponsesBodies(t *testing.T) {
 		want    string
 	}{
 		{"everything that bounds the turn", Options{ReasoningSummary: "auto"}, model.Request{
-			Model: "gpt-5", System: "Be <brief>.", Messages: []core.Message{core.UserMessage("1", "hi")}, MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9),
+			Model: "gpt-5", System: "Be <brief>.", Messages: []core.Message{core.UserMessage("hi").WithID("1")}, MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9),
 			Tools:           []model.ToolDefinition{{Name: "add", Description: "Adds.", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "now"}},
 			ReasoningEffort: model.EffortMax, ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "now"},
 			ResponseFormat:  &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{}, "additionalProperties":false}`), Strict: true},
@@ -60,14 +60,14 @@ func TestResponsesBodies(t *testing.T) {
 			`"text":{"format":{"type":"json_schema","name":"reply","schema":{"type":"object","properties":{},"additionalProperties":false},"strict":true}},"tool_choice":{"type":"function","name":"now"}` +
 			`,"store":false,"include":["reasoning.encrypted_content"],"stream":true,"metadata":{"b":1},"service_tier":"flex"}`},
 		{"a choice without tools, a summary without an effort", Options{ReasoningSummary: "concise"}, model.Request{
-			Model: "gpt-5", Messages: []core.Message{core.UserMessage("1", "hi")}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
+			Model: "gpt-5", Messages: []core.Message{core.UserMessage("hi").WithID("1")}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
 		}, `{"model":"gpt-5","input":[{"type":"message","role":"user","content":"hi"}],"reasoning":{"summary":"concise"}` + end},
 		{"a mode of tools", Options{}, model.Request{
 			Model: "gpt-5", Tools: []model.ToolDefinition{{Name: "now"}}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
 		}, `{"model":"gpt-5","input":[],"tools":[{"type":"function","name":"now","parameters":{"type":"object","properties":{}},"strict":false}],"tool_choice":"required"` + end},
-		{"a model that does not reason", Options{ReasoningSummary: "auto"}, model.Request{Model: "gpt-4.1-mini", Messages: []core.Message{core.UserMessage("1", "hi")}},
+		{"a model that does not reason", Options{ReasoningSummary: "auto"}, model.Request{Model: "gpt-4.1-mini", Messages: []core.Message{core.UserMessage("hi").WithID("1")}},
 			`{"model":"gpt-4.1-mini","input":[{"type":"message","role":"user","content":"hi"}],"store":false,"stream":true}`},
-		{"one that was made of it", Options{}, model.Request{Model: "ft:gpt-4.1-mini-2025-04-14:acme::x1", Messages: []core.Message{core.UserMessage("1", "hi")}},
+		{"one that was made of it", Options{}, model.Request{Model: "ft:gpt-4.1-mini-2025-04-14:acme::x1", Messages: []core.Message{core.UserMessage("hi").WithID("1")}},
 			`{"model":"ft:gpt-4.1-mini-2025-04-14:acme::x1","input":[{"type":"message","role":"user","content":"hi"}],"store":false,"stream":true}`},
 		{"one made of a model that does", Options{}, model.Request{Model: "ft:o4-mini-2025-04-16:acme::x1", ReasoningEffort: model.EffortMax},
 			`{"model":"ft:o4-mini-2025-04-16:acme::x1","input":[],"reasoning":{"effort":"high"}` + end},
@@ -76,11 +76,11 @@ func TestResponsesBodies(t *testing.T) {
 		{"a level of another server's", Options{BaseURL: "http://h/v1"}, model.Request{Model: "gpt-5", ReasoningEffort: model.EffortNone}, `{"model":"gpt-5","input":[],"reasoning":{"effort":"none"}` + end},
 		{"a tool loop of its own", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
 			{Role: core.RoleSystem, Content: []core.Block{block(core.BlockText, "It is noon.")}},
-			core.UserMessage("1", "add"),
+			core.UserMessage("add").WithID("1"),
 			{Role: core.RoleAssistant, Content: []core.Block{thought(kept, own), block(core.BlockText, "One moment.")}, ToolCalls: []core.ToolCall{call}},
 			result,
 			{Role: core.RoleAssistant, Content: []core.Block{thought(kept, own), block(core.BlockText, "1.")}},
-			core.UserMessage("2", "thanks"),
+			core.UserMessage("thanks").WithID("2"),
 		}}, `{"model":"gpt-5","input":[{"type":"message","role":"system","content":"It is noon."},{"type":"message","role":"user","content":"add"},` +
 			kept + `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"One moment."}]},` +
 			`{"type":"function_call","call_id":"c2_0","name":"add","arguments":"{\"a\": 1}"},{"type":"function_call_output","call_id":"c2_0","output":"{\"sum\":1}"},` +
@@ -92,11 +92,11 @@ func TestResponsesBodies(t *testing.T) {
 			keptToo + `,{"type":"function_call","call_id":"c0_1","name":"now","arguments":"{}"},` +
 			`{"type":"function_call_output","call_id":"c0_0","output":"{\"sum\":1}"},{"type":"function_call_output","call_id":"c0_1","output":"noon"}]` + end},
 		{"reasoning of another model, without an echo, and without what followed", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
-			core.UserMessage("1", "add"),
+			core.UserMessage("add").WithID("1"),
 			{Role: core.RoleAssistant, Content: []core.Block{thought(kept, "openai/gpt-4"), block(core.BlockReasoning, "hm")}, ToolCalls: []core.ToolCall{{ID: "call_x", Name: "add", Echo: json.RawMessage(`"other"`), Origin: "gemini/g"}}},
 			result,
 			{Role: core.RoleAssistant, Content: []core.Block{block(core.BlockText, "a"), thought(kept, own), block(core.BlockText, "")}},
-			core.UserMessage("2", "go on"),
+			core.UserMessage("go on").WithID("2"),
 		}}, `{"model":"gpt-5","input":[{"type":"message","role":"user","content":"add"},{"type":"function_call","call_id":"c1_0","name":"add","arguments":"{}"},` +
 			`{"type":"function_call_output","call_id":"c1_0","output":"{\"sum\":1}"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]},` +
 			`{"type":"message","role":"user","content":"go on"}]` + end},

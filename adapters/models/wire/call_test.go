@@ -30,8 +30,8 @@ func TestCallIDsAreOurs(t *testing.T) {
 		want     []IDs
 		fail     string
 	}{
-		{"none", []core.Message{core.UserMessage("1", "a"), calls()}, []IDs{{}, {}}, ""},
-		{"two, results in another order", []core.Message{core.UserMessage("1", "a"), calls("x", "y"), result("y"), result("x")},
+		{"none", []core.Message{core.UserMessage("a").WithID("1"), calls()}, []IDs{{}, {}}, ""},
+		{"two, results in another order", []core.Message{core.UserMessage("a").WithID("1"), calls("x", "y"), result("y"), result("x")},
 			[]IDs{{}, {Calls: []string{"c1_0", "c1_1"}}, {Result: "c1_1"}, {Result: "c1_0"}}, ""},
 		{"ids that repeat from turn to turn", []core.Message{calls("f:0"), result("f:0"), calls("f:0"), result("f:0")},
 			[]IDs{{Calls: []string{"c0_0"}}, {Result: "c0_0"}, {Calls: []string{"c2_0"}}, {Result: "c2_0"}}, ""},

@@ -7,7 +7,7 @@ import (
 )
 
 func TestWhatTheRuntimeSaysToAModelIsNotShown(t *testing.T) {
-	said := core.UserMessage("a", "hi")
+	said := core.UserMessage("hi").WithID("a")
 	mend := said
 	mend.Repair = true
 	h := history{}

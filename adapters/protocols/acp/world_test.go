@@ -66,25 +66,23 @@ func newWorld(t *testing.T) *world {
 	type text struct {
 		Text string `json:"text"`
 	}
-	echo := tool.New("echo", "Says a text back.", func(_ context.Context, _ tool.Call, a text) (text, error) { return a, nil })
-	danger := tool.New("danger", "Does something.", func(_ context.Context, _ tool.Call, a text) (text, error) {
+	echo := tool.New(tool.Spec{Name: "echo", Description: "Says a text back."}, func(_ context.Context, _ tool.Call, a text) (text, error) { return a, nil })
+	danger := tool.New(tool.Spec{Name: "danger", Description: "Does something."}, func(_ context.Context, _ tool.Call, a text) (text, error) {
 		w.ran <- a.Text
 		return a, nil
 	})
-	forbidden := tool.New("forbidden", "Never runs.", func(_ context.Context, _ tool.Call, a struct{ N int }) (text, error) { return text{}, nil })
-	edit := tool.New("edit_file", "Edits.", func(_ context.Context, _ tool.Call, a struct {
+	forbidden := tool.New(tool.Spec{Name: "forbidden", Description: "Never runs."}, func(_ context.Context, _ tool.Call, a struct{ N int }) (text, error) { return text{}, nil })
+	edit := tool.New(tool.Spec{Name: "edit_file", Description: "Edits."}, func(_ context.Context, _ tool.Call, a struct {
 		Path string `json:"path"`
 	}) (string, error) {
 		return "edited " + a.Path, nil
 	})
-	ask, err := tool.Client(tool.Spec{Name: "ask_user", Description: "Asks.", Parameters: json.RawMessage(`{"type":"object"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ask := tool.NewClient[map[string]any](tool.Spec{Name: "ask_user", Description: "Asks.", Parameters: json.RawMessage(`{"type":"object"}`)})
 	sections := map[string]json.RawMessage{permission.Section.Name: []byte(rules)}
 	all := map[string]json.RawMessage{permission.Section.Name: []byte(`{"default_behavior":"ask"}`)}
 	ctx, stop := context.WithCancel(context.Background())
 	q := &queue{ctx: ctx}
+	var err error
 	w.runtime, err = runtime.Build(runtime.Config{
 		Env: w.env, Store: memory.New(), Waker: q, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
 		Agents: agent.Parts{

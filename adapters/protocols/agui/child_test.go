@@ -14,7 +14,7 @@ func TestACallThatWaitsForAChildTakesNoAnswer(t *testing.T) {
 	w := newWorld(t)
 	id := core.Identity{Tenant: "acme"}
 	receipt, err := w.runtime.Submit(t.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("m1", "call: delegate {}")},
+		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("call: delegate {}").WithID("m1")},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -50,9 +50,9 @@ func TestFilesOfAMessage(t *testing.T) {
 }
 
 func TestWhatTheRuntimeSaysToAModelIsNotShown(t *testing.T) {
-	mend := core.UserMessage("b", "[again]")
+	mend := core.UserMessage("[again]").WithID("b")
 	mend.Repair = true
-	if got := convert([]core.Message{core.UserMessage("a", "hi"), mend}); len(got) != 1 || got[0].ID != "a" {
+	if got := convert([]core.Message{core.UserMessage("hi").WithID("a"), mend}); len(got) != 1 || got[0].ID != "a" {
 		t.Errorf("shown are %+v, want the first alone", got)
 	}
 }

@@ -79,38 +79,30 @@ func tools(t *testing.T) []tool.Tool {
 	type text struct {
 		Text string `json:"text,omitempty"`
 	}
-	echo := func(_ context.Context, _ tool.Call, a text) (tool.Result, error) { return tool.JSON(a) }
+	echo := func(_ context.Context, _ tool.Call, a text) (tool.Result, error) { return tool.NewResult(a), nil }
 	made := func(name string, run func(context.Context, tool.Call, text) (tool.Result, error)) tool.Tool {
-		one, err := tool.Typed(tool.Spec{Name: name, Description: name, ReadOnly: true}, run)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return one
+		return tool.New(tool.Spec{Name: name, Description: name, ReadOnly: true}, run)
 	}
-	ask, err := tool.Client(tool.Spec{Name: "ask_user", Parameters: json.RawMessage(`{"type":"object","properties":{"question":{"type":"string"}}}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ask := tool.NewClient[map[string]any](tool.Spec{Name: "ask_user", Parameters: json.RawMessage(`{"type":"object","properties":{"question":{"type":"string"}}}`)})
 	return []tool.Tool{
 		made("echo", echo), made("danger", echo), ask,
 		made("paint", func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
-			result, err := tool.JSON(a)
-			result.Command = state.Combine(plugin.SharedState.Edit(state.At("color").Set(a.Text)), sketch.Update(a.Text))
-			return result, err
+			return tool.NewResult(a).With(plugin.SharedState.Edit(state.At("color").Set(a.Text)), sketch.Update(a.Text)), nil
 		}),
 		made("patient", func(context.Context, tool.Call, text) (tool.Result, error) { // whoever is asked has an hour
-			asks := core.Suspension{Action: "tool:patient", ResponseSchema: json.RawMessage(`{"type":"object"}`)}
-			return tool.Suspended(core.TicketRequest{Suspension: asks, Mode: core.ResumeAsArguments, Timeout: time.Hour}), nil
+			return tool.Suspended(core.TicketRequest{
+				Action: "tool:patient", Response: json.RawMessage(`{"type":"object"}`), Mode: core.ResumeAsArguments, Timeout: time.Hour,
+			}), nil
 		}),
 		made("delegate", func(ctx context.Context, c tool.Call, _ text) (tool.Result, error) {
-			run, err := c.Start(ctx, tool.Child{Agent: "demo", Messages: []core.Message{core.UserMessage("", "approve: it")}})
+			run, err := c.Start(ctx, tool.Child{Agent: "demo", Messages: []core.Message{core.UserMessage("approve: it")}})
 			return tool.AwaitChild(run, core.ResumeReplay), err
 		}),
 		made("work", func(_ context.Context, c tool.Call, a text) (tool.Result, error) {
 			c.Activity("plan", map[string]any{"steps": []string{a.Text}})
 			c.Output("half ")
 			c.Output("done")
-			return tool.JSON(a)
+			return tool.NewResult(a), nil
 		}),
 	}
 }

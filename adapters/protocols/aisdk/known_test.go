@@ -12,7 +12,7 @@ import (
 func TestMessagesThatTheThreadHasAreNotStoredAgain(t *testing.T) {
 	run2 := core.ID{15: 2}
 	stored := func(id string, run core.ID) core.Message {
-		m := core.UserMessage(id, id)
+		m := core.UserMessage(id).WithID(id)
 		m.RunID = run
 		return m
 	}

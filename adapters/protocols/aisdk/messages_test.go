@@ -72,7 +72,7 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 
 // A history that is not whole says so.
 func TestALongThreadsHistoryIsItsNewestMessages(t *testing.T) {
-	m := core.UserMessage("m9", "hi")
+	m := core.UserMessage("hi").WithID("m9")
 	tests := []struct {
 		page runtime.MessagePage
 		want string
@@ -122,10 +122,10 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 	for _, id := range []string{"done", "denied", "c-asked", "c-granted", "c-refused", "wanted", "given", "nothing", "failed", "same", "same"} {
 		turn.ToolCalls = append(turn.ToolCalls, call(id))
 	}
-	later := core.UserMessage("m2", "are you there?")
+	later := core.UserMessage("are you there?").WithID("m2")
 	later.Pending = true
 	thread := []core.Message{
-		core.UserMessage("m1", "hi"), turn,
+		core.UserMessage("hi").WithID("m1"), turn,
 		{Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "done", Data: []byte(`1`), Status: core.ResultOK}},
 		{Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "denied", Message: "denied: no", IsError: true, Status: core.ResultDenied}},
 		later,
@@ -162,7 +162,7 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 // The reply to what a person said instead of deciding stands behind it.
 func TestInputThatTookThePlaceOfADecisionEndsAMessage(t *testing.T) {
 	said := func(id string) core.Message {
-		m := core.UserMessage(id, id)
+		m := core.UserMessage(id).WithID(id)
 		m.RunID = runID
 		return m
 	}

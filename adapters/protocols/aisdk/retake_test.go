@@ -28,12 +28,12 @@ func TestARequestNamesWhatItTakesBack(t *testing.T) {
 			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: agent, Retake: &mailbox.Retake{Message: message, Keyed: true}}, Key: mailbox.Key{Beside: true},
 		}
 		for _, text := range texts {
-			s.Messages = append(s.Messages, core.UserMessage(message, text))
+			s.Messages = append(s.Messages, core.UserMessage(text).WithID(message))
 		}
 		return s
 	}
 	anew := mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Key: mailbox.Key{Beside: true, Value: "message:m1"}, Messages: []core.Message{core.UserMessage("m1", "one")},
+		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Key: mailbox.Key{Beside: true, Value: "message:m1"}, Messages: []core.Message{core.UserMessage("one").WithID("m1")},
 	}
 	with := func(s mailbox.Submission, request string) mailbox.Submission {
 		s.Opening.Request = json.RawMessage(request)

@@ -248,7 +248,7 @@ func TestAPayloadIsPushed(t *testing.T) {
 		one := uint8(1)
 		want := mailbox.Submission{
 			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "other", Priority: &one}, Key: mailbox.Key{Value: "http:k"},
-			Messages: []core.Message{core.UserMessage("", tt.text)},
+			Messages: []core.Message{core.UserMessage(tt.text)},
 		}
 		if diff := cmp.Diff([]mailbox.Submission{want}, f.submissions); diff != "" {
 			t.Errorf("submission of %s (-want +got):\n%s", tt.payload, diff)

@@ -87,13 +87,11 @@ func (h *host) around(ctx context.Context, _ storetest.Operation, do func(contex
 func (all *hosts) start(name string) *host {
 	all.t.Helper()
 	h := &host{}
-	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a map[string]string) (tool.Result, error) {
-		return tool.JSON(a)
+	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a map[string]string) (tool.Result, error) {
+		return tool.NewResult(a), nil
 	})
-	if err != nil {
-		all.t.Fatal(err)
-	}
 	world, quiet := env.System(), slog.New(slog.DiscardHandler)
+	var err error
 	h.runtime, err = runtime.Build(runtime.Config{
 		Env: world, Store: &storetest.Faulty{Backend: all.store, Around: h.around}, Waker: all.queue, Logger: quiet, Worker: name,
 		Agents: agent.Parts{

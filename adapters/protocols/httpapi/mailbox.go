@@ -68,7 +68,7 @@ func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err := decode(r, &b); err != nil {
 		return err
 	}
-	s := mailbox.Submission{Thread: core.ThreadKey{Thread: thread}, Messages: []core.Message{core.UserMessage("", b.Payload.said())}}
+	s := mailbox.Submission{Thread: core.ThreadKey{Thread: thread}, Messages: []core.Message{core.UserMessage(b.Payload.said())}}
 	s.Opening.AgentID = b.AgentID
 	b.queue(&s)
 	if err := setKey(r, &s); err != nil {

@@ -92,34 +92,22 @@ func (s *refusing) Commit(ctx context.Context, key core.ThreadKey, c store.Commi
 
 func newReal(t *testing.T) *real {
 	t.Helper()
-	where, err := tool.Client(tool.Spec{Name: "where"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	confirm, err := tool.Typed(tool.Spec{Name: "confirm"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
-		return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:confirm"}, Mode: core.ResumeAsResult}), nil
+	where := tool.NewClient[map[string]any](tool.Spec{Name: "where"})
+	confirm := tool.New(tool.Spec{Name: "confirm"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
+		return tool.Suspended(core.TicketRequest{Action: "tool:confirm", Mode: core.ResumeAsResult}), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	delegate, err := tool.Typed(tool.Spec{Name: "delegate"}, func(ctx context.Context, call tool.Call, _ map[string]any) (tool.Result, error) {
+	delegate := tool.New(tool.Spec{Name: "delegate"}, func(ctx context.Context, call tool.Call, _ map[string]any) (tool.Result, error) {
 		if end, over := call.ChildEnd(); over {
-			return tool.Text(end.Response), nil
+			return tool.NewResult(end.Response), nil
 		}
-		run, err := call.Start(ctx, tool.Child{Agent: "demo", Messages: []core.Message{core.UserMessage("", "call: confirm {}")}})
+		run, err := call.Start(ctx, tool.Child{Agent: "demo", Messages: []core.Message{core.UserMessage("call: confirm {}")}})
 		return tool.AwaitChild(run, core.ResumeReplay), err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	made := &real{t: t, queue: &mailboxtest.Queue{}, store: &refusing{Backend: memory.New()}}
-	meanwhile, err := tool.Typed(tool.Spec{Name: "meanwhile"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
+	meanwhile := tool.New(tool.Spec{Name: "meanwhile"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
 		made.during()
-		return tool.Text("done"), nil
+		return tool.NewResult("done"), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	world, quiet := env.System(), slog.New(slog.DiscardHandler)
 	r, err := runtime.Build(runtime.Config{
 		Env: world, Store: made.store, Waker: made.queue, Logger: quiet,
@@ -176,7 +164,7 @@ func (r *real) child(parent, thread string) {
 	r.t.Helper()
 	_, err := r.runtime.Submit(r.t.Context(), mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: "secret-tenant", Thread: thread}, User: r.user, Opening: mailbox.Opening{AgentID: "demo", Parent: &mailbox.Parent{Thread: parent, Run: core.ID{1}}}, Origin: core.OriginInternal,
-		Messages: []core.Message{core.UserMessage("", "help")},
+		Messages: []core.Message{core.UserMessage("help")},
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -23,8 +23,8 @@ func TestARequestNamesTheMessageToTakeBackTo(t *testing.T) {
 	}{
 		{"again", `{"regenerate_from":"m1"}`, want("")},
 		{"again, in the other spelling, with a mode", `{"regenerateFrom":"m1","mode":"queue"}`, want(mailbox.ModeQueue)},
-		{"another", `{"replace_message":"m1",` + hi + `}`, want("", core.UserMessage("", "hi"))},
-		{"another, in the other spelling", `{"replaceMessage":"m1",` + hi + `}`, want("", core.UserMessage("", "hi"))},
+		{"another", `{"replace_message":"m1",` + hi + `}`, want("", core.UserMessage("hi"))},
+		{"another, in the other spelling", `{"replaceMessage":"m1",` + hi + `}`, want("", core.UserMessage("hi"))},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func TestMessagesComeInPages(t *testing.T) {
 	f := &fake{messages: func(_ core.Identity, q runtime.MessageQuery) (runtime.MessagePage, error) {
 		asked = append(asked, q)
 		if q.After == 0 {
-			return runtime.MessagePage{Messages: []core.Message{core.UserMessage("m1", "hi")}, Total: 2, Next: 1}, nil
+			return runtime.MessagePage{Messages: []core.Message{core.UserMessage("hi").WithID("m1")}, Total: 2, Next: 1}, nil
 		}
 		return runtime.MessagePage{Total: 2}, nil
 	}}

@@ -103,7 +103,7 @@ func (counting) Register(r *plugin.Registrar) error {
 	})
 	r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 		if c.Call.Name == "ask" {
-			return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{ID: "s1", Action: "tool:ask"}}), nil
+			return plugin.Suspend(core.TicketRequest{ID: "s1", Action: "tool:ask"}), nil
 		}
 		return plugin.Allow, nil
 	})
@@ -112,13 +112,10 @@ func (counting) Register(r *plugin.Registrar) error {
 
 // napping is a tool that takes 1.5 s.
 func napping(t *testing.T, name string) tool.Tool {
-	made, err := tool.Typed(tool.Spec{Name: name}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+	made := tool.New(tool.Spec{Name: name}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
 		time.Sleep(1500 * time.Millisecond)
-		return tool.JSON(name + " is done")
+		return tool.NewResult(name + " is done"), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return made
 }
 
@@ -346,7 +343,7 @@ func TestAClientMayReconnectAtEveryEvent(t *testing.T) {
 // again streams a run that takes the log back.
 func (r *program) again(from uint64) []sent {
 	r.t.Helper()
-	s := mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "again")}}
+	s := mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("again")}}
 	receipt, err := r.runtime.Stream(r.t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil }))
 	if err != nil {
 		r.t.Fatal(err)

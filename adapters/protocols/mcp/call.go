@@ -89,7 +89,7 @@ func (h *handler) submission(c call, e agent.Exposed) (s mailbox.Submission, err
 	if s.Thread.Thread == "" {
 		s.Thread.Thread = h.NewThread(c.identity, s.Key.Value)
 	}
-	s.Messages = []core.Message{core.UserMessage("", text)}
+	s.Messages = []core.Message{core.UserMessage(text)}
 	return s, h.Complete(&s, c.identity)
 }
 

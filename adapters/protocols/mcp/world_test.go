@@ -41,14 +41,6 @@ type text struct {
 	Text string `json:"text" jsonschema:"what it is about"`
 }
 
-// made returns a tool that could be made.
-func made(t tool.Tool, err error) tool.Tool {
-	if err != nil {
-		panic(err)
-	}
-	return t
-}
-
 // parts are an agent that talks and calls tools, one that nobody is told of, and tools
 // that are offered by themselves. danger waits for a person; ran counts how often it
 // has run.
@@ -56,19 +48,19 @@ func parts(e *env.Env, ran *atomic.Int64) agent.Parts {
 	return agent.Parts{
 		Models: map[string]agent.ModelBinding{"default": {Model: scripted.New(e)}},
 		Tools: []tool.Tool{
-			made(tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back.", ReadOnly: true}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
-				return tool.JSON(a)
-			})),
-			made(tool.Typed(tool.Spec{Name: "danger", Description: "Does something risky."}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
+			tool.New(tool.Spec{Name: "echo", Description: "Says a text back.", ReadOnly: true}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
+				return tool.NewResult(a), nil
+			}),
+			tool.New(tool.Spec{Name: "danger", Description: "Does something risky."}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
 				ran.Add(1)
-				return tool.JSON(a)
-			})),
-			made(tool.Typed(tool.Spec{Name: "broken", Description: "Never works."}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
+				return tool.NewResult(a), nil
+			}),
+			tool.New(tool.Spec{Name: "broken", Description: "Never works."}, func(_ context.Context, _ tool.Call, a text) (tool.Result, error) {
 				if a.Text == "panic" {
 					panic("at 10.0.0.7")
 				}
 				return tool.Result{}, errors.New("out of order: " + a.Text)
-			})),
+			}),
 		},
 		Plugins: []plugin.Plugin{permission.Plugin{}},
 		Specs: []agent.Spec{

@@ -53,7 +53,7 @@ func decodeLetter(r *http.Request) (s mailbox.Submission, err error) {
 		return s, core.Errorf(core.CodeInvalid, "body: %w", err)
 	}
 	s.Thread.Thread = body.Thread
-	s.Messages = []core.Message{core.UserMessage("", body.Say)}
+	s.Messages = []core.Message{core.UserMessage(body.Say)}
 	return s, nil
 }
 

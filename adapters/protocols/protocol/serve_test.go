@@ -353,7 +353,7 @@ func TestASubmissionIsCompleted(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := mailbox.Submission{Opening: mailbox.Opening{AgentID: test.agent}, Messages: []core.Message{core.UserMessage("", "hi")}}
+			s := mailbox.Submission{Opening: mailbox.Opening{AgentID: test.agent}, Messages: []core.Message{core.UserMessage("hi")}}
 			s.Thread.Thread = test.thread
 			err := o.Complete(&s, core.Identity{Tenant: "acme", User: "ann"})
 			if core.CodeOf(err) != test.code || err != nil && err.Error() != test.text {

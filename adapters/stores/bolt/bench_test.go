@@ -84,14 +84,11 @@ func BenchmarkRuns(b *testing.B) {
 // echoProgram is a runtime with one agent and one tool, and nothing that wakes workers: a
 // run is stepped by its caller.
 func echoProgram(b *testing.B, s *bolt.Store) *runtime.Runtime {
-	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
+	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
 		Text string `json:"text"`
 	}) (tool.Result, error) {
-		return tool.JSON(a)
+		return tool.NewResult(a), nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
 	e := env.System()
 	program, err := runtime.Build(runtime.Config{Env: e, Store: s, Waker: &mailboxtest.Queue{}, Logger: slog.New(slog.DiscardHandler), Agents: agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(e), Name: "scripted"}},
@@ -107,7 +104,7 @@ func echoProgram(b *testing.B, s *bolt.Store) *runtime.Runtime {
 func runEcho(b *testing.B, program *runtime.Runtime, thread string) {
 	var last core.Event
 	_, err := program.Stream(b.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "acme", Thread: thread}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "echo: hello")},
+		Thread: core.ThreadKey{Tenant: "acme", Thread: thread}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("echo: hello")},
 	}, runtime.ListenerFunc(func(e core.Event) error { last = e; return nil }))
 	if err != nil || last.Type != core.EventRunFinish {
 		b.Errorf("the run did not finish: %v, %v", last.Type, err)

@@ -53,14 +53,11 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 		states = append(states, r.Name)
 		return nil
 	}}
-	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
+	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
 		Text string `json:"text"`
 	}) (tool.Result, error) {
-		return tool.JSON(a)
+		return tool.NewResult(a), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	e := env.System()
 	program, err := runtime.Build(runtime.Config{Env: e, Store: apart, Waker: &mailboxtest.Queue{}, Agents: agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: scripted.New(e), Name: "scripted"}},
@@ -76,7 +73,7 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 		before := s.Stats()
 		states = nil
 		if _, err := program.Stream(t.Context(), mailbox.Submission{
-			Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "echo: hello")},
+			Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("echo: hello")},
 		}, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
 		}

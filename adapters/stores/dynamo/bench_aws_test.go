@@ -73,12 +73,12 @@ func newBench(t testing.TB, talk chatter) *bench {
 func (b *bench) restart(t testing.TB) {
 	t.Helper()
 	b.queue.Now, b.queue.OnWake = b.now, atOnce
-	lookup, err := tool.Typed(tool.Spec{Name: "lookup", Description: "Returns 2 KB that cannot be compressed."},
-		func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Text(noise(2048)), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	lookup := tool.New(tool.Spec{Name: "lookup", Description: "Returns 2 KB that cannot be compressed."},
+		func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+			return tool.NewResult(noise(2048)), nil
+		})
 	none := 0
+	var err error
 	b.Runtime, err = runtime.Build(runtime.Config{
 		Env: b.env(), Store: b.backend, Waker: &b.queue,
 		Agents: agent.Parts{
@@ -135,7 +135,7 @@ func atOnce(_ core.WakeUp, delay time.Duration) error {
 // submit enqueues a run of so many user messages.
 func (b *bench) submit(t testing.TB, messages int) mailbox.Receipt {
 	t.Helper()
-	return b.send(t, mailbox.Submission{Messages: slices.Repeat([]core.Message{core.UserMessage("", "go on")}, messages)})
+	return b.send(t, mailbox.Submission{Messages: slices.Repeat([]core.Message{core.UserMessage("go on")}, messages)})
 }
 
 func (b *bench) send(t testing.TB, s mailbox.Submission) mailbox.Receipt {

@@ -52,7 +52,7 @@ func steered(t testing.TB, b *bench) {
 	b.step(t)
 	b.queue.OnWake = func(core.WakeUp, time.Duration) error { return mailboxtest.ErrLost } // there is a hint already
 	for range 2 {
-		b.send(t, mailbox.Submission{Mode: mailbox.ModeSteer, Messages: []core.Message{core.UserMessage("", noise(500))}})
+		b.send(t, mailbox.Submission{Mode: mailbox.ModeSteer, Messages: []core.Message{core.UserMessage(noise(500))}})
 	}
 	b.queue.OnWake = atOnce
 }
@@ -223,7 +223,7 @@ func oneRun(t testing.TB, b *bench) {
 func thousandRuns(t testing.TB, b *bench) {
 	t.Helper()
 	for range 1000 {
-		b.send(t, mailbox.Submission{Messages: []core.Message{core.UserMessage("", noise(2048))}})
+		b.send(t, mailbox.Submission{Messages: []core.Message{core.UserMessage(noise(2048))}})
 		for b.waiting() {
 			b.step(t)
 		}
@@ -245,7 +245,7 @@ func (b *bench) seq(t testing.TB) uint64 {
 // TestBatchBudget: the runs of one delivery cost what each of them costs alone,
 // at the same time.
 func TestBatchBudget(t *testing.T) {
-	other := mailbox.Submission{Thread: core.ThreadKey{Tenant: theThread.Tenant, Thread: "t2"}, Messages: []core.Message{core.UserMessage("", "go on")}}
+	other := mailbox.Submission{Thread: core.ThreadKey{Tenant: theThread.Tenant, Thread: "t2"}, Messages: []core.Message{core.UserMessage("go on")}}
 	b := newBench(t, chatter{calls: always(0), text: 500})
 	batch := func() cost {
 		b.submit(t, 1)
@@ -258,7 +258,7 @@ func TestBatchBudget(t *testing.T) {
 
 // TestSubmissionBudget meters what it takes until a submission is durable.
 func TestSubmissionBudget(t *testing.T) {
-	input := []core.Message{core.UserMessage("", noise(500))}
+	input := []core.Message{core.UserMessage(noise(500))}
 	tests := []struct {
 		name   string
 		before func(t *testing.T, b *bench)
@@ -325,7 +325,7 @@ func TestInlineBudget(t *testing.T) {
 			costs := make([]cost, 4)
 			for i := range costs {
 				costs[i] = b.measure(func() {
-					s := mailbox.Submission{Thread: theThread, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", noise(500))}}
+					s := mailbox.Submission{Thread: theThread, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage(noise(500))}}
 					if _, err := b.Stream(t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 						t.Fatal(err)
 					}

@@ -25,7 +25,7 @@ func (a asking) Register(r *plugin.Registrar) error {
 			return plugin.Allow, nil
 		}
 		return plugin.Suspend(core.TicketRequest{
-			Suspension: core.Suspension{Action: "tool:PermissionConfirm", Message: "May the agent use the tool lookup?"},
+			Action: "tool:PermissionConfirm", Message: "May the agent use the tool lookup?",
 		}), nil
 	})
 	return nil

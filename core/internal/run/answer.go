@@ -96,7 +96,7 @@ func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 	if !native {
 		how = again + "by calling " + agent.FinalAnswer + "."
 	}
-	note := core.UserMessage(turn.ID+".repair", unusable+complaint(wrong)+". "+how+"]")
+	note := core.UserMessage(unusable + complaint(wrong) + ". " + how + "]").WithID(turn.ID + ".repair")
 	note.RunID, note.Step, note.CreatedAt, note.Repair = d.run, turn.Step, turn.CreatedAt, true
 	d.add(thread.Entry{Run: d.run, Step: d.step, At: d.at, Message: &note, Totals: &totals})
 }
@@ -125,7 +125,7 @@ func (d *draft) askToGoOn(form *model.ResponseFormat) {
 			text = fmt.Sprintf("[The answer cannot be used: %s. Answer again, in the form that was asked for.]", why)
 		}
 	}
-	note := core.UserMessage(history.TurnID(d.run, 0)+".repair", text)
+	note := core.UserMessage(text).WithID(history.TurnID(d.run, 0) + ".repair")
 	note.RunID, note.CreatedAt, note.Repair = d.run, d.at, true
 	d.add(thread.Entry{Run: d.run, At: d.at, Message: &note})
 }

@@ -59,7 +59,7 @@ func TestWhatHooksThatAreAskedAgainAreShown(t *testing.T) {
 					mode: agent.ParallelStreaming, model: replies(calls("work", "{}", "work", "{}"), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "work", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 						time.Sleep(5 * time.Second)
-						return tool.Text("worked"), nil
+						return tool.NewResult("worked"), nil
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"notes", func(r *plugin.Registrar) {
 						r.Key(seenBy)
@@ -159,7 +159,7 @@ func TestAResultThatIsTooLargeAndItsHooks(t *testing.T) {
 					limit: 64 << 10, logger: slog.New(slog.NewTextHandler(&log, nil)), mode: agent.ParallelStreaming, model: replies(calls("work", "{}", "work", "{}", "sleeps", `"9s"`), text("ok")),
 					tools: []tool.Tool{sleeps, toolFunc{name: "work", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 						time.Sleep(3 * time.Second)
-						return tool.Text(strings.Repeat("y", 70_000*(1-c.Index))), nil
+						return tool.NewResult(strings.Repeat("y", 70_000*(1-c.Index))), nil
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"hooks", func(r *plugin.Registrar) {
 						r.Key(seenBy)

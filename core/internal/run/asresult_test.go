@@ -57,7 +57,7 @@ func TestWhatGatesChangedForADecidedCallStandsOverItsSiblings(t *testing.T) {
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("other", "{}", "take", "{}", "sleeps", `"9s"`), text("ok")),
 			tools: []tool.Tool{sleeps, toolFunc{name: "take"}, toolFunc{name: "other", run: func(context.Context, tool.Call) (tool.Result, error) {
-				return tool.Text("other").With(seenBy.Update([]string{"other"})), nil
+				return tool.NewResult("other").With(seenBy.Update([]string{"other"})), nil
 			}}},
 			plugins: []plugin.Plugin{pluginFunc{"guard", func(r *plugin.Registrar) {
 				r.Key(seenBy)

@@ -30,7 +30,7 @@ func TestHooksOfALaterCallThatFailStartNoTool(t *testing.T) {
 				ran := 0
 				w := newWorld(t, options{
 					mode: agent.ParallelStreaming, model: replies(calls("count", "{}", "count", "{}", "count", "{}", "count", "{}")),
-					tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+					tools: []tool.Tool{counted("count", false, &ran)},
 					plugins: []plugin.Plugin{pluginFunc{"hooks", func(r *plugin.Registrar) {
 						r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
 							if c.CallIndex == failing {
@@ -66,7 +66,7 @@ func TestHooksThatAreAskedAgainRunWhatASiblingHasScheduled(t *testing.T) {
 			mode: agent.ParallelStreaming, model: replies(calls("work", "{}", "work", "{}", "work", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "work", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 				time.Sleep(lasts[c.Index])
-				result := tool.Text("ok")
+				result := tool.NewResult("ok")
 				if c.Index == 1 {
 					result.Command = act.Schedule("a")
 				}

@@ -24,7 +24,7 @@ func TestABlockOfTheFirstCallBehindADecisionLeavesASiblingUnknown(t *testing.T) 
 		deadly := toolFunc{name: "deadly", run: func(context.Context, tool.Call) (tool.Result, error) {
 			ran++
 			w.store.dead.Store(true)
-			return tool.Text("done"), nil
+			return tool.NewResult("done"), nil
 		}}
 		w = newWorld(t, options{
 			model: replies(calls("echo", `{"text":"a"}`, "deadly", "{}"), text("ok")), tools: []tool.Tool{deadly}, mode: agent.ParallelStreaming,

@@ -23,7 +23,7 @@ func TestWhatLiesBehindTheResultsOfARoundIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		o := options{
-			model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+			model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", false, &ran)},
 			plugins: []plugin.Plugin{pluginFunc{"notes", func(r *plugin.Registrar) {
 				r.Key(seenBy)
 				r.OnStepEnd(func(context.Context, plugin.StepEnd) (state.Command, error) {

@@ -82,7 +82,7 @@ func (d direct) twoSteps(tb testing.TB, name string) {
 	tb.Helper()
 	key := core.ThreadKey{Tenant: "t", Thread: name}
 	if _, err := d.box.Submit(tb.Context(), mailbox.Submission{
-		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "echo: hello")}, Mode: mailbox.ModeQueue,
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("echo: hello")}, Mode: mailbox.ModeQueue,
 	}); err != nil {
 		tb.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func (d direct) history(tb testing.TB, key core.ThreadKey, n int) {
 	}
 	messages := make([]core.Message, n-1)
 	for i := range messages {
-		messages[i] = core.UserMessage("", strings.Repeat("x", 200))
+		messages[i] = core.UserMessage(strings.Repeat("x", 200))
 	}
 	d.submit(tb, key, messages...)
 	if got := d.step(tb, key); got != thread.Done {
@@ -162,7 +162,7 @@ func (d direct) history(tb testing.TB, key core.ThreadKey, n int) {
 // interrupted is a run of one call that waits until it is decided.
 func (d direct) interrupted(tb testing.TB, key core.ThreadKey) {
 	tb.Helper()
-	receipt := d.submit(tb, key, core.UserMessage("", "echo: hello"))
+	receipt := d.submit(tb, key, core.UserMessage("echo: hello"))
 	if got := d.step(tb, key); got != thread.Wait {
 		tb.Fatalf("the call comes to %v, want a wait", got)
 	}

@@ -43,7 +43,7 @@ func TestWhatIsSaidOfASiblingOfABlockedCall(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				gone := false
 				w := newWorld(t, options{
-					mode: agent.ParallelStreaming, model: replies(calls("deaf", "{}", "deaf", "{}", "deaf", "{}")), tools: []tool.Tool{deaf(tool.AtLeastOnce, 9*time.Second)},
+					mode: agent.ParallelStreaming, model: replies(calls("deaf", "{}", "deaf", "{}", "deaf", "{}")), tools: []tool.Tool{deaf(false, 9*time.Second)},
 					plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (v plugin.Verdict, err error) {
 						switch {
 						case c.CallIndex > 0:
@@ -91,7 +91,7 @@ func TestACallBeforeABlockRunsAgain(t *testing.T) {
 				if !died {
 					time.Sleep(9 * time.Second)
 				}
-				return tool.Text("worked"), nil
+				return tool.NewResult("worked"), nil
 			}}},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -132,7 +132,7 @@ func TestACallGetsThePlaceOfOneThatIsDone(t *testing.T) {
 				w := newWorld(t, options{
 					mode: agent.ParallelStreaming, model: replies(calls(append(turn, "late", "{}", "sleeps", `"30s"`)...), text("ok")),
 					tools: []tool.Tool{
-						sleeps, toolFunc{name: "ask", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text("asked"), nil }},
+						sleeps, toolFunc{name: "ask", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.NewResult("asked"), nil }},
 						toolFunc{name: "late", run: func(context.Context, tool.Call) (tool.Result, error) {
 							time.Sleep(10 * time.Second)
 							return tool.Suspended(core.TicketRequest{}), nil

@@ -48,7 +48,7 @@ func TestADecidedCallBeforeABlockedOneGoesOn(t *testing.T) {
 		ran, blocks := 0, false
 		w := newWorld(t, options{
 			mode: agent.ParallelBatchApproval, model: replies(calls("ask", "{}", "deaf", "{}", "ask", "{}")),
-			tools: []tool.Tool{counted("ask", tool.AtLeastOnce, &ran), deaf(tool.AtLeastOnce, 9*time.Second)},
+			tools: []tool.Tool{counted("ask", false, &ran), deaf(false, 9*time.Second)},
 			plugins: []plugin.Plugin{asking("ask"), pluginFunc{"blocks", func(r *plugin.Registrar) {
 				r.Gate(func(_ context.Context, c plugin.GateCall) (v plugin.Verdict, err error) {
 					if c.Call.Name == "deaf" && blocks {

@@ -88,7 +88,7 @@ func TestWhatAStepAsksOfItsChoices(t *testing.T) {
 		c := &chosen{counted: 42}
 		adds := toolFunc{name: "adds", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			afterSiblings(c)
-			result := tool.Text("added")
+			result := tool.NewResult("added")
 			result.Command = inThread.Update(c.Index)
 			return result, nil
 		}}

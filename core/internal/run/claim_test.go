@@ -47,7 +47,7 @@ func TestLostClaimStopsTheStep(t *testing.T) {
 func TestLostClaimIsSeenWhileTheStepWaits(t *testing.T) {
 	stubborn := toolFunc{name: "stubborn", run: func(context.Context, tool.Call) (tool.Result, error) {
 		time.Sleep(7 * time.Second)
-		return tool.Text("late"), nil
+		return tool.NewResult("late"), nil
 	}}
 	tests := []struct {
 		name    string
@@ -163,7 +163,7 @@ func TestKeepYieldsToANewerProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newer.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "next")}}); err != nil {
+		if _, err := newer.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("next")}}); err != nil {
 			t.Fatal(err)
 		}
 		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head, Keep: true}, nil)

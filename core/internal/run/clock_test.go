@@ -77,7 +77,7 @@ func clocks(s *shown, gate func(c plugin.GateCall) (plugin.Verdict, error)) ([]p
 		s.note("tool %s", seconds(c.Now))
 		select {
 		case <-time.After(3 * time.Second):
-			return tool.Text("done"), nil
+			return tool.NewResult("done"), nil
 		case <-ctx.Done():
 			return tool.Result{}, ctx.Err()
 		}
@@ -176,7 +176,7 @@ func clock(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 func TestTicketSaysWhetherTheToolAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asks := toolFunc{name: "asks", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "ask", Action: "ask"}}), nil
+			return tool.Suspended(core.TicketRequest{ID: "ask", Action: "ask"}), nil
 		}}
 		w := newWorld(t, options{model: replies(calls("asks", "{}"), text("ok")), tools: []tool.Tool{asks}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -199,7 +199,7 @@ func TestRequestOfARunReachesItsHooksAndTools(t *testing.T) {
 				o := options{model: replies(calls("looks", "{}"), text("ok"), text("ok")), tools: []tool.Tool{
 					toolFunc{name: "looks", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 						s.note("tool %s %s", c.User, c.Request)
-						return tool.Text("seen"), nil
+						return tool.NewResult("seen"), nil
 					}},
 				}}
 				o.plugins = []plugin.Plugin{pluginFunc{id: "looks", register: func(r *plugin.Registrar) {
@@ -215,7 +215,7 @@ func TestRequestOfARunReachesItsHooksAndTools(t *testing.T) {
 					t.Helper()
 					_, err := w.box.Submit(t.Context(), mailbox.Submission{
 						Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "demo", Request: json.RawMessage(request)}, Mode: mode,
-						Messages: []core.Message{core.UserMessage("", "hi")},
+						Messages: []core.Message{core.UserMessage("hi")},
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -256,7 +256,7 @@ func TestRequestOfSteeredInputCountsForTheRunThatItOpens(t *testing.T) {
 		head := w.take(t, key)
 		_, err := w.box.Submit(t.Context(), mailbox.Submission{
 			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Request: json.RawMessage(`{"plan":"steered"}`)}, Mode: mailbox.ModeSteer,
-			Messages: []core.Message{core.UserMessage("", "more")},
+			Messages: []core.Message{core.UserMessage("more")},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -282,7 +282,7 @@ func TestProfilesAreThoseOfTheTenant(t *testing.T) {
 		var s shown
 		looks := toolFunc{name: "looks", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			s.note("tool %v", c.Profiles)
-			return tool.Text("seen"), nil
+			return tool.NewResult("seen"), nil
 		}}
 		o := options{model: replies(calls("looks", "{}"), text("ok")), tools: []tool.Tool{looks}}
 		o.plugins = []plugin.Plugin{pluginFunc{id: "looks", register: func(r *plugin.Registrar) {

@@ -189,7 +189,7 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 			return replies(calls("large", "{}"))(ctx, model.Request{})
 		}
 	}
-	large := toolFunc{name: "large", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text(body), nil }}
+	large := toolFunc{name: "large", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.NewResult(body), nil }}
 	n, since := 5000, 0
 	if testing.Short() || underRace { // as many turns after a stored state, but not after a cut
 		n, since = 1000, 15
@@ -276,7 +276,7 @@ func TestStepWritesTheSameInALongThread(t *testing.T) {
 			for range runs {
 				input := make([]core.Message, messages/runs-1) // and the turn
 				for i := range input {
-					input[i] = core.UserMessage("", "hello")
+					input[i] = core.UserMessage("hello")
 				}
 				if _, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: input}); err != nil {
 					t.Fatal(err)

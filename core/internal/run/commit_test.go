@@ -70,7 +70,7 @@ func TestLostResponseAtCommitBKeepsTheHint(t *testing.T) {
 		ran := 0
 		w := newWorld(t, options{
 			model: replies(calls("count", "{}"), text("ok")),
-			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+			tools: []tool.Tool{counted("count", false, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
@@ -142,7 +142,7 @@ func TestResultIsStoredUnderTheNextFenceWhereOtherBytesStand(t *testing.T) {
 		first, last := 0, 0
 		w := newWorld(t, options{
 			model: replies(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
-			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+			tools: []tool.Tool{counted("first", false, &first), slowly("last", &last)},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
@@ -175,7 +175,7 @@ func TestStaleInputIsAnUncountedNack(t *testing.T) {
 		head := w.take(t, key)
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			w.store.OnCommit = nil
-			if err := w.box.Edit(ctx, key, steered.DispatchID, []core.Message{core.UserMessage("m", "new")}); err != nil {
+			if err := w.box.Edit(ctx, key, steered.DispatchID, []core.Message{core.UserMessage("new").WithID("m")}); err != nil {
 				t.Error(err)
 			}
 			return w.store.Backend.Commit(ctx, key, c)
@@ -197,7 +197,7 @@ func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
 		ran, puts, writes := 0, []string(nil), 0
 		w := newWorld(t, options{
 			model: replies(calls("count", "{}"), text("ok")),
-			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+			tools: []tool.Tool{counted("count", false, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
@@ -239,7 +239,7 @@ func TestStepIsGivenBackWithoutAResultThatCannotBeStored(t *testing.T) {
 		ran, writes := 0, 0
 		w := newWorld(t, options{
 			model: replies(calls("count", "{}"), text("ok")),
-			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+			tools: []tool.Tool{counted("count", false, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		refused := core.Errorf(core.CodeInvalid, "no such table")
@@ -301,11 +301,11 @@ func TestResultThatWaitsForItsHookIsProgressOnce(t *testing.T) {
 			if tries++; tries == 1 {
 				<-ctx.Done()
 			}
-			return tool.Text("ok"), ctx.Err()
+			return tool.NewResult("ok"), ctx.Err()
 		}}
 		o := options{
 			model:   replies(calls("second", "{}", "count", "{}", "nap", "{}"), text("ok")),
-			tools:   []tool.Tool{second, counted("count", tool.AtLeastOnce, &ran), nap},
+			tools:   []tool.Tool{second, counted("count", false, &ran), nap},
 			plugins: []plugin.Plugin{afterTools()}, mode: agent.ParallelStreaming,
 		}
 		w := newWorld(t, o)
@@ -331,7 +331,7 @@ func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 		first, last := 0, 0
 		o := options{
 			model: replies(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
-			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+			tools: []tool.Tool{counted("first", false, &first), slowly("last", &last)},
 		}
 		newer, older := o, o
 		newer.records = thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "x"}
@@ -374,7 +374,7 @@ func TestAdoptedResultRaisesTheHeadsSchema(t *testing.T) {
 		first, last := 0, 0
 		o := options{
 			model: replies(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
-			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+			tools: []tool.Tool{counted("first", false, &first), slowly("last", &last)},
 		}
 		w := newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -154,7 +154,7 @@ func (w *world) window(t *testing.T) core.Window {
 func (w *world) ask(t *testing.T, n int, from uint64) {
 	t.Helper()
 	_, err := w.box.Submit(t.Context(), mailbox.Submission{
-		Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", fmt.Sprint("question ", n, " ", strings.Repeat("x", 4400)))},
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage(fmt.Sprint("question ", n, " ", strings.Repeat("x", 4400)))},
 	})
 	if err != nil {
 		t.Fatal(err)

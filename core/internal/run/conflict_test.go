@@ -72,7 +72,7 @@ func TestABatchForOneRevisionInARound(t *testing.T) {
 				}
 				adds := toolFunc{name: "adds", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 					afterSiblings(c)
-					result := tool.Text("ok")
+					result := tool.NewResult("ok")
 					result.Command = change("tool", int(c.Key()[len(c.Key())-1]-'0'), c.Snapshot)
 					return result, nil
 				}}
@@ -139,7 +139,7 @@ func TestExclusiveConflictsWithASiblingsTool(t *testing.T) {
 						mu.Lock()
 						defer mu.Unlock()
 						ran++
-						result = tool.Text("ok")
+						result = tool.NewResult("ok")
 						result.Command, err = adds(c.Snapshot, "tool"+c.Key()[len(c.Key())-1:])
 						return result, err
 					}}

@@ -173,10 +173,7 @@ func TestCallThatIsCutOffBeforeItsArgumentsDoesNotRun(t *testing.T) {
 		{core.StopEndTurn, []model.Delta{first}, `[ping {}]`, []string{`"pong"`}},
 	} {
 		t.Run(string(tt.stop)+" "+tt.turn, func(t *testing.T) {
-			ping, err := tool.Typed(tool.Spec{Name: "ping"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.JSON("pong") })
-			if err != nil {
-				t.Fatal(err)
-			}
+			ping := tool.New(tool.Spec{Name: "ping"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.NewResult("pong"), nil })
 			m := &heard{says: [][]model.Delta{append(slices.Clone(tt.said), model.Delta{Type: model.DeltaStop, Stop: tt.stop}), text("done")}}
 			w := newWorld(t, options{agents: spec(t, m, agent.Spec{MaxContinuations: new(0)}, ping)})
 			w.submit(t, key, "hi", mailbox.ModeQueue)

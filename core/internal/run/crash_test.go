@@ -56,13 +56,13 @@ func (w *world) reclaim(t *testing.T) {
 const commitA, commitB = 1, 2
 
 // counted is a tool that counts its executions.
-func counted(name string, delivery tool.Delivery, runs *int) tool.Tool {
+func counted(name string, delivery bool, runs *int) tool.Tool {
 	var mu sync.Mutex // calls of a round may run side by side
 	return toolFunc{name: name, delivery: delivery, run: func(context.Context, tool.Call) (tool.Result, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		*runs++
-		return tool.Text(name + " ran"), nil
+		return tool.NewResult(name + " ran"), nil
 	}}
 }
 
@@ -71,7 +71,7 @@ func slowly(name string, runs *int) tool.Tool {
 	return toolFunc{name: name, run: func(context.Context, tool.Call) (tool.Result, error) {
 		time.Sleep(time.Second)
 		*runs++
-		return tool.Text(name + " ran"), nil
+		return tool.NewResult(name + " ran"), nil
 	}}
 }
 
@@ -82,7 +82,7 @@ func TestStoredResultIsAdoptedUnderTheNewFence(t *testing.T) {
 		first, last := 0, 0
 		o := options{
 			model:  replies(calls("first", "{}", "last", "{}"), text("ok")),
-			tools:  []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+			tools:  []tool.Tool{counted("first", false, &first), slowly("last", &last)},
 			window: 1, // of one message: the turn
 		}
 		w := newWorld(t, o)
@@ -119,14 +119,14 @@ func TestStoredResultIsAdoptedUnderTheNewFence(t *testing.T) {
 func TestToolThatMayHaveRun(t *testing.T) {
 	tests := []struct {
 		name     string
-		delivery tool.Delivery
+		delivery bool
 		crash    int // before this write of a head: after the tool
 		runs     int
 		result   string
 	}{
-		{"at least once", tool.AtLeastOnce, commitB, 2, `tool: "count ran"`},
-		{"at most once", tool.AtMostOnce, commitB + 1, 1, "tool: outcome unknown: the tool may have run, and it must not run twice"},
-		{"at most once, not yet marked", tool.AtMostOnce, commitB, 1, `tool: "count ran"`},
+		{"at least once", false, commitB, 2, `tool: "count ran"`},
+		{"at most once", true, commitB + 1, 1, "tool: outcome unknown: the tool may have run, and it must not run twice"},
+		{"at most once, not yet marked", true, commitB, 1, `tool: "count ran"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,10 +157,10 @@ func TestAtMostOnceIsMarkedJustBeforeItStarts(t *testing.T) {
 		var seen []thread.CallStatus
 		o := options{model: replies(calls("count", "{}", "echo", `{"text":"a"}`), text("ok")), mode: agent.ParallelStreaming}
 		w := &world{}
-		o.tools = []tool.Tool{toolFunc{name: "count", delivery: tool.AtMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
+		o.tools = []tool.Tool{toolFunc{name: "count", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 			ran++
 			seen = append(seen, w.head(t, key).Run.Calls...)
-			return tool.Text("ok"), nil
+			return tool.NewResult("ok"), nil
 		}}}
 		o.plugins = []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
 			seen = append(seen, w.head(t, key).Run.Calls...)

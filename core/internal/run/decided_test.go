@@ -39,7 +39,7 @@ func TestEachSuspensionOfACallIsDecidedOnce(t *testing.T) {
 				if c.Resume.Suspension == "three" {
 					return tool.Suspended(core.TicketRequest{}), nil
 				}
-				return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "two"}}), nil
+				return tool.Suspended(core.TicketRequest{ID: "two"}), nil
 			})},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -80,7 +80,7 @@ func TestDecisionThatComesWhileASiblingRuns(t *testing.T) {
 						mu.Lock()
 						defer mu.Unlock()
 						did = append(did, fmt.Sprintf("%s after %s", name, time.Since(began)))
-						return tool.Text("ok"), nil
+						return tool.NewResult("ok"), nil
 					}}
 				}
 				w := newWorld(t, options{
@@ -131,7 +131,7 @@ func TestDecisionBeforeTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
 			model: replies(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
-			tools: []tool.Tool{counted("ask", tool.AtLeastOnce, new(int)), nap}, plugins: []plugin.Plugin{asking("ask")},
+			tools: []tool.Tool{counted("ask", false, new(int)), nap}, plugins: []plugin.Plugin{asking("ask")},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)

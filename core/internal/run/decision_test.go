@@ -69,9 +69,9 @@ func newDecided(t *testing.T, mode agent.ExecutionMode, fate string, order []int
 		case first && fate == "the tool fails":
 			return tool.Result{}, errors.New("no such file")
 		case first && fate == "suspends again" && c.Resume.Suspension == "gate0":
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "tool0", Action: "tool:ask"}}), nil
+			return tool.Suspended(core.TicketRequest{ID: "tool0", Action: "tool:ask"}), nil
 		}
-		return tool.Text("done"), nil
+		return tool.NewResult("done"), nil
 	})}
 	d.world = newWorld(t, d.options)
 	return d

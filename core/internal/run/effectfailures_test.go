@@ -67,7 +67,7 @@ func TestEffectFailures(t *testing.T) {
 				}
 				var ran, last []string
 				asks := toolFunc{name: "asks", run: func(context.Context, tool.Call) (tool.Result, error) {
-					result := tool.Text("ok")
+					result := tool.NewResult("ok")
 					result.Command = emit("tool")
 					return result, nil
 				}}

@@ -76,7 +76,7 @@ func telling(w *world, did *[]string) plugin.Plugin {
 
 // tells is a tool that asks for an effect.
 var tells = toolFunc{name: "tells", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
-	result := tool.Text("told")
+	result := tool.NewResult("told")
 	result.Command = plugin.Effect[string]{Name: "tell"}.Emit("tool " + string(c.Arguments))
 	return result, nil
 }}
@@ -295,7 +295,7 @@ func TestCommandThatCannotBeStoredIsTheCallsErrorAfterOneExecution(t *testing.T)
 					model: replies(calls("bad", "{}"), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "bad", run: func(context.Context, tool.Call) (tool.Result, error) {
 						ran++
-						result := tool.Text("done")
+						result := tool.NewResult("done")
 						result.Command = tt.command
 						return result, nil
 					}}},

@@ -36,7 +36,7 @@ var (
 		return tool.Result{}, errors.New("no such file")
 	}}
 	stray = toolFunc{name: "stray", run: func(context.Context, tool.Call) (tool.Result, error) {
-		r := tool.Text("done")
+		r := tool.NewResult("done")
 		r.Command.Batch.Mutations = []state.Mutation{{Key: "nobody's", Update: json.RawMessage("1")}}
 		return r, nil
 	}}

@@ -123,7 +123,7 @@ func TestAnEndThatIsRefusedBeforeItsWrite(t *testing.T) {
 				mode: agent.Sequential, model: turns(says(calls("obeys", "{}")...)),
 				tools: []tool.Tool{toolFunc{name: "obeys", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 					<-ctx.Done()
-					return tool.Text("cut short"), nil
+					return tool.NewResult("cut short"), nil
 				}}},
 			},
 			begin:  cancelledLater,

@@ -36,7 +36,7 @@ func TestAnEndRaisesTheHeadsSchemaOverTheResultsOfItsRound(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := options{
 					model: replies(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
-					tools: []tool.Tool{counted("first", tool.AtLeastOnce, new(int)), slowly("last", new(int))},
+					tools: []tool.Tool{counted("first", false, new(int)), slowly("last", new(int))},
 				}
 				w := newWorld(t, o)
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

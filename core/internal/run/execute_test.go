@@ -21,10 +21,10 @@ import (
 )
 
 // deaf is a tool that takes so long, whatever its context says.
-func deaf(delivery tool.Delivery, takes time.Duration) toolFunc {
+func deaf(delivery bool, takes time.Duration) toolFunc {
 	return toolFunc{name: "deaf", delivery: delivery, run: func(context.Context, tool.Call) (tool.Result, error) {
 		time.Sleep(takes)
-		return tool.Text("late"), nil
+		return tool.NewResult("late"), nil
 	}}
 }
 
@@ -60,13 +60,13 @@ func (w *world) statuses(t *testing.T) (statuses []core.ResultStatus) {
 func TestDeafToolDoesNotKeepACancelledRun(t *testing.T) {
 	tests := []struct {
 		name     string
-		delivery tool.Delivery
+		delivery bool
 		cancel   time.Duration // after the step's begin
 		took     time.Duration // the step
 	}{
-		{"just before a look", tool.AtLeastOnce, 3900 * time.Millisecond, 6 * time.Second},
-		{"just after a look", tool.AtLeastOnce, 2001 * time.Millisecond, 6 * time.Second},
-		{"at most once", tool.AtMostOnce, 3 * time.Second, 6 * time.Second},
+		{"just before a look", false, 3900 * time.Millisecond, 6 * time.Second},
+		{"just after a look", false, 2001 * time.Millisecond, 6 * time.Second},
+		{"at most once", true, 3 * time.Second, 6 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestToolsOwnTimeout(t *testing.T) {
 	takes := func(d time.Duration) func(context.Context, tool.Call) (tool.Result, error) {
 		return func(context.Context, tool.Call) (tool.Result, error) {
 			time.Sleep(d)
-			return tool.Text("done"), nil
+			return tool.NewResult("done"), nil
 		}
 	}
 	tests := []struct {
@@ -216,17 +216,17 @@ func TestFatalErrorBehindAToolsOwnTimeout(t *testing.T) {
 func TestDeafToolAtTheStepsDeadline(t *testing.T) {
 	tests := []struct {
 		name     string
-		delivery tool.Delivery
+		delivery bool
 		whole    bool
 		calls    []thread.CallStatus // after the step; none: the run has ended
 		runs     int32
 		result   string
 		end      string
 	}{
-		{"at least once", tool.AtLeastOnce, false, []thread.CallStatus{thread.CallNew}, 2, `"done"`, `done 2 {"type":"natural_end"} "ok"`},
-		{"at most once", tool.AtMostOnce, false, []thread.CallStatus{thread.CallRunning}, 1,
+		{"at least once", false, false, []thread.CallStatus{thread.CallNew}, 2, `"done"`, `done 2 {"type":"natural_end"} "ok"`},
+		{"at most once", true, false, []thread.CallStatus{thread.CallRunning}, 1,
 			"outcome unknown: the tool may have run, and it must not run twice", `done 2 {"type":"natural_end"} "ok"`},
-		{"of a whole invocation", tool.AtLeastOnce, true, nil, 1,
+		{"of a whole invocation", false, true, nil, 1,
 			"outcome unknown: the run was ended while the tool may have run",
 			`done 1 {"type":"error","code":"timeout","detail":"the step did not finish within a whole invocation"} ""`},
 	}
@@ -239,9 +239,9 @@ func TestDeafToolAtTheStepsDeadline(t *testing.T) {
 					tools: []tool.Tool{toolFunc{name: "deaf", delivery: tt.delivery, run: func(context.Context, tool.Call) (tool.Result, error) {
 						if runs.Add(1) == 1 {
 							time.Sleep(60 * time.Second)
-							return tool.Text("late"), nil
+							return tool.NewResult("late"), nil
 						}
-						return tool.Text("done"), nil
+						return tool.NewResult("done"), nil
 					}}},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

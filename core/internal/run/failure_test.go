@@ -95,7 +95,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 				w.submit(t, key, "more", mailbox.ModeQueue)
 				w.finish(t, key, nil)
 				r, err := w.box.Submit(t.Context(), mailbox.Submission{
-					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 8}, Messages: []core.Message{core.UserMessage("", "other")},
+					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 8}, Messages: []core.Message{core.UserMessage("other")},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -151,7 +151,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 					w.finish(t, key, nil)
 					var err error
 					if r, err = w.box.Submit(t.Context(), mailbox.Submission{
-						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage("", text)},
+						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 1}, Messages: []core.Message{core.UserMessage(text)},
 					}); err != nil {
 						t.Fatal(err)
 					}
@@ -220,7 +220,7 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 		ran, refused := 0, 0
 		w := newWorld(t, options{
 			model: replies(calls("fatal", "{}", "count", "{}")), mode: agent.ParallelStreaming,
-			tools: []tool.Tool{fatal, counted("count", tool.AtLeastOnce, &ran)},
+			tools: []tool.Tool{fatal, counted("count", false, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
@@ -312,7 +312,7 @@ func TestCallsOfAClosingRunAreShownToNoHook(t *testing.T) {
 		ran, ends := 0, 0
 		w := newWorld(t, options{
 			model: replies(calls("count", "{}", "nap", "{}")), mode: agent.ParallelStreaming,
-			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
+			tools: []tool.Tool{counted("count", false, &ran), nap},
 			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 				r.Hook(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
 					t.Error("a hook was shown a result")
@@ -347,7 +347,7 @@ func TestPutIsTriedSevenTimes(t *testing.T) {
 			first, last, puts := 0, 0, 0
 			w := newWorld(t, options{
 				model: replies(calls("first", "{}", "last", "{}"), text("ok")),
-				tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+				tools: []tool.Tool{counted("first", false, &first), slowly("last", &last)},
 			})
 			w.submit(t, key, "hi", mailbox.ModeQueue)
 			w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {

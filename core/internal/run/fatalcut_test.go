@@ -22,7 +22,7 @@ func TestAToolThatIsCutShortEndsNoRun(t *testing.T) {
 				ran := 0
 				works := toolFunc{name: "works", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 					if ran++; ran > 1 {
-						return tool.Text("done"), nil
+						return tool.NewResult("done"), nil
 					}
 					<-ctx.Done()
 					return tool.Result{}, tool.Fatal(ctx.Err())

@@ -71,14 +71,14 @@ func asksAll(c plugin.GateCall) (plugin.Verdict, error) {
 // asksFirst is a tool that waits for a decision before it runs.
 var asksFirst = toolFunc{name: "asks", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 	if c.Resume == nil {
-		return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "tool", Action: "tool:ask"}}), nil
+		return tool.Suspended(core.TicketRequest{ID: "tool", Action: "tool:ask"}), nil
 	}
-	return tool.Text("answered"), nil
+	return tool.NewResult("answered"), nil
 }}
 
 // large is a tool whose result no store of a small limit takes.
 var large = toolFunc{name: "large", run: func(context.Context, tool.Call) (tool.Result, error) {
-	return tool.Text(strings.Repeat("x", 4000)), nil
+	return tool.NewResult(strings.Repeat("x", 4000)), nil
 }}
 
 func long(text string) string { return text + " " + strings.Repeat("x", 4400) }
@@ -97,7 +97,7 @@ func decides(all ...core.Decision) func(*testing.T, *world, *trace) {
 
 func steer(t *testing.T, w *world, _ *trace, _ mailbox.Receipt) {
 	_, err := w.box.Submit(context.WithoutCancel(t.Context()), mailbox.Submission{
-		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "and this")}, Mode: mailbox.ModeSteer,
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("and this")}, Mode: mailbox.ModeSteer,
 	})
 	if err != nil {
 		t.Error(err)
@@ -123,7 +123,7 @@ func conversation(texts ...string) func(*testing.T, *world, *trace) {
 func (w *world) supersedes(t *testing.T, from uint64, text string) mailbox.Receipt {
 	t.Helper()
 	receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
-		Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", text)},
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage(text)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func newPlaced(t *testing.T, lasts []int, adds []string) *placed {
 			p.mu.Lock()
 			p.ran = append(p.ran, c.Index)
 			p.mu.Unlock()
-			result := tool.Text(fmt.Sprint("added ", c.Index))
+			result := tool.NewResult(fmt.Sprint("added ", c.Index))
 			if adds[c.Index] != "" {
 				result.Command = appended.Update(adds[c.Index])
 			}

@@ -63,7 +63,7 @@ func TestAForkHasWholeRounds(t *testing.T) {
 func TestARoundThatIsOpenIsNotForked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := toolFunc{name: "waits", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:waits"}}), nil
+			return tool.Suspended(core.TicketRequest{Action: "tool:waits"}), nil
 		}}
 		w := newWorld(t, options{model: replies(calls("waits", "{}"), text("ok")), tools: []tool.Tool{waits}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -118,7 +118,7 @@ func TestAForkThatBreaksOffIsNotThere(t *testing.T) {
 func TestAForkBelongsToTheThreadsOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{})
-		s := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("m1", "hi")}}
+		s := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("hi").WithID("m1")}}
 		if _, err := w.box.Submit(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}

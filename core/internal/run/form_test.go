@@ -48,7 +48,7 @@ func piles(bytes int, seen *closed) plugin.Plugin {
 // pile is a tool whose result says so many bytes, and adds so many to the value.
 func pile(says, adds int) tool.Tool {
 	return toolFunc{name: "pile", run: func(context.Context, tool.Call) (tool.Result, error) {
-		r := tool.Text(strings.Repeat("r", says))
+		r := tool.NewResult(strings.Repeat("r", says))
 		if adds > 0 {
 			r.Command = piled.Update(strings.Repeat("p", adds))
 		}
@@ -76,7 +76,7 @@ func (w *world) request(t *testing.T, text string, bytes int) mailbox.Receipt {
 }
 
 func requesting(text string, bytes int) mailbox.Submission {
-	s := mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", text)}}
+	s := mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage(text)}}
 	if bytes > 0 {
 		s.Opening.Request = json.RawMessage(`"` + strings.Repeat("q", bytes-2) + `"`)
 	}
@@ -90,7 +90,7 @@ func (w *world) largest(t *testing.T, bytes, limit int, s mailbox.Submission) ma
 		bytes = min(bytes, room)
 	}
 	for {
-		s.Messages = []core.Message{core.UserMessage("", strings.Repeat("i", bytes))}
+		s.Messages = []core.Message{core.UserMessage(strings.Repeat("i", bytes))}
 		receipt, err := w.box.Submit(t.Context(), s)
 		if core.CodeOf(err) != core.CodeTooLarge {
 			if err != nil {
@@ -299,7 +299,7 @@ func endOfSize(t *testing.T, s sizes, way string) thread.Form {
 		case way == "interrupted" && len(ran) == 2:
 			w.submit(t, key, "now this", mailbox.ModeInterrupt)
 		}
-		result := tool.Text(strings.Repeat("r", s.Result))
+		result := tool.NewResult(strings.Repeat("r", s.Result))
 		result.Command = piled.Update(strings.Repeat("p", s.Adds))
 		return result, nil
 	}}

@@ -94,7 +94,7 @@ func TestHooksOfALateResultAreShownWhatWasMergedBeforeTheWait(t *testing.T) {
 				}},
 				toolFunc{name: "other", run: func(context.Context, tool.Call) (tool.Result, error) {
 					time.Sleep(time.Second)
-					return tool.Text("other"), nil
+					return tool.NewResult("other"), nil
 				}},
 			},
 			plugins: []plugin.Plugin{pluginFunc{"waits", func(r *plugin.Registrar) {
@@ -148,13 +148,13 @@ func TestChangesOfLaterRounds(t *testing.T) {
 			mode: agent.ParallelStreaming, model: replies(calls("same", "{}", "same", "{}"), calls("same", "{}", "same", "{}"), calls("one", "{}", "one", "{}"), text("ok")),
 			tools: []tool.Tool{
 				toolFunc{name: "same", run: func(context.Context, tool.Call) (tool.Result, error) {
-					return tool.Text("ok").With(seenBy.Update([]string{"same"})), nil
+					return tool.NewResult("ok").With(seenBy.Update([]string{"same"})), nil
 				}},
 				toolFunc{name: "one", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 					time.Sleep(time.Duration(c.Index) * time.Second)
 					command := seenBy.Update([]string{fmt.Sprint("tool", c.Index)})
 					command.Batch = command.Batch.On(c.Snapshot)
-					return tool.Text("ok").With(command), nil
+					return tool.NewResult("ok").With(command), nil
 				}},
 			},
 			plugins: []plugin.Plugin{pluginFunc{"lists", func(r *plugin.Registrar) { r.Key(seenBy) }}},

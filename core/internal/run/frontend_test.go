@@ -26,7 +26,7 @@ func (w *world) brought(tb testing.TB, text, shared string) mailbox.Receipt {
 	receipt, err := w.box.Submit(tb.Context(), mailbox.Submission{
 		Thread: key, Opening: mailbox.Opening{AgentID: "demo", Frontend: &core.Frontend{
 			Tools: []core.FrontendTool{{Name: "bell"}}, Context: []core.FrontendContext{{Description: "Page", Value: "/home"}}, State: json.RawMessage(shared),
-		}}, Messages: []core.Message{core.UserMessage("", text)},
+		}}, Messages: []core.Message{core.UserMessage(text)},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -43,7 +43,7 @@ func TestHowARoundRunsOnBehindAWait(t *testing.T) {
 					mode: tt.from, model: replies(calls("add", "{}", "add", "{}", "add", "{}"), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "add", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 						time.Sleep(time.Second + time.Duration(c.Index)*time.Microsecond)
-						return tool.Text("added").With(appended.Update(fmt.Sprint(c.Index))), nil
+						return tool.NewResult("added").With(appended.Update(fmt.Sprint(c.Index))), nil
 					}}},
 					plugins: []plugin.Plugin{asking("add"), pluginFunc{"keys", func(r *plugin.Registrar) { r.Key(appended) }}},
 				}
@@ -96,7 +96,7 @@ func TestTheOrderOfAMergeOverManyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("ask", "{}", "echo", `{"text":"b"}`, "ask", "{}", "ask", "{}"), text("ok")),
-			tools: []tool.Tool{counted("ask", tool.AtLeastOnce, new(int))}, plugins: []plugin.Plugin{asking("ask")},
+			tools: []tool.Tool{counted("ask", false, new(int))}, plugins: []plugin.Plugin{asking("ask")},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		var got [][]int
@@ -133,7 +133,7 @@ func TestARoundThatWaitsAndIsDamaged(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := options{
 					mode: agent.ParallelStreaming, model: replies(calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")),
-					tools: []tool.Tool{counted("ask", tool.AtLeastOnce, new(int))}, plugins: []plugin.Plugin{asking("ask")},
+					tools: []tool.Tool{counted("ask", false, new(int))}, plugins: []plugin.Plugin{asking("ask")},
 				}
 				w := newWorld(t, o)
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -221,7 +221,7 @@ func TestACallRunsAgainBesideAllTickets(t *testing.T) {
 				if runs++; runs == 1 {
 					time.Sleep(9 * time.Second)
 				}
-				return tool.Text("ran"), nil
+				return tool.NewResult("ran"), nil
 			}}},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -241,7 +241,7 @@ func TestAMarkThatCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		w := newWorld(t, options{
-			mode: agent.ParallelStreaming, model: replies(calls("once", "{}", "once", "{}"), text("ok")), tools: []tool.Tool{counted("once", tool.AtMostOnce, &ran)},
+			mode: agent.ParallelStreaming, model: replies(calls("once", "{}", "once", "{}"), text("ok")), tools: []tool.Tool{counted("once", true, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {

@@ -36,7 +36,7 @@ func TestStepWithoutTimeLeft(t *testing.T) {
 			return tool.Result{}, ctx.Err()
 		}
 		time.Sleep(11 * time.Second)
-		return tool.Text("done late"), nil
+		return tool.NewResult("done late"), nil
 	}}
 	inTool := replies(calls("sleep", "{}"), text("ok"))
 	tests := []struct {
@@ -126,7 +126,7 @@ func TestLateResultIsStoredBesideASlowerCall(t *testing.T) {
 		takes := func(d time.Duration) func(context.Context, tool.Call) (tool.Result, error) {
 			return func(context.Context, tool.Call) (tool.Result, error) {
 				time.Sleep(d)
-				return tool.Text("done late"), nil
+				return tool.NewResult("done late"), nil
 			}
 		}
 		w := newWorld(t, options{
@@ -254,7 +254,7 @@ var nap = toolFunc{name: "nap", run: func(ctx context.Context, _ tool.Call) (too
 	case <-ctx.Done():
 		return tool.Result{}, ctx.Err()
 	case <-time.After(6 * time.Second):
-		return tool.Text("rested"), nil
+		return tool.NewResult("rested"), nil
 	}
 }}
 

@@ -33,7 +33,7 @@ func TestARoundWritesOnTheNewestHeadThatWasSeen(t *testing.T) {
 						w.submit(t, key, "more", mailbox.ModeQueue)
 						time.Sleep(5 * time.Second) // the watch looks every two
 						behind = true
-						return tool.Text("done"), nil
+						return tool.NewResult("done"), nil
 					}}},
 				})
 				w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -64,7 +64,7 @@ func TestACallThatIsDecidedDuringAnotherOnesResultRunsInTheSameStep(t *testing.T
 			mode: agent.ParallelStreaming, model: replies(calls("work", "{}", "work", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "work", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 				ran = append(ran, c.ID)
-				return tool.Text("done"), nil
+				return tool.NewResult("done"), nil
 			}}},
 			plugins: []plugin.Plugin{asking("work")},
 		})

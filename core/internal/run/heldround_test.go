@@ -48,7 +48,7 @@ func TestHowManyReportsAreMissedInTheLog(t *testing.T) {
 				for range reports {
 					c.Activity("plan", func() {})
 				}
-				return tool.Text("done"), nil
+				return tool.NewResult("done"), nil
 			}}
 			w := newWorld(t, options{
 				model: replies(calls("shows", "{}"), text("ok")), tools: []tool.Tool{shows}, logger: slog.New(slog.NewTextHandler(&log, nil)),

@@ -64,7 +64,7 @@ func TestEditedInputIsReadAgain(t *testing.T) {
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if slices.ContainsFunc(c.Records, func(r store.Record) bool { return r.Name == store.LogName(4) }) { // the step has read the old text
 				w.store.OnCommit = nil
-				if err := w.box.Edit(ctx, key, steered.DispatchID, []core.Message{core.UserMessage("m", "new")}); err != nil {
+				if err := w.box.Edit(ctx, key, steered.DispatchID, []core.Message{core.UserMessage("new").WithID("m")}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -25,7 +25,7 @@ func TestAPartThatIsNotJSONIsNotStored(t *testing.T) {
 		keeps := toolFunc{name: "keeps", run: func(ctx context.Context, call tool.Call) (tool.Result, error) {
 			value, err := call.Parts.Keep(ctx, "part", json.RawMessage("{"))
 			got = fmt.Sprintf("%q %v", value, err)
-			return tool.Text("kept"), nil
+			return tool.NewResult("kept"), nil
 		}}
 		w := newWorld(t, options{model: replies(calls("keeps", "{}"), text("ok")), tools: []tool.Tool{keeps}})
 		var puts []string
@@ -90,7 +90,7 @@ func TestWhoseFailureAPartIs(t *testing.T) {
 					if err := tt.run(ctx, call); err != nil {
 						return tool.Result{}, err
 					}
-					return tool.Text("done"), nil
+					return tool.NewResult("done"), nil
 				}}, time.Minute}
 				w := newWorld(t, options{model: replies(calls("works", "{}"), text("ok")), tools: []tool.Tool{works}})
 				w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {

@@ -26,7 +26,7 @@ func withTool(name string, ran *int) options {
 		model: replies(calls(name, "{}"), text("ok")),
 		tools: []tool.Tool{toolFunc{name: name, run: func(context.Context, tool.Call) (tool.Result, error) {
 			*ran++
-			return tool.Text("done"), nil
+			return tool.NewResult("done"), nil
 		}}},
 	}
 }
@@ -237,7 +237,7 @@ func TestWaitUnderABuildThatLacksATool(t *testing.T) {
 		var w *world
 		dies := func(context.Context, tool.Call) (tool.Result, error) {
 			w.store.dead.Store(true)
-			return tool.Text("lost"), nil
+			return tool.NewResult("lost"), nil
 		}
 		o.tools = []tool.Tool{toolFunc{name: "fresh", run: dies}, toolFunc{name: "ask"}}
 		w = newWorld(t, o)

@@ -35,7 +35,7 @@ func TestWhatWaitsForAPhaseStaysACallsWhoseResultCameLate(t *testing.T) {
 		s.world = newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("work", "{}", "work", "{}", "work", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "work", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
-				result := tool.Text("ok")
+				result := tool.NewResult("ok")
 				switch c.Index {
 				case 0:
 					time.Sleep(time.Second)
@@ -121,7 +121,7 @@ func TestAResultThatChangesNothingAppliesBehindAnyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPair(t)
 		s.tool = func(c tool.Call) tool.Result {
-			result := tool.Text("ok").With(s.effect.Emit(fmt.Sprint("tool", c.Index)))
+			result := tool.NewResult("ok").With(s.effect.Emit(fmt.Sprint("tool", c.Index)))
 			if c.Index == 1 {
 				return result.With(s.list.Update("tool1"))
 			}
@@ -144,7 +144,7 @@ func TestWhatIsRememberedOfACancelledCallMayNotApply(t *testing.T) {
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("other", "{}", "take", "{}", "sleeps", `"9s"`), text("ok")), logger: slog.New(slog.NewTextHandler(&log, nil)),
 			tools: []tool.Tool{sleeps, toolFunc{name: "take"}, toolFunc{name: "other", run: func(context.Context, tool.Call) (tool.Result, error) {
-				return tool.Text("other").With(sole.Update("other")), nil
+				return tool.NewResult("other").With(sole.Update("other")), nil
 			}}},
 			plugins: []plugin.Plugin{pluginFunc{"guard", func(r *plugin.Registrar) {
 				r.Key(sole)

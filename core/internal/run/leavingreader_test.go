@@ -23,7 +23,7 @@ func TestAToolLearnsFromWhatItShowsThatItsReaderHasLeft(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				c.Activity("plan", encodes(func() { encoded++ }))
 			}
-			return tool.Text("done"), nil
+			return tool.NewResult("done"), nil
 		}}
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("sleeps", `"1s"`, "sleeps", `"2s"`, "sleeps", `"3s"`, "shows", "{}"), text("ok")),

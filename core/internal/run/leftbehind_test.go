@@ -72,7 +72,7 @@ func TestWhatAToolThatWasLeftBehindAsksForIsRefused(t *testing.T) {
 						time.Sleep(10 * time.Second)
 					}
 					got = tt.asks(free, call)
-					return tool.Text("late"), nil
+					return tool.NewResult("late"), nil
 				}}, time.Second}
 				w := newWorld(t, options{
 					model: replies(calls("late", "{}"), text("ok")), tools: []tool.Tool{late},
@@ -186,7 +186,7 @@ func TestAChildThatCannotBeStarted(t *testing.T) {
 						if id != (core.ID{1}) {
 							t.Errorf("the child is %s", id)
 						}
-						return tool.Text("started"), nil
+						return tool.NewResult("started"), nil
 					}}},
 					children: childrenFunc(func(context.Context, tool.Call, tool.Child) (core.ID, error) {
 						if asked++; asked == 1 {

@@ -54,7 +54,7 @@ func newSiblings(t *testing.T, lasts [2]time.Duration, change func(tool.Call) st
 				return tool.Result{}, ctx.Err()
 			case <-time.After(lasts[c.Index]):
 			}
-			result := tool.Text("set")
+			result := tool.NewResult("set")
 			result.Command = state.Combine(change(c), effected.Emit(fmt.Sprint("effect", c.Index)))
 			return result, nil
 		}}},

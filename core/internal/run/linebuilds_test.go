@@ -156,14 +156,14 @@ func newWaitingRound(t *testing.T, change func(tool.Call) state.Command) *waitin
 					<-ctx.Done()
 					return tool.Result{}, ctx.Err()
 				}
-				result := tool.Text("set")
+				result := tool.NewResult("set")
 				result.Command = change(c)
 				return result, nil
 			}},
 			toolFunc{name: "other", run: func(context.Context, tool.Call) (tool.Result, error) {
 				w.ran[1]++
 				time.Sleep(time.Second)
-				return tool.Text("other"), nil
+				return tool.NewResult("other"), nil
 			}},
 		},
 		plugins: []plugin.Plugin{pluginFunc{"waits", func(r *plugin.Registrar) {

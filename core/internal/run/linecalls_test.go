@@ -49,7 +49,7 @@ func newPair(t *testing.T) *pair {
 	s.list = state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeRun})
 	s.gate = func(plugin.GateCall) (plugin.Verdict, error) { return plugin.Allow, nil }
 	s.hook = func(plugin.BeforeTool) state.Command { return state.Command{} }
-	s.tool = func(tool.Call) tool.Result { return tool.Text("ok") }
+	s.tool = func(tool.Call) tool.Result { return tool.NewResult("ok") }
 	s.world = newWorld(t, options{
 		mode: agent.ParallelStreaming, model: replies(calls("act", "{}", "act", "{}"), text("ok")),
 		tools: []tool.Tool{toolFunc{name: "act", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
@@ -110,7 +110,7 @@ func TestHooksWhoseChangeDoesNotApplyAreTheirCallsError(t *testing.T) {
 			return state.Combine(s.taken.Update(fmt.Sprint("hook", c.CallIndex)), s.effect.Emit(fmt.Sprint("hook", c.CallIndex)))
 		}
 		s.tool = func(c tool.Call) tool.Result {
-			return tool.Text("ok").With(state.Combine(s.list.Update(fmt.Sprint("tool", c.Index)), s.effect.Emit(fmt.Sprint("tool", c.Index))))
+			return tool.NewResult("ok").With(state.Combine(s.list.Update(fmt.Sprint("tool", c.Index)), s.effect.Emit(fmt.Sprint("tool", c.Index))))
 		}
 		s.comesTo(t, []string{"error: execution failed: its change of the state does not apply", `ok: "ok"`}, "hook1[tool1]", []string{"hook1", "tool1"})
 	})
@@ -140,7 +140,7 @@ func TestAResultThatIsTooLargeLeavesTheLine(t *testing.T) {
 		s := newPair(t)
 		s.tool = func(c tool.Call) tool.Result {
 			text := []string{"small", "large"}[c.Index]
-			return tool.Text(text).With(state.Combine(s.taken.Update(text), s.effect.Emit(text)))
+			return tool.NewResult(text).With(state.Combine(s.taken.Update(text), s.effect.Emit(text)))
 		}
 		s.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if strings.Contains(string(r.Payload), `"large"`) {
@@ -157,7 +157,7 @@ func TestWhatSiblingsScheduleCountsInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPair(t)
 		s.tool = func(c tool.Call) tool.Result {
-			return tool.Text("ok").With(s.action.Schedule(fmt.Sprint("later", c.Index)))
+			return tool.NewResult("ok").With(s.action.Schedule(fmt.Sprint("later", c.Index)))
 		}
 		s.comesTo(t, []string{`ok: "ok"`, `ok: "ok"`}, "[later1 later0]", nil)
 	})

@@ -35,7 +35,7 @@ func TestNoResultIsStoredBeforeOneThatStandsBeforeIt(t *testing.T) {
 			mode: agent.ParallelStreaming, model: replies(calls("set", "{}", "set", "{}", "set", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "set", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 				time.Sleep(lasts[c.Index])
-				result := tool.Text("set")
+				result := tool.NewResult("set")
 				result.Command = joined.Update(string("abc"[c.Index]))
 				return result, nil
 			}}},
@@ -79,7 +79,7 @@ func TestHooksThatCouldNotBeAskedAgainAreAskedByTheNextClaim(t *testing.T) {
 			tools: []tool.Tool{toolFunc{name: "set", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 				ran[c.Index]++
 				time.Sleep(time.Duration(2-c.Index) * time.Second)
-				return tool.Text("set"), nil
+				return tool.NewResult("set"), nil
 			}}},
 			plugins: []plugin.Plugin{pluginFunc{"hooks", func(r *plugin.Registrar) {
 				r.Key(seenBy)

@@ -65,7 +65,7 @@ func TestWhatAToolShowsIsEmittedWhileItRuns(t *testing.T) {
 		time.Sleep(time.Second)
 		c.ActivityPatch("plan", tool.PatchOperation{Op: "add", Path: "/-", Value: "b"})
 		time.Sleep(time.Second)
-		return tool.Text("done").WithMetadata("pages", 3), nil
+		return tool.NewResult("done").WithMetadata("pages", 3), nil
 	}}
 	const (
 		progress = `{"event_type":"activity_snapshot","message_id":"RUN.1.%d:tool_progress","activity_type":"tool_progress","content":` +
@@ -145,7 +145,7 @@ func TestToolThatShowsDoesNotWaitForTheStep(t *testing.T) {
 				c.Output(fmt.Sprint(i))
 			}
 			took = time.Since(began)
-			return tool.Text("shown"), nil
+			return tool.NewResult("shown"), nil
 		}}
 		w := newWorld(t, options{
 			model: replies(calls("sleeps", `"1s"`, "shows", "{}"), text("ok")), tools: []tool.Tool{sleeps, shows}, mode: agent.ParallelStreaming,
@@ -181,12 +181,12 @@ func TestNothingIsShownBehindACallsEnd(t *testing.T) {
 		{"left behind", timed{toolFunc{name: "t", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			time.Sleep(500 * time.Millisecond)
 			chatters(c)
-			return tool.Text("late"), nil
+			return tool.NewResult("late"), nil
 		}}, time.Second}, []string{"tool_call_stream_delta 0", "tool_call_stream_delta 1", "tool_call_stream_delta 2", "tool_call_done"}},
 		{"a goroutine of its own", toolFunc{name: "t", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			go chatters(c)
 			time.Sleep(1500 * time.Millisecond)
-			return tool.Text("done"), nil
+			return tool.NewResult("done"), nil
 		}}, []string{"tool_call_stream_delta 0", "tool_call_stream_delta 1", "tool_call_done"}},
 		{"a tool that panics", toolFunc{name: "t", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			c.Output("0")
@@ -220,7 +220,7 @@ func TestToolThatNeverStopsShowingHasItsTime(t *testing.T) {
 				for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(10 * time.Millisecond) {
 					c.Output("x")
 				}
-				return tool.Text("late"), nil
+				return tool.NewResult("late"), nil
 			}}, time.Second}},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -243,7 +243,7 @@ func TestToolShowsNothingToNobody(t *testing.T) {
 			c.Activity("plan", encodes(func() { encoded++ }))
 			time.Sleep(time.Second)
 		}
-		return tool.Text("done"), nil
+		return tool.NewResult("done"), nil
 	}}
 	leaves := func() func(core.Event) error {
 		gone := false
@@ -294,7 +294,7 @@ func TestReportsThatAreDroppedAreLogged(t *testing.T) {
 		shows := toolFunc{name: "shows", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			c.Activity("plan", func() {})
 			c.Output(strings.Repeat("x", 1<<20+1))
-			return tool.Text("done"), nil
+			return tool.NewResult("done"), nil
 		}}
 		w := newWorld(t, options{
 			model: replies(calls("shows", "{}"), text("ok")), tools: []tool.Tool{shows}, logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -318,7 +318,7 @@ func TestReportsThatAreDroppedAreLogged(t *testing.T) {
 func TestMetadataIsForProgramsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		paged := toolFunc{name: "paged", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Text("page 1").WithMetadata("pages", 3), nil
+			return tool.NewResult("page 1").WithMetadata("pages", 3), nil
 		}}
 		var seen string
 		after := pluginFunc{"after", func(r *plugin.Registrar) {

@@ -95,7 +95,7 @@ func TestARefusedSuspensionIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		again := toolFunc{name: "again", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "same"}}), nil
+			return tool.Suspended(core.TicketRequest{ID: "same"}), nil
 		}}
 		w := newWorld(t, options{
 			logger: slog.New(slog.NewTextHandler(&log, nil)), model: replies(calls("again", "{}"), text("ok")), tools: []tool.Tool{again},

@@ -132,7 +132,7 @@ func TestLoopOrder(t *testing.T) {
 					plugins: []plugin.Plugin{l},
 					tools: []tool.Tool{toolFunc{name: "look", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 						l.note("tool %s", c.Arguments)
-						return tool.Text("seen"), nil
+						return tool.NewResult("seen"), nil
 					}}},
 				}
 				if tt.stop {

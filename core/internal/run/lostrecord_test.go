@@ -21,7 +21,7 @@ func TestWhatARecordHasOfItsRunsInput(t *testing.T) {
 		sent := time.Now().UnixMilli()
 		parent := mailbox.Parent{Thread: "parent", Run: core.ID{7}, Call: thread.NoCall}
 		receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
-			Thread: key, Origin: core.OriginInternal, Messages: []core.Message{core.UserMessage("", "parallel: a, b")},
+			Thread: key, Origin: core.OriginInternal, Messages: []core.Message{core.UserMessage("parallel: a, b")},
 			Opening: mailbox.Opening{
 				AgentID: "demo", Request: json.RawMessage(`{"plan":"gold"}`), Parent: &parent,
 				Frontend: &core.Frontend{Context: []core.FrontendContext{{Description: "Page", Value: "/home"}}, State: json.RawMessage(`{"a":1}`)},

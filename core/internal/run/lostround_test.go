@@ -34,9 +34,9 @@ func TestAClaimThatIsLostEndsTheRoundAtOnce(t *testing.T) {
 		obeys := toolFunc{name: "obeys", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 			select {
 			case <-ctx.Done():
-				return tool.Text("cut short"), nil
+				return tool.NewResult("cut short"), nil
 			case <-time.After(time.Minute):
-				return tool.Text("not told"), nil
+				return tool.NewResult("not told"), nil
 			}
 		}}
 		w := newWorld(t, options{
@@ -70,7 +70,7 @@ func TestAResultBehindALostClaimIsNotStored(t *testing.T) {
 					mode: mode, model: replies(calls("obeys", "{}", "nap", "{}"), text("ok")),
 					tools: []tool.Tool{nap, toolFunc{name: "obeys", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 						<-ctx.Done()
-						return tool.Text("cut short"), nil
+						return tool.NewResult("cut short"), nil
 					}}},
 				})
 				w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -100,15 +100,15 @@ func TestARoundThatIsClosedBehindALostClaim(t *testing.T) {
 	const not = "not_executed: no result: the run was ended first (cancelled)"
 	tests := []struct {
 		name     string
-		delivery tool.Delivery
+		delivery bool
 		mode     agent.ExecutionMode
 		between  bool // a claim
 		want     []string
 	}{
-		{"a mark", tool.AtMostOnce, agent.Sequential, false, []string{may, not}},
-		{"marks", tool.AtMostOnce, agent.ParallelStreaming, false, []string{may, may}},
-		{"a claim in between", tool.AtLeastOnce, agent.ParallelStreaming, true, []string{may, may}},
-		{"a claim in between, one call after the other", tool.AtLeastOnce, agent.Sequential, true, []string{may, not}},
+		{"a mark", true, agent.Sequential, false, []string{may, not}},
+		{"marks", true, agent.ParallelStreaming, false, []string{may, may}},
+		{"a claim in between", false, agent.ParallelStreaming, true, []string{may, may}},
+		{"a claim in between, one call after the other", false, agent.Sequential, true, []string{may, not}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestAChangeThatDoesNotApplyInACloseIsSaid(t *testing.T) {
 				}
 				w := newWorld(t, options{
 					model: replies(calls("set", "{}", "set", "{}", "deaf", "{}"), text("ok")), logger: slog.New(slog.NewTextHandler(&log, nil)),
-					tools: []tool.Tool{deaf(tool.AtLeastOnce, 9*time.Second), toolFunc{name: "set", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
-						return tool.Text("set").With(on(tt.tool && c.Index == 1, c.Snapshot, []string{"a", tt.adds}[c.Index])), nil
+					tools: []tool.Tool{deaf(false, 9*time.Second), toolFunc{name: "set", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+						return tool.NewResult("set").With(on(tt.tool && c.Index == 1, c.Snapshot, []string{"a", tt.adds}[c.Index])), nil
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"clears", func(r *plugin.Registrar) {
 						r.Key(list)

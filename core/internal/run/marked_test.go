@@ -36,8 +36,8 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 		{"another estimate", &shown, with(func(w *core.Window) { w.Estimate, w.Compact, w.Skipped = 7, 8, 9 }), model.Request{Model: "m"}, nil, nil},
 		{"the model", &shown, shown, model.Request{Model: "n", System: "other"}, nil, []string{"model"}},
 		{"the tools", &shown, shown, model.Request{Model: "m", System: "other", Tools: []model.ToolDefinition{{Name: "t"}}}, nil, []string{"tools"}},
-		{"the system prompt", &shown, shown, model.Request{Model: "m", System: "other"}, []core.Message{core.UserMessage("", "c")}, []string{"system"}},
-		{"the context", &shown, with(func(w *core.Window) { w.Summary = 4 }), model.Request{Model: "m"}, []core.Message{core.UserMessage("", "c")}, []string{"context"}},
+		{"the system prompt", &shown, shown, model.Request{Model: "m", System: "other"}, []core.Message{core.UserMessage("c")}, []string{"system"}},
+		{"the context", &shown, with(func(w *core.Window) { w.Summary = 4 }), model.Request{Model: "m"}, []core.Message{core.UserMessage("c")}, []string{"context"}},
 		{"the summary", &shown, with(func(w *core.Window) { w.Summary, w.First = 4, 0 }), model.Request{Model: "m"}, nil, []string{"summary"}},
 		{"the first message", &shown, with(func(w *core.Window) { w.First, w.Short = 10, 10 }), model.Request{Model: "m"}, nil, []string{"cut"}},
 		{"what the run was asked", &shown, with(func(w *core.Window) { w.Opening = 8 }), model.Request{Model: "m"}, nil, []string{"cut"}},
@@ -52,7 +52,7 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 			})}
 			c := &checkpoint.Conversation{}
 			if tt.last != nil {
-				c.Messages = checkpoint.ListOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("", "on")})
+				c.Messages = checkpoint.ListOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("on")})
 				c.Places = checkpoint.ListOf([]window.Place{{Window: tt.last}, {}})
 			}
 			p := &prompt{holder: h, draft: &draft{past: c}, model: &agent.BoundModel{}, window: &tt.now, framed: true}
@@ -70,7 +70,7 @@ func TestCountsAreThoseOfTheModel(t *testing.T) {
 	turn := func(model string) core.Message { return core.Message{Role: core.RoleAssistant, Model: model} }
 	p := &prompt{draft: &draft{past: &checkpoint.Conversation{
 		First:    1,
-		Messages: checkpoint.ListOf([]core.Message{turn("e"), turn("a"), turn("b"), turn("b"), core.UserMessage("", "hi"), turn("c"), turn("f"), {Role: core.RoleUser, Model: "f"}}),
+		Messages: checkpoint.ListOf([]core.Message{turn("e"), turn("a"), turn("b"), turn("b"), core.UserMessage("hi"), turn("c"), turn("f"), {Role: core.RoleUser, Model: "f"}}),
 		Places: checkpoint.ListOf([]window.Place{
 			{Window: &core.Window{Estimate: 60, Tokens: 70}}, // it is not shown any more
 			{Window: &core.Window{Estimate: 10, Tokens: 20}}, {Window: &core.Window{Estimate: 30, Tokens: 40}},

@@ -168,7 +168,7 @@ func TestModelIsAskedAsTheAgentSays(t *testing.T) {
 		w := newWorld(t, options{agents: agents})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
-		said := core.UserMessage(receipt.DispatchID.String()+".0", "hi")
+		said := core.UserMessage("hi").WithID(receipt.DispatchID.String() + ".0")
 		said.RunID, said.CreatedAt = receipt.RunID, time.Now().UnixMilli()
 		want := model.Request{
 			Model: "small", Origin: "small", System: "be brief", Messages: []core.Message{said}, MaxTokens: 7, Temperature: &warm,

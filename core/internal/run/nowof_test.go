@@ -25,7 +25,7 @@ func TestClockOfEffects(t *testing.T) {
 		tell := plugin.Effect[string]{Name: "tell"}
 		works := toolFunc{name: "works", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			time.Sleep(time.Duration(c.Index+1) * time.Second)
-			result := tool.Text("done")
+			result := tool.NewResult("done")
 			result.Command = tell.Emit(fmt.Sprint("call ", c.Index))
 			return result, nil
 		}}
@@ -61,7 +61,7 @@ func TestADamagedStateIsLoggedUnderItsStep(t *testing.T) {
 		}
 		w.spoil(t, store.SnapshotName)
 		receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
-			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 4}, Messages: []core.Message{core.UserMessage("", "other")},
+			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 4}, Messages: []core.Message{core.UserMessage("other")},
 		})
 		if err != nil {
 			t.Fatal(err)

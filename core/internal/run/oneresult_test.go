@@ -93,10 +93,10 @@ func TestOneResultForEachCall(t *testing.T) {
 						toolFunc{name: "fatal", run: func(context.Context, tool.Call) (tool.Result, error) {
 							return tool.Result{}, tool.Fatal(errors.New("no disk"))
 						}},
-						toolFunc{name: "once", delivery: tool.AtMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
+						toolFunc{name: "once", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 							time.Sleep(time.Second)
 							w.store.dead.Store(true)
-							return tool.Text("never read"), nil
+							return tool.NewResult("never read"), nil
 						}},
 					}
 					o.plugins = []plugin.Plugin{gates(func(c plugin.GateCall) (plugin.Verdict, error) {

@@ -80,7 +80,7 @@ func (h *chronicle) plugin() plugin.Plugin {
 func (h *chronicle) tool(name string) tool.Tool {
 	return toolFunc{name: name, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 		afterSiblings(c)
-		result := tool.Text(name)
+		result := tool.NewResult(name)
 		result.Command = h.tells("tool " + name)
 		return result, nil
 	}}
@@ -302,7 +302,7 @@ func TestResultsAreAnnouncedOnceOverAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
 			model: replies(calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), mode: agent.ParallelStreaming,
-			tools: []tool.Tool{counted("ask", tool.AtLeastOnce, new(int))}, plugins: []plugin.Plugin{asking("ask")},
+			tools: []tool.Tool{counted("ask", false, new(int))}, plugins: []plugin.Plugin{asking("ask")},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		var got events
@@ -333,7 +333,7 @@ func TestResultsAreAnnouncedOnceOverAWait(t *testing.T) {
 func TestEffectsOfACallThatIsDoneWhileOthersWait(t *testing.T) {
 	late := toolFunc{name: "late", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 		if c.Resume != nil {
-			return tool.Text("ok"), nil
+			return tool.NewResult("ok"), nil
 		}
 		time.Sleep(time.Second)
 		return tool.Suspended(core.TicketRequest{Mode: core.ResumeReplay}), nil
@@ -384,11 +384,11 @@ func TestAtMostOnceToolThatWaits(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ran := 0
-				ask := toolFunc{name: "ask", delivery: tool.AtMostOnce, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+				ask := toolFunc{name: "ask", delivery: true, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 					if ran++; c.Resume == nil {
 						return tool.Suspended(core.TicketRequest{}), nil
 					}
-					return tool.Text("ok"), nil
+					return tool.NewResult("ok"), nil
 				}}
 				o := options{mode: mode, model: replies(calls("ask", "{}"), text("ok")), tools: []tool.Tool{ask}}
 				w := newWorld(t, o)
@@ -412,12 +412,12 @@ func TestAtMostOnceToolThatWaits(t *testing.T) {
 // marked as one that may have acted, it would be unknown to the next claim.
 func TestToolThatWaitsWhenTheTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ask := toolFunc{name: "ask", delivery: tool.AtMostOnce, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+		ask := toolFunc{name: "ask", delivery: true, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			if c.Resume == nil {
 				time.Sleep(11 * time.Second)
 				return tool.Suspended(core.TicketRequest{}), nil
 			}
-			return tool.Text("ok"), nil
+			return tool.NewResult("ok"), nil
 		}}
 		w := newWorld(t, options{model: replies(calls("ask", "{}"), text("ok")), tools: []tool.Tool{ask}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -474,7 +474,7 @@ func TestWhatACallSeesOfItself(t *testing.T) {
 				look := toolFunc{name: "look", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 					list, err := h.key.Read(c.Snapshot)
 					saw = append(saw, fmt.Sprint(list))
-					return tool.Text("ok"), err
+					return tool.NewResult("ok"), err
 				}}
 				w := newWorld(t, options{
 					mode: mode, model: replies(calls("look", "{}"), text("ok")), tools: []tool.Tool{look},

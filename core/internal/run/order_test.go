@@ -27,7 +27,7 @@ import (
 var sleeps = toolFunc{name: "sleeps", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 	d, err := time.ParseDuration(strings.Trim(string(c.Arguments), `"`))
 	time.Sleep(d)
-	return tool.Text("slept"), err
+	return tool.NewResult("slept"), err
 }}
 
 // Calls that end while the scheduler is busy are taken in call order, whichever was
@@ -67,13 +67,13 @@ func TestDecisionThatTheSuspendWriteMeets(t *testing.T) {
 			case resumed == 0:
 				resumed = time.Since(began)
 			}
-			return tool.Text("ok"), nil
+			return tool.NewResult("ok"), nil
 		}}
 		w := newWorld(t, options{
 			model: replies(calls("ask", "{}", "gated", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{ask, toolFunc{name: "gated", run: func(context.Context, tool.Call) (tool.Result, error) {
 				resumed = time.Since(began)
-				return tool.Text("ok"), nil
+				return tool.NewResult("ok"), nil
 			}}, nap},
 			plugins: []plugin.Plugin{asking("gated")},
 		})
@@ -123,7 +123,7 @@ func TestNothingStartsAfterAFailure(t *testing.T) {
 			return tool.Result{}, tool.Fatal(errors.Join(err, fmt.Errorf("after %s", d)))
 		}}
 		w := newWorld(t, options{
-			mode: agent.ParallelStreaming, tools: []tool.Tool{fatal, counted("ask", tool.AtLeastOnce, &ran), nap}, plugins: []plugin.Plugin{asking("ask")},
+			mode: agent.ParallelStreaming, tools: []tool.Tool{fatal, counted("ask", false, &ran), nap}, plugins: []plugin.Plugin{asking("ask")},
 			model: replies(calls("fatal", `"5s"`, "fatal", `"1s"`, "ask", "{}", "nap", "{}")),
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -337,7 +337,7 @@ func TestAdoptedResultRaisesTheHeadsSchemaBeforeTheRoundEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := options{
 					model: replies(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
-					tools: []tool.Tool{counted("first", tool.AtLeastOnce, new(int)), slowly("last", new(int))},
+					tools: []tool.Tool{counted("first", false, new(int)), slowly("last", new(int))},
 				}
 				w := newWorld(t, o)
 				w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -351,9 +351,9 @@ func TestAdoptedResultRaisesTheHeadsSchemaBeforeTheRoundEnds(t *testing.T) {
 				w.take(t, key)
 				w.reclaim(t)
 				var schema uint16
-				tt.then(&o, toolFunc{name: "last", delivery: tool.AtMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
+				tt.then(&o, toolFunc{name: "last", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 					schema = w.head(t, key).Schema
-					return tool.Text("ok"), nil
+					return tool.NewResult("ok"), nil
 				}})
 				o.records = thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 1}, Extra: "x"}
 				w.withRecords(t, o)

@@ -43,7 +43,7 @@ func (p *trip) tool() tool.Tool {
 		if err != nil {
 			return tool.Result{}, fmt.Errorf("hotel: %w", err)
 		}
-		return tool.Text(string(flight) + string(hotel)), nil
+		return tool.NewResult(string(flight) + string(hotel)), nil
 	}}
 }
 
@@ -64,7 +64,7 @@ func TestFinishedPartIsNotRepeated(t *testing.T) {
 				var p trip
 				nap := toolFunc{name: "rest", run: func(context.Context, tool.Call) (tool.Result, error) {
 					time.Sleep(time.Second)
-					return tool.Text("rested"), nil
+					return tool.NewResult("rested"), nil
 				}}
 				o := options{model: replies(calls("trip", "{}", "rest", "{}"), text("ok")), tools: []tool.Tool{p.tool(), nap}}
 				w := newWorld(t, o)
@@ -248,12 +248,12 @@ func TestPartsOfAnAbandonedToolAreDropped(t *testing.T) {
 			once(ctx, call, "before", 0)
 			once(ctx, call, "meanwhile", 2*time.Second) // finished when the timeout is over, in the last 2 s
 			once(ctx, call, "next", 0)                  // begun when its context is over
-			return tool.Text("late"), nil
+			return tool.NewResult("late"), nil
 		}}, time.Second}
 		later := timed{toolFunc{name: "later", run: func(ctx context.Context, call tool.Call) (tool.Result, error) {
 			once(ctx, call, "across", 10*time.Second)    // finished too late
 			once(context.Background(), call, "after", 0) // begun too late, whatever its context
-			return tool.Text("later"), nil
+			return tool.NewResult("later"), nil
 		}}, time.Second}
 		w := newWorld(t, options{model: replies(calls("late", "{}", "later", "{}"), text("ok")), tools: []tool.Tool{late, later}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

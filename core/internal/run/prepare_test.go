@@ -84,7 +84,7 @@ func demo(tb testing.TB, m model.Model, s agent.Spec, plugins ...plugin.Plugin) 
 	agents, err := agent.NewRegistry(agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m, Provider: "p"}},
 		Tools: []tool.Tool{echoTool(tb), toolFunc{name: "look", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Text("seen"), nil
+			return tool.NewResult("seen"), nil
 		}}},
 		Plugins: plugins, Specs: []agent.Spec{s},
 	})
@@ -226,7 +226,7 @@ func TestRequestOfAStep(t *testing.T) {
 				pluginFunc{"two", func(r *plugin.Registrar) {
 					r.Transform(func(_ context.Context, c plugin.BeforeInference, request *model.Request) error {
 						request.System += fmt.Sprint(", two of step ", c.Step)
-						request.Messages = append(request.Messages, core.UserMessage("", "last"))
+						request.Messages = append(request.Messages, core.UserMessage("last"))
 						return nil
 					})
 				}},

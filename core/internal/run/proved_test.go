@@ -37,7 +37,7 @@ func TestProgressIsToldWhileTheStepGoesOn(t *testing.T) {
 					mode: agent.ParallelStreaming, model: pacing(time.Second/5, begin(0, "x", "act"), argue(0, "{}"), begin(1, "y", "act"), argue(1, "{}"), model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}),
 					tools: []tool.Tool{timed{toolFunc{name: "act", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 						time.Sleep(tt.lasts[c.Index]) // whatever its context says
-						return tool.Text("ok"), nil
+						return tool.NewResult("ok"), nil
 					}}, tt.limit}},
 				})
 				w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -35,7 +35,7 @@ func TestWhereARangeBegins(t *testing.T) {
 				w := newWorld(t, options{})
 				for _, from := range tt.from {
 					if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "hi")},
+						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("hi")},
 					}); err != nil {
 						t.Fatal(err)
 					}
@@ -61,7 +61,7 @@ func TestARangeBehindAnUnansweredQuestion(t *testing.T) {
 		})})
 		for _, from := range []uint64{0, 1, 0, 5} { // the second has no answer
 			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "hi")},
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("hi")},
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -153,7 +153,7 @@ func TestTakeoverAnnouncesAdoptedResults(t *testing.T) {
 		first, last := 0, 0
 		o := options{
 			model: replies(calls("last", "{}", "first", "{}"), text("ok")),
-			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+			tools: []tool.Tool{counted("first", false, &first), slowly("last", &last)},
 		}
 		w := newWorld(t, o)
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -180,7 +180,7 @@ func TestAdoptedResultIsDoneAfterANack(t *testing.T) {
 		first := 0
 		o := options{
 			model: replies(calls("first", "{}", "nap", "{}"), text("ok")),
-			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), nap},
+			tools: []tool.Tool{counted("first", false, &first), nap},
 		}
 		w := newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)

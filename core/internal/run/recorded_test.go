@@ -29,7 +29,7 @@ func TestRecordsLeadBackToTheWaitsOfTheirRound(t *testing.T) {
 			r.OnStepEnd(func(context.Context, plugin.StepEnd) (state.Command, error) { return counts.Update(1), nil })
 		}}
 		w := newWorld(t, options{
-			model: replies(calls("ask", "{}", "ask", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "ask", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text("done"), nil }}},
+			model: replies(calls("ask", "{}", "ask", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "ask", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.NewResult("done"), nil }}},
 			plugins: []plugin.Plugin{asking("ask"), counting},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -113,7 +113,7 @@ func TestRefusedEndLeavesNoRoundOpen(t *testing.T) {
 func TestHooksCountWithAResultThatCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := toolFunc{name: "long", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Text(strings.Repeat("x", 70<<10)), nil
+			return tool.NewResult(strings.Repeat("x", 70<<10)), nil
 		}}
 		counts := state.Key[int, int]{Name: "n", Scope: state.ScopeRun, Apply: func(v, u int) int { return v + u }}
 		counting := pluginFunc{id: "counting", register: func(r *plugin.Registrar) {

@@ -31,7 +31,7 @@ func TestHooksOfACallThatCannotWaitCount(t *testing.T) {
 			})
 		}}
 		asks := toolFunc{name: "asks", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "not a name"}}), nil
+			return tool.Suspended(core.TicketRequest{ID: "not a name"}), nil
 		}}
 		w := newWorld(t, options{model: replies(calls("asks", "{}"), text("ok")), tools: []tool.Tool{asks}, plugins: []plugin.Plugin{acts}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -54,7 +54,7 @@ func TestWhyACallCannotRun(t *testing.T) {
 func TestACheckThatChangesItsMind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		checked := 0
-		moody := checkFunc{toolFunc{name: "moody", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text("ran"), nil }}, func() error {
+		moody := checkFunc{toolFunc{name: "moody", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.NewResult("ran"), nil }}, func() error {
 			if checked++; checked == 1 {
 				return errors.New("not these")
 			}
@@ -77,7 +77,7 @@ func TestAChangeForAnotherRevision(t *testing.T) {
 			if c.Index == 1 {
 				command.Batch.Base = new(uint64(7))
 			}
-			return tool.Text("set").With(command), nil
+			return tool.NewResult("set").With(command), nil
 		}}
 		w := newWorld(t, options{
 			model: replies(calls("sets", "{}", "sets", "{}"), text("ok")), tools: []tool.Tool{sets},
@@ -98,7 +98,7 @@ func TestKeysOfManyCalls(t *testing.T) {
 		var keys []string
 		notes := toolFunc{name: "notes", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			keys = append(keys, c.Key())
-			return tool.Text("ok"), nil
+			return tool.NewResult("ok"), nil
 		}}
 		var turn []string
 		for range 12 {
@@ -140,11 +140,11 @@ func TestASuspensionThatTheHeadHasIsNotAskedForTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := toolFunc{name: "late", run: func(context.Context, tool.Call) (tool.Result, error) {
 			time.Sleep(3 * time.Second)
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "gate0"}}), nil
+			return tool.Suspended(core.TicketRequest{ID: "gate0"}), nil
 		}}
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("ask", "{}", "late", "{}"), text("ok")),
-			tools: []tool.Tool{late, toolFunc{name: "ask", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text("asked"), nil }}}, plugins: []plugin.Plugin{asking("ask")},
+			tools: []tool.Tool{late, toolFunc{name: "ask", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.NewResult("asked"), nil }}}, plugins: []plugin.Plugin{asking("ask")},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
@@ -220,7 +220,7 @@ func TestWhichTicketsAreStoredBefore(t *testing.T) {
 func TestACallWhoseQuestionIsNotStoredHasNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asks := toolFunc{name: "asks", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Message: strings.Repeat("x", 70_000)}}), nil
+			return tool.Suspended(core.TicketRequest{Message: strings.Repeat("x", 70_000)}), nil
 		}}
 		w := newWorld(t, options{model: replies(calls("asks", "{}")), tools: []tool.Tool{asks}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -254,7 +254,7 @@ func TestEffectsOfARunThatActsOnNobody(t *testing.T) {
 				o := options{
 					model: replies(calls("tells", "{}"), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "tells", run: func(context.Context, tool.Call) (tool.Result, error) {
-						return tool.Text("ok").With(effected.Emit("x")), nil
+						return tool.NewResult("ok").With(effected.Emit("x")), nil
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"tells", func(r *plugin.Registrar) {
 						effected.Handle(r, func(context.Context, plugin.HandlerContext, string) error {

@@ -70,7 +70,7 @@ func TestAGateThatBlocksBehindWhatASiblingHasChanged(t *testing.T) {
 					mode: agent.ParallelStreaming, model: replies(calls("other", "{}", "ask", "{}", "sleeps", `"9s"`)),
 					choices: countsDecided{&chosen{}, kinds}, logger: slog.New(slog.NewTextHandler(&log, nil)),
 					tools: []tool.Tool{sleeps, toolFunc{name: "ask"}, toolFunc{name: "other", run: func(context.Context, tool.Call) (tool.Result, error) {
-						return tool.Text("other").With(tt.key.Update("other")), nil
+						return tool.NewResult("other").With(tt.key.Update("other")), nil
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"guard", func(r *plugin.Registrar) {
 						r.Key(tt.key)
@@ -156,7 +156,7 @@ func TestAResultThatIsMadeSmallerKeepsItsTimes(t *testing.T) {
 					model: replies(calls("long", "{}")),
 					tools: []tool.Tool{toolFunc{name: "long", run: func(context.Context, tool.Call) (tool.Result, error) {
 						time.Sleep(3 * time.Second)
-						return tool.Text("long"), nil
+						return tool.NewResult("long"), nil
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"piles", func(r *plugin.Registrar) {
 						r.Key(seenBy)
@@ -211,7 +211,7 @@ func TestResultsThatAreStoredAgainByALostClaim(t *testing.T) {
 func TestMarksOfALostClaimStartNoTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
-		w := newWorld(t, options{model: replies(calls("once", "{}"), text("ok")), tools: []tool.Tool{counted("once", tool.AtMostOnce, &ran)}})
+		w := newWorld(t, options{model: replies(calls("once", "{}"), text("ok")), tools: []tool.Tool{counted("once", true, &ran)}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {

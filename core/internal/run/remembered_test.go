@@ -64,7 +64,7 @@ func TestARefusalThatIsToBeRemembered(t *testing.T) {
 				w := newWorld(t, options{
 					mode: agent.ParallelStreaming, model: replies(calls("take", "{}", "other", "{}", "sleeps", `"9s"`), text("ok")), logger: slog.New(slog.NewTextHandler(&log, nil)),
 					tools: []tool.Tool{sleeps, toolFunc{name: "take"}, toolFunc{name: "other", run: func(context.Context, tool.Call) (tool.Result, error) {
-						result := tool.Text("other")
+						result := tool.NewResult("other")
 						if tt.taken {
 							result.Command = sole.Update("other")
 						}
@@ -180,7 +180,7 @@ func TestARefusalWaitsForTheOtherDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
 			mode: agent.ParallelBatchApproval, model: replies(calls("ask", "{}", "ask", "{}", "sleeps", `"9s"`), text("ok")),
-			tools: []tool.Tool{sleeps, toolFunc{name: "ask", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text("asked"), nil }}}, plugins: []plugin.Plugin{asking("ask")},
+			tools: []tool.Tool{sleeps, toolFunc{name: "ask", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.NewResult("asked"), nil }}}, plugins: []plugin.Plugin{asking("ask")},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		time.AfterFunc(time.Second, func() { w.mustDecide(t, 0, deny) })

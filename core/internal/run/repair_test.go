@@ -111,7 +111,7 @@ func TestARunEndsWhoseAdjustmentsCannotBeRead(t *testing.T) {
 // A message that gives an answer back says what is wrong with it, and no other message does.
 func TestComplaint(t *testing.T) {
 	told := func(text string, repair bool) *core.Message {
-		m := core.UserMessage("", text)
+		m := core.UserMessage(text)
 		m.Repair = repair
 		return &m
 	}

@@ -48,7 +48,7 @@ func TestWhichLastResultsAreStoredAlone(t *testing.T) {
 				w := newWorld(t, options{
 					model: inOrder(calls("says", "{}"), text("ok"), calls("says", "{}"), text("ok")), plugins: tt.plugins,
 					tools: []tool.Tool{toolFunc{name: "says", run: func(context.Context, tool.Call) (tool.Result, error) {
-						return tool.Text(strings.Repeat("x", length)), nil
+						return tool.NewResult(strings.Repeat("x", length)), nil
 					}}},
 				})
 				puts := 0
@@ -81,7 +81,7 @@ func TestAResultThatComesWithTheEndOfTheTime(t *testing.T) {
 					mode: mode, model: replies(calls("obeys", "{}", "echo", `{"text":"a"}`), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "obeys", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 						<-ctx.Done()
-						return tool.Text("cut short"), nil
+						return tool.NewResult("cut short"), nil
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"hears", func(r *plugin.Registrar) {
 						r.OnAfterTool(func(ctx context.Context, c plugin.AfterTool) (state.Command, error) {

@@ -36,7 +36,7 @@ func (r *retaking) send(t *testing.T, s mailbox.Submission, texts ...string) (ma
 	t.Helper()
 	s.Thread = key
 	for _, text := range texts {
-		s.Messages = append(s.Messages, core.UserMessage(text, text))
+		s.Messages = append(s.Messages, core.UserMessage(text).WithID(text))
 	}
 	return r.box.Submit(t.Context(), s)
 }
@@ -293,7 +293,7 @@ func TestARetakeOnABusyThread(t *testing.T) {
 func TestARetakeOfARetake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asks := toolFunc{name: "asks", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:asks"}}), nil
+			return tool.Suspended(core.TicketRequest{Action: "tool:asks"}), nil
 		}}
 		r := newRetaking(t, options{tools: []tool.Tool{asks}, model: replies(calls("asks", "{}"))})
 		r.say(t, "one")
@@ -423,9 +423,9 @@ func TestARunThatWaitsIsTakenBack(t *testing.T) {
 			n := 0
 			asks := toolFunc{name: "asks", run: func(context.Context, tool.Call) (tool.Result, error) {
 				if n++; n > 1 {
-					return tool.Text("done"), nil
+					return tool.NewResult("done"), nil
 				}
-				return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:asks"}}), nil
+				return tool.Suspended(core.TicketRequest{Action: "tool:asks"}), nil
 			}}
 			r := newRetaking(t, options{tools: []tool.Tool{asks}, model: replies(calls("asks", "{}"), text("ok"))})
 			waits := r.say(t, "one")

@@ -40,7 +40,7 @@ func TestAFoundResultThatCannotBeStoredAgain(t *testing.T) {
 				first, last := 0, 0
 				o := options{
 					model: replies(calls("first", "{}", "last", "{}"), text("ok")),
-					tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+					tools: []tool.Tool{counted("first", false, &first), slowly("last", &last)},
 				}
 				w := newWorld(t, o)
 				w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -90,7 +90,7 @@ func TestACancelBeforeTheToolsOfARoundStart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ran := 0
 				w := newWorld(t, options{
-					mode: mode, model: replies(calls("count", "{}", "count", "{}")), tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+					mode: mode, model: replies(calls("count", "{}", "count", "{}")), tools: []tool.Tool{counted("count", false, &ran)},
 					plugins: []plugin.Plugin{pluginFunc{"thinks", func(r *plugin.Registrar) {
 						r.OnBeforeTool(func(ctx context.Context, _ plugin.BeforeTool) (state.Command, error) {
 							<-ctx.Done()
@@ -124,7 +124,7 @@ func TestAQuestionThatIsNotStoredIsNotAsked(t *testing.T) {
 					if late {
 						<-ctx.Done()
 					}
-					return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Message: strings.Repeat("x", 70_000)}}), nil
+					return tool.Suspended(core.TicketRequest{Message: strings.Repeat("x", 70_000)}), nil
 				}}
 				w := newWorld(t, options{model: replies(calls("asks", "{}"), text("ok")), tools: []tool.Tool{asks}})
 				w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -153,7 +153,7 @@ func TestAWriteBeforeTheToolsThatIsRefused(t *testing.T) {
 		ran := 0
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("once", "{}", "once", "{}"), text("ok")),
-			tools: []tool.Tool{counted("once", tool.AtMostOnce, &ran)}, logger: slog.New(slog.NewTextHandler(&log, nil)),
+			tools: []tool.Tool{counted("once", true, &ran)}, logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
@@ -203,7 +203,7 @@ func TestAPanicBesideTheToolsOfARound(t *testing.T) {
 			tools: []tool.Tool{obeys(func() (tool.Result, error) {
 				time.Sleep(time.Second)
 				ended = time.Since(began).String()
-				return tool.Text("cut short"), nil
+				return tool.NewResult("cut short"), nil
 			})},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -116,7 +116,7 @@ func TestACloseThatCannotReadItsRound(t *testing.T) {
 				w := newWorld(t, options{
 					mode: agent.ParallelStreaming, model: replies(calls("set", "{}", "ask", "{}"), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "ask"}, toolFunc{name: "set", run: func(context.Context, tool.Call) (tool.Result, error) {
-						return tool.Text("set").With(sole.Update("tool")), nil
+						return tool.NewResult("set").With(sole.Update("tool")), nil
 					}}},
 					plugins: []plugin.Plugin{asking("ask"), pluginFunc{"keys", func(r *plugin.Registrar) {
 						r.Key(sole)

@@ -170,7 +170,7 @@ func TestARunThatIsGivenBackBehindRunEndKeepsWhatItTookBack(t *testing.T) {
 			w.finish(t, key, nil)
 		}
 		if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 4}, Messages: []core.Message{core.UserMessage("", "other")},
+			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 4}, Messages: []core.Message{core.UserMessage("other")},
 		}); err != nil {
 			t.Fatal(err)
 		}

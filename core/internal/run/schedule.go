@@ -9,7 +9,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // scheduler runs what can be run of a round. It is the step's own goroutine, the
@@ -265,7 +264,7 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 	if !s.goesOn(ctx) {
 		return false
 	}
-	once := func(t *task) bool { return t.tool.Spec().Delivery == tool.AtMostOnce }
+	once := func(t *task) bool { return t.tool.Spec().AtMostOnce }
 	asks := s.round.calls.any(func(c *call) bool { return c.stage == asking })
 	if slices.ContainsFunc(ready, once) || asks && (s.running+len(ready) > 0 || s.round.calls.holding()) {
 		var marks []int

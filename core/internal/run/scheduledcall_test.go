@@ -148,7 +148,7 @@ func TestScheduledActionsOfARoundThatIsTakenOver(t *testing.T) {
 						<-ctx.Done()
 						return tool.Result{}, ctx.Err()
 					}
-					return tool.Text("ok"), nil
+					return tool.NewResult("ok"), nil
 				}}
 				o := options{
 					mode: agent.ParallelStreaming, model: replies(calls("work", "{}", "work", "{}"), text("ok")), tools: []tool.Tool{work},

@@ -186,7 +186,7 @@ func TestWhatACallSeesOfTheCallBefore(t *testing.T) {
 					index := c.Key()[len(c.Key())-1:]
 					time.Sleep(time.Second * time.Duration(index[0]-'0'+1))
 					sees("tool", c.Snapshot)
-					result := tool.Text("ok")
+					result := tool.NewResult("ok")
 					result.Command = list.Update("tool" + index)
 					return result, nil
 				}}
@@ -229,7 +229,7 @@ func TestSequentialRoundGoesOnOverDeliveries(t *testing.T) {
 			select {
 			case <-time.After(10 * time.Second):
 				ended++
-				return tool.Text("took"), nil
+				return tool.NewResult("took"), nil
 			case <-ctx.Done():
 				cut++
 				return tool.Result{}, ctx.Err()
@@ -284,16 +284,16 @@ func TestCallThatNeverStartedIsNotUnknown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				second, dies := 0, true
 				w := &world{}
-				first := toolFunc{name: "first", delivery: tool.AtMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
+				first := toolFunc{name: "first", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 					time.Sleep(time.Second)
 					w.store.dead.Store(dies)
 					dies = false
-					return tool.Text("first ran"), nil
+					return tool.NewResult("first ran"), nil
 				}}
-				later := toolFunc{name: "second", delivery: tool.AtMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
+				later := toolFunc{name: "second", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 					time.Sleep(2 * time.Second)
 					second++
-					return tool.Text("second ran"), nil
+					return tool.NewResult("second ran"), nil
 				}}
 				o := options{
 					model: replies(calls("first", "{}", "second", "{}"), text("ok")), mode: tt.mode,
@@ -342,7 +342,7 @@ func TestFailingHookDoesNotCostTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		w := newWorld(t, options{
-			model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+			model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", false, &ran)},
 			plugins: []plugin.Plugin{hooks(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
 				return state.Command{}, errors.New("no such place")
 			})},
@@ -392,7 +392,7 @@ func TestBlockBesideACallThatWaits(t *testing.T) {
 				ran := 0
 				w := newWorld(t, options{
 					model: replies(calls("count", "{}", "ask", "{}", "echo", `{"text":"b"}`, "count", "{}")), mode: mode,
-					tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), toolFunc{name: "ask"}},
+					tools: []tool.Tool{counted("count", false, &ran), toolFunc{name: "ask"}},
 					plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (plugin.Verdict, error) {
 						if c.Call.Name == "ask" {
 							return suspends("ask"), nil

@@ -58,7 +58,7 @@ func TestHolderNeverWorksUnderTheClaimThatCameAfterItsCommit(t *testing.T) {
 			ran := 0
 			w := newWorld(t, options{
 				model: replies(calls("count", "{}"), text("ok")),
-				tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+				tools: []tool.Tool{counted("count", false, &ran)},
 			})
 			w.submit(t, key, "hi", mailbox.ModeQueue)
 			head := w.take(t, key)
@@ -133,7 +133,7 @@ func TestClosingAnnouncesNoResultAgain(t *testing.T) {
 		}}
 		w := newWorld(t, options{
 			model: replies(calls("count", "{}", "hangs", "{}")),
-			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), hangs},
+			tools: []tool.Tool{counted("count", false, &ran), hangs},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)

@@ -78,7 +78,7 @@ func TestWhoseTheActionsAreThatWaitForACall(t *testing.T) {
 					mode: tt.mode, model: replies(calls("work", "{}", "work", "{}", "work", "{}"), calls("work", "{}"), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "work", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 						time.Sleep(time.Duration(tt.lasts[c.Index]) * time.Second)
-						result := tool.Text("done")
+						result := tool.NewResult("done")
 						if c.Step == 1 && c.Index == tt.schedules {
 							result.Command = act.Schedule("late")
 						}

@@ -41,7 +41,7 @@ func TestWindowOfATurn(t *testing.T) {
 // the thread knows otherwise.
 func TestWhatARunWasAsked(t *testing.T) {
 	id := core.ID{1}
-	asked, noted := core.UserMessage("", "asked"), core.UserMessage("", "noted")
+	asked, noted := core.UserMessage("asked"), core.UserMessage("noted")
 	said := core.Message{Role: core.RoleAssistant}
 	known := checkpoint.Opening{Message: &noted, Seq: 4}
 	input, turn := thread.Entry{Message: &asked}, thread.Entry{Message: &said}

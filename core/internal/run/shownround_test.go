@@ -54,7 +54,7 @@ func TestResultsThatHooksAreShownOfARoundThatWaits(t *testing.T) {
 				says := func(name string) tool.Tool {
 					return toolFunc{name: name, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 						afterSiblings(c)
-						return tool.JSON(c.Arguments)
+						return tool.NewResult(c.Arguments), nil
 					}}
 				}
 				o := options{

@@ -139,7 +139,7 @@ func TestARetakeStandsWhereTheThreadStoodBefore(t *testing.T) {
 				m.stepper = m.other(t, m.options)
 			}
 			if _, err := m.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "two again")}, Mode: mailbox.ModeQueue,
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("two again")}, Mode: mailbox.ModeQueue,
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -163,7 +163,7 @@ func TestChangeThatDoesNotApplyIsItsCallsError(t *testing.T) {
 		o := options{
 			model: replies(calls("add", "{}", "add", "{}"), text("one"), text("two")),
 			tools: []tool.Tool{toolFunc{name: "add", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
-				result := tool.Text("added")
+				result := tool.NewResult("added")
 				result.Command = state.Combine(full.Update(1), noted.Emit(fmt.Sprint(c.Index)))
 				return result, nil
 			}}},
@@ -225,7 +225,7 @@ func TestChangeForOneRevisionThatDoesNotApplyIsItsCallsError(t *testing.T) {
 				w := newWorld(t, options{
 					mode: mode, model: replies(calls("add", "{}"), text("one")),
 					tools: []tool.Tool{toolFunc{name: "add", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
-						result := tool.Text("added")
+						result := tool.NewResult("added")
 						result.Command = full.Update(1)
 						result.Command.Batch = result.Command.Batch.On(c.Snapshot)
 						return result, nil
@@ -295,7 +295,7 @@ func TestToolsCommandIsCommitted(t *testing.T) {
 			})
 		}}
 		acts := toolFunc{name: "acts", run: func(context.Context, tool.Call) (tool.Result, error) {
-			result := tool.Text("ok")
+			result := tool.NewResult("ok")
 			result.Command = state.Combine(later.Schedule("x"), tell.Emit("y"), inRun.Update(5))
 			return result, nil
 		}}
@@ -320,7 +320,7 @@ func TestTwoAgentsOnOneThread(t *testing.T) {
 		counting := newRegistry(t, options{plugins: []plugin.Plugin{counters(&saw, inThread, inRun)}}.complete(t), "counting")
 		w := newWorld(t, options{agents: both{plain, counting}})
 		for _, id := range []string{"counting", "plain", "counting"} {
-			_, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: id}, Messages: []core.Message{core.UserMessage("", id)}})
+			_, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: id}, Messages: []core.Message{core.UserMessage(id)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -364,7 +364,7 @@ func TestKeyThatNobodyRegisteredCannotBeRead(t *testing.T) {
 		}
 		reads := toolFunc{name: "reads", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			read("tool", c.Snapshot)
-			result := tool.Text("ok")
+			result := tool.NewResult("ok")
 			result.Command = plugin.Effect[string]{Name: "tell"}.Emit("")
 			return result, nil
 		}}

@@ -113,7 +113,7 @@ func TestStopPoliciesSeeEveryTurn(t *testing.T) {
 				runs := 0
 				var seen []string
 				w := newWorld(t, options{
-					model: replies(turns...), tools: []tool.Tool{counted("counts", tool.AtLeastOnce, &runs)}, stop: []stop.Policy{stopAt(&seen, tt.at)},
+					model: replies(turns...), tools: []tool.Tool{counted("counts", false, &runs)}, stop: []stop.Policy{stopAt(&seen, tt.at)},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)

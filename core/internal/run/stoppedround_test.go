@@ -25,18 +25,18 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 	tests := []struct {
 		name     string
 		mode     agent.ExecutionMode
-		delivery tool.Delivery
+		delivery bool
 		calls    []string
 		claims   []string // before the newer program's, and how they end
 		want     []string
 	}{
-		{"a claim was given back", agent.ParallelStreaming, tool.AtLeastOnce, []string{"ask", "deaf", "ask"}, []string{"given back"}, []string{not, may, not}},
-		{"a claim was lost, and another one given back", agent.ParallelStreaming, tool.AtLeastOnce, []string{"ask", "deaf", "ask"}, []string{"lost", "given back"}, []string{not, may, not}},
-		{"a claim was lost, and another one started nothing", agent.ParallelStreaming, tool.AtLeastOnce, []string{"ask", "deaf", "ask"}, []string{"lost", "waits"}, []string{not, not, not}},
-		{"only the first tool was started", agent.ParallelStreaming, tool.AtLeastOnce, []string{"deaf", "ask", "ask"}, []string{"given back"}, []string{may, not, not}},
-		{"one call after the other", agent.Sequential, tool.AtLeastOnce, []string{"deaf", "ask"}, []string{"given back"}, []string{may, not}},
-		{"a claim was lost behind a result", agent.ParallelStreaming, tool.AtLeastOnce, []string{"count", "deaf", "ask"}, []string{"lost"}, []string{`ok: "count ran"`, may, not}},
-		{"the call is marked", agent.ParallelStreaming, tool.AtMostOnce, []string{"ask", "deaf", "ask"}, []string{"lost"}, []string{not, may, not}},
+		{"a claim was given back", agent.ParallelStreaming, false, []string{"ask", "deaf", "ask"}, []string{"given back"}, []string{not, may, not}},
+		{"a claim was lost, and another one given back", agent.ParallelStreaming, false, []string{"ask", "deaf", "ask"}, []string{"lost", "given back"}, []string{not, may, not}},
+		{"a claim was lost, and another one started nothing", agent.ParallelStreaming, false, []string{"ask", "deaf", "ask"}, []string{"lost", "waits"}, []string{not, not, not}},
+		{"only the first tool was started", agent.ParallelStreaming, false, []string{"deaf", "ask", "ask"}, []string{"given back"}, []string{may, not, not}},
+		{"one call after the other", agent.Sequential, false, []string{"deaf", "ask"}, []string{"given back"}, []string{may, not}},
+		{"a claim was lost behind a result", agent.ParallelStreaming, false, []string{"count", "deaf", "ask"}, []string{"lost"}, []string{`ok: "count ran"`, may, not}},
+		{"the call is marked", agent.ParallelStreaming, true, []string{"ask", "deaf", "ask"}, []string{"lost"}, []string{not, may, not}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 							return v, ctx.Err()
 						})
 					}}},
-					tools: []tool.Tool{deaf(tt.delivery, 9*time.Second), counted("ask", tool.AtLeastOnce, new(int)), counted("count", tool.AtLeastOnce, new(int))},
+					tools: []tool.Tool{deaf(tt.delivery, 9*time.Second), counted("ask", false, new(int)), counted("count", false, new(int))},
 				}
 				w := newWorld(t, o)
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -94,7 +94,7 @@ func TestAPolicyStopsASequentialRoundBehindADecision(t *testing.T) {
 			<-ctx.Done()
 			return tool.Suspended(core.TicketRequest{}), nil
 		}}
-		o := options{model: replies(calls("asks", "{}", "count", "{}"), text("ok")), tools: []tool.Tool{asks, counted("count", tool.AtLeastOnce, new(int))}}
+		o := options{model: replies(calls("asks", "{}", "count", "{}"), text("ok")), tools: []tool.Tool{asks, counted("count", false, new(int))}}
 		w := newWorld(t, o)
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {

@@ -142,7 +142,7 @@ func TestARunThatEndsBeforeItsFirstStepLeavesASummary(t *testing.T) {
 						w.stepper = w.other(t, o)
 					}
 					receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
-						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "never mind")},
+						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("never mind")},
 					})
 					if err != nil {
 						t.Fatal(err)

@@ -41,7 +41,7 @@ func TestSupersededTailIsPassedOver(t *testing.T) {
 				run := func(text string, from uint64) {
 					t.Helper()
 					receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
-						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", text)},
+						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage(text)},
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -89,7 +89,7 @@ func TestARecordNamesTheRangesBeforeIt(t *testing.T) {
 			w.finish(t, key, nil)
 			from := w.head(t, key).Seq - 1 // what was asked last
 			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "asked anew")},
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("asked anew")},
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +112,7 @@ func TestARecordNamesTheRangesBeforeIt(t *testing.T) {
 		// What was asked anew last is taken back with the range before it, and 64 others are named.
 		newest := w.head(t, key).Seq - 1
 		if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: newest}, Messages: []core.Message{core.UserMessage("", "asked once more")},
+			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: newest}, Messages: []core.Message{core.UserMessage("asked once more")},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestLastRecordOfTheLogIsTakenBack(t *testing.T) {
 			from uint64
 		}{{"one", 0}, {"two", 0}, {"other", 3}} {
 			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: said.from}, Messages: []core.Message{core.UserMessage("", said.text)},
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: said.from}, Messages: []core.Message{core.UserMessage(said.text)},
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +182,7 @@ func TestWindowBehindASupersededTailIsWhole(t *testing.T) {
 			run := func(text string, from uint64) {
 				t.Helper()
 				_, err := w.box.Submit(t.Context(), mailbox.Submission{
-					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", text)},
+					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage(text)},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -283,7 +283,7 @@ func TestARunThatEndsBeforeItsFirstCommitSupersedes(t *testing.T) {
 				run("one")
 				run("two")
 				receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
-					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 4}, Messages: []core.Message{core.UserMessage("", tt.text)},
+					Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 4}, Messages: []core.Message{core.UserMessage(tt.text)},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -323,7 +323,7 @@ func TestTheNewestRunIsTakenBackFromTheStateAtItsStart(t *testing.T) {
 		}
 		for i, from := range []uint64{598, 602, 606} {
 			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("", "again")},
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("again")},
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -97,7 +97,7 @@ func (w *tickets) asked(id uint64) bool {
 // newTicket is the ticket of a suspension, with its defaults filled in.
 func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 	k := &ticket{}
-	k.record.Ticket = core.Ticket{Suspension: s.Suspension, CallID: call.ID, Tool: call.Name, Arguments: call.Arguments, Mode: s.Mode, Kind: s.Kind}
+	k.record.Ticket = core.Ticket{Suspension: s.Suspension(call.Name), CallID: call.ID, Tool: call.Name, Arguments: call.Arguments, Mode: s.Mode, Kind: s.Kind}
 	if k.record.Mode == "" {
 		k.record.Mode = core.ResumeReplay
 	}

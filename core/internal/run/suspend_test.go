@@ -86,8 +86,8 @@ func TestRunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Suspend(core.TicketRequest{
-				Suspension: core.Suspension{Action: "tool:Permission", Message: "May it?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`true`)},
-				Kind:       core.TicketClient, Timeout: time.Hour,
+				Action: "tool:Permission", Message: "May it?", Parameters: json.RawMessage(`{"a":1}`), Response: json.RawMessage(`true`),
+				Kind: core.TicketClient, Timeout: time.Hour,
 			}), nil
 		})}})
 		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)

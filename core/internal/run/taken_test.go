@@ -16,7 +16,7 @@ func TestWhichCallIDsAreTaken(t *testing.T) {
 		}
 		return m
 	}
-	p := &prompt{draft: &draft{messages: checkpoint.ListOf([]core.Message{core.UserMessage("d", "hi"), turn("a", "b"), turn("c")})}}
+	p := &prompt{draft: &draft{messages: checkpoint.ListOf([]core.Message{core.UserMessage("hi").WithID("d"), turn("a", "b"), turn("c")})}}
 	for id, want := range map[string]bool{"a": true, "b": true, "c": true, "d": false, "": false} {
 		if got := p.Taken(id); got != want {
 			t.Errorf("%q is taken: %v, want %v", id, got, want)

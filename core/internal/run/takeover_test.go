@@ -54,7 +54,7 @@ func TestAWorkerThatLostItsClaimStopsAtItsNextLook(t *testing.T) {
 // result. Another one there is left from a write that was refused.
 func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
 	result := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Message: "left behind"}}
-	spoken := core.UserMessage("", "left behind")
+	spoken := core.UserMessage("left behind")
 	tests := []struct {
 		name  string
 		other core.ID      // run; zero: this one
@@ -114,7 +114,7 @@ func TestADoneCallWhoseResultIsLostDoesNotRunAgain(t *testing.T) {
 		ran := 0
 		o := options{
 			model: replies(calls("count", "{}", "nap", "{}"), text("ok")),
-			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
+			tools: []tool.Tool{counted("count", false, &ran), nap},
 		}
 		w := newWorld(t, o)
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -141,7 +141,7 @@ func TestWhatAToolIsToldOfItsCall(t *testing.T) {
 		var told []string
 		ask := toolFunc{name: "ask", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			told = append(told, fmt.Sprintf("%s of step %d: %s %s %s in run %s of %s", c.Key(), c.Step, c.ID, c.Name, c.Arguments, c.Run, c.Thread))
-			return tool.Text("ok"), nil
+			return tool.NewResult("ok"), nil
 		}}
 		o := options{model: replies(calls("ask", `{"a":1}`), calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), tools: []tool.Tool{ask}}
 		w := newWorld(t, o)
@@ -184,7 +184,7 @@ func TestNoToolRunsBehindAResultThatIsRefused(t *testing.T) {
 				ran, once := 0, 0
 				w := newWorld(t, options{
 					model: replies(calls(tt.calls...), text("ok")), mode: agent.ParallelStreaming,
-					tools: []tool.Tool{slowly("count", &ran), counted("once", tool.AtMostOnce, &once)},
+					tools: []tool.Tool{slowly("count", &ran), counted("once", true, &once)},
 					plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (plugin.Verdict, error) {
 						if string(c.Call.Arguments) == `{"text":"set"}` {
 							return plugin.SetResult(core.ToolResult{Message: "cached"}), nil
@@ -256,7 +256,7 @@ func TestWorkerThatLostItsClaimGivesNothingBack(t *testing.T) {
 		ran := 0
 		var log strings.Builder
 		w := newWorld(t, options{
-			model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+			model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", false, &ran)},
 			logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -71,7 +71,7 @@ func TestARunThatFailedIsTakenUpAtItsLastCommit(t *testing.T) {
 					}
 					w := newWorld(t, o)
 					failed, err := w.box.Submit(t.Context(), mailbox.Submission{
-						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Request: json.RawMessage(`{"plan":"gold"}`)}, Messages: []core.Message{core.UserMessage("", "hi")},
+						Thread: key, Opening: mailbox.Opening{AgentID: "demo", Request: json.RawMessage(`{"plan":"gold"}`)}, Messages: []core.Message{core.UserMessage("hi")},
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -223,7 +223,7 @@ func TestNothingOpensBeforeARunThatTakesAnotherUp(t *testing.T) {
 		submit := func(text string, priority uint8, delay time.Duration) {
 			t.Helper()
 			_, err := w.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Priority: &priority, Delay: delay}, Messages: []core.Message{core.UserMessage("", text)},
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo", Priority: &priority, Delay: delay}, Messages: []core.Message{core.UserMessage(text)},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -57,7 +57,7 @@ func TestCallThatALostClaimLetThroughIsUnknown(t *testing.T) {
 						w.store.died()
 					}
 					w.store.dead.Store(true)
-					return tool.Text("done"), nil
+					return tool.NewResult("done"), nil
 				}}
 				w = newWorld(t, options{
 					model: replies(calls("deadly", "{}", "deadly", "{}"), text("ok")), tools: []tool.Tool{deadly}, mode: tt.mode,

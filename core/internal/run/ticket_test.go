@@ -87,7 +87,7 @@ func asking(names ...string) plugin.Plugin {
 }
 
 func suspends(id string) plugin.Verdict {
-	return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "tool:Permission"}})
+	return plugin.Suspend(core.TicketRequest{ID: id, Action: "tool:Permission"})
 }
 
 // noted is a tool that notes each of its executions, with the decision that it
@@ -104,7 +104,7 @@ func noted(name string, did *[]string, runs func(c tool.Call) (tool.Result, erro
 		*did = append(*did, line)
 		mu.Unlock()
 		if runs == nil {
-			return tool.Text(name + " ran"), nil
+			return tool.NewResult(name + " ran"), nil
 		}
 		return runs(c)
 	}}

@@ -71,7 +71,7 @@ func TestAWaitThatADecisionForestallsStoresTheRoundAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
 			model: replies(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
-			tools: []tool.Tool{counted("ask", tool.AtLeastOnce, new(int)), nap}, plugins: []plugin.Plugin{asking("ask")},
+			tools: []tool.Tool{counted("ask", false, new(int)), nap}, plugins: []plugin.Plugin{asking("ask")},
 		})
 		id := w.submit(t, key, "hi", mailbox.ModeQueue).RunID
 		var wrote []string
@@ -133,7 +133,7 @@ func TestAResultThatIsDamagedBeforeTheEndIsUnknown(t *testing.T) {
 		}}
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("fatal", "{}", "count", "{}", "none", "{}")),
-			tools: []tool.Tool{fatal, counted("count", tool.AtLeastOnce, new(int))},
+			tools: []tool.Tool{fatal, counted("count", false, new(int))},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.store.spoiled = []string{store.LogName(4), store.LogName(5)}

@@ -23,7 +23,7 @@ func TestTheContextOfAToolEndsWithIt(t *testing.T) {
 				<-ctx.Done()
 				freed <- time.Now()
 			}()
-			return tool.Text("left"), nil
+			return tool.NewResult("left"), nil
 		}}, time.Hour}
 		w := newWorld(t, options{model: replies(calls("leaves", "{}", "sleeps", `"5s"`), text("ok")), tools: []tool.Tool{leaves, sleeps}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -46,7 +46,7 @@ func TestTheLastOfAToolThatIsLeftBehindIsShown(t *testing.T) {
 			c.Output("last ")
 			time.Sleep(time.Minute)
 			c.Output("nobody's")
-			return tool.Text("late"), nil
+			return tool.NewResult("late"), nil
 		}}, time.Second}
 		w := newWorld(t, options{model: replies(calls("deaf", "{}"), text("ok")), tools: []tool.Tool{deaf}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -71,7 +71,7 @@ func TestKeysOfLaterTurns(t *testing.T) {
 		var keys []string
 		notes := toolFunc{name: "notes", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			keys = append(keys, strings.TrimPrefix(c.Key(), c.Run.String()))
-			return tool.Text("ok"), nil
+			return tool.NewResult("ok"), nil
 		}}
 		turn := calls("notes", "{}")
 		w := newWorld(t, options{model: replies(turn, turn, turn, turn, turn, text("ok")), tools: []tool.Tool{notes}})

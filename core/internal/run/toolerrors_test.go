@@ -34,12 +34,9 @@ func (s span) Check() error {
 
 func spanTool(t *testing.T) tool.Tool {
 	t.Helper()
-	made, err := tool.Typed(tool.Spec{Name: "span"}, func(_ context.Context, _ tool.Call, s span) (tool.Result, error) {
-		return tool.Text(fmt.Sprint(s.Until - s.From)), nil
+	made := tool.New(tool.Spec{Name: "span"}, func(_ context.Context, _ tool.Call, s span) (tool.Result, error) {
+		return tool.NewResult(fmt.Sprint(s.Until - s.From)), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return made
 }
 
@@ -65,11 +62,11 @@ func TestToolErrorsAreResultsThatTheModelReads(t *testing.T) {
 	}}, time.Second}
 	stubborn := timed{toolFunc{name: "stubborn", run: func(context.Context, tool.Call) (tool.Result, error) {
 		time.Sleep(time.Minute)
-		return tool.Text("late"), nil
+		return tool.NewResult("late"), nil
 	}}, time.Second}
 	failed := toolFunc{name: "failed", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Failed("no such city"), nil }}
 	huge := toolFunc{name: "huge", run: func(context.Context, tool.Call) (tool.Result, error) {
-		return tool.Text(strings.Repeat("x", 1<<20)), nil
+		return tool.NewResult(strings.Repeat("x", 1<<20)), nil
 	}}
 	const natural = `done 2 {"type":"natural_end"} "ok"`
 	tests := []struct {

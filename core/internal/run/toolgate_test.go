@@ -50,7 +50,7 @@ func abc(ran *[]string) (tools []tool.Tool) {
 			} else {
 				*ran = append(*ran, name)
 			}
-			return tool.Text(name + " ran"), nil
+			return tool.NewResult(name + " ran"), nil
 		}})
 	}
 	return tools
@@ -88,7 +88,7 @@ func TestToolGate(t *testing.T) {
 		},
 		{
 			"a suspension that no payload could end",
-			[]plugin.Verdict{plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{ResponseSchema: json.RawMessage(`[]`)}})}, agent.Sequential,
+			[]plugin.Verdict{plugin.Suspend(core.TicketRequest{Response: json.RawMessage(`[]`)})}, agent.Sequential,
 			ac, []string{"a ok", "b error", "c ok"}, "", natural,
 			ok("error: execution failed: the suspension's response schema: not a JSON Schema: it is of type array"),
 		},

@@ -78,7 +78,7 @@ var one = says(text("one")...)
 // askA lets the call of echo with the text a wait for a decision, for an hour.
 func askA(c plugin.GateCall) (plugin.Verdict, error) {
 	if string(c.Call.Arguments) == `{"text":"a"}` {
-		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{ID: "ask", Action: "tool:Permission"}, Timeout: time.Hour}), nil
+		return plugin.Suspend(core.TicketRequest{ID: "ask", Action: "tool:Permission", Timeout: time.Hour}), nil
 	}
 	return plugin.Allow, nil
 }
@@ -125,7 +125,7 @@ func cancelRun(t *testing.T, w *world, r *trace, first mailbox.Receipt) {
 func interrupt(t *testing.T, w *world, r *trace, _ mailbox.Receipt) {
 	r.note("an interrupt")
 	_, err := w.box.Submit(context.WithoutCancel(t.Context()), mailbox.Submission{
-		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "rather this")}, Mode: mailbox.ModeInterrupt,
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("rather this")}, Mode: mailbox.ModeInterrupt,
 	})
 	if err != nil {
 		t.Error(err)
@@ -179,7 +179,7 @@ func tracedEnds() []traced {
 		})}, act: after(func(t *testing.T, w *world, r *trace, _ mailbox.Receipt) {
 			r.note("more input")
 			_, err := w.box.Submit(context.WithoutCancel(t.Context()), mailbox.Submission{
-				Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "and this")}, Mode: mailbox.ModeSteer,
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("and this")}, Mode: mailbox.ModeSteer,
 			})
 			if err != nil {
 				t.Error(err)

@@ -41,7 +41,7 @@ func TestAProcessThatMetersNothingDoesNotReadTheRunAgain(t *testing.T) {
 func TestTheMarkIsNotReadWhereNoModelIsAsked(t *testing.T) {
 	rests := toolFunc{name: "rests", run: func(context.Context, tool.Call) (tool.Result, error) {
 		time.Sleep(9 * time.Second)
-		return tool.Text("rested"), nil
+		return tool.NewResult("rested"), nil
 	}}
 	tests := []struct {
 		name  string

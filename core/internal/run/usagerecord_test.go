@@ -31,7 +31,7 @@ func TestWhatIsRecordedOfTheUseOfARun(t *testing.T) {
 			}
 			w := metered(t, o)
 			receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
-				Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, User: "ann", Messages: []core.Message{core.UserMessage("", "hi")},
+				Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, User: "ann", Messages: []core.Message{core.UserMessage("hi")},
 			})
 			if err != nil {
 				t.Fatal(err)

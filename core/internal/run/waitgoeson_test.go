@@ -130,10 +130,10 @@ func TestForWhomAStepWorksAndUntilWhenItIsHeard(t *testing.T) {
 			id, _ := core.IdentityFrom(ctx)
 			who = append(who, id)
 			hears()
-			return tool.Text("ok"), nil
+			return tool.NewResult("ok"), nil
 		}}}})
 		if _, err := w.box.Submit(t.Context(), mailbox.Submission{
-			Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, User: "ann", Messages: []core.Message{core.UserMessage("", "hi")},
+			Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, User: "ann", Messages: []core.Message{core.UserMessage("hi")},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestAllRecordsOfARunHaveTheSchemaOfTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options{
 			records: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "x"}, model: replies(calls("ask", "{}"), text("ok")),
-			tools: []tool.Tool{counted("ask", tool.AtLeastOnce, new(int))}, plugins: []plugin.Plugin{asking("ask"), (&leaving{}).plugin()},
+			tools: []tool.Tool{counted("ask", false, new(int))}, plugins: []plugin.Plugin{asking("ask"), (&leaving{}).plugin()},
 		}
 		w := newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -76,11 +76,11 @@ func calls(pairs ...string) (deltas []model.Delta) {
 // toolFunc is a tool that takes any arguments.
 type toolFunc struct {
 	name     string
-	delivery tool.Delivery
+	delivery bool
 	run      func(ctx context.Context, call tool.Call) (tool.Result, error)
 }
 
-func (f toolFunc) Spec() tool.Spec             { return tool.Spec{Name: f.name, Delivery: f.delivery} }
+func (f toolFunc) Spec() tool.Spec             { return tool.Spec{Name: f.name, AtMostOnce: f.delivery} }
 func (f toolFunc) Check(json.RawMessage) error { return nil }
 func (f toolFunc) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return f.run(ctx, c)
@@ -258,14 +258,11 @@ func echoTool(tb testing.TB) tool.Tool {
 	type arguments struct {
 		Text string `json:"text"`
 	}
-	echo, err := tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
+	echo := tool.New(tool.Spec{Name: "echo", Description: "Says a text back."},
 		func(_ context.Context, c tool.Call, a arguments) (tool.Result, error) {
 			afterSiblings(c)
-			return tool.JSON(map[string]string{"text": a.Text})
+			return tool.NewResult(map[string]string{"text": a.Text}), nil
 		})
-	if err != nil {
-		tb.Fatal(err)
-	}
 	return echo
 }
 
@@ -273,7 +270,7 @@ func echoTool(tb testing.TB) tool.Tool {
 func (w *world) submit(tb testing.TB, key core.ThreadKey, text string, mode mailbox.Mode) mailbox.Receipt {
 	tb.Helper()
 	receipt, err := w.box.Submit(tb.Context(), mailbox.Submission{
-		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", text)}, Mode: mode,
+		Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage(text)}, Mode: mode,
 	})
 	if err != nil {
 		tb.Fatal(err)

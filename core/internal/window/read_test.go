@@ -53,7 +53,7 @@ func TestViewShowsWhatTheWindowSays(t *testing.T) {
 	lines := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "0", Name: "read", Status: core.ResultOK, Message: strings.Repeat("line\n", 2000)}}
 	small := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Message: strings.Repeat("z", 8191)}}
 	h := listed(5, user(1), turn(1, 2), lines, small, user(2))
-	summary, opening := core.UserMessage("s", "so far"), core.UserMessage("o", "asked")
+	summary, opening := core.UserMessage("so far").WithID("s"), core.UserMessage("asked").WithID("o")
 	preview := strings.TrimSuffix(strings.Repeat("line\n", 24), "\n")
 	rest := " read_result with result 7 and offset 119 returns what follows.]"
 	tests := []struct {

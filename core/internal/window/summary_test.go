@@ -21,7 +21,7 @@ func history(messages ...core.Message) window.History {
 }
 
 func TestTargetIsTheNewestClosedTurn(t *testing.T) {
-	said := core.UserMessage("", "hi")
+	said := core.UserMessage("hi")
 	mend := core.Message{Role: core.RoleUser, Repair: true}
 	tests := []struct {
 		name     string
@@ -57,12 +57,12 @@ func TestTargetIsTheNewestClosedTurn(t *testing.T) {
 }
 
 func TestTranscriptSaysWhoSaidWhat(t *testing.T) {
-	asked := core.UserMessage("", "what is this?")
+	asked := core.UserMessage("what is this?")
 	asked.Content = append(asked.Content, core.Block{Type: core.BlockFile, MediaType: "image/png", Data: []byte("png")})
 	called := core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockReasoning, Text: "hm"}, {Type: core.BlockText, Text: "I look"}},
 		ToolCalls: []core.ToolCall{{Name: "look", Arguments: json.RawMessage(`{"at":"it"}`)}}}
 	found := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Name: "look", Data: json.RawMessage(`"a cat"`)}}
-	mend := core.UserMessage("", "[again]")
+	mend := core.UserMessage("[again]")
 	mend.Repair = true
 	h := history(core.Message{Role: core.RoleSystem, Content: []core.Block{{Type: core.BlockText, Text: "be kind"}}}, asked, called, found, mend)
 	want := "[User]: what is this?\n[User]: (a file: image/png)\n\n[Assistant]: I look\n[Call of look]: {\"at\":\"it\"}\n\n[Result of look]: \"a cat\"\n\n[Note]: [again]"
@@ -78,7 +78,7 @@ func TestTranscriptSaysWhoSaidWhat(t *testing.T) {
 // What does not fit is left out from its beginning, and the text says so; the newest
 // message is there in any case.
 func TestTranscriptHasTheNewestMessages(t *testing.T) {
-	h := history(core.UserMessage("", "one"), core.UserMessage("", "two"), core.UserMessage("", "three"))
+	h := history(core.UserMessage("one"), core.UserMessage("two"), core.UserMessage("three"))
 	tests := []struct {
 		most int
 		want string
@@ -104,10 +104,10 @@ func TestTranscriptShortensWhatIsLong(t *testing.T) {
 		t.Errorf("%q", got[max(0, len(got)-60):])
 	}
 	whole := strings.Repeat("x", 24<<10)
-	if got, _ := window.Transcript(history(core.UserMessage("", whole)), 1<<20); got != "[User]: "+whole {
+	if got, _ := window.Transcript(history(core.UserMessage(whole)), 1<<20); got != "[User]: "+whole {
 		t.Errorf("a message of 24 KB is %q", got[len(got)-60:])
 	}
-	if got, _ := window.Transcript(history(core.UserMessage("", whole+"y")), 1<<20); got != "[User]: "+whole+" [the first 24576 of 24577 bytes]" {
+	if got, _ := window.Transcript(history(core.UserMessage(whole+"y")), 1<<20); got != "[User]: "+whole+" [the first 24576 of 24577 bytes]" {
 		t.Errorf("a longer one is %q", got[len(got)-60:])
 	}
 }

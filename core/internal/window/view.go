@@ -59,7 +59,7 @@ func View(h History, w core.Window, summary, opening *core.Message, reads bool) 
 		}
 	}
 	if note {
-		view = append(view, core.UserMessage("context.left_out", LeftOut))
+		view = append(view, core.UserMessage(LeftOut).WithID("context.left_out"))
 	}
 	for i := range shown.Messages {
 		m := &shown.Messages[i]

@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/window"
 )
 
-func user(n int) core.Message { return core.UserMessage("", strings.Repeat("x", n)) }
+func user(n int) core.Message { return core.UserMessage(strings.Repeat("x", n)) }
 
 func turn(n, calls int) core.Message {
 	m := core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: strings.Repeat("y", n)}}}

@@ -25,7 +25,7 @@ func ExampleQueue() {
 		return
 	}
 	_, err = box.Submit(ctx, mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("", "hi")},
+		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("hi")},
 	})
 	fmt.Println(queue.Lines(), err)
 	hint, ok := queue.Receive()

@@ -106,7 +106,7 @@ func (h *history) context(where string) {
 }
 
 func (h *history) user() {
-	m := core.UserMessage("", rapid.SampledFrom(texts[3:]).Draw(h.t, "said"))
+	m := core.UserMessage(rapid.SampledFrom(texts[3:]).Draw(h.t, "said"))
 	if rapid.IntRange(0, 5).Draw(h.t, "file") == 0 {
 		m.Content[0].Text = h.text("said of a file")
 		m.Content = append(m.Content, core.Block{Type: core.BlockFile, MediaType: "image/png", Data: []byte("\x89PNG")})

@@ -53,7 +53,7 @@ func Independent(t *testing.T, p Provider, m model.Model, without map[string]str
 
 func (f independent) request(text string) model.Request {
 	return f.provider.request(func(r *model.Request) {
-		r.Messages, r.StreamIdleTimeout = []core.Message{core.UserMessage("m1", text)}, 10*time.Second
+		r.Messages, r.StreamIdleTimeout = []core.Message{core.UserMessage(text).WithID("m1")}, 10*time.Second
 	})
 }
 
@@ -115,7 +115,7 @@ func (f independent) loop(t *testing.T) {
 	said.ToolCalls[0].Arguments = json.RawMessage(`{"zone":"UTC"}`)
 	request.Messages = append(request.Messages, said,
 		core.Message{ID: "r", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: said.ToolCalls[0].ID, Name: "get_time", Data: json.RawMessage(`"12:00"`)}},
-		core.UserMessage("m3", "say hello"))
+		core.UserMessage("say hello").WithID("m3"))
 	turn, _, err := collect(t, f.model, request)
 	if err != nil || turn.Text != "Hello from the other side." {
 		t.Errorf("turn %+v, %v", turn, err)

@@ -144,7 +144,7 @@ func (p Provider) ask(t *testing.T, play string, change func(*model.Request)) (T
 func (p Provider) request(change func(*model.Request)) model.Request {
 	r := model.Request{
 		Model: p.Model, Origin: p.Name + "/" + p.Model, System: "Be brief.", MaxTokens: 4000, StreamIdleTimeout: patience,
-		Messages: []core.Message{core.UserMessage("m1", "What is the weather in Oslo and Rome?")},
+		Messages: []core.Message{core.UserMessage("What is the weather in Oslo and Rome?").WithID("m1")},
 		Tools: []model.ToolDefinition{
 			{Name: "get_time", Description: "Tells the time.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)},
 			{Name: "get_weather", Description: "Tells the weather.", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}`)},

@@ -25,7 +25,7 @@ func Example() {
 	r, err := runtime.New(agent.Parts{
 		Specs:  []agent.Spec{{ID: "waiter", Model: "scripted"}},
 		Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System())}},
-		Tools:  []tool.Tool{tool.New("order", "Orders a dish.", order)},
+		Tools:  []tool.Tool{tool.New(tool.Spec{Name: "order", Description: "Orders a dish."}, order)},
 	})
 	if err != nil {
 		fmt.Println(err)

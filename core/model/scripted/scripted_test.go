@@ -41,7 +41,7 @@ func ask(ctx context.Context, messages ...core.Message) (lines []string) {
 	return lines
 }
 
-func user(text string) core.Message { return core.UserMessage("", text) }
+func user(text string) core.Message { return core.UserMessage(text) }
 
 func result(data string) core.Message {
 	return core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Data: json.RawMessage(data)}}

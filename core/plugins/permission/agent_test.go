@@ -58,7 +58,7 @@ func TestApprovedFalseNeverRunsTheTool(t *testing.T) {
 func TestADenyHoldsBehindAnApproval(t *testing.T) {
 	g := &granting{}
 	w := newWorld(t, options{rules: `{}`, plugins: []plugin.Plugin{g}, tools: []tool.Tool{noting("forbid", func(tool.Call) (tool.Result, error) {
-		return tool.Text("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Deny})), nil
+		return tool.NewResult("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Deny})), nil
 	})}, mode: agent.ParallelStreaming})
 	equal(t, "both ask", w.says("a", `run {"x":1}`, `forbid {}`), `suspended; asks run {"x":1}; asks forbid {}`)
 	tickets := w.result.Tickets
@@ -184,7 +184,7 @@ func TestTheConfigOfASpec(t *testing.T) {
 // Of several arguments the schema says which is the primary one.
 func TestTheToolsSchemaSaysThePrimaryArgument(t *testing.T) {
 	spec := tool.Spec{Name: "sh", Parameters: json.RawMessage(`{"type":"object","required":["command"],"properties":{"command":{"type":"string"},"note":{"type":"string"}}}`)}
-	sh := toolFunc{spec, func(tool.Call) (tool.Result, error) { return tool.Text("done"), nil }}
+	sh := toolFunc{spec, func(tool.Call) (tool.Result, error) { return tool.NewResult("done"), nil }}
 	w := newWorld(t, options{tools: []tool.Tool{sh}, rules: `{"rules":[{"tool":"sh(npm *)","behavior":"allow"},{"tool":"sh(rm *)","behavior":"deny"}]}`})
 	equal(t, "allowed", w.says("a", `sh {"note":"rm x","command":"npm i"}`), `natural_end`)
 	equal(t, "denied", w.says("a", `sh {"note":"x","command":"rm x"}`), `blocked; permission denied for the tool sh: rule 1, sh(rm *), denies it`)

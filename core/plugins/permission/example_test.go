@@ -28,7 +28,7 @@ var rules = permission.Config{
 
 // An agent whose calls of a tool wait for a person, who remembers one for the thread.
 func Example() {
-	bash := tool.New("bash", "Runs a command.", func(_ context.Context, _ tool.Call, a struct {
+	bash := tool.New(tool.Spec{Name: "bash", Description: "Runs a command."}, func(_ context.Context, _ tool.Call, a struct {
 		Command string `json:"command"`
 	}) (string, error) {
 		return "ran " + a.Command, nil

@@ -123,9 +123,7 @@ func question(c core.ToolCall, v Ruling) (core.TicketRequest, error) {
 	}
 	parameters, err := core.EncodeJSON(asked)
 	return core.TicketRequest{
-		Suspension: core.Suspension{
-			Action: "tool:PermissionConfirm", Message: "May the agent use the tool " + c.Name + "?", Parameters: parameters,
-		},
+		Action: "tool:PermissionConfirm", Message: "May the agent use the tool " + c.Name + "?", Parameters: parameters,
 		Mode: core.ResumeReplay, Kind: core.TicketPerson,
 	}, err
 }

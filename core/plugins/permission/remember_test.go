@@ -137,7 +137,7 @@ func TestAnAnswerToWhatIsAllowedMeanwhile(t *testing.T) {
 		{yesToRule, `suspended; asks run {"x":1}`},
 	} {
 		permit := noting("permit", func(tool.Call) (tool.Result, error) {
-			return tool.Text("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Allow})), nil
+			return tool.NewResult("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Allow})), nil
 		})
 		w := newWorld(t, options{rules: `{"rules":[{"tool":"run","behavior":"ask"}]}`, mode: agent.ParallelStreaming, tools: []tool.Tool{permit}})
 		w.says("a", `run {"x":1}`, `permit {}`)
@@ -181,9 +181,9 @@ func TestRememberLivesThroughASuspensionOfTheTool(t *testing.T) {
 	goOn := core.Decision{Action: core.DecisionResume, Payload: []byte(`"go on"`)}
 	waits := noting("wait", func(c tool.Call) (tool.Result, error) {
 		if c.Resume == nil || string(c.Resume.Decision.Payload) != `"go on"` {
-			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:wait"}}), nil
+			return tool.Suspended(core.TicketRequest{Action: "tool:wait"}), nil
 		}
-		return tool.Text("done"), nil
+		return tool.NewResult("done"), nil
 	})
 	for _, tt := range []struct {
 		name, scope string
@@ -297,14 +297,14 @@ func TestScopesOfRulesThatAreGranted(t *testing.T) {
 
 func TestWhatWasGrantedOnceIsGrantedOnceMore(t *testing.T) {
 	permit := noting("look_up", func(tool.Call) (tool.Result, error) {
-		return tool.Text("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Allow, Scope: permission.Once})), nil
+		return tool.NewResult("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Allow, Scope: permission.Once})), nil
 	})
 	w := newWorld(t, options{rules: `{"rules":[{"tool":"look_up","behavior":"allow"}]}`, tools: []tool.Tool{permit}})
 	equal(t, "run", w.says("a", `look_up {}`, `run {"x":1}`, "then", `look_up {}`, `run {"x":2}`, "then", `run {"x":3}`), `suspended; asks run {"x":3}; did run {"x":1}; did run {"x":2}`)
 }
 
 func TestWhatIsForgottenIsAskedAboutAgain(t *testing.T) {
-	forget := noting("forget", func(tool.Call) (tool.Result, error) { return tool.Text("done").With(permission.Forget()), nil })
+	forget := noting("forget", func(tool.Call) (tool.Result, error) { return tool.NewResult("done").With(permission.Forget()), nil })
 	g := &granting{[]permission.Rule{{Tool: "look", Behavior: permission.Allow, Scope: permission.Run}}}
 	w := newWorld(t, options{rules: `{"rules":[{"tool":"forget","behavior":"allow"}]}`, tools: []tool.Tool{forget}, plugins: []plugin.Plugin{g}})
 	w.says("a", `run {"x":1}`)

@@ -99,7 +99,7 @@ func (w *world) tool(name string) tool.Tool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.did = append(w.did, name+" "+string(c.Arguments))
-		return tool.Text("done"), nil
+		return tool.NewResult("done"), nil
 	})
 }
 

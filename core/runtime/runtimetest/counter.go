@@ -18,17 +18,14 @@ import (
 // same whichever process takes a step.
 func parts(t *testing.T) agent.Parts {
 	t.Helper()
-	count, err := tool.Typed(tool.Spec{Name: "count", Description: "Says how many steps were taken before this one."},
+	count := tool.New(tool.Spec{Name: "count", Description: "Says how many steps were taken before this one."},
 		func(_ context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
 			n, err := steps.Read(call.Snapshot)
 			if err != nil {
 				return tool.Result{}, err
 			}
-			return tool.JSON(n)
+			return tool.NewResult(n), nil
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return agent.Parts{
 		Models:  map[string]agent.ModelBinding{"scripted": {Model: narrator{}}},
 		Tools:   []tool.Tool{count},

@@ -20,7 +20,7 @@ func (o Options) Fork(t *testing.T) {
 	program := w.sayer(t)
 	ids := map[string]string{}
 	for i, s := range sayings[:4] {
-		w.complete(program, theThread.Thread, mailbox.Submission{Messages: []core.Message{core.UserMessage("", s.text)}, Opening: mailbox.Opening{Supersede: s.supersede}})
+		w.complete(program, theThread.Thread, mailbox.Submission{Messages: []core.Message{core.UserMessage(s.text)}, Opening: mailbox.Opening{Supersede: s.supersede}})
 		for _, m := range w.all(program, theThread.Thread) {
 			ids[fmt.Sprint(i, " ", m.Text())] = m.ID
 		}
@@ -53,7 +53,7 @@ func (o Options) Fork(t *testing.T) {
 		if last := w.all(program, to); last[len(last)-1].ID != ids["3 "+test.at] {
 			t.Errorf("the last message of the fork at %q is called %s", test.at, last[len(last)-1].ID)
 		}
-		w.complete(program, to, mailbox.Submission{Messages: []core.Message{core.UserMessage("", "on")}})
+		w.complete(program, to, mailbox.Submission{Messages: []core.Message{core.UserMessage("on")}})
 		if got, want := texts(w.all(program, to)), append(slices.Clone(test.has), "on", "re: on"); !slices.Equal(got, want) {
 			t.Errorf("the fork at %q goes on to %q, want %q", test.at, got, want)
 		}

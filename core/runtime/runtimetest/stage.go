@@ -75,14 +75,11 @@ func newStage(t *testing.T, o Options, batch bool, texts ...string) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
+	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
 		Text string `json:"text"`
 	}) (tool.Result, error) {
-		return tool.JSON(a)
+		return tool.NewResult(a), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.program, err = runtime.Build(runtime.Config{
 		Env: env.System(), Store: s.store, Waker: &s.queue, Logger: quiet, Worker: "program", FollowInterval: time.Millisecond,
 		Agents: agent.Parts{
@@ -110,7 +107,7 @@ func (s *stage) begin(texts []string) {
 		s.calls = append(s.calls, core.ToolCall{ID: fmt.Sprint("c", i), Name: "echo", Arguments: arguments})
 	}
 	run := s.receipt.RunID
-	input := core.UserMessage(s.receipt.DispatchID.String()+".0", "parallel: "+strings.Join(texts, ", "))
+	input := core.UserMessage("parallel: " + strings.Join(texts, ", ")).WithID(s.receipt.DispatchID.String() + ".0")
 	input.RunID = run
 	turn := core.Message{ID: run.String() + ".1", Role: core.RoleAssistant, RunID: run, Step: 1, ToolCalls: s.calls}
 	s.commit(thread.CommitTurn{Fence: s.head.Claim.Fence, Seq: 2, Calls: len(texts), TurnFence: s.head.Claim.Fence, Batch: s.batch},
@@ -145,7 +142,7 @@ func (s *stage) steer(text string) mailbox.Receipt {
 func (s *stage) send(text string, mode mailbox.Mode) mailbox.Receipt {
 	s.t.Helper()
 	receipt, err := s.box.Submit(s.t.Context(), mailbox.Submission{
-		Thread: theThread, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Mode: mode, Messages: []core.Message{core.UserMessage("", text)},
+		Thread: theThread, User: "ann", Opening: mailbox.Opening{AgentID: "demo"}, Mode: mode, Messages: []core.Message{core.UserMessage(text)},
 	})
 	if err != nil {
 		s.t.Fatal(err)

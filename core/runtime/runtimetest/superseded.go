@@ -110,7 +110,7 @@ func (o Options) SupersededPage(t *testing.T) {
 func (w *world) say(program *runtime.Runtime, s saying) core.ID {
 	w.t.Helper()
 	receipt, err := program.Submit(w.t.Context(), mailbox.Submission{
-		Thread: theThread, Opening: mailbox.Opening{AgentID: "sayer", Supersede: s.supersede}, Messages: []core.Message{core.UserMessage("", s.text)},
+		Thread: theThread, Opening: mailbox.Opening{AgentID: "sayer", Supersede: s.supersede}, Messages: []core.Message{core.UserMessage(s.text)},
 	})
 	if err != nil {
 		w.t.Fatal(err)

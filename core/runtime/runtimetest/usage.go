@@ -85,7 +85,7 @@ func (asksFirst) ID() string { return "asks" }
 
 func (asksFirst) Register(r *plugin.Registrar) error {
 	r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
-		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "tool:Permission"}}), nil
+		return plugin.Suspend(core.TicketRequest{Action: "tool:Permission"}), nil
 	})
 	return nil
 }
@@ -93,13 +93,10 @@ func (asksFirst) Register(r *plugin.Registrar) error {
 // build starts a process.
 func (w *metered) build() *runtime.Runtime {
 	w.world.t.Helper()
-	risky, err := tool.Typed(tool.Spec{Name: "risky"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+	risky := tool.New(tool.Spec{Name: "risky"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
 		w.world.advance(500 * time.Millisecond)
-		return tool.JSON("ok")
+		return tool.NewResult("ok"), nil
 	})
-	if err != nil {
-		w.world.t.Fatal(err)
-	}
 	e := env.System()
 	e.Now = w.world.now
 	e.Deadline = func(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) {
@@ -163,7 +160,7 @@ func (w *metered) play() core.ID {
 func (w *metered) decided() core.ID {
 	w.world.t.Helper()
 	ctx := w.world.t.Context()
-	receipt, err := w.build().Submit(ctx, mailbox.Submission{Thread: theThread, User: "ann", Opening: mailbox.Opening{AgentID: "clerk"}, Messages: []core.Message{core.UserMessage("", "go")}})
+	receipt, err := w.build().Submit(ctx, mailbox.Submission{Thread: theThread, User: "ann", Opening: mailbox.Opening{AgentID: "clerk"}, Messages: []core.Message{core.UserMessage("go")}})
 	if err != nil {
 		w.world.t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (w *world) build(r release, agents agent.Parts) *runtime.Runtime {
 func (w *world) submit(r release, text string, mode mailbox.Mode) mailbox.Receipt {
 	w.t.Helper()
 	receipt, err := w.program(r).Submit(w.t.Context(), mailbox.Submission{
-		Thread: theThread, Opening: mailbox.Opening{AgentID: "counter"}, Mode: mode, Messages: []core.Message{core.UserMessage("", text)},
+		Thread: theThread, Opening: mailbox.Opening{AgentID: "counter"}, Mode: mode, Messages: []core.Message{core.UserMessage(text)},
 	})
 	if err != nil {
 		w.t.Fatalf("%s submits %q: %v", r.name, text, err)

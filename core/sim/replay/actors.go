@@ -163,7 +163,10 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 	}
 	if decided < len(s.asked[i]) && s.asked[i][decided].ByTool {
 		asked := s.asked[i][decided]
-		return tool.Suspended(core.TicketRequest{Suspension: asked.Suspension, Mode: asked.Mode, Kind: asked.Kind}), nil
+		return tool.Suspended(core.TicketRequest{
+			ID: asked.Suspension.ID, Action: asked.Action, Message: asked.Message, Parameters: asked.Parameters, Response: asked.ResponseSchema,
+			Mode: asked.Mode, Kind: asked.Kind,
+		}), nil
 	}
 	result := s.result(i)
 	if result == nil { // it was running when the record ends

@@ -51,7 +51,7 @@ func TestReplayFollowsTheRecordedOrderOfAParallelRound(t *testing.T) {
 				}
 				appends.run = func(_ context.Context, c tool.Call) (tool.Result, error) {
 					time.Sleep(tt.lasts[c.Index])
-					return tool.Text("done").With(tally{}.key().Update(c.Index + 1)), nil
+					return tool.NewResult("done").With(tally{}.key().Update(c.Index + 1)), nil
 				}
 				r := newRecorder(t, appends)
 				run := r.submit(t, "hi", "")

@@ -91,7 +91,7 @@ func (w work) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if w.run != nil {
 		return w.run(ctx, c)
 	}
-	return tool.Text("done"), nil
+	return tool.NewResult("done"), nil
 }
 
 // Stream implements model.Model: which turn it is asked for follows from those of the
@@ -183,7 +183,7 @@ func newRecorder(t *testing.T, c code, stops ...stop.Policy) *recorder {
 func (r *recorder) submit(t *testing.T, text string, mode mailbox.Mode) mailbox.Receipt {
 	t.Helper()
 	receipt, err := r.Submit(t.Context(), mailbox.Submission{
-		Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "a", Request: json.RawMessage(`{"plan":"gold"}`)}, Mode: mode, Messages: []core.Message{core.UserMessage("", text)},
+		Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "a", Request: json.RawMessage(`{"plan":"gold"}`)}, Mode: mode, Messages: []core.Message{core.UserMessage(text)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestReplayOfAnAnswerThatItsProgramRefused(t *testing.T) {
 			says(`{"n":`+strconv.Itoa(n)+`}`, yield)
 		}}
 		r := newRecorder(t, c)
-		submission := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "a"}, Messages: []core.Message{core.UserMessage("", "go")}}
+		submission := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "a"}, Messages: []core.Message{core.UserMessage("go")}}
 		got, result, err := runtime.RunTyped[second](t.Context(), r.Runtime, submission)
 		if err != nil || got.N != 1 {
 			t.Fatalf("%+v, %v", got, err)
@@ -352,7 +352,7 @@ func TestReplayOfARunThatTakesAnotherUp(t *testing.T) {
 					steered = true
 					r.submit(t, "and that", mailbox.ModeSteer)
 				}
-				return tool.Text("done"), nil
+				return tool.NewResult("done"), nil
 			},
 		}
 		r = newRecorder(t, c)
@@ -374,7 +374,7 @@ func TestReplayOfARunThatTakesAnotherUp(t *testing.T) {
 // What people do to runs is repeated where they did it.
 func TestReplayOfWhatPeopleDid(t *testing.T) {
 	waits := func(c plugin.GateCall) (plugin.Verdict, error) {
-		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "ask"}}), nil
+		return plugin.Suspend(core.TicketRequest{Action: "ask"}), nil
 	}
 	decide := func(t *testing.T, r *recorder, run mailbox.Receipt, d core.Decision) {
 		t.Helper()

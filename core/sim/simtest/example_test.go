@@ -33,7 +33,7 @@ func (b *bank) total() (sum int) {
 
 // shop is an agent of one's own, with its one tool.
 func shop(b *bank) (agent.Parts, error) {
-	pay := tool.New("pay", "Pays an amount.", func(_ context.Context, call tool.Call, a struct {
+	pay := tool.New(tool.Spec{Name: "pay", Description: "Pays an amount."}, func(_ context.Context, call tool.Call, a struct {
 		Amount int `json:"amount"`
 	}) (string, error) {
 		b.book(call.Key(), a.Amount) // without the key a crash may book twice

@@ -31,22 +31,16 @@ func matrixParts() (agent.Parts, error) {
 	type arguments struct {
 		Text string `json:"text"`
 	}
-	echo, err := tool.Typed(tool.Spec{Name: "echo", ReadOnly: true}, func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
-		return tool.Text(a.Text).With(trace.Update("echo " + a.Text)), nil
+	echo := tool.New(tool.Spec{Name: "echo", ReadOnly: true}, func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
+		return tool.NewResult(a.Text).With(trace.Update("echo " + a.Text)), nil
 	})
-	if err != nil {
-		return agent.Parts{}, err
-	}
-	once, err := tool.Typed(tool.Spec{Name: "once", Delivery: tool.AtMostOnce}, func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
-		return tool.Text(a.Text), nil
+	once := tool.New(tool.Spec{Name: "once", AtMostOnce: true}, func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
+		return tool.NewResult(a.Text), nil
 	})
-	if err != nil {
-		return agent.Parts{}, err
-	}
-	kept := tool.New("kept", "", func(ctx context.Context, call tool.Call, a arguments) (json.RawMessage, error) {
+	kept := tool.New(tool.Spec{Name: "kept"}, func(ctx context.Context, call tool.Call, a arguments) (json.RawMessage, error) {
 		return call.Once(ctx, "part", func(context.Context) (json.RawMessage, error) { return json.RawMessage(`"` + a.Text + `"`), nil })
 	})
-	linger := tool.New("linger", "", func(ctx context.Context, call tool.Call, a struct {
+	linger := tool.New(tool.Spec{Name: "linger"}, func(ctx context.Context, call tool.Call, a struct {
 		Minutes int `json:"minutes"`
 	}) (string, error) {
 		_ = call.Key()
@@ -57,14 +51,14 @@ func matrixParts() (agent.Parts, error) {
 			return "lingered", nil
 		}
 	})
-	delegate := tool.New("delegate", "", func(ctx context.Context, call tool.Call, a struct {
+	delegate := tool.New(tool.Spec{Name: "delegate"}, func(ctx context.Context, call tool.Call, a struct {
 		Prompt string `json:"prompt"`
 	}) (tool.Result, error) {
 		_ = call.Key()
 		if end, ok := call.ChildEnd(); ok {
-			return tool.Text(string(end.Termination.Type) + ": " + end.Response), nil
+			return tool.NewResult(string(end.Termination.Type) + ": " + end.Response), nil
 		}
-		run, err := call.Start(ctx, tool.Child{Agent: string(agent.Sequential), Thread: "child", Messages: []core.Message{core.UserMessage("", a.Prompt)}})
+		run, err := call.Start(ctx, tool.Child{Agent: string(agent.Sequential), Thread: "child", Messages: []core.Message{core.UserMessage(a.Prompt)}})
 		if err != nil {
 			return tool.Result{}, err
 		}
@@ -104,7 +98,7 @@ func (tracer) Register(r *plugin.Registrar) error {
 		if c.Call.Name != "echo" || json.Unmarshal(c.Call.Arguments, &a) != nil || !strings.HasPrefix(a.Text, "wait") {
 			return plugin.Allow, nil
 		}
-		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "tool:echo"}}), nil
+		return plugin.Suspend(core.TicketRequest{Action: "tool:echo"}), nil
 	})
 	return nil
 }

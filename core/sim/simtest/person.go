@@ -128,7 +128,7 @@ func (w *world) request(i int, act Act) func(ctx context.Context, p *process, tr
 	return func(ctx context.Context, p *process, _ int) (bool, error) {
 		_, err := p.runtime.Submit(ctx, mailbox.Submission{
 			Thread: key, User: identity.User, Opening: mailbox.Opening{AgentID: w.agent(p), Supersede: act.from, Delay: act.delay}, Mode: mode, Key: mailbox.Key{Value: name},
-			Messages: []core.Message{core.UserMessage(name, act.text)},
+			Messages: []core.Message{core.UserMessage(act.text).WithID(name)},
 		})
 		return settled(err)
 	}
@@ -151,7 +151,7 @@ func (w *world) eventual(act Act) func(ctx context.Context, p *process, try int)
 		w.mu.Unlock()
 		receipt, err := p.runtime.Submit(ctx, mailbox.Submission{
 			Thread: key, User: identity.User, Opening: mailbox.Opening{AgentID: w.agent(p)}, Origin: core.OriginInternal, Key: mailbox.Key{Value: "event", Alone: true},
-			Messages: []core.Message{core.UserMessage("", fmt.Sprintf(act.text, delivery))},
+			Messages: []core.Message{core.UserMessage(fmt.Sprintf(act.text, delivery))},
 		})
 		if err != nil {
 			return settled(err)

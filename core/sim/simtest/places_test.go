@@ -61,15 +61,12 @@ func TestClockIsNamedWhereverItIsRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.place), func(t *testing.T) {
-			look, err := tool.Typed(tool.Spec{Name: "look", ReadOnly: true}, func(_ context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
+			look := tool.New(tool.Spec{Name: "look", ReadOnly: true}, func(_ context.Context, call tool.Call, _ struct{}) (tool.Result, error) {
 				if tt.place == "tool" {
-					return tool.Text(time.Now().Format(time.DateTime)), nil
+					return tool.NewResult(time.Now().Format(time.DateTime)), nil
 				}
-				return tool.Text(call.Now.Format(time.DateTime)), nil
+				return tool.NewResult(call.Now.Format(time.DateTime)), nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 			parts := func() (agent.Parts, error) {
 				return agent.Parts{
 					Models: map[string]agent.ModelBinding{"m": {Model: model.None{}}}, Tools: []tool.Tool{look},

@@ -36,13 +36,10 @@ type purchase struct {
 
 // parts are those of one process.
 func (s sample) parts() (agent.Parts, error) {
-	look, err := tool.Typed(tool.Spec{Name: "look", ReadOnly: true}, func(_ context.Context, _ tool.Call, p purchase) (tool.Result, error) {
-		return tool.Text(p.Seat + " is free"), nil
+	look := tool.New(tool.Spec{Name: "look", ReadOnly: true}, func(_ context.Context, _ tool.Call, p purchase) (tool.Result, error) {
+		return tool.NewResult(p.Seat + " is free"), nil
 	})
-	if err != nil {
-		return agent.Parts{}, err
-	}
-	charge := tool.New("charge", "Takes the money.", func(_ context.Context, call tool.Call, p purchase) (string, error) {
+	charge := tool.New(tool.Spec{Name: "charge", Description: "Takes the money."}, func(_ context.Context, call tool.Call, p purchase) (string, error) {
 		if !s.keyless {
 			return "charged once for " + p.Seat + " under " + call.NewID("charge").String(), nil
 		}

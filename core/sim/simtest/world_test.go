@@ -136,7 +136,7 @@ func (b *bank) book(key string, amount int) int {
 func banking(keyed bool) func() World {
 	return func() World {
 		b := &bank{keyed: map[string]int{}}
-		pay := tool.New("pay", "", func(_ context.Context, call tool.Call, a struct{ Amount int }) (int, error) {
+		pay := tool.New(tool.Spec{Name: "pay"}, func(_ context.Context, call tool.Call, a struct{ Amount int }) (int, error) {
 			key := ""
 			if keyed {
 				key = call.Key()
@@ -173,7 +173,7 @@ func TestOutsideOutlivesProcesses(t *testing.T) {
 
 // What is random and kept is the same whenever it is looked at.
 func TestKeptPartsMayBeRandom(t *testing.T) {
-	draw := tool.New("draw", "", func(ctx context.Context, call tool.Call, _ struct{}) (json.RawMessage, error) {
+	draw := tool.New(tool.Spec{Name: "draw"}, func(ctx context.Context, call tool.Call, _ struct{}) (json.RawMessage, error) {
 		return call.Once(ctx, "number", func(context.Context) (json.RawMessage, error) {
 			return json.RawMessage(fmt.Sprint(rand.Uint32())), nil
 		})
@@ -191,7 +191,7 @@ func TestKeptPartsMayBeRandom(t *testing.T) {
 
 // A tool of a process that has died may go on for long: the world waits for it.
 func TestSleepingToolsEnd(t *testing.T) {
-	nap := tool.New("nap", "", func(_ context.Context, call tool.Call, _ struct{}) (string, error) {
+	nap := tool.New(tool.Spec{Name: "nap"}, func(_ context.Context, call tool.Call, _ struct{}) (string, error) {
 		_ = call.Key()
 		time.Sleep(3 * time.Hour)
 		return "", nil

@@ -12,7 +12,7 @@ import (
 // counts how often it ran with each text in this process, so that a second execution
 // shows; outside of the process nothing happens. A call that runs again after a crash is
 // recognised by its key and not counted again.
-func Danger() (tool.Tool, error) {
+func Danger() tool.Tool {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to do"`
 	}
@@ -22,24 +22,24 @@ func Danger() (tool.Tool, error) {
 	}
 	var mu sync.Mutex
 	executions, done := map[string]int{}, map[string]reply{} // by text, and by the key of the call
-	return tool.Typed(tool.Spec{Name: "danger", Description: "Does something that a person must approve first."},
-		func(_ context.Context, call tool.Call, a arguments) (tool.Result, error) {
+	return tool.New(tool.Spec{Name: "danger", Description: "Does something that a person must approve first."},
+		func(_ context.Context, call tool.Call, a arguments) (reply, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			before, again := done[call.Key()]
 			if again {
-				return tool.JSON(before)
+				return before, nil
 			}
 			executions[a.Text]++
 			done[call.Key()] = reply{a.Text, executions[a.Text]}
-			return tool.JSON(done[call.Key()])
+			return done[call.Key()], nil
 		})
 }
 
 // AskUser returns the tool ask_user, which the client runs: the run waits until
 // the client has sent the person's answer.
-func AskUser() (tool.Tool, error) {
-	return tool.Client(tool.Spec{
+func AskUser() tool.Tool {
+	return tool.NewClient[map[string]any](tool.Spec{
 		Name: "ask_user", Description: "Asks the user a question and waits for the answer.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"question":{"type":"string","description":"what to ask"}},"required":["question"],"additionalProperties":false}`),
 	})

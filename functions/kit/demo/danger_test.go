@@ -14,10 +14,7 @@ import (
 )
 
 func TestDangerCountsItsExecutionsByText(t *testing.T) {
-	danger, err := demo.Danger()
-	if err != nil {
-		t.Fatal(err)
-	}
+	danger := demo.Danger()
 	if spec := danger.Spec(); spec.ReadOnly {
 		t.Error("danger calls itself read-only")
 	}
@@ -65,10 +62,8 @@ func TestDangerWaitsForAPersonAndNothingElseDoes(t *testing.T) {
 	}
 	asked := verdict("danger", nil)
 	want := &core.TicketRequest{
-		Suspension: core.Suspension{
-			ID: "00000000-0000-0000-0000-000000000001.1.0.permission", Action: "tool:PermissionConfirm",
-			Message: "May the agent use the tool danger?", Parameters: []byte(`{"tool":"danger","arguments":{"text":"x"}}`),
-		},
+		ID: "00000000-0000-0000-0000-000000000001.1.0.permission", Action: "tool:PermissionConfirm",
+		Message: "May the agent use the tool danger?", Parameters: []byte(`{"tool":"danger","arguments":{"text":"x"}}`),
 		Mode: core.ResumeReplay, Kind: core.TicketPerson,
 	}
 	if diff := cmp.Diff(want, asked.Suspend); asked.Kind != plugin.VerdictSuspend || diff != "" {
@@ -81,17 +76,14 @@ func TestDangerWaitsForAPersonAndNothingElseDoes(t *testing.T) {
 }
 
 func TestAskUserWaitsForTheClient(t *testing.T) {
-	ask, err := demo.AskUser()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ask := demo.AskUser()
 	got, err := tool.Execute(t.Context(), ask, tool.Call{ID: "c", Name: "ask_user", Arguments: []byte(`{"question":"when?"}`)})
 	if err != nil || got.Suspend == nil {
 		t.Fatalf("%+v, %v; want it suspended", got, err)
 	}
 	want := &core.TicketRequest{
-		Suspension: core.Suspension{Action: "tool:ask_user", Parameters: []byte(`{"question":"when?"}`)},
-		Mode:       core.ResumeAsResult, Kind: core.TicketClient,
+		Action: "tool:ask_user", Parameters: []byte(`{"question":"when?"}`),
+		Mode: core.ResumeAsResult, Kind: core.TicketClient,
 	}
 	if diff := cmp.Diff(want, got.Suspend); diff != "" {
 		t.Errorf("suspension (-want +got):\n%s", diff)

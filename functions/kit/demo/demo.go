@@ -5,7 +5,6 @@ package demo
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -23,25 +22,9 @@ const Model = "default"
 // plugin that lets danger wait for a person. Requests that name no agent are the
 // demo's.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
-	echo, err := Echo()
-	if err != nil {
-		return agent.Parts{}, fmt.Errorf("tool echo: %w", err)
-	}
-	danger, err := Danger()
-	if err != nil {
-		return agent.Parts{}, fmt.Errorf("tool danger: %w", err)
-	}
-	ask, err := AskUser()
-	if err != nil {
-		return agent.Parts{}, fmt.Errorf("tool ask_user: %w", err)
-	}
-	set, err := SetState()
-	if err != nil {
-		return agent.Parts{}, fmt.Errorf("tool set_state: %w", err)
-	}
 	return agent.Parts{
 		Models:  models,
-		Tools:   []tool.Tool{echo, danger, ask, set},
+		Tools:   []tool.Tool{Echo(), Danger(), AskUser(), SetState()},
 		Plugins: []plugin.Plugin{permission.Plugin{}},
 		Specs: []agent.Spec{{
 			ID:          ID,
@@ -63,15 +46,13 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 }
 
 // Echo returns the tool echo, which returns what it is given.
-func Echo() (tool.Tool, error) {
+func Echo() tool.Tool {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to say back"`
 	}
 	type reply struct {
 		Text string `json:"text"`
 	}
-	return tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back.", ReadOnly: true},
-		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
-			return tool.JSON(reply(a))
-		})
+	return tool.New(tool.Spec{Name: "echo", Description: "Says a text back.", ReadOnly: true},
+		func(_ context.Context, _ tool.Call, a arguments) (reply, error) { return reply(a), nil })
 }

@@ -24,10 +24,7 @@ func TestTheDemoAgentIsTheDefault(t *testing.T) {
 }
 
 func TestEcho(t *testing.T) {
-	echo, err := demo.Echo()
-	if err != nil {
-		t.Fatal(err)
-	}
+	echo := demo.Echo()
 	tests := []struct {
 		name, arguments, data, message string
 		failed                         bool

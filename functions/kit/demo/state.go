@@ -12,20 +12,17 @@ import (
 
 // SetState returns the tool set_state, which merges keys into the state that a thread
 // shares with its frontends, [plugin.SharedState]. Keys that it is not given stay.
-func SetState() (tool.Tool, error) {
+func SetState() tool.Tool {
 	type arguments struct {
 		State map[string]any `json:"state" jsonschema:"the keys to set, each with its new value"`
 	}
 	type reply struct {
 		Keys []string `json:"keys"` // that were set, sorted
 	}
-	return tool.Typed(tool.Spec{Name: "set_state", Description: "Sets keys of the state that the user's application shows.", ReadOnly: true},
+	return tool.New(tool.Spec{Name: "set_state", Description: "Sets keys of the state that the user's application shows.", ReadOnly: true},
 		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
 			keys := slices.Sorted(maps.Keys(a.State))
-			result, err := tool.JSON(reply{append([]string{}, keys...)})
-			if err != nil {
-				return result, err
-			}
+			result := tool.NewResult(reply{append([]string{}, keys...)})
 			for _, key := range keys {
 				result.Command = state.Combine(result.Command, plugin.SharedState.Edit(state.At(key).Set(a.State[key])))
 			}

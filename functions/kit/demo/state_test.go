@@ -28,7 +28,7 @@ func TestSetStateMergesKeysIntoTheSharedState(t *testing.T) {
 	say := func(text string) (said string) {
 		t.Helper()
 		_, err := r.Stream(t.Context(), mailbox.Submission{
-			Thread: core.ThreadKey{Tenant: runtime.LocalTenant, Thread: "t"}, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage("", text)},
+			Thread: core.ThreadKey{Tenant: runtime.LocalTenant, Thread: "t"}, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage(text)},
 		}, runtime.ListenerFunc(func(e core.Event) error {
 			if e.Type == core.EventRunFinish {
 				said = e.Response
@@ -55,10 +55,7 @@ func TestSetStateMergesKeysIntoTheSharedState(t *testing.T) {
 }
 
 func TestSetStateTakesAnObjectAlone(t *testing.T) {
-	set, err := demo.SetState()
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := demo.SetState()
 	for _, arguments := range []string{`{}`, `{"state":1}`, `{"state":{},"more":1}`} {
 		got, err := tool.Execute(t.Context(), set, tool.Call{Name: "set_state", Arguments: []byte(arguments)})
 		if err != nil || !got.IsError {

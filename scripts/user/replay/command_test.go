@@ -98,7 +98,7 @@ func forked(t *testing.T, data, from, to, text string) {
 			t.Fatal(err)
 		}
 		key.Thread = to
-		if _, err := r.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage("", text)}}); err != nil {
+		if _, err := r.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage(text)}}); err != nil {
 			t.Fatal(err)
 		}
 		work()
@@ -120,7 +120,7 @@ func recordOn(t *testing.T, r *runtime.Runtime, work func(), texts []string) {
 	t.Helper()
 	for i, text := range texts {
 		key := core.ThreadKey{Tenant: "local", Thread: "t" + string(rune('0'+i))}
-		receipt, err := r.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage("", text)}})
+		receipt, err := r.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage(text)}})
 		if err != nil {
 			t.Fatal(err)
 		}

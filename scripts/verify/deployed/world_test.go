@@ -128,7 +128,7 @@ func (w *world) run(tb testing.TB, functions ...host.Function) {
 func (w *world) submit(tb testing.TB, id, text string) mailbox.Receipt {
 	tb.Helper()
 	receipt, err := w.box.Submit(tb.Context(), mailbox.Submission{
-		Thread: key(id), Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("m1", text)},
+		Thread: key(id), Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage(text).WithID("m1")},
 	})
 	if err != nil {
 		tb.Fatal(err)

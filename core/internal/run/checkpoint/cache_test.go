@@ -118,10 +118,10 @@ func TestEntriesThatDoNotFoldAreAnError(t *testing.T) {
 // other.
 func TestConversationIsSharedByItsBuilders(t *testing.T) {
 	said := func(text string) thread.Entry {
-		m := core.UserMessage("", text)
+		m := core.UserMessage(text)
 		return thread.Entry{Run: core.ID{1}, Message: &m}
 	}
-	shared := &Conversation{Messages: List[core.Message]{}.With(core.UserMessage("", "first")), Places: List[window.Place]{}.With(window.Place{Sequence: 1}), Seq: 1}
+	shared := &Conversation{Messages: List[core.Message]{}.With(core.UserMessage("first")), Places: List[window.Place]{}.With(window.Place{Sequence: 1}), Seq: 1}
 	one, two := build(shared), build(shared)
 	one.keep(said("one"))
 	two.c.Seq = 5
@@ -208,7 +208,7 @@ func placed(seqs []uint64) (places []window.Place) {
 // What a run was asked is its first message, if the log was read from there.
 func TestOpeningAndTotalsOfARun(t *testing.T) {
 	said := func(run byte, text string) thread.Entry {
-		m := core.UserMessage("", text)
+		m := core.UserMessage(text)
 		return thread.Entry{Run: core.ID{run}, Message: &m}
 	}
 	turn := func(run byte) thread.Entry {

@@ -29,7 +29,7 @@ func (l *aLog) LogBackwards(_ context.Context, _ core.ThreadKey, from, to uint64
 	l.ranges = append(l.ranges, fmt.Sprintf("%d-%d", from, to))
 	return func(yield func(store.Record, error) bool) {
 		for seq := to; seq >= from; seq-- {
-			message := core.UserMessage("", strings.Repeat("four", l.tokens(seq)-8))
+			message := core.UserMessage(strings.Repeat("four", l.tokens(seq)-8))
 			message.Role = core.RoleAssistant
 			payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Message: &message, Window: l.window})
 			if !l.missing[seq] && !yield(store.Record{Name: store.LogName(seq), Payload: payload}, err) {

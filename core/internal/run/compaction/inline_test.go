@@ -17,7 +17,7 @@ import (
 
 // The summary that a step makes comes as it is stored, ready for the step's request.
 func TestInlineReturnsWhatItStores(t *testing.T) {
-	before := &checkpoint.Summary{Summary: thread.Summary{Text: "before"}, UpTo: 1, Message: core.UserMessage("", "before")}
+	before := &checkpoint.Summary{Summary: thread.Summary{Text: "before"}, UpTo: 1, Message: core.UserMessage("before")}
 	tests := []struct {
 		name    string
 		before  *checkpoint.Summary

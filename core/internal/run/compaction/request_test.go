@@ -28,7 +28,7 @@ func TestWhatAModelIsAskedForASummary(t *testing.T) {
 	request := func(system, text string) model.Request {
 		return model.Request{
 			Model: "large", Origin: "p/large", System: system, MaxTokens: 2048, NoPromptCache: true,
-			ProviderOptions: json.RawMessage(`{"guard":1}`), Messages: []core.Message{core.UserMessage("summary", text)},
+			ProviderOptions: json.RawMessage(`{"guard":1}`), Messages: []core.Message{core.UserMessage(text).WithID("summary")},
 		}
 	}
 	short, idle := request(strings.ReplaceAll(system, "1024", "20"), first), request(system, first)

@@ -114,7 +114,7 @@ func (j *job) request(transcript string) model.Request {
 		Model: j.model.Name, Origin: strings.TrimPrefix(j.model.Provider+"/"+j.model.Name, "/"),
 		System: fmt.Sprintf(summarySystem, max(most/2, 20)), MaxTokens: most, NoPromptCache: true,
 		ProviderOptions: j.agent.Spec.ProviderOptions[j.model.Provider],
-		Messages:        []core.Message{core.UserMessage("summary", text)},
+		Messages:        []core.Message{core.UserMessage(text).WithID("summary")},
 	}
 	if spec := &j.agent.Spec; spec.Retry.StreamIdleTimeoutMS != nil {
 		r.StreamIdleTimeout = spec.Retry.StreamIdleTimeout()

@@ -289,7 +289,7 @@ func (w *world) charged(t *testing.T) int64 {
 }
 
 func asks(text string) thread.Entry {
-	m := core.UserMessage("q", text)
+	m := core.UserMessage(text).WithID("q")
 	return thread.Entry{Run: runID, Message: &m}
 }
 

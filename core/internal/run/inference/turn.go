@@ -248,9 +248,9 @@ func (t *Turn) request(ctx context.Context) (model.Request, error) {
 	if t.goesOn = ok; !ok {
 		return t.step.Prompt.Request(ctx)
 	}
-	note := core.UserMessage(t.speech.id+".continue", model.ContinueNote)
+	note := core.UserMessage(model.ContinueNote).WithID(t.speech.id + ".continue")
 	if t.continued > 0 && !t.broken {
-		note = core.UserMessage(t.speech.id+".continue", model.LimitNote)
+		note = core.UserMessage(model.LimitNote).WithID(t.speech.id + ".continue")
 	}
 	note.RunID = t.step.Run
 	return t.step.Prompt.Request(ctx, said, note)

@@ -25,11 +25,7 @@ func addAgents(parts *agent.Parts) error {
 	if len(parts.Specs) == 0 {
 		return nil // the runtime refuses parts without an agent
 	}
-	deaf, err := newDeaf()
-	if err != nil {
-		return err
-	}
-	parts.Tools = append(parts.Tools, deaf)
+	parts.Tools = append(parts.Tools, newDeaf())
 	parts.Plugins = append(parts.Plugins, asking{})
 	for _, mode := range modes {
 		spec := parts.Specs[0]
@@ -54,7 +50,7 @@ func (asking) Register(r *plugin.Registrar) error {
 		if c.Call.Name != "echo" || json.Unmarshal(c.Call.Arguments, &arguments) != nil || !strings.HasPrefix(arguments.Text, "wait") {
 			return plugin.Allow, nil
 		}
-		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "tool:PermissionConfirm"}}), nil
+		return plugin.Suspend(core.TicketRequest{Action: "tool:PermissionConfirm"}), nil
 	})
 	return nil
 }
@@ -63,10 +59,10 @@ func (asking) Register(r *plugin.Registrar) error {
 const deafFor = 60 * time.Second
 
 // newDeaf returns the tool deaf, which does not end when its context does.
-func newDeaf() (tool.Tool, error) {
-	return tool.Typed(tool.Spec{Name: "deaf", Description: "Does nothing for 60 s, whoever wants it to stop."},
+func newDeaf() tool.Tool {
+	return tool.New(tool.Spec{Name: "deaf", Description: "Does nothing for 60 s, whoever wants it to stop."},
 		func(context.Context, tool.Call, struct{}) (tool.Result, error) {
 			time.Sleep(deafFor)
-			return tool.Text("heard nothing"), nil
+			return tool.NewResult("heard nothing"), nil
 		})
 }

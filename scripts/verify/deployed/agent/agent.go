@@ -4,7 +4,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/state"
@@ -21,10 +20,7 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	if err != nil {
 		return agent.Parts{}, err
 	}
-	profile, err := tool.Typed(tool.Spec{Name: "profile", Description: "Keeps a note and forgets it."}, useProfiles)
-	if err != nil {
-		return agent.Parts{}, fmt.Errorf("tool profile: %w", err)
-	}
+	profile := tool.New(tool.Spec{Name: "profile", Description: "Keeps a note and forgets it."}, useProfiles)
 	parts.Tools = append(parts.Tools, profile)
 	return parts, nil
 }
@@ -60,5 +56,5 @@ func useProfiles(ctx context.Context, call tool.Call, a arguments) (tool.Result,
 	if r.Left, err = notes.Read(ctx, call.Profiles, key); err != nil {
 		return tool.Result{}, err
 	}
-	return tool.JSON(r)
+	return tool.NewResult(r), nil
 }

@@ -10,18 +10,10 @@ import (
 
 // Parts returns what the deployment consists of.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
-	add, err := tool.Typed(tool.Spec{Name: "add", Description: "Adds two numbers."},
-		func(_ context.Context, _ tool.Call, a struct{ A, B int }) (tool.Result, error) {
-			return tool.JSON(a.A + a.B)
-		})
-	if err != nil {
-		return agent.Parts{}, err
-	}
-	negate, err := tool.Typed(tool.Spec{Name: "negate", Description: "Negates a number."},
-		func(_ context.Context, _ tool.Call, a struct{ A int }) (tool.Result, error) { return tool.JSON(-a.A) })
-	if err != nil {
-		return agent.Parts{}, err
-	}
+	add := tool.New(tool.Spec{Name: "add", Description: "Adds two numbers."},
+		func(_ context.Context, _ tool.Call, a struct{ A, B int }) (int, error) { return a.A + a.B, nil })
+	negate := tool.New(tool.Spec{Name: "negate", Description: "Negates a number."},
+		func(_ context.Context, _ tool.Call, a struct{ A int }) (int, error) { return -a.A, nil })
 	id := "default" // or whatever package models has been made to bind
 	for bound := range models {
 		id = bound
