@@ -91,7 +91,7 @@ func (r *Resolved) WithFrontend(f *core.Frontend) *Resolved {
 func frontendTool(t core.FrontendTool) (tool.Tool, error) {
 	parameters := t.Parameters
 	if parameters == nil || string(parameters) == "null" {
-		parameters = json.RawMessage(`{"type":"object","properties":{}}`) // any object
+		parameters = json.RawMessage(tool.AnyParameters)
 	}
 	made, err := tool.Admit(tool.NewClient[map[string]any](tool.Spec{Name: t.Name, Description: t.Description, Parameters: parameters}))
 	if err != nil {

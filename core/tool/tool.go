@@ -137,6 +137,10 @@ func CheckName(name string) error {
 // empty properties, without which some providers refuse it.
 const NoParameters = `{"type":"object","properties":{},"additionalProperties":false}`
 
+// AnyParameters is the schema of a tool whose arguments are any object, with empty
+// properties for the same reason.
+const AnyParameters = `{"type":"object","properties":{}}`
+
 // Check validates the spec itself: name, timeout, and parameters that are the
 // schema of an object (or absent). For a tool that [New] could not make it returns
 // why. Whoever takes tools in, a registry or a plugin's registrar, asks it.

@@ -140,5 +140,9 @@ func infer[Args any]() (*schema.Schema, json.RawMessage, error) {
 		form, _, err := schema.Of(inferred)
 		return form, json.RawMessage(NoParameters), err
 	}
-	return schema.Of(inferred)
+	form, parameters, err := schema.Of(inferred)
+	if string(parameters) == `{"type":"object","additionalProperties":true}` { // a map of anything
+		parameters = json.RawMessage(AnyParameters)
+	}
+	return form, parameters, err
 }

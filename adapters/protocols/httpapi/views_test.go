@@ -83,7 +83,7 @@ func stepsOfARunThatWaits(t *testing.T) {
 	call := run.Tickets[0].CallID
 	path := "/v1/runs/" + run.ID.String() + "/steps"
 	want := `{"run_id":"ID","thread_id":"t1","steps":[{"step":1,"message_id":"ID.1","began_at":946684800000,"said_at":946684800000,"open":true,"model":"m",` +
-		`"stop_reason":"tool_use","usage":{"input":3,"output":1},"shown":{"estimate":102,"tokens":3},"calls":[{"id":"CALL","name":"confirm","arguments":{"a":1},"status":"suspended"}],` +
+		`"stop_reason":"tool_use","usage":{"input":3,"output":1},"shown":{"estimate":93,"tokens":3},"calls":[{"id":"CALL","name":"confirm","arguments":{"a":1},"status":"suspended"}],` +
 		`"totals":{"steps":1,"usage":{"input":3,"output":1}}}],"has_more":false,"next_cursor":null,"limit":50}`
 	r.want("while it waits", want, strings.ReplaceAll(settled(r.get(path)), call, "CALL"))
 	time.Sleep(2 * time.Second)
