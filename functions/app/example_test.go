@@ -9,7 +9,7 @@ import (
 
 // A tool, as README.md shows it.
 func Example() {
-	weather := tool.New(tool.Spec{Name: "weather", Description: "Tells the weather of a city."},
+	weather := tool.New(tool.Spec{Name: "weather", Description: "Tells the weather of a city.", ReadOnly: true},
 		func(ctx context.Context, call tool.Call, a struct {
 			City string `json:"city" jsonschema:"name of the city"`
 		}) (map[string]string, error) {

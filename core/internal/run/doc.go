@@ -38,7 +38,7 @@
 //     have paused, and runs the rest. Stop policies judge the same turn again
 //     and must come to the same; gates are asked about calls without a result.
 //   - A tool may run again when the process died between its return and the put
-//     of its result. One that must not (tool.AtMostOnce) is marked in the head
+//     of its result. One that must not (AtMostOnce in its spec) is marked in the head
 //     just before it starts; without a result its call then reads "outcome
 //     unknown".
 //   - A response that was lost on the way is settled by commit ids, in the
