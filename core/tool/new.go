@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/schema"
+	"github.com/reveille-run/reveille/core/internal/schema"
 )
 
 // New makes a tool of a function. It returns no error, so that a tool can be written
