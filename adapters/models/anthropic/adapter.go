@@ -1,7 +1,7 @@
 package anthropic
 
 import (
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 )

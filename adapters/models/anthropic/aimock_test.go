@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/adapters/models/anthropic"
-	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
+	"github.com/reveille-run/reveille/adapters/models/internal/wiretest"
 	"github.com/reveille-run/reveille/core/model/modeltest"
 )
 

@@ -2,7 +2,7 @@ package anthropic
 
 import (
 	"context"
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
 	"iter"

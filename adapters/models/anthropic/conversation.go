@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 )
 

@@ -3,7 +3,7 @@ package anthropic
 import (
 	"slices"
 
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )

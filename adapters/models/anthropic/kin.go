@@ -3,7 +3,7 @@ package anthropic
 import (
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 )
 
 // kin is what models of one kind take and do, as the provider's pages on thinking, effort,

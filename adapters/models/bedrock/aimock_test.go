@@ -5,7 +5,7 @@ package bedrock_test
 import (
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/models/bedrock"
-	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
+	"github.com/reveille-run/reveille/adapters/models/internal/wiretest"
 	"github.com/reveille-run/reveille/core/model/modeltest"
 	"testing"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 )
 

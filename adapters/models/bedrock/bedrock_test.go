@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
-	"github.com/reveille-run/reveille/adapters/models/bedrock/bedrocktest"
+	"github.com/reveille-run/reveille/adapters/models/bedrock/internal/bedrocktest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/document"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 )
 

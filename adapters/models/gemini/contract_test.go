@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/adapters/models/gemini"
-	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
+	"github.com/reveille-run/reveille/adapters/models/internal/wiretest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model/modeltest"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 )
 

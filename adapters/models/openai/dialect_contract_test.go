@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/reveille-run/reveille/adapters/models/internal/wiretest"
 	"github.com/reveille-run/reveille/adapters/models/openai"
-	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
 	"github.com/reveille-run/reveille/core/model/modeltest"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/models/wire"
-	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wiretest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/modeltest"

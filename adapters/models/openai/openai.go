@@ -6,7 +6,7 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"

@@ -3,7 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"github.com/reveille-run/reveille/adapters/models/wire"
+	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"

@@ -3,8 +3,8 @@ package openai_test
 import (
 	"testing"
 
+	"github.com/reveille-run/reveille/adapters/models/internal/wiretest"
 	"github.com/reveille-run/reveille/adapters/models/openai"
-	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model/modeltest"
 )

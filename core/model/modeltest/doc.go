@@ -4,7 +4,7 @@
 // The suite knows an adapter only through model.Model, and the provider only through
 // transcripts: what a server of it answers, one for each of [Cases], which the
 // adapter's tests keep in a folder and serve over HTTP. Package wiretest of
-// adapters/models/wire does that:
+// adapters/models/internal/wire does that:
 //
 //	func TestContract(t *testing.T) {
 //		modeltest.Run(t, modeltest.Provider{

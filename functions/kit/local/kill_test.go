@@ -24,7 +24,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/functions/kit/killpoints"
+	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 )
 
 // recovery is how long a restarted host may take from listening to the end of

@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/functions/kit/killpoints"
+	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )

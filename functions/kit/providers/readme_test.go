@@ -1,6 +1,9 @@
 package providers
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -9,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/models/wire/wiretest"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/catalog"
@@ -30,6 +32,38 @@ func readme(t *testing.T) string {
 		t.Fatal("README.md says nothing of models")
 	}
 	return section
+}
+
+// answers is a provider that gives one recorded answer.
+type answers struct {
+	*httptest.Server
+	asked chan string // path and body of the request
+}
+
+// answering returns a provider whose answer is recorded in a file: comments, the status, the
+// headers and the body.
+func answering(t *testing.T, path string) answers {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, ok := strings.Cut(string(text), "\n\n")
+	if !ok {
+		t.Fatalf("%s has no body", path)
+	}
+	a := answers{asked: make(chan string, 1)}
+	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		a.asked <- r.URL.Path + " " + string(request)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(a.Close)
+	return a
 }
 
 // TestTheReadmesCommandsReachTheirModels binds what each command says, but for the address,
@@ -54,7 +88,7 @@ func TestTheReadmesCommandsReachTheirModels(t *testing.T) {
 				}
 				return
 			}
-			server := wiretest.Serve(t, "../../../adapters/models/"+fake.folder+"/testdata/transcripts", "text")
+			server := answering(t, "../../../adapters/models/"+fake.folder+"/testdata/transcripts/text.txt")
 			s, err := settings.Read(append(environ, "REVEILLE_MODEL_BASE_URL="+server.URL))
 			if err != nil {
 				t.Fatal(err)
@@ -76,9 +110,8 @@ func TestTheReadmesCommandsReachTheirModels(t *testing.T) {
 			if err != nil || result.Text != "Hello, wörld 🌍." {
 				t.Errorf("it says %q, %v", result.Text, err)
 			}
-			path := strings.Join(server.Paths(), " ")
-			if !strings.HasPrefix(path, fake.path) || !strings.Contains(path+server.Requests()[0], name) {
-				t.Errorf("asked for %s: %s", path, server.Requests())
+			if asked := <-server.asked; !strings.HasPrefix(asked, fake.path) || !strings.Contains(asked, name) {
+				t.Errorf("asked for %s", asked)
 			}
 		})
 	}

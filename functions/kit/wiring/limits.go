@@ -5,7 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/functions/kit/limits"
+	"github.com/reveille-run/reveille/functions/kit/internal/limits"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 

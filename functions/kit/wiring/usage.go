@@ -2,7 +2,7 @@ package wiring
 
 import (
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/functions/kit/limits"
+	"github.com/reveille-run/reveille/functions/kit/internal/limits"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 

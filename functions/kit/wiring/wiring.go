@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/secret"
-	"github.com/reveille-run/reveille/functions/kit/killpoints/inject"
-	"github.com/reveille-run/reveille/functions/kit/limits"
+	"github.com/reveille-run/reveille/functions/kit/internal/inject"
+	"github.com/reveille-run/reveille/functions/kit/internal/limits"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 

@@ -42,7 +42,7 @@ func TestEverySettingIsDeployed(t *testing.T) {
 // known reads the names out of the source of package settings.
 func known(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path("functions", "settings", "settings.go"), nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), path("functions", "kit", "settings", "settings.go"), nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}

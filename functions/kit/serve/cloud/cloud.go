@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/stores/dynamo"
 	"github.com/reveille-run/reveille/adapters/stores/s3"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/functions/kit/killpoints"
+	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"log/slog"
 	"os"

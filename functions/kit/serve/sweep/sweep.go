@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/queues/sqs"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/functions/kit/limits"
+	"github.com/reveille-run/reveille/functions/kit/internal/limits"
 	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
 )
 

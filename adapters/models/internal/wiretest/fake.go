@@ -16,7 +16,7 @@ import (
 // the repository.
 func Fake(t *testing.T, folder string) string {
 	t.Helper()
-	folder = filepath.Join(folder, "scripts", "clients", "models")
+	folder = filepath.Join(folder, "scripts", "verify", "clients", "models")
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", "@copilotkit", "aimock")); err != nil {
 		t.Fatalf("the fake providers are not installed, run `make test-clients`: %v", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/functions/kit/killpoints"
+	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 )
 
 // Parts adds agents and a tool, and lets tools note their executions and models
