@@ -157,13 +157,13 @@ func TestWhoMakesTheSummaryOfAThread(t *testing.T) {
 	if asked != 1 {
 		t.Errorf("hints %q, want one for a summary", kinds)
 	}
-	r, _ = program(t, func(c *Config) { c.Waker = newSolo(c.Env); long(c) })
+	r, _ = program(t, func(c *Config) { withoutWorkers(c); long(c) })
 	for i := range 4 {
 		if _, err := r.Stream(t.Context(), say(i), ListenerFunc(discard)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if hint, due, _ := r.solo.pop(); due {
+	if hint, due, _ := r.queue.pop(); due {
 		t.Errorf("without a queue there is a hint: %+v", hint)
 	}
 }
@@ -265,7 +265,7 @@ func TestACallRunsBesideOthersUnlessItIsASuspect(t *testing.T) {
 			var r *Runtime
 			var alone []bool
 			r, _ = program(t, func(c *Config) {
-				c.Waker = newSolo(c.Env)
+				withoutWorkers(c)
 				c.Agents.Models["m"] = agent.ModelBinding{Model: noting{scripted.New(c.Env), func(model.Request) {
 					r.worker.permits.mu.Lock()
 					defer r.worker.permits.mu.Unlock()
@@ -297,7 +297,7 @@ func TestACallRunsBesideOthersUnlessItIsASuspect(t *testing.T) {
 func TestTheRunBeforeIsToldOfFirst(t *testing.T) {
 	got := &notes{}
 	r, _ := program(t, func(c *Config) {
-		c.Waker, c.Publisher = newSolo(c.Env), publishing{got}
+		c.Waker, c.alone, c.Publisher = NewQueue(c.Env), true, publishing{got}
 		c.Agents.Models["m"] = agent.ModelBinding{Model: noting{scripted.New(c.Env), func(r model.Request) { got.add("asked " + r.Messages[len(r.Messages)-1].Text()) }}}
 	})
 	if _, err := r.Submit(t.Context(), hello("t")); err != nil {
@@ -305,7 +305,7 @@ func TestTheRunBeforeIsToldOfFirst(t *testing.T) {
 	}
 	behind := hello("t")
 	behind.Messages[0], behind.Origin, behind.Mode = core.UserMessage("behind"), core.OriginInternal, mailbox.ModeQueue
-	if _, err := r.RunInput(t.Context(), behind); err != nil {
+	if _, err := r.Play(t.Context(), behind, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if diff := got.diff("asked hello", "run.ended of t", "asked behind"); diff != "" || r.Working() != 0 {
@@ -323,14 +323,14 @@ func TestACallTellsWhatWasNotTold(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		r, _ := program(t, func(c *Config) {
-			c.Waker, c.Store, c.Publisher = newSolo(c.Env), backend, publishing{got}
+			c.Waker, c.alone, c.Store, c.Publisher = NewQueue(c.Env), true, backend, publishing{got}
 		})
 		key := hello("t").Thread
 		head, err := r.mailbox.Head(t.Context(), key)
 		if err != nil || head.DueAt == 0 {
 			t.Fatalf("due at %d, %v", head.DueAt, err)
 		}
-		w := soloWork{worker: r.worker, solo: r.solo, follower: r.streams.follower(key, theRun, core.ID{}, ListenerFunc(discard))}
+		w := stepping{worker: r.worker, queue: r.queue, follower: r.streams.follower(key, theRun, core.ID{}, ListenerFunc(discard))}
 		if err := w.stepThread(t.Context(), head); err != nil {
 			t.Fatal(err)
 		}

@@ -179,7 +179,7 @@ func TestAnAnswerThatAnotherProcessTookIsCheckedAtTheEnd(t *testing.T) {
 		}
 		s := question("go")
 		s.Thread, s.Key.Value, s.Opening.Frontend = core.ThreadKey{Tenant: runtime.LocalTenant, Thread: "t1"}, "once", &core.Frontend{Answer: &format}
-		if _, err := r.RunInput(t.Context(), s); err != nil { // which knows no Check
+		if _, err := r.Play(t.Context(), s, nil, nil); err != nil { // which knows no Check
 			t.Fatal(err)
 		}
 		got, result, err := runtime.RunTyped[reading](t.Context(), r, s)

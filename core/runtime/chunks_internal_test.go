@@ -270,7 +270,7 @@ func TestWhenAFollowerAsksForChunks(t *testing.T) {
 			a.head = seen
 			for i, want := range wants {
 				began := time.Now()
-				head, err := u.afterChunks(t.Context(), a, seen, a.spoken(), attempt, "demo")
+				head, err := u.afterChunks(t.Context(), t.Context(), a, seen, a.spoken(), attempt, "demo")
 				if err != nil || differs(head, seen) || time.Since(began) != time.Second {
 					t.Errorf("%s, look %d: head %d after %s, %v", worker, i, head.Version, time.Since(began), err)
 				}

@@ -69,9 +69,8 @@ func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head t
 			}
 		}
 	}
-	// A closing run is done, but still the open one: it owes records, and its end is not
-	// committed yet. A run that waits has all that it will have until a decision.
-	if record.Status == core.RunDone && head.Run.ID != record.ID || record.Status == core.RunWaiting {
+	// A run that waits for a person has all that it will have until a decision.
+	if ends(record, head) {
 		return replayer.Finish(record)
 	}
 	return replayer.Flush()

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -11,17 +12,24 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Config is what a Runtime is built of. Env, Store, Waker and at least one agent are
-// required; every other zero value has the default that its field names.
+// Config is what a Runtime is built of. At least one agent is required; every other zero
+// value has the default that its field names.
 type Config struct {
-	Env   *env.Env
+	// Env is the clock, ids and randomness; nil: the system's.
+	Env *env.Env
+	// Store has the threads; nil: they are in memory, for this process alone. If Waker is nil
+	// too, a run is cancelled when the call that waits for it gives it up.
 	Store store.Backend
 	// Waker sends wake-ups to the queue whose messages [Runtime.WorkBatch] or
-	// [Runtime.WorkLocal] handle.
+	// [Runtime.WorkLocal] handle; nil, or a [Queue]: this process's own. Then [Runtime.Work]
+	// and the calls that wait for a run take the steps.
 	Waker mailbox.Waker
+	// Workers is how many runs Work takes steps of at once; 0: 16.
+	Workers int
 	// Agents are resolved by Build.
 	Agents agent.Parts
 	// Registry holds agents that are already resolved; Agents is ignored then. nil: Build
@@ -52,7 +60,7 @@ type Config struct {
 
 	// Records has the schemas that the program reads and writes; zero: 1.
 	Records thread.Records
-	// Worker is the name of this process in claims.
+	// Worker is the name of this process in claims; empty: one is made if the queue is its own.
 	Worker string
 	// Lease is how long a claim lasts unless it is renewed; 0: 30 s.
 	Lease time.Duration
@@ -85,4 +93,34 @@ type Config struct {
 	// run_yield, for hosts that do not notice a client that has gone; 0: as long as the
 	// run, the reader and the context last.
 	FollowFor time.Duration
+
+	alone bool // no other process has the store, which ends with this one
+}
+
+// In memory a step notices soon that another call has cancelled or interrupted its run, since
+// a read costs nothing, and no other process's commits have to be looked for.
+const (
+	alonePoll   = 50 * time.Millisecond
+	aloneFollow = time.Minute
+)
+
+// complete fills in the environment, the store and the queue, and what follows from there
+// being no other process.
+func (c *Config) complete() {
+	if c.Env == nil {
+		c.Env = env.System()
+	}
+	if c.Store == nil {
+		c.Store, c.alone = memory.New(), c.Waker == nil
+	}
+	if c.Waker == nil {
+		c.Waker = NewQueue(c.Env)
+	}
+	if _, own := c.Waker.(*Queue); own && !c.alone && c.Worker == "" {
+		c.Worker = c.Env.NewID().String() // other processes may have the store
+	}
+	if c.alone {
+		c.Poll, c.LeaveFor = cmp.Or(c.Poll, alonePoll), cmp.Or(c.LeaveFor, -1)
+		c.FollowInterval = cmp.Or(c.FollowInterval, aloneFollow)
+	}
 }

@@ -245,8 +245,11 @@ func TestADamagedThreadEndsTheWaitOfItsCall(t *testing.T) {
 		g.over.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 			return store.Outcome{}, store.ErrCorrupt
 		}
-		w := soloWork{worker: g.worker, solo: g.solo, follower: g.played.follower}
-		got, err := w.after(t.Context(), head)
+		w := stepping{worker: g.worker, queue: g.queue, waiter: g.queue.join(roundKey), follower: g.played.follower}
+		watch := g.watches.join(roundKey)
+		defer watch.quit()
+		g.watches.moved(roundKey, head)
+		got, err := w.after(t.Context(), watch, head)
 		if !errors.Is(err, store.ErrCorrupt) || differs(got, head) || g.Working() != 0 {
 			t.Errorf("head %d, %v, %d at work", got.Version, err, g.Working())
 		}

@@ -217,7 +217,7 @@ func TestAResumeIsOfItsOwnRun(t *testing.T) {
 		if diff := cmp.Diff([]mailbox.Deciding{Approve(first.Tickets[0])}, decisions); diff != "" {
 			t.Errorf("the caller's decisions (-want +got):\n%s", diff)
 		}
-		second, err := a.RunInput(t.Context(), first.Next("approve: two"))
+		second, err := a.Play(t.Context(), first.Next("approve: two"), nil, nil)
 		if err != nil || len(second.Tickets) != 1 {
 			t.Fatalf("%+v, %v", second, err)
 		}

@@ -39,7 +39,7 @@ func TestPatienceBeginsOnce(t *testing.T) {
 		}}
 		f.watches.read = func(context.Context, core.ThreadKey) (thread.Head, error) { return head, nil }
 		began := time.Now()
-		err := f.follow(t.Context(), func(ctx context.Context, _ thread.Head) (thread.Head, error) {
+		err := f.follow(t.Context(), func(ctx context.Context, _ *watch, _ thread.Head) (thread.Head, error) {
 			if env.System().Sleep(ctx, 3*time.Second) != nil {
 				return head, context.Cause(ctx)
 			}
@@ -248,7 +248,7 @@ func TestWordsWhenTheTimeIsOver(t *testing.T) {
 	a.failed = errAway
 	r, _ := program(t, nil)
 	u.demand = demand{env: u.env, store: r.reads.store, mailbox: r.mailbox, agents: r.agents, key: roundKey, run: theRun}
-	if _, err := u.afterChunks(t.Context(), a, thread.Head{Version: 4}, a.spoken(), attempt, "demo"); !errors.Is(err, errAway) {
+	if _, err := u.afterChunks(t.Context(), t.Context(), a, thread.Head{Version: 4}, a.spoken(), attempt, "demo"); !errors.Is(err, errAway) {
 		t.Errorf("a thread that cannot be read: %v", err)
 	}
 }

@@ -13,17 +13,25 @@
 //	})
 //	result, err := r.Run(ctx, "guide", "What is the weather in Oslo?")
 //
-// [Runtime.RunInput] continues a thread: r.RunInput(ctx, result.Next("And in Rome?")).
+// [Runtime.Play] continues a thread: r.Play(ctx, result.Next("And in Rome?"), nil, nil).
 // A run whose call waits for a person returns with its tickets, and [Runtime.Resume]
 // continues it. A run that failed is a [*RunError]; one that a stop policy, a gate or a
 // cancel ended is not. The examples of this package are whole programs.
 //
-// Such a runtime has no workers: the calls that wait for a run take its steps. When the
-// context of such a call ends, or its loop over events does, the run is cancelled.
+// The calls that wait for a run take its steps, and those of the child runs that it waits for.
+// When the context of such a call ends, or its loop over events does, the run is cancelled.
+//
+// # In a program with a store
+//
+// [Build] with a Config.Store keeps threads there, and the process has a queue of its own
+// ([Queue]). The calls that wait for a run ([Runtime.Play], [Runtime.Await]) take its steps
+// as above, but a run outlives its call: the next call, [Runtime.Work] or another process
+// continues it. Work takes the steps of the runs that no call waits for, in this process and
+// in others.
 //
 // # In a host
 //
-// [Build] makes a Runtime of a store, a queue and agents, and its methods are what
+// [Build] with a Config.Waker makes a Runtime over another queue, and its methods are what
 // handlers call. [Runtime.Submit] queues a run for workers, each of which handles a
 // wake-up by [Runtime.WorkBatch] or [Runtime.WorkLocal]. [Runtime.Stream] runs inline
 // and shows the events as they happen; [Runtime.Follow] shows any run from its commits,
@@ -37,7 +45,7 @@
 // # What a stream shows
 //
 // A stream has the events of one run, numbered from 1 for each listener, until the run is
-// done or waits (run_finish), or until the stream ends before the run does (run_yield).
+// done or waits for a person (run_finish), or until the stream ends before the run does (run_yield).
 // What a model says, and what tools show, is live. What is committed has a position: it
 // appears once in a stream, and again, with the same position, when a client reconnects.
 // Positions ascend, except after step_restarted, which declares a step void. To keep that
@@ -49,8 +57,10 @@
 //
 // The Runtime is a facade. Its parts are values that know only what is below them:
 //
-//	player      submits or resumes a run for a call that returns its Result
-//	soloWork    works for the thread that a call waits for, where there are no workers
+//	player      submits a run, or waits for one, for a call that returns its Result
+//	stepping    takes the steps of the run that a call waits for, where the queue is its own
+//	childWaits  tells whether a run that waits for child runs waits for a person
+//	Queue       the wake-ups of this process, shared by its workers and waiting calls
 //	streams     makes followers, and starts them after decisions
 //	worker      claims threads and takes their steps, by wake-up or inline for a stream
 //	follower    reads a run from its source and feeds a stream, until the run or the time ends
@@ -65,7 +75,7 @@
 //
 // A stream and its follower serve one request and have no lock. An inline step has returned
 // before the follower shows anything, so that one goroutine at a time emits. Watches,
-// permits, solo and the meter are shared by all requests of the process and have locks, none
+// permits, the queue and the meter are shared by all requests of the process and have locks, none
 // of which is held over I/O.
 //
 // # Orders that must hold
@@ -85,7 +95,8 @@
 //
 // # Where to look
 //
-//   - Who takes the steps where workers are missing: soloWork.after in solowork.go.
+//   - Who takes the steps where the queue is the process's own: stepping.after in stepping.go
+//     for calls that wait, and Runtime.Work in workers.go.
 //   - How a stream changes from inline to following: Runtime.Stream in streams.go and
 //     worker.runInline in inline.go. The steps emit to the stream's audience; the follower
 //     then continues after what they committed.
@@ -103,7 +114,7 @@
 //     reads the event chunks that core/internal/run/live/writer.go writes.
 //   - What a stream shows of the state: shownstate.go. What it shows of earlier messages:
 //     streams.greet in streams.go.
-//   - What Run returns: player.end in run.go.
+//   - What Play and Await return: player.end in play.go.
 //   - How a follower learns of a commit: watch.go.
 //   - What a stream shows after a person's decision: Runtime.StreamDecisions in
 //     streams.go, and resume.go, also for a client that retries.

@@ -170,7 +170,7 @@ func TestAResultSettlesTheSuspectOfAProgram(t *testing.T) {
 		var r *Runtime
 		var alone []bool
 		r, _ = program(t, func(c *Config) {
-			c.Waker, c.Agents.Specs[0].ExecutionMode = newSolo(c.Env), agent.ParallelStreaming
+			c.Waker, c.alone, c.Agents.Specs[0].ExecutionMode = NewQueue(c.Env), true, agent.ParallelStreaming
 			c.Agents.Tools = []tool.Tool{tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
 				Text string `json:"text"`
 			}) (string, error) {
@@ -243,18 +243,16 @@ func TestAWakeUpWhoseTimeIsOver(t *testing.T) {
 // Each part of a configuration that cannot be built is named by its error.
 func TestWhatCannotBeBuilt(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		"build runtime: no agent is registered":                     func(c *Config) { c.Agents = agent.Parts{} },
-		"build runtime: usage: Store and Now are required":          func(c *Config) { c.Metering, c.Store = &Metering{}, nil },
-		"build runtime: limits: default: runs_a_day is -1":          func(c *Config) { c.Limits = account.Tenants{Default: account.Limits{RunsADay: -1}} },
-		"build runtime: mailbox: worker name of 99 bytes":           func(c *Config) { c.Worker = strings.Repeat("w", 99) },
-		"build runtime: mailbox: Env, Store and Waker are required": func(c *Config) { c.Waker = nil },
+		"build runtime: no agent is registered":            func(c *Config) { c.Agents = agent.Parts{} },
+		"build runtime: limits: default: runs_a_day is -1": func(c *Config) { c.Limits = account.Tenants{Default: account.Limits{RunsADay: -1}} },
+		"build runtime: mailbox: worker name of 99 bytes":  func(c *Config) { c.Worker = strings.Repeat("w", 99) },
 		`agent "demo": model "m" ("x") has no known`: func(c *Config) {
 			c.Limits = account.Tenants{Default: account.Limits{SpendADay: 5}}
 			c.Agents.Models = map[string]agent.ModelBinding{"m": {Model: scripted.New(c.Env), Name: "x"}}
 		},
 	} {
 		c := Config{
-			Env: env.System(), Store: memory.New(), Waker: newSolo(env.System()), Logger: slog.New(slog.DiscardHandler),
+			Env: env.System(), Store: memory.New(), Waker: NewQueue(env.System()), alone: true, Logger: slog.New(slog.DiscardHandler),
 			Agents: agent.Parts{Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(env.System())}}, Specs: []agent.Spec{{ID: "demo", Model: "m"}}},
 		}
 		change(&c)
@@ -362,11 +360,11 @@ func TestACallIsKnownToWait(t *testing.T) {
 	var r *Runtime
 	waiting := []int{}
 	r, _ = program(t, func(c *Config) {
-		c.Waker = newSolo(c.Env)
+		withoutWorkers(c)
 		c.Agents.Models["m"] = agent.ModelBinding{Model: noting{scripted.New(c.Env), func(model.Request) {
-			r.solo.mu.Lock()
-			defer r.solo.mu.Unlock()
-			waiting = append(waiting, r.solo.lines[hello("t").Thread].waiting)
+			r.queue.mu.Lock()
+			defer r.queue.mu.Unlock()
+			waiting = append(waiting, r.queue.lines[hello("t").Thread].waiting)
 		}}}
 	})
 	receipt, err := r.Submit(t.Context(), hello("t"))
@@ -379,7 +377,7 @@ func TestACallIsKnownToWait(t *testing.T) {
 	if diff := cmp.Diff([]int{1}, waiting); diff != "" {
 		t.Errorf("calls that wait (-want +got):\n%s", diff)
 	}
-	for key, line := range r.solo.lines {
+	for key, line := range r.queue.lines {
 		if line.waiting != 0 {
 			t.Errorf("%d calls still wait for %s", line.waiting, key)
 		}

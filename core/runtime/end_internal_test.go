@@ -231,7 +231,7 @@ func newAlone(t *testing.T) *alone {
 	}
 	e := env.System()
 	r, err := Build(Config{
-		Env: e, Store: over, Waker: newSolo(e), Logger: slog.New(slog.DiscardHandler), LeaveFor: -1,
+		Env: e, Store: over, Waker: NewQueue(e), alone: true, Logger: slog.New(slog.DiscardHandler), LeaveFor: -1,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(e)}},
 			Tools:  []tool.Tool{asksFirst()},
@@ -267,7 +267,7 @@ func TestACallThatWaitsAndAStoreThatFails(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 			defer cancel()
 			fail()
-			result, err := a.RunInput(ctx, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("slow: 50")}})
+			result, err := a.Play(ctx, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("slow: 50")}}, nil, nil)
 			if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errAway) {
 				t.Errorf("%v", err)
 			}
@@ -404,7 +404,7 @@ func TestACallThatIsGivenUpHasTheIdsOfItsRun(t *testing.T) {
 		s := hello("t")
 		s.User, s.Messages = "ann", []core.Message{core.UserMessage("slow: 600")}
 		began := time.Now()
-		got, err := r.RunInput(ctx, s)
+		got, err := r.Play(ctx, s, nil, nil)
 		if want := "run " + got.Run.ID.String() + " goes on in the queue: context deadline exceeded"; !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -30,7 +30,7 @@ func (r *Runtime) Events(ctx context.Context, agentID, text string) iter.Seq2[co
 	return r.EventsOf(ctx, s)
 }
 
-// EventsOf is Events for a submission, as [Runtime.RunInput] takes it. Each loop over it
+// EventsOf is Events for a submission, as [Runtime.Play] takes it. Each loop over it
 // submits again.
 func (r *Runtime) EventsOf(ctx context.Context, s mailbox.Submission) iter.Seq2[core.Event, error] {
 	return func(yield func(core.Event, error) bool) {

@@ -92,7 +92,7 @@ func TestBreakingOutOfTheEventsEndsTheRun(t *testing.T) {
 		if err != nil || record.Status != core.RunDone || record.Termination.Type != core.TerminationCancelled {
 			t.Errorf("the run is %s, %+v, %v", record.Status, record.Termination, err)
 		}
-		next, err := r.RunInput(t.Context(), submission("t1", "hello"))
+		next, err := r.Play(t.Context(), submission("t1", "hello"), nil, nil)
 		if err != nil || next.Text != "You said: hello" {
 			t.Errorf("%q, %v", next.Text, err)
 		}
@@ -156,7 +156,7 @@ func TestARunOfABuiltRuntimeOutlivesItsCall(t *testing.T) {
 		want  string // after the run's id
 	}{
 		{"Run", func(ctx context.Context, r *runtime.Runtime) (core.ID, string) {
-			result, err := r.RunInput(ctx, submission("t1", "slow: 50"))
+			result, err := r.Play(ctx, submission("t1", "slow: 50"), nil, nil)
 			return result.Run.ID, fmt.Sprint(err)
 		}, " goes on in the queue: context deadline exceeded"},
 		{"Events", func(ctx context.Context, r *runtime.Runtime) (run core.ID, said string) {
@@ -203,7 +203,7 @@ func TestRunOfABuiltRuntimeFollowsWhatItsWorkersDo(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			result, err := r.RunInput(t.Context(), submission("t1", "echo: hi")) // the thread is busy
+			result, err := r.Play(t.Context(), submission("t1", "echo: hi"), nil, nil) // the thread is busy
 			if err != nil || result.Text != "Echo: hi" || result.Run.Steps != 2 {
 				t.Errorf("%q in %d steps, %v", result.Text, result.Run.Steps, err)
 			}

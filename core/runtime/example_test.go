@@ -80,14 +80,14 @@ func ExampleRuntime_Events() {
 }
 
 // A conversation: the second run is on the first one's thread.
-func ExampleRuntime_RunInput() {
+func ExampleRuntime_Play() {
 	r, ctx := newParrot(), context.Background()
 	first, err := r.Run(ctx, "parrot", "hello")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	_, err = r.RunInput(ctx, first.Next("and bye"))
+	_, err = r.Play(ctx, first.Next("and bye"), nil, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

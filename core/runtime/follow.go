@@ -36,11 +36,15 @@ type followLimits struct {
 	patience time.Duration // Config.FollowFor; 0: unbounded
 }
 
-// nextHead returns a thread's head as soon as it differs from seen. The error is the cause
-// of ctx's end, or why the head cannot be read.
-type nextHead func(ctx context.Context, seen thread.Head) (thread.Head, error)
+// nextHead returns a thread's head as soon as it differs from seen. watch is the thread's.
+// The error is the cause of ctx's end, why the head cannot be read, or errAsked.
+type nextHead func(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error)
 
-// follow shows what is committed until the run is done or waits, or the time is over. Its
+// errAsked ends the wait for a run that waits for child runs, when these wait for persons.
+var errAsked = core.Errorf(core.CodeInternal, "the children of the run wait for a person")
+
+// follow shows what is committed until the run is done or waits for a person, or the time is
+// over. It goes on through a wait for child runs alone. Its
 // error comes before the first event: once something was shown, it ends the stream
 // instead. next waits for the next head; nil: the watch does, and unsaid shows what is
 // said until then.
@@ -61,11 +65,11 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	// showing, even if no time is left to wait for more.
 	within, cancel := f.beforeReserve(ctx)
 	defer cancel()
-	watch := f.watches.join(f.key)
-	defer watch.quit() // after the last event: the last follower waits there for a read under way
+	joined := f.watches.join(f.key)
+	defer joined.quit() // after the last event: the last follower waits there for a read under way
 	if next == nil {
-		next = func(ctx context.Context, seen thread.Head) (thread.Head, error) {
-			return f.unsaid.after(ctx, watch, seen, f.record.AgentID)
+		next = func(ctx context.Context, on *watch, seen thread.Head) (thread.Head, error) {
+			return f.unsaid.after(ctx, on, seen, f.record.AgentID)
 		}
 	}
 	showing := within
@@ -74,8 +78,8 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	}
 	first := true
 	var record core.Run
-	head, err := watch.newest(showing)
-	for over := false; err == nil; head, err = next(within, head) {
+	head, err := joined.newest(showing)
+	for over := false; err == nil; head, err = next(within, joined, head) {
 		if record, over, err = f.show(showing, head); err != nil {
 			break // over means nothing then
 		}
@@ -94,6 +98,9 @@ func (f *follower) follow(ctx context.Context, next nextHead) error {
 	// The loop has ended with an error: of a read, of the time, or of the audience.
 	switch {
 	case f.stream.audience.over():
+		return nil
+	case err == errAsked:
+		_ = f.stream.replayer.Finish(f.record) // the audience keeps the error
 		return nil
 	case !f.stream.audience.started: // it can still be refused as a whole
 		return err
@@ -123,7 +130,7 @@ func (f *follower) patient(ctx context.Context) (context.Context, context.Cancel
 }
 
 // show emits what a head has that the last shown one had not. over reports that nothing
-// will follow: the run is done, with its closing records, or waits.
+// will follow: the run is done, with its closing records, or waits for a person or a client.
 //
 // The order is the stream's: run_start, the log up to the head's sequence, and then what
 // the head alone has of the open round. The log will repeat that, and the audience drops
@@ -152,8 +159,17 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	if err := f.showOpen(ctx, head); err != nil {
 		return record, false, err
 	}
-	// A closing run is done for its readers, but still the open one: it owes its last records.
-	return record, record.Status == core.RunWaiting || record.Status == core.RunDone && head.Run.ID != f.stream.run, nil
+	return record, ends(record, head), nil
+}
+
+// ends reports whether a run's stream ends under a head. A closing run is done for its
+// readers, but still the open one: it owes its last records. A run that waits for child runs
+// alone goes on by itself.
+func ends(record core.Run, head thread.Head) bool {
+	if head.Run.ID != record.ID {
+		return record.Status == core.RunDone || record.Status == core.RunWaiting
+	}
+	return record.Status == core.RunWaiting && !head.Tickets.AwaitChildren()
 }
 
 // unchanged reports whether a head shows what the last one did. A run that is still

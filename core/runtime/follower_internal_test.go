@@ -190,6 +190,7 @@ func TestWhenAFollowedRunIsOver(t *testing.T) {
 		head   thread.Run
 		want   bool
 	}{
+		"waiting for a child":   {core.RunWaiting, thread.Run{ID: theRun, Status: thread.Waiting, Base: 5}, false},
 		"queued":                {core.RunCreated, thread.Run{}, false},
 		"running":               {core.RunRunning, thread.Run{ID: theRun}, false},
 		"waiting":               {core.RunWaiting, thread.Run{ID: theRun, Status: thread.Waiting}, true},
@@ -199,7 +200,11 @@ func TestWhenAFollowedRunIsOver(t *testing.T) {
 		"another run goes on":   {core.RunDone, thread.Run{ID: core.ID{8}}, true},
 	} {
 		f := following(&told{record: core.Run{ID: theRun, Status: test.status}}, &hearer{})
-		record, over, err := f.show(t.Context(), thread.Head{Version: 3, Run: test.head})
+		head := thread.Head{Version: 3, Run: test.head}
+		if name == "waiting for a child" {
+			head.Tickets = thread.Tickets{{ID: 2, Kind: thread.TicketChild}, {ID: 3, Call: 1, Decision: 5}}
+		}
+		record, over, err := f.show(t.Context(), head)
 		if over != test.want || err != nil || record.Status != test.status {
 			t.Errorf("%s: over %t, %v, %+v", name, over, err, record)
 		}
@@ -269,7 +274,7 @@ func TestAHeadThatShowsNothingNew(t *testing.T) {
 
 // inTurn returns heads one after the other, then an error.
 func inTurn(err error, heads ...thread.Head) nextHead {
-	return func(context.Context, thread.Head) (thread.Head, error) {
+	return func(context.Context, *watch, thread.Head) (thread.Head, error) {
 		if len(heads) == 0 {
 			return thread.Head{}, err
 		}
@@ -356,7 +361,7 @@ func TestAFollowedStreamKeepsItsReserve(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), test.left)
 		defer cancel()
 		looks := 0
-		err := f.follow(ctx, func(ctx context.Context, seen thread.Head) (thread.Head, error) {
+		err := f.follow(ctx, func(ctx context.Context, _ *watch, seen thread.Head) (thread.Head, error) {
 			if looks++; ctx.Err() != nil || looks == 3 {
 				return seen, context.DeadlineExceeded
 			}

@@ -43,7 +43,8 @@ func newGiven(t *testing.T, change func(*Config)) *given {
 	return g
 }
 
-func withoutWorkers(c *Config) { c.Waker = newSolo(c.Env) }
+// withoutWorkers makes a configuration that of a process which has its store alone.
+func withoutWorkers(c *Config) { c.Waker, c.alone = NewQueue(c.Env), true }
 
 // open is whether the thread has an open run.
 func (g *given) open(t *testing.T) bool {
@@ -65,7 +66,7 @@ func TestARunThatIsGivenUpIsClosed(t *testing.T) {
 	}{
 		"it is at nothing": {func(*testing.T, *given) {}, nil, false},
 		"it has ended": {func(t *testing.T, g *given) {
-			if err := g.streams.follow(t.Context(), g.played.follower); err != nil {
+			if err := g.streams.follow(t.Context(), g.played.follower, nil); err != nil {
 				t.Fatal(err)
 			}
 		}, nil, false},
@@ -126,10 +127,10 @@ func (m *refuses) Stream(context.Context, model.Request) iter.Seq2[model.Delta, 
 func TestTheErrorOfARunThatFailed(t *testing.T) {
 	over := &storetest.Faulty{Backend: memory.New()}
 	r, _ := program(t, func(c *Config) {
-		c.Waker, c.Store = newSolo(c.Env), over
+		c.Waker, c.alone, c.Store = NewQueue(c.Env), true, over
 		c.Agents.Models = map[string]agent.ModelBinding{"m": {Model: &refuses{}}}
 	})
-	result, err := r.RunInput(t.Context(), hello("t"))
+	result, err := r.Play(t.Context(), hello("t"), nil, nil)
 	failed, ok := errors.AsType[*RunError](err)
 	if !ok || failed.Run != result.Run.ID || failed.Agent != "demo" || failed.Run.IsZero() || result.Termination.Type != core.TerminationError {
 		t.Fatalf("%+v, %+v", err, result.Run)
@@ -236,7 +237,7 @@ func TestWhatIsWrittenBetweenAClaimAndItsStep(t *testing.T) {
 		step   func(t *testing.T, g *given) error
 	}{
 		"a worker":  {func(*Config) {}, func(t *testing.T, g *given) error { return g.WorkLocal(t.Context(), hint) }},
-		"a program": {withoutWorkers, func(t *testing.T, g *given) error { return g.streams.follow(t.Context(), g.played.follower) }},
+		"a program": {withoutWorkers, func(t *testing.T, g *given) error { return g.streams.follow(t.Context(), g.played.follower, nil) }},
 		"a stream": {func(*Config) {}, func(t *testing.T, g *given) error {
 			head, err := g.mailbox.Head(t.Context(), roundKey)
 			if err != nil {

@@ -24,7 +24,7 @@ func TestAStreamLeavesNothingBehind(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) { // which fails if a goroutine is left
 			ctx := context.WithoutCancel(t.Context())
-			r, _ := program(t, func(c *Config) { c.Waker, c.Agents.Tools = newSolo(c.Env), []tool.Tool{asksFirst()} })
+			r, _ := program(t, func(c *Config) { c.Waker, c.alone, c.Agents.Tools = NewQueue(c.Env), true, []tool.Tool{asksFirst()} })
 			s := hello("t")
 			s.Messages[0] = core.UserMessage("approve: it")
 			receipt, err := r.Stream(ctx, s, ListenerFunc(discard))

@@ -15,13 +15,13 @@ func TestNextGoesOnWithAThread(t *testing.T) {
 	for _, user := range []string{"", "alice"} {
 		t.Run("user "+user, func(t *testing.T) {
 			r := newSolo(t, soloParts())
-			first, err := r.RunInput(t.Context(), mailbox.Submission{
+			first, err := r.Play(t.Context(), mailbox.Submission{
 				Thread: core.ThreadKey{Tenant: "acme"}, User: user, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("one")},
-			})
+			}, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			second, err := r.RunInput(t.Context(), first.Next("two"))
+			second, err := r.Play(t.Context(), first.Next("two"), nil, nil)
 			if err != nil || second.Thread != first.Thread || second.Run.ID == first.Run.ID || second.Text != "You said: two" {
 				t.Errorf("%q on thread %s, %v; want the next run of thread %s", second.Text, second.Thread, err, first.Thread)
 			}

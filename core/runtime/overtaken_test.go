@@ -27,7 +27,7 @@ func TestAWaitingCallShowsTheStepThatCameBeforeItsOwn(t *testing.T) {
 		system := env.System()
 		faulty := &storetest.Faulty{Backend: memory.New()}
 		config := Config{
-			Env: system, Store: faulty, Waker: newSolo(system), Worker: "waits", Logger: slog.New(slog.DiscardHandler),
+			Env: system, Store: faulty, Waker: NewQueue(system), alone: true, Worker: "waits", Logger: slog.New(slog.DiscardHandler),
 			Agents: agent.Parts{
 				Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(system)}},
 				Tools: []tool.Tool{tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {

@@ -47,10 +47,10 @@ func TestProfilesReachHooksAndToolsOfTheirTenant(t *testing.T) {
 		{"acme", "bob", "The result of visits: bob: 1"},
 		{"other", "ann", "The result of visits: ann: 1"},
 	} {
-		result, err := r.RunInput(t.Context(), mailbox.Submission{
+		result, err := r.Play(t.Context(), mailbox.Submission{
 			Thread: core.ThreadKey{Tenant: tt.tenant, Thread: fmt.Sprint("t", i)}, User: tt.user, Opening: mailbox.Opening{AgentID: parts.Specs[0].ID},
 			Messages: []core.Message{core.UserMessage("call: visits")},
-		})
+		}, nil, nil)
 		if err != nil || result.Text != tt.want {
 			t.Errorf("%s of %s: %q, %v; want %q", tt.user, tt.tenant, result.Text, err, tt.want)
 		}

@@ -37,7 +37,7 @@ type Result struct {
 	identity core.Identity // of the caller
 }
 
-// Next returns the input that continues the result's thread, for [Runtime.RunInput] and
+// Next returns the input that continues the result's thread, for [Runtime.Play] and
 // [Runtime.EventsOf]: a text for the same agent, on behalf of the same user. Its other
 // fields can be set before it is submitted.
 func (r Result) Next(text string) mailbox.Submission {

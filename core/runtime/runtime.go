@@ -33,12 +33,13 @@ type Runtime struct {
 	ledger  *account.Ledger  // nil: usage is not recorded
 	limits  *account.Gate
 	watches *watches
-	solo    *solo      // of New: the calls that wait take the steps; nil: workers do
+	queue   *Queue     // of this process; nil: the hints go to another queue
 	reads   *reader    // on behalf of callers
 	submits *submitter // in the background
 	worker  *worker
 	streams *streams
-	player  *player // of Run, RunInput, Resume, Events and RunTyped
+	workers *workers // of Work
+	player  *player  // of Play and Await
 }
 
 // The defaults of Config.Reserve and Config.FollowInterval, and the longest interval
@@ -63,6 +64,7 @@ func Build(c Config) (*Runtime, error) {
 // Only moved, which the mailbox calls, needs parts that are made after the mailbox; nothing
 // is written before build returns.
 func build(c Config) (*Runtime, error) {
+	c.complete()
 	agents, err := checkAgents(&c)
 	if err != nil {
 		return nil, err
@@ -71,11 +73,9 @@ func build(c Config) (*Runtime, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	for _, w := range agents.Warnings() {
-		log.Warn("agent spec: "+w.Message, "agent", w.Agent, "field", w.Field)
-	}
+	warn(log, agents)
 	r := &Runtime{env: c.Env, agents: agents}
-	r.solo, _ = c.Waker.(*solo)
+	r.queue, _ = c.Waker.(*Queue)
 	var meter *meter
 	if r.ledger, meter, err = newLedger(&c); err != nil {
 		return nil, err
@@ -86,49 +86,72 @@ func build(c Config) (*Runtime, error) {
 	if err := checkPrices(agents, c); err != nil {
 		return nil, err
 	}
+	// A head that this process has written goes to the steps that work on the thread and to the
+	// calls that wait for it.
+	moved := func(key core.ThreadKey, head thread.Head) {
+		r.stepper.Moved(key, head)
+		r.watches.moved(key, head)
+		if r.queue != nil {
+			r.queue.moved(key)
+		}
+	}
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
-		Fits: tool.CheckDecision, Moved: r.moved, Publisher: c.Publisher, Announce: c.Announce,
+		Fits: tool.CheckDecision, Moved: moved, Publisher: c.Publisher, Announce: c.Announce,
 		KeepUsage: c.Metering.keep(), Limits: r.limits,
 	})
 	if err != nil {
 		return nil, err
 	}
-	follow := cmp.Or(c.FollowInterval, defaultFollow)
-	r.watches = newWatches(c.Env, r.mailbox.Head, follow, log)
+	r.watches = newWatches(c.Env, r.mailbox.Head, cmp.Or(c.FollowInterval, defaultFollow), log)
 	r.submits = &submitter{agents: agents, mailbox: r.mailbox}
 	causes, checks := newCauses(), newChecks()
 	compact := r.mailbox.WakeToCompact
-	if r.solo != nil { // there is no queue, and no other process: the step that needs a summary makes it
+	if r.queue != nil { // a call that waits would make it late: the step that needs a summary makes it
 		compact = nil
 	}
 	r.stepper, err = run.New(run.Options{
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: observe(c.Observer), Lease: r.mailbox.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r.submits}, Chunks: r.solo == nil, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: causes.note, Accept: checks.accept,
+		Children: children{r.submits}, Chunks: !c.alone, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: causes.note, Accept: checks.accept,
 	})
 	if err != nil {
 		return nil, err
 	}
-	reserve := cmp.Or(c.Reserve, defaultReserve)
-	if r.solo != nil {
-		reserve = 0 // there is no queue that a run would have to return to in time
+	assemble(r, &c, log, meter, causes, checks)
+	return r, nil
+}
+
+// warn logs what is odd about the agents' specs.
+func warn(log *slog.Logger, agents *agent.Registry) {
+	for _, w := range agents.Warnings() {
+		log.Warn("agent spec: "+w.Message, "agent", w.Agent, "field", w.Field)
 	}
-	r.reads = &reader{env: c.Env, log: log, store: c.Store, records: c.Records, mailbox: r.mailbox, local: r.solo != nil}
+}
+
+// assemble makes the parts above the mailbox and the stepper, which read, step and show.
+func assemble(r *Runtime, c *Config, log *slog.Logger, meter *meter, causes *causes, checks *checks) {
+	reserve := cmp.Or(c.Reserve, defaultReserve)
+	if r.queue != nil {
+		reserve = 0 // no delivery ends, before which a run would have to return to the queue
+	}
+	r.reads = &reader{env: c.Env, log: log, store: c.Store, records: c.Records, mailbox: r.mailbox, local: c.alone}
 	r.worker = &worker{
 		env: c.Env, log: log, mailbox: r.mailbox, stepper: r.stepper, permits: newPermits(c.Env), meter: meter,
 		steps: c.Steps, reserve: reserve,
 	}
+	r.workers = &workers{
+		env: c.Env, log: log, store: c.Store, mailbox: r.mailbox, worker: r.worker, queue: r.queue, number: cmp.Or(c.Workers, defaultWorkers),
+	}
 	r.streams = &streams{
-		env: c.Env, log: log, reads: r.reads, mailbox: r.mailbox, stepper: r.stepper, agents: agents, watches: r.watches, worker: r.worker, solo: r.solo,
-		limits: followLimits{reserve: reserve, patience: c.FollowFor}, chunkEvery: min(follow, chunkEvery), process: c.Worker,
+		env: c.Env, log: log, reads: r.reads, mailbox: r.mailbox, stepper: r.stepper, agents: r.agents, watches: r.watches, worker: r.worker, queue: r.queue,
+		limits: followLimits{reserve: reserve, patience: c.FollowFor}, chunkEvery: min(r.watches.interval, chunkEvery), process: c.Worker,
 	}
 	r.player = &player{
-		env: c.Env, agents: agents, submits: r.submits, mailbox: r.mailbox, stepper: r.stepper, reads: r.reads, worker: r.worker, streams: r.streams,
-		causes: causes, checks: checks, alone: r.solo != nil,
+		env: c.Env, agents: r.agents, submits: r.submits, mailbox: r.mailbox, stepper: r.stepper, reads: r.reads, worker: r.worker, streams: r.streams,
+		causes: causes, checks: checks, alone: c.alone,
 	}
-	return r, nil
 }
 
 // checkAgents returns the resolved agents of a configuration, or what is wrong with them.
@@ -145,14 +168,4 @@ func checkAgents(c *Config) (agents *agent.Registry, err error) {
 		return nil, core.Errorf(core.CodeInvalid, "no agent is registered")
 	}
 	return agents, nil
-}
-
-// moved passes a head that this process has written to the steps that work on the thread
-// and to the calls that wait for it. It is mailbox.Options.Moved.
-func (r *Runtime) moved(key core.ThreadKey, head thread.Head) {
-	r.stepper.Moved(key, head)
-	r.watches.moved(key, head)
-	if r.solo != nil {
-		r.solo.moved(key)
-	}
 }

@@ -107,7 +107,7 @@ func TestACallThatWaitsForADecisionWorksOnOtherThreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newSolo(t, soloParts())
 		began := time.Now()
-		waiting, err := r.RunInput(t.Context(), submission("t1", "approve: it"))
+		waiting, err := r.Play(t.Context(), submission("t1", "approve: it"), nil, nil)
 		if err != nil || len(waiting.Tickets) != 1 {
 			t.Fatalf("%d tickets, %v", len(waiting.Tickets), err)
 		}
@@ -123,7 +123,7 @@ func TestACallThatWaitsForADecisionWorksOnOtherThreads(t *testing.T) {
 		}
 		done := make(chan outcome, 1)
 		go func() {
-			result, err := r.RunInput(t.Context(), behind)
+			result, err := r.Play(t.Context(), behind, nil, nil)
 			done <- outcome{result.Text, err}
 		}()
 		over := func(receipt mailbox.Receipt) {

@@ -191,10 +191,10 @@ func TestRunRefusesWhatCouldNotBeRun(t *testing.T) {
 		{"a context that is over", func(r *runtime.Runtime) (runtime.Result, error) { return r.Run(gone, "demo", "hi") },
 			"internal", `run agent "demo": context canceled`},
 		{"no message", func(r *runtime.Runtime) (runtime.Result, error) {
-			return r.RunInput(t.Context(), mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}})
+			return r.Play(t.Context(), mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}}, nil, nil)
 		}, "invalid", `run agent "demo": messages are empty, at least one is required`},
 		{"a thread that cannot be", func(r *runtime.Runtime) (runtime.Result, error) {
-			return r.RunInput(t.Context(), question(mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Thread: core.ThreadKey{Thread: "a#b"}}))
+			return r.Play(t.Context(), question(mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Thread: core.ThreadKey{Thread: "a#b"}}), nil, nil)
 		}, "invalid", `run agent "demo": thread id "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 		{"no decision", func(r *runtime.Runtime) (runtime.Result, error) {
 			waiting, err := r.Run(t.Context(), "demo", "approve: it")
@@ -238,9 +238,9 @@ func TestResultHasTheStateThatTheRunLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := r.RunInput(t.Context(), mailbox.Submission{
+	second, err := r.Play(t.Context(), mailbox.Submission{
 		Thread: core.ThreadKey{Thread: first.Thread}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("two")},
-	})
+	}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func TestResumeIsForTheUserOfTheRun(t *testing.T) {
 		r := newSolo(t, soloParts())
 		s := submission("t1", "approve: it")
 		s.User = "ann"
-		waiting, err := r.RunInput(t.Context(), s)
+		waiting, err := r.Play(t.Context(), s, nil, nil)
 		if err != nil || len(waiting.Tickets) != 1 {
 			t.Fatalf("%d tickets, %v", len(waiting.Tickets), err)
 		}
@@ -338,7 +338,7 @@ func TestCallsThatWaitForOneThreadTakeTurns(t *testing.T) {
 		for i := range texts {
 			group.Go(func() {
 				time.Sleep(time.Duration(i) * time.Millisecond)
-				result, err := r.RunInput(t.Context(), submission("shared", fmt.Sprintf("slow: %d", i+1)))
+				result, err := r.Play(t.Context(), submission("shared", fmt.Sprintf("slow: %d", i+1)), nil, nil)
 				texts[i] = fmt.Sprint(result.Text, " ", err)
 			})
 		}
@@ -360,7 +360,7 @@ func TestWhatWasSubmittedIsTakenAlongByACallThatWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := r.RunInput(t.Context(), submission("shared", "second")) // it waits for the first
+		result, err := r.Play(t.Context(), submission("shared", "second"), nil, nil) // it waits for the first
 		if err != nil || result.Text != "You said: second" {
 			t.Fatalf("%q, %v", result.Text, err)
 		}
@@ -377,13 +377,13 @@ func TestWhatWasSubmittedIsTakenAlongByACallThatWaits(t *testing.T) {
 }
 
 // TestARunEndsWithItsCall: nobody else would go on with it. The thread is free then.
-func TestARunEndsWithItsCall(t *testing.T) {
+func TestARunInMemoryEndsWithItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newSolo(t, soloParts())
 		ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 		defer cancel()
 		start := time.Now()
-		result, err := r.RunInput(ctx, submission("t1", "slow: 50"))
+		result, err := r.Play(ctx, submission("t1", "slow: 50"), nil, nil)
 		if took := time.Since(start); took != 250*time.Millisecond {
 			t.Errorf("it took %s", took)
 		}
@@ -393,7 +393,7 @@ func TestARunEndsWithItsCall(t *testing.T) {
 		if result.Termination.Type != core.TerminationCancelled || result.Run.Status != core.RunDone {
 			t.Errorf("%s, %+v", result.Run.Status, result.Termination)
 		}
-		next, err := r.RunInput(t.Context(), submission("t1", "hello"))
+		next, err := r.Play(t.Context(), submission("t1", "hello"), nil, nil)
 		if err != nil || next.Text != "You said: hello" {
 			t.Errorf("%q, %v", next.Text, err)
 		}

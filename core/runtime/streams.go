@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Stream submits and shows the run as it happens: inline when the thread is
@@ -42,7 +41,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 		r.worker.runInline(work, s.Thread, &f.stream, head, permit)
 	}
 	stop() // the follower's time is not the run's
-	return receipt, r.streams.follow(ctx, f)
+	return receipt, r.streams.follow(ctx, f, nil)
 }
 
 // Follow shows a run from its first event and continues until it is done or
@@ -55,7 +54,7 @@ func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, l
 	}
 	f := r.streams.follower(key, runID, dispatch, listener)
 	r.streams.greet(ctx, f, id, false)
-	return r.streams.follow(ctx, f)
+	return r.streams.follow(ctx, f, nil)
 }
 
 // StreamDecisions takes decisions on calls of one run, in order, and shows what
@@ -98,7 +97,7 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 		f.overtaken(work, head)
 		r.worker.runInline(work, key, &f.stream, head, permit)
 	}
-	return d.decided, r.streams.follow(ctx, f)
+	return d.decided, r.streams.follow(ctx, f, nil)
 }
 
 // StreamAnswered takes decisions, as StreamDecisions does, and then streams what was said
@@ -135,9 +134,9 @@ type streams struct {
 	// agents tell whether a mark changes what is stored of a run, see demand.matters.
 	agents  *agent.Registry
 	watches *watches
-	// solo and worker are used in a runtime of New, where a follower takes the steps while
-	// it waits. solo is nil if workers do.
-	solo   *solo
+	// queue and worker are used in a process whose queue is its own, where a follower takes
+	// the steps while it waits. queue is nil if the hints go elsewhere.
+	queue  *Queue
 	worker *worker
 	limits followLimits
 	// chunkEvery is how often a follower lists what a model says in another process.
@@ -182,14 +181,15 @@ func (s *streams) greet(ctx context.Context, f *follower, id core.Identity, cont
 	audience.earlier = messages
 }
 
-// follow lets a follower show its run to the end. In a runtime without workers it takes
-// the steps itself while it waits for the next head.
-func (s *streams) follow(ctx context.Context, f *follower) error {
-	if s.solo == nil {
+// follow lets a follower show its run to the end. In a process whose queue is its own it
+// takes the steps itself while it waits for the next head, but for a stream while workers are
+// there: a stream ends with its client. children is that of a call that returns a Result; nil:
+// it is a stream's.
+func (s *streams) follow(ctx context.Context, f *follower, children *childWaits) error {
+	if s.queue == nil || children == nil && s.queue.worked() {
 		return f.follow(ctx, nil)
 	}
-	s.solo.join(f.key)
-	defer s.solo.quit(f.key)
-	own := soloWork{worker: s.worker, solo: s.solo, follower: f}
-	return f.follow(ctx, func(ctx context.Context, seen thread.Head) (thread.Head, error) { return own.after(ctx, seen) })
+	own := stepping{worker: s.worker, queue: s.queue, waiter: s.queue.join(f.key), follower: f, children: children}
+	defer own.waiter.quit()
+	return f.follow(ctx, own.after)
 }

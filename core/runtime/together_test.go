@@ -56,12 +56,12 @@ func TestInputOnABusyThreadDoesWhatItsModeSays(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					first = say(r.RunInput(t.Context(), submission("t1", "slow: 10")))
+					first = say(r.Play(t.Context(), submission("t1", "slow: 10"), nil, nil))
 				}()
 				time.Sleep(320 * time.Millisecond)
 				s := submission("t1", "hello")
 				s.Mode = test.mode
-				second := say(r.RunInput(t.Context(), s))
+				second := say(r.Play(t.Context(), s, nil, nil))
 				<-done
 				if first != test.first || second != test.second {
 					t.Errorf("first %q, want %q;\nsecond %q, want %q", first, test.first, second, test.second)
@@ -117,7 +117,7 @@ func TestStateIsReadFromTheStoreToo(t *testing.T) {
 		c.CacheSize, c.Agents, c.Logger = 1, parts, quiet // nothing fits
 	})
 	for want := 1; want <= 3; want++ {
-		result, err := w.RunInput(context.Background(), submission("t1", "hello"))
+		result, err := w.Play(context.Background(), submission("t1", "hello"), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

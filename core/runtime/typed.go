@@ -46,7 +46,7 @@ func AnswerFormat[T any]() (core.AnswerFormat, error) {
 // Result's Termination tells which.
 var ErrNoAnswer = core.Errorf(core.CodeNotFound, "the run has no answer")
 
-// RunTyped is [Runtime.RunInput] for an answer that a program reads: the run ends when its
+// RunTyped is [Runtime.Play] for an answer that a program reads: the run ends when its
 // model has answered with a T, a struct, and not before. The form is stored with the run, so
 // that every process that takes its steps asks for the same. An answer that does not fit
 // goes back to the model with the error, up to the agent's MaxRepairs times; after that, and

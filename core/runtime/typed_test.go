@@ -200,7 +200,7 @@ func TestAnAgentWithAFormatIsHeldToIt(t *testing.T) {
 	r := answering(t, m, func(s *agent.Spec) {
 		s.ResponseFormat = &model.ResponseFormat{Name: "x", Schema: []byte(`{"type":"object","required":["a"]}`)}
 	})
-	result, err := r.RunInput(t.Context(), question("go"))
+	result, err := r.Play(t.Context(), question("go"), nil, nil)
 	if err != nil || result.Text != `{"a":1}` || result.Run.Steps != 2 {
 		t.Errorf("%q after %d steps, %v", result.Text, result.Run.Steps, err)
 	}
@@ -372,7 +372,7 @@ func TestAFormThatIsNoneIsRefused(t *testing.T) {
 	} {
 		s := question("go")
 		s.Opening.Frontend = &core.Frontend{Answer: &core.AnswerFormat{Name: "answer", Schema: []byte(schema)}}
-		if _, err := r.RunInput(t.Context(), s); core.CodeOf(err) != core.CodeInvalid || !strings.Contains(fmt.Sprint(err), want) {
+		if _, err := r.Play(t.Context(), s, nil, nil); core.CodeOf(err) != core.CodeInvalid || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v, want %s", schema, err, want)
 		}
 	}
@@ -484,7 +484,7 @@ func TestARunErrorHasItsCodeAndItsCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.RunInput(t.Context(), question("go"))
+	_, err = r.Play(t.Context(), question("go"), nil, nil)
 	if !errors.Is(err, cause) || core.CodeOf(err) != "plugin" {
 		t.Errorf("%v with code %s, want the hook's error behind it and code plugin", err, core.CodeOf(err))
 	}

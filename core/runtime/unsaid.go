@@ -50,28 +50,38 @@ type unsaid struct {
 // agent is the run's: it may say itself what is stored.
 func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agent string) (thread.Head, error) {
 	for {
-		attempt, ok := live.AttemptOf(seen)
-		if !ok || attempt.Run != u.run {
-			return watch.after(ctx, seen)
-		}
-		spoken := watch.spoken() // before it is heard: what is said from here on ends the wait
-		here, err := u.hear(ctx, attempt)
-		if err != nil {
-			return seen, err
-		}
-		// A step of this process ends the wait with each word, another process's after the
-		// interval at the latest.
-		var head thread.Head
-		if here {
-			head, err = watch.afterWords(ctx, seen, spoken)
-		} else {
-			head, err = u.afterChunks(ctx, watch, seen, spoken, attempt, agent)
-		}
-		// The head is still the one that was seen: only words have come.
+		head, err := u.once(ctx, ctx, watch, seen, agent)
 		if err != nil || differs(head, seen) {
 			return head, err
 		}
 	}
+}
+
+// once shows what is said under the head that was seen, and waits once: for another head, for
+// words, or until its second context ends, which is no error and must end with the first. It
+// returns the head that was seen if there is no other.
+func (u *unsaid) once(ctx, until context.Context, watch *watch, seen thread.Head, agent string) (head thread.Head, err error) {
+	attempt, ok := live.AttemptOf(seen)
+	if !ok || attempt.Run != u.run {
+		head, err = watch.after(until, seen)
+	} else {
+		spoken := watch.spoken() // before it is heard: what is said from here on ends the wait
+		here, failed := u.hear(ctx, attempt)
+		if failed != nil {
+			return seen, failed
+		}
+		// A step of this process ends the wait with each word, another process's after the
+		// interval at the latest.
+		if here {
+			head, err = watch.afterWords(until, seen, spoken)
+		} else {
+			head, err = u.afterChunks(ctx, until, watch, seen, spoken, attempt, agent)
+		}
+	}
+	if err != nil && until.Err() != nil && ctx.Err() == nil {
+		return seen, nil
+	}
+	return head, err
 }
 
 // hear shows what a step of this process says; here is false if none makes the attempt.
@@ -91,7 +101,7 @@ func (u *unsaid) hear(ctx context.Context, attempt live.Attempt) (here bool, err
 
 // afterChunks shows what another process has stored, and returns the head that the watch
 // knows one interval later.
-func (u *unsaid) afterChunks(ctx context.Context, watch *watch, seen thread.Head, spoken uint64, attempt live.Attempt, agent string) (thread.Head, error) {
+func (u *unsaid) afterChunks(ctx, until context.Context, watch *watch, seen thread.Head, spoken uint64, attempt live.Attempt, agent string) (thread.Head, error) {
 	// In the first look at an attempt of this process's own claim, the step has not started
 	// to speak: a mark would make it store chunks that its followers here do not need.
 	late := u.attempt == attempt
@@ -101,10 +111,10 @@ func (u *unsaid) afterChunks(ctx context.Context, watch *watch, seen thread.Head
 	if late || seen.Claim.Worker != u.worker { // else a step of this process is about to start
 		u.demand.ask(ctx, seen, agent)
 	}
-	within, cancel := u.env.WithTimeout(ctx, u.every)
+	within, cancel := u.env.WithTimeout(until, u.every)
 	defer cancel()
 	head, err := watch.afterWords(within, seen, spoken) // or until a step of this process says its first word
-	if err != nil && within.Err() != nil && ctx.Err() == nil {
+	if err != nil && within.Err() != nil && until.Err() == nil {
 		return seen, nil
 	}
 	return head, err

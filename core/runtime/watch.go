@@ -171,6 +171,17 @@ func (a *watch) newest(ctx context.Context) (thread.Head, error) {
 	return a.head, nil
 }
 
+// newer returns the newest known head, which may be the one that was seen, or why the head
+// cannot be read any more. It does not wait.
+func (a *watch) newer(seen thread.Head) (thread.Head, error) {
+	a.watches.mu.Lock()
+	defer a.watches.mu.Unlock()
+	if a.failed != nil {
+		return seen, a.failed
+	}
+	return a.head, nil
+}
+
 // after returns the newest head as soon as it differs from seen. The error is the cause of
 // ctx's end, or why the head cannot be read.
 func (a *watch) after(ctx context.Context, seen thread.Head) (thread.Head, error) {

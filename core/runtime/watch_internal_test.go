@@ -275,3 +275,12 @@ func TestAWatchOutlivesItsFirstFollower(t *testing.T) {
 		b.quit()
 	})
 }
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -48,27 +48,31 @@ func hello(name string) mailbox.Submission {
 // What a configuration sets, and what it leaves to the defaults.
 func TestWhatAConfigurationSets(t *testing.T) {
 	type times struct{ reserve, patience, interval, chunks, working time.Duration }
-	solo := newSolo(env.System())
+	queue := NewQueue(env.System())
 	for name, test := range map[string]struct {
-		change func(*Config)
-		want   times
-		steps  int
-		solo   bool
+		change     func(*Config)
+		want       times
+		steps      int
+		own, alone bool // the queue is the process's own, the store too
+		workers    int
 	}{
-		"defaults": {func(*Config) {}, times{20 * time.Second, 0, 500 * time.Millisecond, 500 * time.Millisecond, 20 * time.Second}, 0, false},
+		"defaults": {func(*Config) {}, times{20 * time.Second, 0, 500 * time.Millisecond, 500 * time.Millisecond, 20 * time.Second}, 0, false, false, 16},
 		"all": {func(c *Config) {
-			c.Reserve, c.FollowFor, c.FollowInterval, c.Steps = 7*time.Second, 9*time.Second, 100*time.Millisecond, 3
-		}, times{7 * time.Second, 9 * time.Second, 100 * time.Millisecond, 100 * time.Millisecond, 7 * time.Second}, 3, false},
-		"a slow look":   {func(c *Config) { c.FollowInterval = 2 * time.Second }, times{20 * time.Second, 0, 2 * time.Second, 500 * time.Millisecond, 20 * time.Second}, 0, false},
-		"without queue": {func(c *Config) { c.Waker, c.Reserve = solo, time.Minute }, times{0, 0, 500 * time.Millisecond, 500 * time.Millisecond, 0}, 0, true},
+			c.Reserve, c.FollowFor, c.FollowInterval, c.Steps, c.Workers = 7*time.Second, 9*time.Second, 100*time.Millisecond, 3, 5
+		}, times{7 * time.Second, 9 * time.Second, 100 * time.Millisecond, 100 * time.Millisecond, 7 * time.Second}, 3, false, false, 5},
+		"a slow look":   {func(c *Config) { c.FollowInterval = 2 * time.Second }, times{20 * time.Second, 0, 2 * time.Second, 500 * time.Millisecond, 20 * time.Second}, 0, false, false, 16},
+		"its own queue": {func(c *Config) { c.Waker, c.Reserve = queue, time.Minute }, times{0, 0, 500 * time.Millisecond, 500 * time.Millisecond, 0}, 0, true, false, 16},
+		"without queue": {func(c *Config) { c.Waker = nil }, times{0, 0, 500 * time.Millisecond, 500 * time.Millisecond, 0}, 0, true, false, 16},
+		"without store": {func(c *Config) { c.Store = nil }, times{20 * time.Second, 0, 500 * time.Millisecond, 500 * time.Millisecond, 20 * time.Second}, 0, false, false, 16},
+		"in memory":     {func(c *Config) { c.Env, c.Store, c.Waker = nil, nil, nil }, times{0, 0, time.Minute, 500 * time.Millisecond, 0}, 0, true, true, 16},
 	} {
 		r, _ := program(t, test.change)
 		got := times{r.streams.limits.reserve, r.streams.limits.patience, r.watches.interval, r.streams.chunkEvery, r.worker.reserve}
-		if got != test.want || r.worker.steps != test.steps || r.streams.process != "w7" {
-			t.Errorf("%s: %+v, %d steps, process %q", name, got, r.worker.steps, r.streams.process)
+		if got != test.want || r.worker.steps != test.steps || r.streams.process != "w7" || r.workers.number != test.workers {
+			t.Errorf("%s: %+v, %d steps, process %q, %d workers", name, got, r.worker.steps, r.streams.process, r.workers.number)
 		}
-		if r.player.alone != test.solo || r.reads.local != test.solo || (r.streams.solo == solo) != test.solo {
-			t.Errorf("%s: alone %t, local %t, %v", name, r.player.alone, r.reads.local, r.streams.solo)
+		if r.player.alone != test.alone || r.reads.local != test.alone || (r.streams.queue != nil) != test.own || (r.queue != nil) != test.own {
+			t.Errorf("%s: alone %t, local %t, %v", name, r.player.alone, r.reads.local, r.streams.queue)
 		}
 	}
 }

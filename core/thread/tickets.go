@@ -53,6 +53,11 @@ func (ts Tickets) asks() bool {
 	return slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 && t.Kind != TicketChild })
 }
 
+// AwaitChildren reports whether tickets are undecided, and all of those are of child runs.
+func (ts Tickets) AwaitChildren() bool {
+	return !ts.asks() && slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 })
+}
+
 // overdue reports whether an undecided ticket has expired.
 func (ts Tickets) overdue(now int64) bool {
 	return slices.ContainsFunc(ts, func(t Ticket) bool { return t.Decision == 0 && t.Deadline != 0 && t.Deadline <= now })

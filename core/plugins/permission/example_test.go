@@ -60,9 +60,9 @@ func Example() {
 	}
 	fmt.Println(done.Text)
 
-	again, err := r.RunInput(ctx, done.Next(`call: bash {"command":"make"}`))
+	again, err := r.Play(ctx, done.Next(`call: bash {"command":"make"}`), nil, nil)
 	fmt.Println(again.Text, err)
-	denied, err := r.RunInput(ctx, done.Next(`call: bash {"command":"cd /; RM -rf ."}`))
+	denied, err := r.Play(ctx, done.Next(`call: bash {"command":"cd /; RM -rf ."}`), nil, nil)
 	fmt.Println(denied.Termination.Detail, err)
 	// Output:
 	// suspended {"tool":"bash","arguments":{"command":"make"}}

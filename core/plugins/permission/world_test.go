@@ -127,7 +127,7 @@ func (w *world) says(agentID string, calls ...string) string {
 		s.Thread.Thread = "t"
 	}
 	s.Opening.AgentID = agentID
-	return w.came(w.RunInput(w.t.Context(), s))
+	return w.came(w.Play(w.t.Context(), s, nil, nil))
 }
 
 // decides takes the decision on each ticket that is open.

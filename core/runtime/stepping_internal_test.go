@@ -10,21 +10,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// waiter is the work of a call that follows theRun on roundKey, in a process without
-// workers.
-func waiter(t *testing.T, over store.Backend) (soloWork, *Runtime) {
+// steppingOver is the work of a call that follows theRun on roundKey, in a process that has its
+// store alone, and the watch of its thread.
+func steppingOver(t *testing.T, over store.Backend) (stepping, *watch, *Runtime) {
 	t.Helper()
-	e := env.System()
-	r, _ := program(t, func(c *Config) { c.Waker, c.Store, c.Env = newSolo(e), over, e })
+	r, _ := program(t, func(c *Config) {
+		withoutWorkers(c)
+		c.Store = over
+	})
 	f := r.streams.follower(roundKey, theRun, core.ID{}, ListenerFunc(discard))
-	return soloWork{worker: r.worker, solo: r.solo, follower: f}, r
+	w := stepping{worker: r.worker, queue: r.queue, waiter: r.queue.join(roundKey), follower: f}
+	joined := r.watches.join(roundKey)
+	t.Cleanup(joined.quit)
+	return w, joined, r
 }
 
 // A call without work waits until its thread is due, or another one; if it was due and could
@@ -47,9 +51,11 @@ func TestHowLongACallWithoutWorkWaits(t *testing.T) {
 		"news come first":        {3 * time.Second, 4 * time.Second, time.Second, time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w, _ := waiter(t, memory.New())
+			w, watch, r := steppingOver(t, memory.New())
+			defer watch.quit()
+			watch.followers++
 			began := time.Now()
-			var head thread.Head
+			head := watch.head
 			var other time.Time
 			if test.own != 0 {
 				head.DueAt = began.Add(test.own).UnixMilli()
@@ -57,9 +63,10 @@ func TestHowLongACallWithoutWorkWaits(t *testing.T) {
 			if test.other != 0 {
 				other = began.Add(test.other)
 			}
-			changed := make(chan struct{})
-			timer := time.AfterFunc(test.news, func() { close(changed) })
-			w.pause(t.Context(), changed, head, other)
+			timer := time.AfterFunc(test.news, func() { r.queue.moved(roundKey) })
+			if err := w.pause(t.Context(), watch, head, other); err != nil {
+				t.Error(name, err)
+			}
 			timer.Stop()
 			if took := time.Since(began); took != test.want {
 				t.Errorf("%s: %s, want %s", name, took, test.want)
@@ -67,9 +74,8 @@ func TestHowLongACallWithoutWorkWaits(t *testing.T) {
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()
 			before := time.Now()
-			w.pause(ended, make(chan struct{}), thread.Head{}, time.Time{})
-			if time.Since(before) != 0 {
-				t.Errorf("%s: a call that is over waits", name)
+			if err := w.pause(ended, watch, thread.Head{}, time.Time{}); err == nil || time.Since(before) != 0 {
+				t.Errorf("%s: a call that is over waits, %v", name, err)
 			}
 		})
 	}
@@ -80,11 +86,11 @@ func TestHowLongACallWithoutWorkWaits(t *testing.T) {
 func TestACallTriesItsThreadTwiceASecond(t *testing.T) {
 	for name, test := range map[string]struct {
 		due  time.Duration // of the head, from now; 0: never
-		want int           // looks at it in 5.2 s: before each claim, and behind it
+		want int           // attempts in 5.2 s
 	}{
-		"due":       {-time.Millisecond, 22},
-		"due later": {2 * time.Second, 15},
-		"never":     {0, 1},
+		"due":       {-time.Millisecond, 11},
+		"due later": {2 * time.Second, 7},
+		"never":     {0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
@@ -94,15 +100,20 @@ func TestACallTriesItsThreadTwiceASecond(t *testing.T) {
 			}
 			looks := 0
 			over := &storetest.Faulty{Backend: memory.New(), OnHead: func(context.Context, core.ThreadKey) (thread.Head, error) { looks++; return head, nil }}
-			w, r := waiter(t, over)
+			w, watch, r := steppingOver(t, over)
+			beside := r.worker.permits.newPermit() // of other work: each attempt reads the head before its claim
+			if !r.worker.permits.tryAcquire(beside, false, false) {
+				t.Fatal("no permit")
+			}
+			r.watches.moved(roundKey, head)
 			ctx, cancel := context.WithTimeout(t.Context(), 5200*time.Millisecond)
 			defer cancel()
-			got, err := w.after(ctx, head)
-			if !errors.Is(err, context.DeadlineExceeded) || differs(got, head) || time.Since(began) != 5200*time.Millisecond || r.Working() != 0 {
+			got, err := w.after(ctx, watch, head)
+			if !errors.Is(err, context.DeadlineExceeded) || differs(got, head) || time.Since(began) != 5200*time.Millisecond || r.Working() != 1 {
 				t.Errorf("%s: head %d, %v after %s, %d at work", name, got.Version, err, time.Since(began), r.Working())
 			}
 			if looks != test.want {
-				t.Errorf("%s: %d looks, want %d", name, looks, test.want)
+				t.Errorf("%s: %d attempts, want %d", name, looks, test.want)
 			}
 		})
 	}
@@ -116,16 +127,17 @@ func TestWhatEndsTheWorkOfACall(t *testing.T) {
 	for name, test := range map[string]struct {
 		ctx  context.Context
 		head thread.Head
-		err  error // of the read
+		err  error // of the watch
 		want thread.Head
 		fail error
 	}{
 		"another head":           {t.Context(), at(5, 1), nil, at(5, 1), nil},
-		"an unreadable head":     {t.Context(), at(0, 0), no, at(4, 1), no},
+		"an unreadable head":     {t.Context(), at(4, 1), no, at(4, 1), no},
 		"a context that is over": {ended, at(4, 1), nil, at(4, 1), no},
 	} {
-		w, _ := waiter(t, &storetest.Faulty{Backend: memory.New(), OnHead: func(context.Context, core.ThreadKey) (thread.Head, error) { return test.head, test.err }})
-		got, err := w.after(test.ctx, at(4, 1))
+		w, watch, _ := steppingOver(t, memory.New())
+		watch.head, watch.failed = test.head, test.err
+		got, err := w.after(test.ctx, watch, at(4, 1))
 		if differs(got, test.want) || !errors.Is(err, test.fail) || (err == nil) != (test.fail == nil) {
 			t.Errorf("%s: %d, %v", name, got.Version, err)
 		}
@@ -135,33 +147,19 @@ func TestWhatEndsTheWorkOfACall(t *testing.T) {
 // A hint of another thread that cannot be worked off is kept, for a second.
 func TestAHintThatFailsIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := waiter(t, memory.New())
+		w, watch, _ := steppingOver(t, memory.New())
+		defer watch.quit()
+		watch.followers++
 		bad := core.WakeUp{Tenant: "acme", Thread: "a#b"}
-		w.workOff(t.Context(), bad)
-		if hint, due, at := w.solo.pop(); due || time.Until(at) != time.Second {
-			t.Errorf("%+v is due %t, in %s", hint, due, time.Until(at))
+		w.workOff(t.Context(), Delivery{Hint: bad, Receives: 1})
+		if d, due, at := w.queue.pop(); due || time.Until(at) != time.Second {
+			t.Errorf("%+v is due %t, in %s", d, due, time.Until(at))
 		}
 		time.Sleep(time.Second)
-		if hint, due, _ := w.solo.pop(); !due || hint != bad {
-			t.Errorf("%+v is due %t", hint, due)
+		if d, due, _ := w.queue.pop(); !due || d.Hint != bad || d.Receives != 2 {
+			t.Errorf("%+v is due %t", d, due)
 		}
 	})
-}
-
-// One call that waits is told of its thread's hint alone.
-func TestAHintIsForTheCallThatWaitsForItsThread(t *testing.T) {
-	s := newSolo(env.System())
-	s.join(soloKey("a"))
-	s.join(soloKey("b"))
-	a, b := s.next(soloKey("a")), s.next(soloKey("b"))
-	wakeSolo(t, s, "a", 0)
-	if !isClosed(a) || isClosed(b) {
-		t.Errorf("told: a %v, b %v; want a alone", isClosed(a), isClosed(b))
-	}
-	s.quit(soloKey("a"))
-	if !isClosed(b) {
-		t.Error("nobody is told of the hint that is left")
-	}
 }
 
 // logged stores records of the log of roundKey, a run's record for each run, and the head

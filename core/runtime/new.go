@@ -3,11 +3,8 @@ package runtime
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/store/memory"
 )
 
 // New returns a runtime for a program that runs agents itself: on the real clock, with
@@ -22,13 +19,8 @@ import (
 // [slog.Default] receives warnings and errors. The error is that of the parts, see
 // [agent.NewRegistry].
 func New(parts agent.Parts) (*Runtime, error) {
-	system, quiet := env.System(), slog.New(warnings{slog.Default().Handler()})
-	return Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts, Logger: quiet, Poll: soloPoll, LeaveFor: -1})
+	return Build(Config{Agents: parts, Logger: slog.New(warnings{slog.Default().Handler()})})
 }
-
-// soloPoll is how soon a step notices that another call has cancelled or interrupted its
-// run. It is short, since a read of memory costs nothing.
-const soloPoll = 50 * time.Millisecond
 
 // warnings is a handler that drops records below the level warning: the call that waits
 // reports how its run ended.
