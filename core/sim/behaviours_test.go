@@ -18,7 +18,7 @@ func TestEachBehaviourHappensInAShareOfTheWorlds(t *testing.T) {
 		{DelayedInput, 10}, {DelayedInline, 6}, {DelayedStop, 10}, {DelayedInterrupt, 10}, {DelayedFull, 6}, {DelayedFirst, 3},
 
 		// Calls that wait for child runs.
-		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 3},
+		{ChildRefused, 6}, {SpokenBesideChild, 3}, {SpokenInMixedWait, 2},
 
 		// Tool rounds.
 		{ThrottledPart, 3},

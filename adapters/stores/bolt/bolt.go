@@ -46,6 +46,7 @@ type Store struct {
 	db         *database
 	leader     *leader
 	now        func() time.Time
+	opened     int64 // unix milliseconds
 	maxPayload int
 	agenda     agenda
 	listed     listed
@@ -77,7 +78,7 @@ func Open(path string, options Options) (*Store, error) {
 }
 
 func storeOn(db *database, options Options) *Store {
-	s := &Store{db: db, now: options.Now, maxPayload: options.MaxPayload}
+	s := &Store{db: db, now: options.Now, opened: options.Now().UnixMilli(), maxPayload: options.MaxPayload}
 	s.leader = newLeader(db, s.agenda.forget)
 	return s
 }

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"go.etcd.io/bbolt"
@@ -64,10 +65,10 @@ func (s *Store) Threads(ctx context.Context, tenant string) (keys []core.ThreadK
 	return keys, nil
 }
 
-// Claimed lists the threads whose head holds a claim and those that are due
-// now. A process that has just opened the file is the only one that has it
-// open, so no holder of these claims lives. It reads every head, and passes
-// over those that it cannot read: calls for their threads return the error.
+// Claimed lists the threads whose claims were taken before the file was opened, and
+// those without a claim that are due now. Only one process has the file open, so no
+// holder of these claims lives. It reads every head, and passes over those that it
+// cannot read: calls for their threads return the error.
 func (s *Store) Claimed(ctx context.Context) (keys []core.ThreadKey, err error) {
 	now := s.now().UnixMilli()
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
@@ -75,7 +76,10 @@ func (s *Store) Claimed(ctx context.Context) (keys []core.ThreadKey, err error) 
 		eachThread(tx, func(at, value []byte) {
 			key, keyErr := parseHeadKey(at)
 			head, headErr := decodeHead(at, value)
-			if keyErr == nil && headErr == nil && (head.DueAt > 0 && head.DueAt <= now || head.Claim.Fence != 0) {
+			if keyErr != nil || headErr != nil {
+				return
+			}
+			if head.Claim.Fence != 0 && takenAt(head.Claim) < s.opened || head.Claim.Fence == 0 && head.DueAt > 0 && head.DueAt <= now {
 				keys = append(keys, key)
 			}
 		})
@@ -85,4 +89,11 @@ func (s *Store) Claimed(ctx context.Context) (keys []core.ThreadKey, err error) 
 		return nil, fmt.Errorf("list claimed threads: %w", err)
 	}
 	return keys, nil
+}
+
+// takenAt is when a claim was taken, in unix milliseconds: the time in its commit id.
+func takenAt(c thread.Claim) int64 {
+	var ms [8]byte
+	copy(ms[2:], c.CommitID[:6])
+	return int64(binary.BigEndian.Uint64(ms[:]))
 }

@@ -105,6 +105,9 @@ func TestClaimedListsClaimsAndWhatIsDue(t *testing.T) {
 		"later":      {Version: 1, DueAt: 10_001},
 		"claimed":    {Version: 1, DueAt: 40_000, Claim: thread.Claim{Fence: 1, Lease: 39_999}},
 		"other-host": {Version: 1, DueAt: 1, Claim: thread.Claim{Fence: 7, Lease: 1}},
+		// The time of a claim is in its commit id: 9,999 ms is before the file was opened.
+		"before": {Version: 1, DueAt: 40_000, Claim: thread.Claim{Fence: 1, Lease: 39_999, CommitID: core.ID{4: 0x27, 5: 0x0f}}},
+		"since":  {Version: 1, DueAt: 1, Claim: thread.Claim{Fence: 1, Lease: 39_999, CommitID: core.ID{4: 0x27, 5: 0x10}}},
 	}
 	for name, head := range heads {
 		commit(t, s, core.ThreadKey{Tenant: "acme", Thread: name}, store.Commit{Head: head})
@@ -117,7 +120,7 @@ func TestClaimedListsClaimsAndWhatIsDue(t *testing.T) {
 	for _, k := range claimed {
 		got[k.Thread] = true
 	}
-	for name, want := range map[string]bool{"idle": false, "due": true, "later": false, "claimed": true, "other-host": true} {
+	for name, want := range map[string]bool{"idle": false, "due": true, "later": false, "claimed": true, "other-host": true, "before": true, "since": false} {
 		if got[name] != want {
 			t.Errorf("Claimed lists %s: %v, want %v", name, got[name], want)
 		}
