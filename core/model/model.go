@@ -18,6 +18,7 @@ type Model interface {
 
 // Request is one inference. Its slices are shared with the run and must not be changed.
 type Request struct {
+	Step        int              // of the run, from 1, that asks for its turn; 0: a request of no step, such as one for a summary
 	Model       string           // the provider's name of the model
 	Origin      string           // the provider and Model, as provider/name: echoes with another origin are not for it
 	System      string           // the agent's system prompt, and what plugins add to it

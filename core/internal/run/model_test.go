@@ -171,7 +171,7 @@ func TestModelIsAskedAsTheAgentSays(t *testing.T) {
 		said := core.UserMessage("hi").WithID(receipt.DispatchID.String() + ".0")
 		said.RunID, said.CreatedAt = receipt.RunID, time.Now().UnixMilli()
 		want := model.Request{
-			Model: "small", Origin: "small", System: "be brief", Messages: []core.Message{said}, MaxTokens: 7, Temperature: &warm,
+			Step: 1, Model: "small", Origin: "small", System: "be brief", Messages: []core.Message{said}, MaxTokens: 7, Temperature: &warm,
 			Tools: []model.ToolDefinition{{Name: "fails", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}},
 		}
 		if diff := cmp.Diff(want, asked); diff != "" {

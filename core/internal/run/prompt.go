@@ -55,7 +55,7 @@ var _ inference.Prompt = (*prompt)(nil)
 func (p *prompt) Request(ctx context.Context, said ...core.Message) (model.Request, error) {
 	spec := &p.base.agent.Spec
 	request := model.Request{
-		Model: p.model.Name, System: spec.SystemPrompt, Tools: p.base.agent.ModelTools,
+		Step: p.draft.step, Model: p.model.Name, System: spec.SystemPrompt, Tools: p.base.agent.ModelTools,
 		MaxTokens: spec.MaxTokens, Temperature: spec.Temperature, TopP: spec.TopP, ReasoningEffort: spec.ReasoningEffort,
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: p.toolChoice(),
 		ProviderOptions: spec.ProviderOptions[p.model.Provider],

@@ -1,6 +1,9 @@
-// Package scripted is a model without a network: each turn follows from the
+// Package scripted has models without a network: each turn follows from the
 // request alone, so that a resumed, retried or duplicated inference gets the
-// same one. Demos, tests and load runs use it.
+// same one. Demos, tests and load runs use them. [Turns] says the turns that a test
+// gives it, with any calls. The model of [New] follows rules.
+//
+// # Rules
 //
 // The last user message selects a rule by its prefix:
 //

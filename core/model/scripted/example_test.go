@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/scripted"
@@ -34,4 +35,34 @@ func Example() {
 	result, err := r.Run(context.Background(), "waiter", `call: order {"dish":"soup"}`)
 	fmt.Println(result.Text == "The result of order: one soup is on its way", err)
 	// Output: true <nil>
+}
+
+// What the rules cannot say, a test says turn by turn: any calls, side by side too.
+func ExampleTurns() {
+	type dish struct {
+		Dish string `json:"dish"`
+	}
+	r, err := runtime.New(agent.Parts{
+		Specs: []agent.Spec{{ID: "waiter", Model: "scripted"}},
+		Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.Turns(
+			scripted.Turn{Calls: []core.ToolCall{scripted.Call("order", dish{"soup"}), scripted.Call("order", dish{"bread"})}},
+			scripted.Turn{Text: "Both are on their way."},
+		)}},
+		Tools: []tool.Tool{tool.New("order", "Orders a dish.", order)},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := r.Run(context.Background(), "waiter", "Soup and bread, please.")
+	for _, m := range result.Messages {
+		if m.Role == core.RoleTool {
+			fmt.Println(m.Text())
+		}
+	}
+	fmt.Println(result.Text, err)
+	// Output:
+	// "one soup is on its way"
+	// "one bread is on its way"
+	// Both are on their way. <nil>
 }

@@ -260,9 +260,14 @@ func (s *script) unsaid(text string) string {
 	return text[n:]
 }
 
-// say streams a text in at least two deltas.
+// say is a turn of one text.
 func (s *script) say(text string) error {
-	text = s.unsaid(text)
+	s.speak(s.unsaid(text))
+	return s.stop(core.StopEndTurn)
+}
+
+// speak streams a text in at least two deltas.
+func (s *script) speak(text string) {
 	cut := runeFrom(text, len(text)/2+1)
 	if text != "" {
 		s.send(model.Delta{Type: model.DeltaText, Text: text[:cut]})
@@ -271,7 +276,6 @@ func (s *script) say(text string) error {
 		s.send(model.Delta{Type: model.DeltaText, Text: text[cut:]})
 	}
 	s.usage.Output = len(strings.Fields(text))
-	return s.stop(core.StopEndTurn)
 }
 
 // runeFrom is the first place at or behind cut that is not inside a rune: half
@@ -283,20 +287,25 @@ func runeFrom(text string, cut int) int {
 	return min(cut, len(text))
 }
 
-// call streams calls of a tool, the arguments of each in two deltas.
+// call streams calls of a tool.
 func (s *script) call(name string, arguments ...any) error {
 	for i, a := range arguments {
 		text, err := encode(a)
 		if err != nil {
 			return err
 		}
-		cut := runeFrom(text, len(text)/2)
-		s.send(model.Delta{Type: model.DeltaToolStart, Index: i, Name: name})
-		s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text[:cut]})
-		s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text[cut:]})
+		s.start(i, name, text)
 	}
 	s.usage.Output = len(arguments)
 	return s.stop(core.StopToolUse)
+}
+
+// start streams a call, its arguments in two deltas.
+func (s *script) start(i int, name, arguments string) {
+	cut := runeFrom(arguments, len(arguments)/2)
+	s.send(model.Delta{Type: model.DeltaToolStart, Index: i, Name: name})
+	s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: arguments[:cut]})
+	s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: arguments[cut:]})
 }
 
 func encode(arguments any) (string, error) {
