@@ -68,12 +68,17 @@ func AwaitChild(run core.ID, mode core.ResumeMode) Result {
 }
 
 // ChildEnd is the end of the child that the call has waited for; ok is false when it
-// has waited for none.
+// has waited for none. The end is the same when the call runs again, and its RunID
+// identifies the call as [Call.Key] does.
 func (c Call) ChildEnd() (end core.ChildEnd, ok bool) {
 	if c.Resume == nil || json.Unmarshal(c.Resume.Decision.Payload, &end) != nil {
 		return core.ChildEnd{}, false
 	}
-	return end, end.RunID.String() == c.Resume.Suspension
+	ok = end.RunID.String() == c.Resume.Suspension
+	if ok && c.KeyRead != nil {
+		c.KeyRead()
+	}
+	return end, ok
 }
 
 // ChildResult is what the model reads of a child's end. A child that ended by itself, or

@@ -76,7 +76,11 @@ func TestACallWaitsForItsChild(t *testing.T) {
 		"a decision alone":   {&core.Resume{Suspension: run.String()}, false, ""},
 		"damaged in between": {&core.Resume{Suspension: run.String(), Decision: core.Decision{Payload: json.RawMessage(`{"agent_id":"poet","steps":"x"}`)}}, false, ""},
 	} {
-		end, ok := tool.Call{Resume: test.resume}.ChildEnd()
+		identified := false
+		end, ok := tool.Call{Resume: test.resume, KeyRead: func() { identified = true }}.ChildEnd()
+		if identified != ok {
+			t.Errorf("%s: a test learns %v of it, want %v", name, identified, ok)
+		}
 		if ok != test.ok || end.AgentID != test.agent {
 			t.Errorf("%s: %+v, %t", name, end, ok)
 		}

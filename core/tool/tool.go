@@ -84,8 +84,8 @@ type Call struct {
 	// Live passes on what the tool shows of its work, see [Call.Progress],
 	// [Call.Output] and [Call.Activity]; nil: nobody listens.
 	Live *Live
-	// KeyRead is called when the tool asks for its Key, for tests that want to know
-	// whether it does; nil: nobody does.
+	// KeyRead is called when the tool asks for what identifies the call, its Key or its
+	// ChildEnd, for tests that want to know whether it does; nil: nobody does.
 	KeyRead func()
 }
 

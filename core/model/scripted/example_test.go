@@ -48,7 +48,7 @@ func ExampleTurns() {
 			scripted.Turn{Calls: []core.ToolCall{scripted.Call("order", dish{"soup"}), scripted.Call("order", dish{"bread"})}},
 			scripted.Turn{Text: "Both are on their way."},
 		)}},
-		Tools: []tool.Tool{tool.New("order", "Orders a dish.", order)},
+		Tools: []tool.Tool{tool.New(tool.Spec{Name: "order", Description: "Orders a dish."}, order)},
 	})
 	if err != nil {
 		fmt.Println(err)

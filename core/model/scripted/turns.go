@@ -118,7 +118,7 @@ type played struct {
 // Check implements model.Checker: it returns what is wrong with the turns.
 func (p *played) Check(model.Request) error {
 	if p.err != nil {
-		return core.Errorf(core.CodeInvalid, "scripted turns: %w", p.err)
+		return fmt.Errorf("%w: %w", ErrTurns, p.err)
 	}
 	return nil
 }
@@ -142,8 +142,8 @@ func (p *played) Stream(ctx context.Context, request model.Request) iter.Seq2[mo
 // turn returns the turn that a request asks for, and what of its text an earlier call of
 // the model has said.
 func (p *played) turn(request model.Request) (t Turn, said string, err error) {
-	if err := p.Check(request); err != nil {
-		return t, "", refused("%v", err)
+	if p.err != nil {
+		return t, "", refused("%v", p.err)
 	}
 	if request.Step == 0 {
 		return Turn{Text: Summary}, "", nil
@@ -158,22 +158,26 @@ func (p *played) turn(request model.Request) (t Turn, said string, err error) {
 		turns, ok = p.runs[""]
 	}
 	if !ok && len(p.runs) > 0 {
-		return t, "", refused("scripted turns: there is none for a run that was asked %q, but for %s", core.Excerpt(input), p.inputs())
+		return t, "", refused("there is none for a run that was asked %q, but for %s", core.Excerpt(input), p.inputs())
 	}
 	if request.Step > len(turns) {
-		return t, "", refused("scripted turns: step %d of the run has no turn, there are %d", request.Step, len(turns))
+		return t, "", refused("step %d of the run has no turn, there are %d", request.Step, len(turns))
 	}
 	t = turns[request.Step-1]
 	if !strings.HasPrefix(t.Text, said) {
-		return t, "", refused("scripted turns: the model is to go on from %q, which turn %d does not begin with", core.Excerpt(said), request.Step)
+		return t, "", refused("the model is to go on from %q, which turn %d does not begin with", core.Excerpt(said), request.Step)
 	}
 	return t, said, nil
 }
 
+// ErrTurns is wrapped by the errors of a model of [Turns] that has no turn for a request:
+// the script is wrong, or the agent does something else than it expects.
+var ErrTurns = core.Errorf(core.CodeInvalid, "scripted turns")
+
 // refused ends the run with a reason that clients may read.
 func refused(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
-	return &model.Error{Kind: model.KindInvalid, Message: text, Public: text}
+	return fmt.Errorf("%w: %w", ErrTurns, &model.Error{Kind: model.KindInvalid, Message: text, Public: ErrTurns.Error() + ": " + text})
 }
 
 // inputs lists those that there are turns for.

@@ -21,7 +21,7 @@ import (
 // digs is a tool whose results are long, so that a window soon has no room for them.
 func digs(t *testing.T, steer func(ctx context.Context, call tool.Call, n int)) tool.Tool {
 	t.Helper()
-	return tool.New("dig", "Digs.", func(ctx context.Context, call tool.Call, a struct{ N int }) (string, error) {
+	return tool.New(tool.Spec{Name: "dig", Description: "Digs."}, func(ctx context.Context, call tool.Call, a struct{ N int }) (string, error) {
 		if steer != nil {
 			steer(ctx, call, a.N)
 		}
@@ -114,7 +114,7 @@ func TestARunSaysItsTurnsInOrder(t *testing.T) {
 					return
 				}
 				_, err := r.Submit(ctx, mailbox.Submission{
-					Thread: call.Thread, Opening: mailbox.Opening{AgentID: "digger"}, Mode: mailbox.ModeSteer, Messages: []core.Message{core.UserMessage("", "deeper")},
+					Thread: call.Thread, Opening: mailbox.Opening{AgentID: "digger"}, Mode: mailbox.ModeSteer, Messages: []core.Message{core.UserMessage("deeper")},
 				})
 				if err != nil {
 					t.Error(err)

@@ -51,7 +51,7 @@ func says(m model.Model, r model.Request) string {
 
 // input is what a run was asked.
 func input(run byte, text string) core.Message {
-	m := core.UserMessage("", text)
+	m := core.UserMessage(text)
 	m.RunID = core.ID{run}
 	return m
 }
@@ -129,7 +129,7 @@ func TestRunsHaveTheTurnsOfTheirFirstInput(t *testing.T) {
 		{"steered with another's", some, 2, []core.Message{input(1, "soup?"), called, input(1, "bread?")}, "text soup 2"},
 		{"two messages", some, 1, []core.Message{input(1, "soup?"), input(1, "please")}, "text soup 1"},
 		{"behind another run", some, 1, []core.Message{input(1, "soup?"), called, input(2, "bread?")}, "text bread 1"},
-		{"behind a summary", some, 2, []core.Message{core.UserMessage("summary.9", "..."), input(2, "soup?")}, "text soup 2"},
+		{"behind a summary", some, 2, []core.Message{core.UserMessage("...").WithID("summary.9"), input(2, "soup?")}, "text soup 2"},
 		{"with a note of the runtime", some, 2, []core.Message{input(2, "soup?"), called, repair}, "text soup 2"},
 		{"too many", some, 2, []core.Message{input(1, "bread?")}, "error scripted turns: step 2 of the run has no turn, there are 1"},
 		{"none", some, 1, []core.Message{input(1, "wine?")}, `error scripted turns: there is none for a run that was asked "wine?", but for "bread?", "soup?"`},

@@ -2,17 +2,28 @@
 // no response, at whatever moment, what the agent does must come to the same.
 //
 //	func TestAgent(t *testing.T) {
-//		simtest.Run(t, func() (agent.Parts, error) { return app.Parts(nil) },
+//		parts := func() (agent.Parts, error) {
+//			return agent.Parts{
+//				Specs:  []agent.Spec{{ID: "shop", Model: "m"}},
+//				Models: map[string]agent.ModelBinding{"m": {Model: model.None{}}},
+//				Tools:  []tool.Tool{newRefund(), newMail()},
+//			}, nil
+//		}
+//		simtest.Run(t, parts,
 //			simtest.Scenario{Name: "refund", Person: []simtest.Act{
 //				simtest.Say(`call: refund {"order":"4711"}`),
 //				simtest.Approve(),
+//			}},
+//			simtest.Scenario{Name: "refund and mail", Person: []simtest.Act{simtest.Say("Give it back.")}, Turns: []scripted.Turn{
+//				{Calls: []core.ToolCall{scripted.Call("refund", order{"4711"}), scripted.Call("mail", order{"4711"})}},
+//				{Text: "You have it back."},
 //			}},
 //		)
 //	}
 //
 // Your tools, hooks, gates, transforms and handlers are the real ones, and so is the
-// runtime. The model is the scripted one (package scripted): what the person says decides
-// which tool it calls. Each world has a store, a queue and a clock of its own, in a
+// runtime. The models are replaced by a scripted one (package scripted): what the person
+// says decides which tool it calls, unless the scenario has Turns. Each world has a store, a queue and a clock of its own, in a
 // bubble of testing/synctest, so that hours of waiting take no time.
 //
 // # Worlds
@@ -28,9 +39,10 @@
 //
 // Each mistake fails the test and is named once, with the earliest world that shows it:
 //
-//   - A tool that does its work twice. It ran twice for one call, and neither asked for
-//     Call.Key nor kept a part by Call.Once. A tool that changes nothing outside of its
-//     run says so by ReadOnly in its Spec, one that must never run twice is AtMostOnce.
+//   - A tool that does its work twice. It ran twice for one call, and did not ask for
+//     Call.Key, nor keep a part by Call.Once, nor start a child or read of its end. A tool
+//     that changes nothing outside of its run says so by ReadOnly in its Spec, one that
+//     must never run twice is AtMostOnce.
 //   - What reads the clock by itself: it comes to something else where only the clock of
 //     the process is another one. Context.Now and Call.Now are the same in all worlds.
 //   - What uses randomness of its own, and what keeps state in a variable of its package:
@@ -42,7 +54,8 @@
 //     which says now that it happened. Effects happen at most once: what must happen is a
 //     tool's work. Effects that change no state with them are left alone, and so are those
 //     of [Options].MayBeLost.
-//   - Anything else: a run that does not end, a call without its one result, input that
+//   - Anything else: a run that does not end, or asks for a turn that the scenario's Turns
+//     do not have, a call without its one result, input that
 //     was accepted and is not there, a log that is another one than without faults, and
 //     what a Check finds.
 //

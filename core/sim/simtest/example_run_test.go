@@ -6,4 +6,4 @@ import (
 	"github.com/reveille-run/reveille/core/sim/simtest"
 )
 
-func TestTheExampleSurvivesCrashes(t *testing.T) { simtest.RunWorlds(t, world, payments) }
+func TestTheExampleSurvivesCrashes(t *testing.T) { simtest.RunWorlds(t, world, payments, together) }

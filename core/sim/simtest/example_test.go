@@ -6,8 +6,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/sim/simtest"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -40,10 +42,9 @@ func shop(b *bank) (agent.Parts, error) {
 		return fmt.Sprint("paid ", a.Amount), nil
 	})
 	return agent.Parts{
-		Specs:   []agent.Spec{{ID: "shop", Model: "m"}},
-		Models:  map[string]agent.ModelBinding{"m": {Model: model.None{}}}, // a real one elsewhere
-		Tools:   []tool.Tool{pay},
-		Default: "shop",
+		Specs:  []agent.Spec{{ID: "shop", Model: "m"}},
+		Models: map[string]agent.ModelBinding{"m": {Model: model.None{}}}, // a real one elsewhere
+		Tools:  []tool.Tool{pay},
 	}, nil
 }
 
@@ -66,9 +67,16 @@ var payments = simtest.Scenario{Name: "payments", Person: []simtest.Act{
 	simtest.Say(`call: pay {"amount":7}`),
 }}
 
+// together is a scenario in which the model makes both calls in one turn, which the rules
+// of the scripted model cannot say.
+var together = simtest.Scenario{Name: "together", Person: []simtest.Act{simtest.Say("Pay both.")}, Turns: []scripted.Turn{
+	{Calls: []core.ToolCall{scripted.Call("pay", map[string]int{"amount": 5}), scripted.Call("pay", map[string]int{"amount": 7})}},
+	{Text: "Both are paid."},
+}}
+
 // A tool books at a bank. Whatever process dies at whatever moment, both amounts are
 // booked once.
 func ExampleRunWorlds() {
 	var t *testing.T // the test's
-	simtest.RunWorlds(t, world, payments)
+	simtest.RunWorlds(t, world, payments, together)
 }

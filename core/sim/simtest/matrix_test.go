@@ -54,7 +54,6 @@ func matrixParts() (agent.Parts, error) {
 	delegate := tool.New(tool.Spec{Name: "delegate"}, func(ctx context.Context, call tool.Call, a struct {
 		Prompt string `json:"prompt"`
 	}) (tool.Result, error) {
-		_ = call.Key()
 		if end, ok := call.ChildEnd(); ok {
 			return tool.NewResult(string(end.Termination.Type) + ": " + end.Response), nil
 		}

@@ -2,21 +2,30 @@ package simtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/scripted"
 )
 
-// Scenario is what people do with an agent, in one thread. The model is the scripted
-// one, see package scripted: what a person says decides which tools it calls.
+// Scenario is what people do with an agent, in one thread. The model is a scripted one,
+// see package scripted: what a person says decides which tools it calls, or Turns do.
 type Scenario struct {
 	Name   string // names the subtest
 	Agent  string // empty: the default agent of the parts
 	Person []Act  // in this order
 
+	// Turns are what the model says, turn by turn, with any calls, in each run: of the
+	// children too, whose turns begin with their Input. A run that takes more steps than
+	// it has turns is a mistake. nil: the model follows the rules of package scripted.
+	Turns []scripted.Turn
+
 	// Varies says that when a fault strikes may decide how the run goes: that of a run
-	// which somebody cancels or steers while it works. Its worlds are not compared with
-	// the one without faults; Check has to say what must be true of all of them.
+	// which somebody cancels or steers while it works, or which reads of the end of a
+	// child in the background. Its worlds are not compared with the one without faults;
+	// Check has to say what must be true of all of them.
 	Varies bool
 	// Check returns what is wrong with the end of a world; nil: nothing is asked.
 	Check func(e Ended) error
@@ -25,7 +34,7 @@ type Scenario struct {
 }
 
 // check returns what is wrong with scenarios: a name that is missing or given twice, or
-// nobody who does anything.
+// nobody who does anything, or turns that cannot be said.
 func check(scenarios []Scenario) error {
 	known := map[string]bool{}
 	for i, s := range scenarios {
@@ -36,6 +45,11 @@ func check(scenarios []Scenario) error {
 			return core.Errorf(core.CodeInvalid, "scenario %q is given twice", s.Name)
 		case len(s.Person) == 0:
 			return core.Errorf(core.CodeInvalid, "scenario %q: the person does nothing", s.Name)
+		}
+		if checker, ok := scripted.Turns(s.Turns...).(model.Checker); ok {
+			if err := checker.Check(model.Request{}); err != nil {
+				return fmt.Errorf("scenario %q: %w", s.Name, err)
+			}
 		}
 		known[s.Name] = true
 	}

@@ -31,7 +31,7 @@ const defaultPassings = 12
 type World struct {
 	// Parts is called for each process of the world, and has to return fresh values:
 	// what two processes share here, they do not share on two machines. Its models are
-	// replaced by the scripted one.
+	// replaced, see [Scenario].
 	Parts func() (agent.Parts, error)
 	// Check is asked at the end, before the scenario's Check: what is wrong outside?
 	// nil: nothing is asked.

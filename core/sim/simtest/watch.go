@@ -3,6 +3,7 @@ package simtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -85,7 +86,11 @@ func (w *world) cast(p *process) (agent.Parts, error) {
 	if err != nil {
 		return parts, err
 	}
-	parts = bind(parts, counted{scripted.New(p.env()), w})
+	said := model.Model(scripted.New(p.env()))
+	if w.scenario.Turns != nil {
+		said = scripted.Turns(w.scenario.Turns...)
+	}
+	parts = bind(parts, counted{said, w})
 	parts.Tools = slices.Clone(parts.Tools)
 	for i, t := range parts.Tools {
 		if t != nil {
@@ -107,9 +112,10 @@ func (w *world) cast(p *process) (agent.Parts, error) {
 }
 
 // counted counts the calls of a model, and names the calls of tools: those that a model
-// leaves without an id are named by the run's.
+// leaves without an id are named by the run's. A script without the turn that is asked for
+// is a problem of the world.
 type counted struct {
-	model.Model
+	model model.Model
 	world *world
 }
 
@@ -119,7 +125,10 @@ func (m counted) Stream(ctx context.Context, r model.Request) iter.Seq2[model.De
 	m.world.watched.inferences++
 	m.world.mu.Unlock()
 	return func(yield func(model.Delta, error) bool) {
-		for delta, err := range m.Model.Stream(ctx, r) {
+		for delta, err := range m.model.Stream(ctx, r) {
+			if errors.Is(err, scripted.ErrTurns) {
+				m.world.problem("%v", err)
+			}
 			if delta.Type == model.DeltaToolStart && delta.CallID == "" {
 				delta.CallID = fmt.Sprintf("call_%d_%d", len(r.Messages), delta.Index)
 			}
