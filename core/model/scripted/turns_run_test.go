@@ -146,11 +146,11 @@ func TestEachRunOfAThreadHasCallsOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := r.RunInput(t.Context(), first.Next("go on"))
+	second, err := r.Play(t.Context(), first.Next("go on"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	third, err := r.RunInput(t.Context(), second.Next("thanks"))
+	third, err := r.Play(t.Context(), second.Next("thanks"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
