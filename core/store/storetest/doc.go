@@ -2,7 +2,7 @@
 // right when it passes [Run].
 //
 //	func TestContract(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) store.Backend { return mystore.Open(t.TempDir()) })
+//		storetest.Run(t, func(t *testing.T) store.Backend { return open(t.TempDir()) })
 //	}
 //
 // Each subtest is one clause. A failure says what the backend was asked, what

@@ -19,6 +19,7 @@ const module = "github.com/reveille-run/reveille"
 // pkg is what `go list` says of a package.
 type pkg struct {
 	ImportPath   string
+	Name         string
 	Dir          string
 	Export       string
 	Imports      []string
@@ -46,7 +47,7 @@ func root(t *testing.T) string {
 
 func list(t *testing.T, arguments ...string) []pkg {
 	t.Helper()
-	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Export,Imports,TestImports,XTestImports,Deps,GoFiles,TestGoFiles,XTestGoFiles"}, arguments...)...)
+	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,Export,Imports,TestImports,XTestImports,Deps,GoFiles,TestGoFiles,XTestGoFiles"}, arguments...)...)
 	c.Dir = root(t)
 	out, err := c.Output()
 	if err != nil {
