@@ -85,21 +85,21 @@ unit: ## All tests but the kill tests
 	$(GO) test -p 4 -vet=off $(RACE) -skip '$(LONE)' $$($(GO) list ./... | grep -v /scripts/) # more at a time than there are processors: some wait for the disk
 	$(GO) test -p 4 -vet=off $$($(GO) list ./scripts/... | grep -v /scripts/verify/house$$) # they start programs and wait; check has run the house
 	$(GO) test -vet=off -run '$(LONE)|$(NORACE)' $(NORACEIN)
-	$(GO) test -vet=off -short -run EveryHead ./core/thread
+	$(GO) test -vet=off -short -run EveryHead ./core/internal/thread
 
 # Tests that compute, one goroutine after the other, which the race detector makes take five
 # times as long and more.
 LONE := NoDamageHides|WhicheverOperation|RunsOfAllSizes|PowerLoss$$|RandomChangesKeep|NothingIsViolatedInAny|EachMistakeIsNamed|ThePageIsCompressed|ClockIsNamed|AtTenThousandMessages|AtMost64KB|ALargeStateIsNotShown
 # Those that leave themselves out under the race detector, or a part of themselves.
 NORACE := SameSeed|ADayIs|AShareOfTheWorlds|SoManyRecords|Allocates|CrashMatrix|TheSameFault|AtEveryWrite|ADropped
-NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/thread ./core/internal/run ./core/runtime ./core/internal/pattern ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./functions/kit/local
+NORACEIN := ./core/sim ./core/sim/simtest ./core/account ./core/internal/thread ./core/internal/run ./core/runtime ./core/internal/pattern ./adapters/stores/bolt ./adapters/protocols/httpapi ./adapters/protocols/page ./functions/kit/local
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/kit/local
 	$(GO) test -tags killpoints -run Deaf ./functions/kit/local
 
 exhaustive: ## Walk every head of a small world, and the reads of a thread with 10,000 messages
-	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/internal/run
+	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/internal/thread ./core/internal/run
 
 linearize: ## Look for an order in HISTORIES=5000 histories of concurrent clients, of each store that needs no network
 	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/stores/bolt -linear.histories $(HISTORIES)

@@ -98,7 +98,7 @@
 //   - core/internal/run/tools.go, runRound: the round has open calls, and nothing of it can
 //     run any more, as core/internal/run/schedule.go has found.
 //     commitWait, there too, proposes to wait, and stores what for.
-//   - core/thread/outcome.go, Head.outcome: decides. If a decision or input arrived in the
+//   - core/internal/thread/outcome.go, Head.outcome: decides. If a decision or input arrived in the
 //     meantime, the run continues.
 //
 // What happens when a tool panics?
@@ -117,10 +117,10 @@
 //
 // What does a cancelled run write?
 //
-//   - core/thread/control.go, Cancel: the first write, which makes the run closing.
+//   - core/internal/thread/control.go, Cancel: the first write, which makes the run closing.
 //   - core/internal/run/end.go: the comment at its head has every end, and what each writes in
 //     which order; closeRun is the code.
-//   - core/thread/closing.go, CommitClose: the last write.
+//   - core/internal/thread/closing.go, CommitClose: the last write.
 //
 // Where does a delta get its SSE id?
 //
@@ -134,12 +134,12 @@
 //   - core/agent/spec.go, ModelCalls: the calls that a step may make, over all its deliveries.
 //   - core/internal/run/inference/retry.go, callFailed: whether the call is repeated in this step, after a
 //     pause, or the step is given back to the mailbox.
-//   - core/thread/nack.go, Nack: stores the failed calls in the head, so that the next
+//   - core/internal/thread/nack.go, Nack: stores the failed calls in the head, so that the next
 //     delivery continues the count.
 //
 // How does a message become an item of DynamoDB?
 //
-//   - core/thread/records.go, EncodeEntry: the log record of the message, as JSON.
+//   - core/internal/thread/records.go, EncodeEntry: the log record of the message, as JSON.
 //   - core/store/record.go, Record: its name, fence and version.
 //   - adapters/stores/dynamo/item.go, encodeRecord and setPayload: its attributes, compressed.
 //
@@ -160,7 +160,7 @@
 // When is a decision a duplicate?
 //
 //   - core/mailbox/decide.go, Decided: what is promised to the client.
-//   - core/thread/decide.go, Decide: the head knows the decision's key.
+//   - core/internal/thread/decide.go, Decide: the head knows the decision's key.
 //   - core/mailbox/recall.go, confirm and recall: what was stored is compared, also after
 //     the run has ended.
 //

@@ -9,9 +9,9 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // priced is a store whose writes cost a unit for each record.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Key is whose usage a [Sum] is. A field that a report does not go by is empty, and so are

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Cancel ends a run of the thread: the open one, or a queued or delayed one. A zero run

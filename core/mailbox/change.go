@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // ids are the ids of the run that a submission opens, and of the dispatch that brings it.

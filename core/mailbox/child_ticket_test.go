@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Whoever else decides is refused by name, whatever they say and however they name the

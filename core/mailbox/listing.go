@@ -2,8 +2,8 @@ package mailbox
 
 import (
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Threads and runs are listed by records that are written with what they list: a run's

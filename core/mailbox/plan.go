@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // plan is a transition applied to one head. It is sent again as it is, so that a write that

@@ -6,8 +6,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // deletedUsage is the usage record of the stretch of a run that was open when its thread was

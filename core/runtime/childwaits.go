@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // childWaits finds out for one call whether a run that waits for child runs can go on without

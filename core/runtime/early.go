@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Two things are visible before the log has them: a result whose call the head marks done,

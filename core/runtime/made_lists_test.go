@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // listing stores the listing of a run of the thread, or with 0 of the thread.
@@ -202,7 +202,7 @@ func TestTheActiveRunOfAThread(t *testing.T) {
 		m.head.Owner = "ann"
 		payload, err := thread.Records{}.EncodeAbout(&thread.About{Title: "T", Metadata: []byte(`{"a":1}`)})
 		m.put(store.AboutName, payload, err)
-		last := thread.LastRun{ID: f, AgentID: "demo", Status: core.RunDone, Steps: 2}
+		last := core.LastRun{ID: f, AgentID: "demo", Status: core.RunDone, Steps: 2}
 		m.listing(0, thread.Listing{List: store.ThreadsList("ann"), At: 77, AgentID: "demo", Parent: "p", Last: &last, Excerpt: "e", Asked: "a"})
 		p := m.process(m.run('f', 0, nil))
 		ann := core.Identity{Tenant: "local", User: "ann"}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // The queries and pages of reads. Every page has its own Next, which is opaque to clients:
@@ -71,11 +70,11 @@ type ThreadInfo struct {
 	// Activity is when the thread was created, or when one of its runs last ended or
 	// started to wait, in unix milliseconds.
 	Activity int64
-	AgentID  string          // of Last, or of the input that created the thread
-	Parent   string          // the thread whose call has started Last
-	Last     *thread.LastRun // the last run that has ended or waits; nil: none has
-	Excerpt  string          // the start of the response of Last
-	Asked    string          // the start of the input of Last, or of the input that created the thread
+	AgentID  string        // of Last, or of the input that created the thread
+	Parent   string        // the thread whose call has started Last
+	Last     *core.LastRun // the last run that has ended or waits; nil: none has
+	Excerpt  string        // the start of the response of Last
+	Asked    string        // the start of the input of Last, or of the input that created the thread
 }
 
 // ThreadQuery selects a page of a user's threads.

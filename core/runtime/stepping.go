@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // stepping takes the steps of a follower's run while the follower waits, in a process whose

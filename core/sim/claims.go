@@ -2,7 +2,7 @@ package sim
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // holding is a claim that a task has taken. The head names the process of a claim alone;

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // deleted is when somebody deletes the first thread of a world with Deletes. It takes

@@ -6,9 +6,9 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // engine is the program that a process runs: the real runtime.

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // errorLimit is how many steps in a row may fail in a run of a tolerant agent, whose

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // moving says what still moves, or should; "" when nothing does.

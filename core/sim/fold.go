@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // folded is the state of a thread, from the patches of its log.

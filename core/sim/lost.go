@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // loses chooses the worlds in which lost responses are hidden, claims are heard of late,

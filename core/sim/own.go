@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // called is a model or a tool at work.

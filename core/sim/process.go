@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // role is what a process is there for.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // openRound is what a round that waits has come to.

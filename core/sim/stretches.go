@@ -2,7 +2,7 @@ package sim
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // stretch is a part of a run between two waits, as the heads show it: from the claim

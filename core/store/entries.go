@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // LogEntry is an entry of the log with its place there.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // What a backend returns, wrapped, besides success: errors.Is finds it, and not

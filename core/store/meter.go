@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Meter counts what a process spends on a run of one thread. Backends and queues add to

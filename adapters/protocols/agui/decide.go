@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // asksPerson reports whether the open run waits for a person.
@@ -82,7 +81,7 @@ func (a *exchange) refuseChildren(speaks bool) error {
 		named := slices.ContainsFunc(a.in.Resume, func(e resumeEntry) bool { return e.InterruptID == t.Suspension.ID })
 		given := slices.ContainsFunc(a.in.given(), func(m inMessage) bool { return m.ToolCallID == t.CallID })
 		if named || given && !speaks {
-			return fmt.Errorf("tool call %q: %w", core.Excerpt(t.CallID), thread.ErrChild)
+			return fmt.Errorf("tool call %q: %w", core.Excerpt(t.CallID), runtime.ErrChild)
 		}
 	}
 	return nil

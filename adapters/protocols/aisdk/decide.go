@@ -10,7 +10,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // answer is a tool part that a client has changed: a decision on its call.
@@ -60,7 +59,7 @@ func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 		}
 		all = append(all, a)
 	}
-	return all[max(0, len(all)-thread.MaxCalls):], nil
+	return all[max(0, len(all)-runtime.MaxCalls):], nil
 }
 
 // approved is the decision of an answered request for approval. It has no id of
@@ -79,7 +78,7 @@ func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 		switch named := t.Suspension.ID == a.Target || t.CallID == a.Target; {
 		case t.Decision != nil || !named:
 		case t.Kind == core.TicketChild:
-			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), thread.ErrChild)
+			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), runtime.ErrChild)
 		case fits && (a.approval == (t.Suspension.ID == a.Target)):
 			return true, nil
 		case !fits && t.AsksPermission():

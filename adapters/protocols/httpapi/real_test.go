@@ -22,7 +22,6 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
-	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -48,9 +47,9 @@ type refusing struct {
 	unread error
 }
 
-func (s *refusing) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+func (s *refusing) Head(ctx context.Context, key core.ThreadKey) (store.Head, error) {
 	if s.unread != nil {
-		return thread.Head{}, s.unread
+		return store.Head{}, s.unread
 	}
 	return s.Backend.Head(ctx, key)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // What a client reads of a refusal says what is wrong and what is allowed, in the
@@ -65,12 +64,9 @@ func TestADeletedThreadIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tombstone, _, err := thread.Apply(head, thread.Transition{Now: 1, CommitID: core.ID{1}, Schemas: thread.Schemas{Reads: 1, Writes: 1}, Change: thread.Delete{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.store.Commit(t.Context(), key, store.Commit{Head: tombstone}); err != nil {
-		t.Fatal(err)
+	tombstone := store.Head{Layout: head.Layout, Schema: head.Schema, Version: head.Version + 1, CommitID: core.ID{1}, Deleted: true}
+	if outcome, err := r.store.Commit(t.Context(), key, store.Commit{Head: tombstone}); err != nil || !outcome.Written {
+		t.Fatal(outcome, err)
 	}
 	const gone, deleted = `{"error":"thread t1: it was deleted","code":"deleted"}`, `{"error":"thread t1 was deleted","code":"deleted"}`
 	check(t, do(r, "POST", "/v1/threads/t1/messages", `{"messages":[{"role":"user","content":"hi"}]}`), 410, gone)

@@ -8,7 +8,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // threadInfo is the wire form of a thread.
@@ -30,9 +29,9 @@ type threadInfo struct {
 // threadSummary is a thread in a list of summaries.
 type threadSummary struct {
 	threadInfo
-	Asked   string          `json:"asked,omitempty"`   // how the input of the last run begins, or that which made the thread, at most 200 characters
-	Excerpt string          `json:"excerpt,omitempty"` // how what the last run answered begins, at most 200 characters
-	LastRun *thread.LastRun `json:"last_run"`          // null: none has ended or waits
+	Asked   string        `json:"asked,omitempty"`   // how the input of the last run begins, or that which made the thread, at most 200 characters
+	Excerpt string        `json:"excerpt,omitempty"` // how what the last run answered begins, at most 200 characters
+	LastRun *core.LastRun `json:"last_run"`          // null: none has ended or waits
 }
 
 type activeRun struct {

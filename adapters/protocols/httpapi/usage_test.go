@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // ledger returns the same rows to whoever asks, and keeps the question.
@@ -22,7 +22,7 @@ func (l *ledger) Report(_ context.Context, q account.Query) ([]account.Row, erro
 	return []account.Row{
 		{Sum: account.Sum{
 			Key: account.Key{Day: "2026-03-01", Agent: "=cmd()", User: "-ann"}, Runs: 2, Stretches: 3, Lost: 1, Tools: 4, ToolMillis: 500,
-			Spent: thread.Spent{Handler: 2500, Write: 1250, WriteMore: 300, Read: 150, Queue: 120, QueueMore: 100},
+			Spent: store.Spent{Handler: 2500, Write: 1250, WriteMore: 300, Read: 150, Queue: 120, QueueMore: 100},
 		}, ModelCost: &cost, CloudCost: &cloud},
 		{Sum: account.Sum{
 			Key:    account.Key{Day: "2026-03-01", Agent: "clerk", Provider: "openai", Model: "gpt-x"},

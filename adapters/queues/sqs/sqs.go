@@ -12,7 +12,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // MaxDelay is the longest that SQS holds a message back. Longer waits are the
@@ -62,7 +61,7 @@ func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) er
 		return outcome(fmt.Sprintf("send wake-up of %s", w.Key()), err)
 	}
 	if m := store.MeterOf(ctx); m.Of(w.Key()) {
-		m.Add(thread.Spent{Queue: request})
+		m.Add(store.Spent{Queue: request})
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // agenda is what the heads of all threads wait for: their DueAt and Run.WaitsSince. It is kept
@@ -26,7 +25,7 @@ type agenda struct {
 }
 
 // note notes the head that was written.
-func (a *agenda) note(key core.ThreadKey, head *thread.Head) {
+func (a *agenda) note(key core.ThreadKey, head *store.Head) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.known {
@@ -35,7 +34,7 @@ func (a *agenda) note(key core.ThreadKey, head *thread.Head) {
 }
 
 // set does so under the lock.
-func (a *agenda) set(key core.ThreadKey, head *thread.Head) {
+func (a *agenda) set(key core.ThreadKey, head *store.Head) {
 	if due := a.due[store.Shard(key)]; head.DueAt > 0 {
 		due[key] = head.DueAt
 	} else {
@@ -91,7 +90,7 @@ func (s *Store) readAgenda(ctx context.Context, do func(a *agenda)) error {
 }
 
 // DuePolicy implements [store.Due]: the agenda is exact.
-func (s *Store) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
+func (s *Store) DuePolicy() store.DuePolicy { return store.DuePolicy{} }
 
 // Overdue implements [store.Due]. Threads that are due at the same time are in
 // the order of their keys.

@@ -16,7 +16,6 @@ import (
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -43,7 +42,7 @@ func BenchmarkStep(b *testing.B) {
 func writeStep(b *testing.B, s *bolt.Store, key core.ThreadKey, step uint64) {
 	out, err := s.Commit(b.Context(), key, store.Commit{
 		Records: []store.Record{{Name: store.LogName(step), Fence: 1, Payload: make([]byte, 2048)}},
-		Head:    thread.Head{Version: step, Seq: step, DueAt: int64(step)},
+		Head:    store.Head{Version: step, Seq: step, DueAt: int64(step)},
 	})
 	if !out.Written || err != nil {
 		b.Error(out, err)

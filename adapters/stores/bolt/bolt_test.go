@@ -16,7 +16,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 var key = core.ThreadKey{Tenant: "acme", Thread: "t1"}
@@ -58,7 +57,7 @@ func TestContract(t *testing.T) {
 
 func TestReopenedFileHasEverything(t *testing.T) {
 	ctx, path := t.Context(), newPath(t)
-	head := thread.Head{Layout: thread.Layout, Schema: 1, Version: 1, CommitID: core.ID{1}, Seq: 1, DueAt: 5000}
+	head := store.Head{Layout: store.HeadLayout, Schema: 1, Version: 1, CommitID: core.ID{1}, Seq: 1, DueAt: 5000}
 	record := store.Record{Name: store.LogName(1), Fence: 3, Payload: []byte("hello"), Expires: 4_102_444_800}
 
 	s := open(t, path, bolt.Options{})
@@ -91,7 +90,7 @@ func TestWritesAreInTheFileWhenTheyReturn(t *testing.T) {
 	ctx, path := t.Context(), newPath(t)
 	s := open(t, path, bolt.Options{})
 	for version := uint64(1); version <= 5; version++ {
-		commit(t, s, key, store.Commit{Head: thread.Head{Version: version}})
+		commit(t, s, key, store.Commit{Head: store.Head{Version: version}})
 		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -264,7 +263,7 @@ func TestNamesHaveALimit(t *testing.T) {
 		t.Errorf("a name of %d bytes returns the error %v, want code invalid", limit+1, err)
 	}
 	long := store.Pointer{Name: strings.Repeat("x", 16384), TTL: time.Hour}
-	if _, err := s.Commit(ctx, key, store.Commit{Pointers: []store.Pointer{long}, Head: thread.Head{Version: 1}}); core.CodeOf(err) != core.CodeInvalid {
+	if _, err := s.Commit(ctx, key, store.Commit{Pointers: []store.Pointer{long}, Head: store.Head{Version: 1}}); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("a pointer's name of 16 KB returns the error %v, want code invalid", err)
 	}
 }

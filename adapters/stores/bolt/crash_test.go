@@ -10,7 +10,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // crashVariable holds the file that a child process of this test writes to.
@@ -68,7 +67,7 @@ func writeUntilKilled(t *testing.T, path string) {
 	s := open(t, path, bolt.Options{})
 	for version := uint64(1); ; version++ {
 		record := store.Record{Name: store.LogName(version), Fence: 1, Payload: make([]byte, 3000)}
-		commit(t, s, key, store.Commit{Records: []store.Record{record}, Head: thread.Head{Version: version, Seq: version}})
+		commit(t, s, key, store.Commit{Records: []store.Record{record}, Head: store.Head{Version: version, Seq: version}})
 		fmt.Println(version)
 	}
 }

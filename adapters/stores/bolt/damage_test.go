@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // remedy is what an error about a damaged file ends in.
@@ -28,7 +27,7 @@ func TestDamageConcernsItsThreadAlone(t *testing.T) {
 		return store.Commit{
 			Pointers: []store.Pointer{{Name: "run-" + key.Thread, Value: []byte("pointer")}},
 			Records:  []store.Record{{Name: store.LogName(1), Fence: 1, Payload: []byte("log")}, {Name: "R#1", Fence: 1, Version: 1, Payload: []byte("run")}},
-			Head:     thread.Head{Version: 1, Seq: 1, Owner: "person", DueAt: 5},
+			Head:     store.Head{Version: 1, Seq: 1, Owner: "person", DueAt: 5},
 		}
 	}
 	s := open(t, path, bolt.Options{})
@@ -47,7 +46,7 @@ func TestDamageConcernsItsThreadAlone(t *testing.T) {
 	})
 
 	s = open(t, path, bolt.Options{})
-	next := store.Commit{Head: thread.Head{Version: 2}}
+	next := store.Commit{Head: store.Head{Version: 2}}
 	tests := []struct {
 		name string
 		call func(key core.ThreadKey) error
@@ -63,7 +62,7 @@ func TestDamageConcernsItsThreadAlone(t *testing.T) {
 			return s.Put(ctx, key, store.Record{Name: "R#1", Fence: 2, Version: 1})
 		}, "put into acme/t1: record R#1: "},
 		{"Commit with a pointer", func(key core.ThreadKey) error {
-			_, err := s.Commit(ctx, key, store.Commit{Pointers: []store.Pointer{{Name: "run-" + key.Thread}}, Head: thread.Head{Version: 1}})
+			_, err := s.Commit(ctx, key, store.Commit{Pointers: []store.Pointer{{Name: "run-" + key.Thread}}, Head: store.Head{Version: 1}})
 			return err
 		}, `commit to acme/t1: pointer "run-t1": `},
 		{"Commit", func(key core.ThreadKey) error { _, err := s.Commit(ctx, key, next); return err }, "commit to acme/t1: head: value of "},
@@ -89,7 +88,7 @@ func TestADamagedThreadStopsNoOther(t *testing.T) {
 	s := open(t, path, bolt.Options{Now: c.Now})
 	record := store.Record{Name: "E#1", Payload: []byte("chunk"), Expires: 1000}
 	for _, k := range []core.ThreadKey{key, other} {
-		commit(t, s, k, store.Commit{Records: []store.Record{record}, Head: thread.Head{Version: 1, DueAt: 5, Owner: "person"}})
+		commit(t, s, k, store.Commit{Records: []store.Record{record}, Head: store.Head{Version: 1, DueAt: 5, Owner: "person"}})
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -118,13 +117,13 @@ func TestADamagedThreadStopsNoOther(t *testing.T) {
 func TestAHeadOfANewerProgramIsASchemaError(t *testing.T) {
 	path := newPath(t)
 	s := open(t, path, bolt.Options{})
-	commit(t, s, key, store.Commit{Head: thread.Head{Version: 1}})
+	commit(t, s, key, store.Commit{Head: store.Head{Version: 1}})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	newer := bolt.SealHead(key, []byte{thread.Layout + 1})
+	newer := bolt.SealHead(key, []byte{store.HeadLayout + 1})
 	edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket([]byte("threads")).Put([]byte("acme\x00t1\x00"), newer) })
-	if _, err := open(t, path, bolt.Options{}).Head(t.Context(), key); !errors.Is(err, thread.ErrSchema) || strings.Contains(err.Error(), "damaged") {
+	if _, err := open(t, path, bolt.Options{}).Head(t.Context(), key); !errors.Is(err, store.ErrSchema) || strings.Contains(err.Error(), "damaged") {
 		t.Errorf("Head returns the error %v, want ErrSchema and no word of damage", err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 var diskKey = core.ThreadKey{Tenant: "acme", Thread: "t1"}
@@ -21,7 +20,7 @@ func writeVersion(tb testing.TB, s *Store, version uint64, size int) error {
 	tb.Helper()
 	out, err := s.Commit(tb.Context(), diskKey, store.Commit{
 		Records: []store.Record{{Name: store.LogName(version), Fence: 1, Payload: make([]byte, size)}},
-		Head:    thread.Head{Version: version, Seq: version, DueAt: int64(version)},
+		Head:    store.Head{Version: version, Seq: version, DueAt: int64(version)},
 	})
 	if err == nil && !out.Written {
 		tb.Errorf("version %d over %d was refused", version, out.Head.Version)

@@ -10,7 +10,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 func ExampleOpen() {
@@ -27,7 +26,7 @@ func ExampleOpen() {
 	defer s.Close()
 
 	ctx, key := context.Background(), core.ThreadKey{Tenant: "acme", Thread: "t1"}
-	out, err := s.Commit(ctx, key, store.Commit{Head: thread.Head{Version: 1, Seq: 3}})
+	out, err := s.Commit(ctx, key, store.Commit{Head: store.Head{Version: 1, Seq: 3}})
 	fmt.Println(out.Written, err)
 	head, err := s.Head(ctx, key)
 	fmt.Println(head.Version, head.Seq, err)

@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 func unix(second int64) time.Time { return time.Unix(second, 0) }
@@ -39,7 +38,7 @@ func filledCommit(key core.ThreadKey, version uint64) store.Commit {
 	return store.Commit{
 		Pointers: []store.Pointer{{Name: fmt.Sprint(key.Thread, ".", version), Value: payload[:20], TTL: time.Hour}},
 		Records:  []store.Record{{Name: store.LogName(version), Fence: 1, Payload: payload}, {Name: "R#1", Fence: 1, Version: version, Payload: payload}},
-		Head:     thread.Head{Version: version, Seq: version, DueAt: int64(version)},
+		Head:     store.Head{Version: version, Seq: version, DueAt: int64(version)},
 	}
 }
 
@@ -78,7 +77,7 @@ func TestAFileThatIsCutToItsFirstLengthIsCorrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit(t, s, key, store.Commit{
-		Records: []store.Record{{Name: store.LogName(1), Fence: 1, Payload: make([]byte, 2<<20)}}, Head: thread.Head{Version: 1},
+		Records: []store.Record{{Name: store.LogName(1), Fence: 1, Payload: make([]byte, 2<<20)}}, Head: store.Head{Version: 1},
 	})
 	if err := os.Truncate(path, opened.Size()); err != nil {
 		t.Fatal(err)

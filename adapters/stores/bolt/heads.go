@@ -8,43 +8,43 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // Head implements [store.Threads].
-func (s *Store) Head(ctx context.Context, key core.ThreadKey) (head thread.Head, err error) {
+func (s *Store) Head(ctx context.Context, key core.ThreadKey) (head store.Head, err error) {
 	if err := key.Check(); err != nil {
-		return thread.Head{}, err
+		return store.Head{}, err
 	}
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		head, err = readHead(tx, headKey(key))
 		return err
 	})
 	if err != nil {
-		return thread.Head{}, fmt.Errorf("read head of %s: %w", key, err)
+		return store.Head{}, fmt.Errorf("read head of %s: %w", key, err)
 	}
 	return head, nil
 }
 
 // readHead returns the zero Head when there is none.
-func readHead(tx *bbolt.Tx, at []byte) (thread.Head, error) {
+func readHead(tx *bbolt.Tx, at []byte) (store.Head, error) {
 	value := tx.Bucket(threadsBucket).Get(at)
 	if value == nil {
-		return thread.Head{}, nil
+		return store.Head{}, nil
 	}
 	return decodeHead(at, value)
 }
 
-func encodeHead(at []byte, head *thread.Head) []byte {
+func encodeHead(at []byte, head *store.Head) []byte {
 	return seal(head.AppendBinary(make([]byte, headerSize, 512)), headFormat, at)
 }
 
-func decodeHead(at, value []byte) (thread.Head, error) {
+func decodeHead(at, value []byte) (store.Head, error) {
 	content, err := unseal(value, headFormat, at)
 	if err != nil {
-		return thread.Head{}, err
+		return store.Head{}, err
 	}
-	return thread.Decode(content)
+	return store.DecodeHead(content)
 }
 
 // Threads lists the threads of a tenant (empty: of all) that the file has, in order of
@@ -79,7 +79,7 @@ func (s *Store) Claimed(ctx context.Context) (keys []core.ThreadKey, err error) 
 			if keyErr != nil || headErr != nil {
 				return
 			}
-			if head.Claim.Fence != 0 && takenAt(head.Claim) < s.opened || head.Claim.Fence == 0 && head.DueAt > 0 && head.DueAt <= now {
+			if head.Claim.Fence != 0 && takenAt(head.Claim.CommitID) < s.opened || head.Claim.Fence == 0 && head.DueAt > 0 && head.DueAt <= now {
 				keys = append(keys, key)
 			}
 		})
@@ -91,9 +91,9 @@ func (s *Store) Claimed(ctx context.Context) (keys []core.ThreadKey, err error) 
 	return keys, nil
 }
 
-// takenAt is when a claim was taken, in unix milliseconds: the time in its commit id.
-func takenAt(c thread.Claim) int64 {
+// takenAt is when a claim was taken, in unix milliseconds, by its commit id.
+func takenAt(commit core.ID) int64 {
 	var ms [8]byte
-	copy(ms[2:], c.CommitID[:6])
+	copy(ms[2:], commit[:6])
 	return int64(binary.BigEndian.Uint64(ms[:]))
 }

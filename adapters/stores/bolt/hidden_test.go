@@ -15,7 +15,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // hiddenVariable says that a process is the child of this test.
@@ -82,7 +81,7 @@ func damages(whole []byte, earlier [][]byte) map[string][]damage {
 }
 
 // lastHead is what each thread's is in the end.
-var lastHead = thread.Head{Layout: thread.Layout, Version: 3, Seq: 2, DueAt: 3}
+var lastHead = store.Head{Layout: store.HeadLayout, Version: 3, Seq: 2, DueAt: 3}
 
 var hiddenProfile = state.ProfileName{Namespace: "locale", Key: "alice"}
 

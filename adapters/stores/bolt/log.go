@@ -10,7 +10,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Log reads at most so many records in one transaction, and stops at the first
@@ -25,7 +24,7 @@ const (
 // Log implements [store.Threads]. It reads in portions, so that no transaction
 // is open while the caller's loop runs.
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, thread.MaxSeq)), limit: logPortion}
+	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, store.MaxSeq)), limit: logPortion}
 	return s.portions(ctx, key, part, func(part span, end string) span {
 		part.first = end + separator // the first name behind it
 		return part
@@ -34,7 +33,7 @@ func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) it
 
 // LogBackwards implements [store.Threads].
 func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, thread.MaxSeq)), limit: backwardsFirst, backwards: true}
+	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, store.MaxSeq)), limit: backwardsFirst, backwards: true}
 	return s.portions(ctx, key, part, func(part span, end string) span {
 		part.last, part.before = end, true
 		part.limit = min(2*part.limit, logPortion)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 var (
@@ -175,7 +174,7 @@ func invariants(s *Store) error {
 			return err
 		}
 		seen := uint64(0)
-		for record, err := range s.Log(context.Background(), key, 1, thread.MaxSeq) {
+		for record, err := range s.Log(context.Background(), key, 1, store.MaxSeq) {
 			if seen++; err != nil || record.Name != store.LogName(seen) {
 				return fmt.Errorf("the log of %s has %s, %w where %d belongs", key, record.Name, err, seen)
 			}

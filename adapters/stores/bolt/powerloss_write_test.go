@@ -9,7 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 func worldKey(n int) core.ThreadKey {
@@ -46,12 +46,12 @@ func (w *world) together(sizes ...int) write {
 	}
 }
 
-func (w *world) content(head thread.Head, random uint64, size int) store.Commit {
+func (w *world) content(head store.Head, random uint64, size int) store.Commit {
 	payload := make([]byte, size)
 	for i := range payload {
 		payload[i] = byte(random >> (i % 56))
 	}
-	next := thread.Head{Version: head.Version + 1, Seq: head.Seq + 1, DueAt: int64(random % 1000)}
+	next := store.Head{Version: head.Version + 1, Seq: head.Seq + 1, DueAt: int64(random % 1000)}
 	if random%8 == 0 {
 		next = waitsFor(w.t, next, 1+int64(random%1000))
 	}
@@ -66,15 +66,10 @@ func (w *world) content(head thread.Head, random uint64, size int) store.Commit 
 }
 
 // waitsFor is a head whose run waits for a person since a time.
-func waitsFor(t *testing.T, h thread.Head, since int64) thread.Head {
+func waitsFor(t *testing.T, h store.Head, since int64) store.Head {
 	t.Helper()
-	h.Run = thread.Run{ID: core.ID{0xaa}, Cursor: thread.CursorTools, Base: 1, Calls: []thread.CallStatus{thread.CallNew}}
-	h.Claim = thread.Claim{Fence: 1, Lease: since + 1}
-	next, _, err := thread.Apply(h, thread.Transition{Now: since, Change: thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	next.Version, next.DueAt = h.Version, h.DueAt
+	next := storetest.WaitingHead(t, h.Version, since)
+	next.Seq, next.DueAt = h.Seq, h.DueAt
 	return next
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // clock is a hand that the test moves.
@@ -30,7 +29,7 @@ func TestExpiredIsAbsent(t *testing.T) {
 		}
 	}
 	run := store.Pointer{Name: "run", Value: []byte("a"), TTL: 10 * time.Second}
-	commit(t, s, key, store.Commit{Pointers: []store.Pointer{run}, Head: thread.Head{Version: 1}})
+	commit(t, s, key, store.Commit{Pointers: []store.Pointer{run}, Head: store.Head{Version: 1}})
 	seen := func() (record, pointer bool, logged, listed int) {
 		_, record, _ = s.Get(ctx, key, "M#000000000001")
 		_, pointer, _ = s.Pointer(ctx, "acme", "run")
@@ -56,7 +55,7 @@ func TestExpiredIsAbsent(t *testing.T) {
 	if err := put("M#000000000001", "b", 1, 0); err != nil {
 		t.Errorf("putting over an expired record of a higher fence returns %v, want it written", err)
 	}
-	commit(t, s, key, store.Commit{Pointers: []store.Pointer{{Name: "run", Value: []byte("b")}}, Head: thread.Head{Version: 2}}) // over an expired pointer
+	commit(t, s, key, store.Commit{Pointers: []store.Pointer{{Name: "run", Value: []byte("b")}}, Head: store.Head{Version: 2}}) // over an expired pointer
 	if value, _, err := s.Pointer(ctx, "acme", "run"); err != nil || string(value) != "b" {
 		t.Errorf("after a Commit over the expired pointer it is %q, %v, want b", value, err)
 	}
@@ -76,7 +75,7 @@ func TestPurgeErasesWhatHasExpired(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	commit(t, s, key, store.Commit{Head: thread.Head{Version: 1}, Pointers: []store.Pointer{
+	commit(t, s, key, store.Commit{Head: store.Head{Version: 1}, Pointers: []store.Pointer{
 		{Name: "short", Value: []byte("a"), TTL: time.Second}, {Name: "long", Value: []byte("a"), TTL: time.Hour}, {Name: "kept", Value: []byte("a")},
 	}})
 	c.now = time.Unix(1500, 0)
@@ -99,15 +98,19 @@ func TestPurgeErasesWhatHasExpired(t *testing.T) {
 func TestClaimedListsClaimsAndWhatIsDue(t *testing.T) {
 	ctx, c := t.Context(), &clock{time.UnixMilli(10_000)}
 	s := open(t, newPath(t), bolt.Options{Now: c.Now})
-	heads := map[string]thread.Head{
+	claim := func(due int64, fence uint64, lease int64, made core.ID) (h store.Head) {
+		h.Version, h.DueAt, h.Claim.Fence, h.Claim.Lease, h.Claim.CommitID = 1, due, fence, lease, made
+		return h
+	}
+	heads := map[string]store.Head{
 		"idle":       {Version: 1},
 		"due":        {Version: 1, DueAt: 10_000},
 		"later":      {Version: 1, DueAt: 10_001},
-		"claimed":    {Version: 1, DueAt: 40_000, Claim: thread.Claim{Fence: 1, Lease: 39_999}},
-		"other-host": {Version: 1, DueAt: 1, Claim: thread.Claim{Fence: 7, Lease: 1}},
+		"claimed":    claim(40_000, 1, 39_999, core.ID{}),
+		"other-host": claim(1, 7, 1, core.ID{}),
 		// The time of a claim is in its commit id: 9,999 ms is before the file was opened.
-		"before": {Version: 1, DueAt: 40_000, Claim: thread.Claim{Fence: 1, Lease: 39_999, CommitID: core.ID{4: 0x27, 5: 0x0f}}},
-		"since":  {Version: 1, DueAt: 1, Claim: thread.Claim{Fence: 1, Lease: 39_999, CommitID: core.ID{4: 0x27, 5: 0x10}}},
+		"before": claim(40_000, 1, 39_999, core.ID{4: 0x27, 5: 0x0f}),
+		"since":  claim(1, 1, 39_999, core.ID{4: 0x27, 5: 0x10}),
 	}
 	for name, head := range heads {
 		commit(t, s, core.ThreadKey{Tenant: "acme", Thread: name}, store.Commit{Head: head})

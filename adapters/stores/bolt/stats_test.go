@@ -7,7 +7,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 func TestACommitIsOneTransactionWithTwoSyncs(t *testing.T) {
@@ -21,21 +20,21 @@ func TestACommitIsOneTransactionWithTwoSyncs(t *testing.T) {
 	if got, want := s.Stats(), (bolt.Stats{Transactions: 1, Syncs: 2}); got != want {
 		t.Errorf("Stats after a Commit are %+v, want %+v", got, want)
 	}
-	commit(t, s, key, store.Commit{Records: []store.Record{{Name: store.LogName(2), Fence: 1}}, Head: thread.Head{Version: 2}})
+	commit(t, s, key, store.Commit{Records: []store.Record{{Name: store.LogName(2), Fence: 1}}, Head: store.Head{Version: 2}})
 	if got, want := s.Stats(), (bolt.Stats{Transactions: 2, Syncs: 4}); got != want {
 		t.Errorf("Stats after two Commits are %+v, want %+v", got, want)
 	}
 	if out, err := s.Commit(t.Context(), key, first); out.Written || out.Head.Version != 2 || err != nil {
 		t.Errorf("the first Commit again returns %+v, %v, want the stored head", out, err)
 	}
-	if out, err := s.Commit(t.Context(), key, store.Commit{Head: thread.Head{Version: 9}}); out.Written || err != nil {
+	if out, err := s.Commit(t.Context(), key, store.Commit{Head: store.Head{Version: 9}}); out.Written || err != nil {
 		t.Errorf("Commit(version 9 over 2) returns %+v, %v", out, err)
 	}
 	if got, want := s.Stats(), (bolt.Stats{Transactions: 2, Syncs: 4}); got != want {
 		t.Errorf("Stats after two refused Commits are %+v, want %+v", got, want)
 	}
 	large := store.Record{Name: store.LogName(3), Fence: 1, Payload: make([]byte, 2<<20)}
-	commit(t, s, key, store.Commit{Records: []store.Record{large}, Head: thread.Head{Version: 3}})
+	commit(t, s, key, store.Commit{Records: []store.Record{large}, Head: store.Head{Version: 3}})
 	if got, want := s.Stats(), (bolt.Stats{Transactions: 3, Syncs: 7}); got != want { // one for the file's new length
 		t.Errorf("Stats after a Commit that made the file longer are %+v, want %+v", got, want)
 	}
@@ -46,7 +45,7 @@ func TestACommitIsOneTransactionWithTwoSyncs(t *testing.T) {
 func TestLogBackwardsReadsLittleMoreThanItsCallerTakes(t *testing.T) {
 	path := newPath(t)
 	s := open(t, path, bolt.Options{})
-	c := store.Commit{Head: thread.Head{Version: 1}}
+	c := store.Commit{Head: store.Head{Version: 1}}
 	for seq := range uint64(100) {
 		c.Records = append(c.Records, store.Record{Name: store.LogName(seq), Fence: 1, Payload: []byte("payload")})
 	}

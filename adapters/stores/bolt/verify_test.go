@@ -13,7 +13,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // closed is a file with branch pages that was closed.
@@ -153,7 +152,7 @@ func TestAMetaPageIsRepairedWithTheOther(t *testing.T) {
 		}
 		defer s.Close()
 		for v := range uint64(3) {
-			if _, err := s.Commit(t.Context(), core.ThreadKey{Tenant: "acme", Thread: "t2"}, store.Commit{Head: thread.Head{Version: v + 1}}); err != nil {
+			if _, err := s.Commit(t.Context(), core.ThreadKey{Tenant: "acme", Thread: "t2"}, store.Commit{Head: store.Head{Version: v + 1}}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 func wantWaiting(t *testing.T, s *bolt.Store, want ...store.Waiting) {
@@ -37,15 +36,15 @@ func TestWhatWaitsIsThereAfterAKill(t *testing.T) {
 		return open(t, copied, bolt.Options{})
 	}
 	wantWaiting(t, killed())
-	commit(t, s, other, store.Commit{Head: thread.Head{Version: 1}})
+	commit(t, s, other, store.Commit{Head: store.Head{Version: 1}})
 	commit(t, s, key, store.Commit{Head: storetest.WaitingHead(t, 1, 500)})
-	commit(t, s, other, store.Commit{Head: thread.Head{Version: 2}})
+	commit(t, s, other, store.Commit{Head: store.Head{Version: 2}})
 	wantWaiting(t, killed(), store.Waiting{Thread: "t1", Since: 500})
 	commit(t, s, key, store.Commit{Head: storetest.WaitingHead(t, 2, 500)})
 	commit(t, s, other, store.Commit{Head: storetest.WaitingHead(t, 3, 400)})
 	after := killed()
 	wantWaiting(t, after, store.Waiting{Thread: "other", Since: 400}, store.Waiting{Thread: "t1", Since: 500})
-	commit(t, s, key, store.Commit{Head: thread.Head{Version: 3}})
+	commit(t, s, key, store.Commit{Head: store.Head{Version: 3}})
 	wantWaiting(t, killed(), store.Waiting{Thread: "other", Since: 400})
 	if head, err := after.Head(t.Context(), other); err != nil || head.Version != 3 {
 		t.Errorf("the other head has version %d, %v, want 3", head.Version, err)

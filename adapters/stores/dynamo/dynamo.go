@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // API is what the store needs of DynamoDB; *dynamodb.Client implements it.
@@ -63,6 +62,6 @@ func New(client API, o Options) *Store {
 
 // DuePolicy implements [store.Due]: a grace of two minutes, rounded up to the
 // minute, so that quick transitions do not pay for an index write.
-func (s *Store) DuePolicy() thread.DuePolicy {
-	return thread.DuePolicy{Grace: (2 * time.Minute).Milliseconds(), Round: time.Minute.Milliseconds()}
+func (s *Store) DuePolicy() store.DuePolicy {
+	return store.DuePolicy{Grace: (2 * time.Minute).Milliseconds(), Round: time.Minute.Milliseconds()}
 }

@@ -5,11 +5,10 @@ package dynamo
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Items encodes a whole thread: first its head, then its records.
-func Items(key core.ThreadKey, head thread.Head, records []store.Record) (items []item, err error) {
+func Items(key core.ThreadKey, head store.Head, records []store.Record) (items []item, err error) {
 	pk, err := partition(key)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Heads as they are stored: before is testHead(1, 0), ours testHead(2, 0), theirs a
@@ -23,7 +22,7 @@ const (
 	theirs = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + headRival + `"},"v":{"N":"2"}}`
 )
 
-var rival = thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: core.ID{0xc0, 0x02}, Seq: 6}
+var rival = store.Head{Layout: 1, Schema: 1, Version: 2, CommitID: core.ID{0xc0, 0x02}, Seq: 6}
 
 // TestHeadWriteUnderFaults: every way in which a write can go wrong ends in
 // written, refused with the stored head, or an error that says what is known.
@@ -31,41 +30,41 @@ func TestHeadWriteUnderFaults(t *testing.T) {
 	tests := []struct {
 		name    string
 		replies []reply
-		stored  thread.Head
+		stored  store.Head
 		written bool
 		code    core.Code
 	}{
-		{"written", []reply{done}, thread.Head{}, true, ""},
+		{"written", []reply{done}, store.Head{}, true, ""},
 		{"lost race", []reply{conflict(theirs)}, rival, false, ""},
 		{"our own head, written by an earlier call", []reply{conflict(ours)}, testHead(2, 0), false, ""},
 		{"the endpoint does not return the item", []reply{conflict(""), {body: `{"Item":` + theirs + `}`}}, rival, false, ""},
-		{"there is no head", []reply{conflict(""), done}, thread.Head{}, false, ""},
-		{"there was no head, and then the one before ours", []reply{conflict(""), {body: `{"Item":` + before + `}`}, done}, thread.Head{}, true, ""},
+		{"there is no head", []reply{conflict(""), done}, store.Head{}, false, ""},
+		{"there was no head, and then the one before ours", []reply{conflict(""), {body: `{"Item":` + before + `}`}, done}, store.Head{}, true, ""},
 		{"there was no head, then the one before ours, then a rival's", []reply{conflict(""), {body: `{"Item":` + before + `}`}, conflict(theirs)}, rival, false, ""},
-		{"no response, no head, then the one before ours, then ours", []reply{lost, conflict(""), {body: `{"Item":` + before + `}`}, conflict(ours)}, thread.Head{}, true, ""},
-		{"the one before ours comes and goes", []reply{conflict(""), {body: `{"Item":` + before + `}`}, conflict(""), {body: `{"Item":` + before + `}`}}, thread.Head{}, false, core.CodeUnavailable},
+		{"no response, no head, then the one before ours, then ours", []reply{lost, conflict(""), {body: `{"Item":` + before + `}`}, conflict(ours)}, store.Head{}, true, ""},
+		{"the one before ours comes and goes", []reply{conflict(""), {body: `{"Item":` + before + `}`}, conflict(""), {body: `{"Item":` + before + `}`}}, store.Head{}, false, core.CodeUnavailable},
 
-		{"no response, but applied", []reply{lost, conflict(ours)}, thread.Head{}, true, ""},
-		{"no response, applied, and the item is not returned", []reply{lost, conflict(""), {body: `{"Item":` + ours + `}`}}, thread.Head{}, true, ""},
-		{"5xx, but applied", []reply{broken, conflict(ours)}, thread.Head{}, true, ""},
-		{"no response, not applied", []reply{lost, done}, thread.Head{}, true, ""},
+		{"no response, but applied", []reply{lost, conflict(ours)}, store.Head{}, true, ""},
+		{"no response, applied, and the item is not returned", []reply{lost, conflict(""), {body: `{"Item":` + ours + `}`}}, store.Head{}, true, ""},
+		{"5xx, but applied", []reply{broken, conflict(ours)}, store.Head{}, true, ""},
+		{"no response, not applied", []reply{lost, done}, store.Head{}, true, ""},
 		{"no response, and a rival wrote", []reply{lost, conflict(theirs)}, rival, false, ""},
-		{"no response twice, then applied", []reply{lost, broken, done}, thread.Head{}, true, ""},
+		{"no response twice, then applied", []reply{lost, broken, done}, store.Head{}, true, ""},
 
-		{"never a response", []reply{lost, lost, lost}, thread.Head{}, false, core.CodeUnavailable},
-		{"5xx for good", []reply{broken, broken, broken}, thread.Head{}, false, core.CodeUnavailable},
-		{"throttled for good", []reply{throttle, throttle2, throttle3}, thread.Head{}, false, core.CodeThrottled},
-		{"throttled once", []reply{throttle, done}, thread.Head{}, true, ""},
+		{"never a response", []reply{lost, lost, lost}, store.Head{}, false, core.CodeUnavailable},
+		{"5xx for good", []reply{broken, broken, broken}, store.Head{}, false, core.CodeUnavailable},
+		{"throttled for good", []reply{throttle, throttle2, throttle3}, store.Head{}, false, core.CodeThrottled},
+		{"throttled once", []reply{throttle, done}, store.Head{}, true, ""},
 		{"throttled, then a lost race", []reply{throttle2, conflict(theirs)}, rival, false, ""},
-		{"throttled after a try without a response: it may have been written", []reply{lost, throttle, throttle}, thread.Head{}, false, core.CodeUnavailable},
-		{"a response that cannot be read", []reply{garbled}, thread.Head{}, false, core.CodeUnavailable},
-		{"refused as invalid", []reply{invalid}, thread.Head{}, false, core.CodeInternal},
-		{"refused as invalid after a try without a response", []reply{lost, invalid}, thread.Head{}, false, core.CodeUnavailable},
+		{"throttled after a try without a response: it may have been written", []reply{lost, throttle, throttle}, store.Head{}, false, core.CodeUnavailable},
+		{"a response that cannot be read", []reply{garbled}, store.Head{}, false, core.CodeUnavailable},
+		{"refused as invalid", []reply{invalid}, store.Head{}, false, core.CodeInternal},
+		{"refused as invalid after a try without a response", []reply{lost, invalid}, store.Head{}, false, core.CodeUnavailable},
 
-		{"the stored head is garbage", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQI="},"v":{"N":"2"}}`)}, thread.Head{}, false, core.CodeCorrupt},
-		{"the stored head is missing", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"v":{"N":"2"}}`)}, thread.Head{}, false, core.CodeCorrupt},
-		{"the stored versions differ", []reply{conflict(strings.Replace(ours, `"N":"2"`, `"N":"3"`, 1))}, thread.Head{}, false, core.CodeCorrupt},
-		{"a newer layout", []reply{conflict(strings.Replace(ours, `"AQ`, `"/w`, 1))}, thread.Head{}, false, core.CodeSchema},
+		{"the stored head is garbage", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQI="},"v":{"N":"2"}}`)}, store.Head{}, false, core.CodeCorrupt},
+		{"the stored head is missing", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"v":{"N":"2"}}`)}, store.Head{}, false, core.CodeCorrupt},
+		{"the stored versions differ", []reply{conflict(strings.Replace(ours, `"N":"2"`, `"N":"3"`, 1))}, store.Head{}, false, core.CodeCorrupt},
+		{"a newer layout", []reply{conflict(strings.Replace(ours, `"AQ`, `"/w`, 1))}, store.Head{}, false, core.CodeSchema},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,18 +11,17 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Head implements [store.Threads]. It costs one read unit.
-func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+func (s *Store) Head(ctx context.Context, key core.ThreadKey) (store.Head, error) {
 	pk, err := partition(key)
 	if err != nil {
-		return thread.Head{}, err
+		return store.Head{}, err
 	}
 	it, err := s.threads.get(ctx, fmt.Sprintf("read head of %s", key), pk, text(headName))
 	if err != nil {
-		return thread.Head{}, err
+		return store.Head{}, err
 	}
 	return decodeHead(key, it)
 }
@@ -30,7 +29,7 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 // putHead writes the head of a Commit. Written is also true when a try of this
 // call got no response, the next one was refused, and the stored head turns out to
 // be next itself: the first try was applied.
-func (s *Store) putHead(ctx context.Context, key core.ThreadKey, pk types.AttributeValue, next *thread.Head) (store.Outcome, error) {
+func (s *Store) putHead(ctx context.Context, key core.ThreadKey, pk types.AttributeValue, next *store.Head) (store.Outcome, error) {
 	it := encodeHead(pk, key, next)
 	input := &dynamodb.PutItemInput{Item: it}
 	if next.Version == 1 {

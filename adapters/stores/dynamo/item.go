@@ -10,7 +10,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // MaxPayload is the largest payload that an item holds, in bytes after compression.
@@ -89,7 +88,7 @@ func threadKey(it item) (core.ThreadKey, error) {
 	return core.ThreadKey{}, fmt.Errorf("%w: partition key %q names no thread", store.ErrCorrupt, core.Excerpt(pk))
 }
 
-func encodeHead(pk types.AttributeValue, key core.ThreadKey, h *thread.Head) item {
+func encodeHead(pk types.AttributeValue, key core.ThreadKey, h *store.Head) item {
 	it := item{
 		attrPK:      pk,
 		attrSK:      text(headName),
@@ -108,20 +107,20 @@ func encodeHead(pk types.AttributeValue, key core.ThreadKey, h *thread.Head) ite
 }
 
 // decodeHead reads a HEAD item; nil is the zero Head.
-func decodeHead(key core.ThreadKey, it item) (thread.Head, error) {
+func decodeHead(key core.ThreadKey, it item) (store.Head, error) {
 	if len(it) == 0 {
-		return thread.Head{}, nil
+		return store.Head{}, nil
 	}
-	head, err := thread.Decode(blobOf(it, attrHead))
+	head, err := store.DecodeHead(blobOf(it, attrHead))
 	if core.CodeOf(err) == core.CodeCorrupt { // thread's, which knows of no store
-		return thread.Head{}, fmt.Errorf("head of %s: %w: %w", key, store.ErrCorrupt, err)
+		return store.Head{}, fmt.Errorf("head of %s: %w: %w", key, store.ErrCorrupt, err)
 	}
 	if err != nil {
-		return thread.Head{}, fmt.Errorf("head of %s: %w", key, err)
+		return store.Head{}, fmt.Errorf("head of %s: %w", key, err)
 	}
 	version, err := numberOf(it, attrVersion)
 	if err != nil || version != head.Version {
-		return thread.Head{}, fmt.Errorf("head of %s: %w: version is %d inside and %d outside", key, store.ErrCorrupt, head.Version, version)
+		return store.Head{}, fmt.Errorf("head of %s: %w: version is %d inside and %d outside", key, store.ErrCorrupt, head.Version, version)
 	}
 	return head, nil
 }

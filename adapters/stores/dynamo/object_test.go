@@ -18,7 +18,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/stores/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // shelf is a bucket in memory. fail, if not nil, is what every Put comes to.
@@ -259,7 +258,7 @@ func TestWhatAnOverflowCosts(t *testing.T) {
 	objects := &shelf{}
 	s, m := metered(t, done, done, done, done)
 	s.objects = objects
-	head := thread.Head{Layout: thread.Layout, Schema: 1, Version: 1, CommitID: core.ID{1}}
+	head := store.Head{Layout: store.HeadLayout, Schema: 1, Version: 1, CommitID: core.ID{1}}
 	if _, err := s.Commit(t.Context(), key, store.Commit{Records: []store.Record{largeRecord()}, Head: head}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,10 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
-func testHead(version uint64, due int64) thread.Head {
-	return thread.Head{Layout: thread.Layout, Schema: 1, Version: version, CommitID: core.ID{0xc0, 0x01}, Seq: 5, DueAt: due}
+func testHead(version uint64, due int64) store.Head {
+	return store.Head{Layout: store.HeadLayout, Schema: 1, Version: version, CommitID: core.ID{0xc0, 0x01}, Seq: 5, DueAt: due}
 }
 
 // TestWriteRequests pins every kind of write to the byte: its key, its

@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Units are counted where there is a meter, by DynamoDB's published rules and from the
@@ -66,7 +65,7 @@ func wrote(ctx context.Context, it item) {
 // wroteIn counts a write to one table or index.
 func wroteIn(ctx context.Context, it item) {
 	if m := store.MeterOf(ctx); m != nil {
-		m.Add(thread.Spent{Write: writeUnits(itemSize(it))})
+		m.Add(store.Spent{Write: writeUnits(itemSize(it))})
 	}
 }
 
@@ -80,12 +79,12 @@ func read(ctx context.Context, strong bool, items ...item) {
 	for _, it := range items {
 		size += itemSize(it)
 	}
-	m.Add(thread.Spent{Read: readUnits(size, strong)})
+	m.Add(store.Spent{Read: readUnits(size, strong)})
 }
 
 // EstimateCommit implements [store.Estimator]. Payloads that will be compressed count
 // half.
-func (s *Store) EstimateCommit(c store.Commit) thread.Spent {
+func (s *Store) EstimateCommit(c store.Commit) store.Spent {
 	const keys = 64 // with names, fence and version
 	size := func(payload []byte) int {
 		if len(payload) > packOver {
@@ -107,7 +106,7 @@ func (s *Store) EstimateCommit(c store.Commit) thread.Spent {
 	if c.Usage != nil {
 		n += writeUnits(size(c.Usage.Payload))
 	}
-	return thread.Spent{WriteMore: n}
+	return store.Spent{WriteMore: n}
 }
 
 var _ store.Estimator = (*Store)(nil)

@@ -6,9 +6,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/run/live"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // The files of the way, in its order: load.go reads, input.go says what people said,

@@ -2,8 +2,8 @@ package run
 
 import (
 	"github.com/reveille-run/reveille/core/internal/run/history"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // What a step tells of the state, in three places: how the run has found it, before a hook

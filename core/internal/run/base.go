@@ -4,8 +4,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/stop"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // base is what a step has read: the run's record, its agent, and what is

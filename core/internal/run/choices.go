@@ -3,7 +3,7 @@ package run
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Choices decides what the records before it do not: when things happen, and what depends

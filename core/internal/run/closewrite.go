@@ -1,7 +1,7 @@
 package run
 
 import (
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // failWrite is the first write of a run that fails. It makes the run closing, or ends it

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core/internal/run"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // A step whose thread is deleted while it works has lost its claim, whatever else it

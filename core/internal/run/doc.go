@@ -326,14 +326,14 @@
 // Where is it decided that a run waits? runRound in tools.go: a call of the
 // round is open when the scheduler has nothing left to start or to wait for
 // (parallel and ready in schedule.go). commitWait beside it proposes it, and
-// Head.outcome in core/thread/outcome.go has the last word.
+// Head.outcome in core/internal/thread/outcome.go has the last word.
 //
 // Who decides that a run has gone on long enough? judge in judge.go, which asks max_rounds
 // and then the policies of the agent and of the program. Its comment says when.
 //
 // What does a cancelled run write? The comment at the head of end.go says it, for
-// each end; Cancel in core/thread/control.go begins it, and CommitClose in
-// core/thread/closing.go is the head's last word.
+// each end; Cancel in core/internal/thread/control.go begins it, and CommitClose in
+// core/internal/thread/closing.go is the head's last word.
 //
 // What happens to a step that fails? remedy in guard.go chooses, and giveBack in giveback.go gives the claim back;
 // ended.go says which errors end the run, and inference/retry.go when a model is called

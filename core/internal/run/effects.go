@@ -3,8 +3,8 @@ package run
 import (
 	"context"
 
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // callEffects runs the effects of the calls that a write has moved to done: the

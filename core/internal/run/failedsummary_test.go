@@ -14,9 +14,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/stop"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // What a step has come to about a summary holds although its inference has failed: the

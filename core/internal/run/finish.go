@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // finishStep ends the step: its last phase, its remaining records, commit B. StepEnd

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // A store may refuse what the end of a run is to store as too large: the response beside

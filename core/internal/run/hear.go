@@ -3,7 +3,7 @@ package run
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run/live"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Attend makes the stepper keep what it is told of a thread, until Forget. It comes before

@@ -7,9 +7,9 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/stop"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // The stop policies are asked about a step with what its records say and the window

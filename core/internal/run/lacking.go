@@ -3,7 +3,7 @@ package run
 import (
 	"time"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // During a release two builds work on one queue, and the older one meets runs of the

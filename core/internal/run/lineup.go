@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 

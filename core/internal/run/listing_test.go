@@ -11,11 +11,11 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -44,7 +44,7 @@ func TestThreadIsListedWhereItsRunEnds(t *testing.T) {
 		w.finish(t, key, nil)
 		l, stored := w.listing(t)
 		want := thread.Listing{List: "threads:" + w.head(t, key).Owner, At: l.At, AgentID: "demo", Excerpt: "found it", Asked: "hi",
-			Last: &thread.LastRun{ID: receipt.RunID, AgentID: "demo", Status: core.RunDone, Steps: 2, Usage: l.Last.Usage, Termination: &core.Termination{Type: core.TerminationNatural}}}
+			Last: &core.LastRun{ID: receipt.RunID, AgentID: "demo", Status: core.RunDone, Steps: 2, Usage: l.Last.Usage, Termination: &core.Termination{Type: core.TerminationNatural}}}
 		if diff := cmp.Diff(want, l); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -84,7 +84,7 @@ func TestThreadIsListedWhereItsRunWaits(t *testing.T) {
 		w.finish(t, key, nil)
 		l, _ := w.listing(t)
 		want := thread.Listing{List: "threads:" + w.head(t, key).Owner, At: l.At, AgentID: "demo", Excerpt: "May I?", Asked: "hi",
-			Last: &thread.LastRun{ID: receipt.RunID, AgentID: "demo", Status: core.RunWaiting, Steps: 1}}
+			Last: &core.LastRun{ID: receipt.RunID, AgentID: "demo", Status: core.RunWaiting, Steps: 1}}
 		if diff := cmp.Diff(want, l); diff != "" || l.At == 0 {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 

@@ -3,7 +3,7 @@ package run
 import (
 	"testing"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // A head that comes between the scheduler's look and its wait ends the wait at once, and one

@@ -11,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // An end takes its next form under the next fence alone: where there is none, the failure is
@@ -214,7 +214,7 @@ func TestWhatListsARun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := &thread.LastRun{ID: core.ID{1}, AgentID: "demo", Status: core.RunDone, Steps: 4, Usage: usage, Termination: &core.Termination{Type: core.TerminationError, Code: "model"}}
+		want := &core.LastRun{ID: core.ID{1}, AgentID: "demo", Status: core.RunDone, Steps: 4, Usage: usage, Termination: &core.Termination{Type: core.TerminationError, Code: "model"}}
 		if diff := cmp.Diff(want, got.Last); diff != "" || end.Detail != detail {
 			t.Errorf("the end becomes %+v (-want +got):\n%s", end, diff)
 		}

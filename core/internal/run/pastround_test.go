@@ -3,7 +3,7 @@ package run
 import (
 	"testing"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Of a head that is past the round nothing is to be said of its calls, however far these are.

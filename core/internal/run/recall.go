@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // values are what the round has come to when it waits, see waitWrite.values: whoever goes on

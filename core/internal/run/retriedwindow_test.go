@@ -11,9 +11,9 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // A retry shows what the first request has shown, also where the summary has come meanwhile

@@ -3,7 +3,7 @@ package run
 import (
 	"context"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // save writes, and does what follows every write of the log or of the run's end: the observer

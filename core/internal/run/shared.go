@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reveille-run/reveille/core/internal/run/live"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // shared is what a step shares with those beside its goroutine: its watch, its tools, and

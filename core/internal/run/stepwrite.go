@@ -1,7 +1,7 @@
 package run
 
 import (
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // stepWrite is commit B: the head moves over the results and the step record, and hands the

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // waiting are the tickets that the head does not have yet, in call order, with

@@ -1,7 +1,7 @@
 package run
 
 import (
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // turnWrite is commit A: the turn, and the input before it, become visible, and the

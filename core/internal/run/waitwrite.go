@@ -3,8 +3,8 @@ package run
 import (
 	"slices"
 
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Two writes make a wait known: suspendWrite while calls of the round still run, and

@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // What each write asks of the head is all that the head has of it.
@@ -174,7 +174,7 @@ func TestWhatListsTheThreadOfARun(t *testing.T) {
 	}
 	want := thread.Listing{
 		List: store.ListOf("ann", r.Parent), At: 50, AgentID: "demo", Excerpt: "said", Parent: "parent",
-		Last: &thread.LastRun{ID: core.ID{1}, AgentID: "demo", Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationError, Code: "model"}},
+		Last: &core.LastRun{ID: core.ID{1}, AgentID: "demo", Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationError, Code: "model"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

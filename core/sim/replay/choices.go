@@ -5,7 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // A recording is the run.Choices of the run that it is of: whatever its records do not

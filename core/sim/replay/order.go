@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // inTurn leaves results unfinished that stand in the line behind one which is still to come:

@@ -9,10 +9,10 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // fault is a mistake that somebody who writes a backend may make, the clause

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 var limitClauses = []clause{

@@ -15,8 +15,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // history is what the clients of one history share.

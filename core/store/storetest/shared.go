@@ -3,8 +3,8 @@ package storetest
 import (
 	"time"
 
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 var sharedClauses = []clause{

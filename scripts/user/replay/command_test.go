@@ -21,7 +21,6 @@ import (
 	"github.com/reveille-run/reveille/core/plugins/permission"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/demo/binding"
 	"github.com/reveille-run/reveille/functions/kit/settings"
@@ -90,7 +89,7 @@ func forked(t *testing.T, data, from, to, text string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, err := store.ReadLog(t.Context(), file, thread.Records{}, key, head.Seq, head.Seq)
+		entries, err := store.ReadLog(t.Context(), file, store.Records{}, key, head.Seq, head.Seq)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@
 // parameter would publish no version of a function otherwise. Schema and SchemaRaised
 // are about stored records: code that writes a newer schema than was written before is
 // not released gradually, and code that cannot read what was written is refused. The
-// numbers are those of core/thread in the version that this command is built from,
+// numbers are those of core/internal/thread in the version that this command is built from,
 // which is the one that the functions are built from: both are the module's that go.mod
 // names.
 //

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 func main() {
 	s := &stack{
-		code: thread.Schemas{Reads: thread.SchemaRead, Writes: thread.SchemaWritten}, now: time.Now,
+		code: store.ThisRelease(), now: time.Now,
 		in: os.Stdin, out: os.Stdout, log: os.Stderr,
 	}
 	err := s.run(os.Args[1:])
@@ -35,7 +35,7 @@ type stack struct {
 	name       string // as samconfig.toml or -stack says; empty: it was never deployed from here
 	data       bool   // destroy deletes tables and bucket, too
 	remembered remembered
-	code       thread.Schemas // of what is deployed
+	code       store.Schemas // of what is deployed
 	now        func() time.Time
 	in         io.Reader
 	out, log   io.Writer

@@ -7,8 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // remember writes a samconfig.toml with these parameters.
@@ -91,24 +90,24 @@ func TestSchemas(t *testing.T) {
 	output := func(n string) string { return deployed(`,{"OutputKey":"Schema","OutputValue":"` + n + `"}`) }
 	tests := []struct {
 		name     string
-		code     thread.Schemas
+		code     store.Schemas
 		outputs  string
 		computed string // of the deployment; empty: there is none
 		said     string
 		want     string // in the error
 	}{
-		{name: "nothing new", code: thread.Schemas{Reads: 1, Writes: 1}, outputs: output("1"), computed: `Schema="1" SchemaRaised="false"`},
-		{name: "a newer one is read", code: thread.Schemas{Reads: 2, Writes: 1}, outputs: output("1"), computed: `Schema="1" SchemaRaised="false"`},
-		{name: "a newer one is written", code: thread.Schemas{Reads: 2, Writes: 2}, outputs: output("1"), computed: `Schema="2" SchemaRaised="true"`,
+		{name: "nothing new", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("1"), computed: `Schema="1" SchemaRaised="false"`},
+		{name: "a newer one is read", code: store.Schemas{Reads: 2, Writes: 1}, outputs: output("1"), computed: `Schema="1" SchemaRaised="false"`},
+		{name: "a newer one is written", code: store.Schemas{Reads: 2, Writes: 2}, outputs: output("1"), computed: `Schema="2" SchemaRaised="true"`,
 			said: "this release writes records of schema 2, which none before it did: all requests go to it at once, whatever GradualReleases and ReleaseType say"},
-		{name: "it is written again", code: thread.Schemas{Reads: 2, Writes: 2}, outputs: output("2"), computed: `Schema="2" SchemaRaised="false"`},
-		{name: "a stack that does not say has written the first", code: thread.Schemas{Reads: 2, Writes: 2}, outputs: deployed(""), computed: `Schema="2" SchemaRaised="true"`, said: "at once"},
-		{name: "rollback to code that reads it", code: thread.Schemas{Reads: 2, Writes: 1}, outputs: output("2"), computed: `Schema="2" SchemaRaised="false"`},
-		{name: "rollback to code that does not", code: thread.Schemas{Reads: 1, Writes: 1}, outputs: output("2"),
+		{name: "it is written again", code: store.Schemas{Reads: 2, Writes: 2}, outputs: output("2"), computed: `Schema="2" SchemaRaised="false"`},
+		{name: "a stack that does not say has written the first", code: store.Schemas{Reads: 2, Writes: 2}, outputs: deployed(""), computed: `Schema="2" SchemaRaised="true"`, said: "at once"},
+		{name: "rollback to code that reads it", code: store.Schemas{Reads: 2, Writes: 1}, outputs: output("2"), computed: `Schema="2" SchemaRaised="false"`},
+		{name: "rollback to code that does not", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("2"),
 			want: "nothing was deployed: the stack mine has written records of schema 2, and this code reads up to schema 1: it would leave every such thread alone. Deploy a release that reads schema 2"},
-		{name: "no number", code: thread.Schemas{Reads: 1, Writes: 1}, outputs: output("two"), want: `output Schema of the stack mine is "two", want a number from 1 on`},
-		{name: "no schema", code: thread.Schemas{Reads: 1, Writes: 1}, outputs: output("0"), want: `output Schema of the stack mine is "0", want a number from 1 on`},
-		{name: "no outputs", code: thread.Schemas{Reads: 1, Writes: 1}, outputs: "[]", computed: `Schema="1" SchemaRaised="false"`},
+		{name: "no number", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("two"), want: `output Schema of the stack mine is "two", want a number from 1 on`},
+		{name: "no schema", code: store.Schemas{Reads: 1, Writes: 1}, outputs: output("0"), want: `output Schema of the stack mine is "0", want a number from 1 on`},
+		{name: "no outputs", code: store.Schemas{Reads: 1, Writes: 1}, outputs: "[]", computed: `Schema="1" SchemaRaised="false"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

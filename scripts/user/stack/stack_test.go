@@ -12,8 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // fake is a CLI that notes how it was called, argument by argument where one has a
@@ -88,7 +87,7 @@ func calls(t *testing.T) (made []string, release string) {
 func of(t *testing.T, typed string) (s *stack, said *strings.Builder) {
 	said = &strings.Builder{}
 	return &stack{
-		code: thread.Schemas{Reads: 1, Writes: 1}, now: func() time.Time { return time.Unix(0, 0) },
+		code: store.Schemas{Reads: 1, Writes: 1}, now: func() time.Time { return time.Unix(0, 0) },
 		in: strings.NewReader(typed), out: said, log: t.Output(),
 	}, said
 }

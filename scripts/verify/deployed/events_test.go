@@ -19,7 +19,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // kind is one kind of event: its sample, and what is to come of it.
@@ -52,7 +51,7 @@ func TestAnEventOfEachKindStartsOneRunWhoseEndIsToldOnce(t *testing.T) {
 		runs[k.thread] = h.Pending[0].Run
 	}
 
-	w.stepUntilEach(t, "waits", func(h thread.Head) bool { return len(h.Tickets) == 1 })
+	w.stepUntilEach(t, "waits", func(h store.Head) bool { return len(h.Tickets) == 1 })
 	for _, k := range kinds {
 		to.check(t, "while the run waits", k.thread, []int{1}, k.waits())
 	}
@@ -64,7 +63,7 @@ func TestAnEventOfEachKindStartsOneRunWhoseEndIsToldOnce(t *testing.T) {
 		approve(t, api, to, k.thread)
 	}
 
-	w.stepUntilEach(t, "is told of", func(h thread.Head) bool { return !h.Open() && len(h.Outbox) == 0 })
+	w.stepUntilEach(t, "is told of", func(h store.Head) bool { return !h.Open() && len(h.Outbox) == 0 })
 	w.eachDelivered(t, true)
 	if got := w.sweep(t); got != `{"woken":0}` {
 		t.Errorf("when all is told the sweep returned %s", got)
@@ -170,7 +169,7 @@ func checkWebhooks(t *testing.T, payloads []string, before bool) {
 
 // stepUntilEach hands batches to the step function until something is so of each kind's
 // thread.
-func (w *world) stepUntilEach(t *testing.T, what string, is func(thread.Head) bool) {
+func (w *world) stepUntilEach(t *testing.T, what string, is func(store.Head) bool) {
 	t.Helper()
 	w.stepUntil(t, "each run "+what, func() bool {
 		return !slices.ContainsFunc(kinds, func(k kind) bool { return !is(w.head(t, k.thread)) })

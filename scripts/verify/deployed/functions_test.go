@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/scripts/verify/lambdahost/host"
 )
 
@@ -63,7 +62,7 @@ func TestAnEventAdvancesARunByOneStep(t *testing.T) {
 		t.Errorf("the batch returned %s", got)
 	}
 	h := w.head(t, "t1")
-	if h.Run.ID != receipt.RunID || h.Run.Step != 1 || h.Run.Cursor != thread.CursorInfer || !h.Ready() || h.Claim.Fence != 0 {
+	if h.Run.ID != receipt.RunID || h.Run.Step != 1 || h.Run.Cursor.String() != "infer" || !h.Ready() || h.Claim.Fence != 0 {
 		t.Errorf("after one event the head is %+v", h)
 	}
 	want := []string{"user: parallel: a, b", "assistant: ", `tool: {"text":"a"}`, `tool: {"text":"b"}`}

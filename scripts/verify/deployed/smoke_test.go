@@ -22,7 +22,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/scripts/verify/deployed/stack"
 )
 
@@ -104,12 +103,12 @@ func (d *deployment) marksUsage(t *testing.T) int {
 		}
 		shards[store.UsageShard(of.Tenant)] = true
 		r := account.Record{Run: core.ID{1}, Since: 400_000 * store.UsageHour}
-		record, err := r.Encode(thread.Records{}, 100*365*24*time.Hour)
+		record, err := r.Encode(store.Records{}, 100*365*24*time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		record.Fence, record.Version = 1, 1
-		c := store.Commit{Usage: &store.Usage{Hour: 400_000, Record: record}, Head: thread.Head{Layout: thread.Layout, Schema: 1, Version: 1, CommitID: core.ID{1}}}
+		c := store.Commit{Usage: &store.Usage{Hour: 400_000, Record: record}, Head: store.Head{Layout: store.HeadLayout, Schema: 1, Version: 1, CommitID: core.ID{1}}}
 		if _, err := d.store.Commit(t.Context(), of, c); err != nil {
 			t.Fatal(err)
 		}

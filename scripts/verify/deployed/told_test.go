@@ -5,11 +5,12 @@ package deployed
 import (
 	"encoding/base64"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/scripts/verify/lambdahost/host"
 )
 
@@ -54,14 +55,16 @@ func (w *world) neglect(t *testing.T, id string, ago time.Duration) {
 	t.Helper()
 	w.loseHints(t)
 	h := w.head(t, id)
-	list := h.Outbox
-	if len(list) != 1 || list[0].Kind != thread.OutboxEnded {
-		t.Fatalf("the head owes %+v, want one end", list)
+	if len(h.Outbox) != 1 || h.Open() {
+		t.Fatalf("the head owes %+v, want the end of its run alone", h.Outbox)
 	}
 	w.lose(t, ago)
-	put := thread.Delivered{ID: list[0].ID, Kind: list[0].Kind, Next: time.Now().Add(-ago).UnixMilli()}
-	if _, result, err := w.box.Commit(t.Context(), key(id), h, put, nil); err != nil || result.Duplicate {
-		t.Fatalf("result %+v, %v", result, err)
+	h.Version++
+	h.CommitID, h.DueAt = core.ID{0xcc}, time.Now().Add(-ago).UnixMilli()
+	h.Outbox = slices.Clone(h.Outbox)
+	h.Outbox[0].Tries, h.Outbox[0].Next = 1, h.DueAt
+	if outcome, err := w.store.Commit(t.Context(), key(id), store.Commit{Head: h}); err != nil || !outcome.Written {
+		t.Fatalf("outcome %+v, %v", outcome, err)
 	}
 }
 

@@ -24,7 +24,6 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/scripts/verify/lambdahost/host"
 )
 
@@ -136,7 +135,7 @@ func (w *world) submit(tb testing.TB, id, text string) mailbox.Receipt {
 	return receipt
 }
 
-func (w *world) head(tb testing.TB, id string) thread.Head {
+func (w *world) head(tb testing.TB, id string) store.Head {
 	tb.Helper()
 	h, err := w.store.Head(tb.Context(), key(id))
 	if err != nil {
@@ -158,9 +157,9 @@ func (w *world) messages(tb testing.TB, id string) []string {
 }
 
 // entries reads the thread's log.
-func (w *world) entries(tb testing.TB, id string) []thread.Entry {
+func (w *world) entries(tb testing.TB, id string) []store.Entry {
 	tb.Helper()
-	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{}, key(id), 1, w.head(tb, id).Seq)
+	entries, err := store.ReadLog(tb.Context(), w.store, store.Records{}, key(id), 1, w.head(tb, id).Seq)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -8,12 +8,12 @@ import (
 
 // lent are the other structs that may be embedded, each with its reason.
 var lent = map[string]string{
-	"core/plugin.Context": "what the contexts of all phases share: data, and how to read it",
-	"core/state.Key":      "the public keys of documents and of maps are keys, with methods of their own",
-	"core/store.Place":    "data: where a record is in a list",
-	"core/store.Record":   "data: the form that every stored record has",
-	"core/thread.Schemas": "data: two numbers",
-	"core/thread.Ticket":  "data: a ticket as the head's own codec stores it",
+	"core/plugin.Context":          "what the contexts of all phases share: data, and how to read it",
+	"core/state.Key":               "the public keys of documents and of maps are keys, with methods of their own",
+	"core/store.Place":             "data: where a record is in a list",
+	"core/store.Record":            "data: the form that every stored record has",
+	"core/internal/thread.Schemas": "data: two numbers",
+	"core/internal/thread.Ticket":  "data: a ticket as the head's own codec stores it",
 }
 
 // embeds lists the structs of a package that embed a struct which is neither wire data nor
@@ -48,7 +48,7 @@ func isStruct(n *types.Named) bool {
 	return ok
 }
 
-// typeName is the name of a type with its room, such as core/thread.Head.
+// typeName is the name of a type with its room, such as core/internal/thread.Head.
 func typeName(n *types.Named) string {
 	o := n.Obj()
 	return room(o.Pkg().Path()) + "." + o.Name()

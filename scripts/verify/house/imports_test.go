@@ -31,7 +31,7 @@ type pkg struct {
 	XTestGoFiles []string
 }
 
-// room is the package's folder in the house, such as "core/thread".
+// room is the package's folder in the house, such as "core/internal/thread".
 func (p pkg) room() string { return room(p.ImportPath) }
 
 func room(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
@@ -121,7 +121,7 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // before it, and of its own folder.
 var order = []string{
 	"core", "core/strict", "core/env", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/model", "core/plugin", "core/stop", "core/agent",
-	"core/thread", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim",
+	"core/internal/thread", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim",
 }
 
 func rank(t *testing.T, room string) int {

@@ -8,7 +8,7 @@
 // of the seed and of what it changes, and stays chosen when code around it moves.
 //
 //	go run ./scripts/verify/mutants -n 300 -seed 1
-//	go run ./scripts/verify/mutants -only core/thread/claim.go:25   # the mutants of a line
+//	go run ./scripts/verify/mutants -only core/internal/thread/claim.go:25   # the mutants of a line
 //	go run ./scripts/verify/mutants -only core/internal/run/run.go:watch     # or of a function
 //	go run ./scripts/verify/mutants -only core/internal/run/gate.go,core/internal/run/round.go -n 40
 //	go run ./scripts/verify/mutants -list -packages core/mailbox    # what there is, without running it

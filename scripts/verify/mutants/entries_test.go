@@ -52,7 +52,7 @@ func TestAListHasEveryMutantOnce(t *testing.T) {
 }
 
 func TestSuitesOfAPackage(t *testing.T) {
-	table, err := parseSuites("core/internal/run=core/runtime+long,core/runtime,core/internal/run,core/sim;core/thread=core/thread")
+	table, err := parseSuites("core/internal/run=core/runtime+long,core/runtime,core/internal/run,core/sim;core/internal/thread=core/internal/thread")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type options struct {
 }
 
 // defaultPackages are those whose rules a run of the runtime rests on.
-const defaultPackages = "core/thread,core/account,core/mailbox,core/internal/run,core/internal/run/checkpoint,core/internal/run/compaction,core/internal/run/history,core/internal/run/inference,core/internal/run/live,core/state,core/state/lattice,core/secret,core/tool,core/plugin,core/stop," +
+const defaultPackages = "core/internal/thread,core/account,core/mailbox,core/internal/run,core/internal/run/checkpoint,core/internal/run/compaction,core/internal/run/history,core/internal/run/inference,core/internal/run/live,core/state,core/state/lattice,core/secret,core/tool,core/plugin,core/stop," +
 	"core/agent,core/strict,core/agent/specfile"
 
 func main() {

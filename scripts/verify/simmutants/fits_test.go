@@ -33,7 +33,7 @@ func TestAMutantThatDoesNotCompileIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := mutant{File: "core/thread/form.go", Old: "package thread", New: "package thread\n\nvar planted int = \"a text\""}
+	m := mutant{File: "core/internal/thread/form.go", Old: "package thread", New: "package thread\n\nvar planted int = \"a text\""}
 	files, err := m.apply()
 	if err != nil {
 		t.Fatal(err)

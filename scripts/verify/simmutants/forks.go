@@ -83,13 +83,13 @@ var forkMutants = []mutant{
 	},
 	{
 		Name: "a retraction takes the newest entry of an inbox",
-		File: "core/thread/inbox.go",
+		File: "core/internal/thread/inbox.go",
 		Old:  "	*in = without(*in, in.find(c.ID))\n",
 		New:  "	*in = without(*in, len(*in)-1)\n",
 	},
 	{
 		Name: "a retraction leaves no audit",
-		File: "core/thread/inbox.go",
+		File: "core/internal/thread/inbox.go",
 		Old:  "	return Result{Before: []Audit{{ID: c.ID, Run: run, Status: core.DispatchCancelled}}}, nil\n",
 		New:  "	_ = run\n	return Result{}, nil\n",
 	},

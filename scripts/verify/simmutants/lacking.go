@@ -16,7 +16,7 @@ var lackingMutants = []mutant{
 	},
 	{
 		Name: "a build that lacks a tool counts its attempt",
-		File: "core/thread/nack.go",
+		File: "core/internal/thread/nack.go",
 		Old:  "	if c.Kind != NackFailed {",
 		New:  "	if c.Kind != NackFailed && c.Kind != NackLacks {",
 	},

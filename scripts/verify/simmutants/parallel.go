@@ -11,13 +11,13 @@ var parallelMutants = []mutant{
 	},
 	{
 		Name: "a lost claim says nothing of the tools that it may have started",
-		File: "core/thread/claim.go",
+		File: "core/internal/thread/claim.go",
 		Old:  "		if h.Run.Status != Closing { // of a closing run the write that ended it has said so\n			h.Run.loseRound()\n		}\n",
 		New:  "",
 	},
 	{
 		Name: "a run that is ended under a claim forgets what that may have started",
-		File: "core/thread/closing.go",
+		File: "core/internal/thread/closing.go",
 		Old:  "		h.Run.loseRound()\n	}\n	h.Run.Status, h.Run.Reason, h.Closing",
 		New:  "	}\n	h.Run.Status, h.Run.Reason, h.Closing",
 	},

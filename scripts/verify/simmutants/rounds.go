@@ -5,7 +5,7 @@ package main
 var roundMutants = []mutant{
 	{
 		Name: "a decision is applied twice",
-		File: "core/thread/decide.go",
+		File: "core/internal/thread/decide.go",
 		Old:  "	default:\n		return Result{}, ErrDecided\n",
 		New:  "	default:\n",
 	},
@@ -17,19 +17,19 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "tickets are lost at a takeover",
-		File: "core/thread/claim.go",
+		File: "core/internal/thread/claim.go",
 		Old:  "	h.Claim, h.Run.AvailableAt = Claim{}, 0\n}",
 		New:  "	if h.Claim, h.Run.AvailableAt = (Claim{}), 0; lost {\n		h.Tickets = nil\n	}\n}",
 	},
 	{
 		Name: "a batch goes on at the first decision",
-		File: "core/thread/decide.go",
+		File: "core/internal/thread/decide.go",
 		Old:  "if h.Run.Status == Waiting && h.Run.goesOn(h.Tickets) {",
 		New:  "if h.Run.Status == Waiting {",
 	},
 	{
 		Name: "a batch yields without end",
-		File: "core/thread/outcome.go",
+		File: "core/internal/thread/outcome.go",
 		Old:  "case h.Run.OpenCalls() && h.Run.goesOn(h.Tickets), len",
 		New:  "case h.Run.OpenCalls() && slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return t.Decision != 0 }), len",
 	},
@@ -39,8 +39,8 @@ var roundMutants = []mutant{
 		Old:  "if open.Turn != r.first-1 || slices.ContainsFunc(open.Merged, unknown) {",
 		New:  "if open.Turn != r.first-1 && slices.ContainsFunc(open.Merged[:0], unknown) {",
 		Also: []change{
-			{"core/thread/commit.go", "make([]CallStatus, c.Calls), c.Batch, 0\n", "make([]CallStatus, c.Calls), c.Batch, h.Run.Round\n"},
-			{"core/thread/commit.go", "h.Run.Batch, h.Run.Round = false, 0", "h.Run.Batch = false"},
+			{"core/internal/thread/commit.go", "make([]CallStatus, c.Calls), c.Batch, 0\n", "make([]CallStatus, c.Calls), c.Batch, h.Run.Round\n"},
+			{"core/internal/thread/commit.go", "h.Run.Batch, h.Run.Round = false, 0", "h.Run.Batch = false"},
 		},
 	},
 	{
@@ -93,7 +93,7 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "a crash resets the budget of model calls",
-		File: "core/thread/claim.go",
+		File: "core/internal/thread/claim.go",
 		Old:  "		h.Run.Lost = oneMore(h.Run.Lost)\n",
 		New:  "		h.Run.Lost, h.Run.ModelFailed = oneMore(h.Run.Lost), 0\n",
 	},
@@ -118,15 +118,15 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "the deadline of a ticket passes unseen",
-		File: "core/thread/claim.go",
+		File: "core/internal/thread/claim.go",
 		Old:  "	case h.Run.Status == Waiting && h.Tickets.overdue(t.Now):\n",
 		New:  "	case h.Run.Status == Waiting && h.Tickets.overdue(0):\n",
 	},
 	{
 		Name: "the ninth ticket drops the first",
-		File: "core/thread/calls.go",
+		File: "core/internal/thread/calls.go",
 		Old:  "			r.Calls[t.Call] = CallNew\n			continue\n",
 		New:  "			*standing = without(*standing, 0)\n",
 	},
-	hintMutant("a decision", "core/thread/decide.go", "	return Result{Hint: h.wake(t.Now)}, nil\n", "	return Result{}, nil\n"),
+	hintMutant("a decision", "core/internal/thread/decide.go", "	return Result{Hint: h.wake(t.Now)}, nil\n", "	return Result{}, nil\n"),
 }

@@ -28,7 +28,7 @@ var toldMutants = []mutant{
 	},
 	{
 		Name: "an end is told to no parent",
-		File: "core/thread/outbox.go",
+		File: "core/internal/thread/outbox.go",
 		Old:  "	if child {\n",
 		New:  "	if child && t.Now == 0 {\n",
 	},

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // cache keeps the conversations of the threads that this process stepped last,

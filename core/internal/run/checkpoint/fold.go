@@ -4,9 +4,9 @@ import (
 	"maps"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // builder folds log entries into a conversation: those that a step has read, and

@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Of a pool the member makes the summary that said the newest turn, whose cache may have

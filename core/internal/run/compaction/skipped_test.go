@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 const skipped = `level=WARN msg="no summary is made, what is older is left out instead" run=01000000-0000-0000-0000-000000000000 up_to=2 error=`

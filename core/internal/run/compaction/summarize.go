@@ -11,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 const summarySystem = "You write the summary that takes the place of the older part of a conversation between a user and an assistant. " +

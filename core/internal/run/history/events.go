@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Events that a live stream and a replay make of the same values. Each is made here,

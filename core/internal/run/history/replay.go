@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Replayer makes the events of one run from its committed records: what a client that

@@ -2,8 +2,8 @@ package live
 
 import (
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Attempt is an inference of a step under the fence of a claim.

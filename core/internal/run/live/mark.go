@@ -6,8 +6,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Only time depends on a mark: one that is lost, late, stale or of a wrong clock costs

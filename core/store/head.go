@@ -1,0 +1,43 @@
+package store
+
+import "github.com/reveille-run/reveille/core/internal/thread"
+
+// Head is how a thread stands: its runs, claims, queues and tickets. A backend stores what
+// its AppendBinary method appends, which [DecodeHead] reads, and looks at these fields alone:
+// Version, the condition of a write; DueAt, when the thread is to be woken, for [Due]; Seq,
+// the last record of its log; Deleted and Owner. Its zero value is a thread that does not
+// exist.
+type Head = thread.Head
+
+// DecodeHead reads a head that was encoded. Its error is [ErrSchema] if a newer program has
+// encoded it, and any other if the bytes are damaged.
+func DecodeHead(encoded []byte) (Head, error) { return thread.Decode(encoded) }
+
+// HeadLayout is the newest layout of an encoded head that this program reads.
+const HeadLayout = thread.Layout
+
+// MaxSeq is the highest sequence number of a log.
+const MaxSeq = thread.MaxSeq
+
+// DuePolicy says how precisely a backend's index has the time at which a thread is due.
+type DuePolicy = thread.DuePolicy
+
+// Spent is what requests to a backend or a queue have cost, for a [Meter].
+type Spent = thread.Spent
+
+// Schemas are the schemas of records that a program reads and writes. Zero fields are those
+// of this release.
+type Schemas = thread.Schemas
+
+// Records encodes and decodes the payloads of records under the schemas of a program. Its
+// zero value has those of this release.
+type Records = thread.Records
+
+// ThisRelease returns the schemas of this release.
+func ThisRelease() Schemas { return Schemas{Reads: thread.SchemaRead, Writes: thread.SchemaWritten} }
+
+// ErrSchema is returned for what a newer program has stored: it waits for such a program.
+var ErrSchema = thread.ErrSchema
+
+// Entry is a record of a thread's log, decoded: see [ReadLog].
+type Entry = thread.Entry
