@@ -14,12 +14,12 @@ func (pe *people) interfere(th *threadState, k *asked) {
 		d := pe.decision(k)
 		pe.plan(pe.w.random.between(0, 20*time.Second), func() { pe.decide(th, k, d) })
 	}
-	chance := 0.4
-	if pe.mixed() {
-		chance = 0.8
+	chance, within := 0.4, 15*time.Second
+	if pe.mixed() { // people are asked beside it, and may have answered later
+		chance, within = 0.8, 5*time.Second
 	}
 	if !pe.w.config.People.Calm && pe.w.random.chance(chance) {
-		pe.plan(pe.w.random.between(0, 15*time.Second), func() { pe.steer(th) })
+		pe.plan(pe.w.random.between(0, within), func() { pe.steer(th) })
 	}
 }
 
