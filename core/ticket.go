@@ -32,10 +32,14 @@ const (
 	TicketChild  TicketKind = "child"  // a child run
 )
 
+// ActionConfirm is the action of a suspension that asks a person whether a call may run as
+// it is. Its parameters are the tool and its arguments.
+const ActionConfirm = "tool:PermissionConfirm"
+
 // Suspension is what a call waits for, as those read it who decide.
 type Suspension struct {
 	ID         string          `json:"suspension_id"`        // see [CheckName]; names the ticket on its thread
-	Action     string          `json:"action"`               // what is asked for: "tool:PermissionConfirm", "tool:ask_user"
+	Action     string          `json:"action"`               // what is asked for: [ActionConfirm], "tool:ask_user"
 	Message    string          `json:"message,omitempty"`    // for people
 	Parameters json.RawMessage `json:"parameters,omitempty"` // what the action is about
 	// ResponseSchema is the JSON Schema of the payload of a decision that resumes

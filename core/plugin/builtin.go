@@ -118,6 +118,7 @@ var (
 func registerBuiltin(r *Registrar) {
 	for _, k := range []interface{ Definition() state.Definition }{
 		SharedState, pendingActions, FailedScheduledActions, pinnedMessages, stepMessages, throttle, override, excludedTools, includedTools,
+		runApprovals, threadApprovals,
 	} {
 		r.Key(k)
 	}

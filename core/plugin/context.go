@@ -164,6 +164,7 @@ type Moment struct {
 	Resume      *core.Resume      // gates and BeforeToolExecute of a call that goes on after a decision
 	Granted     []string          // gates of such a call: the ids of all its suspensions that were decided to resume
 	Answers     []core.Resume     // gates of such a call: what the earlier ones of these decisions said of how long they hold
+	Approval    string            // gates and refusals: what a person is asked before the tool runs, as its spec says
 	Result      *core.ToolResult  // AfterToolExecute
 	Termination *core.Termination // RunEnd
 	// Taken: actions that waited for the phase, with ids up to this one, are run by another

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -73,6 +74,9 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 		if slices.Contains(ids, id) {
 			return nil, fmt.Errorf("plugin %q is given twice", id)
 		}
+		if strings.HasPrefix(id, runtimePrefix) {
+			return nil, fmt.Errorf("plugin %q: ids that begin with %q are the runtime's", id, runtimePrefix)
+		}
 		ids = append(ids, id)
 		r := &Registrar{engine: e, plugin: id, active: len(filter) == 0 || slices.Contains(filter, id), sections: o.Sections}
 		err = env.Protect(func() error { return p.Register(r) })
@@ -132,21 +136,26 @@ func (e *Engine) Listens(phase core.Phase) bool {
 }
 
 // Gate asks every gate about m.Call, one after the other in registration order,
-// each on the snapshot that the commands of those before it make. The highest
+// each on the snapshot that the commands of those before it make. The first is the
+// engine's own, which asks m.Approval of a person, if there is one. The highest
 // verdict wins, the first of equals; its Command is that of all gates together,
 // fit for [Engine.Submit], and for the revision of m's snapshot only if that of any
 // gate had a base. The result of a VerdictSetResult carries the call's
 // id and name, a VerdictSuspend has an id. A gate's error or panic is an error
 // that names its plugin.
 func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
-	if len(e.gates) == 0 {
+	gates := e.gates
+	if m.Approval != "" {
+		gates = slices.Concat([]gate{{approvalGate, approvals{m.Approval}.gate}}, gates)
+	}
+	if len(gates) == 0 {
 		return Allow, nil
 	}
 	e.bind(&m)
 	began, based := m.Snapshot, false
 	var best Verdict
 	var together state.Command
-	for _, g := range e.gates {
+	for _, g := range gates {
 		v, err := e.ask(ctx, g, &m)
 		if err != nil {
 			return Verdict{}, &FailedError{Plugin: g.plugin, Part: "gate", Cause: err}
@@ -199,11 +208,15 @@ func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err err
 }
 
 // Refused asks what follows from the decision m.Resume, which does not let the call
-// m.Call go on: the plugin that had let it wait. The command is fit for [Engine.Submit].
+// m.Call go on: the plugin that had let it wait, or the engine for m.Approval. The command is fit for [Engine.Submit].
 // An error or a panic of its hook is an error that names the plugin.
 func (e *Engine) Refused(ctx context.Context, m Moment) (c state.Command, err error) {
 	e.bind(&m)
-	for _, h := range e.refusals {
+	refusals := e.refusals
+	if m.Approval != "" {
+		refusals = slices.Concat(refusals, []refusal{{approvalGate, approvals{m.Approval}.refused}})
+	}
+	for _, h := range refusals {
 		if m.Resume.Suspension != suspensionID(m.Run, m.Step, m.CallIndex, h.plugin) {
 			continue
 		}

@@ -5,17 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/schema"
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// The limits of a call, in bytes.
+// The limits of a tool and its calls, in bytes.
 const (
 	MaxArguments = 256 << 10 // the arguments' JSON
 	MaxResult    = 1 << 20   // the result's data, message and metadata together
 	MaxName      = 64        // a tool's name
+	MaxApproval  = 4 << 10   // a tool's [Spec].Approval
 )
 
 // ReadResult is the name of the runtime's own tool, which models are offered where a
@@ -50,6 +52,13 @@ type Spec struct {
 	// outcome is unknown. Otherwise it runs again with the same [Call.Key]: right for
 	// tools that only read, or that recognize the key.
 	AtMostOnce bool `json:"at_most_once,omitempty"`
+	// Approval is what a person is asked before a call of the tool runs; empty: nothing.
+	// Such a call waits, with a ticket that has this text as its message; one that is
+	// denied does not run, and the model reads the reason. A decision may remember the
+	// answer, for the same arguments or for all calls of the tool. Nothing else gives it:
+	// a rule of the permission plugin that allows the tool does not, and one that asks
+	// is a second question.
+	Approval string `json:"approval,omitempty"`
 	// Client says that the client runs the tool: its call waits until the output
 	// comes as a decision. [NewClient] sets it.
 	Client bool `json:"client,omitempty"`
@@ -141,8 +150,8 @@ const NoParameters = `{"type":"object","properties":{},"additionalProperties":fa
 // properties for the same reason.
 const AnyParameters = `{"type":"object","properties":{}}`
 
-// Check validates the spec itself: name, timeout, and parameters that are the
-// schema of an object (or absent). For a tool that [New] could not make it returns
+// Check validates the spec itself: name, timeout, approval, and parameters that are
+// the schema of an object (or absent). For a tool that [New] could not make it returns
 // why. Whoever takes tools in, a registry or a plugin's registrar, asks it.
 func (s Spec) Check() error {
 	if s.err != nil {
@@ -153,6 +162,12 @@ func (s Spec) Check() error {
 	}
 	if s.Timeout < 0 {
 		return fmt.Errorf("tool %q has the timeout %s, want 0 (none) or more", s.Name, s.Timeout)
+	}
+	if len(s.Approval) > MaxApproval {
+		return fmt.Errorf("approval of tool %q has %d bytes, at most %d are allowed", s.Name, len(s.Approval), MaxApproval)
+	}
+	if !utf8.ValidString(s.Approval) {
+		return fmt.Errorf("approval of tool %q is not UTF-8 text", s.Name)
 	}
 	if s.Parameters == nil {
 		return nil

@@ -13,10 +13,6 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// permissionAction is the action of what the permission plugin asks. It remembers
-// answers; nobody else does.
-const permissionAction = "tool:PermissionConfirm"
-
 // noQuestions is what the model reads of a call that this protocol cannot ask about.
 const noQuestions = "the user cannot be asked here: the editor's protocol has no questions but for permission"
 
@@ -101,7 +97,7 @@ func options(ticket core.Ticket) []sdk.PermissionOption {
 		return sdk.PermissionOption{Kind: kind, Name: name, OptionId: sdk.PermissionOptionId(kind)}
 	}
 	once := []sdk.PermissionOption{option(sdk.PermissionOptionKindAllowOnce, "Allow once"), option(sdk.PermissionOptionKindRejectOnce, "Reject once")}
-	if ticket.Suspension.Action != permissionAction {
+	if ticket.Suspension.Action != core.ActionConfirm {
 		return once
 	}
 	what := about(ticket)
@@ -141,5 +137,5 @@ func (t *talk) decision(ticket core.Ticket, option string) (core.Decision, bool)
 		return d, false
 	}
 	d.Remember, d.RememberAs = core.RememberThread, core.RememberRule
-	return d, ticket.Suspension.Action == permissionAction
+	return d, ticket.Suspension.Action == core.ActionConfirm
 }

@@ -56,9 +56,9 @@ func (w *world) reclaim(t *testing.T) {
 const commitA, commitB = 1, 2
 
 // counted is a tool that counts its executions.
-func counted(name string, delivery bool, runs *int) tool.Tool {
+func counted(name string, atMostOnce bool, runs *int) tool.Tool {
 	var mu sync.Mutex // calls of a round may run side by side
-	return toolFunc{name: name, delivery: delivery, run: func(context.Context, tool.Call) (tool.Result, error) {
+	return toolFunc{name: name, atMostOnce: atMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		*runs++
@@ -118,11 +118,11 @@ func TestStoredResultIsAdoptedUnderTheNewFence(t *testing.T) {
 
 func TestToolThatMayHaveRun(t *testing.T) {
 	tests := []struct {
-		name     string
-		delivery bool
-		crash    int // before this write of a head: after the tool
-		runs     int
-		result   string
+		name       string
+		atMostOnce bool
+		crash      int // before this write of a head: after the tool
+		runs       int
+		result     string
 	}{
 		{"at least once", false, commitB, 2, `tool: "count ran"`},
 		{"at most once", true, commitB + 1, 1, "tool: outcome unknown: the tool may have run, and it must not run twice"},
@@ -132,7 +132,7 @@ func TestToolThatMayHaveRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ran := 0
-				o := options{model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tt.delivery, &ran)}}
+				o := options{model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tt.atMostOnce, &ran)}}
 				w := newWorld(t, o)
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.crash(t, tt.crash)
@@ -157,7 +157,7 @@ func TestAtMostOnceIsMarkedJustBeforeItStarts(t *testing.T) {
 		var seen []thread.CallStatus
 		o := options{model: replies(calls("count", "{}", "echo", `{"text":"a"}`), text("ok")), mode: agent.ParallelStreaming}
 		w := &world{}
-		o.tools = []tool.Tool{toolFunc{name: "count", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
+		o.tools = []tool.Tool{toolFunc{name: "count", atMostOnce: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 			ran++
 			seen = append(seen, w.head(t, key).Run.Calls...)
 			return tool.NewResult("ok"), nil

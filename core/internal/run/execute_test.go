@@ -21,8 +21,8 @@ import (
 )
 
 // deaf is a tool that takes so long, whatever its context says.
-func deaf(delivery bool, takes time.Duration) toolFunc {
-	return toolFunc{name: "deaf", delivery: delivery, run: func(context.Context, tool.Call) (tool.Result, error) {
+func deaf(atMostOnce bool, takes time.Duration) toolFunc {
+	return toolFunc{name: "deaf", atMostOnce: atMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
 		time.Sleep(takes)
 		return tool.NewResult("late"), nil
 	}}
@@ -59,10 +59,10 @@ func (w *world) statuses(t *testing.T) (statuses []core.ResultStatus) {
 // stream and its thread are free within 5 s of the cancel.
 func TestDeafToolDoesNotKeepACancelledRun(t *testing.T) {
 	tests := []struct {
-		name     string
-		delivery bool
-		cancel   time.Duration // after the step's begin
-		took     time.Duration // the step
+		name       string
+		atMostOnce bool
+		cancel     time.Duration // after the step's begin
+		took       time.Duration // the step
 	}{
 		{"just before a look", false, 3900 * time.Millisecond, 6 * time.Second},
 		{"just after a look", false, 2001 * time.Millisecond, 6 * time.Second},
@@ -73,7 +73,7 @@ func TestDeafToolDoesNotKeepACancelledRun(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log strings.Builder
 				w := newWorld(t, options{
-					model: replies(calls("echo", `{"text":"a"}`, "deaf", "{}"), text("next")), tools: []tool.Tool{deaf(tt.delivery, 60*time.Second)},
+					model: replies(calls("echo", `{"text":"a"}`, "deaf", "{}"), text("next")), tools: []tool.Tool{deaf(tt.atMostOnce, 60*time.Second)},
 					logger: slog.New(slog.NewTextHandler(&log, nil)),
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -215,13 +215,13 @@ func TestFatalErrorBehindAToolsOwnTimeout(t *testing.T) {
 // tool again, or says that its outcome is unknown.
 func TestDeafToolAtTheStepsDeadline(t *testing.T) {
 	tests := []struct {
-		name     string
-		delivery bool
-		whole    bool
-		calls    []thread.CallStatus // after the step; none: the run has ended
-		runs     int32
-		result   string
-		end      string
+		name       string
+		atMostOnce bool
+		whole      bool
+		calls      []thread.CallStatus // after the step; none: the run has ended
+		runs       int32
+		result     string
+		end        string
 	}{
 		{"at least once", false, false, []thread.CallStatus{thread.CallNew}, 2, `"done"`, `done 2 {"type":"natural_end"} "ok"`},
 		{"at most once", true, false, []thread.CallStatus{thread.CallRunning}, 1,
@@ -236,7 +236,7 @@ func TestDeafToolAtTheStepsDeadline(t *testing.T) {
 				var runs atomic.Int32
 				w := newWorld(t, options{
 					model: replies(calls("deaf", "{}"), text("ok")),
-					tools: []tool.Tool{toolFunc{name: "deaf", delivery: tt.delivery, run: func(context.Context, tool.Call) (tool.Result, error) {
+					tools: []tool.Tool{toolFunc{name: "deaf", atMostOnce: tt.atMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
 						if runs.Add(1) == 1 {
 							time.Sleep(60 * time.Second)
 							return tool.NewResult("late"), nil

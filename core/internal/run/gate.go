@@ -88,7 +88,8 @@ func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
 	return &conclusion{result: result, decision: t.decision}, nil
 }
 
-// gate asks the plugins' gates about a call whose arguments are valid.
+// gate asks the gates about a call whose arguments are valid: the one that asks what the
+// tool's own spec has a person asked, and those of the plugins.
 func (g *gates) gate(ctx context.Context, t *task) (admission, error) {
 	verdict, err := g.askGates(ctx, t)
 	if err != nil {
@@ -133,12 +134,22 @@ func (g *gates) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 	r := g.round
 	verdict, after, err := r.base.hooks.gate(ctx, g.viewOf(t), plugin.Moment{
 		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended, Answers: t.answers,
+		Approval: approvalOf(t.tool),
 	})
 	if err != nil {
 		return verdict, err
 	}
 	t.snapshot, t.hooks = after.Snapshot, after.Command
 	return verdict, nil
+}
+
+// approvalOf is what a person is asked before a tool runs; empty: nothing, or there is no
+// tool.
+func approvalOf(t tool.Tool) string {
+	if t == nil {
+		return ""
+	}
+	return t.Spec().Approval
 }
 
 // beforeTools runs BeforeToolExecute for calls that are about to start, side by

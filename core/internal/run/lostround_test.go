@@ -99,11 +99,11 @@ func TestARoundThatIsClosedBehindALostClaim(t *testing.T) {
 	const may = "unknown: outcome unknown: the run was ended while the tool may have run"
 	const not = "not_executed: no result: the run was ended first (cancelled)"
 	tests := []struct {
-		name     string
-		delivery bool
-		mode     agent.ExecutionMode
-		between  bool // a claim
-		want     []string
+		name       string
+		atMostOnce bool
+		mode       agent.ExecutionMode
+		between    bool // a claim
+		want       []string
 	}{
 		{"a mark", true, agent.Sequential, false, []string{may, not}},
 		{"marks", true, agent.ParallelStreaming, false, []string{may, may}},
@@ -115,7 +115,7 @@ func TestARoundThatIsClosedBehindALostClaim(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				died := false
 				w := newWorld(t, options{
-					mode: tt.mode, model: replies(calls("deaf", "{}", "deaf", "{}")), tools: []tool.Tool{deaf(tt.delivery, 9*time.Second)},
+					mode: tt.mode, model: replies(calls("deaf", "{}", "deaf", "{}")), tools: []tool.Tool{deaf(tt.atMostOnce, 9*time.Second)},
 					plugins: []plugin.Plugin{pluginFunc{"waits", func(r *plugin.Registrar) {
 						r.Gate(func(ctx context.Context, _ plugin.GateCall) (v plugin.Verdict, err error) {
 							if died {

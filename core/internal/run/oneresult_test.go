@@ -93,7 +93,7 @@ func TestOneResultForEachCall(t *testing.T) {
 						toolFunc{name: "fatal", run: func(context.Context, tool.Call) (tool.Result, error) {
 							return tool.Result{}, tool.Fatal(errors.New("no disk"))
 						}},
-						toolFunc{name: "once", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
+						toolFunc{name: "once", atMostOnce: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 							time.Sleep(time.Second)
 							w.store.dead.Store(true)
 							return tool.NewResult("never read"), nil

@@ -384,7 +384,7 @@ func TestAtMostOnceToolThatWaits(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ran := 0
-				ask := toolFunc{name: "ask", delivery: true, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+				ask := toolFunc{name: "ask", atMostOnce: true, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 					if ran++; c.Resume == nil {
 						return tool.Suspended(core.TicketRequest{}), nil
 					}
@@ -412,7 +412,7 @@ func TestAtMostOnceToolThatWaits(t *testing.T) {
 // marked as one that may have acted, it would be unknown to the next claim.
 func TestToolThatWaitsWhenTheTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ask := toolFunc{name: "ask", delivery: true, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+		ask := toolFunc{name: "ask", atMostOnce: true, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			if c.Resume == nil {
 				time.Sleep(11 * time.Second)
 				return tool.Suspended(core.TicketRequest{}), nil

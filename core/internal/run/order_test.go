@@ -351,7 +351,7 @@ func TestAdoptedResultRaisesTheHeadsSchemaBeforeTheRoundEnds(t *testing.T) {
 				w.take(t, key)
 				w.reclaim(t)
 				var schema uint16
-				tt.then(&o, toolFunc{name: "last", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
+				tt.then(&o, toolFunc{name: "last", atMostOnce: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 					schema = w.head(t, key).Schema
 					return tool.NewResult("ok"), nil
 				}})

@@ -69,7 +69,9 @@ func (g *gates) askRefusal(ctx context.Context, t *task) (state.Command, error) 
 		return state.Command{}, nil
 	}
 	r := g.round
-	return r.base.hooks.refused(ctx, g.viewOf(t), plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume})
+	return r.base.hooks.refused(ctx, g.viewOf(t), plugin.Moment{
+		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Approval: approvalOf(r.draft.tool(r.base.agent, t.call.Name)),
+	})
 }
 
 // decision reads what the head's ticket names: the decision, and what was decided

@@ -284,13 +284,13 @@ func TestCallThatNeverStartedIsNotUnknown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				second, dies := 0, true
 				w := &world{}
-				first := toolFunc{name: "first", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
+				first := toolFunc{name: "first", atMostOnce: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 					time.Sleep(time.Second)
 					w.store.dead.Store(dies)
 					dies = false
 					return tool.NewResult("first ran"), nil
 				}}
-				later := toolFunc{name: "second", delivery: true, run: func(context.Context, tool.Call) (tool.Result, error) {
+				later := toolFunc{name: "second", atMostOnce: true, run: func(context.Context, tool.Call) (tool.Result, error) {
 					time.Sleep(2 * time.Second)
 					second++
 					return tool.NewResult("second ran"), nil

@@ -61,7 +61,7 @@ func TestHooksAreShownNoResultOfACallWithoutOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard []string
 		died := false
-		once := toolFunc{name: "once", delivery: true, run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		once := toolFunc{name: "once", atMostOnce: true, run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 			<-ctx.Done()
 			return tool.Result{}, ctx.Err()
 		}}

@@ -23,12 +23,12 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 	const may = "unknown: outcome unknown: the tool may have run before it was stopped (not executed: test)"
 	const not = "not_executed: not executed: test"
 	tests := []struct {
-		name     string
-		mode     agent.ExecutionMode
-		delivery bool
-		calls    []string
-		claims   []string // before the newer program's, and how they end
-		want     []string
+		name       string
+		mode       agent.ExecutionMode
+		atMostOnce bool
+		calls      []string
+		claims     []string // before the newer program's, and how they end
+		want       []string
 	}{
 		{"a claim was given back", agent.ParallelStreaming, false, []string{"ask", "deaf", "ask"}, []string{"given back"}, []string{not, may, not}},
 		{"a claim was lost, and another one given back", agent.ParallelStreaming, false, []string{"ask", "deaf", "ask"}, []string{"lost", "given back"}, []string{not, may, not}},
@@ -56,7 +56,7 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 							return v, ctx.Err()
 						})
 					}}},
-					tools: []tool.Tool{deaf(tt.delivery, 9*time.Second), counted("ask", false, new(int)), counted("count", false, new(int))},
+					tools: []tool.Tool{deaf(tt.atMostOnce, 9*time.Second), counted("ask", false, new(int)), counted("count", false, new(int))},
 				}
 				w := newWorld(t, o)
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -75,12 +75,15 @@ func calls(pairs ...string) (deltas []model.Delta) {
 
 // toolFunc is a tool that takes any arguments.
 type toolFunc struct {
-	name     string
-	delivery bool
-	run      func(ctx context.Context, call tool.Call) (tool.Result, error)
+	name       string
+	atMostOnce bool
+	approval   string
+	run        func(ctx context.Context, call tool.Call) (tool.Result, error)
 }
 
-func (f toolFunc) Spec() tool.Spec             { return tool.Spec{Name: f.name, AtMostOnce: f.delivery} }
+func (f toolFunc) Spec() tool.Spec {
+	return tool.Spec{Name: f.name, AtMostOnce: f.atMostOnce, Approval: f.approval}
+}
 func (f toolFunc) Check(json.RawMessage) error { return nil }
 func (f toolFunc) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return f.run(ctx, c)

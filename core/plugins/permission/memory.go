@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/pattern"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -210,10 +211,12 @@ func Grant(agent string, r Rule) state.Command {
 	return ofRun.Put(e.member(), e)
 }
 
-// Forget returns the command by which a plugin or a tool takes back everything that was
+// Forget returns the command by which a plugin or a tool withdraws everything that was
 // granted and remembered at run time, in the run and in the thread, of all its agents: each
-// call is judged by the rules of its spec again.
-func Forget() state.Command { return state.Combine(ofRun.Clear(), ofThread.Clear()) }
+// call is judged by the rules of its spec again. It includes [plugin.ForgetApprovals].
+func Forget() state.Command {
+	return state.Combine(ofRun.Clear(), ofThread.Clear(), plugin.ForgetApprovals())
+}
 
 // use returns the command that notes what a call has used up.
 func (v Ruling) use() state.Command {

@@ -123,7 +123,7 @@ func question(c core.ToolCall, v Ruling) (core.TicketRequest, error) {
 	}
 	parameters, err := core.EncodeJSON(asked)
 	return core.TicketRequest{
-		Action: "tool:PermissionConfirm", Message: "May the agent use the tool " + c.Name + "?", Parameters: parameters,
+		Action: core.ActionConfirm, Message: "May the agent use the tool " + c.Name + "?", Parameters: parameters,
 		Mode: core.ResumeReplay, Kind: core.TicketPerson,
 	}, err
 }

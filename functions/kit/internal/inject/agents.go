@@ -50,7 +50,7 @@ func (asking) Register(r *plugin.Registrar) error {
 		if c.Call.Name != "echo" || json.Unmarshal(c.Call.Arguments, &arguments) != nil || !strings.HasPrefix(arguments.Text, "wait") {
 			return plugin.Allow, nil
 		}
-		return plugin.Suspend(core.TicketRequest{Action: "tool:PermissionConfirm"}), nil
+		return plugin.Suspend(core.TicketRequest{Action: core.ActionConfirm}), nil
 	})
 	return nil
 }
