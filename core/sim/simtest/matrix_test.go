@@ -25,7 +25,7 @@ import (
 var pairs = flag.Bool("matrix.pairs", false, "play the crash matrix with two faults in a world")
 
 // matrixParts are agents of the three modes. Calls of echo wait for a person whose text
-// begins with "wait"; linger takes so many minutes, or until its context ends; delegate
+// begins with "wait", and each call of pay for its approval; linger takes so many minutes, or until its context ends; delegate
 // leaves a prompt to a run on the thread "child"; each phase leaves a trace in the state.
 func matrixParts() (agent.Parts, error) {
 	type arguments struct {
@@ -39,6 +39,10 @@ func matrixParts() (agent.Parts, error) {
 	})
 	kept := tool.New(tool.Spec{Name: "kept"}, func(ctx context.Context, call tool.Call, a arguments) (json.RawMessage, error) {
 		return call.Once(ctx, "part", func(context.Context) (json.RawMessage, error) { return json.RawMessage(`"` + a.Text + `"`), nil })
+	})
+	pay := tool.New(tool.Spec{Name: "pay", Approval: "Pay?"}, func(_ context.Context, call tool.Call, a arguments) (string, error) {
+		_ = call.Key()
+		return a.Text, nil
 	})
 	linger := tool.New(tool.Spec{Name: "linger"}, func(ctx context.Context, call tool.Call, a struct {
 		Minutes int `json:"minutes"`
@@ -65,7 +69,7 @@ func matrixParts() (agent.Parts, error) {
 	})
 	parts := agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: model.None{}}},
-		Tools:   []tool.Tool{echo, once, kept, linger, delegate},
+		Tools:   []tool.Tool{echo, once, kept, pay, linger, delegate},
 		Plugins: []plugin.Plugin{tracer{}},
 	}
 	for _, mode := range []agent.ExecutionMode{agent.Sequential, agent.ParallelBatchApproval, agent.ParallelStreaming} {
@@ -234,7 +238,36 @@ func matrix() (cells []cell) {
 			others: []string{cutOff + unsure + " | " + unsure + " => cancelled", cutOff + unsure + " | " + unrun + " => cancelled"},
 		})
 	}
-	return append(cells, triggers()...)
+	return append(append(cells, approvals()...), triggers()...)
+}
+
+// approvals are scenarios of a tool that a person must approve. A crash asks nothing twice,
+// and loses no answer that is to be remembered.
+func approvals() (cells []cell) {
+	const said, called = `user: call: pay {"text":"a"}`, `assistant: [pay {"text":"a"}]`
+	say := Say(`call: pay {"text":"a"}`)
+	forGood := func(a Act) Act { a.remember = core.RememberThread; return a }
+	paid := []string{said, called, `tool: "a"`, "assistant: The result of pay: a"}
+	for _, mode := range []agent.ExecutionMode{agent.Sequential, agent.ParallelBatchApproval, agent.ParallelStreaming} {
+		scenario := func(name string, acts ...Act) Scenario {
+			return Scenario{Name: string(mode) + " approval " + name, Agent: string(mode), Person: acts}
+		}
+		cells = append(cells, cell{
+			Scenario: scenario("given", say, Approve()), log: paid,
+			ends: "natural_end", inferences: 2, executions: map[string]int{"pay": 1},
+		}, cell{
+			Scenario: scenario("remembered", say, forGood(Approve()), say), log: slices.Concat(paid, paid),
+			ends: "natural_end, natural_end", inferences: 4, executions: map[string]int{"pay": 2},
+		}, cell{
+			Scenario: scenario("refused for good", say, forGood(Deny("no")), say),
+			log: []string{
+				said, called, "tool: denied: no", "assistant: The call of pay was denied.",
+				said, called, "tool: denied: a person has denied such calls of pay", "assistant: The call of pay was denied.",
+			},
+			ends: "natural_end, natural_end", inferences: 4, executions: map[string]int{},
+		})
+	}
+	return cells
 }
 
 // triggers are scenarios of events and of children. Of an event whose first delivery is

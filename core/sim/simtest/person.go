@@ -180,7 +180,7 @@ func settled(err error) (bool, error) {
 
 // decision decides about the first ticket that is open when it is first tried.
 func (w *world) decision(name string, act Act) func(ctx context.Context, p *process, try int) (bool, error) {
-	d := mailbox.Deciding{Decision: core.Decision{ID: name, Action: core.DecisionResume, Payload: act.payload}}
+	d := mailbox.Deciding{Decision: core.Decision{ID: name, Action: core.DecisionResume, Payload: act.payload, Remember: act.remember}}
 	if act.kind == actDeny {
 		d.Decision.Action, d.Decision.Reason = core.DecisionCancel, act.text
 	}

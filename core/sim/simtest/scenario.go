@@ -93,6 +93,8 @@ type Act struct {
 	delay   time.Duration // of what is said, until its run may begin
 	hasty   bool          // it is done at once, whatever runs
 	repeats int           // of an event: how often it is told again at once
+
+	remember core.Remember // of a decision: for how long the answer holds
 }
 
 type actKind uint8
