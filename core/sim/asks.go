@@ -17,17 +17,19 @@ import (
 //   - pair: a gate suspends it twice
 //   - bar: a gate blocks it, at once or when a person has allowed it
 //   - given: a gate gives its result
+//   - approve, approveonce: the tool's own approval suspends the call
+//   - both: the approval does so, and then a gate
 //   - ask, askonce: the tool suspends itself, in one of the three modes
 //   - twice: the tool suspends itself twice
 //   - parts: the tool does its work in parts, and suspends itself between them
 //   - deaf, deaftimed: the tool ignores its context
 var askNames = []string{
-	"echo", "slow", "once", "note", "fail", "given", "guard", "guard", "guardonce", "pair",
-	"ask", "ask", "ask", "askonce", "twice", "parts", "parts", "deaf", "deaftimed", "slow",
+	"echo", "slow", "once", "note", "fail", "given", "guard", "approve", "guardonce", "pair",
+	"ask", "ask", "both", "askonce", "twice", "parts", "parts", "deaf", "deaftimed", "slow",
 }
 
 // crowdNames are called in rounds with more calls that wait than a head has places.
-var crowdNames = []string{"guard", "guard", "guardonce", "ask", "ask", "askonce", "pair", "twice"}
+var crowdNames = []string{"guard", "approve", "guardonce", "ask", "approveonce", "askonce", "pair", "twice"}
 
 // The sorts of rounds of an asking world.
 func (s script) crowded(w *World) bool {
@@ -74,11 +76,15 @@ func (sc scripted) askingTools() (list []tool.Tool) {
 	if !sc.w.config.People.Asks {
 		return nil
 	}
-	for _, name := range []string{"given", "guard", "guardonce", "pair", "bar", "ask", "askonce", "twice", "parts", "deaf", "deaftimed"} {
+	for _, name := range []string{"given", "guard", "guardonce", "pair", "bar", "ask", "askonce", "twice", "parts", "deaf", "deaftimed", "approve", "approveonce", "both"} {
 		spec := tool.Spec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}
 		switch name {
 		case "guardonce", "askonce":
 			spec.AtMostOnce = true
+		case "approveonce":
+			spec.AtMostOnce, spec.Approval = true, "May it?"
+		case "approve", "both":
+			spec.Approval = "May it?"
 		case "deaftimed":
 			spec.Timeout = deafFor
 		}
@@ -92,7 +98,7 @@ func deaf(name string) bool { return name == "deaf" || name == "deaftimed" }
 // gated reports whether a gate lets no call of the tool run before it is allowed.
 func gated(name string) bool {
 	switch name {
-	case "guard", "guardonce", "pair", "bar", "given":
+	case "guard", "guardonce", "pair", "bar", "given", "approve", "approveonce", "both":
 		return true
 	}
 	return false
@@ -119,7 +125,7 @@ func (p guard) gate(_ context.Context, c plugin.GateCall) (plugin.Verdict, error
 	case "given":
 		data, err := core.EncodeJSON("given " + key)
 		return plugin.SetResult(core.ToolResult{Data: data}), err
-	case "guard", "guardonce":
+	case "guard", "guardonce", "both":
 		var id string // one that is made of the place
 		if trait(key, 23, 2) == 0 {
 			id = fmt.Sprintf("s%d", c.CallIndex) // the same in the next turn

@@ -71,4 +71,4 @@ func (pe *people) mixed() bool { return pe.w.config.Agents.Children && pe.w.conf
 
 // mixedNames are what a model calls in a world with Children and Asks, on a thread that is
 // no child's.
-var mixedNames = []string{"child", "childresult", "child", "ask", "guard", "ask", "guard", "echo", "note"}
+var mixedNames = []string{"child", "childresult", "child", "ask", "guard", "ask", "guard", "approve", "echo", "note"}
