@@ -107,12 +107,8 @@ func ExampleRuntime_Play() {
 
 // A tool that a person must approve: the run waits, and nothing runs meanwhile.
 func ExampleRuntime_Resume() {
-	deploy := tool.New(tool.Spec{Name: "deploy", Description: "Deploys."}, func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
-		if c.Resume == nil {
-			return tool.Suspended(core.TicketRequest{Action: "tool:deploy", Message: "Deploy?"}), nil
-		}
-		return tool.NewResult("deployed"), nil
-	})
+	deploy := tool.New(tool.Spec{Name: "deploy", Description: "Deploys.", Approval: "Deploy?"},
+		func(context.Context, tool.Call, struct{}) (string, error) { return "deployed", nil })
 	r, err := runtime.New(agent.Parts{
 		Specs: []agent.Spec{{ID: "ops", Model: "scripted"}}, Models: scriptedModel(), Tools: []tool.Tool{deploy},
 	})

@@ -16,6 +16,12 @@
 // status invalid that names the argument ([InvalidArgument]), and the model tries again.
 // The function is called with arguments that passed all of it.
 //
+// # Approval
+//
+// If the spec has an Approval, a person is asked that question before a call runs, after
+// its arguments were checked. What depends on the arguments, or on more than a yes, the
+// tool asks itself: see Results.
+//
 // # Results
 //
 // [NewResult] and [Failed] are what the model reads. With [Result.With] a result

@@ -50,6 +50,10 @@
 // that asks, where that says more than the tool's name. When a decision lets it go on, the
 // rules are looked at again: a deny holds then as well.
 //
+// A tool whose spec has an Approval asks that question itself, whatever the rules say. A
+// rule that allows the tool does not answer it, and a rule that asks is a second question
+// after it. Each is remembered by itself; [Forget] withdraws both.
+//
 // # What is remembered
 //
 // A decision may say remember: run or thread. Then the same tool with the same arguments

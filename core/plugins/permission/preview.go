@@ -25,7 +25,7 @@ type Question struct {
 }
 
 // Preview says what would become of a call, by the plugin's own judgement: it asks and
-// changes nothing. The error is that of [Config.Check], or of a state that cannot be read.
+// changes nothing, and knows nothing of the Approval of a tool. The error is that of [Config.Check], or of a state that cannot be read.
 func (c Config) Preview(q Question) (Ruling, error) {
 	p, err := c.compile()
 	if err != nil {
