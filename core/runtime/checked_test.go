@@ -168,8 +168,8 @@ func TestAnAnswerThatDoesNotDecodeGoesBackToTheModel(t *testing.T) {
 func TestAnAnswerThatAnotherProcessTookIsCheckedAtTheEnd(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"city":"Oslo","high":7}`:  "",
-		`{"city":"Oslo","high":-1}`: "cannot be used: Oslo: high is below 0",
-		`{"city":"panic","high":7}`: "cannot be used: panic: db.internal",
+		`{"city":"Oslo","high":-1}`: "Oslo: high is below 0",
+		`{"city":"panic","high":7}`: "panic: db.internal",
 	} {
 		m := &lines{native: true, turns: [][]model.Delta{says(answer)}}
 		r := answering(t, m)
@@ -189,7 +189,8 @@ func TestAnAnswerThatAnotherProcessTookIsCheckedAtTheEnd(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || core.CodeOf(err) != "invalid_output" || err.Error() != "the answer of run "+result.Run.ID.String()+", which this process did not take, "+want {
+		const text = `agent "demo" failed: invalid_output: the answer, which this process did not take, cannot be used`
+		if failed, ok := errors.AsType[*runtime.RunError](err); !ok || core.CodeOf(err) != "invalid_output" || err.Error() != text || fmt.Sprint(failed.Unwrap()) != want {
 			t.Errorf("%s: %v", answer, err)
 		}
 		if errors.Is(err, errCold) != (answer == `{"city":"Oslo","high":-1}`) || result.Termination.Type != core.TerminationNatural || len(m.requests) != 1 || got != (reading{}) {

@@ -30,30 +30,40 @@ func (r *Runtime) Events(ctx context.Context, agentID, text string) iter.Seq2[co
 	return r.EventsOf(ctx, s)
 }
 
-// EventsOf is Events for a submission, as [Runtime.Play] takes it. Each loop over it
-// submits again.
+// EventsOf is Events for a submission, as [Runtime.Play] takes it. Each loop over it submits
+// again.
 func (r *Runtime) EventsOf(ctx context.Context, s mailbox.Submission) iter.Seq2[core.Event, error] {
+	return Iterate(ctx, r.env, func(ctx context.Context, listener Listener) error {
+		_, err := r.Play(ctx, s, listener, nil)
+		if _, failed := errors.AsType[*RunError](err); failed { // its events have shown it
+			return nil
+		}
+		return err
+	})
+}
+
+// Iterate makes a loop over the events of a call that shows them to a listener, such as
+// [Runtime.Play] and [Runtime.Follow]. Each loop makes the call, with a context that ends
+// with ctx and with the loop. An error of the call is the last item.
+//
+// The call goes on while the loop's body runs, and never waits for it: what the body has not
+// taken is kept. After the loop nothing of the call runs any more.
+func Iterate(ctx context.Context, e *env.Env, call func(context.Context, Listener) error) iter.Seq2[core.Event, error] {
 	return func(yield func(core.Event, error) bool) {
-		playing, cancel := context.WithCancelCause(ctx)
-		// The steps run in another goroutine, so that the loop's body may take its time. The
+		calling, cancel := context.WithCancelCause(ctx)
+		// The call runs in another goroutine, so that the loop's body may take its time. The
 		// body stays in the caller's goroutine: it may panic, or end the goroutine.
-		group, shared := r.env.Group(playing)
-		feed := feed{env: r.env}
+		group, shared := e.Group(calling)
+		feed := feed{env: e}
 		group.Go(func(context.Context) (err error) {
 			defer func() { feed.end(err) }()
-			return env.Protect(func() error {
-				_, err := r.player.play(shared, s, ListenerFunc(feed.emit), nil)
-				if _, failed := errors.AsType[*RunError](err); failed { // its events have shown it
-					return nil
-				}
-				return err
-			})
+			return env.Protect(func() error { return call(shared, ListenerFunc(feed.emit)) })
 		})
 		defer func() {
 			cancel(errLeft)
 			_ = group.Wait() // its error was yielded, or the loop is over
 		}()
-		// The last item may be an error. A body that ends the loop ends the play with it, in
+		// The last item may be an error. A body that ends the loop ends the call with it, in
 		// the deferred function: also if the body panics.
 		for {
 			e, more, err := feed.next()

@@ -47,14 +47,16 @@ func (r Result) Next(text string) mailbox.Submission {
 	}
 }
 
-// RunError is the error of a run that failed: because of its model or provider, its time, a
-// tool's [tool.Fatal] error, a plugin or stop policy, or an agent that can no longer be
-// resolved. Its text is what clients may read. For the error of a plugin or provider it only
-// tells where it occurred; the error itself, and the stack of a panic, are in the log.
+// RunError is the error of a run without what its caller asked for. [Runtime.Await] returns it
+// for a run that failed, [RunTyped] also for any other end without an answer. A run fails because of
+// its model or provider, its time, a tool's [tool.Fatal] error, a plugin or stop policy, or an
+// agent that can no longer be resolved. Its text is what clients may read. For the error of a
+// plugin or provider it only tells where it occurred; the error itself, and the stack of a
+// panic, are in the log.
 type RunError struct {
 	Agent       string
 	Run         core.ID
-	Termination core.Termination // its type is error
+	Termination core.Termination
 
 	cause error // see Unwrap
 }
@@ -64,18 +66,27 @@ type RunError struct {
 // the program, not for clients.
 func (e *RunError) Unwrap() error { return e.cause }
 
-// As gives the error the code of the termination: see [core.CodeOf].
+// As gives the error a code, see [core.CodeOf]: that of the termination for a run that failed,
+// not_found for another that has no answer.
 func (e *RunError) As(target any) bool {
 	if coded, ok := target.(**core.Error); ok {
-		*coded = &core.Error{Code: core.Code(e.Termination.Code), Message: e.Error()}
+		code := core.CodeNotFound
+		if e.Termination.Type == core.TerminationError {
+			code = core.Code(e.Termination.Code)
+		}
+		*coded = &core.Error{Code: code, Message: e.Error()}
 		return true
 	}
 	return false
 }
 
-// Error implements error. Its text has the agent, the termination's code and its detail.
+// Error implements error. Its text has the agent, the termination's code and its detail, and
+// the termination's type if the run has not failed.
 func (e *RunError) Error() string {
 	text := fmt.Sprintf("agent %q failed", e.Agent)
+	if e.Termination.Type != core.TerminationError {
+		text = fmt.Sprintf("agent %q has no answer: %s", e.Agent, e.Termination.Type)
+	}
 	for _, part := range []string{e.Termination.Code, e.Termination.Detail} {
 		if part != "" {
 			text += ": " + part

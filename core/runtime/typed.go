@@ -41,11 +41,6 @@ func AnswerFormat[T any]() (core.AnswerFormat, error) {
 	return core.AnswerFormat{Name: "answer", Schema: text}, nil
 }
 
-// ErrNoAnswer is returned by [RunTyped] for a run that has no answer and has not failed: it
-// waits for a decision, or a stop policy, a gate, a cancel or an interrupt ended it. The
-// Result's Termination tells which.
-var ErrNoAnswer = core.Errorf(core.CodeNotFound, "the run has no answer")
-
 // RunTyped is [Runtime.Play] for an answer that a program reads: the run ends when its
 // model has answered with a T, a struct, and not before. The form is stored with the run, so
 // that every process that takes its steps asks for the same. An answer that does not fit
@@ -59,15 +54,16 @@ var ErrNoAnswer = core.Errorf(core.CodeNotFound, "the run has no answer")
 // Check must return immediately and depend on the answer alone. It is called where this
 // process takes the step that answers while RunTyped waits: always in a runtime of [New],
 // and in a host unless the run has to queue. An answer that another process took is checked
-// when the run has ended: if that fails, RunTyped returns an error with code invalid_output
-// that wraps Check's, and the run stays as it is.
+// when the run has ended: if that fails, the RunError has code invalid_output too and unwraps
+// to Check's error, and the run stays as it is.
 //
 // Optional fields of T (omitempty, omitzero) are required and nullable for a provider that
 // enforces the form; such a null is read as an absent field.
 //
-// A nil error means a T. The error is [ErrNoAnswer] for a run that waits, or that did not end
-// with its model's answer; Result.Termination tells why. An Answer that the submission's
-// Frontend already has replaces the form of T.
+// A nil error means a T. Any other end of a run is a [*RunError] with its termination: also
+// that of a run that waits (suspended), and of one that a stop policy, a gate, a cancel or an
+// interrupt ended. An Answer that the submission's Frontend already has replaces the form of
+// T.
 func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, Result, error) {
 	var none T
 	frontend := core.Frontend{}
@@ -90,11 +86,12 @@ func RunTyped[T any](ctx context.Context, r *Runtime, s mailbox.Submission) (T, 
 		return none, result, err
 	}
 	if end := result.Termination; end.Type != core.TerminationNatural {
-		return none, result, fmt.Errorf("run %s ends as %s: %w", result.Run.ID, end.Type, ErrNoAnswer)
+		return none, result, &RunError{Agent: result.Run.AgentID, Run: result.Run.ID, Termination: end}
 	}
 	answer, err := read.of(agent.DropNulls(&model.ResponseFormat{Schema: frontend.Answer.Schema}, answerOf(result)))
 	if err != nil {
-		return none, result, core.Errorf(run.CodeInvalidOutput, "the answer of run %s, which this process did not take, cannot be used: %w", result.Run.ID, err)
+		end := core.Termination{Type: core.TerminationError, Code: string(run.CodeInvalidOutput), Detail: "the answer, which this process did not take, cannot be used"}
+		return none, result, &RunError{Agent: result.Run.AgentID, Run: result.Run.ID, Termination: end, cause: err}
 	}
 	return answer, result, nil
 }

@@ -237,7 +237,8 @@ func TestAMendedAnswerIsToWhatAPersonSaid(t *testing.T) {
 func TestAStopComesBeforeTheForm(t *testing.T) {
 	m := &lines{native: true, turns: [][]model.Delta{says("hm")}}
 	_, result, err := runtime.RunTyped[forecast](t.Context(), answering(t, m, func(s *agent.Spec) { s.MaxRounds = new(1) }), question("go"))
-	if !errors.Is(err, runtime.ErrNoAnswer) || result.Termination.Type != core.TerminationStopped || result.Termination.Code != "max_rounds" {
+	const want = `agent "demo" has no answer: stopped: max_rounds: `
+	if failed, ok := errors.AsType[*runtime.RunError](err); !ok || !strings.HasPrefix(failed.Error(), want) || failed.Termination != result.Termination || failed.Run != result.Run.ID {
 		t.Errorf("%+v, %v", result.Termination, err)
 	}
 }
@@ -458,8 +459,9 @@ func TestARunThatWaitsHasNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, result, err := runtime.RunTyped[forecast](t.Context(), r, question("How warm?"))
-	if !errors.Is(err, runtime.ErrNoAnswer) || core.CodeOf(err) != core.CodeNotFound || len(result.Tickets) != 1 || got != (forecast{}) {
-		t.Errorf("%+v with %d tickets, %v; want ErrNoAnswer with the ticket", got, len(result.Tickets), err)
+	failed, _ := errors.AsType[*runtime.RunError](err)
+	if failed == nil || failed.Termination.Type != core.TerminationSuspended || core.CodeOf(err) != core.CodeNotFound || len(result.Tickets) != 1 || got != (forecast{}) {
+		t.Errorf("%+v with %d tickets, %v; want a RunError, and the ticket", got, len(result.Tickets), err)
 	}
 }
 
