@@ -137,16 +137,11 @@ func TestTheHostSweepsAsOftenAsItIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	url, h := serveSettings(t, s)
-	lose := func(all bool) {
-		h.queue.mu.Lock()
-		defer h.queue.mu.Unlock()
-		h.queue.closed = all
-	}
-	lose(true)
+	h.queue.closed.Store(true) // hints are lost
 	if status, body := post(t, url+"/v1/threads/t1/messages", `{"messages":[{"role":"user","content":"hello"}]}`); status != http.StatusAccepted {
 		t.Fatalf("%d %s", status, body)
 	}
-	lose(false)
+	h.queue.closed.Store(false)
 	for n := 0; !slices.Contains(said(t, url, "t1"), "assistant: You said: hello"); n++ {
 		if n > 1000 {
 			t.Fatal("nobody has found the run after 10 s")

@@ -12,7 +12,7 @@ import (
 // built later, and before anybody looks.
 func (h *host) newMetrics(backend store.Lists, tenant string) *metrics.Metrics {
 	return metrics.New(metrics.Options{
-		Queue:          h.queue.depth,
+		Queue:          h.queue.hints.Depth,
 		Working:        func() int { return h.runtime.Working() },
 		Followers:      func() int { return h.runtime.Followers() },
 		Waiting:        func(ctx context.Context) (int, error) { return countWaiting(ctx, backend, tenant) },

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -13,7 +12,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/reveille-run/reveille/core/env"
 )
 
 // The metrics of a host that has said something, called a tool, and waits.
@@ -86,21 +84,4 @@ func TestFollowersAreCounted(t *testing.T) {
 	shows("1")
 	leave()
 	shows("0")
-}
-
-func TestTheDepthOfTheQueue(t *testing.T) {
-	q := newQueue(env.System(), slog.New(slog.DiscardHandler))
-	for _, delay := range []time.Duration{0, time.Hour, 0} {
-		q.push(message{}, delay)
-	}
-	ready, delayed, oldest := q.depth()
-	if ready != 2 || delayed != 1 || oldest < 0 || oldest > time.Minute {
-		t.Errorf("%d ready, %d delayed, the oldest %s", ready, delayed, oldest)
-	}
-	if q.take(); len(q.ready) != 0 {
-		t.Errorf("%d are left", len(q.ready))
-	}
-	if ready, _, oldest := q.depth(); ready != 0 || oldest != 0 {
-		t.Errorf("%d ready, the oldest %s, of an empty queue", ready, oldest)
-	}
 }
