@@ -47,9 +47,9 @@ func (r *Runtime) RetryRun(ctx context.Context, id core.Identity, runID core.ID)
 }
 
 // DeleteThread permanently makes a thread a tombstone: from then on its id and the ids of
-// its runs are core.CodeDeleted. The sweep erases its records. children decides what
-// happens to its child threads; empty: mailbox.ChildrenDetach. See
-// mailbox.Service.DeleteWith.
+// its runs are core.CodeDeleted. The sweep erases its records; a process whose queue is its
+// own erases them before DeleteThread returns. children decides what happens to its child
+// threads; empty: mailbox.ChildrenDetach. See mailbox.Service.DeleteWith.
 func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID string, children mailbox.Children) error {
 	if err := children.Check(); err != nil {
 		return err
@@ -58,7 +58,11 @@ func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID s
 	if err != nil {
 		return fmt.Errorf("delete: %w", err)
 	}
-	return r.mailbox.DeleteWith(ctx, key, id.User, children)
+	if err := r.mailbox.DeleteWith(ctx, key, id.User, children); err != nil || r.queue == nil {
+		return err
+	}
+	r.worker.eraseNow(ctx, r.queue, key)
+	return nil
 }
 
 // CancelRun ends an open or queued run; its error is core.CodeNotFound if the run is

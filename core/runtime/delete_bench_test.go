@@ -8,35 +8,30 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// BenchmarkDeleteThread deletes one thread among many others, finished ones and children of
-// its own.
+// BenchmarkDeleteThread deletes a finished thread among many others, in memory, with what it
+// holds. Cascade looks for child threads first.
 func BenchmarkDeleteThread(b *testing.B) {
 	for _, others := range []int{10, 10_000} {
-		for _, kind := range []string{"others", "children"} {
-			b.Run(fmt.Sprintf("%s=%d", kind, others), func(b *testing.B) {
-				r, err := runtime.New(withDelegate())
+		for _, children := range []mailbox.Children{mailbox.ChildrenDetach, mailbox.ChildrenCascade} {
+			b.Run(fmt.Sprintf("others=%d/%s", others, children), func(b *testing.B) {
+				r, err := runtime.New(soloParts())
 				if err != nil {
 					b.Fatal(err)
 				}
-				for i := range others {
-					s := submission(fmt.Sprint("other", i), "hello")
-					if kind == "children" {
-						s.Opening.Parent = &mailbox.Parent{Thread: "t0"}
-					}
-					if _, err := r.Play(b.Context(), s, nil, nil); err != nil {
-						b.Fatal(err)
-					}
-				}
-				n := 0
-				for b.Loop() {
-					b.StopTimer()
-					name := fmt.Sprint("t", n)
+				play := func(name string) {
 					if _, err := r.Play(b.Context(), submission(name, "hello"), nil, nil); err != nil {
 						b.Fatal(err)
 					}
-					n++
+				}
+				for i := range others {
+					play(fmt.Sprint("other", i))
+				}
+				for n := 0; b.Loop(); n++ {
+					b.StopTimer()
+					name := fmt.Sprint("t", n)
+					play(name)
 					b.StartTimer()
-					if err := r.DeleteThread(b.Context(), local, name, mailbox.ChildrenDetach); err != nil {
+					if err := r.DeleteThread(b.Context(), local, name, children); err != nil {
 						b.Fatal(err)
 					}
 				}

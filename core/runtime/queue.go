@@ -3,6 +3,7 @@ package runtime
 import (
 	"container/heap"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ type Queue struct {
 	// enough: each operation is short, and follows a write of a head.
 	mu       sync.Mutex
 	messages messages // that can be received
-	known    map[core.WakeUp]*message
+	known    map[hintKey]*message
 	lines    map[core.ThreadKey]*line
 	serial   int
 	workers  int           // calls of Runtime.Work under way
@@ -41,6 +42,16 @@ type Delivery struct {
 	Receives int // how often it was received, this time included
 }
 
+// hintKey names what a hint is for. The queue keeps one hint of each: what follows from it is
+// in the thread's head, and the same whichever run the hint was sent for.
+type hintKey struct {
+	thread core.ThreadKey
+	kind   core.WakeKind
+	sweep  bool // it also erases
+}
+
+func keyOf(hint core.WakeUp) hintKey { return hintKey{hint.Key(), hint.Kind, hint.Sweep} }
+
 // message is a hint in the queue.
 type message struct {
 	delivery Delivery
@@ -50,11 +61,11 @@ type message struct {
 
 // NewQueue returns an empty queue.
 func NewQueue(e *env.Env) *Queue {
-	return &Queue{env: e, known: map[core.WakeUp]*message{}, lines: map[core.ThreadKey]*line{}}
+	return &Queue{env: e, known: map[hintKey]*message{}, lines: map[core.ThreadKey]*line{}}
 }
 
-// Wake implements mailbox.Waker. It never fails. Of equal hints it keeps the earliest: a
-// worker that follows it and finds only later work sends another.
+// Wake implements mailbox.Waker. It never fails. Of the hints of a thread it keeps the
+// earliest: a worker that follows it and finds only later work sends another.
 func (q *Queue) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,13 +84,13 @@ func (q *Queue) Return(d Delivery, delay time.Duration) {
 // add makes a hint due at a time. The caller holds mu.
 func (q *Queue) add(d Delivery, at time.Time) {
 	l := q.lines[d.Hint.Key()]
-	switch m := q.known[d.Hint]; {
+	switch m := q.known[keyOf(d.Hint)]; {
 	case m == nil:
 		m = &message{delivery: d, at: at}
-		q.known[d.Hint] = m
+		q.known[keyOf(d.Hint)] = m
 		heap.Push(&q.messages, m)
 	case at.Before(m.at):
-		m.at = at
+		m.delivery, m.at = d, at
 		if m.index >= 0 {
 			heap.Fix(&q.messages, m.index)
 		}
@@ -159,7 +170,7 @@ func (q *Queue) earliest(since time.Duration) (d Delivery, due bool, at time.Tim
 				return d, false, at
 			}
 			heap.Pop(&q.messages)
-			delete(q.known, m.delivery.Hint)
+			delete(q.known, keyOf(m.delivery.Hint))
 			m.delivery.Receives++
 			return m.delivery, true, at
 		}
@@ -167,6 +178,25 @@ func (q *Queue) earliest(since time.Duration) (d Delivery, due bool, at time.Tim
 		l.held = append(l.held, m)
 	}
 	return d, false, time.Time{}
+}
+
+// forget removes the hints of a thread that has nothing to do any more.
+func (q *Queue) forget(key core.ThreadKey) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, of := range []hintKey{{thread: key}, {thread: key, sweep: true}, {thread: key, kind: core.WakeCompact}} {
+		m := q.known[of]
+		if m == nil {
+			continue
+		}
+		delete(q.known, of)
+		if m.index >= 0 {
+			heap.Remove(&q.messages, m.index)
+		} else {
+			l := q.lines[key]
+			l.held = slices.DeleteFunc(l.held, func(other *message) bool { return other == m })
+		}
+	}
 }
 
 // Depth returns how many hints are due, how many are not yet, and for how long the oldest

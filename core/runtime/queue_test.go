@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,17 +60,46 @@ func TestHintsAreTakenByTheirTime(t *testing.T) {
 	})
 }
 
-// Hints that differ in more than their time are not merged.
-func TestHintsOfOneThreadThatDiffer(t *testing.T) {
+// Of the hints of a thread the earliest of each purpose is kept, whatever run it is for. When
+// the thread is forgotten there is none, also of those that a call holds back.
+func TestHintsOfOneThread(t *testing.T) {
 	q := NewQueue(env.System())
-	for _, hint := range []core.WakeUp{
-		{Tenant: "t", Thread: "a"}, {Tenant: "t", Thread: "a", Sweep: true}, {Tenant: "t", Thread: "a", Kind: core.WakeCompact},
-		{Tenant: "t", Thread: "a", Dispatch: core.ID{1}}, {Tenant: "t", Thread: "a", Sweep: true}, {Tenant: "u", Thread: "a"},
-	} {
-		_ = q.Wake(t.Context(), hint, 0)
+	send := func() {
+		for i, hint := range []core.WakeUp{
+			{Tenant: "t", Thread: "a", Dispatch: core.ID{1}}, {Tenant: "t", Thread: "a", Dispatch: core.ID{2}},
+			{Tenant: "t", Thread: "a", Sweep: true}, {Tenant: "t", Thread: "a", Kind: core.WakeCompact}, {Tenant: "t", Thread: "a", Sweep: true},
+			{Tenant: "u", Thread: "a"},
+		} {
+			_ = q.Wake(t.Context(), hint, -time.Duration(i)*time.Second)
+		}
 	}
-	if got := q.Receive(t.Context(), 10); len(got) != 5 {
-		t.Errorf("%d hints, want 5: %+v", len(got), got)
+	receive := func(what string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, d := range q.Receive(t.Context(), 10) {
+			got = append(got, fmt.Sprint(d.Hint.Tenant, " ", d.Hint.Dispatch.String()[:2], " ", d.Hint.Kind, " ", d.Hint.Sweep))
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(q.known) != 0 {
+			t.Errorf("%s: %d are left, (-want +got):\n%s", what, len(q.known), diff)
+		}
+	}
+	send()
+	receive("all", "u 00  false", "t 00  true", "t 00 compact false", "t 02  false")
+	send()
+	q.forget(queueKey("a"))
+	receive("a thread that is forgotten", "u 00  false")
+	w := q.join(queueKey("a"))
+	send()
+	if d, due, _ := q.pop(); !due || d.Hint.Tenant != "u" {
+		t.Errorf("beside a call %+v is taken", d)
+	}
+	if _, due, _ := q.pop(); due {
+		t.Error("a hint of a thread that a call waits for is taken")
+	}
+	q.forget(queueKey("a"))
+	w.quit()
+	if len(q.known) != 0 || len(q.messages) != 0 || len(q.lines) != 0 {
+		t.Errorf("%d hints and %d lines are left", len(q.known), len(q.lines))
 	}
 }
 

@@ -110,6 +110,15 @@ func (w *workers) reclaim(ctx context.Context) error {
 	return w.mailbox.Reclaim(ctx, keys)
 }
 
+// eraseNow erases a deleted thread, instead of leaving that to the next who takes its hint: in
+// a program whose calls never have to wait, that is nobody. What this does not reach is the
+// hint's again: records of a thread that has thousands, or that is still owed to others. What
+// a step that still runs puts later is the sweep's.
+func (w *worker) eraseNow(ctx context.Context, q *Queue, key core.ThreadKey) {
+	q.forget(key)
+	w.workOff(ctx, q, Delivery{Hint: core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Sweep: true}})
+}
+
 // workOff handles a hint of this process's queue. A failure is logged, and the hint is tried
 // again, later with each failure but without end: there is no dead-letter queue, and what a
 // run may cost is counted in its head, where only Apply ends it.

@@ -34,8 +34,12 @@ func (s *Stepper) Hear(key core.ThreadKey, h *live.Hearing) (events []core.Event
 }
 
 // Moved tells the steps of this process of a head that the process has written. It does
-// not block. Heads of one thread may come out of order.
+// not block. Heads of one thread may come out of order. Of a deleted thread nothing is kept in
+// memory: no step of this process reads it again, and its id is never used for another thread.
 func (s *Stepper) Moved(key core.ThreadKey, head thread.Head) {
+	if head.Deleted {
+		s.reader.Drop(key)
+	}
 	s.under.mu.Lock()
 	defer s.under.mu.Unlock()
 	at := s.under.threads[key]

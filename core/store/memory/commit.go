@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -57,9 +58,12 @@ func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record
 	}
 	thread := s.contents(key)
 	for _, record := range records {
-		thread.put(record)
+		s.put(key, record)
 	}
 	thread.head, thread.version = c.Head.AppendBinary(thread.head[:0]), c.Head.Version // nobody else has the old one
+	if c.Head.Deleted {                                                                // nothing follows that would need the room of the heads before
+		thread.head = slices.Clone(thread.head)
+	}
 	if index := s.due[store.Shard(key)]; c.Head.DueAt > 0 {
 		index[key] = c.Head.DueAt
 	} else {

@@ -5,11 +5,79 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Listed implements [store.Lists]. It has no index: it looks at the listed records of
-// the tenant's threads.
+// lists is the index of the listed records: the places of each list, oldest first. The first
+// list that is asked for makes it, so that a program without lists does not pay for it. From
+// then on it is exact: it changes with the records, under the store's lock.
+type lists map[tenantList][]store.Place
+
+type tenantList struct{ tenant, list string }
+
+// index makes the index; the caller holds the lock.
+func (s *Store) index() {
+	s.lists = lists{}
+	for key, c := range s.threads {
+		at, _ := c.find(store.ActivityName)
+		for _, r := range c.records[at:] {
+			in, place, ok := placeOf(key, r)
+			if !ok {
+				break // the listed records follow each other
+			}
+			s.lists[in] = append(s.lists[in], place)
+		}
+	}
+	for _, places := range s.lists {
+		slices.SortFunc(places, store.Place.Compare)
+	}
+}
+
+// placeOf returns where a thread's record is listed; ok is false for a record that is not.
+func placeOf(key core.ThreadKey, r *store.Record) (in tenantList, place store.Place, ok bool) {
+	if !strings.HasPrefix(r.Name, store.ActivityName) {
+		return in, place, false
+	}
+	listing, err := store.PlaceOf(*r)
+	if err != nil { // cannot be: it was admitted
+		return in, place, false
+	}
+	return tenantList{key.Tenant, listing.List}, store.Place{At: listing.At, Thread: key.Thread, Name: r.Name}, true
+}
+
+// add notes a record that was put.
+func (l lists) add(key core.ThreadKey, r *store.Record) {
+	if l == nil {
+		return
+	}
+	in, place, ok := placeOf(key, r)
+	if !ok {
+		return
+	}
+	if at, found := slices.BinarySearchFunc(l[in], place, store.Place.Compare); !found {
+		l[in] = slices.Insert(l[in], at, place)
+	}
+}
+
+// remove notes that a record is gone, or replaced by another.
+func (l lists) remove(key core.ThreadKey, r *store.Record) {
+	if l == nil {
+		return
+	}
+	in, place, ok := placeOf(key, r)
+	if !ok {
+		return
+	}
+	if at, found := slices.BinarySearchFunc(l[in], place, store.Place.Compare); found {
+		l[in] = slices.Delete(l[in], at, at+1)
+	}
+	if len(l[in]) == 0 {
+		delete(l, in)
+	}
+}
+
+// Listed implements [store.Lists].
 func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) ([]store.Listed, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -19,30 +87,19 @@ func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.P
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []store.Listed
-	for key, c := range s.threads {
-		if key.Tenant != tenant {
-			continue
-		}
-		at, _ := c.find(store.ActivityName)
-		for _, r := range c.records[at:] {
-			if !strings.HasPrefix(r.Name, store.ActivityName) {
-				break
-			}
-			in, err := store.PlaceOf(*r)
-			if err != nil {
-				return nil, err // cannot be: it was admitted
-			}
-			place := store.Place{At: in.At, Thread: key.Thread, Name: r.Name}
-			if in.List == list && (before == nil || place.Compare(*before) < 0) {
-				all = append(all, store.Listed{Place: place, Payload: r.Payload})
-			}
-		}
+	if s.lists == nil {
+		s.index()
 	}
-	slices.SortFunc(all, func(a, b store.Listed) int { return b.Compare(a.Place) })
-	all = all[:min(len(all), max(limit, 0))]
-	for i := range all {
-		all[i].Payload = copied(all[i].Payload)
+	places := s.lists[tenantList{tenant, list}]
+	if before != nil {
+		end, _ := slices.BinarySearchFunc(places, *before, store.Place.Compare)
+		places = places[:end]
+	}
+	var all []store.Listed
+	for _, place := range slices.Backward(places[len(places)-min(len(places), max(limit, 0)):]) {
+		c := s.threads[core.ThreadKey{Tenant: tenant, Thread: place.Thread}]
+		at, _ := c.find(place.Name)
+		all = append(all, store.Listed{Place: place, Payload: copied(c.records[at].Payload)})
 	}
 	return all, nil
 }

@@ -21,6 +21,7 @@ type Store struct {
 	due      [store.Shards]map[core.ThreadKey]int64
 	pointers map[pointer][]byte
 	waiting  map[string]map[string]int64 // by tenant and thread
+	lists    lists // nil: no list was asked for yet
 
 	profiles map[string]*state.MemoryProfiles // by tenant
 	configs  map[string][]byte                // by hash
@@ -73,7 +74,7 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 	if err != nil || !write {
 		return err
 	}
-	s.contents(key).put(record)
+	s.put(key, record)
 	return nil
 }
 
@@ -214,7 +215,12 @@ func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, 
 		return 0, nil
 	}
 	n := min(limit, len(c.records))
-	c.records = slices.Delete(c.records, 0, n)
+	for _, record := range c.records[:n] {
+		s.lists.remove(key, record)
+	}
+	if c.records = slices.Delete(c.records, 0, n); len(c.records) == 0 {
+		c.records = nil // with its room
+	}
 	return n, nil
 }
 
@@ -261,14 +267,18 @@ func (c *contents) find(name string) (at int, found bool) {
 	return slices.BinarySearchFunc(c.records, name, func(r *store.Record, name string) int { return strings.Compare(r.Name, name) })
 }
 
-func (c *contents) put(record store.Record) {
+// put stores a record; the caller holds the lock.
+func (s *Store) put(key core.ThreadKey, record store.Record) {
+	c := s.contents(key)
 	record.Payload = copied(record.Payload)
 	at, found := c.find(record.Name)
 	if found {
+		s.lists.remove(key, c.records[at])
 		c.records[at] = &record
 	} else {
 		c.records = slices.Insert(c.records, at, &record)
 	}
+	s.lists.add(key, &record)
 }
 
 func check(ctx context.Context, key core.ThreadKey) error {

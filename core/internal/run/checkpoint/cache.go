@@ -92,6 +92,15 @@ func (c *cache) put(key core.ThreadKey, v *Conversation) {
 	}
 }
 
+// drop forgets a thread. A step that still runs may put it again: then it goes with age.
+func (c *cache) drop(key core.ThreadKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found := c.byKey[key]; found != nil {
+		c.remove(found)
+	}
+}
+
 // remove drops a thread that is kept; the caller holds mu.
 func (c *cache) remove(e *cacheEntry) {
 	c.used -= e.size

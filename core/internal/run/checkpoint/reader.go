@@ -76,6 +76,9 @@ func (r *Reader) Cached(key core.ThreadKey, head *thread.Head) *Conversation {
 // Keep puts a Conversation into the cache. It must not change any more.
 func (r *Reader) Keep(key core.ThreadKey, c *Conversation) { r.cache.put(key, c) }
 
+// Drop forgets what is kept of a thread.
+func (r *Reader) Drop(key core.ThreadKey) { r.cache.drop(key) }
+
 // Extend returns the Conversation that a commit came to, under a summary; nil: none. It
 // folds the entries as a cold read would, instead of taking over the step's own state, so
 // that warm and cold cannot drift apart. said are the step's messages, whose array is
