@@ -21,7 +21,7 @@ type Store struct {
 	due      [store.Shards]map[core.ThreadKey]int64
 	pointers map[pointer][]byte
 	waiting  map[string]map[string]int64 // by tenant and thread
-	lists    lists // nil: no list was asked for yet
+	lists    lists                       // nil: no list was asked for yet
 
 	profiles map[string]*state.MemoryProfiles // by tenant
 	configs  map[string][]byte                // by hash

@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-
 )
 
 // The metrics of a host that has said something, called a tool, and waits.
