@@ -1,0 +1,76 @@
+package reveille
+
+import (
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/plugins/permission"
+	"github.com/reveille-run/reveille/core/stop"
+)
+
+// What agents are made of.
+type (
+	// Parts are agents as data, with the models, tools and plugins that they name. Agents
+	// in files are read by package core/agent/specfile, which returns Parts.
+	Parts = agent.Parts
+	// AgentSpec is an agent as data.
+	AgentSpec = agent.Spec
+	// Model is what answers: a provider's package makes one.
+	Model = model.Model
+	// ModelBinding is a model under the name by which its provider knows it.
+	ModelBinding = agent.ModelBinding
+	// Models are the models of Parts, by the ids that specs use.
+	Models = map[string]agent.ModelBinding
+	// Adapters make the models of providers that are data, by the names that providers use:
+	// {"openai": openai.Adapter}.
+	Adapters = map[string]func(agent.ProviderSpec) (Model, error)
+)
+
+// Setting is the value of one section of a spec: a plugin's settings for one agent. A
+// [Section]'s Setting method makes one.
+type Setting = plugin.Setting
+
+// Sections returns settings as a spec has them, by their names.
+func Sections(settings ...Setting) map[string]json.RawMessage { return plugin.Sections(settings...) }
+
+// Permission rules, which say what may run.
+type (
+	// Permissions are the settings of [PermissionPlugin] for one agent, see [Permit].
+	Permissions = permission.Config
+	// PermissionRule is one rule: the calls that it is about, and what becomes of them.
+	PermissionRule = permission.Rule
+)
+
+// What a rule says, and what follows from a denial.
+const (
+	RuleAllow = permission.Allow // the call runs
+	RuleAsk   = permission.Ask   // a person decides
+	RuleDeny  = permission.Deny  // the call does not run
+	// FailCall of Permissions.OnDeny lets the model read that a call was denied. By default
+	// a denial blocks the run.
+	FailCall = permission.FailCall
+)
+
+// PermissionPlugin returns the plugin that holds calls to permission rules. Specs name it
+// "permission".
+func PermissionPlugin() Plugin { return permission.Plugin{} }
+
+// Permit returns permission rules as a setting, for [Sections].
+func Permit(p Permissions) Setting { return permission.Section.Setting(p) }
+
+// What ends a run before its model does.
+type (
+	// StopSpec is a built-in stop policy as data, in AgentSpec.Stop.
+	StopSpec = stop.Spec
+	// StopPolicy is asked behind each turn whether the run must stop.
+	StopPolicy = stop.Policy
+	// StopFunc is a function as a StopPolicy.
+	StopFunc = stop.Func
+	// StopView is what a policy looks at.
+	StopView = stop.View
+)
+
+// Stop returns the verdict of a StopFunc that ends the run. Clients read code and detail.
+func Stop(code, detail string) *Termination { return stop.Stop(code, detail) }

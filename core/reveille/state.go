@@ -1,0 +1,42 @@
+package reveille
+
+import "github.com/reveille-run/reveille/core/state"
+
+// State of threads, runs and calls.
+type (
+	// Command is what a hook, a handler or a result asks for: changes of the state, actions
+	// and effects. Its zero value asks for nothing.
+	Command = state.Command
+	// Snapshot is the state at one revision. It does not change.
+	Snapshot = state.Snapshot
+	// Key names a value of type V that changes by updates of type U: Read(snapshot),
+	// Update(u). A plugin registers its keys.
+	Key[V, U any] = state.Key[V, U]
+	// ProfileKey names a value that outlives threads: of a user, an agent or the tenant.
+	ProfileKey[V any] = state.ProfileKey[V]
+)
+
+// How long a value lives.
+const (
+	ScopeRun    = state.ScopeRun    // until the run ends
+	ScopeThread = state.ScopeThread // as long as the thread
+	ScopeCall   = state.ScopeCall   // until the step of the tool call ends
+)
+
+// Counter returns the key of a number; an update is added to it.
+func Counter(name string, scope state.Scope) Key[int, int] { return state.Counter(name, scope) }
+
+// Value returns the key of a T; an update replaces it.
+func Value[T any](name string, scope state.Scope) Key[T, T] { return state.Value[T](name, scope) }
+
+// List returns the key of a list; an update is appended to it.
+func List[E any](name string, scope state.Scope) Key[[]E, E] { return state.List[E](name, scope) }
+
+// Map returns the key of an object, whose members Put and Delete change.
+func Map[V any](name string, scope state.Scope) state.MapKey[V] { return state.Map[V](name, scope) }
+
+// Set returns the command that makes a value the key's, whatever it was.
+func Set[V, U any](k Key[V, U], value V) Command { return state.Set(k, value) }
+
+// Combine returns one command for several, in their order.
+func Combine(commands ...Command) Command { return state.Combine(commands...) }
