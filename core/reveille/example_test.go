@@ -39,7 +39,7 @@ func ExampleNew() {
 	result, err = r.Run(context.Background(), result.Next("Thank you!"))
 	fmt.Println(result.Text, err)
 	// Output:
-	// sunny in Oslo <nil>
+	// The result of weather: sunny in Oslo <nil>
 	// You said: Thank you! <nil>
 }
 
@@ -47,7 +47,7 @@ func ExampleNew() {
 func ExampleNew_errors() {
 	_, err := reveille.New(reveille.Parts{Specs: []reveille.AgentSpec{{ID: "guide", Model: "none"}}}, nil)
 	fmt.Println(err)
-	// Output: build runtime: agent "guide": model: "none" is not registered
+	// Output: build runtime: resolving agent "guide": model "none" not found, known are: none
 }
 
 func ExampleRuntime_Events() {
@@ -61,9 +61,9 @@ func ExampleRuntime_Events() {
 		}
 		switch e.Type {
 		case reveille.EventToolCallReady:
-			fmt.Println("calls", e.ToolCall.Name, string(e.ToolCall.Arguments))
+			fmt.Println("calls", e.Name, string(e.Arguments))
 		case reveille.EventToolCallDone:
-			fmt.Println("reads", e.ToolResult.Text())
+			fmt.Println("reads", string(e.Result))
 		case reveille.EventTextDelta:
 			fmt.Print(e.Delta)
 		case reveille.EventRunFinish:
@@ -72,8 +72,8 @@ func ExampleRuntime_Events() {
 	}
 	// Output:
 	// calls weather {"name":"Rome"}
-	// reads sunny in Rome
-	// sunny in Rome
+	// reads "sunny in Rome"
+	// The result of weather: sunny in Rome
 }
 
 // A call that waits for a person: what is asked, the decision, and the rest of the run.
@@ -98,7 +98,7 @@ func ExampleRuntime_Decide() {
 	// Output:
 	// true <nil>
 	// May the agent refund? true <nil>
-	// refunded true <nil>
+	// The result of refund: refunded true <nil>
 }
 
 // Submitted input is stored, and worked by Work or by whoever waits.

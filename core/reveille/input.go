@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	host "github.com/reveille-run/reveille/core/runtime"
 )
@@ -14,7 +15,7 @@ type Input struct {
 	Text     string
 	Messages []Message
 
-	// Agent is the agent's id; empty: the parts' default one.
+	// Agent is the agent's id; empty: the default one of the parts.
 	Agent string
 	// Thread is the id of the thread to continue, or of a new one; empty: a new thread with
 	// an id of its own.
@@ -47,14 +48,20 @@ const (
 // Receipt says what became of submitted input.
 type Receipt = mailbox.Receipt
 
-// submission is the input on behalf of an identity.
-func (in Input) submission(id Identity) mailbox.Submission {
+// submission is the input on behalf of the runtime's identity.
+func (r *Runtime) submission(in Input) mailbox.Submission {
+	if in.Agent == "" {
+		in.Agent = r.host.DefaultAgent()
+	}
+	if in.Thread == "" {
+		in.Thread = env.System().NewID().String()
+	}
 	messages := in.Messages
 	if in.Text != "" {
 		messages = append(messages[:len(messages):len(messages)], core.UserMessage(in.Text))
 	}
 	return mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: id.Tenant, Thread: in.Thread}, User: id.User, Messages: messages,
+		Thread: core.ThreadKey{Tenant: r.identity.Tenant, Thread: in.Thread}, User: r.identity.User, Messages: messages,
 		Mode: in.Mode, Key: mailbox.Key{Value: in.Key},
 		Opening: mailbox.Opening{AgentID: in.Agent, Request: in.Request, Priority: in.Priority, Delay: in.Delay},
 	}

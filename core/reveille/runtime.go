@@ -47,8 +47,12 @@ func New(parts Parts, o *Options) (*Runtime, error) {
 	if o == nil {
 		o = &Options{}
 	}
+	logger := o.Logger
+	if logger == nil {
+		logger = slog.New(warnings{slog.Default().Handler()})
+	}
 	h, err := host.Build(host.Config{
-		Env: env.System(), Store: o.Store, Waker: o.Queue, Workers: o.Workers, Lease: o.Lease, Logger: o.Logger, Agents: parts,
+		Env: env.System(), Store: o.Store, Waker: o.Queue, Workers: o.Workers, Lease: o.Lease, Logger: logger, Agents: parts,
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +85,7 @@ func (r *Runtime) Host() *host.Runtime { return r.host }
 //     run, the run is then cancelled. With a Store it continues: in Work, in a call that
 //     waits for it, or in another process.
 func (r *Runtime) Run(ctx context.Context, in Input) (Result, error) {
-	got, err := r.host.Play(ctx, in.submission(r.identity), nil, nil)
+	got, err := r.host.Play(ctx, r.submission(in), nil, nil)
 	return resultOf(got), err
 }
 
@@ -89,13 +93,13 @@ func (r *Runtime) Run(ctx context.Context, in Input) (Result, error) {
 // [EventRunFinish], or with the error that Run would return. A loop that ends early leaves
 // the run as a ctx that ends does.
 func (r *Runtime) Events(ctx context.Context, in Input) iter.Seq2[Event, error] {
-	return r.host.EventsOf(ctx, in.submission(r.identity))
+	return r.host.EventsOf(ctx, r.submission(in))
 }
 
 // Submit queues input and returns once it is stored. The steps of its run are taken by
 // [Runtime.Work], or by a call that waits for the run.
 func (r *Runtime) Submit(ctx context.Context, in Input) (Receipt, error) {
-	return r.host.Submit(ctx, in.submission(r.identity))
+	return r.host.Submit(ctx, r.submission(in))
 }
 
 // Wait waits for a run that anybody has started, and returns as [Runtime.Run] does.
@@ -212,6 +216,6 @@ func (r *Runtime) Work(ctx context.Context) error { return r.host.Work(ctx) }
 // A nil error means a T. A run that ends or waits without one is a [*RunError]; it unwraps to
 // the last error of Check, if there was one.
 func Answer[T any](ctx context.Context, r *Runtime, in Input) (T, Result, error) {
-	value, got, err := host.RunTyped[T](ctx, r.host, in.submission(r.identity))
+	value, got, err := host.RunTyped[T](ctx, r.host, r.submission(in))
 	return value, resultOf(got), err
 }
