@@ -121,7 +121,7 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // before it, and of its own folder.
 var order = []string{
 	"core", "core/strict", "core/env", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/model", "core/plugin", "core/stop", "core/agent",
-	"core/internal/thread", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim",
+	"core/internal/thread", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim", "core/reveille",
 }
 
 func rank(t *testing.T, room string) int {
@@ -145,6 +145,17 @@ func TestCoreKeepsItsOrder(t *testing.T) {
 		}
 		if p.room() == "core/mailbox" && slices.Contains(p.Imports, module+"/core/internal/run") {
 			t.Error("core/mailbox imports core/internal/run")
+		}
+	}
+}
+
+// TestReveilleIsForPrograms: what programs import stands above the core. Adapters know the
+// packages that they implement, and no more.
+func TestReveilleIsForPrograms(t *testing.T) {
+	const reveille = module + "/core/reveille"
+	for _, p := range list(t, "./core/...", "./adapters/...") {
+		if slices.Contains(p.Imports, reveille) && !strings.HasPrefix(p.ImportPath, reveille) {
+			t.Errorf("%s imports core/reveille, which is for programs", p.room())
 		}
 	}
 }

@@ -47,7 +47,28 @@ func checked(t *testing.T) (*token.FileSet, []typed) {
 	return house.fset, house.core
 }
 
-// check type-checks the packages of core among all, which name their dependencies first.
+// checkedAll returns the packages of core, adapters and functions, checked like core's.
+func checkedAll(t *testing.T) (*token.FileSet, []typed) {
+	t.Helper()
+	whole.once.Do(func() {
+		whole.fset = token.NewFileSet()
+		whole.all, whole.err = check(whole.fset, list(t, "-export", "-deps", "./core/...", "./adapters/...", "./functions/..."))
+	})
+	if whole.err != nil {
+		t.Fatal(whole.err)
+	}
+	return whole.fset, whole.all
+}
+
+// whole is the house without its scripts, checked once for all tests of its API.
+var whole struct {
+	once sync.Once
+	fset *token.FileSet
+	all  []typed
+	err  error
+}
+
+// check type-checks the packages of this module among all, which name their dependencies first.
 func check(fset *token.FileSet, all []pkg) (core []typed, err error) {
 	done, export := map[string]*types.Package{}, map[string]string{}
 	compiled := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })
