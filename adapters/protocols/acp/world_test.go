@@ -58,7 +58,9 @@ func (q *queue) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) e
 }
 
 // rules: danger is asked about, forbidden ends the run, every other tool runs.
-const rules = `{"default_behavior":"allow","rules":[{"tool":"danger","behavior":"ask"},{"tool":"edit_file(path ~ '/etc/*')","behavior":"ask"},{"tool":"forbidden","behavior":"deny"}]}`
+var rules = permission.Config{DefaultBehavior: permission.Allow, Rules: []permission.Rule{
+	{Tool: "danger", Behavior: permission.Ask}, {Tool: "edit_file(path ~ '/etc/*')", Behavior: permission.Ask}, {Tool: "forbidden", Behavior: permission.Deny},
+}}
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -78,8 +80,8 @@ func newWorld(t *testing.T) *world {
 		return "edited " + a.Path, nil
 	})
 	ask := tool.NewClient[map[string]any](tool.Spec{Name: "ask_user", Description: "Asks.", Parameters: json.RawMessage(`{"type":"object"}`)})
-	sections := map[string]json.RawMessage{permission.Section.Name: []byte(rules)}
-	all := map[string]json.RawMessage{permission.Section.Name: []byte(`{"default_behavior":"ask"}`)}
+	sections := plugin.Sections(permission.Section.Setting(rules))
+	all := plugin.Sections(permission.Section.Setting(permission.Config{DefaultBehavior: permission.Ask}))
 	ctx, stop := context.WithCancel(context.Background())
 	q := &queue{ctx: ctx}
 	var err error

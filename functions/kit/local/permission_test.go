@@ -14,6 +14,8 @@ import (
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/plugins/permission"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
@@ -28,17 +30,17 @@ type visitor struct {
 
 // opens starts a host on a file, with the demo's rules or others, in place of the one
 // before.
-func (v *visitor) opens(t *testing.T, data, rules string) {
+func (v *visitor) opens(t *testing.T, data string, rules *permission.Config) {
 	t.Helper()
 	if v.down != nil {
 		v.down()
 	}
 	deployment := demonstration
-	if rules != "" {
+	if rules != nil {
 		deployment.Parts = func(models map[string]agent.ModelBinding) (agent.Parts, error) {
 			parts, err := demo.Parts(models)
 			if err == nil {
-				parts.Specs[0].Sections = map[string]json.RawMessage{"permission": json.RawMessage(rules)}
+				parts.Specs[0].Sections = plugin.Sections(permission.Section.Setting(*rules))
 			}
 			return parts, err
 		}
@@ -147,12 +149,12 @@ func (v *visitor) want(t *testing.T, what, got, want string) {
 func TestRememberForTheThreadAsksOnce(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "reveille.db")
 	var v visitor
-	v.opens(t, data, "")
+	v.opens(t, data, nil)
 	v.want(t, "first", v.says(t, "approve: ship it"), `asks {"tool":"danger","arguments":{"text":"ship it"}}; suspended`)
-	v.opens(t, data, "")
+	v.opens(t, data, nil)
 	v.want(t, "approved", v.decides(t, `{"action":"resume","remember":"thread"}`), `ok {"text":"ship it","executions":1}; natural_end`)
 	v.want(t, "again", v.says(t, "approve: ship it"), `ok {"text":"ship it","executions":2}; natural_end`)
-	v.opens(t, data, "")
+	v.opens(t, data, nil)
 	v.want(t, "again, after a restart", v.says(t, "approve: ship it"), `ok {"text":"ship it","executions":1}; natural_end`)
 	v.want(t, "something else", v.says(t, "approve: drop it"), `asks {"tool":"danger","arguments":{"text":"drop it"}}; suspended`)
 	v.decides(t, `{"action":"resume","payload":{"approved":true},"remember":"thread","remember_as":"rule"}`)
@@ -161,23 +163,26 @@ func TestRememberForTheThreadAsksOnce(t *testing.T) {
 
 // Rules are those of the spec that a run began with; the thread's next run has the new.
 func TestConfigRulesAreReadFromThePinnedSpec(t *testing.T) {
+	asks := permission.Config{DefaultBehavior: permission.Allow, Rules: []permission.Rule{{Tool: "danger", Behavior: permission.Ask}}}
+	denies := permission.Config{
+		DefaultBehavior: permission.Allow, OnDeny: permission.FailCall,
+		Rules: []permission.Rule{{Tool: "danger(text ~ '*it')", Behavior: permission.Deny}},
+	}
+	allows := permission.Config{DefaultBehavior: permission.Allow}
 	const (
-		asks   = `{"default_behavior":"allow","rules":[{"tool":"danger","behavior":"ask"}]}`
-		denies = `{"default_behavior":"allow","on_deny":"fail_call","rules":[{"tool":"danger(text ~ '*it')","behavior":"deny"}]}`
-		allows = `{"default_behavior":"allow"}`
-		asked  = `asks {"tool":"danger","arguments":{"text":"ship it"}}; `
-		ran    = `ok {"text":"ship it","executions":1}; natural_end`
+		asked = `asks {"tool":"danger","arguments":{"text":"ship it"}}; `
+		ran   = `ok {"text":"ship it","executions":1}; natural_end`
 	)
 	data := filepath.Join(t.TempDir(), "reveille.db")
 	var v visitor
-	v.opens(t, data, asks)
+	v.opens(t, data, &asks)
 	v.want(t, "asked", v.says(t, "approve: ship it"), asked+"suspended")
-	v.opens(t, data, denies)
+	v.opens(t, data, &denies)
 	v.want(t, "a run that began with the rule", v.decides(t, `{"action":"resume","remember":"thread"}`), ran)
 	v.want(t, "the next run, whatever is remembered", v.says(t, "approve: ship it"), `denied {"error":"denied: rule 0, danger(text ~ \"*it\"), denies it"}; natural_end`)
-	v.opens(t, data, allows)
+	v.opens(t, data, &allows)
 	v.want(t, "a rule that was taken away", v.says(t, "approve: ship it"), ran)
-	v.opens(t, data, `{}`)
+	v.opens(t, data, &permission.Config{})
 	v.want(t, "a default that is back, with what is remembered", v.says(t, "approve: ship it"), ran)
 	v.want(t, "and without", v.says(t, "echo: hi"), `asks {"tool":"echo","arguments":{"text":"hi"}}; suspended`)
 }
