@@ -4,12 +4,14 @@ import (
 	"cmp"
 
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 )
 
 // Adapter makes the client of a provider that is data, over Chat Completions: a value of
-// agent.Parts.Adapters. The provider's options are "dialect" and "organization".
+// agent.Parts.Adapters. The provider's options are "dialect" and "organization"; a server
+// of another dialect than OpenAI's needs its base_url.
 func Adapter(p agent.ProviderSpec) (model.Model, error) { return DialectAuto.Adapter(p) }
 
 // ResponsesAdapter is Adapter over the Responses API. The provider's options are
@@ -39,6 +41,10 @@ func (d Dialect) Adapter(p agent.ProviderSpec) (model.Model, error) {
 	}
 	if err := wire.DecodeOptions(p.Options, &own); err != nil {
 		return nil, err
+	}
+	// Whose models they are follows from the adapter's name and the address.
+	if other := own.Dialect != "" && own.Dialect != cmp.Or(d, DialectOpenAI); other && p.BaseURL == "" && own.Dialect.check() == nil {
+		return nil, core.Errorf(core.CodeInvalid, "openai: options.dialect is %q, another one than the adapter's, want a base_url as well", own.Dialect)
 	}
 	return wire.Made(New(Options{
 		APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL,

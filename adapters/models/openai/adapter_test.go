@@ -23,8 +23,10 @@ func TestAProviderThatIsData(t *testing.T) {
 	}{
 		{"OpenAI", Adapter, agent.ProviderSpec{}, "https://api.openai.com/v1/chat/completions openai"},
 		{"an address", Adapter, agent.ProviderSpec{BaseURL: "http://127.0.0.1:1/v1"}, "http://127.0.0.1:1/v1/chat/completions compatible"},
-		{"a dialect of the options", Adapter, own(`{"dialect":"groq","organization":"o"}`), "https://api.groq.com/openai/v1/chat/completions groq"},
-		{"another dialect than the adapter's", DialectGroq.Adapter, own(`{"dialect":"xai"}`), "https://api.x.ai/v1/chat/completions xai"},
+		{"a dialect of the options", Adapter, agent.ProviderSpec{BaseURL: "https://p.example/v1", Options: json.RawMessage(`{"dialect":"groq","organization":"o"}`)}, "https://p.example/v1/chat/completions groq"},
+		{"the adapter's dialect, named", Adapter, own(`{"dialect":"openai"}`), "https://api.openai.com/v1/chat/completions openai"},
+		{"another dialect than the adapter's", DialectGroq.Adapter, own(`{"dialect":"xai"}`), `openai: options.dialect is "xai", another one than the adapter's, want a base_url as well`},
+		{"another dialect than OpenAI's", Adapter, own(`{"dialect":"xai"}`), `openai: options.dialect is "xai", another one than the adapter's, want a base_url as well`},
 		{"Groq", DialectGroq.Adapter, agent.ProviderSpec{}, "https://api.groq.com/openai/v1/chat/completions groq"},
 		{"OpenRouter", DialectOpenRouter.Adapter, own("{}"), "https://openrouter.ai/api/v1/chat/completions openrouter"},
 		{"DeepSeek", DialectDeepSeek.Adapter, agent.ProviderSpec{}, "https://api.deepseek.com/chat/completions deepseek"},
