@@ -56,6 +56,12 @@ var roundMutants = []mutant{
 		New:  "m.holder.whole && m.base.agent != nil:",
 	},
 	{
+		Name: "the approval of a tool is not asked for",
+		File: "core/internal/run/gate.go",
+		Old:  "	return t.Spec().Approval\n",
+		New:  "	return t.Spec().Approval[:0]\n",
+	},
+	{
 		Name: "a stored call is gated again",
 		File: "core/internal/run/schedule.go",
 		Old:  "if c.stage != fresh && c.stage != crowded || !s.ready(i, hold) {",
