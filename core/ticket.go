@@ -39,7 +39,7 @@ const ActionConfirm = "tool:PermissionConfirm"
 // Suspension is what a call waits for, as those read it who decide.
 type Suspension struct {
 	ID         string          `json:"suspension_id"`        // see [CheckName]; names the ticket on its thread
-	Action     string          `json:"action"`               // what is asked for: [ActionConfirm], "tool:ask_user"
+	Action     string          `json:"action"`               // what is asked for: "tool:PermissionConfirm", "tool:ask_user"
 	Message    string          `json:"message,omitempty"`    // for people
 	Parameters json.RawMessage `json:"parameters,omitempty"` // what the action is about
 	// ResponseSchema is the JSON Schema of the payload of a decision that resumes
@@ -110,7 +110,8 @@ type Decision struct {
 	Payload json.RawMessage `json:"payload,omitempty"` // a person's {"approved": false} cancels, whatever Action says
 	Reason  string          `json:"reason,omitempty"`  // of a cancel, for the model
 	// Remember says for how long a person's answer to a request for permission holds,
-	// and RememberAs for what. Whoever asked remembers it: package plugins/permission.
+	// and RememberAs for what. What asked remembers it: the permission plugin, or the
+	// runtime for the Approval of a tool.
 	Remember   Remember   `json:"remember,omitempty"`
 	RememberAs RememberAs `json:"remember_as,omitempty"`
 }
@@ -131,7 +132,7 @@ type RememberAs string
 // What an answer holds for. The zero RememberAs is RememberCall.
 const (
 	RememberCall RememberAs = "call" // the same tool with the same arguments
-	RememberRule RememberAs = "rule" // whatever the rule asks about that asked
+	RememberRule RememberAs = "rule" // whatever the rule asks about that asked; all calls of a tool that asked itself
 )
 
 // Lasts reports whether the decision is to be remembered beyond its call.

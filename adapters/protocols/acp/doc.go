@@ -26,7 +26,7 @@
 // options are allow_once, allow_always, reject_once and reject_always. The answers for
 // always are remembered for the thread, and hold for whatever the rule asks about that
 // asked, as the option's name says; a new session asks again. They are offered only for
-// what package plugins/permission asks, since nobody else remembers. The answer cancelled
+// what the permission plugin or the Approval of a tool asks, since nothing else remembers. The answer cancelled
 // cancels the run.
 //
 // A client that goes away, or answers none of the options, has decided nothing: the
