@@ -36,6 +36,7 @@
 //   - phase: a named point in a step; [Phase].
 //   - hook: a plugin's function at a phase; plugin.Hook.
 //   - gate: a plugin's function that decides about a call; plugin.Gate, plugin.Verdict.
+//   - approval: a tool's question to a person before each of its calls; tool.Spec.
 //   - transform: a plugin's change of the request to the model; plugin.Transform.
 //   - section: a part of a spec that configures a plugin; plugin.Section.
 //   - stop policy: what ends a run that could go on; stop.Policy.

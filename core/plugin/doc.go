@@ -59,7 +59,8 @@
 // A [Gate] decides about a call whose arguments are valid, before BeforeTool: [Allow],
 // [SetResult], [Suspend] or [Block], of which a later one outranks an earlier one. Gates
 // are asked one after the other, each on what those before it changed. What they changed
-// counts with the call's result.
+// counts with the call's result. The first gate of a call is the runtime's own, which asks
+// a person the Approval of the tool's spec; no plugin answers that question.
 //
 // # Actions
 //
