@@ -52,7 +52,8 @@
 // # A round that waits
 //
 // A gate, the approval of a tool's spec, which is asked as a gate, or a tool may let
-// its call wait for a decision. The head then has a ticket: the call, hashes of what is asked (C#) and, later, of what was decided
+// its call wait for a decision. The head then has a ticket: the call, hashes of what
+// is asked (C#) and, later, of what was decided
 // (D#), and from these alone the names of both records follow; what the head does
 // not name does not count. Tickets are put in the head while siblings still run, or
 // with the write that ends the step, and announced after it. When nothing runs any
