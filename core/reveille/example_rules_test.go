@@ -29,7 +29,7 @@ func ExamplePermit() {
 			Stop: []reveille.StopSpec{{Type: "max_rounds", Rounds: 3}},
 		}},
 		Models:  reveille.Models{"m": {Model: reveilletest.Script(call("Oslo"), call("Rome"), call("Oslo"))}},
-		Tools:   []reveille.Tool{weather},
+		Tools:   []reveille.Tool{forecast},
 		Plugins: []reveille.Plugin{reveille.PermissionPlugin()},
 	}, nil)
 	if err != nil {

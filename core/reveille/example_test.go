@@ -14,8 +14,8 @@ type city struct {
 	Name string `json:"name" jsonschema:"of the city, such as Oslo"`
 }
 
-// weather is a tool that only reads.
-var weather = reveille.NewTool(reveille.ToolSpec{Name: "weather", Description: "Tells the weather.", ReadOnly: true},
+// forecast is a tool that only reads.
+var forecast = reveille.NewTool(reveille.ToolSpec{Name: "weather", Description: "Tells the weather.", ReadOnly: true},
 	func(_ context.Context, _ reveille.Call, c city) (string, error) { return "sunny in " + c.Name, nil })
 
 // guide returns the parts of an agent with one tool. Its model does what it is told; that of
@@ -29,7 +29,7 @@ func guide(tools ...reveille.Tool) reveille.Parts {
 }
 
 func ExampleNew() {
-	r, err := reveille.New(guide(weather), nil)
+	r, err := reveille.New(guide(forecast), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func ExampleNew_errors() {
 }
 
 func ExampleRuntime_Events() {
-	r, err := reveille.New(guide(weather), nil)
+	r, err := reveille.New(guide(forecast), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,7 +5,7 @@
 package app
 
 import (
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 )
 
@@ -14,23 +14,23 @@ import (
 //
 // To add to the demo, append before the return:
 //
-//	parts.Tools = append(parts.Tools, weather)          // see tool.New
-//	parts.Plugins = append(parts.Plugins, audit{})      // and its ID to the Plugins of a spec
-//	parts.Specs = append(parts.Specs, agent.Spec{ID: "helper", Model: "default", SystemPrompt: "Be brief."})
+//	parts.Tools = append(parts.Tools, weather)          // see reveille.NewTool
+//	parts.Plugins = append(parts.Plugins, audit)        // and its ID to the Plugins of a spec
+//	parts.Specs = append(parts.Specs, reveille.AgentSpec{ID: "helper", Model: "default", SystemPrompt: "Be brief."})
 //	parts.Default = "helper"                            // the agent of requests that name none
 //
 // To drop it, return parts of your own instead:
 //
-//	return agent.Parts{
-//		Models: models, Tools: []tool.Tool{weather}, // the only agent is the default
-//		Specs: []agent.Spec{{ID: "helper", Model: "default", SystemPrompt: "Be brief."}},
+//	return reveille.Parts{
+//		Models: models, Tools: []reveille.Tool{weather}, // the only agent is the default
+//		Specs: []reveille.AgentSpec{{ID: "helper", Model: "default", SystemPrompt: "Be brief."}},
 //	}, nil
 //
 // What does not fit together is an error at start that says what is wrong.
-func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
+func Parts(models reveille.Models) (reveille.Parts, error) {
 	parts, err := demo.Parts(models)
 	if err != nil {
-		return agent.Parts{}, err
+		return reveille.Parts{}, err
 	}
 	return parts, nil
 }

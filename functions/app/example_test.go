@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
 // A tool, as README.md shows it.
 func Example() {
-	weather := tool.New(tool.Spec{Name: "weather", Description: "Tells the weather of a city.", ReadOnly: true},
-		func(ctx context.Context, call tool.Call, a struct {
+	weather := reveille.NewTool(reveille.ToolSpec{Name: "weather", Description: "Tells the weather of a city.", ReadOnly: true},
+		func(ctx context.Context, call reveille.Call, a struct {
 			City string `json:"city" jsonschema:"name of the city"`
 		}) (map[string]string, error) {
 			return map[string]string{"city": a.City, "sky": "clear"}, nil

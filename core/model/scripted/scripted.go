@@ -35,6 +35,9 @@ const maxWords = 600
 // Model is the scripted model. It is safe for concurrent use.
 type Model struct{ env *env.Env }
 
+// Rules returns the scripted model in real time.
+func Rules() *Model { return New(env.System()) }
+
 // New returns the scripted model; the env's Sleep paces slow.
 func New(e *env.Env) *Model { return &Model{env: e} }
 

@@ -3,7 +3,6 @@ package reveilletest
 import (
 	"testing"
 
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/core/tool"
@@ -23,7 +22,7 @@ func Call(name string, args any) reveille.ToolCall { return scripted.Call(name, 
 // Rules returns a model that does what the last message says: "call: TOOL JSON" calls a tool
 // with these arguments, "fail" fails, "slow: 20" says twenty words, and so on. Anything else
 // is repeated.
-func Rules() reveille.Model { return scripted.New(env.System()) }
+func Rules() reveille.Model { return scripted.Rules() }
 
 // RunTool runs a tool by itself as a run does: arguments are checked, and an error, a timeout
 // or a panic becomes a result. args are encoded as JSON; nil: an empty object. A fatal error

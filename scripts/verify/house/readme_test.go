@@ -64,8 +64,8 @@ func TestTheReadmesProgramIsAnExample(t *testing.T) {
 	if len(programs) != 1 {
 		t.Fatalf("README.md has %d programs, want 1", len(programs))
 	}
-	example := read(t, "core/runtime/example_agent_test.go")
-	example = strings.Replace(example, "package runtime_test\n", "package main\n", 1)
+	example := read(t, "core/reveille/example_agent_test.go")
+	example = strings.Replace(example, "package reveille_test\n", "package main\n", 1)
 	example = strings.Replace(example, "func Example_agent() {", "func main() {", 1)
 	example = regexp.MustCompile("\t// Output: .*\n").ReplaceAllString(example, "")
 	if diff := cmp.Diff(example, programs[0]); diff != "" {
