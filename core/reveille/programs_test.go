@@ -1,4 +1,4 @@
-package runtime_test
+package reveille_test
 
 import (
 	"os"
@@ -13,9 +13,9 @@ func TestProgramsOfAUserAreShort(t *testing.T) {
 		file string
 		most int
 	}{
-		{"example_agent_test.go", 35},
-		{"example_plugin_test.go", 45},
-		{"example_yaml_test.go", 15},
+		{"example_agent_test.go", 37},
+		{"example_office_test.go", 90},
+		{"example_support_test.go", 200},
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
