@@ -86,7 +86,7 @@
 //   - takeover: a claim on a run whose last claim was lost.
 //   - cursor: where in its step a run stands; thread.Cursor.
 //   - replay: of a stream, its events made again from the records; history.Replayer. Of a run,
-//     the present code driven over its record; core/sim/replay.
+//     the present code driven over its record; core/internal/sim/replay.
 //
 // # Where to look
 //

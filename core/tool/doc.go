@@ -44,7 +44,7 @@
 // idempotency key for whatever the tool calls. A tool that changes nothing outside of its
 // run says ReadOnly; one that cannot use the key says AtMostOnce, and the model reads
 // that the outcome is unknown. [Call.Once] keeps what a part of the call came to. Whether
-// a tool keeps to it, package core/sim/simtest finds out.
+// a tool keeps to it, package core/internal/sim/simtest finds out.
 //
 // # Time
 //

@@ -8,7 +8,7 @@ import (
 
 // Choices decides what the records before it do not: when things happen, and what depends
 // on the process and its neighbours. A run that happens now has it of its clock and of what
-// it finds. A replay (core/sim/replay) has it of the run's records, so that the code comes
+// it finds. A replay (core/internal/sim/replay) has it of the run's records, so that the code comes
 // to the same records again. There is no other difference between the two.
 //
 // Where a method returns fixed as false, the step decides as it finds things.

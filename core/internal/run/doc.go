@@ -142,7 +142,7 @@
 // choices.go, which asks [Choices] for it, as all else is asked for that no record decides.
 // So a claim that
 // runs the hooks of a stored record again shows them what the first one did, and a
-// replay (core/sim/replay) drives this code over a recorded thread and comes to the same
+// replay (core/internal/sim/replay) drives this code over a recorded thread and comes to the same
 // records, byte for byte.
 //
 // # Events

@@ -3,8 +3,8 @@ package reveilletest
 import (
 	"testing"
 
+	"github.com/reveille-run/reveille/core/internal/sim/simtest"
 	"github.com/reveille-run/reveille/core/reveille"
-	"github.com/reveille-run/reveille/core/sim/simtest"
 )
 
 // Crashes plays scenarios through each fault at each I/O operation. Scenarios and one of

@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/sim/replay"
+	"github.com/reveille-run/reveille/core/sim"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
@@ -34,7 +34,7 @@ func run(ctx context.Context, code wiring.Deployment, args, environ []string, ou
 	if err == nil {
 		a, err = read(args, s, failures)
 	}
-	var reports []replay.Report
+	var reports []sim.Repeated
 	unread := 0
 	if err == nil {
 		reports, unread, err = replayed(ctx, code, a, s, failures)
@@ -101,7 +101,7 @@ func read(args []string, s settings.Settings, usage io.Writer) (asked, error) {
 
 // replayed replays what was asked for. With -all a thread that cannot be read is counted
 // and its error printed to failures, and the others are replayed.
-func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.Settings, failures io.Writer) (reports []replay.Report, unread int, err error) {
+func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.Settings, failures io.Writer) (reports []sim.Repeated, unread int, err error) {
 	parts, err := code.Agents(env.System(), s)
 	if err != nil {
 		return nil, 0, err
@@ -128,9 +128,9 @@ func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.S
 		}
 	}
 	for _, key := range keys {
-		var of []replay.Report
+		var of []sim.Repeated
 		err := env.Protect(func() (err error) { // whatever a thread holds, the others are replayed
-			of, err = replay.Options{Agents: registry}.Thread(ctx, file, key, a.run)
+			of, err = sim.Replay{Agents: registry}.Thread(ctx, file, key, a.run)
 			return err
 		})
 		reports = append(reports, of...)

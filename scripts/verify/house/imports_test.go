@@ -121,7 +121,7 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // before it, and of its own folder.
 var order = []string{
 	"core", "core/strict", "core/env", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/model", "core/plugin", "core/stop", "core/agent",
-	"core/internal/thread", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/sim", "core/reveille",
+	"core/internal/thread", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/internal/sim", "core/sim", "core/reveille",
 }
 
 func rank(t *testing.T, room string) int {
@@ -171,7 +171,7 @@ func TestCoreTouchesNothingOutside(t *testing.T) {
 			if third && exceptions[path] != p.room() && !slices.ContainsFunc(allowed, func(a string) bool { return strings.HasPrefix(path, a) }) {
 				t.Errorf("%s imports %s", p.room(), path)
 			}
-			if p.room() == "core/sim/simtest" && (path == "os" || path == "os/exec") {
+			if p.room() == "core/internal/sim/simtest" && (path == "os" || path == "os/exec") {
 				continue // it starts the test's program again: linked by tests alone
 			}
 			if path == "net/http" || path == "database/sql" || path == "os" || path == "os/exec" || path == "net" {

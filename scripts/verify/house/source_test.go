@@ -50,7 +50,7 @@ var deadlines = []string{"core/internal/run", "core/runtime"}
 
 func TestCoreReachesTheWorldThroughEnvOnly(t *testing.T) {
 	sources(t, "./core/...", func(room, name string, fset *token.FileSet, file *ast.File, _ []byte) {
-		if room == "core/env" || strings.HasPrefix(room, "core/store/storetest") || room == "core/sim/simtest" {
+		if room == "core/env" || strings.HasPrefix(room, "core/store/storetest") || room == "core/internal/sim/simtest" {
 			return
 		}
 		names := map[string]string{}

@@ -1,4 +1,4 @@
-// Command sim runs simulated worlds and reports what was violated: see core/sim.
+// Command sim runs simulated worlds and reports what was violated: see core/internal/sim.
 //
 //	go run ./scripts/verify/sim                    # SEEDS worlds from SEED0 on
 //	go run ./scripts/verify/sim -world 1234        # one world, told operation by operation

@@ -65,13 +65,13 @@ var forkMutants = []mutant{
 	},
 	{
 		Name: "a replay repeats what a fork was made with",
-		File: "core/sim/replay/recording.go",
+		File: "core/internal/sim/replay/recording.go",
 		Old:  "err == nil && !ok && !own && head.Run.ID != id;",
 		New:  "err == nil && !ok && !own && head.Run.ID != id && false;",
 	},
 	{
 		Name: "a replay of a fork does not know of the summaries that it was made with",
-		File: "core/sim/replay/replay.go",
+		File: "core/internal/sim/replay/replay.go",
 		Old:  "	return p.inherits && upTo <=",
 		New:  "	return false && upTo <=",
 	},

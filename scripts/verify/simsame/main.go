@@ -8,7 +8,7 @@
 //	go run ./scripts/verify/simsame -seeds 1000 -seed0 5000 HEAD  # other worlds
 //	go run ./scripts/verify/simsame -replay HEAD                  # each world's runs are also repeated from their records
 //
-// It fails when a world differs. Worlds also differ where core/sim itself has changed, so
+// It fails when a world differs. Worlds also differ where core/internal/sim itself has changed, so
 // that a change there is committed apart.
 package main
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/sim/replay"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/sim/replay"
 	"github.com/reveille-run/reveille/core/store"
 )
 

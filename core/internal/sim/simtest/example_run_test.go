@@ -3,7 +3,7 @@ package simtest_test
 import (
 	"testing"
 
-	"github.com/reveille-run/reveille/core/sim/simtest"
+	"github.com/reveille-run/reveille/core/internal/sim/simtest"
 )
 
 func TestTheExampleSurvivesCrashes(t *testing.T) { simtest.RunWorlds(t, world, payments, together) }
