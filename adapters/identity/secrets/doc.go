@@ -8,6 +8,6 @@
 // invocation, beside its first reads of the store, so that who uses a value seldom waits. While a read fails the last good value
 // is returned. Nothing here prints a value.
 //
-// The calls go by way of package awsenv, which signs them: one call of each service is
+// The calls go by way of package aws/env, which signs them: one call of each service is
 // needed.
 package secrets

@@ -1,6 +1,6 @@
 // Package incoming is an [Event] of the outside world that may start runs, as those
-// that receive events (package awslambda, the routes of package webhook, the local
-// host's clock) give it to the triggers of package trigger. It is a room of its own
+// that receive events (package aws/lambda, the routes of package webhook, the local
+// host's clock) give it to the triggers of package rules. It is a room of its own
 // so that neither side links the other.
 package incoming
 
