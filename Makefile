@@ -125,6 +125,10 @@ BASE ?= HEAD
 same-worlds: ## Compare 40 simulated worlds of the working tree with those of a commit (BASE=HEAD, ARGS="-seeds 1000"): has a change that only moves code changed what happens?
 	@$(GO) run ./scripts/verify/simsame $(ARGS) $(BASE)
 
+.PHONY: api
+api: ## Say how what programs import differs from a commit (BASE=v0.1.0), and fail if that breaks them
+	@$(GO) run ./scripts/verify/apidiff $(BASE)
+
 day: ## Simulate a day of 1,000 tenants under faults: usage is what the provider served, limits hold (DAYS, SEED0; WORLD=n tells one)
 	$(GO) run ./scripts/verify/sim -day 1000 -seeds $(DAYS)
 
