@@ -5,11 +5,9 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -25,18 +23,18 @@ func (p examplePlugin) Register(r *plugin.Registrar) error {
 }
 
 // ask runs an agent that has the plugin and a tool.
-func ask(p examplePlugin, text string) (runtime.Result, error) {
+func ask(p examplePlugin, text string) (reveille.Result, error) {
 	pay := tool.New(tool.Spec{Name: "pay", Description: "Pays."}, func(context.Context, tool.Call, struct{}) (string, error) { return "paid", nil })
-	r, err := runtime.New(agent.Parts{
-		Specs:   []agent.Spec{{ID: "a", Model: "m", Plugins: []string{"example"}}},
-		Models:  map[string]agent.ModelBinding{"m": {Model: scripted.New(env.System())}},
-		Tools:   []tool.Tool{pay},
-		Plugins: []plugin.Plugin{p},
-	})
+	r, err := reveille.New(reveille.Parts{
+		Specs:   []reveille.AgentSpec{{ID: "a", Model: "m", Plugins: []string{"example"}}},
+		Models:  reveille.Models{"m": {Model: scripted.Rules()}},
+		Tools:   []reveille.Tool{pay},
+		Plugins: []reveille.Plugin{p},
+	}, nil)
 	if err != nil {
-		return runtime.Result{}, err
+		return reveille.Result{}, err
 	}
-	return r.Run(context.Background(), "a", text)
+	return r.Run(context.Background(), reveille.Input{Text: text})
 }
 
 // A gate decides about each call before its tool runs.

@@ -56,8 +56,9 @@ func weather(_ context.Context, _ reveille.Call, p place) (string, error) {
 	return "sunny in " + p.City, nil
 }
 
-// Agents, models and providers that are files of a folder; their tools are code.
-func Example_yaml() {
+// Agents as data need the code that speaks their providers' protocol, under the name by
+// which the providers name it. Their tools are code.
+func ExampleAdapter() {
 	server := saying(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}]}`, "It is sunny.")
 	defer server.Close()
 	folder := fstest.MapFS{"guide.yaml": {Data: []byte(`

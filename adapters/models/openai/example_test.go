@@ -8,14 +8,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/reveille-run/reveille/adapters/models/openai"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/agent/specfile"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // Ask a model and print the text as it comes. The server stands in for the
@@ -77,32 +73,4 @@ func BenchmarkStream(b *testing.B) {
 			b.Fatalf("%d deltas, want 5001", n)
 		}
 	}
-}
-
-// Agents as data need the code that speaks their providers' protocol, under the name by
-// which the providers name it. The server stands in for the provider.
-func ExampleAdapter() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"Good morning.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-	}))
-	defer server.Close()
-	files := fstest.MapFS{"guide.yaml": {Data: []byte(`
-agents: [{id: guide, model: fast}]
-models: [{id: fast, provider: vendor, upstream_model: gpt-5-mini}]
-providers: [{id: vendor, adapter: openai, base_url: "` + server.URL + `", timeout_ms: 60000}]
-`)}}
-	parts, err := specfile.Load(files)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	parts.Adapters = map[string]func(agent.ProviderSpec) (model.Model, error){"openai": openai.Adapter}
-	r, err := runtime.New(parts)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	result, err := r.Run(context.Background(), "guide", "Greet me.")
-	fmt.Println(result.Text, err)
-	// Output: Good morning. <nil>
 }

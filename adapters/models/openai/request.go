@@ -3,10 +3,11 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
-	"strings"
 )
 
 // The request as the API spells it. Field and tool order never vary, since a

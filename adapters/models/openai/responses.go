@@ -3,13 +3,14 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"iter"
+	"net/http"
+	"strings"
+
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
-	"iter"
-	"net/http"
-	"strings"
 )
 
 // Responses is a provider of models over the Responses API. The server keeps nothing:

@@ -5,15 +5,12 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/reveille"
 )
 
 // order is a tool of the agent that is tested.
-func order(_ context.Context, _ tool.Call, a struct {
+func order(_ context.Context, _ reveille.Call, a struct {
 	Dish string `json:"dish"`
 }) (string, error) {
 	return "one " + a.Dish + " is on its way", nil
@@ -23,16 +20,16 @@ func order(_ context.Context, _ tool.Call, a struct {
 // the agent's tools with the arguments J, so that tools, plugins and gates do what they
 // would; then it says the result. In a test, the last line is the comparison.
 func Example() {
-	r, err := runtime.New(agent.Parts{
-		Specs:  []agent.Spec{{ID: "waiter", Model: "scripted"}},
-		Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System())}},
-		Tools:  []tool.Tool{tool.New(tool.Spec{Name: "order", Description: "Orders a dish."}, order)},
-	})
+	r, err := reveille.New(reveille.Parts{
+		Specs:  []reveille.AgentSpec{{ID: "waiter", Model: "scripted"}},
+		Models: reveille.Models{"scripted": {Model: scripted.Rules()}},
+		Tools:  []reveille.Tool{reveille.NewTool(reveille.ToolSpec{Name: "order", Description: "Orders a dish."}, order)},
+	}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	result, err := r.Run(context.Background(), "waiter", `call: order {"dish":"soup"}`)
+	result, err := r.Run(context.Background(), reveille.Input{Text: `call: order {"dish":"soup"}`})
 	fmt.Println(result.Text == "The result of order: one soup is on its way", err)
 	// Output: true <nil>
 }
@@ -42,19 +39,19 @@ func ExampleTurns() {
 	type dish struct {
 		Dish string `json:"dish"`
 	}
-	r, err := runtime.New(agent.Parts{
-		Specs: []agent.Spec{{ID: "waiter", Model: "scripted"}},
-		Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.Turns(
+	r, err := reveille.New(reveille.Parts{
+		Specs: []reveille.AgentSpec{{ID: "waiter", Model: "scripted"}},
+		Models: reveille.Models{"scripted": {Model: scripted.Turns(
 			scripted.Turn{Calls: []core.ToolCall{scripted.Call("order", dish{"soup"}), scripted.Call("order", dish{"bread"})}},
 			scripted.Turn{Text: "Both are on their way."},
 		)}},
-		Tools: []tool.Tool{tool.New(tool.Spec{Name: "order", Description: "Orders a dish."}, order)},
-	})
+		Tools: []reveille.Tool{reveille.NewTool(reveille.ToolSpec{Name: "order", Description: "Orders a dish."}, order)},
+	}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	result, err := r.Run(context.Background(), "waiter", "Soup and bread, please.")
+	result, err := r.Run(context.Background(), reveille.Input{Text: "Soup and bread, please."})
 	for _, m := range result.Messages {
 		if m.Role == core.RoleTool {
 			fmt.Println(m.Text())

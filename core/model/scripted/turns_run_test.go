@@ -67,11 +67,17 @@ func (r *requested) Stream(ctx context.Context, request model.Request) iter.Seq2
 func newRuntime(t *testing.T, spec agent.Spec, m model.Model, tools ...tool.Tool) *runtime.Runtime {
 	t.Helper()
 	spec.ID, spec.Model = "digger", "m"
-	r, err := runtime.New(agent.Parts{Specs: []agent.Spec{spec}, Models: map[string]agent.ModelBinding{"m": {Model: m, Facts: model.Facts{ContextWindow: 100_000}}}, Tools: tools})
+	r, err := runtime.Build(runtime.Config{Agents: agent.Parts{Specs: []agent.Spec{spec}, Models: map[string]agent.ModelBinding{"m": {Model: m, Facts: model.Facts{ContextWindow: 100_000}}}, Tools: tools}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// goes sends the digger off, and returns what came of its run.
+func goes(t *testing.T, r *runtime.Runtime) (runtime.Result, error) {
+	t.Helper()
+	return r.Play(t.Context(), mailbox.Submission{Messages: []core.Message{core.UserMessage("go")}}, nil, nil)
 }
 
 // journey are six turns, some of them with calls side by side.
@@ -122,7 +128,7 @@ func TestARunSaysItsTurnsInOrder(t *testing.T) {
 			}
 			seen := &requested{model: journey(), turns: map[int]int{}}
 			r = newRuntime(t, test.spec, seen, digs(t, steer))
-			result, err := r.Run(t.Context(), "", "go")
+			result, err := goes(t, r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +148,7 @@ func TestEachRunOfAThreadHasCallsOfItsOwn(t *testing.T) {
 		scripted.Turn{Calls: []core.ToolCall{dig(1), dig(2)}}, scripted.Turn{Text: "done"},
 		scripted.Turn{Input: "thanks", Text: "bye"},
 	), digs(t, nil))
-	first, err := r.Run(t.Context(), "", "go")
+	first, err := goes(t, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +173,7 @@ func TestEachRunOfAThreadHasCallsOfItsOwn(t *testing.T) {
 
 func TestARunThatAsksForMoreTurnsFails(t *testing.T) {
 	r := newRuntime(t, agent.Spec{}, scripted.Turns(scripted.Turn{Calls: []core.ToolCall{dig(1)}}), digs(t, nil))
-	_, err := r.Run(t.Context(), "", "go")
+	_, err := goes(t, r)
 	if err == nil || !strings.Contains(err.Error(), "scripted turns: step 2 of the run has no turn, there are 1") {
 		t.Errorf("the error is %v", err)
 	}
@@ -177,7 +183,7 @@ func TestATurnThatFailsDoesSoAgain(t *testing.T) {
 	r := newRuntime(t, agent.Spec{Retry: agent.Retry{MaxRetries: new(2), OverloadedBackoffBaseMS: new(0)}}, scripted.Turns(
 		scripted.Turn{Text: "I look.", Err: &model.Error{Kind: model.KindOverloaded, Message: "come back later"}},
 	))
-	result, err := r.Run(t.Context(), "", "go")
+	result, err := goes(t, r)
 	if err == nil || result.Termination.Code != "model" {
 		t.Errorf("%+v, %v; want an end with the code model", result.Termination, err)
 	}

@@ -145,7 +145,7 @@ agents:
 	w := &world{t: t, model: &obeys{}}
 	parts.Models, parts.Plugins = map[string]agent.ModelBinding{"m": {Model: w.model}}, []plugin.Plugin{permission.Plugin{}}
 	parts.Tools = []tool.Tool{w.tool("run"), w.tool("look")}
-	if w.Runtime, err = runtime.New(parts); err != nil {
+	if w.Runtime, err = runtime.Build(runtime.Config{Agents: parts}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "careful", w.says("careful", `look {}`, `run {"x":"ls"}`), `suspended; asks run {"x":"ls"}; did look {}`)

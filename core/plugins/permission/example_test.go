@@ -7,13 +7,9 @@ import (
 	"log"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
-	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/reveille"
 )
 
 // rules let a coder run commands of git and no rm -rf; other commands wait for a person.
@@ -28,41 +24,44 @@ var rules = permission.Config{
 
 // An agent whose calls of a tool wait for a person, who remembers one for the thread.
 func Example() {
-	bash := tool.New(tool.Spec{Name: "bash", Description: "Runs a command."}, func(_ context.Context, _ tool.Call, a struct {
+	bash := reveille.NewTool(reveille.ToolSpec{Name: "bash", Description: "Runs a command."}, func(_ context.Context, _ reveille.Call, a struct {
 		Command string `json:"command"`
 	}) (string, error) {
 		return "ran " + a.Command, nil
 	})
-	r, err := runtime.New(agent.Parts{
-		Specs: []agent.Spec{{
+	r, err := reveille.New(reveille.Parts{
+		Specs: []reveille.AgentSpec{{
 			ID: "coder", Model: "scripted", Plugins: []string{permission.ID},
-			Sections: plugin.Sections(permission.Section.Setting(rules)),
+			Sections: reveille.Sections(reveille.Permit(rules)),
 		}},
-		Models:  map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System())}},
-		Plugins: []plugin.Plugin{permission.Plugin{}},
-		Tools:   []tool.Tool{bash},
-	})
+		Models:  reveille.Models{"scripted": {Model: scripted.Rules()}},
+		Plugins: []reveille.Plugin{reveille.PermissionPlugin()},
+		Tools:   []reveille.Tool{bash},
+	}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	waits, err := r.Run(ctx, "coder", `call: bash {"command":"make"}`)
+	waits, err := r.Run(ctx, reveille.Input{Text: `call: bash {"command":"make"}`})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(waits.Termination.Type, string(waits.Tickets[0].Suspension.Parameters))
 
-	approval := runtime.Approve(waits.Tickets[0])
-	approval.Decision.Remember = core.RememberThread
-	done, err := r.Resume(ctx, waits, approval)
+	approval := reveille.Approve(waits.Tickets[0])
+	approval.Remember = core.RememberThread
+	if err := r.Decide(ctx, waits.Run.ID, approval); err != nil {
+		log.Fatal(err)
+	}
+	done, err := r.Wait(ctx, waits.Run.ID)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(done.Text)
 
-	again, err := r.Play(ctx, done.Next(`call: bash {"command":"make"}`), nil, nil)
+	again, err := r.Run(ctx, done.Next(`call: bash {"command":"make"}`))
 	fmt.Println(again.Text, err)
-	denied, err := r.Play(ctx, done.Next(`call: bash {"command":"cd /; RM -rf ."}`), nil, nil)
+	denied, err := r.Run(ctx, done.Next(`call: bash {"command":"cd /; RM -rf ."}`))
 	fmt.Println(denied.Termination.Detail, err)
 	// Output:
 	// suspended {"tool":"bash","arguments":{"command":"make"}}

@@ -120,7 +120,7 @@ func TestOfTwoAnswersToTheSameTheDenyCounts(t *testing.T) {
 	w := newWorld(t, options{rules: asks, mode: agent.ParallelBatchApproval})
 	w.says("a", `run {"x":1}`, `run {"x":1}`)
 	first, second := w.result.Tickets[0].Suspension.ID, w.result.Tickets[1].Suspension.ID
-	equal(t, "decided", w.came(w.Resume(t.Context(), w.result, mailbox.Deciding{Target: first, Decision: yesForGood}, mailbox.Deciding{Target: second, Decision: noForGood})),
+	equal(t, "decided", w.resumes(mailbox.Deciding{Target: first, Decision: yesForGood}, mailbox.Deciding{Target: second, Decision: noForGood}),
 		`natural_end; did run {"x":1}`)
 	equal(t, "again", w.says("a", `run {"x":1}`), `natural_end`)
 	same(t, "result", w.results(), "denied: denied: a person has denied the same call of run")

@@ -85,7 +85,7 @@ func newWorld(t *testing.T, o options) *world {
 		}
 		parts.Specs = append(parts.Specs, spec)
 	}
-	r, err := runtime.New(parts)
+	r, err := runtime.Build(runtime.Config{Agents: parts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,19 @@ func (w *world) decides(d core.Decision) string {
 	for _, k := range w.result.Tickets {
 		all = append(all, mailbox.Deciding{Target: k.Suspension.ID, Decision: d})
 	}
-	return w.came(w.Resume(w.t.Context(), w.result, all...))
+	return w.resumes(all...)
+}
+
+// resumes takes decisions on the run of the world, and returns what came of it.
+func (w *world) resumes(all ...mailbox.Deciding) string {
+	w.t.Helper()
+	id, runID := core.Identity{Tenant: runtime.LocalTenant}, w.result.Run.ID
+	for _, d := range all {
+		if _, err := w.Decide(w.t.Context(), id, runID, d); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return w.came(w.Await(w.t.Context(), id, runID))
 }
 
 // came is what came of a run: how it ended, or what it asks about, and the tools that

@@ -21,7 +21,7 @@ func TestSetStateMergesKeysIntoTheSharedState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := runtime.New(parts)
+	r, err := runtime.Build(runtime.Config{Agents: parts})
 	if err != nil {
 		t.Fatal(err)
 	}

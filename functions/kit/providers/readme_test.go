@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/catalog"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
@@ -100,13 +100,13 @@ func TestTheReadmesCommandsReachTheirModels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := runtime.New(agent.Parts{
+			r, err := reveille.New(reveille.Parts{
 				Specs: []agent.Spec{{ID: "a", Model: "m"}}, Models: map[string]agent.ModelBinding{"m": bound}, Catalog: catalog.Default(),
-			})
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			result, err := r.Run(t.Context(), "a", "hello")
+			result, err := r.Run(t.Context(), reveille.Input{Text: "hello"})
 			if err != nil || result.Text != "Hello, wörld 🌍." {
 				t.Errorf("it says %q, %v", result.Text, err)
 			}
