@@ -16,7 +16,7 @@ func (pe *people) interfere(th *threadState, k *asked) {
 	}
 	chance, within := 0.4, 15*time.Second
 	if pe.mixed() { // people are asked beside it, and may have answered later
-		chance, within = 0.8, 5*time.Second
+		chance, within = 0.95, 8*time.Second
 	}
 	if !pe.w.config.People.Calm && pe.w.random.chance(chance) {
 		pe.plan(pe.w.random.between(0, within), func() { pe.steer(th) })
