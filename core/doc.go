@@ -39,7 +39,7 @@
 //   - approval: a tool's question to a person before each of its calls; tool.Spec.
 //   - transform: a plugin's change of the request to the model; plugin.Transform.
 //   - section: a part of a spec that configures a plugin; plugin.Section.
-//   - stop policy: what ends a run that could go on; stop.Policy.
+//   - stop policy: what ends a run that could go on; agent.StopPolicy.
 //   - pool: models that agents use as one; agent.ModelPoolSpec.
 //   - pin: the hash of the agent that a run began with, and ends with; agent.Pins.
 //   - window: how much of a conversation a model is shown; window.Newest.

@@ -13,7 +13,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // The last value that is allowed is allowed: what is refused has a test elsewhere.
@@ -93,7 +92,7 @@ func TestFieldsThatAreWrongAreNamedForPrograms(t *testing.T) {
 	}{
 		{"an id", agent.Spec{ID: "a b", Model: "m"}.Check(), "agent", "id"},
 		{"a model's id", agent.ModelSpec{ID: "a b"}.Check(), "model", "id"},
-		{"a stop policy", agent.Spec{ID: "a", Model: "m", Stop: []stop.Spec{{Type: "timeout", Seconds: 1}, {Type: "x"}}}.Check(), "agent", "stop[1]"},
+		{"a stop policy", agent.Spec{ID: "a", Model: "m", Stop: []agent.StopSpec{{Type: "timeout", Seconds: 1}, {Type: "x"}}}.Check(), "agent", "stop[1]"},
 		{"a pattern", agent.Spec{ID: "a", Model: "m", ExcludedToolPatterns: []string{"x", `\`}}.Check(), "agent", "excluded_tool_patterns[1]"},
 		{"a section's name", agent.Spec{ID: "a", Model: "m", Sections: map[string]json.RawMessage{"a b": json.RawMessage("1")}}.Check(), "agent", "sections"},
 		{"what has no effect, strictly", strict, "agent", "allowed_tool_patterns[0]"},

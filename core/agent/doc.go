@@ -32,8 +32,48 @@
 // The plugins that a spec names register for this agent alone, in that order. Sections
 // are their settings: each is read by the plugin that declares it (plugin.Section), and
 // one that no plugin reads is a warning. With active_hook_filter only the named ones run
-// hooks, gates, transforms and tools. What ends a run, besides max_rounds, are the stop
-// policies of the spec and those of [Parts]; see package stop.
+// hooks, gates, transforms and tools.
+//
+// # What ends a run
+//
+// A [StopPolicy] looks at each step of a run and may end the run, with a code that
+// clients read in the run's termination. Policies come from four places and are
+// asked in this order; the first one that stops counts:
+//
+//  1. max_rounds of the agent's spec, 16 when it says nothing;
+//  2. the list stop of the spec, as data: [StopSpec];
+//  3. Stops of [Parts], for all agents of a registry;
+//  4. Stops of the runtime's configuration, for all runs of a program.
+//
+// A policy is asked
+//
+//   - when a turn of the model is committed, and before any of its tools runs: a
+//     stop gives each of its calls a result that says that it was not executed;
+//   - once more when all calls of the turn have failed, with the failed step
+//     counted in [StopView.ErrorSteps];
+//   - when a turn has no calls, before the run comes to its natural end;
+//   - when the model has failed for good in a step, in a run that tolerates this
+//     ([StopTolerant]): then there is no turn, and [StopView.Failed] says why.
+//
+// A turn without calls is an answer: the run ends by itself. A limit has nothing to
+// add to that, and an answer that came a second too late is an answer. So
+// max_rounds, timeout, token_budget, stop_on_tool and consecutive_errors never
+// stop at one; while people go on to speak to the run, it answers. content_match
+// and loop_detection judge what is said, and do stop there: the run then ends as
+// stopped and not by itself, and input that it has not read yet becomes a run of
+// its own. A policy of one's own does as it likes: [StopView.GoesOn] tells the two
+// apart.
+//
+// A [StopView] is made of what is stored: the run's record, the totals in its newest
+// turn, and the messages in the window. Its clock is the turn's own time. Another
+// process that takes the turn over, a minute or a week later, asks again and has
+// to come to the same, so a policy reads no clock, keeps no state and
+// asks nobody else. It is called from several runs at once. The built-in policies that
+// look at more than the turn get it from the totals alone, which a run of any length
+// has; [StopView.Turns] reaches only as far as the context window does.
+//
+// Any function of a view is a policy, by [StopFunc]; [Stop] makes the termination. A
+// panic ends the run with the error stop_policy, and only that run.
 //
 // # Specs as text
 //

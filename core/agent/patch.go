@@ -5,7 +5,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/strict"
 )
 
@@ -73,7 +72,7 @@ type Patch struct {
 	SystemPrompt         Field[string]                     `json:"system_prompt,omitzero"`
 	Model                Field[string]                     `json:"model,omitzero"` // never null
 	MaxRounds            Field[int]                        `json:"max_rounds,omitzero"`
-	Stop                 Field[[]stop.Spec]                `json:"stop,omitzero"` // the whole list
+	Stop                 Field[[]StopSpec]                 `json:"stop,omitzero"` // the whole list
 	MaxContinuations     Field[int]                        `json:"max_continuations,omitzero"`
 	MaxRepairs           Field[int]                        `json:"max_repairs,omitzero"`
 	Retry                Field[Retry]                      `json:"retry,omitzero"`

@@ -13,7 +13,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // base has a value in every field.
@@ -49,7 +48,7 @@ func TestEachFieldOfAPatchIsAbsentNullOrAValue(t *testing.T) {
 		{"system_prompt", `"e"`, func(s *agent.Spec) { s.SystemPrompt = "e" }, func(s *agent.Spec) { s.SystemPrompt = "" }},
 		{"model", `"e"`, func(s *agent.Spec) { s.Model = "e" }, nil},
 		{"max_rounds", `7`, func(s *agent.Spec) { s.MaxRounds = new(7) }, func(s *agent.Spec) { s.MaxRounds = nil }},
-		{"stop", `[{"type":"max_rounds","rounds":7}]`, func(s *agent.Spec) { s.Stop = []stop.Spec{{Type: "max_rounds", Rounds: 7}} }, func(s *agent.Spec) { s.Stop = nil }},
+		{"stop", `[{"type":"max_rounds","rounds":7}]`, func(s *agent.Spec) { s.Stop = []agent.StopSpec{{Type: "max_rounds", Rounds: 7}} }, func(s *agent.Spec) { s.Stop = nil }},
 		{"max_repairs", `7`, func(s *agent.Spec) { s.MaxRepairs = new(7) }, func(s *agent.Spec) { s.MaxRepairs = nil }},
 		{"max_continuations", `7`, func(s *agent.Spec) { s.MaxContinuations = new(7) }, func(s *agent.Spec) { s.MaxContinuations = nil }},
 		{"retry", `{"max_retries":7}`, func(s *agent.Spec) { s.Retry = agent.Retry{MaxRetries: new(7)} }, func(s *agent.Spec) { s.Retry = agent.Retry{} }},

@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -37,7 +36,7 @@ type Parts struct {
 	Adapters map[string]func(ProviderSpec) (model.Model, error) // by the name that providers use, such as openai.Adapter; called once for each provider that an agent uses
 	Tools    []tool.Tool                                        // open to every agent, as far as its spec allows
 	Plugins  []plugin.Plugin                                    // each is named by one agent at least, where there are agents
-	Stops    []stop.Policy                                      // of every agent, asked behind those of its spec
+	Stops    []StopPolicy                                       // of every agent, asked behind those of its spec
 	// Catalog is what is known of models. A model of which it knows no window, and which
 	// has none in its spec or binding, has [UnknownWindow], and that is a warning. nil:
 	// nothing is known, and nobody is warned.

@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/stop"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -32,7 +32,7 @@ type Resolved struct {
 	// Reads says that the agent may be offered the tool [tool.ReadResult], which is in
 	// neither Tools nor ModelTools: a step that shortens results has it.
 	Reads bool
-	Stops []stop.Policy // the spec's and the registry's, in this order; max_rounds is [Spec.Rounds]
+	Stops []StopPolicy // the spec's and the registry's, in this order; max_rounds of the spec is RoundLimit
 
 	data     func() ([]byte, string) // Content and Hash
 	bound    *BoundModel
@@ -40,11 +40,14 @@ type Resolved struct {
 	warnings []Warning // of its spec
 }
 
+// RoundLimit is the stop policy that is asked first: max_rounds of the spec.
+func (r *Resolved) RoundLimit() StopPolicy { return maxRounds(r.Spec.Rounds()) }
+
 // code is what specs name and the program brings.
 type code struct {
 	tools   map[string]tool.Tool
 	plugins map[string]plugin.Plugin
-	stops   []stop.Policy
+	stops   []StopPolicy
 }
 
 func newCode(parts Parts) (*code, error) {
@@ -109,7 +112,7 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	}); err != nil {
 		return nil, err
 	}
-	if r.Stops, err = stop.Policies(spec.Stop); err != nil {
+	if r.Stops, err = stopPolicies(spec.Stop); err != nil {
 		return nil, err
 	}
 	r.Stops = append(r.Stops, c.stops...)

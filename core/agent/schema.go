@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // SpecSchema returns the JSON Schema of a [Spec]: for forms, for editors, and for
@@ -89,7 +88,7 @@ func schemaOf[S any](title string, facts map[string]fact) (*jsonschema.Schema, e
 		reflect.TypeFor[MemberRole]():      oneOf(RoleMember, RoleFailoverOnly),
 		reflect.TypeFor[PoolRouting]():     oneOf(RouteDeterministic, RouteFirstHealthy),
 		reflect.TypeFor[StickyScope]():     oneOf(StickyThread, StickyRun),
-		reflect.TypeFor[stop.Type]():       oneOf(stop.Types()...),
+		reflect.TypeFor[StopType]():        oneOf(stopTypes()...),
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", title, err)

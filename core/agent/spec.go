@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // Spec is an agent as data. How a tool presents itself is a [tool.Spec].
@@ -21,11 +20,11 @@ type Spec struct {
 	SystemPrompt string `json:"system_prompt,omitempty"` // sent with every inference, never stored in a thread
 	Model        string `json:"model"`                   // id of a model or of a pool of the registry
 
-	MaxRounds        *int        `json:"max_rounds,omitempty"`        // steps of a run; nil is [DefaultMaxRounds], 0 no limit
-	Stop             []stop.Spec `json:"stop,omitempty"`              // further stop policies, asked in this order behind max_rounds
-	MaxContinuations *int        `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is [DefaultMaxContinuations], 0 none
-	MaxRepairs       *int        `json:"max_repairs,omitempty"`       // of an answer that is not of response_format; nil is [DefaultMaxRepairs], 0 none
-	Retry            Retry       `json:"retry,omitzero"`
+	MaxRounds        *int       `json:"max_rounds,omitempty"`        // steps of a run; nil is [DefaultMaxRounds], 0 no limit
+	Stop             []StopSpec `json:"stop,omitempty"`              // further stop policies, asked in this order behind max_rounds
+	MaxContinuations *int       `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is [DefaultMaxContinuations], 0 none
+	MaxRepairs       *int       `json:"max_repairs,omitempty"`       // of an answer that is not of response_format; nil is [DefaultMaxRepairs], 0 none
+	Retry            Retry      `json:"retry,omitzero"`
 
 	MaxTokens       int                   `json:"max_tokens,omitempty"`       // of one turn; 0: the provider's default
 	Temperature     *float64              `json:"temperature,omitempty"`      // nil: the provider's default

@@ -15,7 +15,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 const full = `{"id":"a","description":"d","system_prompt":"<p> & q","model":"m","max_rounds":0,"stop":[{"type":"timeout","seconds":30}],"max_continuations":3,"max_repairs":4,` +
@@ -35,7 +34,7 @@ func TestDecodeSpecReadsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := agent.Spec{
-		ID: "a", Description: "d", SystemPrompt: "<p> & q", Model: "m", MaxRounds: new(0), Stop: []stop.Spec{{Type: "timeout", Seconds: 30}}, MaxContinuations: new(3), MaxRepairs: new(4),
+		ID: "a", Description: "d", SystemPrompt: "<p> & q", Model: "m", MaxRounds: new(0), Stop: []agent.StopSpec{{Type: "timeout", Seconds: 30}}, MaxContinuations: new(3), MaxRepairs: new(4),
 		Retry:     agent.Retry{MaxRetries: new(1), BackoffBaseMS: new(0), OverloadedBackoffBaseMS: new(100), StreamIdleTimeoutMS: new(5000)},
 		MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9), StopSequences: []string{"END"}, ReasoningEffort: model.EffortBudget(2048),
 		ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}}`), Strict: true},

@@ -7,7 +7,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // What agents are made of.
@@ -63,14 +62,14 @@ func Permit(p Permissions) Setting { return permission.Section.Setting(p) }
 // What ends a run before its model does.
 type (
 	// StopSpec is a built-in stop policy as data, in AgentSpec.Stop.
-	StopSpec = stop.Spec
+	StopSpec = agent.StopSpec
 	// StopPolicy is asked behind each turn whether the run must stop.
-	StopPolicy = stop.Policy
+	StopPolicy = agent.StopPolicy
 	// StopFunc is a function as a StopPolicy.
-	StopFunc = stop.Func
+	StopFunc = agent.StopFunc
 	// StopView is what a policy looks at.
-	StopView = stop.View
+	StopView = agent.StopView
 )
 
 // Stop returns the verdict of a StopFunc that ends the run. Clients read code and detail.
-func Stop(code, detail string) *Termination { return stop.Stop(code, detail) }
+func Stop(code, detail string) *Termination { return agent.Stop(code, detail) }

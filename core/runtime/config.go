@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
@@ -36,7 +35,7 @@ type Config struct {
 	// resolves Agents.
 	Registry *agent.Registry
 	// Stops are the stop policies of every run, after those of its agent.
-	Stops []stop.Policy
+	Stops []agent.StopPolicy
 	// Logger receives warnings and errors; nil: slog.Default.
 	Logger *slog.Logger
 	// Observer receives the outcome of each step of this process, for metrics; nil: none.

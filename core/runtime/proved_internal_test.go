@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // failsFirst is a model whose first call fails. It tells of each call.
@@ -48,7 +47,7 @@ func TestAStepThatFailedSettlesTheSuspect(t *testing.T) {
 		r, _ = program(t, func(c *Config) {
 			c.Steps = 5
 			c.Agents.Models["m"] = agent.ModelBinding{Model: failsFirst{called, new(int)}}
-			c.Agents.Specs[0].Stop = []stop.Spec{{Type: "consecutive_errors", Max: 3}}
+			c.Agents.Specs[0].Stop = []agent.StopSpec{{Type: "consecutive_errors", Max: 3}}
 		})
 		if _, err := r.Submit(t.Context(), hello("t")); err != nil {
 			t.Fatal(err)

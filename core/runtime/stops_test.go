@@ -14,12 +14,11 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
 func TestBuildRefusesNilStopPolicies(t *testing.T) {
-	build := func(parts, config []stop.Policy) error {
+	build := func(parts, config []agent.StopPolicy) error {
 		e := env.System()
 		_, err := runtime.Build(runtime.Config{
 			Env: e, Store: memory.New(), Waker: &mailboxtest.Queue{}, Stops: config,
@@ -29,12 +28,24 @@ func TestBuildRefusesNilStopPolicies(t *testing.T) {
 		})
 		return err
 	}
-	if err := build([]stop.Policy{stop.Func(nil)}, nil); err == nil || err.Error() != "build runtime: stop policy Parts.Stops[0] is nil" {
+	if err := build([]agent.StopPolicy{agent.StopFunc(nil)}, nil); err == nil || err.Error() != "build runtime: stop policy Parts.Stops[0] is nil" {
 		t.Errorf("of the parts: %v", err)
 	}
-	if err := build(nil, []stop.Policy{stop.MaxRounds(1), nil}); err == nil || err.Error() != "build runtime: stop policy Config.Stops[1] is nil" {
+	if err := build(nil, []agent.StopPolicy{consecutiveErrors{}, nil}); err == nil || err.Error() != "build runtime: stop policy Config.Stops[1] is nil" {
 		t.Errorf("of the configuration: %v", err)
 	}
+}
+
+// consecutiveErrors stops a run at its third failed step in a row.
+type consecutiveErrors struct{}
+
+func (consecutiveErrors) ToleratesFailures() bool { return true }
+
+func (consecutiveErrors) Check(v agent.StopView) *core.Termination {
+	if v.ErrorSteps < 3 {
+		return nil
+	}
+	return agent.Stop(agent.StopConsecutiveErrors, "three failed steps")
 }
 
 // refusing is a model whose first two calls are refused for good.
@@ -56,7 +67,7 @@ func TestReadersOfARunWithFailedInferences(t *testing.T) {
 	calls := 0
 	w := newWorld(t, func(c *runtime.Config) {
 		c.Agents.Models = map[string]agent.ModelBinding{"m": {Model: refusing{&calls}}}
-		c.Stops = []stop.Policy{stop.ConsecutiveErrors(3)}
+		c.Stops = []agent.StopPolicy{consecutiveErrors{}}
 	})
 	key := core.ThreadKey{Tenant: local.Tenant, Thread: "t1"}
 	receipt, err := w.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("hi")}})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/agent"
 )
 
 // ending is a termination as far as stop reasons go: its type and code.
@@ -28,15 +28,15 @@ var reasons = map[ending]sdk.StopReason{
 
 	{core.TerminationBehavior, ""}: sdk.StopReasonEndTurn,
 
-	{core.TerminationStopped, ""}:                         sdk.StopReasonMaxTurnRequests,
-	{core.TerminationStopped, stop.CodeMaxRounds}:         sdk.StopReasonMaxTurnRequests,
-	{core.TerminationStopped, stop.CodeTimeout}:           sdk.StopReasonMaxTurnRequests,
-	{core.TerminationStopped, stop.CodeConsecutiveErrors}: sdk.StopReasonMaxTurnRequests,
-	{core.TerminationStopped, stop.CodeLoopDetection}:     sdk.StopReasonMaxTurnRequests,
-	{core.TerminationStopped, stop.CodeTokenBudget}:       sdk.StopReasonMaxTokens,
+	{core.TerminationStopped, ""}:                          sdk.StopReasonMaxTurnRequests,
+	{core.TerminationStopped, agent.StopMaxRounds}:         sdk.StopReasonMaxTurnRequests,
+	{core.TerminationStopped, agent.StopTimeout}:           sdk.StopReasonMaxTurnRequests,
+	{core.TerminationStopped, agent.StopConsecutiveErrors}: sdk.StopReasonMaxTurnRequests,
+	{core.TerminationStopped, agent.StopLoopDetection}:     sdk.StopReasonMaxTurnRequests,
+	{core.TerminationStopped, agent.StopTokenBudget}:       sdk.StopReasonMaxTokens,
 	// These two stop where the agent's author wants an end.
-	{core.TerminationStopped, stop.CodeStopOnTool}:   sdk.StopReasonEndTurn,
-	{core.TerminationStopped, stop.CodeContentMatch}: sdk.StopReasonEndTurn,
+	{core.TerminationStopped, agent.StopOnTool}:       sdk.StopReasonEndTurn,
+	{core.TerminationStopped, agent.StopContentMatch}: sdk.StopReasonEndTurn,
 
 	{core.TerminationBlocked, ""}:    sdk.StopReasonRefusal,
 	{core.TerminationCancelled, ""}:  sdk.StopReasonCancelled,

@@ -29,7 +29,6 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -127,7 +126,7 @@ type program struct {
 	handler http.Handler
 }
 
-func newProgram(t *testing.T, turns [][]model.Delta, policies ...stop.Spec) *program {
+func newProgram(t *testing.T, turns [][]model.Delta, policies ...agent.StopSpec) *program {
 	r := &program{t: t, queue: &mailboxtest.Queue{}}
 	var err error
 	r.runtime, err = runtime.Build(runtime.Config{
@@ -282,10 +281,10 @@ func TestALiveStreamAndItsReplaySayTheSame(t *testing.T) {
 	tests := []struct {
 		name   string
 		turns  [][]model.Delta
-		policy []stop.Spec
+		policy []agent.StopSpec
 	}{
 		{"of runs that end, and wait", richTurns(), nil},
-		{"of runs with failed inferences", [][]model.Delta{nil, hello, nil, napped, nil, nil}, []stop.Spec{{Type: "consecutive_errors", Max: 2}}},
+		{"of runs with failed inferences", [][]model.Delta{nil, hello, nil, napped, nil, nil}, []agent.StopSpec{{Type: "consecutive_errors", Max: 2}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -316,11 +315,11 @@ func TestAClientMayReconnectAtEveryEvent(t *testing.T) {
 		name   string
 		turns  [][]model.Delta
 		again  uint64 // sequence from which the second run takes the log back
-		policy []stop.Spec
+		policy []agent.StopSpec
 	}{
 		{"of a run that waits and fails", [][]model.Delta{hello, rich, nil}, 0, nil},
-		{"of a run that goes on after failed inferences", [][]model.Delta{hello, nil, nil, napped, nil, hello}, 0, []stop.Spec{{Type: "consecutive_errors", Max: 3}}},
-		{"of a run that a policy stops after a failed inference", [][]model.Delta{hello, napped, nil, nil}, 0, []stop.Spec{{Type: "consecutive_errors", Max: 2}}},
+		{"of a run that goes on after failed inferences", [][]model.Delta{hello, nil, nil, napped, nil, hello}, 0, []agent.StopSpec{{Type: "consecutive_errors", Max: 3}}},
+		{"of a run that a policy stops after a failed inference", [][]model.Delta{hello, napped, nil, nil}, 0, []agent.StopSpec{{Type: "consecutive_errors", Max: 2}}},
 		{"of a run that takes the one before it back", [][]model.Delta{hello, napped, hello}, 1, nil},
 	}
 	for _, tt := range tests {

@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // formless is a model whose provider has no form for answers of its own.
@@ -128,7 +127,7 @@ func TestWhoTakesTheAnswerOfARun(t *testing.T) {
 				w := newWorld(t, options{
 					agents: spec(t, m, agent.Spec{ResponseFormat: tt.format, MaxRepairs: &tt.repairs}), logger: got.logger(),
 					failed: func(_ core.ID, cause error) { got.note("failed: %s", cause) },
-					stop: []stop.Policy{stop.Func(func(v stop.View) *core.Termination {
+					stop: []agent.StopPolicy{agent.StopFunc(func(v agent.StopView) *core.Termination {
 						if v.Mends {
 							got.note("it is judged as one to mend")
 						}

@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -24,13 +23,13 @@ import (
 func TestAnswerBeforeUnreadInput(t *testing.T) {
 	tests := []struct {
 		name string
-		stop stop.Spec
+		stop agent.StopSpec
 		end  string
 	}{
-		{"max_rounds", stop.Spec{Type: "max_rounds", Rounds: 1}, `done 2 {"type":"natural_end"} "fine"`},
-		{"timeout", stop.Spec{Type: "timeout", Seconds: 5}, `done 2 {"type":"natural_end"} "fine"`},
-		{"token_budget", stop.Spec{Type: "token_budget", MaxTotal: 5}, `done 2 {"type":"natural_end"} "fine"`},
-		{"content_match", stop.Spec{Type: "content_match", Pattern: "done"}, `done 1 {"type":"stopped","code":"content_match","detail":"the text matches \"done\""} "done"`},
+		{"max_rounds", agent.StopSpec{Type: "max_rounds", Rounds: 1}, `done 2 {"type":"natural_end"} "fine"`},
+		{"timeout", agent.StopSpec{Type: "timeout", Seconds: 5}, `done 2 {"type":"natural_end"} "fine"`},
+		{"token_budget", agent.StopSpec{Type: "token_budget", MaxTotal: 5}, `done 2 {"type":"natural_end"} "fine"`},
+		{"content_match", agent.StopSpec{Type: "content_match", Pattern: "done"}, `done 1 {"type":"stopped","code":"content_match","detail":"the text matches \"done\""} "done"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -43,7 +42,7 @@ func TestAnswerBeforeUnreadInput(t *testing.T) {
 					}
 					return said.Stream(ctx, r)
 				})
-				w = newWorld(t, options{agents: spec(t, m, agent.Spec{Stop: []stop.Spec{tt.stop}})})
+				w = newWorld(t, options{agents: spec(t, m, agent.Spec{Stop: []agent.StopSpec{tt.stop}})})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
 				want := []string{"user: hi", "assistant: done", "user: more", "assistant: fine"}
@@ -87,7 +86,7 @@ func TestErrorsOfARoundThatWaited(t *testing.T) {
 						}
 						return suspends("ask"), nil
 					})},
-					stop: []stop.Policy{stop.ConsecutiveErrors(1)},
+					stop: []agent.StopPolicy{consecutiveErrors(1)},
 				}
 				w := newWorld(t, o)
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -5,7 +5,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // base is what a step has read: the run's record, its agent, and what is
@@ -35,4 +34,4 @@ func (b *base) listens() bool { return b.hooks.listens(core.PhaseRunEnd) }
 
 // judged reports whether the run has policies besides max_rounds: its agent's, and the
 // program's.
-func (b *base) judged(program []stop.Policy) bool { return len(b.agent.Stops)+len(program) > 0 }
+func (b *base) judged(program []agent.StopPolicy) bool { return len(b.agent.Stops)+len(program) > 0 }

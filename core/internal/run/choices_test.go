@@ -19,7 +19,6 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -209,7 +208,7 @@ func TestLastWordsAndFailuresAreSaidWhenATurnWouldBe(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c := &chosen{}
-		w := newWorld(t, options{choices: c, stop: []stop.Policy{stop.ConsecutiveErrors(2)}, model: replies([]model.Delta{{Text: "broken"}})})
+		w := newWorld(t, options{choices: c, stop: []agent.StopPolicy{consecutiveErrors(2)}, model: replies([]model.Delta{{Text: "broken"}})})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.step(t, key)
 		e, err := thread.Records{}.DecodeEntry(w.record(t, store.LogName(2)).Payload)

@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -59,14 +59,14 @@ func sequence(turn func(n int) []model.Delta) modelFunc {
 }
 
 // stopOnce stops the first turn that it sees.
-func stopOnce() stop.Policy {
+func stopOnce() agent.StopPolicy {
 	stopped := false
-	return stop.Func(func(stop.View) *core.Termination {
+	return agent.StopFunc(func(agent.StopView) *core.Termination {
 		if stopped {
 			return nil
 		}
 		stopped = true
-		return stop.Stop("test", "")
+		return agent.Stop("test", "")
 	})
 }
 
@@ -123,7 +123,7 @@ func (tt way) begin(t *testing.T, o options, steer func(w *world)) (*world, mail
 		return tt.turn
 	})
 	if tt.stop {
-		o.stop = []stop.Policy{stopOnce()}
+		o.stop = []agent.StopPolicy{stopOnce()}
 	}
 	if tt.gate {
 		o.plugins = append(o.plugins, gates(blockB))

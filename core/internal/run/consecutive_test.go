@@ -9,14 +9,22 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
+
+// consecutiveErrors is the built-in policy, from 1 failed step on.
+func consecutiveErrors(n int) agent.StopPolicy {
+	p, err := agent.StopSpec{Type: agent.StopConsecutiveErrors, Max: n}.Policy()
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
 
 // judged is a run that its stop policies may end: what its model says, turn by turn (nil:
 // a call that fails), the log that it comes to and how it ends.
 type judged struct {
 	name  string
-	stop  []stop.Spec
+	stop  []agent.StopSpec
 	turns [][]model.Delta
 	log   []string
 	end   string
@@ -58,27 +66,27 @@ func TestConsecutiveErrorsCountFailedSteps(t *testing.T) {
 	const askedBad, gotBad = "assistant: [fails {}]", "tool: no luck"
 	judgeAlike(t, []judged{
 		{
-			"of calls", []stop.Spec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, bad, bad},
+			"of calls", []agent.StopSpec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, bad, bad},
 			[]string{askedA, gotA, askedBad, gotBad, askedBad, gotBad},
 			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 2, the limit is 2"} ""`,
 		},
 		{
-			"of the model", []stop.Spec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, nil, {say("I wa")}},
+			"of the model", []agent.StopSpec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, nil, {say("I wa")}},
 			[]string{askedA, gotA, "failed: overloaded", "failed: overloaded"},
 			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 2, the limit is 2"} ""`,
 		},
 		{
-			"of both", []stop.Spec{{Type: "consecutive_errors", Max: 3}}, [][]model.Delta{bad, nil, bad},
+			"of both", []agent.StopSpec{{Type: "consecutive_errors", Max: 3}}, [][]model.Delta{bad, nil, bad},
 			[]string{askedBad, gotBad, "failed: overloaded", askedBad, gotBad},
 			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 3, the limit is 3"} ""`,
 		},
 		{
-			"in one step", []stop.Spec{{Type: "consecutive_errors", Max: 1}}, [][]model.Delta{nil},
+			"in one step", []agent.StopSpec{{Type: "consecutive_errors", Max: 1}}, [][]model.Delta{nil},
 			[]string{"failed: overloaded"},
 			`done 1 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 1, the limit is 1"} ""`,
 		},
 		{
-			"a good call begins the count of errors anew", []stop.Spec{{Type: "consecutive_errors", Max: 2}},
+			"a good call begins the count of errors anew", []agent.StopSpec{{Type: "consecutive_errors", Max: 2}},
 			[][]model.Delta{nil, calls("fails", "{}", "echo", `{"text":"a"}`), nil, a, bad, done},
 			[]string{
 				"failed: overloaded", `assistant: [fails {}][echo {"text":"a"}]`, gotBad, gotA, "failed: overloaded", askedA, gotA,

@@ -19,7 +19,6 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -186,7 +185,7 @@ func TestVerdictsHoldAfterACrash(t *testing.T) {
 		end     string
 	}{
 		{
-			name: "stop policy", options: options{stop: []stop.Policy{stopAtOnce}},
+			name: "stop policy", options: options{stop: []agent.StopPolicy{stopAtOnce}},
 			log: []string{"tool: not executed: test", "tool: not executed: test", "tool: not executed: test"},
 			end: `done 1 {"type":"stopped","code":"test"} ""`,
 		},
@@ -247,7 +246,7 @@ func TestFailedInferenceOverEveryMishap(t *testing.T) {
 			t.Run(tt.name+"/"+m.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					said := &takes10s{turns: [][]model.Delta{{say("I wa")}, calls("echo", `{"text":"a"}`), text("ok")}}
-					o := options{agents: spec(t, said, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
+					o := options{agents: spec(t, said, agent.Spec{Stop: []agent.StopSpec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
 					w := newWorld(t, o)
 					receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 					var sink history.Sink
@@ -281,7 +280,7 @@ func TestFailedInferenceOverEveryMishap(t *testing.T) {
 func TestFailureThatIsStoredLaterCostsNoInference(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := &takes10s{turns: [][]model.Delta{nil, text("ok")}}
-		o := options{agents: spec(t, said, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
+		o := options{agents: spec(t, said, agent.Spec{Stop: []agent.StopSpec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
 		w := newWorld(t, o)
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		began := time.Now()

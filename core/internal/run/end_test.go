@@ -21,7 +21,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -61,7 +60,7 @@ func blockB(c plugin.GateCall) (plugin.Verdict, error) {
 }
 
 // stopAtOnce stops at every step; its verdict has no type of its own.
-var stopAtOnce = stop.Func(func(stop.View) *core.Termination { return &core.Termination{Code: "test"} })
+var stopAtOnce = agent.StopFunc(func(agent.StopView) *core.Termination { return &core.Termination{Code: "test"} })
 
 func many(n int) (pairs []string) {
 	for range n {
@@ -173,7 +172,7 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a stop policy", text: "parallel: a, b",
-			options: options{stop: []stop.Policy{stopAtOnce}},
+			options: options{stop: []agent.StopPolicy{stopAtOnce}},
 			log: []string{
 				"user: parallel: a, b", `assistant: [echo {"text":"a"}][echo {"text":"b"}]`,
 				"tool: not executed: test", "tool: not executed: test",
@@ -340,7 +339,7 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 // A stop gives every call of its turn a result in the step that comes to it.
 func TestStoppedRunEndsInOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{stop: []stop.Policy{stopAtOnce}})
+		w := newWorld(t, options{stop: []agent.StopPolicy{stopAtOnce}})
 		w.submit(t, key, "parallel: a, b, c", mailbox.ModeQueue)
 		if stepped := w.step(t, key); stepped.Outcome != thread.Done {
 			t.Errorf("the step is %s, want done", stepped.Outcome)

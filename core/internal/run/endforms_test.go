@@ -11,12 +11,12 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -59,11 +59,11 @@ func TestWhatEachFormOfAnEndLeavesOut(t *testing.T) {
 				var got notebook
 				w := metered(t, options{
 					model: replies(calls("echo", `{"text":"a"}`), text(strings.Repeat("x", 2000))), plugins: []plugin.Plugin{asking("echo"), piles(0, &seen)}, logger: got.logger(),
-					stop: []stop.Policy{stop.Func(func(v stop.View) *core.Termination {
+					stop: []agent.StopPolicy{agent.StopFunc(func(v agent.StopView) *core.Termination {
 						if v.Step == 1 {
 							return nil
 						}
-						return stop.Stop("test", strings.Repeat("d", 2000))
+						return agent.Stop("test", strings.Repeat("d", 2000))
 					})},
 				})
 				sent := requesting("hi", 12)
@@ -126,8 +126,8 @@ func TestAFailedTurnIsMeteredOnce(t *testing.T) {
 func TestTakeoverOfAnEndThatIsCutStoresNoMoreOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen closed
-		o := options{model: replies(text(strings.Repeat("x", 7700))), plugins: []plugin.Plugin{piles(0, &seen)}, stop: []stop.Policy{stop.Func(func(stop.View) *core.Termination {
-			return stop.Stop("test", strings.Repeat("d", 400))
+		o := options{model: replies(text(strings.Repeat("x", 7700))), plugins: []plugin.Plugin{piles(0, &seen)}, stop: []agent.StopPolicy{agent.StopFunc(func(agent.StopView) *core.Termination {
+			return agent.Stop("test", strings.Repeat("d", 400))
 		})}}
 		w := newWorld(t, o)
 		w.limit(8 << 10)

@@ -16,7 +16,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // What a step has come to about a summary holds although its inference has failed: the
@@ -54,7 +53,7 @@ func TestWhatAFailedInferenceHasComeToAboutASummaryHolds(t *testing.T) {
 					said, hints, fails := &summaries{say: tt.say}, &compactions{}, 0
 					o := options{
 						context: compacting(tt.how), compact: hints.add, metering: &account.Metering{Keep: time.Hour},
-						stop: []stop.Policy{stop.ConsecutiveErrors(10)},
+						stop: []agent.StopPolicy{consecutiveErrors(10)},
 						model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 							if r.Messages[0].ID != "summary" && fails > 0 {
 								fails--

@@ -20,7 +20,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -75,7 +74,7 @@ func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 							seen = len(c.Messages)
 							return state.Command{}, nil
 						})},
-						choices: c, context: compacting(agent.CompactBackground), compact: hints.add, metering: &account.Metering{Keep: time.Hour}, stop: []stop.Policy{stop.ConsecutiveErrors(1)},
+						choices: c, context: compacting(agent.CompactBackground), compact: hints.add, metering: &account.Metering{Keep: time.Hour}, stop: []agent.StopPolicy{consecutiveErrors(1)},
 						model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 							if down {
 								return func(yield func(model.Delta, error) bool) {

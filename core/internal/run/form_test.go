@@ -13,13 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -317,7 +317,7 @@ func endOfSize(t *testing.T, s sizes, way string) thread.Form {
 		return text(strings.Repeat("x", s.Turn))
 	})}
 	if way == "stopped" {
-		o.stop = []stop.Policy{stopOnce()}
+		o.stop = []agent.StopPolicy{stopOnce()}
 	}
 	*w = *newWorld(t, o)
 	runs := 1

@@ -20,7 +20,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -429,7 +428,7 @@ func TestWordsOfAFailedModelAreNoLastWords(t *testing.T) {
 				yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded, Message: "overloaded"})
 			}
 		})
-		o := options{agents: spec(t, m, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
+		o := options{agents: spec(t, m, agent.Spec{Stop: []agent.StopSpec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
 		w = newWorld(t, o)
 		receipt = w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.step(t, key)

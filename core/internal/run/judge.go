@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/stop"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // The stop policies are asked about a step with what its records say and the window
@@ -29,12 +30,12 @@ import (
 // run with an error.
 func (m *machine) judge(turn core.Message, failed *thread.Failure, before []core.Message, a answer) (*core.Termination, error) {
 	at, started := turn.CreatedAt, m.base.record.StartedAt
-	view := stop.View{Step: m.draft.step, Turn: turn, Usage: m.draft.totals.Usage, ErrorSteps: m.draft.totals.ErrorSteps, Mends: a.mends}
+	view := agent.StopView{Step: m.draft.step, Turn: turn, Usage: m.draft.totals.Usage, ErrorSteps: m.draft.totals.ErrorSteps, Mends: a.mends}
 	if failed != nil {
 		view.Failed, at = failed.Kind, failed.At
 	}
 	// Most runs have this one policy, which asks for nothing that has to be looked up.
-	if end := stop.MaxRounds(m.base.agent.Spec.Rounds()).Check(view); end != nil || !m.base.judged(m.holder.s.stops) {
+	if end := m.base.agent.RoundLimit().Check(view); end != nil || !m.base.judged(m.holder.s.stops) {
 		return end, nil
 	}
 	view.Now = time.UnixMilli(at).UTC()
@@ -43,7 +44,7 @@ func (m *machine) judge(turn core.Message, failed *thread.Failure, before []core
 	}
 	view.Turns = ofRun(before, m.holder.id)
 	view.Calls, view.Texts = m.draft.totals.TurnPrints()
-	for _, policies := range [2][]stop.Policy{m.base.agent.Stops, m.holder.s.stops} {
+	for _, policies := range [2][]agent.StopPolicy{m.base.agent.Stops, m.holder.s.stops} {
 		for _, p := range policies {
 			if end, err := check(p, view); end != nil || err != nil {
 				return end, err
@@ -54,7 +55,7 @@ func (m *machine) judge(turn core.Message, failed *thread.Failure, before []core
 }
 
 // check asks one policy, which is the user's code.
-func check(p stop.Policy, view stop.View) (end *core.Termination, err error) {
+func check(p agent.StopPolicy, view agent.StopView) (end *core.Termination, err error) {
 	if err := env.Protect(func() error { end = p.Check(view); return nil }); err != nil {
 		return nil, endAt("stop_policy", fmt.Sprintf("stop policy %q", stop.Name(p)), err)
 	}
@@ -87,7 +88,7 @@ func ofRun(messages []core.Message, run core.ID) []core.Message {
 // tolerated is the failure of the model that err is, if a policy is to judge it
 // instead of the run ending with it; nil if not. A provider that asks for a longer
 // pause than is waited would only refuse the next step as well.
-func (b *base) tolerated(err error, program []stop.Policy) *ended {
+func (b *base) tolerated(err error, program []agent.StopPolicy) *ended {
 	var end *ended
 	if !errors.As(err, &end) || end.termination.Code != "model" {
 		return nil

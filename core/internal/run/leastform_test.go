@@ -13,7 +13,6 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -42,7 +41,7 @@ func TestRunEndsWhoseReasonIsTooLargeBesideItsRequest(t *testing.T) {
 		var seen closed
 		w := newWorld(t, options{
 			plugins: []plugin.Plugin{piles(0, &seen)},
-			stop:    []stop.Policy{stop.Func(func(stop.View) *core.Termination { return stop.Stop("test", strings.Repeat("x", 4<<10)) })},
+			stop:    []agent.StopPolicy{agent.StopFunc(func(agent.StopView) *core.Termination { return agent.Stop("test", strings.Repeat("x", 4<<10)) })},
 		})
 		w.limit(thread.MinPayload)
 		receipt := w.request(t, "hi", 4<<10)

@@ -15,7 +15,6 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // A failed inference that uses up a limit ends its run with the commit of its failure.
@@ -28,7 +27,7 @@ func TestAFailedInferenceThatUsesUpALimitEndsItsRunAtOnce(t *testing.T) {
 				}
 			}
 		})
-		w := newWorld(t, options{model: m, limits: account.Limits{TokensADay: 7}, stop: []stop.Policy{stop.ConsecutiveErrors(9)}})
+		w := newWorld(t, options{model: m, limits: account.Limits{TokensADay: 7}, stop: []agent.StopPolicy{consecutiveErrors(9)}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		if got := w.step(t, key); got.Outcome != thread.Done {
 			t.Errorf("the step comes to %s, want the end", got.Outcome)

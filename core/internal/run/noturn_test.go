@@ -20,7 +20,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -51,7 +50,7 @@ func TestTheRecordOfAFailedInference(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := modelFunc(func(context.Context, model.Request) iterator { return fails(tt.err) })
 				var log strings.Builder
-				w := newWorld(t, options{env: drawing(0), model: m, stop: []stop.Policy{stop.ConsecutiveErrors(1)}, logger: warnings(&log)})
+				w := newWorld(t, options{env: drawing(0), model: m, stop: []agent.StopPolicy{consecutiveErrors(1)}, logger: warnings(&log)})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				tt.want.At = time.Now().UnixMilli()
 				w.finish(t, key, listener)
@@ -115,7 +114,7 @@ func TestAFailedInferenceThatTheStoreDoesNotTake(t *testing.T) {
 						}
 					}
 				})
-				w := newWorld(t, options{agents: spec(t, m, agent.Spec{}), limits: tt.limits, stop: []stop.Policy{stop.ConsecutiveErrors(9)}})
+				w := newWorld(t, options{agents: spec(t, m, agent.Spec{}), limits: tt.limits, stop: []agent.StopPolicy{consecutiveErrors(9)}})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				var heard events
 				began := core.Millis(time.Now().UnixMilli())
@@ -168,7 +167,7 @@ func TestAFailedInferenceThatUsesUpALimit(t *testing.T) {
 					used = append(used, c.Usage)
 					return state.Command{}, nil
 				})),
-				limits: account.Limits{TokensADay: tokens}, stop: []stop.Policy{stop.ConsecutiveErrors(9)},
+				limits: account.Limits{TokensADay: tokens}, stop: []agent.StopPolicy{consecutiveErrors(9)},
 			})
 			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 			w.finish(t, key, nil)

@@ -19,7 +19,6 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -107,65 +106,65 @@ func TestStopPoliciesJudgeAlikeInEveryProcess(t *testing.T) {
 	const askedB, gotB = `assistant: [echo {"text":"b"}]`, `tool: {"text":"b"}`
 	judgeAlike(t, []judged{
 		{
-			"max_rounds", []stop.Spec{{Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, b},
+			"max_rounds", []agent.StopSpec{{Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, b},
 			[]string{askedA, gotA, askedB, "tool: not executed: max_rounds"},
 			`done 2 {"type":"stopped","code":"max_rounds","detail":"step 2 of at most 2 still asked for tools"} ""`,
 		},
 		{
-			"max_rounds at an answer", []stop.Spec{{Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, done},
+			"max_rounds at an answer", []agent.StopSpec{{Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, done},
 			[]string{askedA, gotA, "assistant: done"}, `done 2 {"type":"natural_end"} "done"`,
 		},
 		{
-			"timeout", []stop.Spec{{Type: "timeout", Seconds: 25}}, [][]model.Delta{a, b, a},
+			"timeout", []agent.StopSpec{{Type: "timeout", Seconds: 25}}, [][]model.Delta{a, b, a},
 			[]string{askedA, gotA, askedB, gotB, askedA, "tool: not executed: timeout"},
 			`done 3 {"type":"stopped","code":"timeout","detail":"the run has taken 30s, at most 25s are allowed"} ""`,
 		},
 		{
-			"timeout at an answer", []stop.Spec{{Type: "timeout", Seconds: 25}}, [][]model.Delta{a, b, done},
+			"timeout at an answer", []agent.StopSpec{{Type: "timeout", Seconds: 25}}, [][]model.Delta{a, b, done},
 			[]string{askedA, gotA, askedB, gotB, "assistant: done"}, `done 3 {"type":"natural_end"} "done"`,
 		},
 		{
-			"token_budget", []stop.Spec{{Type: "token_budget", MaxTotal: 25}}, [][]model.Delta{a, b, a},
+			"token_budget", []agent.StopSpec{{Type: "token_budget", MaxTotal: 25}}, [][]model.Delta{a, b, a},
 			[]string{askedA, gotA, askedB, gotB, askedA, "tool: not executed: token_budget"},
 			`done 3 {"type":"stopped","code":"token_budget","detail":"the run has used 30 tokens, at most 25 are allowed"} ""`,
 		},
 		{
-			"token_budget of calls that failed", []stop.Spec{{Type: "token_budget", MaxTotal: 15}, {Type: "consecutive_errors", Max: 9}}, [][]model.Delta{nil, nil},
+			"token_budget of calls that failed", []agent.StopSpec{{Type: "token_budget", MaxTotal: 15}, {Type: "consecutive_errors", Max: 9}}, [][]model.Delta{nil, nil},
 			[]string{"failed: overloaded", "failed: overloaded"},
 			`done 2 {"type":"stopped","code":"token_budget","detail":"the run has used 20 tokens, at most 15 are allowed"} ""`,
 		},
 		{
-			"max_rounds at a failed step", []stop.Spec{{Type: "consecutive_errors", Max: 9}, {Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, nil},
+			"max_rounds at a failed step", []agent.StopSpec{{Type: "consecutive_errors", Max: 9}, {Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, nil},
 			[]string{askedA, gotA, "failed: overloaded"},
 			`done 2 {"type":"stopped","code":"max_rounds","detail":"step 2 of at most 2 failed"} ""`,
 		},
 		{
-			"stop_on_tool", []stop.Spec{{Type: "stop_on_tool", ToolName: "fails"}}, [][]model.Delta{a, calls("echo", `{"text":"b"}`, "fails", "{}")},
+			"stop_on_tool", []agent.StopSpec{{Type: "stop_on_tool", ToolName: "fails"}}, [][]model.Delta{a, calls("echo", `{"text":"b"}`, "fails", "{}")},
 			[]string{askedA, gotA, `assistant: [echo {"text":"b"}][fails {}]`, "tool: not executed: stop_on_tool", "tool: not executed: stop_on_tool"},
 			`done 2 {"type":"stopped","code":"stop_on_tool","detail":"the tool \"fails\" was called"} ""`,
 		},
 		{
-			"content_match", []stop.Spec{{Type: "content_match", Pattern: "(?i)^done"}}, [][]model.Delta{a, saying("Done, almost.", "echo", `{"text":"b"}`)},
+			"content_match", []agent.StopSpec{{Type: "content_match", Pattern: "(?i)^done"}}, [][]model.Delta{a, saying("Done, almost.", "echo", `{"text":"b"}`)},
 			[]string{askedA, gotA, `assistant: Done, almost.[echo {"text":"b"}]`, "tool: not executed: content_match"},
 			`done 2 {"type":"stopped","code":"content_match","detail":"the text matches \"(?i)^done\""} "Done, almost."`,
 		},
 		{
-			"content_match at an answer", []stop.Spec{{Type: "content_match", Pattern: "done"}}, [][]model.Delta{a, done},
+			"content_match at an answer", []agent.StopSpec{{Type: "content_match", Pattern: "done"}}, [][]model.Delta{a, done},
 			[]string{askedA, gotA, "assistant: done"},
 			`done 2 {"type":"stopped","code":"content_match","detail":"the text matches \"done\""} "done"`,
 		},
 		{
-			"loop_detection of calls", []stop.Spec{{Type: "loop_detection", Window: 2}}, [][]model.Delta{a, b, saying("Hm.", "echo", `{"text":"b"}`)},
+			"loop_detection of calls", []agent.StopSpec{{Type: "loop_detection", Window: 2}}, [][]model.Delta{a, b, saying("Hm.", "echo", `{"text":"b"}`)},
 			[]string{askedA, gotA, askedB, gotB, `assistant: Hm.[echo {"text":"b"}]`, "tool: not executed: loop_detection"},
 			`done 3 {"type":"stopped","code":"loop_detection","detail":"the last 2 turns made the same calls"} "Hm."`,
 		},
 		{
-			"loop_detection of texts", []stop.Spec{{Type: "loop_detection", Window: 2}}, [][]model.Delta{a, saying("Hm.", "echo", `{"text":"b"}`), saying("Hm.", "echo", `{"text":"a"}`)},
+			"loop_detection of texts", []agent.StopSpec{{Type: "loop_detection", Window: 2}}, [][]model.Delta{a, saying("Hm.", "echo", `{"text":"b"}`), saying("Hm.", "echo", `{"text":"a"}`)},
 			[]string{askedA, gotA, `assistant: Hm.[echo {"text":"b"}]`, gotB, `assistant: Hm.[echo {"text":"a"}]`, "tool: not executed: loop_detection"},
 			`done 3 {"type":"stopped","code":"loop_detection","detail":"the last 2 turns said the same text"} "Hm."`,
 		},
 		{
-			"loop_detection across a failed step", []stop.Spec{{Type: "loop_detection", Window: 2}, {Type: "consecutive_errors", Max: 9}}, [][]model.Delta{a, nil, a},
+			"loop_detection across a failed step", []agent.StopSpec{{Type: "loop_detection", Window: 2}, {Type: "consecutive_errors", Max: 9}}, [][]model.Delta{a, nil, a},
 			[]string{askedA, gotA, "failed: overloaded", askedA, "tool: not executed: loop_detection"},
 			`done 3 {"type":"stopped","code":"loop_detection","detail":"the last 2 turns made the same calls"} ""`,
 		},
@@ -177,7 +176,7 @@ func TestWhatAPolicySees(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				seen := map[string]bool{}
-				policy := stop.Func(func(v stop.View) *core.Termination {
+				policy := agent.StopFunc(func(v agent.StopView) *core.Termination {
 					var turns []string
 					for _, m := range v.Turns {
 						turns = append(turns, string(m.Role)+" "+m.Text())
@@ -190,8 +189,8 @@ func TestWhatAPolicySees(t *testing.T) {
 				m := &takes10s{turns: [][]model.Delta{saying("so", "fails", "{}"), nil, text("so")}}
 				o := options{
 					env:    drawing(0), // a dying process tries again, and without pauses
-					agents: spec(t, m, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 9}}, Retry: agent.Retry{MaxRetries: new(0)}}, failingTool),
-					stop:   []stop.Policy{policy},
+					agents: spec(t, m, agent.Spec{Stop: []agent.StopSpec{{Type: "consecutive_errors", Max: 9}}, Retry: agent.Retry{MaxRetries: new(0)}}, failingTool),
+					stop:   []agent.StopPolicy{policy},
 				}
 				w := newWorld(t, o)
 				w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -215,21 +214,21 @@ func TestWhatAPolicySees(t *testing.T) {
 }
 
 func TestWhichPolicyIsAskedFirst(t *testing.T) {
-	always := func(code string) stop.Policy {
-		return stop.Func(func(stop.View) *core.Termination { return stop.Stop(code, "") })
+	always := func(code string) agent.StopPolicy {
+		return agent.StopFunc(func(agent.StopView) *core.Termination { return agent.Stop(code, "") })
 	}
-	matches := []stop.Spec{{Type: "content_match", Pattern: "so"}}
+	matches := []agent.StopSpec{{Type: "content_match", Pattern: "so"}}
 	tests := []struct {
 		name   string
 		spec   agent.Spec
-		parts  []stop.Policy
-		config []stop.Policy
+		parts  []agent.StopPolicy
+		config []agent.StopPolicy
 		want   string
 	}{
-		{"max_rounds of the spec", agent.Spec{MaxRounds: new(1), Stop: matches}, []stop.Policy{always("parts")}, []stop.Policy{always("config")}, "max_rounds"},
-		{"the spec's list", agent.Spec{Stop: matches}, []stop.Policy{always("parts")}, []stop.Policy{always("config")}, "content_match"},
-		{"the registry's", agent.Spec{}, []stop.Policy{always("parts"), always("more")}, []stop.Policy{always("config")}, "parts"},
-		{"the program's", agent.Spec{}, nil, []stop.Policy{always("config")}, "config"},
+		{"max_rounds of the spec", agent.Spec{MaxRounds: new(1), Stop: matches}, []agent.StopPolicy{always("parts")}, []agent.StopPolicy{always("config")}, "max_rounds"},
+		{"the spec's list", agent.Spec{Stop: matches}, []agent.StopPolicy{always("parts")}, []agent.StopPolicy{always("config")}, "content_match"},
+		{"the registry's", agent.Spec{}, []agent.StopPolicy{always("parts"), always("more")}, []agent.StopPolicy{always("config")}, "parts"},
+		{"the program's", agent.Spec{}, nil, []agent.StopPolicy{always("config")}, "config"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -270,18 +269,18 @@ func TestWhatAPolicyMayGive(t *testing.T) {
 		{"long texts", core.Termination{Code: long, Detail: long}, core.Termination{Type: "stopped", Code: long[:61] + "...", Detail: long[:4096] + "..."}},
 		{
 			"a type that does not exist", core.Termination{Type: "bored"},
-			core.Termination{Type: "error", Code: "stop_policy", Detail: `stop policy "stop.Func" ends the run as "bored", which no policy can`},
+			core.Termination{Type: "error", Code: "stop_policy", Detail: `stop policy "agent.StopFunc" ends the run as "bored", which no policy can`},
 		},
 		{
 			"a type that is the runtime's", core.Termination{Type: core.TerminationSuspended},
-			core.Termination{Type: "error", Code: "stop_policy", Detail: `stop policy "stop.Func" ends the run as "suspended", which no policy can`},
+			core.Termination{Type: "error", Code: "stop_policy", Detail: `stop policy "agent.StopFunc" ends the run as "suspended", which no policy can`},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				gives := stop.Func(func(stop.View) *core.Termination { return &tt.give })
-				w := newWorld(t, options{model: replies(text("done")), stop: []stop.Policy{gives}})
+				gives := agent.StopFunc(func(agent.StopView) *core.Termination { return &tt.give })
+				w := newWorld(t, options{model: replies(text("done")), stop: []agent.StopPolicy{gives}})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
 				if diff := cmp.Diff(&tt.want, w.runRecord(t, receipt.RunID).Termination); diff != "" {
@@ -294,7 +293,7 @@ func TestWhatAPolicyMayGive(t *testing.T) {
 
 // A policy that panics ends its run, in whatever step it does.
 func TestPolicyThatPanics(t *testing.T) {
-	const end = ` {"type":"error","code":"stop_policy","detail":"stop policy \"stop.Func\" panicked"} ""`
+	const end = ` {"type":"error","code":"stop_policy","detail":"stop policy \"agent.StopFunc\" panicked"} ""`
 	tests := []struct {
 		name string
 		turn []model.Delta
@@ -309,10 +308,10 @@ func TestPolicyThatPanics(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &takes10s{turns: [][]model.Delta{tt.turn}}
-				panics := stop.Func(func(stop.View) *core.Termination { panic("10.0.0.7") })
+				panics := agent.StopFunc(func(agent.StopView) *core.Termination { panic("10.0.0.7") })
 				w := newWorld(t, options{
 					agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: new(0)}}),
-					stop:   []stop.Policy{stop.ConsecutiveErrors(9), panics},
+					stop:   []agent.StopPolicy{consecutiveErrors(9), panics},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
@@ -330,7 +329,7 @@ func TestPolicyThatPanics(t *testing.T) {
 func TestStepperRefusesANilPolicy(t *testing.T) {
 	w := newWorld(t, options{})
 	o := options{}.complete(t)
-	_, err := run.New(run.Options{Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Stops: []stop.Policy{nil}})
+	_, err := run.New(run.Options{Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Stops: []agent.StopPolicy{nil}})
 	if err == nil || err.Error() != "run: stop policy Options.Stops[0] is nil" {
 		t.Errorf("got %v", err)
 	}
@@ -375,7 +374,7 @@ func TestReaderOfAFailedInference(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &takes10s{turns: [][]model.Delta{tt.turn, text("ok")}}
-				w := newWorld(t, options{agents: spec(t, m, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})})
+				w := newWorld(t, options{agents: spec(t, m, agent.Spec{Stop: []agent.StopSpec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				var live, late []string
 				w.finish(t, key, func(e core.Event) error {
@@ -416,14 +415,14 @@ func TestReaderOfAFailedInference(t *testing.T) {
 // Without consecutive_errors, and where another try is in vain, a failure of the model
 // ends the run.
 func TestFailuresThatEndTheRun(t *testing.T) {
-	tolerant := []stop.Spec{{Type: "consecutive_errors", Max: 5}}
+	tolerant := []agent.StopSpec{{Type: "consecutive_errors", Max: 5}}
 	tests := []struct {
 		name    string
-		stop    []stop.Spec
+		stop    []agent.StopSpec
 		failure error
 		end     string
 	}{
-		{"no policy", []stop.Spec{{Type: "token_budget", MaxTotal: 5}}, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
+		{"no policy", []agent.StopSpec{{Type: "token_budget", MaxTotal: 5}}, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
 		{"a pause of hours", tolerant, &model.Error{Kind: model.KindQuota, Message: "10.0.0.7", RetryAfter: time.Hour}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 5, the limit is 5"} ""`},
 		{"a pause of hours, for a failure that passes", tolerant, &model.Error{Kind: model.KindRateLimited, Message: "10.0.0.7", RetryAfter: time.Hour}, `done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 1h0m0s, at most 5m0s are waited"} ""`},
 		{"a permanent one", tolerant, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 5, the limit is 5"} ""`},
@@ -455,7 +454,7 @@ func TestFailuresThatEndTheRun(t *testing.T) {
 func TestAPolicyOfARunWhoseBeginningIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var saw []bool
-		o := options{stop: []stop.Policy{stop.Func(func(v stop.View) *core.Termination {
+		o := options{stop: []agent.StopPolicy{agent.StopFunc(func(v agent.StopView) *core.Termination {
 			saw = append(saw, v.StartedAt.IsZero())
 			return nil
 		})}}

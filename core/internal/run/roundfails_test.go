@@ -16,7 +16,6 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -27,7 +26,7 @@ func TestWhatFailsBehindTheTools(t *testing.T) {
 	afterFails := hooks(core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
 		return state.Command{}, errors.New("no disk")
 	})
-	panics := stop.Func(func(v stop.View) *core.Termination {
+	panics := agent.StopFunc(func(v agent.StopView) *core.Termination {
 		if v.ErrorSteps > 0 {
 			panic("of failed steps it knows nothing")
 		}
@@ -60,10 +59,10 @@ func TestWhatFailsBehindTheTools(t *testing.T) {
 			`{"type":"error","code":"plugin","detail":"phase before_tool_execute of call call_END_1_1: plugin \"hooks\" failed"}`,
 		},
 		{
-			"a policy that judges a failed round", options{stop: []stop.Policy{panics}, plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
+			"a policy that judges a failed round", options{stop: []agent.StopPolicy{panics}, plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
 				return plugin.SetResult(core.ToolResult{Message: "no", IsError: true}), nil
 			})}},
-			[]string{"set: no", "set: no"}, `{"type":"error","code":"stop_policy","detail":"stop policy \"stop.Func\" panicked"}`,
+			[]string{"set: no", "set: no"}, `{"type":"error","code":"stop_policy","detail":"stop policy \"agent.StopFunc\" panicked"}`,
 		},
 	}
 	for _, tt := range tests {
@@ -92,7 +91,7 @@ func TestWhatFailsBehindTheTools(t *testing.T) {
 // stores none of the others.
 func TestARoundThatIsNotToRunAndWhoseClaimIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{stop: []stop.Policy{stopAtOnce}})
+		w := newWorld(t, options{stop: []agent.StopPolicy{stopAtOnce}})
 		w.submit(t, key, "parallel: a, b, c", mailbox.ModeQueue)
 		var put []string
 		w.store.OnPut = func(_ context.Context, _ core.ThreadKey, r store.Record) error {

@@ -15,10 +15,10 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/run/live"
+	"github.com/reveille-run/reveille/core/internal/stop"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -54,12 +54,12 @@ type Options struct {
 	Store     Store
 	Committer Committer
 	Agents    Agents
-	Records   thread.Records // the schemas that the program reads and writes
-	Stops     []stop.Policy  // of every run, asked behind those of its agent
-	Logger    *slog.Logger   // nil: slog.Default
-	Observer  Observer       // nil: nobody counts
-	Lease     time.Duration  // renewed past two thirds; 0: 30 s
-	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
+	Records   thread.Records     // the schemas that the program reads and writes
+	Stops     []agent.StopPolicy // of every run, asked behind those of its agent
+	Logger    *slog.Logger       // nil: slog.Default
+	Observer  Observer           // nil: nobody counts
+	Lease     time.Duration      // renewed past two thirds; 0: 30 s
+	Poll      time.Duration      // interval between looks for a cancel; capped at Lease/6; 0: 2 s
 	// Window is how much of a conversation a model is shown at most, in tokens, whatever
 	// its agent and the model allow; 0: they decide.
 	Window    int
@@ -107,7 +107,7 @@ type Stepper struct {
 	committer Committer
 	agents    Agents
 	records   thread.Records
-	stops     []stop.Policy
+	stops     []agent.StopPolicy
 	log       *slog.Logger
 	observer  Observer
 	lease     time.Duration

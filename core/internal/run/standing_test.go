@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // A thread stays with the member whose cache is warm, and is home again behind that; it
@@ -105,7 +104,7 @@ func TestAFailedInferenceLeavesTheThreadWhereItStood(t *testing.T) {
 		east := vendor{name: "east", calls: [][]model.Delta{calling("a"), {}, {}, thought("e")}, fails: map[int]error{2: quota, 3: quota}}
 		west := vendor{name: "west", calls: [][]model.Delta{{}, {}}, fails: map[int]error{1: quota, 2: quota}}
 		m := newMarket(t, func(_ *agent.ModelPoolSpec, s *agent.Spec) {
-			s.Stop = []stop.Spec{{Type: stop.CodeConsecutiveErrors, Max: 3}}
+			s.Stop = []agent.StopSpec{{Type: agent.StopConsecutiveErrors, Max: 3}}
 		}, &east, &west)
 		if end, want := m.talk(t, "hi", nil), fmt.Sprintf(natural, 4, "e"); end != want {
 			t.Errorf("the run is %s, want %s", end, want)

@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -66,13 +65,13 @@ func TestAnEndThatWasCutShortSaysSo(t *testing.T) {
 // Stop policies see every turn: one with calls before any of them runs, one of
 // text before the run comes to its own end.
 func TestStopPoliciesSeeEveryTurn(t *testing.T) {
-	stopAt := func(seen *[]string, step int) stop.Policy {
-		return stop.Func(func(v stop.View) *core.Termination {
+	stopAt := func(seen *[]string, step int) agent.StopPolicy {
+		return agent.StopFunc(func(v agent.StopView) *core.Termination {
 			*seen = append(*seen, fmt.Sprintf("turn %d %q with %d calls after %d tokens", v.Step, v.Turn.Text(), len(v.Turn.ToolCalls), v.Usage.Output))
 			if v.Step != step {
 				return nil
 			}
-			return stop.Stop("enough", "")
+			return agent.Stop("enough", "")
 		})
 	}
 	usage := func(n int) model.Delta { return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Output: n}} }
@@ -113,7 +112,7 @@ func TestStopPoliciesSeeEveryTurn(t *testing.T) {
 				runs := 0
 				var seen []string
 				w := newWorld(t, options{
-					model: replies(turns...), tools: []tool.Tool{counted("counts", false, &runs)}, stop: []stop.Policy{stopAt(&seen, tt.at)},
+					model: replies(turns...), tools: []tool.Tool{counted("counts", false, &runs)}, stop: []agent.StopPolicy{stopAt(&seen, tt.at)},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)

@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -73,7 +72,7 @@ func TestAPolicyStopsARoundInWhichToolsHaveRun(t *testing.T) {
 					time.Sleep(time.Minute) // until it is due again
 				}
 				waits = false
-				o.stop = []stop.Policy{stopAtOnce}
+				o.stop = []agent.StopPolicy{stopAtOnce}
 				w.stepper = w.other(t, o)
 				w.finish(t, key, nil)
 				want := append(tt.want, `done 1 {"type":"stopped","code":"test"} ""`)
@@ -112,7 +111,7 @@ func TestAPolicyStopsASequentialRoundBehindADecision(t *testing.T) {
 		if head := w.head(t, key); w.stands(t) != "running [resuming new]" || head.Run.Through.Ran != 2 {
 			t.Fatalf("the round is %s, and calls of it may have run: %+v", w.stands(t), head.Run.Through)
 		}
-		o.stop = []stop.Policy{stopAtOnce}
+		o.stop = []agent.StopPolicy{stopAtOnce}
 		w.stepper = w.other(t, o)
 		w.finish(t, key, nil)
 		const not = "not_executed: not executed: test"

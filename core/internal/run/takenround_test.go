@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -55,7 +55,7 @@ func TestTurnsThatAPolicyIsShownOfARoundThatIsTakenOver(t *testing.T) {
 		var shown []string
 		o := options{
 			model: replies(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}, window: 1,
-			stop: []stop.Policy{stop.Func(func(v stop.View) *core.Termination {
+			stop: []agent.StopPolicy{agent.StopFunc(func(v agent.StopView) *core.Termination {
 				line := fmt.Sprint("step ", v.Step, ":")
 				for _, m := range v.Turns {
 					line += " " + string(m.Role)

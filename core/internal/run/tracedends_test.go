@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -185,12 +184,12 @@ func tracedEnds() []traced {
 				t.Error(err)
 			}
 		})},
-		{name: "stopped before its calls", options: options{stop: []stop.Policy{stopAtOnce}, model: turns(says(a...))}},
+		{name: "stopped before its calls", options: options{stop: []agent.StopPolicy{stopAtOnce}, model: turns(says(a...))}},
 		{name: "blocked", gate: blockB, options: options{model: turns(says(b...))}},
 		{name: "over a limit", options: options{limits: account.Limits{TokensADay: 4}, model: turns(says(a...))}},
 		{name: "failed before its first commit", options: options{model: turns(breaks(invalid))}},
 		{name: "failed in a round", options: options{model: turns(says(calls("echo", `{"text":"a"}`, "fatal", "{}")...)), tools: []tool.Tool{fatal}}},
-		{name: "failed, which its policy tolerates once", options: options{stop: []stop.Policy{stop.ConsecutiveErrors(2)}, model: turns(breaks(invalid))}},
+		{name: "failed, which its policy tolerates once", options: options{stop: []agent.StopPolicy{consecutiveErrors(2)}, model: turns(breaks(invalid))}},
 		{name: "cancelled while its model speaks", options: options{model: turns(hangs)}, act: after(cancelRun)},
 		{name: "cancelled while a tool runs", options: options{tools: []tool.Tool{nap}, model: turns(says(naps...))}, act: after(cancelRun)},
 		{name: "cancelled while it waits", gate: askA, options: options{model: turns(says(b...))}, act: stepped(cancelRun)},

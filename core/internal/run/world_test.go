@@ -22,7 +22,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -106,7 +105,7 @@ type options struct {
 	model   model.Model
 	tools   []tool.Tool
 	plugins []plugin.Plugin
-	stop    []stop.Policy
+	stop    []agent.StopPolicy
 	mode    agent.ExecutionMode // empty: sequential
 	env     *env.Env
 	agents  resolver

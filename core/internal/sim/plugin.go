@@ -10,7 +10,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 )
 
 // What the agents' plugins keep. Every hook and some tools add their name to
@@ -80,7 +79,7 @@ func (sc scripted) partsWith(seen *World) agent.Parts {
 			{ID: agentShort, Model: agentShort, ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Events: agent.EventsLive, Plugins: []string{"ledger", "guard"}},
 			{
 				ID: agentHooked, Model: agentHooked, ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail", "guard"},
-				Retry: agent.Retry{MaxRetries: new(0)}, Stop: []stop.Spec{{Type: stop.CodeConsecutiveErrors, Max: errorLimit}},
+				Retry: agent.Retry{MaxRetries: new(0)}, Stop: []agent.StopSpec{{Type: agent.StopConsecutiveErrors, Max: errorLimit}},
 			},
 			{ID: agentEnding, Model: agentEnding, Plugins: []string{"ledger", "trail", "farewell", "guard"}},
 		},

@@ -158,7 +158,7 @@ func TestSamplesCompile(t *testing.T) {
 
 func TestWhatIsWrongWithASampleIsFound(t *testing.T) {
 	all := list(t, "-export", "-deps", "./core/...")
-	c := newCompiler(all, "-- all --\nvar ctx context.Context\n-- core/stop --\nvar tools []tool.Tool\n")
+	c := newCompiler(all, "-- all --\nvar ctx context.Context\n-- core/agent --\nvar tools []tool.Tool\n")
 	tests := []struct {
 		name, text string
 		want       []string
@@ -180,7 +180,7 @@ func TestWhatIsWrongWithASampleIsFound(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for _, err := range c.check(sample{room: "core/stop", text: test.text}) {
+			for _, err := range c.check(sample{room: "core/agent", text: test.text}) {
 				got = append(got, err.Error())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -9,7 +9,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
@@ -17,9 +16,9 @@ import (
 // Options says what the present code is. Agents is required.
 type Options struct {
 	Agents  *agent.Registry
-	Stops   []stop.Policy  // of every run, as a runtime has them
-	Window  int            // as of run.Options
-	Records thread.Records // the schemas that the records may have
+	Stops   []agent.StopPolicy // of every run, as a runtime has them
+	Window  int                // as of run.Options
+	Records thread.Records     // the schemas that the records may have
 	// Profiles are the values outside of threads; nil: none. What hooks read there is
 	// what it is now, and not what it was.
 	Profiles func(tenant string) state.Profiles

@@ -24,7 +24,6 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -170,7 +169,7 @@ var (
 	quiet = slog.New(slog.DiscardHandler)
 )
 
-func newRecorder(t *testing.T, c code, stops ...stop.Policy) *recorder {
+func newRecorder(t *testing.T, c code, stops ...agent.StopPolicy) *recorder {
 	t.Helper()
 	r := &recorder{store: memory.New()}
 	var err error
@@ -310,7 +309,7 @@ func (never) Check() error { return errors.New("no") }
 // the agent, and counts as it was when the run began.
 func TestReplayUnderAnotherStopPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder(t, code{}, stop.Func(func(stop.View) *core.Termination { return nil }))
+		r := newRecorder(t, code{}, agent.StopFunc(func(agent.StopView) *core.Termination { return nil }))
 		r.submit(t, "hi", "")
 		r.work(t)
 		o := replay.Options{Agents: code{}.registry(t), Stops: stopsAfterOne}

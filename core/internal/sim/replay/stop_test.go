@@ -2,8 +2,13 @@ package replay_test
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/agent"
 )
 
 // stopsAfterOne is a policy that the recorded runs did not have.
-var stopsAfterOne = []stop.Policy{stop.Func(func(v stop.View) *core.Termination { return stop.MaxRounds(1).Check(v) })}
+var stopsAfterOne = []agent.StopPolicy{agent.StopFunc(func(v agent.StopView) *core.Termination {
+	if !v.GoesOn() {
+		return nil
+	}
+	return agent.Stop(agent.StopMaxRounds, "one step is enough")
+})}

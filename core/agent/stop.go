@@ -1,16 +1,15 @@
-package stop
+package agent
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
 )
 
-// View is what a policy sees of a run, in one of its steps. All of it follows from
+// StopView is what a policy sees of a run, in one of its steps. All of it follows from
 // what is stored, so that whoever judges the same step sees the same. Its slices
 // are shared and must not be changed.
-type View struct {
+type StopView struct {
 	Now       time.Time // when the model had said the turn, or had failed for good
 	StartedAt time.Time // when the run's first step began; zero when that is lost
 	Step      int       // from 1
@@ -46,23 +45,23 @@ type View struct {
 // GoesOn reports whether the run goes on after the step unless a policy stops
 // it: the turn has calls or is to be mended, or the model has failed and is asked again.
 // Else the run comes to its natural end.
-func (v View) GoesOn() bool { return v.Failed != "" || v.Mends || len(v.Turn.ToolCalls) > 0 }
+func (v StopView) GoesOn() bool { return v.Failed != "" || v.Mends || len(v.Turn.ToolCalls) > 0 }
 
-// Policy judges a step of a run. It keeps no state, reads no clock and is safe
+// StopPolicy judges a step of a run. It keeps no state, reads no clock and is safe
 // for concurrent use: the same view has the same verdict in every process.
-type Policy interface {
+type StopPolicy interface {
 	// Check returns how the run ends, usually made by Stop, or nil when it goes
 	// on. A termination without a type is one of type stopped; cancelled, suspended
 	// and superseded are the runtime's, and end the run with the error stop_policy.
 	// Of the code 64 bytes are kept, of the detail 4 KiB.
-	Check(View) *core.Termination
+	Check(StopView) *core.Termination
 }
 
-// Func is a policy that is a function. It must not be nil.
-type Func func(View) *core.Termination
+// StopFunc is a policy that is a function. It must not be nil.
+type StopFunc func(StopView) *core.Termination
 
-// Check implements Policy.
-func (f Func) Check(v View) *core.Termination { return f(v) }
+// Check implements StopPolicy.
+func (f StopFunc) Check(v StopView) *core.Termination { return f(v) }
 
 // Stop is the verdict that ends a run. The code is for programs, the detail for
 // people: clients are shown both.
@@ -70,45 +69,15 @@ func Stop(code, detail string) *core.Termination {
 	return &core.Termination{Type: core.TerminationStopped, Code: code, Detail: detail}
 }
 
-// Tolerant is a policy that judges failures of the model itself: in a run that has
+// StopTolerant is a policy that judges failures of the model itself: in a run that has
 // one, a step whose inference failed after all retries, or for good, does not end
 // the run with an error. It is logged as a failed step, the policies are asked, and
-// the next step asks the model again. [ConsecutiveErrors] is one.
+// the next step asks the model again. The type consecutive_errors of a [StopSpec] is one.
 //
 // Two failures end the run all the same: a provider that asks for a pause of more
 // than 5 minutes (rate_limited), and whatever is not the model's.
-type Tolerant interface {
-	Policy
+type StopTolerant interface {
+	StopPolicy
 	// ToleratesFailures reports whether failures of the model are left to the policy.
 	ToleratesFailures() bool
-}
-
-// Tolerates reports whether one of the policies is [Tolerant].
-func Tolerates(policies []Policy) bool {
-	for _, p := range policies {
-		if t, ok := p.(Tolerant); ok && t.ToleratesFailures() {
-			return true
-		}
-	}
-	return false
-}
-
-// CheckAll refuses a policy that is nil, or a nil [Func]; list names the policies
-// in the error, which has code invalid.
-func CheckAll(list string, policies []Policy) error {
-	for i, p := range policies {
-		if f, ok := p.(Func); p == nil || ok && f == nil {
-			return core.Errorf(core.CodeInvalid, "stop policy %s[%d] is nil", list, i)
-		}
-	}
-	return nil
-}
-
-// Name is what a policy is called in errors and logs: what its String method
-// returns, else its type.
-func Name(p Policy) string {
-	if s, ok := p.(fmt.Stringer); ok {
-		return s.String()
-	}
-	return fmt.Sprintf("%T", p)
 }

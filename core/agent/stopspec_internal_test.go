@@ -1,34 +1,33 @@
-package stop_test
+package agent
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/internal/stop"
 )
 
 func TestSpecOfEachType(t *testing.T) {
 	tests := []struct {
 		data string
-		want stop.Spec
+		want StopSpec
 		name string // of the policy
 	}{
-		{`{"type":"max_rounds","rounds":8}`, stop.Spec{Type: "max_rounds", Rounds: 8}, "max_rounds"},
-		{`{"type":"timeout","seconds":30}`, stop.Spec{Type: "timeout", Seconds: 30}, "timeout"},
-		{`{"type":"token_budget","max_total":20000}`, stop.Spec{Type: "token_budget", MaxTotal: 20000}, "token_budget"},
-		{`{"type":"consecutive_errors","max":3}`, stop.Spec{Type: "consecutive_errors", Max: 3}, "consecutive_errors"},
-		{`{"type":"stop_on_tool","tool_name":"done"}`, stop.Spec{Type: "stop_on_tool", ToolName: "done"}, "stop_on_tool"},
-		{`{"type":"content_match","pattern":"^done$"}`, stop.Spec{Type: "content_match", Pattern: "^done$"}, "content_match"},
-		{`{"type":"loop_detection","window":3}`, stop.Spec{Type: "loop_detection", Window: 3}, "loop_detection"},
+		{`{"type":"max_rounds","rounds":8}`, StopSpec{Type: "max_rounds", Rounds: 8}, "max_rounds"},
+		{`{"type":"timeout","seconds":30}`, StopSpec{Type: "timeout", Seconds: 30}, "timeout"},
+		{`{"type":"token_budget","max_total":20000}`, StopSpec{Type: "token_budget", MaxTotal: 20000}, "token_budget"},
+		{`{"type":"consecutive_errors","max":3}`, StopSpec{Type: "consecutive_errors", Max: 3}, "consecutive_errors"},
+		{`{"type":"stop_on_tool","tool_name":"done"}`, StopSpec{Type: "stop_on_tool", ToolName: "done"}, "stop_on_tool"},
+		{`{"type":"content_match","pattern":"^done$"}`, StopSpec{Type: "content_match", Pattern: "^done$"}, "content_match"},
+		{`{"type":"loop_detection","window":3}`, StopSpec{Type: "loop_detection", Window: 3}, "loop_detection"},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.want.Type), func(t *testing.T) {
-			got, err := stop.DecodeSpec([]byte(tt.data))
+			got, err := decode[StopSpec]("stop policy", []byte(tt.data))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +68,7 @@ func TestSpecsThatAreRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := stop.DecodeSpec([]byte(tt.data))
+			_, err := decode[StopSpec]("stop policy", []byte(tt.data))
 			if err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
 				t.Errorf("got  %v (%s)\nwant %s", err, core.CodeOf(err), tt.want)
 			}
@@ -77,26 +76,8 @@ func TestSpecsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A policy as it stands in an agent's spec.
-func ExampleSpec() {
-	spec, err := stop.DecodeSpec([]byte(`{"type": "token_budget", "max_total": 20000}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	policy, err := spec.Policy()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	turn := core.Message{ToolCalls: []core.ToolCall{{ID: "call_1", Name: "search"}}}
-	end := policy.Check(stop.View{Turn: turn, Usage: core.Usage{Input: 19_000, Output: 1_500}})
-	fmt.Println(end.Code, "-", end.Detail)
-	// Output: token_budget - the run has used 20500 tokens, at most 20000 are allowed
-}
-
 func TestPoliciesOfAListHaveTheLimitsOfItsSpecs(t *testing.T) {
-	policies, err := stop.Policies([]stop.Spec{
+	policies, err := stopPolicies([]StopSpec{
 		{Type: "timeout", Seconds: 2147483647}, {Type: "timeout", Seconds: 90}, {Type: "max_rounds", Rounds: 2147483647},
 		{Type: "max_rounds", Rounds: 8}, {Type: "consecutive_errors", Max: 3}, {Type: "loop_detection", Window: 2},
 	})
@@ -104,7 +85,7 @@ func TestPoliciesOfAListHaveTheLimitsOfItsSpecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	turn := core.Message{ToolCalls: []core.ToolCall{{ID: "call_1", Name: "search"}}}
-	view := stop.View{
+	view := StopView{
 		StartedAt: time.Unix(1_000, 0), Now: time.Unix(1_091, 0), Step: 8, Turn: turn, ErrorSteps: 3, Calls: []uint32{7, 7}, Texts: []uint32{0, 0},
 	}
 	var got []string
@@ -125,7 +106,7 @@ func TestPoliciesOfAListHaveTheLimitsOfItsSpecs(t *testing.T) {
 }
 
 func TestPoliciesNamesThePlaceOfAWrongSpec(t *testing.T) {
-	_, err := stop.Policies([]stop.Spec{{Type: "timeout", Seconds: 1}, {Type: "timeout"}})
+	_, err := stopPolicies([]StopSpec{{Type: "timeout", Seconds: 1}, {Type: "timeout"}})
 	if want := `stop[1]: stop policy "timeout": seconds is 0, allowed are 1 to 2147483647`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/internal/stop"
 )
 
 func TestStopPoliciesOfASpecThatAreRefused(t *testing.T) {
@@ -29,24 +29,29 @@ func TestStopPoliciesOfASpecThatAreRefused(t *testing.T) {
 	}
 }
 
+// called is a policy that says what it is called.
+type called struct{ agent.StopFunc }
+
+func (called) String() string { return "named" }
+
 // Every agent has its spec's policies, and behind them the registry's.
 func TestStopPoliciesOfAnAgent(t *testing.T) {
-	own := stop.Func(func(stop.View) *core.Termination { return nil })
+	own := agent.StopFunc(func(agent.StopView) *core.Termination { return nil })
 	parts := agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Model: mute{}}},
 		Specs: []agent.Spec{
-			{ID: "a", Model: "m", Stop: []stop.Spec{{Type: "timeout", Seconds: 1}, {Type: "token_budget", MaxTotal: 1}}},
+			{ID: "a", Model: "m", Stop: []agent.StopSpec{{Type: "timeout", Seconds: 1}, {Type: "token_budget", MaxTotal: 1}}},
 			{ID: "b", Model: "m"},
 		},
-		Stops: []stop.Policy{own, stop.StopOnTool("x")},
+		Stops: []agent.StopPolicy{own, called{}},
 	}
 	registry, err := agent.NewRegistry(parts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string][]string{
-		"a": {"timeout", "token_budget", "stop.Func", "stop_on_tool"},
-		"b": {"stop.Func", "stop_on_tool"},
+		"a": {"timeout", "token_budget", "agent.StopFunc", "named"},
+		"b": {"agent.StopFunc", "named"},
 	} {
 		resolved, err := registry.Resolve(id)
 		if err != nil {
@@ -60,7 +65,7 @@ func TestStopPoliciesOfAnAgent(t *testing.T) {
 			t.Errorf("policies of %s (-want +got):\n%s", id, diff)
 		}
 	}
-	parts.Stops = []stop.Policy{own, nil}
+	parts.Stops = []agent.StopPolicy{own, nil}
 	if _, err := agent.NewRegistry(parts); err == nil || err.Error() != "stop policy Parts.Stops[1] is nil" {
 		t.Errorf("a nil policy: %v", err)
 	}
