@@ -206,7 +206,7 @@ func TestNamesOfPolicies(t *testing.T) {
 	}
 	want := []string{
 		"max_rounds", "timeout", "token_budget", "consecutive_errors", "stop_on_tool", "content_match", "loop_detection",
-		"stop_test.budget", "StopFunc",
+		"agent.budget", "agent.StopFunc",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
