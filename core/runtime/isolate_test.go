@@ -60,7 +60,7 @@ func (r *rig) sandbox(name string) *sandbox {
 }
 
 // host is how a fleet gives work to its processes.
-type host struct {
+type machine struct {
 	name        string
 	batch       int  // hints of one invocation
 	invocations int  // of a process at the same time
@@ -72,7 +72,7 @@ type host struct {
 // run starts processes one after the other until nothing is due, and returns
 // how many died. The hints of a dead process are lost; there is a sweep every
 // minute.
-func (h host) run(t *testing.T, r *rig, keys []core.ThreadKey) (deaths int) {
+func (h machine) run(t *testing.T, r *rig, keys []core.ThreadKey) (deaths int) {
 	t.Helper()
 	sweep := time.Now().Add(sweepEvery)
 	for began := time.Now(); ; deaths++ {
@@ -140,7 +140,7 @@ func (r *rig) due(keys []core.ThreadKey) bool {
 // One run that takes its process down every time is dead-lettered after five
 // claims. It takes the runs beside it along at most twice; then it goes alone.
 func TestAPoisonRunTakesNoInnocentAlong(t *testing.T) {
-	hosts := []host{
+	hosts := []machine{
 		{name: "batches of ten", batch: 10, invocations: 1, deaths: 5, claims: 3},
 		{name: "batches of ten, three at once", batch: 10, invocations: 3, deaths: 5, claims: 3},
 		{name: "single hints, eight at once", batch: 1, invocations: 8, deaths: 5, claims: 3},

@@ -167,7 +167,7 @@ func TestADroppedAISDKStreamGoesOnAtAnotherHost(t *testing.T) {
 
 // outlive lets a host die in the inference that it streams, so late that a client has
 // some of it, and another one take the run over when the lease is over: by its sweep.
-func outlive(t *testing.T, queue *mailboxtest.Queue, a, b *host) (worked func()) {
+func outlive(t *testing.T, queue *mailboxtest.Queue, a, b *machine) (worked func()) {
 	t.Helper()
 	over := make(chan struct{})
 	go func() {

@@ -66,16 +66,16 @@ type hosts struct {
 }
 
 // host is one of them.
-type host struct {
+type machine struct {
 	http.Handler
 	runtime *runtime.Runtime
 	mu      sync.Mutex
 	dead    bool // it reaches nothing any more
 }
 
-func (h *host) die() { h.mu.Lock(); h.dead = true; h.mu.Unlock() }
+func (h *machine) die() { h.mu.Lock(); h.dead = true; h.mu.Unlock() }
 
-func (h *host) around(ctx context.Context, _ storetest.Operation, do func(context.Context) error) error {
+func (h *machine) around(ctx context.Context, _ storetest.Operation, do func(context.Context) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.dead {
@@ -84,9 +84,9 @@ func (h *host) around(ctx context.Context, _ storetest.Operation, do func(contex
 	return do(ctx)
 }
 
-func (all *hosts) start(name string) *host {
+func (all *hosts) start(name string) *machine {
 	all.t.Helper()
-	h := &host{}
+	h := &machine{}
 	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a map[string]string) (tool.Result, error) {
 		return tool.NewResult(a), nil
 	})

@@ -10,7 +10,7 @@ import (
 
 // admit counts the requests that are under way, and refuses those that would be more than
 // most. Whoever asks for the health of the host is always told.
-func (h *host) admit(most int, next http.Handler) http.Handler {
+func (h *localHost) admit(most int, next http.Handler) http.Handler {
 	full := protocol.Problem{
 		Error: fmt.Sprintf("%d requests are under way, no more are taken: try again (REVEILLE_MAX_REQUESTS)", most),
 		Code:  core.CodeThrottled,

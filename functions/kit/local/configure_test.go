@@ -26,7 +26,7 @@ func given(t *testing.T, environ ...string) runtime.Config {
 		t.Fatal(err)
 	}
 	e, log := env.System(), slog.New(slog.DiscardHandler)
-	h := &host{queue: newQueue(e, log), log: log}
+	h := &localHost{queue: newQueue(e, log), log: log}
 	config, err := h.configure(e, s, memory.New(), agent.Parts{Default: "demo"})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestTheHostRefusesSettingsOfAWS(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, log := env.System(), slog.New(slog.DiscardHandler)
-		if _, err := (&host{queue: newQueue(e, log), log: log}).configure(e, s, memory.New(), agent.Parts{}); err == nil {
+		if _, err := (&localHost{queue: newQueue(e, log), log: log}).configure(e, s, memory.New(), agent.Parts{}); err == nil {
 			t.Errorf("%s is accepted", variable)
 		}
 	}

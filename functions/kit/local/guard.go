@@ -97,9 +97,9 @@ func (g *guard) own(r *http.Request) bool {
 // a final dot, an IPv6 address in brackets; "" where there is none.
 func hostOf(address string) string {
 	name := address
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		if name = host; strings.Contains(host, ":") {
-			name = "[" + host + "]"
+	if localHost, _, err := net.SplitHostPort(address); err == nil {
+		if name = localHost; strings.Contains(localHost, ":") {
+			name = "[" + localHost + "]"
 		}
 	}
 	return strings.TrimSuffix(strings.ToLower(name), ".")

@@ -64,15 +64,15 @@ func listen(t *testing.T, h http.Handler) (address string) {
 }
 
 func TestForeignHostNamesAreRefused(t *testing.T) {
-	refused := func(host string) string {
-		return `421 {"error":"host \"` + host + `\" is no name of this machine; REVEILLE_HOSTS names further ones","code":"forbidden"}`
+	refused := func(localHost string) string {
+		return `421 {"error":"host \"` + localHost + `\" is no name of this machine; REVEILLE_HOSTS names further ones","code":"forbidden"}`
 	}
 	const in = "200 in"
 	atDefault := listen(t, guarded(t))
 	everywhere := listen(t, guarded(t, "REVEILLE_ADDR=0.0.0.0:3000", "REVEILLE_AUTH=none", "REVEILLE_HOSTS=dev.example,10.0.0.7,fd00::1"))
 	named := listen(t, guarded(t, "REVEILLE_ADDR=Dev.Example.:3000", "REVEILLE_AUTH=none"))
 	addressed := listen(t, guarded(t, "REVEILLE_ADDR=10.0.0.7:3000", "REVEILLE_AUTH=none"))
-	tests := []struct{ name, address, host, want string }{
+	tests := []struct{ name, address, localHost, want string }{
 		{"the address that it listens on", addressed, "10.0.0.7:3000", in},
 		{"another address than that", addressed, "10.0.0.8:3000", refused("10.0.0.8:3000")},
 		{"the name of every machine", atDefault, "localhost", in},
@@ -102,7 +102,7 @@ func TestForeignHostNamesAreRefused(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			for _, method := range []string{"GET", "OPTIONS", "POST", "DELETE"} {
-				request := method + " / HTTP/1.1\nHost: " + test.host + "\nContent-Type: application/json\nContent-Length: 0\nConnection: close\n\n"
+				request := method + " / HTTP/1.1\nHost: " + test.localHost + "\nContent-Type: application/json\nContent-Length: 0\nConnection: close\n\n"
 				if got := exchange(t, test.address, request); got != test.want {
 					t.Errorf("%s: %s, want %s", method, got, test.want)
 				}
@@ -229,14 +229,14 @@ func TestForeignPagesDoNotReachTheMCPServer(t *testing.T) {
 	url := serveHost(t, filepath.Join(t.TempDir(), "reveille.db"))
 	address := strings.TrimPrefix(url, "http://")
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	tests := []struct{ name, host, header, want string }{
+	tests := []struct{ name, localHost, header, want string }{
 		{"its own", address, "", "200 "},
 		{"a name that resolves to this machine", "evil.example", "", "421 "},
 		{"a page of another site", address, "Origin: https://evil.example\n", "403 "},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := exchange(t, address, fmt.Sprintf("POST /v1/mcp HTTP/1.1\nHost: %s\n%sContent-Type: application/json\nContent-Length: %d\nConnection: close\n\n%s", test.host, test.header, len(body), body))
+			got := exchange(t, address, fmt.Sprintf("POST /v1/mcp HTTP/1.1\nHost: %s\n%sContent-Type: application/json\nContent-Length: %d\nConnection: close\n\n%s", test.localHost, test.header, len(body), body))
 			if !strings.HasPrefix(got, test.want) {
 				t.Errorf("%s, want %s", got, test.want)
 			}

@@ -12,7 +12,7 @@ import (
 
 // watchFile responds to /health where the file is what ails the host, and passes
 // everything else on. It looks at the file but neither reads nor writes it.
-func (h *host) watchFile(next http.Handler) http.Handler {
+func (h *localHost) watchFile(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && r.URL.Path == "/health" {
 			if reason := h.ailing(); reason != "" {
@@ -29,7 +29,7 @@ func (h *host) watchFile(next http.Handler) http.Handler {
 
 // ailing returns why the file keeps nothing more at present, without its path;
 // "" while it does.
-func (h *host) ailing() string {
+func (h *localHost) ailing() string {
 	if h.file == nil {
 		return ""
 	}

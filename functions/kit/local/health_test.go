@@ -41,7 +41,7 @@ func limitFiles(t *testing.T, size int64) (lift func()) {
 }
 
 // quietHost is a host on a file whose sweeps the test makes itself.
-func quietHost(t *testing.T, data string) (string, *host) {
+func quietHost(t *testing.T, data string) (string, *localHost) {
 	t.Helper()
 	s, err := settings.Read([]string{"REVEILLE_DATA=" + data, "REVEILLE_SWEEP_INTERVAL=10m"})
 	if err != nil {
@@ -72,7 +72,7 @@ func wantHealth(t *testing.T, url, when string, status int, want string) {
 
 // fillFile makes the host's file 2 MiB long, with room for less than a quarter of that: go
 // test writes smaller files, which a limit must let pass.
-func fillFile(t *testing.T, h *host) {
+func fillFile(t *testing.T, h *localHost) {
 	t.Helper()
 	record := store.Record{Name: store.LogName(1), Payload: make([]byte, 1_500_000)}
 	if err := h.file.Put(t.Context(), core.ThreadKey{Tenant: localTenant, Thread: "other"}, record); err != nil {

@@ -33,8 +33,8 @@ const localTenant = "local"
 // it writes itself.
 const followInterval = 5 * time.Second
 
-// host is the whole deployment in one process.
-type host struct {
+// localHost is the whole deployment in one process.
+type localHost struct {
 	runtime  *runtime.Runtime
 	handler  http.Handler // nil: the host has no address
 	open     atomic.Int64 // requests under way, streams among them
@@ -53,8 +53,8 @@ type host struct {
 
 // newHost opens the store, takes back the claims of the process before, wakes
 // what is due and starts the queue's workers.
-func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Logger, d wiring.Deployment) (*host, error) {
-	h := &host{queue: newQueue(e, log), linger: lingerTime, broken: make(chan error, 1), log: log}
+func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Logger, d wiring.Deployment) (*localHost, error) {
+	h := &localHost{queue: newQueue(e, log), linger: lingerTime, broken: make(chan error, 1), log: log}
 	backend, claimed, err := h.openStore(ctx, s)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 }
 
 // openStore opens the backend and lists the claims that nobody can hold.
-func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backend, []core.ThreadKey, error) {
+func (h *localHost) openStore(ctx context.Context, s settings.Settings) (store.Backend, []core.ThreadKey, error) {
 	if s.Data == "memory" {
 		return memory.New(), nil, nil
 	}
@@ -107,7 +107,7 @@ func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backen
 	return file, claimed, nil
 }
 
-func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log *slog.Logger, d wiring.Deployment) error {
+func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend, log *slog.Logger, d wiring.Deployment) error {
 	parts, err := d.Agents(e, s)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 
 // configure is what the host gives its runtime. Its test holds each promise of the
 // documents that is a line here.
-func (h *host) configure(e *env.Env, s settings.Settings, backend store.Backend, parts agent.Parts) (runtime.Config, error) {
+func (h *localHost) configure(e *env.Env, s settings.Settings, backend store.Backend, parts agent.Parts) (runtime.Config, error) {
 	hook, err := announcing.Webhook(s, e, true)
 	if err != nil {
 		return runtime.Config{}, err
@@ -169,7 +169,7 @@ const sumTime = time.Second
 
 // repair wakes overdue threads, sums what was used and erases what has expired. A file that was
 // taken away or is damaged as a whole is the only error then.
-func (h *host) repair(ctx context.Context) error {
+func (h *localHost) repair(ctx context.Context) error {
 	if h.file == nil {
 		_, err := h.runtime.Sweep(ctx)
 		return errors.Join(err, h.sumUsage(ctx))
@@ -188,18 +188,18 @@ func (h *host) repair(ctx context.Context) error {
 }
 
 // readable reports whether all that ails the file is that the disk takes no writes.
-func (h *host) readable() bool {
+func (h *localHost) readable() bool {
 	return h.file != nil && h.file.Check() == nil && h.file.Failing() != nil
 }
 
-func (h *host) sumUsage(ctx context.Context) error {
+func (h *localHost) sumUsage(ctx context.Context) error {
 	_, err := h.runtime.SumUsage(ctx, time.Now().Add(sumTime))
 	return err
 }
 
 // sweep repairs until ctx is done, or until the file can be used no more. One
 // that was only moved may come back.
-func (h *host) sweep(ctx context.Context, interval time.Duration) {
+func (h *localHost) sweep(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -229,13 +229,13 @@ const restTime = 5 * time.Second
 // rest stops the workers and waits for them; what they had begun is given back.
 // One that is inside a tool or hook that does not heed its context is left, with
 // its claim, which the next start takes back.
-func (h *host) rest() {
+func (h *localHost) rest() {
 	if h.stop != nil {
 		h.rested.Do(h.endWorkers)
 	}
 }
 
-func (h *host) endWorkers() {
+func (h *localHost) endWorkers() {
 	h.stop()
 	ended := make(chan struct{})
 	go func() {
@@ -250,7 +250,7 @@ func (h *host) endWorkers() {
 }
 
 // shutDown stops the workers and closes the store.
-func (h *host) shutDown() {
+func (h *localHost) shutDown() {
 	h.rest()
 	if h.file == nil {
 		return

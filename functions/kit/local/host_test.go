@@ -38,7 +38,7 @@ func serveHost(tb testing.TB, data string) string {
 }
 
 // serveOpenHost is serveHost for tests that look into the host.
-func serveOpenHost(tb testing.TB, data string) (string, *host) {
+func serveOpenHost(tb testing.TB, data string) (string, *localHost) {
 	tb.Helper()
 	s, err := settings.Read(nil)
 	if err != nil {
@@ -49,7 +49,7 @@ func serveOpenHost(tb testing.TB, data string) (string, *host) {
 }
 
 // serveSettings serves a host with settings of a test's own.
-func serveSettings(tb testing.TB, s settings.Settings) (string, *host) {
+func serveSettings(tb testing.TB, s settings.Settings) (string, *localHost) {
 	tb.Helper()
 	h, err := newHost(tb.Context(), env.System(), s, slog.New(slog.DiscardHandler), demonstration)
 	if err != nil {

@@ -127,7 +127,7 @@ const (
 // serve handles requests until ctx is done, or the host's file can be used no
 // more, which is its error then. Streams that outlast the grace are
 // told that their run goes on, as it does at the next start.
-func serve(ctx context.Context, listener net.Listener, h *host, grace time.Duration) error {
+func serve(ctx context.Context, listener net.Listener, h *localHost, grace time.Duration) error {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	server := newServer(runtime.ForHost(requests), h.handler, h.linger, h.log)

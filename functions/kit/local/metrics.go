@@ -10,7 +10,7 @@ import (
 
 // newMetrics counts what the host does. The runtime, which is asked for some of it, is
 // built later, and before anybody looks.
-func (h *host) newMetrics(backend store.Lists, tenant string) *metrics.Metrics {
+func (h *localHost) newMetrics(backend store.Lists, tenant string) *metrics.Metrics {
 	return metrics.New(metrics.Options{
 		Queue:          h.queue.hints.Depth,
 		Working:        func() int { return h.runtime.Working() },
@@ -43,7 +43,7 @@ func countWaiting(ctx context.Context, backend store.Lists, tenant string) (n in
 }
 
 // showMetrics responds to GET /metrics and passes everything else on.
-func (h *host) showMetrics(next http.Handler) http.Handler {
+func (h *localHost) showMetrics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			h.metrics.ServeHTTP(w, r)

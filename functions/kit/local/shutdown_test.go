@@ -25,10 +25,10 @@ import (
 
 // served is a host behind the server that the command runs.
 type served struct {
-	url   string
-	host  *host
-	stop  context.CancelFunc // what a signal does
-	ended chan error
+	url       string
+	localHost *localHost
+	stop      context.CancelFunc // what a signal does
+	ended     chan error
 }
 
 func serveUntilStopped(t *testing.T, data string) served {
@@ -52,7 +52,7 @@ func serveLogged(t *testing.T, s settings.Settings, log *slog.Logger) served {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	running := served{url: "http://" + listener.Addr().String(), host: h, stop: stop, ended: make(chan error, 1)}
+	running := served{url: "http://" + listener.Addr().String(), localHost: h, stop: stop, ended: make(chan error, 1)}
 	go func() {
 		err := serve(ctx, listener, h, time.Millisecond)
 		h.shutDown()
@@ -149,7 +149,7 @@ func TestRestartsDoNotCountAgainstARun(t *testing.T) {
 				t.Fatal(status, body)
 			}
 		}
-		claimed(t, life.host, key)
+		claimed(t, life.localHost, key)
 		life.stop()
 		if err := <-life.ended; err != nil {
 			t.Fatal(err)
@@ -183,7 +183,7 @@ func TestRestartsDoNotCountAgainstARun(t *testing.T) {
 }
 
 // claimed waits until a worker of the host has the thread.
-func claimed(t *testing.T, h *host, key core.ThreadKey) {
+func claimed(t *testing.T, h *localHost, key core.ThreadKey) {
 	t.Helper()
 	for range 500 {
 		head, err := h.file.Head(t.Context(), key)

@@ -19,7 +19,7 @@ import (
 // openTriggers makes the triggers of REVEILLE_TRIGGERS, and puts their routes before
 // those of the protocols: webhooks as on AWS, and for the other sources events that
 // somebody plays in. Every run is of the identity that every request has here.
-func (h *host) openTriggers(e *env.Env, s settings.Settings, log *slog.Logger) error {
+func (h *localHost) openTriggers(e *env.Env, s settings.Settings, log *slog.Logger) error {
 	all, err := rules.Read(s.Triggers)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (h *host) openTriggers(e *env.Env, s settings.Settings, log *slog.Logger) e
 func tenant(s settings.Settings) string { return cmp.Or(s.Identity.Tenant, localTenant) }
 
 // keepTime starts a clock for each trigger that has a schedule.
-func (h *host) keepTime(ctx context.Context, e *env.Env) {
+func (h *localHost) keepTime(ctx context.Context, e *env.Env) {
 	for _, t := range h.triggers.Triggers() {
 		if t.Source != incoming.Schedule || t.Schedule == "" {
 			continue

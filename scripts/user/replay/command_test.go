@@ -40,7 +40,7 @@ func (h *hints) Wake(_ context.Context, hint core.WakeUp, _ time.Duration) error
 }
 
 // host is a recorded host: its file is closed when f returns.
-func host(t *testing.T, data string, f func(file *bolt.Store, r *runtime.Runtime, work func())) {
+func hosting(t *testing.T, data string, f func(file *bolt.Store, r *runtime.Runtime, work func())) {
 	t.Helper()
 	file, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
@@ -76,14 +76,14 @@ func host(t *testing.T, data string, f func(file *bolt.Store, r *runtime.Runtime
 func record(t *testing.T, texts ...string) (data string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "reveille.db")
-	host(t, data, func(_ *bolt.Store, r *runtime.Runtime, work func()) { recordOn(t, r, work, texts) })
+	hosting(t, data, func(_ *bolt.Store, r *runtime.Runtime, work func()) { recordOn(t, r, work, texts) })
 	return data
 }
 
 // forked makes a thread of the first message of another, and says a text there.
 func forked(t *testing.T, data, from, to, text string) {
 	t.Helper()
-	host(t, data, func(file *bolt.Store, r *runtime.Runtime, work func()) {
+	hosting(t, data, func(file *bolt.Store, r *runtime.Runtime, work func()) {
 		key := core.ThreadKey{Tenant: "local", Thread: from}
 		head, err := file.Head(t.Context(), key)
 		if err != nil {
@@ -107,7 +107,7 @@ func forked(t *testing.T, data, from, to, text string) {
 // spoil makes a thread's first message unreadable.
 func spoil(t *testing.T, data, name string) {
 	t.Helper()
-	host(t, data, func(file *bolt.Store, _ *runtime.Runtime, _ func()) {
+	hosting(t, data, func(file *bolt.Store, _ *runtime.Runtime, _ func()) {
 		key := core.ThreadKey{Tenant: "local", Thread: name}
 		if err := file.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 99, Payload: []byte("{")}); err != nil {
 			t.Fatal(err)
