@@ -36,7 +36,8 @@ type Config struct {
 	Registry *agent.Registry
 	// Stops are the stop policies of every run, after those of its agent.
 	Stops []agent.StopPolicy
-	// Logger receives warnings and errors; nil: slog.Default.
+	// Logger receives warnings and errors; nil: slog.Default, of a process whose queue is its own
+	// warnings and errors alone: the call that waits reports how its run ended.
 	Logger *slog.Logger
 	// Observer receives the outcome of each step of this process, for metrics; nil: none.
 	Observer Observer
@@ -115,8 +116,13 @@ func (c *Config) complete() {
 	if c.Waker == nil {
 		c.Waker = NewQueue(c.Env)
 	}
-	if _, own := c.Waker.(*Queue); own && !c.alone && c.Worker == "" {
-		c.Worker = c.Env.NewID().String() // other processes may have the store
+	if _, own := c.Waker.(*Queue); own {
+		if c.Logger == nil {
+			c.Logger = slog.New(warnings{slog.Default().Handler()})
+		}
+		if c.Worker == "" && !c.alone { // other processes may have the store
+			c.Worker = c.Env.NewID().String()
+		}
 	}
 	if c.alone {
 		c.Poll, c.LeaveFor = cmp.Or(c.Poll, alonePoll), cmp.Or(c.LeaveFor, -1)

@@ -8,18 +8,20 @@ import (
 )
 
 // New returns a runtime for a program that runs agents itself: on the real clock, with
-// everything in memory, and without workers. The calls that wait for a run
-// ([Runtime.Run], [Runtime.Events], [Runtime.Resume], [Runtime.Stream]) take its
-// steps themselves, in goroutines that have ended when the call returns; between calls
-// nothing runs. The next call that waits also works on what [Runtime.Submit] has queued.
+// everything in memory. The calls that wait for a run ([Runtime.Run], [Runtime.Events],
+// [Runtime.Play], [Runtime.Await], [Runtime.Resume], [Runtime.Stream], [Runtime.Follow]) take
+// its steps themselves, in goroutines that have ended when the call returns; between calls
+// nothing runs, unless [Runtime.Work] does. The next call that waits also works on what
+// [Runtime.Submit] has queued.
 //
 // Threads stay in memory as long as the runtime, so that they can be continued: a program
-// that runs for long should keep them in a store, with [Build].
+// that runs for long deletes those that have ended ([Runtime.DeleteThread]), or keeps them in
+// a store, with [Build].
 //
 // [slog.Default] receives warnings and errors. The error is that of the parts, see
 // [agent.NewRegistry].
 func New(parts agent.Parts) (*Runtime, error) {
-	return Build(Config{Agents: parts, Logger: slog.New(warnings{slog.Default().Handler()})})
+	return Build(Config{Agents: parts})
 }
 
 // warnings is a handler that drops records below the level warning: the call that waits
