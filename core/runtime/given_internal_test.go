@@ -177,7 +177,8 @@ func TestAnInlineStepThatFails(t *testing.T) {
 		}
 		h := &hearer{}
 		s := newStream(r.env, theRun, h)
-		s.audience.started, s.audience.partial = true, true
+		s.audience.started, s.unsaid = true, core.Position{Run: theRun, Step: 1, Attempt: 1}
+		s.audience.partial = true // the words of an earlier claim
 		r.worker.runInline(ended, roundKey, &s, head, permit)
 		if h.brief() != want.shown || s.place.next != 4 || s.place.inside != want.inside || r.Working() != 0 {
 			t.Errorf("cursor %v: shown %q, at %+v, %d at work", cursor, h.brief(), s.place, r.Working())
@@ -212,7 +213,8 @@ func TestAStreamThatLostItsClaimWakesItsThread(t *testing.T) {
 		}
 		h := &hearer{}
 		st := newStream(r.env, receipt.RunID, h)
-		st.audience.started, st.audience.partial = true, true
+		st.audience.started, st.unsaid = true, core.Position{Run: receipt.RunID, Step: 1, Attempt: 1}
+		st.audience.partial = true // the words of an earlier claim
 		r.worker.runInline(t.Context(), s.Thread, &st, stale, permit)
 		if got := h.brief(); got != "step_restarted" {
 			t.Errorf("shown %q", got)

@@ -82,8 +82,13 @@ func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, h
 	defer permit.release()
 	ctx, stop := w.meter.start(ctx, key)
 	defer stop()
-	// The steps emit to the audience itself, past stream.emit: nothing of their turns was shown
-	// from chunks.
+	// What a follower has shown before is committed, but for what was said under an earlier
+	// claim: that is void. The steps emit to the audience itself, past stream.emit.
+	if s.unsaid.Run.IsZero() || head.Run.Cursor == thread.CursorTools {
+		s.audience.stored()
+	} else {
+		s.restart()
+	}
 	sink := s.audience.emit // one function value for all steps
 	var followed int64
 	for {
@@ -103,7 +108,7 @@ func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, h
 			w.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", key.Tenant, "thread", key.Thread, "run", s.run, "error", err)
 		}
 		if !whole || stepped.Outcome != thread.Continue {
-			s.state.again = s.audience.restart(s.run)
+			s.restart()
 			if err == nil { // a worker delivers, since that may take longer than a stream should
 				w.mailbox.WakeToDeliver(ctx, key, stepped.Head)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
 )
 
 // Queue is a mailbox's queue within one process. Its hints are lost with the process: the
@@ -22,6 +23,10 @@ import (
 // themselves, and [Runtime.Work] takes those of the other runs. A host that delivers the
 // hints in its own way uses Receive and Return.
 type Queue struct {
+	// Others is sent each hint too, for workers of other processes; nil: none is. It is set
+	// before the queue is used.
+	Others mailbox.Waker
+
 	env *env.Env
 
 	// mu guards all below, with the lines and waiters; it is not held over I/O. One lock is
@@ -64,14 +69,17 @@ func NewQueue(e *env.Env) *Queue {
 	return &Queue{env: e, known: map[hintKey]*message{}, lines: map[core.ThreadKey]*line{}}
 }
 
-// Wake implements mailbox.Waker. It never fails. Of the hints of a thread it keeps the
-// earliest: a worker that follows it and finds only later work sends another.
-func (q *Queue) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
+// Wake implements mailbox.Waker. Its error is that of Others. Of the hints of a thread it
+// keeps the earliest: a worker that follows it and finds only later work sends another.
+func (q *Queue) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.serial++
 	q.add(Delivery{ID: q.serial, Hint: hint}, q.env.Now().Add(delay))
-	return nil
+	q.mu.Unlock()
+	if q.Others == nil {
+		return nil
+	}
+	return q.Others.Wake(ctx, hint, delay)
 }
 
 // Return puts a hint back whose work has failed; it can be received again after the delay.

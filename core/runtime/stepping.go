@@ -18,8 +18,14 @@ type stepping struct {
 	queue    *Queue
 	waiter   *waiter // of the follower's thread: its hints are left to this call
 	follower *follower
+	alone    bool        // no other process has the store
 	children *childWaits // of a call that returns when a child waits for a person; nil: it does not
 }
+
+// claimReserve is the time that must be left for a claim where the store is another process's
+// too: a claim whose response is not awaited may stand without anyone who works under it, and
+// the run would wait for the end of its lease.
+const claimReserve = 100 * time.Millisecond
 
 // after is a nextHead: it works until the follower's thread has another head than seen, and
 // shows until then what is said of the run. The watch has the heads that this process writes
@@ -38,7 +44,9 @@ func (w stepping) after(ctx context.Context, watch *watch, seen thread.Head) (th
 		// The follower's own thread comes first, then one due hint of another thread; else
 		// there is nothing to do.
 		now := w.worker.env.Millis()
-		if head.DueAt != 0 && head.DueAt <= now && !tried {
+		if !w.timeToClaim(ctx) {
+			err = w.pause(ctx, watch, head, time.Time{})
+		} else if head.DueAt != 0 && head.DueAt <= now && !tried {
 			tried = true // a claim that came to nothing is not repeated immediately
 			err = w.stepThread(ctx, head)
 		} else if d, due, at := w.queue.pop(); due {
@@ -54,6 +62,12 @@ func (w stepping) after(ctx context.Context, watch *watch, seen thread.Head) (th
 			return seen, err
 		}
 	}
+}
+
+// timeToClaim reports whether enough time is left for a claim.
+func (w stepping) timeToClaim(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || w.alone || deadline.Sub(w.worker.env.Now()) > claimReserve
 }
 
 // pause waits until something has changed, was said or is due: the follower's thread by its
@@ -106,9 +120,12 @@ func (w stepping) stepThread(ctx context.Context, head thread.Head) error {
 		return err
 	}
 	// The claim is of the thread's run that is due: it may be another one than the follower's.
+	// A claim that fails is tried again here: as a sweep's, it sends no hint that comes again.
 	hint := hintOf(key, head)
+	trying := hint
+	trying.Sweep = true
 	permit.attend(w.worker.stepper, key)
-	claimed, ok, err := w.worker.mailbox.ClaimFrom(ctx, head, hint, permit.alone)
+	claimed, ok, err := w.worker.mailbox.ClaimFrom(ctx, head, trying, permit.alone)
 	switch {
 	case !ok: // also with an error
 		permit.release()

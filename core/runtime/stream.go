@@ -104,7 +104,22 @@ func (s *stream) showRecord(entry store.LogEntry) error {
 		return err
 	}
 	s.place.next++
+	// The turn that was shown before its commit, or another attempt at it.
+	if m := entry.Message; entry.Step >= s.unsaid.Step && (entry.Failed != nil || m != nil && m.Role == core.RoleAssistant) {
+		s.unsaid = core.Position{}
+	}
 	return nil
+}
+
+// restart declares void what was shown of a step that failed.
+func (s *stream) restart() {
+	if s.audience.partial {
+		s.unsaid = core.Position{} // it is void, too
+	}
+	if s.state.again = s.audience.restart(s.run); s.state.again {
+		s.state.owed = true // also if the stream has begun before
+	}
+	s.audience.stored() // nothing is left to be void
 }
 
 // emit is the history.Sink of what follows from records and chunks. It omits or cuts what

@@ -189,7 +189,7 @@ func (s *streams) follow(ctx context.Context, f *follower, children *childWaits)
 	if s.queue == nil || children == nil && s.queue.worked() {
 		return f.follow(ctx, nil)
 	}
-	own := stepping{worker: s.worker, queue: s.queue, waiter: s.queue.join(f.key), follower: f, children: children}
+	own := stepping{worker: s.worker, queue: s.queue, waiter: s.queue.join(f.key), follower: f, alone: s.reads.local, children: children}
 	defer own.waiter.quit()
 	return f.follow(ctx, own.after)
 }

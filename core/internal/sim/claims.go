@@ -22,6 +22,7 @@ func (t *task) noteClaim(th *threadState, a, b *thread.Head) {
 	if t.claims == nil {
 		t.claims = map[*threadState]*holding{}
 	}
+	clear(t.claims) // a client that waits works on one thread after the other
 	t.claims[th] = &holding{fence: b.Claim.Fence, run: b.Run.ID}
 }
 

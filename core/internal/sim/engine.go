@@ -33,6 +33,11 @@ func newEngine(h *host) (engine, error) {
 			config.Publisher = publisher{h}
 		}
 	}
+	if h.world.config.Processes.Own {
+		queue := runtime.NewQueue(config.Env)
+		queue.Others = config.Waker
+		config.Waker = queue
+	}
 	r, err := runtime.Build(config)
 	return engine{r}, err
 }

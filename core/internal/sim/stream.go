@@ -74,7 +74,7 @@ func (s *stream) checkState(e core.Event) {
 		values[state.KeyPath{Scope: state.ScopeRun, Name: name}] = value
 	}
 	s.fold, s.blind = state.NewFold(state.Restore(e.Revision, values)), false
-	s.th.checkStreamed(e, s.last.Kind == core.PositionRunStart)
+	s.th.checkStreamed(e, s.last == core.Position{} || s.last.Kind == core.PositionRunStart)
 }
 
 // checkPatch: what is shown fits what was.

@@ -53,6 +53,7 @@ type Processes struct {
 	Local    bool // one process does everything; a crash starts the next one
 	Crowded  bool // with Local: the first run loses claims and has a long round then, next to many others
 	Restarts bool // most hosts are told to stop while they work
+	Own      bool // each has a queue of its own too: clients that wait for a run take its steps there
 	Unswept  bool // there is no sweep: what is lost is what a delivery or a client repeats
 }
 
