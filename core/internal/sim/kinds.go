@@ -93,7 +93,7 @@ func (c *Config) mix(n, turn int) {
 	c.Accounts.Metered = n%2 == 0
 	// Where nothing goes wrong hints and claims are counted, and a client that dies with a claim
 	// has no hint that comes again.
-	c.Processes.Own = turn%4 == 3 && !c.Processes.Unswept && n%Kinds != 5
+	c.Processes.Own = turn%4 == 1 && !c.Processes.Unswept && n%Kinds != 5
 	switch n % Kinds {
 	case 0, 1, 2, 9, 12, 15, 17, 21:
 		c.Agents.Pooled = turn%3 == 0
