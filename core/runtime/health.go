@@ -4,9 +4,13 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 )
 
 // What a host reports about this process: whether it serves, and how much it works on.
+
+// Env returns the clock, the ids and the randomness that the runtime was built with.
+func (r *Runtime) Env() *env.Env { return r.env }
 
 // MaxAbandoned is the number of abandoned tools that makes a process unhealthy.
 const MaxAbandoned = 16

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model/scripted"
 )
 
 func TestSixteenToolsLeftBehindMakeAProcessUnhealthy(t *testing.T) {
@@ -15,5 +18,18 @@ func TestSixteenToolsLeftBehindMakeAProcessUnhealthy(t *testing.T) {
 	want := "16 tools do not end when they are told to, and still run; fewer than 16 are allowed"
 	if err := healthy(16); core.CodeOf(err) != core.CodeUnavailable || err.Error() != want {
 		t.Errorf("with 16 tools left behind: %v, want unavailable: %s", err, want)
+	}
+}
+
+func TestTheEnvironmentIsThatOfTheConfiguration(t *testing.T) {
+	e := env.System()
+	r, err := Build(Config{Env: e, Agents: agent.Parts{
+		Models: map[string]agent.ModelBinding{"m": {Model: scripted.Rules()}}, Specs: []agent.Spec{{ID: "demo", Model: "m"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Env() != e {
+		t.Errorf("environment %p, want that of the configuration, %p", r.Env(), e)
 	}
 }

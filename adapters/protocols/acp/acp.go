@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -12,18 +13,15 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// Options configures [Serve].
+// Options configures [Serve]. Its zero value is of use.
 type Options struct {
-	Runtime protocol.Runtime // required
-	Env     *env.Env         // required
-
-	// Identity is on whose behalf everything is done: whoever started the process.
+	// Identity is on whose behalf everything is done: whoever started the process. An empty
+	// tenant is "local".
 	Identity core.Identity
-	Agent    string // that sessions talk to; required
+	Agent    string // that sessions talk to; empty: the default agent of the host
 	Version  string // of the program, for the client to show; empty: "dev"
 	// Kinds are what tools do, for the client's icons, by the tool's name: "read",
 	// "edit", "delete", "move", "search", "execute", "think" or "fetch". What is absent
@@ -32,10 +30,28 @@ type Options struct {
 	Log   *slog.Logger // nil: slog.Default()
 }
 
+// complete returns the options with their defaults.
+func (o *Options) complete(h protocol.Host) (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	c.Identity.Tenant = cmp.Or(c.Identity.Tenant, runtime.LocalTenant)
+	c.Agent, c.Version = cmp.Or(c.Agent, h.DefaultAgent()), cmp.Or(c.Version, "dev")
+	if c.Agent == "" {
+		return c, core.Errorf(core.CodeInvalid, "acp: the host has no default agent, and Options.Agent names none")
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c, nil
+}
+
 // connection is one client. The library calls handle from many goroutines, one for
 // each request; notifications come one by one.
 type connection struct {
-	Options
+	Options  // complete
+	Host     protocol.Host
 	log      *slog.Logger
 	ctx      context.Context // of all that the client has asked for
 	wire     *sdk.Connection
@@ -47,19 +63,21 @@ type connection struct {
 	working  sync.WaitGroup
 }
 
-// Serve speaks with one client until it closes its side, or ctx is done; then it
+// Serve speaks with one client about a host until it closes its side, or ctx is done; then it
 // returns nil. What runs is given back to the queue, and a call that waits for a person
-// goes on waiting: nothing is lost. The error is that of reading in.
+// goes on waiting: nothing is lost. The error is that of reading in, or says that there is
+// no agent to talk to. Nil options are the zero ones.
 //
 // When ctx ends before in does, a goroutine is left that waits for in; it ends with
 // the process, or when in is closed. So it is with a client that does not read, and out.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+func Serve(ctx context.Context, in io.Reader, out io.Writer, h protocol.Host, o *Options) error {
+	complete, err := o.complete(h)
+	if err != nil {
+		return err
+	}
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	c := &connection{Options: o, log: o.Log, ctx: runtime.ForHost(work), out: newOutlet(out)}
-	if c.log == nil {
-		c.log = slog.Default()
-	}
+	c := &connection{Options: complete, Host: h, log: complete.Log, ctx: runtime.ForHost(work), out: newOutlet(out)}
 	var writing sync.WaitGroup
 	writing.Go(c.out.run)
 	lines, to := io.Pipe()
@@ -72,7 +90,6 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	close(ready)
 	ended := make(chan error, 1)
 	go func() { ended <- c.pump(in, to) }()
-	var err error
 	select {
 	case err = <-ended:
 	case <-ctx.Done():

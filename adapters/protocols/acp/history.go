@@ -11,7 +11,7 @@ import (
 func (c *connection) replay(session string) error {
 	h := history{encoder: encoder{kinds: c.Kinds}}
 	for q := (runtime.MessageQuery{Limit: 200}); ; {
-		page, err := c.Runtime.Messages(c.ctx, c.Identity, session, q)
+		page, err := c.Host.Messages(c.ctx, c.Identity, session, q)
 		if core.CodeOf(err) == core.CodeNotFound {
 			return nil // nothing was said yet
 		}

@@ -136,13 +136,13 @@ type (
 func (c *connection) initialize(sdk.InitializeRequest) (any, error) {
 	return initialized{
 		Version: sdk.ProtocolVersionNumber, Capabilities: capabilities, AuthMethods: []struct{}{},
-		Info: &sdk.Implementation{Name: "reveille", Title: sdk.Ptr("Reveille"), Version: cmp.Or(c.Version, "dev")},
+		Info: &sdk.Implementation{Name: "reveille", Title: sdk.Ptr("Reveille"), Version: c.Version},
 	}, nil
 }
 
 // newSession makes a thread's id. The thread begins with its first prompt.
 func (c *connection) newSession(p sdk.NewSessionRequest) (any, error) {
-	id := c.Env.NewID()
+	id := c.Host.Env().NewID()
 	c.passOver(id.String(), p.McpServers)
 	c.sessions.open(id.String())
 	return sdk.NewSessionResponse{SessionId: sdk.SessionId(id.String())}, nil
@@ -180,7 +180,7 @@ func (c *connection) reopen(id string, servers []sdk.McpServer) error {
 	if err := core.CheckName("session id", id); err != nil {
 		return err
 	}
-	_, err := c.Runtime.Thread(c.ctx, c.Identity, id)
+	_, err := c.Host.Thread(c.ctx, c.Identity, id)
 	switch code := core.CodeOf(err); {
 	case code == core.CodeNotFound && c.sessions.isOpen(id): // made here, and nothing said yet
 	case code == core.CodeNotFound || code == core.CodeForbidden:

@@ -21,7 +21,7 @@ const noQuestions = "the user cannot be asked here: the editor's protocol has no
 // model hears of it and the run goes on. found is false when nothing waits for
 // anybody here.
 func (t *talk) nextDecision(run core.ID) (d mailbox.Deciding, found bool, err error) {
-	record, err := t.c.Runtime.ReadRun(t.c.ctx, t.c.Identity, run)
+	record, err := t.c.Host.ReadRun(t.c.ctx, t.c.Identity, run)
 	if err != nil {
 		return d, false, err
 	}

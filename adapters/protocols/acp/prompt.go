@@ -121,7 +121,7 @@ func (t *talk) passOn(done <-chan struct{}) {
 			return // nothing was begun
 		}
 	}
-	if err := t.c.Runtime.CancelRun(t.c.ctx, t.c.Identity, t.prompt.run); err != nil && core.CodeOf(err) != core.CodeNotFound {
+	if err := t.c.Host.CancelRun(t.c.ctx, t.c.Identity, t.prompt.run); err != nil && core.CodeOf(err) != core.CodeNotFound {
 		t.c.log.Error("cancel a run", "session", t.session, "run", t.prompt.run, "error", err)
 	}
 }
@@ -138,7 +138,7 @@ func (t *talk) run(s mailbox.Submission) (*core.Termination, error) {
 	if err := t.passShown(); err != nil || t.prompt.cancelled() {
 		return nil, err
 	}
-	receipt, err := t.c.Runtime.Stream(t.c.ctx, s, t)
+	receipt, err := t.c.Host.Stream(t.c.ctx, s, t)
 	t.prompt.is(receipt.RunID)
 	for {
 		if err != nil {
@@ -155,21 +155,21 @@ func (t *talk) run(s mailbox.Submission) (*core.Termination, error) {
 			return t.ended.Termination, askErr
 		}
 		t.ended = nil
-		_, err = t.c.Runtime.StreamDecisions(t.c.ctx, t.c.Identity, t.session, []mailbox.Deciding{d}, t)
+		_, err = t.c.Host.StreamDecisions(t.c.ctx, t.c.Identity, t.session, []mailbox.Deciding{d}, t)
 	}
 }
 
 // passShown leaves out what the client has of a run that waits: the prompt goes on with
 // that run, and its stream begins with its first step.
 func (t *talk) passShown() error {
-	info, err := t.c.Runtime.Thread(t.c.ctx, t.c.Identity, t.session)
+	info, err := t.c.Host.Thread(t.c.ctx, t.c.Identity, t.session)
 	if code := core.CodeOf(err); code == core.CodeNotFound {
 		return nil // it begins now
 	}
 	if err != nil || info.Status != core.RunWaiting {
 		return err
 	}
-	record, err := t.c.Runtime.ReadRun(t.c.ctx, t.c.Identity, info.ActiveRun)
+	record, err := t.c.Host.ReadRun(t.c.ctx, t.c.Identity, info.ActiveRun)
 	t.encoder.shownRun, t.encoder.shownSteps = info.ActiveRun, record.Steps
 	return err
 }

@@ -1,7 +1,6 @@
 package acp_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -120,15 +119,20 @@ type wire struct {
 
 // serve speaks with one client.
 func (w *world) serve(agent string) *wire {
+	return w.serveWith(&acp.Options{
+		Identity: identity, Agent: agent, Version: "1",
+		Kinds: map[string]string{"echo": "read"}, Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+// serveWith is serve with other options.
+func (w *world) serveWith(o *acp.Options) *wire {
 	in, clientOut := io.Pipe()
 	clientIn, out := io.Pipe()
 	ctx, stop := context.WithCancel(context.Background())
 	c := &wire{Writer: clientOut, Reader: clientIn, hangUp: func() { _ = clientOut.Close(); _ = clientIn.Close() }, served: make(chan error, 1), stop: stop}
 	go func() {
-		err := acp.Serve(ctx, in, out, acp.Options{
-			Runtime: w.runtime, Env: w.env, Identity: identity, Agent: cmp.Or(agent, "demo"), Version: "1",
-			Kinds: map[string]string{"echo": "read"}, Log: slog.New(slog.DiscardHandler),
-		})
+		err := acp.Serve(ctx, in, out, w.runtime, o)
 		_ = out.Close()
 		c.served <- err
 	}()
@@ -151,7 +155,13 @@ type editor struct {
 
 func (w *world) editor(agent string) *editor {
 	w.t.Helper()
-	e := &editor{t: w.t, wire: w.serve(agent), answers: make(chan sdk.PermissionOptionKind, 10), asked: make(chan sdk.RequestPermissionRequest, 10)}
+	return w.editorOf(w.serve(agent))
+}
+
+// editorOf is the client of a connection.
+func (w *world) editorOf(c *wire) *editor {
+	w.t.Helper()
+	e := &editor{t: w.t, wire: c, answers: make(chan sdk.PermissionOptionKind, 10), asked: make(chan sdk.RequestPermissionRequest, 10)}
 	e.ClientSideConnection = sdk.NewClientSideConnection(e, e.wire, e.wire)
 	e.SetLogger(slog.New(slog.DiscardHandler))
 	got, err := e.Initialize(w.t.Context(), sdk.InitializeRequest{ProtocolVersion: 1})

@@ -1,8 +1,8 @@
 package agui
 
 import (
-	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -10,27 +10,29 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Aliases finds a run by the name that a client gave it.
-type Aliases interface {
-	// RunOfKey returns the run that reads, or has read, what was submitted to a thread
-	// under a key; ok is false when nothing was.
-	RunOfKey(ctx context.Context, id core.Identity, thread, key string) (run core.ID, ok bool, err error)
-}
-
-// Options configures [New].
+// Options configures [New]. Its zero value is of use.
 type Options struct {
-	protocol.Options
-	Aliases Aliases // required; the runtime is one
+	// Buffered says that the transport cannot stream: a request that starts a run queues it
+	// and gets 202 with the address of its stream.
+	Buffered bool
+	// StreamURL is put before the path of a stream in those responses: the address of the
+	// server that can stream, or the prefix that a mux strips; empty: the path alone.
+	StreamURL string
+	Log       *slog.Logger // nil: slog.Default()
 }
 
 type handler struct {
-	Options
+	protocol.Server
 }
 
-// New returns the handler of all AG-UI routes.
-func New(o Options) http.Handler {
-	h := &handler{o}
-	return o.Routes(map[string]protocol.Route{
+// New returns the handler of all AG-UI routes over a host; nil options are the zero ones. It
+// is for the Mounts of package httpapi, which says who sends a request.
+func New(host protocol.Host, o *Options) http.Handler {
+	if o == nil {
+		o = &Options{}
+	}
+	h := &handler{protocol.NewServer(host, protocol.Options(*o))}
+	return h.Routes(map[string]protocol.Route{
 		"POST /v1/ag-ui/run":                        h.run,
 		"POST /v1/ag-ui/threads/{thread}/runs":      h.run,
 		"POST /v1/ag-ui/agents/{agent}/runs":        h.run,
@@ -38,8 +40,8 @@ func New(o Options) http.Handler {
 		"POST /v1/ag-ui/threads/{thread}/connect":   h.connect,
 		"GET /v1/ag-ui/threads/{thread}/stream":     h.stream,
 		"GET /v1/ag-ui/threads/{thread}/messages":   h.messages,
-		"POST /v1/ag-ui/threads/{thread}/cancel":    o.Cancel(cancelledBody),
-		"POST /v1/ag-ui/threads/{thread}/interrupt": o.Interrupt(interruptedBody),
+		"POST /v1/ag-ui/threads/{thread}/cancel":    h.Cancel(cancelledBody),
+		"POST /v1/ag-ui/threads/{thread}/interrupt": h.Interrupt(interruptedBody),
 	})
 }
 

@@ -187,7 +187,7 @@ func (a *exchange) decide(all []mailbox.Deciding, s mailbox.Submission) error {
 	}
 	return a.serve(a.resumed(), func(l runtime.Listener) error {
 		listener := &heard{Listener: l}
-		accepted, err := a.h.Runtime.StreamDecisions(a.r.Context(), a.id, a.thread, all, listener)
+		accepted, err := a.h.Host.StreamDecisions(a.r.Context(), a.id, a.thread, all, listener)
 		if err == nil || listener.any {
 			return hide(err)
 		}
@@ -271,7 +271,7 @@ func (a *exchange) decideFirst(all []mailbox.Deciding, s mailbox.Submission) err
 	var last mailbox.Decided
 	for _, d := range all {
 		var err error
-		if last, err = a.h.Runtime.DecideThread(a.r.Context(), a.id, a.thread, d); err != nil {
+		if last, err = a.h.Host.DecideThread(a.r.Context(), a.id, a.thread, d); err != nil {
 			return a.missing(d.Target, hide(err))
 		}
 	}

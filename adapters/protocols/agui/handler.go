@@ -46,14 +46,14 @@ func (a *exchange) look() error {
 	if err := core.CheckName("thread id", a.thread); err != nil {
 		return err
 	}
-	info, err := a.h.Runtime.Thread(a.r.Context(), a.id, a.thread)
+	info, err := a.h.Host.Thread(a.r.Context(), a.id, a.thread)
 	if core.CodeOf(err) == core.CodeNotFound {
 		return nil
 	}
 	if a.info = info; err != nil || info.Status != core.RunWaiting {
 		return hide(err)
 	}
-	record, err := a.h.Runtime.ReadRun(a.r.Context(), a.id, info.ActiveRun)
+	record, err := a.h.Host.ReadRun(a.r.Context(), a.id, info.ActiveRun)
 	if core.CodeOf(err) == core.CodeNotFound {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (a *exchange) alias() (run core.ID, ok bool, err error) {
 	if a.in.RunID == "" || a.info.ID == "" {
 		return run, false, nil
 	}
-	run, ok, err = a.h.Aliases.RunOfKey(a.r.Context(), a.id, a.thread, runKey(a.in.RunID))
+	run, ok, err = a.h.Host.RunOfKey(a.r.Context(), a.id, a.thread, runKey(a.in.RunID))
 	return run, ok, hide(err)
 }
 
@@ -163,7 +163,7 @@ func (a *exchange) say(s mailbox.Submission, run core.ID, known bool) error {
 		return hide(a.h.Queue(a.w, a.r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
 	return a.serve(to, func(l runtime.Listener) error {
-		_, err := a.h.Runtime.Stream(a.r.Context(), s, l)
+		_, err := a.h.Host.Stream(a.r.Context(), s, l)
 		return hide(err)
 	})
 }
@@ -236,7 +236,7 @@ func (a *exchange) follow(run core.ID) (err error) {
 	if to.History, err = a.history(run); err != nil {
 		return err
 	}
-	return a.serve(to, func(l runtime.Listener) error { return hide(a.h.Runtime.Follow(a.r.Context(), a.id, run, l)) })
+	return a.serve(to, func(l runtime.Listener) error { return hide(a.h.Host.Follow(a.r.Context(), a.id, run, l)) })
 }
 
 // history is the conversation before a run is told: the thread's newest messages without
@@ -246,7 +246,7 @@ func (a *exchange) history(run core.ID) (all []json.RawMessage, err error) {
 	if a.info.ID == "" {
 		return nil, nil
 	}
-	page, err := a.h.Runtime.Messages(a.r.Context(), a.id, a.thread, runtime.MessageQuery{Newest: true})
+	page, err := a.h.Host.Messages(a.r.Context(), a.id, a.thread, runtime.MessageQuery{Newest: true})
 	if err != nil {
 		return nil, hide(err)
 	}

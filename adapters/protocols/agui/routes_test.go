@@ -93,10 +93,16 @@ func (w *world) buffered(method, path, body, accept string, user string) *httpte
 	return w.bufferedAt(env.System(), method, path, body, accept, user)
 }
 
+// clocked is a host with a clock of its own.
+type clocked struct {
+	protocol.Host
+	env *env.Env
+}
+
+func (c clocked) Env() *env.Env { return c.env }
+
 func (w *world) bufferedAt(e *env.Env, method, path, body, accept string, user string) *httptest.ResponseRecorder {
-	handler := agui.New(agui.Options{Aliases: w.runtime, Options: protocol.Options{
-		Runtime: w.runtime, Env: e, DefaultAgent: "demo", Buffered: true, StreamURL: "https://stream.example",
-	}})
+	handler := agui.New(clocked{w.runtime, e}, &agui.Options{Buffered: true, StreamURL: "https://stream.example"})
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if accept != "" {
 		r.Header.Set("Accept", accept)

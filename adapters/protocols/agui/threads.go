@@ -33,7 +33,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	page, err := h.Runtime.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
+	page, err := h.Host.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}

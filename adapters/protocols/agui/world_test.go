@@ -16,7 +16,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/agui"
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
@@ -139,10 +138,9 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.runtime = rt
-	shared := protocol.Options{Runtime: rt, Env: e, DefaultAgent: "demo", Log: quiet}
-	w.Server = httptest.NewServer(httpapi.New(httpapi.Options{
-		Options: shared, Authenticate: httpapi.Anonymous("acme"), Healthy: rt.Healthy,
-		Mounts: map[string]http.Handler{"/v1/ag-ui/": agui.New(agui.Options{Options: shared, Aliases: rt})},
+	w.Server = httptest.NewServer(httpapi.New(rt, &httpapi.Options{
+		Authenticate: httpapi.Anonymous("acme"), Log: quiet,
+		Mounts: map[string]http.Handler{"/v1/ag-ui/": agui.New(rt, &agui.Options{Log: quiet})},
 	}))
 	t.Cleanup(w.Close)
 	return w

@@ -1,29 +1,42 @@
 package aisdk
 
 import (
+	"log/slog"
 	"net/http"
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 )
 
-// Options configures [New].
-type Options = protocol.Options
-
-type handler struct {
-	Options
+// Options configures [New]. Its zero value is of use.
+type Options struct {
+	// Buffered says that the transport cannot stream: a request that starts a run queues it
+	// and gets 202 with the address of its stream.
+	Buffered bool
+	// StreamURL is put before the path of a stream in those responses: the address of the
+	// server that can stream, or the prefix that a mux strips; empty: the path alone.
+	StreamURL string
+	Log       *slog.Logger // nil: slog.Default()
 }
 
-// New returns the handler of all AI SDK routes.
-func New(o Options) http.Handler {
-	h := &handler{o}
-	return o.Routes(map[string]protocol.Route{
+type handler struct {
+	protocol.Server
+}
+
+// New returns the handler of all AI SDK routes over a host; nil options are the zero ones. It
+// is for the Mounts of package httpapi, which says who sends a request.
+func New(host protocol.Host, o *Options) http.Handler {
+	if o == nil {
+		o = &Options{}
+	}
+	h := &handler{protocol.NewServer(host, protocol.Options(*o))}
+	return h.Routes(map[string]protocol.Route{
 		"POST /v1/ai-sdk/chat":                       h.chat,
 		"POST /v1/ai-sdk/threads/{thread}/runs":      h.chat,
 		"POST /v1/ai-sdk/agents/{agent}/runs":        h.chat,
 		"GET /v1/ai-sdk/chat/{thread}/stream":        h.resume,
 		"GET /v1/ai-sdk/threads/{thread}/stream":     h.resume,
 		"GET /v1/ai-sdk/threads/{thread}/messages":   h.messages,
-		"POST /v1/ai-sdk/threads/{thread}/cancel":    o.Cancel(cancelledBody),
-		"POST /v1/ai-sdk/threads/{thread}/interrupt": o.Interrupt(interruptedBody),
+		"POST /v1/ai-sdk/threads/{thread}/cancel":    h.Cancel(cancelledBody),
+		"POST /v1/ai-sdk/threads/{thread}/interrupt": h.Interrupt(interruptedBody),
 	})
 }

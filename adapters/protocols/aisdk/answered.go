@@ -72,7 +72,7 @@ func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.
 	}
 	if h.Buffered {
 		for i, d := range all {
-			if _, err := h.Runtime.DecideThread(r.Context(), id, s.Thread.Thread, d); err != nil {
+			if _, err := h.Host.DecideThread(r.Context(), id, s.Thread.Thread, d); err != nil {
 				return hide(answers[i].explain(err))
 			}
 		}
@@ -80,7 +80,7 @@ func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.
 		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
 	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {
-		_, err := h.Runtime.StreamAnswered(r.Context(), id, all, s, l)
+		_, err := h.Host.StreamAnswered(r.Context(), id, all, s, l)
 		return hide(err)
 	})
 }

@@ -103,7 +103,7 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request, id core.Identit
 	}
 	return h.Serve(w, r, &framed{Encoder: Encoder{Continues: m.calls(), MessageID: m.ID}}, func(l runtime.Listener) error {
 		return decideInTurn(all, func(d []mailbox.Deciding) (int, error) {
-			decided, err := h.Runtime.StreamDecisions(r.Context(), id, thread, d, l)
+			decided, err := h.Host.StreamDecisions(r.Context(), id, thread, d, l)
 			return len(decided), err
 		})
 	})
@@ -150,7 +150,7 @@ func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m 
 func (h *handler) waiting(r *http.Request, id core.Identity, thread string, m uiMessage) (core.Run, error) {
 	runID, ok := runOf(m.ID)
 	if !ok {
-		info, err := h.Runtime.Thread(r.Context(), id, thread)
+		info, err := h.Host.Thread(r.Context(), id, thread)
 		if err != nil {
 			return core.Run{}, hide(err)
 		}
@@ -158,7 +158,7 @@ func (h *handler) waiting(r *http.Request, id core.Identity, thread string, m ui
 			return core.Run{}, nil
 		}
 	}
-	record, err := h.Runtime.ReadRun(r.Context(), id, runID)
+	record, err := h.Host.ReadRun(r.Context(), id, runID)
 	if err == nil && record.ThreadID != thread {
 		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
 	}
@@ -233,7 +233,7 @@ func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id cor
 	var last mailbox.Decided
 	err := decideInTurn(all, func(list []mailbox.Deciding) (n int, err error) {
 		for i, d := range list {
-			if last, err = h.Runtime.DecideThread(r.Context(), id, thread, d); err != nil {
+			if last, err = h.Host.DecideThread(r.Context(), id, thread, d); err != nil {
 				return i, err
 			}
 		}

@@ -326,7 +326,7 @@ func TestDecisionsOnWhatDoesNotExist(t *testing.T) {
 	if rec := do(newServer(t, &fake{}), "POST", "/v1/ai-sdk/chat", named); rec.Code != 404 {
 		t.Errorf("unknown thread: response %d %s", rec.Code, rec.Body)
 	}
-	bare := aisdk.New(aisdk.Options{Runtime: &fake{}, DefaultAgent: "demo"})
+	bare := aisdk.New(&fake{}, nil)
 	if rec := do(bare, "POST", "/v1/ai-sdk/chat", chatWith(approval("a", "true"))); rec.Code != http.StatusUnauthorized {
 		t.Errorf("nobody: response %d %s", rec.Code, rec.Body)
 	}

@@ -26,8 +26,9 @@ type fake struct {
 	protocol.Retaker
 	protocol.Lister
 	protocol.Viewer
-	protocol.Limiter
+	protocol.Accountant
 	protocol.Catalog
+	protocol.Process
 
 	mu          sync.Mutex
 	calls       []string
@@ -45,6 +46,16 @@ type fake struct {
 	decided  []core.Event // shown after decisions
 
 	interrupt func(core.Identity, string) (mailbox.Interrupted, error)
+	alone     bool // there is no default agent
+}
+
+func (f *fake) Env() *env.Env { return env.System() }
+
+func (f *fake) DefaultAgent() string {
+	if f.alone {
+		return ""
+	}
+	return "demo"
 }
 
 func (f *fake) called(name string) {
@@ -210,11 +221,11 @@ func echoEvents() []core.Event {
 // there.
 func newServer(t *testing.T, f *fake, change ...func(*aisdk.Options)) http.Handler {
 	t.Helper()
-	o := aisdk.Options{Runtime: f, Env: env.System(), DefaultAgent: "demo", Log: slog.New(slog.DiscardHandler)}
+	o := aisdk.Options{Log: slog.New(slog.DiscardHandler)}
 	for _, c := range change {
 		c(&o)
 	}
-	h := aisdk.New(o)
+	h := aisdk.New(f, &o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := core.Identity{Tenant: "acme", User: "ann"}
 		h.ServeHTTP(w, r.WithContext(core.WithIdentity(r.Context(), id)))

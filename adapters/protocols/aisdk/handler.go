@@ -55,7 +55,7 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 		return hide(err)
 	}
 	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {
-		_, err := h.Runtime.Stream(r.Context(), s, l)
+		_, err := h.Host.Stream(r.Context(), s, l)
 		return hide(err)
 	})
 }
@@ -91,7 +91,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return err
 	}
-	info, err := h.Runtime.Thread(r.Context(), id, thread)
+	info, err := h.Host.Thread(r.Context(), id, thread)
 	switch core.CodeOf(err) {
 	case "":
 	case core.CodeNotFound, core.CodeForbidden:
@@ -114,7 +114,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 		return hide(err)
 	}
 	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {
-		return hide(h.Runtime.Follow(r.Context(), id, info.ActiveRun, l))
+		return hide(h.Host.Follow(r.Context(), id, info.ActiveRun, l))
 	})
 }
 
@@ -132,13 +132,13 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	page, err := h.Runtime.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
+	page, err := h.Host.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
 	c := convert(page.Messages)
 	if run, open := c.open(); open {
-		record, err := h.Runtime.ReadRun(r.Context(), id, run)
+		record, err := h.Host.ReadRun(r.Context(), id, run)
 		if err != nil {
 			return hide(err)
 		}

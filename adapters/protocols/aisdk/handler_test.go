@@ -16,7 +16,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 )
@@ -184,8 +183,8 @@ func TestAnUnknownAgentOfThePathIsNamed(t *testing.T) {
 }
 
 func TestNoAgentIsRefusedWithoutADefault(t *testing.T) {
-	f := &fake{}
-	h := newServer(t, f, func(o *aisdk.Options) { o.DefaultAgent = "" })
+	f := &fake{alone: true}
+	h := newServer(t, f)
 	rec := do(h, "POST", "/v1/ai-sdk/chat", `{"id":"t1","messages":[`+user("m1", "x")+`]}`)
 	if rec.Code != 400 || rec.Body.String() != "{\"error\":\"agent id is empty\",\"code\":\"invalid\"}\n" || len(f.calls) != 0 {
 		t.Errorf("response %d %s, calls %v", rec.Code, rec.Body, f.calls)
@@ -194,7 +193,7 @@ func TestNoAgentIsRefusedWithoutADefault(t *testing.T) {
 
 func TestNoIdentityIsUnauthorized(t *testing.T) {
 	f := &fake{}
-	h := aisdk.New(aisdk.Options{Runtime: f, Env: env.System(), DefaultAgent: "demo"})
+	h := aisdk.New(f, nil)
 	for _, route := range []string{"POST /v1/ai-sdk/chat", "GET /v1/ai-sdk/chat/t1/stream", "GET /v1/ai-sdk/threads/t1/messages", "POST /v1/ai-sdk/threads/t1/cancel"} {
 		method, path, _ := strings.Cut(route, " ")
 		rec := do(h, method, path, `{"id":"t1","messages":[`+user("m1", "x")+`]}`)

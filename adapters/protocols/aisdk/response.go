@@ -69,7 +69,7 @@ func (h *handler) shownBefore(r *http.Request, id core.Identity, thread string, 
 	if !req.mayWait() {
 		return shown, nil
 	}
-	info, err := h.Runtime.Thread(r.Context(), id, thread)
+	info, err := h.Host.Thread(r.Context(), id, thread)
 	switch {
 	case err != nil:
 	case info.Status == core.RunRunning:
@@ -77,7 +77,7 @@ func (h *handler) shownBefore(r *http.Request, id core.Identity, thread string, 
 	case info.Status == core.RunWaiting:
 		shown.Run = info.ActiveRun
 		var record core.Run
-		record, err = h.Runtime.ReadRun(r.Context(), id, info.ActiveRun)
+		record, err = h.Host.ReadRun(r.Context(), id, info.ActiveRun)
 		shown.Steps = record.Steps
 	}
 	return shown, unlessNotFound(err)
@@ -107,14 +107,14 @@ const messagePage = 200
 // is replayed.
 func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run core.ID) (Shown, error) {
 	shown := Shown{Run: run}
-	record, err := h.Runtime.ReadRun(r.Context(), id, run)
+	record, err := h.Host.ReadRun(r.Context(), id, run)
 	if err != nil || record.FirstSeq == 0 {
 		return shown, err
 	}
 	last, over := 0, false
 	q := runtime.MessageQuery{After: record.FirstSeq - 1, Limit: messagePage}
 	for {
-		page, err := h.Runtime.Messages(r.Context(), id, thread, q)
+		page, err := h.Host.Messages(r.Context(), id, thread, q)
 		if err != nil {
 			return shown, err
 		}

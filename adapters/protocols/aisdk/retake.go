@@ -92,7 +92,7 @@ func (h *handler) retake(w http.ResponseWriter, r *http.Request, id core.Identit
 					return err
 				}
 			}
-			_, err = h.Runtime.Stream(r.Context(), s, l)
+			_, err = h.Host.Stream(r.Context(), s, l)
 			return err
 		})
 	})

@@ -39,7 +39,7 @@ func (a *api) getApprovals(w http.ResponseWriter, r *http.Request, id core.Ident
 			return err
 		}
 	}
-	got, err := a.Runtime.Approvals(r.Context(), id, q)
+	got, err := a.Host.Approvals(r.Context(), id, q)
 	if err != nil {
 		return err
 	}

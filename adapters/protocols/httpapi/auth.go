@@ -22,7 +22,7 @@ func nobody(*http.Request) (core.Identity, error) {
 // authenticate asks who sent a request. It is the only place that does: the identity
 // travels in the context from here on, and nothing behind looks at headers for it.
 func (a *api) authenticate(r *http.Request) (core.Identity, error) {
-	id, err := a.Authenticate(r)
+	id, err := a.options.Authenticate(r)
 	if err != nil {
 		if core.CodeOf(err) == core.CodeInternal { // it has no code of its own
 			err = core.Errorf(core.CodeUnauthorized, "%w", err)

@@ -74,7 +74,7 @@ func (a *api) getAgents(w http.ResponseWriter, r *http.Request, _ core.Identity)
 		return err
 	}
 	list := agentList{Agents: []agentEntry{}}
-	for _, info := range a.Runtime.Agents() {
+	for _, info := range a.Host.Agents() {
 		e := agentEntry{ID: info.ID, Description: info.Description, Model: info.Model, Default: info.Default, Plugins: some(info.Plugins), Delegates: some(info.Delegates), Tools: []string{}}
 		for _, t := range info.Tools {
 			e.Tools = append(e.Tools, t.Name)
@@ -89,7 +89,7 @@ func (a *api) getAgent(w http.ResponseWriter, r *http.Request, _ core.Identity) 
 	if _, err := query(r.URL.RawQuery); err != nil {
 		return err
 	}
-	info, err := a.Runtime.Agent(r.PathValue("agent"))
+	info, err := a.Host.Agent(r.PathValue("agent"))
 	if err != nil {
 		return err
 	}
@@ -112,15 +112,15 @@ func (a *api) getCapabilities(w http.ResponseWriter, r *http.Request, _ core.Ide
 	if _, err := query(r.URL.RawQuery); err != nil {
 		return err
 	}
-	got := a.Runtime.Capabilities()
+	got := a.Host.Capabilities()
 	c := capabilities{
 		Agents: some(got.Agents), Default: got.Default, Tools: []namedTool{}, Plugins: some(got.Plugins), Models: some(got.Models), Providers: some(got.Providers),
-		Protocols: []string{"native"}, MaxRequests: a.MaxRequests,
+		Protocols: []string{"native"}, MaxRequests: a.options.MaxRequests,
 	}
 	for _, t := range got.Tools {
 		c.Tools = append(c.Tools, namedOf(t))
 	}
-	for pattern := range a.Mounts {
+	for pattern := range a.options.Mounts {
 		if at := pattern[strings.LastIndexByte(pattern, ' ')+1:]; !slices.Contains(c.Protocols, at) {
 			c.Protocols = append(c.Protocols, at)
 		}

@@ -41,7 +41,7 @@ func (a *api) interruptThread(w http.ResponseWriter, r *http.Request, id core.Id
 	if key != "" {
 		key = "http:" + key
 	}
-	got, err := a.Runtime.InterruptThread(r.Context(), id, thread, key)
+	got, err := a.Host.InterruptThread(r.Context(), id, thread, key)
 	if err != nil {
 		return protocol.Hide(err, "active run of thread", thread)
 	}
@@ -64,7 +64,7 @@ func (a *api) interruptWith(w http.ResponseWriter, r *http.Request, id core.Iden
 	if err := a.Complete(&s, id); err != nil {
 		return err
 	}
-	got, err := a.Runtime.Submit(r.Context(), s)
+	got, err := a.Host.Submit(r.Context(), s)
 	if err != nil {
 		return unknown(err, s)
 	}
@@ -81,7 +81,7 @@ func (a *api) activeRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return err
 	}
-	got, ok, err := a.Runtime.ActiveRun(r.Context(), id, thread)
+	got, ok, err := a.Host.ActiveRun(r.Context(), id, thread)
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
@@ -103,7 +103,7 @@ func (a *api) retryRun(w http.ResponseWriter, r *http.Request, id core.Identity)
 	if err := noBody(r); err != nil {
 		return err
 	}
-	got, err := a.Runtime.RetryRun(r.Context(), id, runID)
+	got, err := a.Host.RetryRun(r.Context(), id, runID)
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())
 	}
@@ -126,7 +126,7 @@ func (a *api) postInputs(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return err
 	}
-	got, err := a.Runtime.SubmitTo(r.Context(), id, runID, s)
+	got, err := a.Host.SubmitTo(r.Context(), id, runID, s)
 	if err != nil {
 		return err // which says whether it is the run or the agent that does not exist
 	}
@@ -147,7 +147,7 @@ func (a *api) cancelThread(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err := noBody(r); err != nil {
 		return err
 	}
-	if _, err := a.Runtime.CancelThread(r.Context(), id, thread); err != nil {
+	if _, err := a.Host.CancelThread(r.Context(), id, thread); err != nil {
 		return protocol.Hide(err, "active run of thread", thread)
 	}
 	protocol.JSON(w, http.StatusAccepted, threadCancelled{Status: "cancel_requested", ThreadID: thread})

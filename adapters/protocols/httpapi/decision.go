@@ -31,7 +31,7 @@ func (a *api) decideRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return err
 	}
-	got, err := a.Runtime.Decide(r.Context(), id, runID, d)
+	got, err := a.Host.Decide(r.Context(), id, runID, d)
 	return taken(w, got, protocol.Hide(err, "suspended call "+core.Excerpt(d.Target)+" of run", runID.String()))
 }
 
@@ -45,7 +45,7 @@ func (a *api) decideThread(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	got, err := a.Runtime.DecideThread(r.Context(), id, thread, d)
+	got, err := a.Host.DecideThread(r.Context(), id, thread, d)
 	return taken(w, got, protocol.Hide(err, "suspended call "+core.Excerpt(d.Target)+" of thread", thread))
 }
 

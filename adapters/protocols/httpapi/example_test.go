@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
-	"github.com/reveille-run/reveille/core/env"
 )
 
 // A thread is made by the first message to it:
@@ -17,12 +15,7 @@ import (
 //	curl -i localhost:3000/v1/threads/t1/messages -H 'content-type: application/json' \
 //	  -H 'idempotency-key: order-42' -d '{"messages":[{"role":"user","content":"echo: hello"}]}'
 func ExampleNew() {
-	server := httptest.NewServer(httpapi.New(httpapi.Options{
-		Options: protocol.Options{
-			Runtime:      &fake{}, // a *runtime.Runtime
-			Env:          env.System(),
-			DefaultAgent: "demo",
-		},
+	server := httptest.NewServer(httpapi.New(&fake{}, &httpapi.Options{ // &fake{}: the Host() of a reveille.Runtime
 		Authenticate: httpapi.Anonymous("local"),
 	}))
 	defer server.Close()

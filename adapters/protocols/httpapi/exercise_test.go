@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -107,7 +108,7 @@ func everythingHappens(t *testing.T) {
 	e := &exercise{real: r, d: readDescription(t, r), happened: map[string]bool{}}
 	options := r.options
 	options.Buffered = true
-	e.buffered = httpapi.New(options)
+	e.buffered = httpapi.New(r.runtime, &options)
 	e.succeed()
 	e.absent()
 	e.deleted()
@@ -205,10 +206,20 @@ func (e *exercise) succeed() {
 	e.send(200, "GET", "/health/live", "", "")
 	for _, path := range []string{"/health"} {
 		e.send(200, "GET", path, "", "")
-		options := e.options
-		options.Healthy = func() error { return errors.New("16 tools do not end") }
-		e.sendTo(httpapi.New(options), 503, "GET", path, "", "")
+		e.sendTo(httpapi.New(sick{e.runtime}, &e.options), 503, "GET", path, "", "")
 	}
+}
+
+// sick is a host whose process should be replaced.
+type sick struct{ protocol.Host }
+
+func (sick) Healthy() error { return errors.New("16 tools do not end") }
+
+// unmetered is a host that records no usage.
+type unmetered struct{ protocol.Host }
+
+func (unmetered) Report(context.Context, account.Query) ([]account.Row, error) {
+	return nil, core.Errorf(core.CodeNotFound, "usage is not recorded here")
 }
 
 // pathOf fills the path of a route.
@@ -247,9 +258,7 @@ func (e *exercise) absent() {
 		case "postMessages", "postRun":
 			e.send(404, r.Method, pathOf(r, "a1", nobodys, nobodys), say("hi", agent), "")
 		case "getUsage":
-			o := e.options
-			o.Runtime = struct{ protocol.Runtime }{e.runtime} // which records nothing
-			e.sendTo(httpapi.New(o), 404, r.Method, r.Path+required[r.Name], "", "")
+			e.sendTo(httpapi.New(unmetered{e.runtime}, &e.options), 404, r.Method, r.Path+required[r.Name], "", "")
 		case "postThread":
 			e.send(201, r.Method, r.Path, `{"threadId":"a2"}`, "", "User", "ann")
 			e.send(404, r.Method, r.Path, `{"threadId":"a2"}`, "")

@@ -28,7 +28,7 @@ type sinkFunc func(core.Event) error
 type fake struct {
 	protocol.Lister
 	protocol.Viewer
-	protocol.Limiter
+	protocol.Accountant
 	protocol.Catalog
 	mu          sync.Mutex // of calls
 	calls       []string
@@ -51,6 +51,9 @@ type fake struct {
 	retry     func() (mailbox.Receipt, error)
 	remove    func() error // of a thread or an input
 	edit      func([]core.Message) error
+	healthy   func() error
+	ready     func(context.Context) error
+	alone     bool // there is no default agent
 	list      func(mailbox.ListQuery) (mailbox.ListPage, error)
 }
 
@@ -223,6 +226,33 @@ func (f *fake) EditInput(_ context.Context, _ core.Identity, thread string, inpu
 	return f.edit(messages)
 }
 
+func (f *fake) RunOfKey(context.Context, core.Identity, string, string) (core.ID, bool, error) {
+	return core.ID{}, false, nil
+}
+
+func (f *fake) DefaultAgent() string {
+	if f.alone {
+		return ""
+	}
+	return "demo"
+}
+
+func (f *fake) Env() *env.Env { return env.System() }
+
+func (f *fake) Healthy() error {
+	if f.healthy == nil {
+		return nil
+	}
+	return f.healthy()
+}
+
+func (f *fake) Ready(ctx context.Context) error {
+	if f.ready == nil {
+		return nil
+	}
+	return f.ready(ctx)
+}
+
 func (f *fake) RetractInput(_ context.Context, _ core.Identity, thread string, input core.ID) error {
 	f.called("RetractInput " + thread + " " + input.String())
 	if f.remove == nil {
@@ -269,15 +299,15 @@ func hello() []core.Event {
 }
 
 // newServer is the handler over a fake runtime; everybody is ann of acme.
-func newServer(f *fake, change ...func(*httpapi.Options)) http.Handler {
+func newServer(f protocol.Host, change ...func(*httpapi.Options)) http.Handler {
 	o := httpapi.Options{
-		Options:      protocol.Options{Runtime: f, Env: env.System(), DefaultAgent: "demo", Log: slog.New(slog.DiscardHandler)},
+		Log:          slog.New(slog.DiscardHandler),
 		Authenticate: func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "acme", User: "ann"}, nil },
 	}
 	for _, c := range change {
 		c(&o)
 	}
-	return httpapi.New(o)
+	return httpapi.New(f, &o)
 }
 
 // do sends a request, with a JSON content type unless a header says otherwise.

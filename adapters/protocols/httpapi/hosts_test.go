@@ -14,7 +14,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
@@ -103,11 +102,10 @@ func (all *hosts) start(name string) *machine {
 	if err != nil {
 		all.t.Fatal(err)
 	}
-	shared := protocol.Options{Runtime: h.runtime, Env: world, DefaultAgent: "demo", Log: quiet}
-	h.Handler = httpapi.New(httpapi.Options{
-		Options:      shared,
+	h.Handler = httpapi.New(h.runtime, &httpapi.Options{
+		Log:          quiet,
 		Authenticate: func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "acme"}, nil },
-		Mounts:       map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(shared)},
+		Mounts:       map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(h.runtime, &aisdk.Options{Log: quiet})},
 	})
 	return h
 }

@@ -12,10 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Options configures [New].
+// Options configures [New]. Its zero value is of use, but for Authenticate.
 type Options struct {
-	protocol.Options // of the native routes; the mounted handlers have their own
-
 	// Authenticate says who sent a request, from verified claims. An error is
 	// refused with 401 unless it has another code. nil refuses every request.
 	Authenticate func(*http.Request) (core.Identity, error)
@@ -23,61 +21,60 @@ type Options struct {
 	// Mounts are the protocols' handlers by ServeMux pattern, such as
 	// "/v1/ai-sdk/". They find the identity in the context.
 	Mounts map[string]http.Handler
-	// Usage reads what tenants have used; nil: the Runtime does, if it is a Ledger.
-	Usage Ledger
+
+	// Buffered says that the transport cannot stream: a native route that starts a run
+	// queues it and responds with 202 and the address of its stream.
+	Buffered bool
+	// StreamURL is put before the path of a stream in those responses: the address of the
+	// server that can stream, or the prefix that a mux strips; empty: the path alone.
+	StreamURL string
+	Log       *slog.Logger // nil: slog.Default()
+
 	// UsageReaders are users who are shown what everybody of their tenant has used, and not
 	// their own alone; "*" is every user.
 	UsageReaders []string
 	// MaxRequests is how many requests the transport has under way at a time, which clients
 	// are told; 0: it has no bound of its own. The transport keeps it.
 	MaxRequests int
-	// Healthy returns why the process should be replaced, which /health tells
-	// everybody; nil: there is no reason, ever.
-	Healthy func() error
-	// Ready returns why requests cannot be served now, such as a store that cannot be
-	// reached, for /health; its text stays inside. It is asked once a second at most.
-	// nil: they always can.
-	Ready func(context.Context) error
 }
 
 type api struct {
-	Options
+	protocol.Server
+	options   Options
 	mux       http.Handler
 	readiness readiness
 	readers   readers
 }
 
-// New returns the handler of all routes, within the bounds of [protocol.Bound]. It panics
-// when two patterns conflict.
-func New(o Options) http.Handler {
-	if o.Log == nil {
-		o.Log = slog.Default()
+// New returns the handler of all routes over a host, the Host of a reveille.Runtime,
+// within the bounds of [protocol.Bound]; nil options are the zero ones. The routes begin
+// with /v1/ and /health: to serve them under a prefix, strip it and name it in
+// Options.StreamURL. New panics when two patterns conflict.
+func New(host protocol.Host, o *Options) http.Handler {
+	if o == nil {
+		o = &Options{}
+	}
+	a := &api{
+		Server:  protocol.NewServer(host, protocol.Options{Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Log}),
+		options: *o, readers: make(readers, mostReading),
 	}
 	if o.Authenticate == nil {
-		o.Authenticate = nobody
+		a.options.Authenticate = nobody
 	}
-	if ledger, ok := o.Runtime.(Ledger); ok && o.Usage == nil {
-		o.Usage = ledger
-	}
-	a := &api{Options: o, readers: make(readers, mostReading)}
 	a.mux = a.route()
 	return protocol.Bound(a)
 }
 
 // health says whether the process should be replaced, or cannot serve for now.
 func (a *api) health(w http.ResponseWriter, r *http.Request) {
-	if a.Healthy != nil {
-		if err := a.Healthy(); err != nil {
-			protocol.JSON(w, http.StatusServiceUnavailable, health{Status: "unhealthy", Reason: err.Error()})
-			return
-		}
+	if err := a.Host.Healthy(); err != nil {
+		protocol.JSON(w, http.StatusServiceUnavailable, health{Status: "unhealthy", Reason: err.Error()})
+		return
 	}
-	if a.Ready != nil {
-		if err := a.readiness.ask(r.Context(), a.Env, a.Ready); err != nil {
-			protocol.Log(a.Log, err)
-			protocol.JSON(w, http.StatusServiceUnavailable, health{Status: "unhealthy", Reason: "the store cannot be reached"})
-			return
-		}
+	if err := a.readiness.ask(r.Context(), a.Env, a.Host.Ready); err != nil {
+		protocol.Log(a.Log, err)
+		protocol.JSON(w, http.StatusServiceUnavailable, health{Status: "unhealthy", Reason: "the store cannot be reached"})
+		return
 	}
 	protocol.JSON(w, http.StatusOK, health{Status: "healthy"})
 }

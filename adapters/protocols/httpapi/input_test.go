@@ -178,8 +178,8 @@ func TestBadIdempotencyKeys(t *testing.T) {
 }
 
 func TestNoAgentIsRefusedWithoutADefault(t *testing.T) {
-	f := &fake{}
-	h := newServer(f, func(o *httpapi.Options) { o.DefaultAgent = "" })
+	f := &fake{alone: true}
+	h := newServer(f)
 	check(t, do(h, "POST", "/v1/runs", `{"messages":[{"role":"user","content":"hi"}]}`), 400, `{"error":"agent id is empty","code":"invalid"}`)
 	silent(t, f)
 }

@@ -33,7 +33,7 @@ type limitsUsed struct {
 
 // getLimits shows a tenant its own limits.
 func (a *api) getLimits(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	got, err := a.Runtime.Limits(r.Context(), id.Tenant)
+	got, err := a.Host.Limits(r.Context(), id.Tenant)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (a *api) getMailbox(w http.ResponseWriter, r *http.Request, id core.Identit
 			return badCursor(*cursor)
 		}
 	}
-	got, err := a.Runtime.Mailbox(r.Context(), id, thread, q)
+	got, err := a.Host.Mailbox(r.Context(), id, thread, q)
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
@@ -77,7 +77,7 @@ func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err := a.Complete(&s, id); err != nil {
 		return err
 	}
-	got, err := a.Runtime.Submit(r.Context(), s)
+	got, err := a.Host.Submit(r.Context(), s)
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
@@ -95,7 +95,7 @@ func (a *api) patchInput(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err := decode(r, &b); err != nil {
 		return err
 	}
-	if err := a.Runtime.EditInput(r.Context(), id, thread, input, messages(b.Messages)); err != nil {
+	if err := a.Host.EditInput(r.Context(), id, thread, input, messages(b.Messages)); err != nil {
 		return protocol.Hide(err, "unread input", input.String(), "of thread", thread)
 	}
 	protocol.JSON(w, http.StatusOK, edited{DispatchID: input, Status: "edited", ThreadID: thread})
@@ -111,7 +111,7 @@ func (a *api) deleteInput(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err := noBody(r); err != nil {
 		return err
 	}
-	if err := a.Runtime.RetractInput(r.Context(), id, thread, input); err != nil {
+	if err := a.Host.RetractInput(r.Context(), id, thread, input); err != nil {
 		return protocol.Hide(err, "unread input", input.String(), "of thread", thread)
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -41,7 +41,7 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err != nil {
 		return err
 	}
-	got, err := a.Runtime.Messages(r.Context(), id, thread, q)
+	got, err := a.Host.Messages(r.Context(), id, thread, q)
 	if err != nil && !q.Run.IsZero() {
 		return protocol.Hide(err, "run", q.Run.String(), "of thread", thread)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
@@ -122,9 +121,8 @@ func newReal(t *testing.T) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared := protocol.Options{Runtime: r, Env: world, DefaultAgent: "demo", Log: quiet}
 	made.runtime, made.options = r, httpapi.Options{
-		Options: shared,
+		Log: quiet,
 		Authenticate: func(r *http.Request) (core.Identity, error) {
 			switch refused := r.Header.Get("Refuse"); refused {
 			case "":
@@ -142,9 +140,9 @@ func newReal(t *testing.T) *real {
 			}
 			return id, nil
 		},
-		Mounts: map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(shared)},
+		Mounts: map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(r, &aisdk.Options{Log: quiet})},
 	}
-	made.Handler = httpapi.New(made.options)
+	made.Handler = httpapi.New(r, &made.options)
 	return made
 }
 

@@ -17,7 +17,7 @@ func (a *api) continueRun(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err := noBody(r); err != nil {
 		return err
 	}
-	receipt, err := a.Runtime.TakeUp(r.Context(), id, runID)
+	receipt, err := a.Host.TakeUp(r.Context(), id, runID)
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())
 	}
@@ -57,7 +57,7 @@ func (a *api) forkThread(w http.ResponseWriter, r *http.Request, id core.Identit
 	} else {
 		to = a.NewThread(id, key)
 	}
-	made, err := a.Runtime.Fork(r.Context(), id, thread, at, to)
+	made, err := a.Host.Fork(r.Context(), id, thread, at, to)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (a *api) openapi(w http.ResponseWriter, _ *http.Request, _ core.Identity) e
 // from the routes, the routes are made when a request is for no mount.
 func (a *api) route() http.Handler {
 	mounts, routes := http.NewServeMux(), Routes()
-	for pattern, handler := range a.Mounts {
+	for pattern, handler := range a.options.Mounts {
 		if !apart(pattern, routes) {
 			return a.all() // now: what contradicts a route ends the start
 		}
@@ -141,7 +141,7 @@ func (a *api) all() http.Handler {
 		}
 		mux.HandleFunc(r.Method+" "+r.Path, handler)
 	}
-	for pattern, handler := range a.Mounts {
+	for pattern, handler := range a.options.Mounts {
 		mux.Handle(pattern, handler)
 	}
 	return mux

@@ -25,7 +25,7 @@ func (a *api) getRuns(w http.ResponseWriter, r *http.Request, id core.Identity) 
 	if thread != "" {
 		return a.runsOf(w, r, id, thread, q)
 	}
-	got, err := a.Runtime.Runs(r.Context(), id, q)
+	got, err := a.Host.Runs(r.Context(), id, q)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (a *api) getThreadRuns(w http.ResponseWriter, r *http.Request, id core.Iden
 }
 
 func (a *api) runsOf(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, q runtime.RunQuery) error {
-	got, err := a.Runtime.ThreadRuns(r.Context(), id, thread, q)
+	got, err := a.Host.ThreadRuns(r.Context(), id, thread, q)
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
@@ -63,7 +63,7 @@ func (a *api) latestRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if _, err := query(r.URL.RawQuery); err != nil {
 		return err
 	}
-	got, err := a.Runtime.ThreadRuns(r.Context(), id, thread, runtime.RunQuery{Limit: 1})
+	got, err := a.Host.ThreadRuns(r.Context(), id, thread, runtime.RunQuery{Limit: 1})
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}

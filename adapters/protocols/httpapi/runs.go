@@ -31,7 +31,7 @@ func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) 
 		return unknown(a.Queue(w, r, s, eventsPath), s)
 	}
 	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l runtime.Listener) error {
-		_, err := a.Runtime.Stream(r.Context(), s, l)
+		_, err := a.Host.Stream(r.Context(), s, l)
 		return unknown(err, s)
 	})
 }
@@ -46,7 +46,7 @@ func (a *api) getRun(w http.ResponseWriter, r *http.Request, id core.Identity) e
 	if err != nil {
 		return err
 	}
-	record, err := a.Runtime.ReadRun(r.Context(), id, runID)
+	record, err := a.Host.ReadRun(r.Context(), id, runID)
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())
 	}
@@ -64,7 +64,7 @@ func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err := noBody(r); err != nil {
 		return err
 	}
-	if err := a.Runtime.CancelRun(r.Context(), id, runID); err != nil {
+	if err := a.Host.CancelRun(r.Context(), id, runID); err != nil {
 		return protocol.Hide(err, "active run", runID.String())
 	}
 	protocol.JSON(w, http.StatusAccepted, runCancelled{RunID: runID, Status: "cancel_requested"})
@@ -91,7 +91,7 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity
 		return protocol.ErrBuffered
 	}
 	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l runtime.Listener) error {
-		return protocol.Hide(a.Runtime.Follow(r.Context(), id, runID, l), "run", runID.String())
+		return protocol.Hide(a.Host.Follow(r.Context(), id, runID, l), "run", runID.String())
 	})
 }
 

@@ -23,13 +23,20 @@ func TestHealthNeedsNoIdentity(t *testing.T) {
 	check(t, do(h, "GET", "/health/live", ""), 200, `{"status":"alive"}`)
 }
 
+// Nil options are a server that only says how it is.
+func TestWithoutOptionsEveryRequestIsRefused(t *testing.T) {
+	f := &fake{}
+	h := httpapi.New(f, nil)
+	check(t, do(h, "GET", "/health", ""), 200, `{"status":"healthy"}`)
+	check(t, do(h, "GET", "/v1/threads/t1", ""), 401, `{"error":"no authentication is configured","code":"unauthorized"}`)
+	silent(t, f)
+}
+
 func TestHealthSaysWhyTheProcessShouldBeReplaced(t *testing.T) {
-	h := newServer(&fake{}, func(o *httpapi.Options) {
-		o.Healthy = func() error { return core.Errorf(core.CodeUnavailable, "16 tools do not end") }
-	})
+	h := newServer(&fake{healthy: func() error { return core.Errorf(core.CodeUnavailable, "16 tools do not end") }})
 	check(t, do(h, "GET", "/health", ""), 503, `{"status":"unhealthy","reason":"16 tools do not end"}`)
 	check(t, do(h, "GET", "/health/live", ""), 200, `{"status":"alive"}`)
-	fine := newServer(&fake{}, func(o *httpapi.Options) { o.Healthy = func() error { return nil } })
+	fine := newServer(&fake{healthy: func() error { return nil }})
 	check(t, do(fine, "GET", "/health", ""), 200, `{"status":"healthy"}`)
 }
 
@@ -37,12 +44,10 @@ func TestHealthSaysWhyTheProcessShouldBeReplaced(t *testing.T) {
 func TestHealthSaysThatTheStoreCannotBeReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, err := 0, errors.New("table threads of account 123")
-		h := newServer(&fake{}, func(o *httpapi.Options) {
-			o.Ready = func(context.Context) error {
-				asked++
-				return err
-			}
-		})
+		h := newServer(&fake{ready: func(context.Context) error {
+			asked++
+			return err
+		}})
 		for range 3 {
 			check(t, do(h, "GET", "/health", ""), 503, `{"status":"unhealthy","reason":"the store cannot be reached"}`)
 		}

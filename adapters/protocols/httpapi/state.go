@@ -56,7 +56,7 @@ func (a *api) getState(w http.ResponseWriter, r *http.Request, id core.Identity)
 		}
 		at = &n
 	}
-	got, err := a.Runtime.State(r.Context(), id, thread, at)
+	got, err := a.Host.State(r.Context(), id, thread, at)
 	if err != nil {
 		if at != nil { // what is not there may be the revision
 			return err
@@ -89,7 +89,7 @@ func (a *api) getStatePatches(w http.ResponseWriter, r *http.Request, id core.Id
 			return err
 		}
 	}
-	got, err := a.Runtime.StatePatches(r.Context(), id, thread, q)
+	got, err := a.Host.StatePatches(r.Context(), id, thread, q)
 	if err != nil {
 		if q.Since > 0 {
 			return err

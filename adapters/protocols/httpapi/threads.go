@@ -109,7 +109,7 @@ func (a *api) threads(r *http.Request, id core.Identity) (page runtime.ThreadPag
 	if q.Before, err = decodeListed(threadsCursor, cursor); err != nil {
 		return page, 0, err
 	}
-	page, err = a.Runtime.Threads(r.Context(), id, q)
+	page, err = a.Host.Threads(r.Context(), id, q)
 	return page, shown(limit), protocol.Hide(err, "thread", q.Parent)
 }
 
@@ -118,7 +118,7 @@ func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return err
 	}
-	got, err := a.Runtime.Thread(r.Context(), id, thread)
+	got, err := a.Host.Thread(r.Context(), id, thread)
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
@@ -147,7 +147,7 @@ func (a *api) postThread(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err := core.CheckName("thread id", m.ID); err != nil {
 		return err
 	}
-	got, err := a.Runtime.CreateThread(r.Context(), id, m)
+	got, err := a.Host.CreateThread(r.Context(), id, m)
 	if err != nil {
 		return protocol.Hide(err, "thread", m.ID)
 	}
@@ -169,7 +169,7 @@ func (a *api) patchThread(w http.ResponseWriter, r *http.Request, id core.Identi
 	if c.Title == nil && c.Metadata == nil {
 		return core.Errorf(core.CodeInvalid, "body changes nothing, at least one of title and metadata is required")
 	}
-	got, err := a.Runtime.UpdateThread(r.Context(), id, thread, c)
+	got, err := a.Host.UpdateThread(r.Context(), id, thread, c)
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
@@ -190,7 +190,7 @@ func (a *api) deleteThread(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	if err := a.Runtime.DeleteThread(r.Context(), id, thread, mailbox.Children(values.Get("child_strategy"))); err != nil {
+	if err := a.Host.DeleteThread(r.Context(), id, thread, mailbox.Children(values.Get("child_strategy"))); err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -94,7 +94,7 @@ func (a *api) getSteps(w http.ResponseWriter, r *http.Request, id core.Identity)
 			return badCursor(*cursor)
 		}
 	}
-	got, err := a.Runtime.Steps(r.Context(), id, runID, q)
+	got, err := a.Host.Steps(r.Context(), id, runID, q)
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())
 	}
@@ -178,7 +178,7 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request, id core.Identity
 		}
 		q.After = &at
 	}
-	got, err := a.Runtime.Committed(r.Context(), id, runID, q)
+	got, err := a.Host.Committed(r.Context(), id, runID, q)
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())
 	}

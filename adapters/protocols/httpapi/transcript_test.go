@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
@@ -141,7 +140,7 @@ func newProgram(t *testing.T, turns [][]model.Delta, policies ...agent.StopSpec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.handler = newServer(&fake{}, func(o *httpapi.Options) { o.Runtime = r.runtime })
+	r.handler = newServer(r.runtime)
 	return r
 }
 

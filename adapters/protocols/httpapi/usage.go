@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"encoding/csv"
 	"net/http"
 	"slices"
@@ -13,11 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 )
-
-// Ledger reads what tenants have used; *account.Ledger is one.
-type Ledger interface {
-	Report(ctx context.Context, q account.Query) ([]account.Row, error)
-}
 
 // usageReport is the body of a report.
 type usageReport struct {
@@ -79,11 +73,8 @@ func (a *api) getUsage(w http.ResponseWriter, r *http.Request, id core.Identity)
 	if err != nil {
 		return err
 	}
-	if a.Usage == nil {
-		return core.Errorf(core.CodeNotFound, "usage is not recorded here")
-	}
 	q.Tenant, q.OnlyUser, q.User = id.Tenant, !a.readsUsage(id), id.User
-	rows, err := a.Usage.Report(r.Context(), q)
+	rows, err := a.Host.Report(r.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -104,7 +95,7 @@ func (a *api) getUsage(w http.ResponseWriter, r *http.Request, id core.Identity)
 
 // readsUsage reports whether the caller is shown what the whole tenant has used.
 func (a *api) readsUsage(id core.Identity) bool {
-	return id.User == "" || slices.Contains(a.UsageReaders, id.User) || slices.Contains(a.UsageReaders, "*")
+	return id.User == "" || slices.Contains(a.options.UsageReaders, id.User) || slices.Contains(a.options.UsageReaders, "*")
 }
 
 func usageQuery(r *http.Request) (q account.Query, asCSV bool, err error) {

@@ -8,13 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// ledger returns the same rows to whoever asks, and keeps the question.
-type ledger struct{ asked account.Query }
+// ledger is a host that returns the same rows to every caller, and keeps the question.
+type ledger struct {
+	protocol.Host
+	asked account.Query
+}
 
 func (l *ledger) Report(_ context.Context, q account.Query) ([]account.Row, error) {
 	l.asked = q
@@ -34,10 +38,10 @@ func (l *ledger) Report(_ context.Context, q account.Query) ([]account.Row, erro
 func usageOf(t *testing.T, query string, header ...string) (*ledger, string, string) {
 	t.Helper()
 	r := newReal(t)
-	l := &ledger{}
+	l := &ledger{Host: r.runtime}
 	o := r.options
-	o.Usage, o.UsageReaders = l, []string{"accounting"}
-	rec := do(httpapi.New(o), "GET", "/v1/usage"+query, "", header...)
+	o.UsageReaders = []string{"accounting"}
+	rec := do(httpapi.New(l, &o), "GET", "/v1/usage"+query, "", header...)
 	if rec.Code != 200 {
 		t.Fatalf("status %d: %s", rec.Code, rec.Body)
 	}

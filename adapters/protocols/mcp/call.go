@@ -61,7 +61,7 @@ func (h *handler) protect(f func(call) (*sdk.CallToolResult, error)) sdk.ToolHan
 			return err
 		})
 		if err != nil {
-			protocol.Log(h.Logger(), err)
+			protocol.Log(h.Log, err)
 			result = refused(err)
 		}
 		return result, nil
@@ -163,15 +163,15 @@ func (c call) key() (string, error) {
 func (h *handler) start(c call, s mailbox.Submission) (*sdk.CallToolResult, error) {
 	receipt, err := mailbox.Receipt{}, error(nil)
 	if h.Buffered {
-		receipt, err = h.Runtime.Submit(c.ctx, s)
+		receipt, err = h.Host.Submit(c.ctx, s)
 	} else {
-		receipt, err = h.Runtime.Stream(c.ctx, s, c.progress())
+		receipt, err = h.Host.Stream(c.ctx, s, c.progress())
 	}
 	switch {
 	case err != nil && receipt.RunID.IsZero(): // it was refused
 		return nil, protocol.Hide(err, "thread", s.Thread.Thread)
 	case err != nil: // the run goes on, or has ended: its record says so
-		protocol.Log(h.Logger(), err)
+		protocol.Log(h.Log, err)
 	case h.Buffered:
 		return h.look(c, receipt.RunID)
 	}
@@ -180,7 +180,7 @@ func (h *handler) start(c call, s mailbox.Submission) (*sdk.CallToolResult, erro
 
 // look follows a run that goes on by itself, and tells how it stands.
 func (h *handler) look(c call, run core.ID) (*sdk.CallToolResult, error) {
-	record, err := h.Runtime.ReadRun(c.ctx, c.identity, run)
+	record, err := h.Host.ReadRun(c.ctx, c.identity, run)
 	if err != nil {
 		return nil, protocol.Hide(err, "run", run.String())
 	}
@@ -193,8 +193,8 @@ func (h *handler) look(c call, run core.ID) (*sdk.CallToolResult, error) {
 		defer cancel()
 		ctx = bounded
 	}
-	if err := h.Runtime.Follow(ctx, c.identity, run, c.progress()); err != nil {
-		protocol.Log(h.Logger(), err)
+	if err := h.Host.Follow(ctx, c.identity, run, c.progress()); err != nil {
+		protocol.Log(h.Log, err)
 	}
 	return h.result(c, run)
 }
@@ -206,7 +206,7 @@ const spare = 5 * time.Second
 // its deadline that the answer still leaves. It has no deadline itself, of which Follow
 // would keep the time of a whole step.
 func (h *handler) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	wait := h.Wait
+	wait := h.wait
 	if deadline, ok := ctx.Deadline(); ok {
 		wait = min(wait, deadline.Sub(h.Env.Now())-spare)
 	}
@@ -222,7 +222,7 @@ func (h *handler) bounded(ctx context.Context) (context.Context, context.CancelF
 
 // result tells how a run stands.
 func (h *handler) result(c call, run core.ID) (*sdk.CallToolResult, error) {
-	record, err := h.Runtime.ReadRun(c.ctx, c.identity, run)
+	record, err := h.Host.ReadRun(c.ctx, c.identity, run)
 	if err != nil {
 		return nil, protocol.Hide(err, "run", run.String())
 	}

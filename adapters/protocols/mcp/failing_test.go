@@ -12,13 +12,14 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/mcp"
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // failing is a runtime whose streams break.
 type failing struct {
-	protocol.Runtime
+	protocol.Host
 	stream func(mailbox.Submission) (mailbox.Receipt, error)
 }
 
@@ -26,25 +27,36 @@ func (f failing) Stream(_ context.Context, s mailbox.Submission, _ runtime.Liste
 	return f.stream(s)
 }
 
+// offers is a host that exposes these tools.
+type offers struct {
+	protocol.Host
+	all []agent.Exposed
+}
+
+func (o offers) Exposed() []agent.Exposed { return o.all }
+
+// offered is one that has nothing else.
+func offered(all ...agent.Exposed) offers { return offers{new(runtime.Runtime), all} }
+
 func TestWhatBreaksInsideIsNotQuoted(t *testing.T) {
 	var submitted core.ID
 	tests := []struct {
 		name   string
-		stream func(protocol.Runtime, mailbox.Submission) (mailbox.Receipt, error)
+		stream func(protocol.Host, mailbox.Submission) (mailbox.Receipt, error)
 		text   string
 		status string
 	}{
-		{"an error", func(protocol.Runtime, mailbox.Submission) (mailbox.Receipt, error) {
+		{"an error", func(protocol.Host, mailbox.Submission) (mailbox.Receipt, error) {
 			return mailbox.Receipt{}, core.Errorf(core.CodeInternal, "dial 10.0.0.7")
 		}, "internal error", "refused"},
-		{"a store that is away", func(protocol.Runtime, mailbox.Submission) (mailbox.Receipt, error) {
+		{"a store that is away", func(protocol.Host, mailbox.Submission) (mailbox.Receipt, error) {
 			return mailbox.Receipt{}, core.Errorf(core.CodeUnavailable, "dial 10.0.0.7")
 		}, "the service cannot answer now, try again", "refused"},
-		{"a panic", func(protocol.Runtime, mailbox.Submission) (mailbox.Receipt, error) { panic("10.0.0.7") }, "internal error", "refused"},
-		{"another's thread", func(protocol.Runtime, mailbox.Submission) (mailbox.Receipt, error) {
+		{"a panic", func(protocol.Host, mailbox.Submission) (mailbox.Receipt, error) { panic("10.0.0.7") }, "internal error", "refused"},
+		{"another's thread", func(protocol.Host, mailbox.Submission) (mailbox.Receipt, error) {
 			return mailbox.Receipt{}, core.Errorf(core.CodeForbidden, "thread t1 is bob's")
 		}, "thread t1 not found", "refused"},
-		{"a stream that breaks behind the submission", func(r protocol.Runtime, s mailbox.Submission) (mailbox.Receipt, error) {
+		{"a stream that breaks behind the submission", func(r protocol.Host, s mailbox.Submission) (mailbox.Receipt, error) {
 			receipt, err := r.Submit(context.Background(), s)
 			submitted = receipt.RunID
 			if err == nil {
@@ -56,10 +68,8 @@ func TestWhatBreaksInsideIsNotQuoted(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t)
-			url := w.serve(w.handler(func(o *mcp.Options) {
-				real := o.Runtime
-				o.Runtime = failing{real, func(s mailbox.Submission) (mailbox.Receipt, error) { return test.stream(real, s) }}
-			}))
+			real := w.runtime()
+			url := w.serve(w.handlerOf(failing{real, func(s mailbox.Submission) (mailbox.Receipt, error) { return test.stream(real, s) }}, nil))
 			got := w.call(w.client(url, "acme", modern, nil), "demo", map[string]any{"message": "hello", "thread_id": "t1"})
 			if text := strings.ReplaceAll(test.text, "ID", submitted.String()); got.Text != text || got.Status != test.status || got.IsError != (test.status == "refused") {
 				t.Errorf("%+v, want %q, %s", got, text, test.status)
@@ -116,7 +126,7 @@ func FuzzMessage(f *testing.F) {
 		f.Add([]byte(body), true)
 	}
 	w := newWorld(f)
-	h := w.handler(func(o *mcp.Options) { o.Exposed, o.Buffered = nil, true })
+	h := w.handlerOf(offers{Host: w.runtime()}, func(o *mcp.Options) { o.Buffered = true })
 	f.Fuzz(func(t *testing.T, body []byte, isModern bool) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/mcp", strings.NewReader(string(body)))
 		r.Header.Set("Content-Type", "application/json")

@@ -2,9 +2,11 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -15,12 +17,12 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 )
 
-// Options configures [New].
+// Options configures [New]. Its zero value is of use.
 type Options struct {
-	protocol.Options
-
-	// Exposed are the tools that clients are offered: runtime.Runtime.Exposed.
-	Exposed []agent.Exposed
+	// Buffered says that the transport cannot stream: a call gets its result at its end, and
+	// nothing before it.
+	Buffered bool
+	Log      *slog.Logger // nil: slog.Default()
 	// Wait is how long a call may take where nothing can be streamed, before it is
 	// told that its run goes on; 0: [DefaultWait].
 	Wait time.Duration
@@ -37,21 +39,29 @@ const instructions = "Each tool starts a run, and its result has the run's id. A
 	"one with the status running or queued goes on by itself. Ask " + getRun + " for either, later."
 
 type handler struct {
-	Options
-	exposed map[string]agent.Exposed // by the agent that runs
+	protocol.Server
+	wait    time.Duration            // Options.Wait
+	offered []agent.Exposed          // the tools that clients are offered
+	exposed map[string]agent.Exposed // those by the agent that runs
 	sdk     http.Handler
 }
 
-// New returns the handler of POST /v1/mcp. It panics when an agent or a tool is named
+// New returns the handler of POST /v1/mcp over a host, whose exposed agents and tools it
+// offers; nil options are the zero ones. It is for the Mounts of package httpapi, which says
+// who sends a request. It panics when an agent or a tool is named
 // get_run, as a tool of the server's own is, and when a tool's parameters have an
 // x-mcp-header that the protocol does not allow.
-func New(o Options) http.Handler {
-	if o.Wait == 0 {
-		o.Wait = DefaultWait
+func New(host protocol.Host, o *Options) http.Handler {
+	if o == nil {
+		o = &Options{}
 	}
-	h := &handler{Options: o, exposed: make(map[string]agent.Exposed, len(o.Exposed))}
+	offered := host.Exposed()
+	h := &handler{
+		Server: protocol.NewServer(host, protocol.Options{Buffered: o.Buffered, Log: o.Log}),
+		wait:   cmp.Or(o.Wait, DefaultWait), offered: offered, exposed: make(map[string]agent.Exposed, len(offered)),
+	}
 	sure := true // that the SDK takes all parameters
-	for _, e := range o.Exposed {
+	for _, e := range offered {
 		if e.Name == getRun {
 			panic(fmt.Sprintf("mcp: %q is the name of a tool of the server, rename the agent or tool", getRun))
 		}
@@ -79,7 +89,7 @@ func (h *handler) server() http.Handler {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},                               // the list never changes; no logging
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // it stands behind a token
 	})
-	for _, e := range h.Exposed {
+	for _, e := range h.offered {
 		server.AddTool(h.toolOf(e))
 	}
 	server.AddTool(h.runTool())

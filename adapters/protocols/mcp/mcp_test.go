@@ -397,7 +397,7 @@ func TestAnAgentOfTheServersOwnNameIsRefusedAtStart(t *testing.T) {
 			t.Errorf("panic %v", v)
 		}
 	}()
-	mcp.New(mcp.Options{Exposed: []agent.Exposed{{Name: "get_run", Agent: "get_run"}}})
+	mcp.New(offered(agent.Exposed{Name: "get_run", Agent: "get_run"}), nil)
 }
 
 func TestACallSurvivesItsClient(t *testing.T) {
@@ -431,20 +431,20 @@ func TestParametersThatTheProtocolRefusesAreRefusedAtStart(t *testing.T) {
 					t.Errorf("panic %s\nwant  %s", got, want)
 				}
 			}()
-			mcp.New(mcp.Options{Exposed: []agent.Exposed{{
+			mcp.New(offered(agent.Exposed{
 				Name: "weather", Agent: "tool:weather", Parameters: []byte(`{"type":"object","properties":{"city":{"type":"string","` + name + `":"a b"}}}`),
-			}}})
+			}), nil)
 		})
 	}
 }
 
 // A function whose clients do not speak the protocol pays for none of the SDK at its start.
 func BenchmarkNew(b *testing.B) {
-	exposed := []agent.Exposed{{Name: "demo", Agent: "demo"}, {
+	host := offered(agent.Exposed{Name: "demo", Agent: "demo"}, agent.Exposed{
 		Name: "echo", Agent: "tool:echo", Parameters: []byte(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
-	}}
+	})
 	b.ReportAllocs()
 	for b.Loop() {
-		mcp.New(mcp.Options{Exposed: exposed})
+		mcp.New(host, nil)
 	}
 }

@@ -118,7 +118,7 @@ func failureOf(t core.Termination, run core.ID) string {
 
 // toolResult is what the only tool of a run returned; nil: it came to none.
 func (h *handler) toolResult(c call, record core.Run) (*core.ToolResult, error) {
-	page, err := h.Runtime.Messages(c.ctx, c.identity, record.ThreadID, runtime.MessageQuery{Newest: true})
+	page, err := h.Host.Messages(c.ctx, c.identity, record.ThreadID, runtime.MessageQuery{Newest: true})
 	if err != nil {
 		return nil, protocol.Hide(err, "thread", record.ThreadID)
 	}

@@ -134,13 +134,17 @@ func (w *world) worker() {
 // caller is whoever the header X-Tenant names.
 func (w *world) handler(change func(*mcp.Options)) http.Handler {
 	w.tb.Helper()
-	r := w.runtime()
-	o := mcp.Options{Options: protocol.Options{Runtime: r, Env: env.System(), Log: quiet}, Exposed: r.Exposed()}
+	return w.handlerOf(w.runtime(), change)
+}
+
+// handlerOf is handler for a host.
+func (w *world) handlerOf(host protocol.Host, change func(*mcp.Options)) http.Handler {
+	o := mcp.Options{Log: quiet}
 	if change != nil {
 		change(&o)
 	}
-	return httpapi.New(httpapi.Options{
-		Options: o.Options,
+	return httpapi.New(host, &httpapi.Options{
+		Buffered: o.Buffered, Log: o.Log,
 		Authenticate: func(r *http.Request) (core.Identity, error) {
 			tenant := r.Header.Get("X-Tenant")
 			if tenant == "" {
@@ -148,7 +152,7 @@ func (w *world) handler(change func(*mcp.Options)) http.Handler {
 			}
 			return core.Identity{Tenant: tenant}, nil
 		},
-		Mounts: map[string]http.Handler{"/v1/mcp": mcp.New(o)},
+		Mounts: map[string]http.Handler{"/v1/mcp": mcp.New(host, &o)},
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 // reader is a connection of the machine or, for the cost of the writer alone, takes
 // everything in no time. cpu-ms/op is that of the whole process.
 func BenchmarkServe(b *testing.B) {
-	o := protocol.Options{Env: env.System(), Log: quiet}
+	o := protocol.Server{Env: env.System(), Log: quiet}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = o.Serve(w, r, &repeating{}, func(l runtime.Listener) error {
 			for range 1000 {

@@ -5,18 +5,18 @@
 //
 // A protocol touches three places:
 //
-//  1. A folder adapters/NAME, with three parts. Its decoder makes a mailbox.Submission of
+//  1. A folder adapters/protocols/NAME, with three parts. Its decoder makes a mailbox.Submission of
 //     a body and, if the protocol has them, decisions; it alone knows the form of
 //     requests. Its encoder is an [Encoder]: it turns the events of one response into
 //     frames. It does no I/O, so that a golden test of events and frames covers it. Its
-//     New([Options]) http.Handler is a table of [Options.Routes].
+//     New([Host], *Options) http.Handler is a table of [Server.Routes].
 //  2. functions/app/web/web.go, which mounts the handler under its path, behind package
 //     httpapi: that authenticates, bounds the body and refuses unknown paths.
 //  3. README.md, where users look for the address.
 //
-// A route uses [Options.Complete], which checks a submission; [Options.Serve], which
-// streams a run as the encoder writes it; and [Options.Queue], which accepts the run where
-// nothing can be streamed. [Options.Cancel] and [Options.Interrupt] are whole routes. What
+// A route uses [Server.Complete], which checks a submission; [Server.Serve], which
+// streams a run as the encoder writes it; and [Server.Queue], which accepts the run where
+// nothing can be streamed. [Server.Cancel] and [Server.Interrupt] are whole routes. What
 // a route returns is its refusal: [Status] is the one table from error codes to statuses,
 // and [Public] is all that a client may read of an error. The example of this package is
 // such a protocol, whole.

@@ -21,10 +21,10 @@ import (
 
 // letters is a protocol: POST {"thread": id, "say": text} is streamed as the events
 // "text" and, at the end, "bye".
-type letters struct{ protocol.Options }
+type letters struct{ protocol.Server }
 
-func newLetters(o protocol.Options) http.Handler {
-	l := letters{o}
+func newLetters(host protocol.Host, o protocol.Options) http.Handler {
+	l := letters{protocol.NewServer(host, o)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /letters", l.Handle(l.post))
 	return mux
@@ -42,7 +42,7 @@ func (l letters) post(w http.ResponseWriter, r *http.Request, id core.Identity) 
 		return protocol.Hide(l.Queue(w, r, s, nil), "thread", s.Thread.Thread)
 	}
 	return l.Serve(w, r, &lettersEncoder{}, func(listener runtime.Listener) error {
-		_, err := l.Runtime.Stream(r.Context(), s, listener)
+		_, err := l.Host.Stream(r.Context(), s, listener)
 		return protocol.Hide(err, "thread", s.Thread.Thread)
 	})
 }
@@ -92,7 +92,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	handler := newLetters(protocol.Options{Runtime: r, Env: world, DefaultAgent: "demo"})
+	handler := newLetters(r, protocol.Options{})
 	for _, body := range []string{`{"thread": "t1", "say": "hello"}`, `{"thread": "a b", "say": "hello"}`} {
 		request := httptest.NewRequest("POST", "/letters", strings.NewReader(body))
 		// Package httpapi does this for the handlers that it mounts.

@@ -12,13 +12,13 @@ import (
 type Route = func(w http.ResponseWriter, r *http.Request, id core.Identity) error
 
 // Routes returns the handler of a protocol's routes, by pattern of [http.ServeMux]. Each
-// is called as [Options.Handle] says. The handler is built at its first request, see
+// is called as [Server.Handle] says. The handler is built at its first request, see
 // [Later].
-func (o Options) Routes(routes map[string]Route) http.Handler {
+func (v Server) Routes(routes map[string]Route) http.Handler {
 	return Later(func() http.Handler {
 		mux := http.NewServeMux()
 		for pattern, route := range routes {
-			mux.HandleFunc(pattern, o.Handle(route))
+			mux.HandleFunc(pattern, v.Handle(route))
 		}
 		return mux
 	})
@@ -26,7 +26,7 @@ func (o Options) Routes(routes map[string]Route) http.Handler {
 
 // Handle returns a handler that calls a route with the identity of the caller, which
 // package httpapi puts into the context. A request without one is unauthorized.
-func (o Options) Handle(route Route) http.HandlerFunc {
+func (v Server) Handle(route Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id, ok := core.IdentityFrom(r.Context())
 		err := core.Errorf(core.CodeUnauthorized, "the request carries no identity")
@@ -34,7 +34,7 @@ func (o Options) Handle(route Route) http.HandlerFunc {
 			err = route(w, r, id)
 		}
 		if err != nil {
-			Refuse(w, o.Logger(), err)
+			Refuse(w, v.Log, err)
 		}
 	}
 }

@@ -46,8 +46,8 @@ var ErrUnfinished = core.Errorf(core.CodeUnavailable, "stream ended before its r
 // when the client went away. A source that ends well without a frame becomes 204:
 // the client has everything. Serve returns when the last frame has left, or could
 // not within [Stall].
-func (o Options) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(runtime.Listener) error) error {
-	s := &stream{out: NewWriter(w), encoder: encoder, log: o.Logger()}
+func (v Server) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(runtime.Listener) error) error {
+	s := &stream{out: NewWriter(w), encoder: encoder, log: v.Log}
 	for name, values := range encoder.Header() {
 		s.out.SetHeader(name, values...)
 	}
@@ -56,7 +56,7 @@ func (o Options) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, 
 	// a refusal is written outside, by the caller, when the loop has ended.
 	var refusal error
 	var everything bool
-	err := s.out.While(r.Context(), o.Env, func() error {
+	err := s.out.While(r.Context(), v.Env, func() error {
 		err := env.Protect(func() error { return source(s) })
 		refusal, everything = s.finish(r.Context(), err)
 		return nil

@@ -26,7 +26,7 @@ import (
 func serve(t *testing.T, w http.ResponseWriter, log *slog.Logger, encoder protocol.Encoder, source func(runtime.Listener) error) (err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
-		o := protocol.Options{Env: env.System(), Log: log}
+		o := protocol.Server{Env: env.System(), Log: log}
 		err = o.Serve(w, httptest.NewRequest("GET", "/x", nil).WithContext(context.Background()), encoder, source)
 	})
 	return err
@@ -266,7 +266,7 @@ func TestACancelledRequestIsAnsweredOnlyWhenItsHostStops(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(context.Background())
 				rec := httptest.NewRecorder()
-				o := protocol.Options{Env: env.System(), Log: quiet}
+				o := protocol.Server{Env: env.System(), Log: quiet}
 				err := o.Serve(rec, httptest.NewRequest("GET", "/x", nil).WithContext(ctx), &lettersEncoder{}, func(l runtime.Listener) error {
 					for _, e := range tt.said {
 						if err := l.Emit(e); err != nil {
@@ -291,13 +291,15 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // submitter takes submissions and does nothing else.
 type submitter struct {
-	protocol.Runtime
+	protocol.Host
 	got     []mailbox.Submission
 	refuse  error
 	running bool
 }
 
 func (s *submitter) HasAgent(id string) bool { return id == "demo" }
+
+func (s *submitter) DefaultAgent() string { return "demo" }
 
 func (s *submitter) Submit(_ context.Context, submission mailbox.Submission) (mailbox.Receipt, error) {
 	s.got = append(s.got, submission)
@@ -324,7 +326,7 @@ func TestABufferedTransportQueues(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			o := protocol.Options{Runtime: &test.runtime, Buffered: true, StreamURL: "https://stream.example"}
+			o := protocol.Server{Host: &test.runtime, Buffered: true, StreamURL: "https://stream.example"}
 			r := httptest.NewRequest("POST", "/", nil)
 			r.Header.Set("Accept", test.accept)
 			rec := httptest.NewRecorder()
@@ -340,7 +342,7 @@ func TestABufferedTransportQueues(t *testing.T) {
 }
 
 func TestASubmissionIsCompleted(t *testing.T) {
-	o := protocol.Options{Runtime: &submitter{}, DefaultAgent: "demo"}
+	o := protocol.Server{Host: &submitter{}}
 	tests := []struct {
 		name, agent, thread string
 		code                core.Code

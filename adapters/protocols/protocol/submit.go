@@ -12,15 +12,15 @@ import (
 // tenant and user, and the default agent if it names none, and checks it. What is
 // said again without an agent is the earlier run's. Its errors have the codes invalid
 // and, for an unknown agent, not_found.
-func (o Options) Complete(s *mailbox.Submission, id core.Identity) error {
+func (v Server) Complete(s *mailbox.Submission, id core.Identity) error {
 	s.Thread.Tenant, s.User = id.Tenant, id.User
 	if s.Opening.AgentID == "" && s.Opening.Retake == nil {
-		s.Opening.AgentID = o.DefaultAgent
+		s.Opening.AgentID = v.Host.DefaultAgent()
 	}
 	if err := s.Check(); err != nil {
 		return err
 	}
-	if s.Opening.AgentID != "" && !o.Runtime.HasAgent(s.Opening.AgentID) {
+	if s.Opening.AgentID != "" && !v.Host.HasAgent(s.Opening.AgentID) {
 		return core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(s.Opening.AgentID))
 	}
 	return nil
@@ -40,9 +40,9 @@ func IdempotencyKey(r *http.Request) (string, error) {
 
 // NewThread makes the id of a new thread. With an idempotency key it follows
 // from the key, so that the same request sent twice meets its first run there.
-func (o Options) NewThread(id core.Identity, key string) string {
+func (v Server) NewThread(id core.Identity, key string) string {
 	if key == "" {
-		return o.Env.NewID().String()
+		return v.Env.NewID().String()
 	}
 	// NUL occurs in none of the three, so no two triples collide.
 	sum := sha256.Sum256([]byte(id.Tenant + "\x00" + id.User + "\x00" + key))
@@ -64,11 +64,11 @@ type Accepted struct {
 // Queue submits and writes [Accepted]. The path of the run's stream, if there is
 // one, is added to StreamURL; a client that takes nothing but a stream is refused
 // then with [ErrBuffered], before anything is submitted.
-func (o Options) Queue(w http.ResponseWriter, r *http.Request, s mailbox.Submission, path func(mailbox.Receipt) string) error {
+func (v Server) Queue(w http.ResponseWriter, r *http.Request, s mailbox.Submission, path func(mailbox.Receipt) string) error {
 	if path != nil && Demanded(r) { // before the submission: a refused one must not run
 		return ErrBuffered
 	}
-	receipt, err := o.Runtime.Submit(r.Context(), s)
+	receipt, err := v.Host.Submit(r.Context(), s)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (o Options) Queue(w http.ResponseWriter, r *http.Request, s mailbox.Submiss
 		a.Status = "running"
 	}
 	if path != nil {
-		a.StreamURL = o.StreamURL + path(receipt)
+		a.StreamURL = v.StreamURL + path(receipt)
 	}
 	JSON(w, http.StatusAccepted, a)
 	return nil

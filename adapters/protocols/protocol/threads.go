@@ -18,13 +18,13 @@ func Thread(r *http.Request) (string, error) {
 // Cancel returns the route that cancels the open run of the thread in the path, or the
 // first that is queued. body makes the body of its 202. If there is no such run, or the
 // thread is another user's, the route responds with 404.
-func (o Options) Cancel(body func(thread string) any) Route {
+func (v Server) Cancel(body func(thread string) any) Route {
 	return func(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 		thread, err := Thread(r)
 		if err != nil {
 			return err
 		}
-		if _, err := o.Runtime.CancelThread(r.Context(), id, thread); err != nil {
+		if _, err := v.Host.CancelThread(r.Context(), id, thread); err != nil {
 			return Hide(err, "active run of thread", thread)
 		}
 		JSON(w, http.StatusAccepted, body(thread))
@@ -35,13 +35,13 @@ func (o Options) Cancel(body func(thread string) any) Route {
 // Interrupt returns the route that ends the open run of the thread in the path and all
 // that is queued after it. body makes the body of its 202. If the thread does not exist
 // or is another user's, the route responds with 404.
-func (o Options) Interrupt(body func(thread string, ended mailbox.Interrupted) any) Route {
+func (v Server) Interrupt(body func(thread string, ended mailbox.Interrupted) any) Route {
 	return func(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 		thread, err := Thread(r)
 		if err != nil {
 			return err
 		}
-		ended, err := o.Runtime.InterruptThread(r.Context(), id, thread, "")
+		ended, err := v.Host.InterruptThread(r.Context(), id, thread, "")
 		if err != nil {
 			return Hide(err, "active run of thread", thread)
 		}
@@ -56,9 +56,9 @@ const resentTail = 200
 // InputRuns returns the run that stored each of the thread's newest user messages, by
 // message id. Clients that send their whole history send messages again that the thread
 // has: of the newest 200 messages this tells which. A thread that does not exist has none.
-func (o Options) InputRuns(ctx context.Context, id core.Identity, thread string) (map[string]core.ID, error) {
+func (v Server) InputRuns(ctx context.Context, id core.Identity, thread string) (map[string]core.ID, error) {
 	runs := map[string]core.ID{}
-	page, err := o.Runtime.Messages(ctx, id, thread, runtime.MessageQuery{Newest: true, Limit: resentTail})
+	page, err := v.Host.Messages(ctx, id, thread, runtime.MessageQuery{Newest: true, Limit: resentTail})
 	switch core.CodeOf(err) {
 	case "":
 	case core.CodeNotFound:

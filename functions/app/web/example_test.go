@@ -58,7 +58,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	handler := site(web.Options{Runtime: rt, Env: e, Authenticate: httpapi.Anonymous("acme"), Logger: quiet})
+	handler := site(web.Options{Runtime: rt, Authenticate: httpapi.Anonymous("acme"), Logger: quiet})
 	for _, path := range []string{"/hello", "/v1/threads/t9"} {
 		response := httptest.NewRecorder()
 		handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, path, http.NoBody))

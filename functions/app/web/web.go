@@ -10,7 +10,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/adapters/protocols/mcp"
 	"github.com/reveille-run/reveille/adapters/protocols/page"
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
@@ -23,16 +22,13 @@ func Handler(o Options) http.Handler {
 		o.Page = false
 		return page.Before(Handler(o))
 	}
-	shared := protocol.Options{
-		Runtime: o.Runtime, Env: o.Env, DefaultAgent: o.Runtime.DefaultAgent(),
+	return httpapi.New(o.Runtime, &httpapi.Options{
+		Authenticate: o.Authenticate, UsageReaders: o.UsageReaders, MaxRequests: o.MaxRequests,
 		Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger,
-	}
-	return httpapi.New(httpapi.Options{
-		Options: shared, Authenticate: o.Authenticate, Healthy: o.Runtime.Healthy, Ready: o.Runtime.Ready, UsageReaders: o.UsageReaders, MaxRequests: o.MaxRequests,
 		Mounts: map[string]http.Handler{
-			"/v1/ai-sdk/": aisdk.New(shared),
-			"/v1/ag-ui/":  agui.New(agui.Options{Options: shared, Aliases: o.Runtime}),
-			"/v1/mcp":     mcp.New(mcp.Options{Options: shared, Exposed: o.Runtime.Exposed()}),
+			"/v1/ai-sdk/": aisdk.New(o.Runtime, &aisdk.Options{Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger}),
+			"/v1/ag-ui/":  agui.New(o.Runtime, &agui.Options{Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger}),
+			"/v1/mcp":     mcp.New(o.Runtime, &mcp.Options{Buffered: o.Buffered, Log: o.Logger}),
 		},
 	})
 }

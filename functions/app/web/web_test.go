@@ -44,7 +44,7 @@ func TestThePageIsShownWhenItIsAskedFor(t *testing.T) {
 		{true, "/", 200}, {true, "/v1/approvals", 401}, {true, "/page/other", 401},
 		{false, "/", 401},
 	} {
-		handler := web.Handler(web.Options{Runtime: rt, Env: e, Authenticate: stranger, Logger: quiet, Page: test.page})
+		handler := web.Handler(web.Options{Runtime: rt, Authenticate: stranger, Logger: quiet, Page: test.page})
 		response := httptest.NewRecorder()
 		handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, test.path, http.NoBody))
 		if response.Code != test.want {

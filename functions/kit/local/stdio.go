@@ -24,7 +24,6 @@ type Conversation struct {
 	In       io.Reader
 	Out      io.Writer
 	Runtime  *runtime.Runtime
-	Env      *env.Env
 	Identity core.Identity // everything here is on its behalf
 	// Kinds are what tools do, by their names; "read" for those that change nothing.
 	// What is not known is absent.
@@ -74,7 +73,7 @@ func converse(ctx context.Context, environ []string, in io.Reader, out io.Writer
 	spoken := make(chan error, 1)
 	go func() {
 		spoken <- speak(ctx, Conversation{
-			In: in, Out: out, Runtime: h.runtime, Env: e, Identity: core.Identity{Tenant: tenant(s)}, Kinds: h.kinds, Log: log,
+			In: in, Out: out, Runtime: h.runtime, Identity: core.Identity{Tenant: tenant(s)}, Kinds: h.kinds, Log: log,
 		})
 	}()
 	select {

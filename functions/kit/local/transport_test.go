@@ -81,7 +81,7 @@ func TestARequestGetsTheSameResponseOnTheLocalHostAndBehindLambda(t *testing.T) 
 	}
 	address := listen(t, h.handler)
 	t.Cleanup(h.shutDown)
-	lambda := demonstration.Web(wiring.WebOptions{Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Logger: slog.New(slog.DiscardHandler)})
+	lambda := demonstration.Web(wiring.WebOptions{Runtime: h.runtime, Authenticate: httpapi.Anonymous(tenant(s)), Logger: slog.New(slog.DiscardHandler)})
 
 	const (
 		form    = `415 {"error":"content type of a POST must be application/json, or absent without a body: a form could come from a page of another site","code":"unsupported"}`

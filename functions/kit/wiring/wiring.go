@@ -44,11 +44,10 @@ type Deployment struct {
 	Web    Web
 }
 
-// WebOptions is what a [Web] mounts its handlers with. Runtime, Env and
+// WebOptions is what a [Web] mounts its handlers with. Runtime and
 // Authenticate are never nil.
 type WebOptions struct {
 	Runtime *runtime.Runtime
-	Env     *env.Env
 	// Authenticate says who sent a request. A handler of one's own that needs to
 	// know calls it.
 	Authenticate func(*http.Request) (core.Identity, error)

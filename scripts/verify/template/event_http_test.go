@@ -53,7 +53,7 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 	}
 	asked = &core.Identity{}
 	return web.Handler(web.Options{
-		Runtime: rt, Env: e, Logger: quiet, Buffered: buffered, StreamURL: "https://abcdefghij.lambda-url.us-east-1.on.aws",
+		Runtime: rt, Logger: quiet, Buffered: buffered, StreamURL: "https://abcdefghij.lambda-url.us-east-1.on.aws",
 		Authenticate: func(r *http.Request) (core.Identity, error) {
 			id, err := verified(r)
 			*asked = id

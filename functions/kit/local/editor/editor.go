@@ -19,8 +19,6 @@ import (
 // talk to the default agent.
 func Main(parts wiring.Parts, models wiring.Models) {
 	local.Stdio("acp", parts, models, func(ctx context.Context, c local.Conversation) error {
-		return acp.Serve(ctx, c.In, c.Out, acp.Options{
-			Runtime: c.Runtime, Env: c.Env, Identity: c.Identity, Agent: c.Runtime.DefaultAgent(), Kinds: c.Kinds, Log: c.Log,
-		})
+		return acp.Serve(ctx, c.In, c.Out, c.Runtime, &acp.Options{Identity: c.Identity, Kinds: c.Kinds, Log: c.Log})
 	})
 }

@@ -44,14 +44,14 @@ func streaming(c *cloud.Function) awslambda.HTTPOptions {
 // streamed is what the protocols of [Stream] are mounted with.
 func streamed(c *cloud.Function, rt *runtime.Runtime, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
-		Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.Page == settings.PageOn,
+		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.Page == settings.PageOn,
 	}
 }
 
 // buffered is what the protocols of [API] are mounted with: no page, which shows streams.
 func buffered(c *cloud.Function, rt *runtime.Runtime, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
-		Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders,
+		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders,
 		Buffered: true, StreamURL: c.Settings.StreamURL,
 	}
 }

@@ -8,27 +8,32 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Options is what the handler of every protocol is made of.
+// Options says how a host is served, the same for every protocol.
 type Options struct {
-	Runtime Runtime  // required
-	Env     *env.Env // required
-
-	DefaultAgent string // for requests that name none; empty: they are refused
 	// Buffered says that the transport cannot stream: a request that starts a run
 	// queues it and gets 202 with the address of its stream.
 	Buffered bool
-	// StreamURL is the base address of the server that can stream, named in
-	// those responses; empty: a path alone.
+	// StreamURL is put before the path of a stream in those responses: the address of the
+	// server that can stream, or the prefix that a mux strips; empty: the path alone.
 	StreamURL string
 	Log       *slog.Logger // nil: slog.Default()
 }
 
-// Logger returns Log, or the default of the program.
-func (o Options) Logger() *slog.Logger {
+// Server serves a host: it is what the handler of every protocol is made of.
+type Server struct {
+	Host      Host
+	Env       *env.Env // the host's
+	Buffered  bool
+	StreamURL string
+	Log       *slog.Logger // never nil
+}
+
+// NewServer returns the server of a host.
+func NewServer(h Host, o Options) Server {
 	if o.Log == nil {
-		return slog.Default()
+		o.Log = slog.Default()
 	}
-	return o.Log
+	return Server{Host: h, Env: h.Env(), Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Log}
 }
 
 // Hide makes what belongs to others look like what does not exist, in the same

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 )
@@ -97,9 +100,12 @@ type Viewer interface {
 	Committed(ctx context.Context, id core.Identity, run core.ID, q runtime.EventQuery) (runtime.EventPage, error)
 }
 
-// Limiter says how tenants stand with their limits.
-type Limiter interface {
+// Accountant says what tenants may use and have used.
+type Accountant interface {
 	Limits(ctx context.Context, tenant string) (runtime.LimitsOf, error)
+	// Report returns what a tenant has used; the error has code not_found if usage is not
+	// recorded.
+	Report(ctx context.Context, q account.Query) ([]account.Row, error)
 }
 
 // Catalog says what the program is made of.
@@ -107,6 +113,23 @@ type Catalog interface {
 	Agents() []runtime.AgentInfo
 	Agent(id string) (runtime.AgentInfo, error)
 	Capabilities() runtime.Capabilities
+	// DefaultAgent returns the id of the agent for requests that name none; empty: they are
+	// refused.
+	DefaultAgent() string
+	// Exposed returns the agents, and the tools by themselves, that clients may call as tools.
+	Exposed() []agent.Exposed
+}
+
+// Process is the process that a host runs in.
+type Process interface {
+	// Env is the clock, the ids and the goroutines of the process.
+	Env() *env.Env
+	// Healthy returns why the process should be replaced; nil: it should not be. Clients
+	// read its text.
+	Healthy() error
+	// Ready returns why no request can be served for now, such as a store that cannot be
+	// reached; nil: requests are served. No client reads its text.
+	Ready(context.Context) error
 }
 
 // Inbox shows what is open, queued and over on a thread, and changes what no step has
@@ -118,10 +141,13 @@ type Inbox interface {
 	// EditInput and RetractInput name input by the dispatch of its receipt.
 	EditInput(ctx context.Context, id core.Identity, thread string, input core.ID, messages []core.Message) error
 	RetractInput(ctx context.Context, id core.Identity, thread string, input core.ID) error
+	// RunOfKey returns the run that reads, or has read, what was submitted to a thread
+	// under a key; ok is false when nothing was.
+	RunOfKey(ctx context.Context, id core.Identity, thread, key string) (run core.ID, ok bool, err error)
 }
 
-// Runtime is what the protocols need of the runtime; *runtime.Runtime is one.
-type Runtime interface {
+// Host is what the protocols serve; *runtime.Runtime is one.
+type Host interface {
 	Starter
 	Reader
 	Canceller
@@ -131,6 +157,7 @@ type Runtime interface {
 	Inbox
 	Lister
 	Viewer
-	Limiter
+	Accountant
 	Catalog
+	Process
 }
