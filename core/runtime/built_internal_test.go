@@ -243,8 +243,8 @@ func TestAStreamComesAfterASuspect(t *testing.T) {
 	if !r.worker.permits.tryAcquire(suspect, true, false) {
 		t.Fatal("the suspect does not run")
 	}
-	if _, permit := r.worker.claimInline(t.Context(), roundKey, head, theRun); permit != nil || r.Working() != 1 {
-		t.Errorf("permit %t, %d at work", permit != nil, r.Working())
+	if _, permit := r.worker.claimInline(t.Context(), roundKey, head, theRun); permit != nil || r.Stats().Working != 1 {
+		t.Errorf("permit %t, %d at work", permit != nil, r.Stats().Working)
 	}
 	if now, err := r.mailbox.Head(t.Context(), roundKey); err != nil || now.Version != head.Version {
 		t.Errorf("the thread was written: %+v, %v", now, err)
@@ -308,8 +308,8 @@ func TestTheRunBeforeIsToldOfFirst(t *testing.T) {
 	if _, err := r.Play(t.Context(), behind, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := got.diff("asked hello", "run.ended of t", "asked behind"); diff != "" || r.Working() != 0 {
-		t.Errorf("%d at work, in order (-want +got):\n%s", r.Working(), diff)
+	if diff := got.diff("asked hello", "run.ended of t", "asked behind"); diff != "" || r.Stats().Working != 0 {
+		t.Errorf("%d at work, in order (-want +got):\n%s", r.Stats().Working, diff)
 	}
 }
 
@@ -334,8 +334,8 @@ func TestACallTellsWhatWasNotTold(t *testing.T) {
 		if err := w.stepThread(t.Context(), head); err != nil {
 			t.Fatal(err)
 		}
-		if diff := got.diff("run.ended of t"); diff != "" || r.Working() != 0 {
-			t.Errorf("%d at work, told (-want +got):\n%s", r.Working(), diff)
+		if diff := got.diff("run.ended of t"); diff != "" || r.Stats().Working != 0 {
+			t.Errorf("%d at work, told (-want +got):\n%s", r.Stats().Working, diff)
 		}
 	})
 }

@@ -195,8 +195,8 @@ func TestAStreamDoesNotClaimWhatHasBecomeASuspect(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 		}
-		if _, permit := g.worker.claimInline(t.Context(), roundKey, head, theRun); permit != nil || g.Working() != 0 {
-			t.Errorf("it is claimed, %d at work", g.Working())
+		if _, permit := g.worker.claimInline(t.Context(), roundKey, head, theRun); permit != nil || g.Stats().Working != 0 {
+			t.Errorf("it is claimed, %d at work", g.Stats().Working)
 		}
 	})
 }
@@ -250,8 +250,8 @@ func TestADamagedThreadEndsTheWaitOfItsCall(t *testing.T) {
 		defer watch.quit()
 		g.watches.moved(roundKey, head)
 		got, err := w.after(t.Context(), watch, head)
-		if !errors.Is(err, store.ErrCorrupt) || differs(got, head) || g.Working() != 0 {
-			t.Errorf("head %d, %v, %d at work", got.Version, err, g.Working())
+		if !errors.Is(err, store.ErrCorrupt) || differs(got, head) || g.Stats().Working != 0 {
+			t.Errorf("head %d, %v, %d at work", got.Version, err, g.Stats().Working)
 		}
 	})
 }
@@ -290,8 +290,8 @@ func TestAStreamThatLostItsClaimGoesOnWhereItWas(t *testing.T) {
 		}
 		st := &g.played.follower.stream
 		g.worker.runInline(t.Context(), roundKey, st, stale, permit)
-		if st.place.next != 2 || g.Working() != 0 {
-			t.Errorf("it goes on at %+v, %d at work", st.place, g.Working())
+		if st.place.next != 2 || g.Stats().Working != 0 {
+			t.Errorf("it goes on at %+v, %d at work", st.place, g.Stats().Working)
 		}
 	})
 }

@@ -143,8 +143,8 @@ func TestAStreamThatDoesNotStepItsRunWaitsForItsReader(t *testing.T) {
 		if run, err := other.ReadRun(t.Context(), acme, a.run); err != nil || run.Status != core.RunDone {
 			t.Fatalf("%+v, %v", run, err)
 		}
-		if err := <-done; err != nil || h.asked == 0 || a.Working() != 1 {
-			t.Errorf("%v, the reader is waited for %d times, %d at work, shown %q", err, h.asked, a.Working(), h.brief())
+		if err := <-done; err != nil || h.asked == 0 || a.Stats().Working != 1 {
+			t.Errorf("%v, the reader is waited for %d times, %d at work, shown %q", err, h.asked, a.Stats().Working, h.brief())
 		}
 		suspect.release()
 	})
@@ -161,8 +161,8 @@ func TestARunGoesOnWithoutTheClientThatDecided(t *testing.T) {
 			t.Errorf("%+v, %v, shown %q", decided, err, h.brief())
 		}
 		run, err := a.ReadRun(t.Context(), acme, a.run)
-		if err != nil || run.Status != core.RunDone || a.Working() != 0 {
-			t.Errorf("%+v, %v, %d at work", run, err, a.Working())
+		if err != nil || run.Status != core.RunDone || a.Stats().Working != 0 {
+			t.Errorf("%+v, %v, %d at work", run, err, a.Stats().Working)
 		}
 	})
 }

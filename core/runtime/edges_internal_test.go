@@ -230,8 +230,8 @@ func TestAWakeUpWhoseTimeIsOver(t *testing.T) {
 				return store.Outcome{}, errAway
 			}
 			err := r.WorkLocal(ended, core.WakeUp{Tenant: "acme", Thread: "t"})
-			if !errors.Is(err, fails) || (err == nil) != (fails == nil) || commits != 0 || r.Working() != 1 {
-				t.Errorf("%s: %v, %d commits, %d at work", name, err, commits, r.Working())
+			if !errors.Is(err, fails) || (err == nil) != (fails == nil) || commits != 0 || r.Stats().Working != 1 {
+				t.Errorf("%s: %v, %d commits, %d at work", name, err, commits, r.Stats().Working)
 			}
 			if diff := cmp.Diff([]time.Duration{time.Second}, delays); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -20,7 +20,7 @@ func TestFailedEffectsOfAProcessAreCounted(t *testing.T) {
 		if _, err := rt.Run(t.Context(), "demo", "hello"); err != nil {
 			t.Fatal(err)
 		}
-		if got := rt.EffectFailures(); got != want {
+		if got := rt.Stats().EffectFailures; got != want {
 			t.Errorf("behind run %d %d failed effects are counted, want %d", run+1, got, want)
 		}
 	}

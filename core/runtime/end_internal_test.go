@@ -408,8 +408,8 @@ func TestACallThatIsGivenUpHasTheIdsOfItsRun(t *testing.T) {
 		if want := "run " + got.Run.ID.String() + " goes on in the queue: context deadline exceeded"; !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if got.Run.ID.IsZero() || got.Run.ThreadID != "t" || got.Thread != "t" || got.Run.Status != "" || len(got.Messages) > 0 || r.Working() != 0 {
-			t.Errorf("after %s: %+v, %d at work", time.Since(began), got, r.Working())
+		if got.Run.ID.IsZero() || got.Run.ThreadID != "t" || got.Thread != "t" || got.Run.Status != "" || len(got.Messages) > 0 || r.Stats().Working != 0 {
+			t.Errorf("after %s: %+v, %d at work", time.Since(began), got, r.Stats().Working)
 		}
 		if next := got.Next("more"); next.Thread != s.Thread || next.User != "ann" {
 			t.Errorf("its thread goes on with %+v", next)

@@ -103,8 +103,8 @@ func TestARunThatIsGivenUpIsClosed(t *testing.T) {
 			}
 			err := g.player.cancel(t.Context(), g.played)
 			g.over.OnCommit = nil
-			if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) || g.open(t) != test.open || g.Working() != 0 {
-				t.Errorf("%s: %v, open %t, %d at work", name, err, g.open(t), g.Working())
+			if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) || g.open(t) != test.open || g.Stats().Working != 0 {
+				t.Errorf("%s: %v, open %t, %d at work", name, err, g.open(t), g.Stats().Working)
 			}
 			if name == "another call has it" && claims > 1 {
 				t.Errorf("%s: it is written %d times", name, claims)
@@ -180,8 +180,8 @@ func TestAnInlineStepThatFails(t *testing.T) {
 		s.audience.started, s.unsaid = true, core.Position{Run: theRun, Step: 1, Attempt: 1}
 		s.audience.partial = true // the words of an earlier claim
 		r.worker.runInline(ended, roundKey, &s, head, permit)
-		if h.brief() != want.shown || s.place.next != 4 || s.place.inside != want.inside || r.Working() != 0 {
-			t.Errorf("cursor %v: shown %q, at %+v, %d at work", cursor, h.brief(), s.place, r.Working())
+		if h.brief() != want.shown || s.place.next != 4 || s.place.inside != want.inside || r.Stats().Working != 0 {
+			t.Errorf("cursor %v: shown %q, at %+v, %d at work", cursor, h.brief(), s.place, r.Stats().Working)
 		}
 	}
 }

@@ -15,19 +15,34 @@ func (r *Runtime) Env() *env.Env { return r.env }
 // MaxAbandoned is the number of abandoned tools that makes a process unhealthy.
 const MaxAbandoned = 16
 
-// Abandoned returns how many abandoned tools still run in this process: tools that did not
-// return when their context ended.
-func (r *Runtime) Abandoned() int { return r.stepper.Abandoned() }
+// Stats are the numbers of a process.
+type Stats struct {
+	// Working is how many runs the process works on now: each has the claim of its thread,
+	// or is about to take it.
+	Working int
+	// Followers is how many streams follow a thread: their run is another worker's, or waits.
+	Followers int
+	// Abandoned is how many abandoned tools still run: tools that did not return when their
+	// context ended.
+	Abandoned int
+	// EffectFailures is how many effects have failed since the process started. The commit
+	// that an effect followed is not rolled back, so that a failure is reported only here and
+	// in the log.
+	EffectFailures int64
+}
 
-// EffectFailures returns how many effects have failed since the process started. The commit
-// that an effect followed is not rolled back, so that a failure is reported only here and in
-// the log.
-func (r *Runtime) EffectFailures() int64 { return r.stepper.EffectFailures() }
+// Stats returns the numbers of this process.
+func (r *Runtime) Stats() Stats {
+	return Stats{
+		Working: r.worker.permits.working(), Followers: r.watches.followers(),
+		Abandoned: r.stepper.Abandoned(), EffectFailures: r.stepper.EffectFailures(),
+	}
+}
 
 // Healthy returns nil, or with code unavailable why the process should be replaced:
 // abandoned tools hold their goroutines and all that they use until they return, and only
 // the end of the process can stop them.
-func (r *Runtime) Healthy() error { return healthy(r.Abandoned()) }
+func (r *Runtime) Healthy() error { return healthy(r.stepper.Abandoned()) }
 
 // healthy is Healthy for a number of abandoned tools.
 func healthy(abandoned int) error {
@@ -42,25 +57,4 @@ func healthy(abandoned int) error {
 func (r *Runtime) Ready(ctx context.Context) error {
 	_, err := r.reads.store.Head(ctx, core.ThreadKey{Tenant: "health", Thread: "health"})
 	return err
-}
-
-// Working returns how many runs this process works on now: each has the claim of its
-// thread, or is about to take it.
-func (r *Runtime) Working() int {
-	p := r.worker.permits
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.running
-}
-
-// Followers returns how many streams follow a thread in this process: their run is another
-// worker's, or waits.
-func (r *Runtime) Followers() int {
-	r.watches.mu.Lock()
-	defer r.watches.mu.Unlock()
-	n := 0
-	for _, at := range r.watches.threads {
-		n += at.followers
-	}
-	return n
 }

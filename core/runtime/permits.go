@@ -232,3 +232,10 @@ func (n *permit) release() {
 	n.permits.running--
 	n.permits.signal()
 }
+
+// working returns how many permits are held.
+func (p *permits) working() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running
+}

@@ -84,7 +84,7 @@ func TestARunThatWaitsForADecisionHoldsUpNoOther(t *testing.T) {
 		p := confirming(t, r.store)
 		began := time.Now()
 		ask(t, p, "local", "waits", "", `confirm {"text":"one"}`)
-		if n := p.Working(); n != 0 {
+		if n := p.Stats().Working; n != 0 {
 			t.Errorf("%d runs are worked on", n)
 		}
 		say(t, p, "local", "other", "", "hello")

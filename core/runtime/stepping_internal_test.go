@@ -109,8 +109,8 @@ func TestACallTriesItsThreadTwiceASecond(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5200*time.Millisecond)
 			defer cancel()
 			got, err := w.after(ctx, watch, head)
-			if !errors.Is(err, context.DeadlineExceeded) || differs(got, head) || time.Since(began) != 5200*time.Millisecond || r.Working() != 1 {
-				t.Errorf("%s: head %d, %v after %s, %d at work", name, got.Version, err, time.Since(began), r.Working())
+			if !errors.Is(err, context.DeadlineExceeded) || differs(got, head) || time.Since(began) != 5200*time.Millisecond || r.Stats().Working != 1 {
+				t.Errorf("%s: head %d, %v after %s, %d at work", name, got.Version, err, time.Since(began), r.Stats().Working)
 			}
 			if looks != test.want {
 				t.Errorf("%s: %d attempts, want %d", name, looks, test.want)

@@ -280,3 +280,14 @@ func (a *watch) polled(head thread.Head, offers uint64) {
 	}
 	a.learn(head)
 }
+
+// followers returns how many streams follow a thread.
+func (w *watches) followers() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, at := range w.threads {
+		n += at.followers
+	}
+	return n
+}

@@ -255,17 +255,17 @@ func TestFollowersAreCounted(t *testing.T) {
 	r, _ := program(t, nil)
 	one, other := core.ThreadKey{Tenant: "acme", Thread: "t"}, core.ThreadKey{Tenant: "acme", Thread: "u"}
 	a, b, c := r.watches.join(one), r.watches.join(one), r.watches.join(other)
-	if n := r.Followers(); n != 3 {
+	if n := r.Stats().Followers; n != 3 {
 		t.Errorf("%d followers, want 3", n)
 	}
 	a.quit()
 	c.quit()
-	if n := r.Followers(); n != 1 {
+	if n := r.Stats().Followers; n != 1 {
 		t.Errorf("%d followers, want 1", n)
 	}
 	b.quit()
-	if n := r.Followers(); n != 0 || r.Working() != 0 {
-		t.Errorf("%d followers, %d at work", n, r.Working())
+	if n := r.Stats().Followers; n != 0 || r.Stats().Working != 0 {
+		t.Errorf("%d followers, %d at work", n, r.Stats().Working)
 	}
 }
 
@@ -304,8 +304,8 @@ func TestAStreamGivesBackTheClaimOfAnotherRun(t *testing.T) {
 	log.Reset()
 	_, permit := r.worker.claimInline(t.Context(), s.Thread, head, first.RunID)
 	now, err := r.mailbox.Head(t.Context(), s.Thread)
-	if permit != nil || err != nil || r.Working() != 0 || log.Len() > 0 {
-		t.Fatalf("permit %v, %d at work, %v, logged %q", permit, r.Working(), err, log.String())
+	if permit != nil || err != nil || r.Stats().Working != 0 || log.Len() > 0 {
+		t.Fatalf("permit %v, %d at work, %v, logged %q", permit, r.Stats().Working, err, log.String())
 	}
 	if now.Run.ID == first.RunID || now.Claim.Fence != 0 || now.Run.Attempts != 0 && now.Open() {
 		t.Errorf("the next run is %+v, claim %+v", now.Run, now.Claim)
@@ -352,8 +352,8 @@ func whatAStreamDoesNotClaim(t *testing.T) {
 			defer cancel()
 		}
 		got, permit := r.worker.claimInline(ctx, core.ThreadKey{Tenant: "acme", Thread: "t"}, head, run)
-		if permit != nil || r.Working() != 0 || got.Version != 3 {
-			t.Errorf("%s: permit %v, %d at work, head %+v", name, permit, r.Working(), got)
+		if permit != nil || r.Stats().Working != 0 || got.Version != 3 {
+			t.Errorf("%s: permit %v, %d at work, head %+v", name, permit, r.Stats().Working, got)
 		}
 		if failed := strings.Contains(log.String(), `msg="claim failed, the run is left to the queue" tenant=acme thread=t run=`); failed != (name == "a damaged head") {
 			t.Errorf("%s: logged %q", name, log.String())

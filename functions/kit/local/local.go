@@ -145,7 +145,7 @@ func serve(ctx context.Context, listener net.Listener, h *localHost, grace time.
 		return err
 	case <-ctx.Done():
 	}
-	h.log.Info(stopping(h.runtime.Working(), int(h.open.Load())))
+	h.log.Info(stopping(h.runtime.Stats().Working, int(h.open.Load())))
 	err := shutdown(server, grace)
 	if errors.Is(err, context.DeadlineExceeded) {
 		h.rest() // so that nobody takes up a run that its stream gives back

@@ -13,11 +13,11 @@ import (
 func (h *localHost) newMetrics(backend store.Lists, tenant string) *metrics.Metrics {
 	return metrics.New(metrics.Options{
 		Queue:          h.queue.hints.Depth,
-		Working:        func() int { return h.runtime.Working() },
-		Followers:      func() int { return h.runtime.Followers() },
+		Working:        func() int { return h.runtime.Stats().Working },
+		Followers:      func() int { return h.runtime.Stats().Followers },
 		Waiting:        func(ctx context.Context) (int, error) { return countWaiting(ctx, backend, tenant) },
-		Abandoned:      func() int { return h.runtime.Abandoned() },
-		EffectFailures: func() int64 { return h.runtime.EffectFailures() },
+		Abandoned:      func() int { return h.runtime.Stats().Abandoned },
+		EffectFailures: func() int64 { return h.runtime.Stats().EffectFailures },
 		Log:            h.log,
 	})
 }

@@ -85,7 +85,7 @@ func converse(ctx context.Context, environ []string, in io.Reader, out io.Writer
 		<-spoken
 		return broken
 	}
-	log.Info(stopping(h.runtime.Working(), 0))
+	log.Info(stopping(h.runtime.Stats().Working, 0))
 	return err
 }
 

@@ -16,7 +16,7 @@ import (
 func EndAbandoned(rt *runtime.Runtime, log *slog.Logger) func() {
 	limit := endsAt(lambdacontext.MaxConcurrency())
 	return func() {
-		if n := rt.Abandoned(); n >= limit {
+		if n := rt.Stats().Abandoned; n >= limit {
 			log.Warn("the process ends: tools were left behind that do not end when they are told to", "tools", n)
 			os.Exit(0)
 		}
