@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -130,7 +131,7 @@ func TestTheDispatchOfAnAttemptThatDiedIsFoundByItsSlot(t *testing.T) {
 		w.store.OnCommit = nil
 		calls, _ := w.admissions()
 		r := w.submit(t, keyed("one", ""))
-		if store.InputName(r.DispatchID, 0) != input || [6]byte(r.DispatchID[:]) != [6]byte(r.RunID[:]) || r.DispatchID[6] == r.RunID[6] {
+		if recordname.Input(r.DispatchID, 0) != input || [6]byte(r.DispatchID[:]) != [6]byte(r.RunID[:]) || r.DispatchID[6] == r.RunID[6] {
 			t.Errorf("run %s has the dispatch %s, want the one of %s", r.RunID, r.DispatchID, input)
 		}
 		if diff := cmp.Diff([]string{"look"}, *calls); diff != "" || len(w.slots(t)) != 2 {
@@ -209,7 +210,7 @@ func TestAKeyThatIsStoredKeepsItsDispatch(t *testing.T) {
 		w.Service = box
 		calls, _ := w.admissions()
 		r := w.submit(t, keyed("one", ""))
-		if store.InputName(r.DispatchID, 0) != stored.Name {
+		if recordname.Input(r.DispatchID, 0) != stored.Name {
 			t.Errorf("the dispatch is %s, want the one of %s", r.DispatchID, stored.Name)
 		}
 		if diff := cmp.Diff([]string{"admit"}, *calls); diff != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -118,7 +119,7 @@ func TestWaitThatBecameAChildsIsNotAnnounced(t *testing.T) {
 		_, _, err := w.Commit(t.Context(), key, head, thread.CommitStep{
 			Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq, Outcome: thread.Wait, Tickets: []thread.Ticket{{ID: id, Kind: thread.TicketChild}},
 		}, func(h thread.Head, _ thread.Result) ([]store.Record, error) {
-			name := store.SuspensionName(head.Run.ID, head.Run.Base-1, 0, id)
+			name := recordname.Suspension(head.Run.ID, head.Run.Base-1, 0, id)
 			return []store.Record{{Name: name, Fence: head.Claim.Fence, Version: h.Version, Payload: encoded(t, thread.TicketRecord{Ticket: next})}}, nil
 		})
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -181,7 +182,7 @@ func TestAnnouncementOfWhatCannotBeRead(t *testing.T) {
 	down := errors.New("no connection")
 	waits := func(t *testing.T, w *world) (ticket string) {
 		head := w.waits(t, w.claim(t), asks(0))
-		return store.SuspensionName(head.Run.ID, 1, 0, thread.TicketKey(head.Run.ID, "s0"))
+		return recordname.Suspension(head.Run.ID, 1, 0, thread.TicketKey(head.Run.ID, "s0"))
 	}
 	tests := []struct {
 		name    string

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -97,7 +98,7 @@ func TestABackgroundEndIsRememberedByTheHead(t *testing.T) {
 		c.store.OnCommit = nil
 		id := c.head(t).Inbox[0].ID
 		c.reads(t, head, id)
-		c.loses(store.ReadName(id))
+		c.loses(recordname.Read(id))
 		if parent, _ := c.tells(t); len(parent.Inbox) != 0 || len(c.owed(t)) != 0 {
 			t.Errorf("the parent is to read %+v again, %+v is owed", parent.Inbox, c.owed(t))
 		}

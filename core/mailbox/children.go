@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -98,7 +99,7 @@ func (s *Service) firstChild(ctx context.Context, key core.ThreadKey, user strin
 func (s *Service) eachChild(ctx context.Context, key core.ThreadKey, user string, f func(child string) (more bool, err error)) error {
 	var before *store.Place
 	for {
-		page, err := s.store.Listed(ctx, key.Tenant, store.ChildrenList(key.Thread), before, childPage)
+		page, err := s.store.Listed(ctx, key.Tenant, recordname.ChildrenList(key.Thread), before, childPage)
 		if err != nil {
 			return fmt.Errorf("list child threads of %s: %w", key.Thread, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -41,7 +42,7 @@ func (w *world) tombstones() *[]string {
 // lists lists a thread as a child of another, as a step of its run does.
 func (w *world) lists(t *testing.T, child, parent string) {
 	t.Helper()
-	payload, err := thread.Records{}.EncodeListing(&thread.Listing{List: store.ChildrenList(parent), At: time.Now().UnixMilli(), Parent: parent})
+	payload, err := thread.Records{}.EncodeListing(&thread.Listing{List: recordname.ChildrenList(parent), At: time.Now().UnixMilli(), Parent: parent})
 	if err == nil {
 		err = w.store.Backend.Put(t.Context(), core.ThreadKey{Tenant: "t", Thread: child}, store.Record{Name: store.ActivityName, Fence: 9, Version: 9, Payload: payload})
 	}

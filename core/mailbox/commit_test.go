@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -159,7 +160,7 @@ func TestRefusedWriteIsTriedOnTheHeadThatWon(t *testing.T) {
 func TestEqualVersionOfARewritableRecordIsTouched(t *testing.T) {
 	w := newWorld(t)
 	first := w.submit(t, input("one", ""))
-	audit := store.Record{Name: store.EndedName(first.DispatchID), Version: 2, Payload: []byte(`{"schema":1,"orphan":true}`)}
+	audit := store.Record{Name: recordname.Ended(first.DispatchID), Version: 2, Payload: []byte(`{"schema":1,"orphan":true}`)}
 	if err := w.store.Backend.Put(t.Context(), key, audit); err != nil {
 		t.Fatal(err)
 	}
@@ -406,9 +407,9 @@ func TestRefusedRecordThatNoOtherVersionHelps(t *testing.T) {
 		look    error // of the head after it
 		want    error
 	}{
-		{"input with other content", &store.RefusedError{Name: store.InputName(core.ID{1}, 0), Cause: store.ErrConflict}, nil, store.ErrConflict},
-		{"an audit of a later claim", &store.RefusedError{Name: store.EndedName(core.ID{1}), Cause: store.ErrFenced}, nil, store.ErrFenced},
-		{"the head cannot be read", &store.RefusedError{Name: store.EndedName(core.ID{1}), Cause: store.ErrConflict}, look, look},
+		{"input with other content", &store.RefusedError{Name: recordname.Input(core.ID{1}, 0), Cause: store.ErrConflict}, nil, store.ErrConflict},
+		{"an audit of a later claim", &store.RefusedError{Name: recordname.Ended(core.ID{1}), Cause: store.ErrFenced}, nil, store.ErrFenced},
+		{"the head cannot be read", &store.RefusedError{Name: recordname.Ended(core.ID{1}), Cause: store.ErrConflict}, look, look},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

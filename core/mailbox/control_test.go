@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -18,7 +19,7 @@ import (
 // text is what stands in the stored input at a revision.
 func (w *world) text(t *testing.T, id core.ID, revision uint32) string {
 	t.Helper()
-	r, ok, err := w.store.Get(t.Context(), key, store.InputName(id, revision))
+	r, ok, err := w.store.Get(t.Context(), key, recordname.Input(id, revision))
 	if err != nil || !ok {
 		t.Fatalf("input at revision %d: %v, found %v", revision, err, ok)
 	}
@@ -45,7 +46,7 @@ func TestEdit(t *testing.T) {
 		{"over what a refused edit left behind", func(t *testing.T, w *world) core.ID {
 			id := w.submit(t, input("old", "")).DispatchID
 			for revision := uint32(1); revision <= 3; revision++ {
-				orphan := store.Record{Name: store.InputName(id, revision), Payload: []byte(`{"schema":1}`)}
+				orphan := store.Record{Name: recordname.Input(id, revision), Payload: []byte(`{"schema":1}`)}
 				if err := w.store.Backend.Put(t.Context(), key, orphan); err != nil {
 					t.Fatal(err)
 				}
@@ -135,8 +136,8 @@ func TestOrphanAuditsAreNotBelieved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	audit(store.ReadName(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
-	audit(store.EndedName(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Status: core.DispatchCancelled})
+	audit(recordname.Read(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+	audit(recordname.Ended(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Status: core.DispatchCancelled})
 	payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: core.ID{9}, Message: &core.Message{Role: core.RoleUser}, Input: steered.DispatchID})
 	if err == nil { // behind the head, of the same refused write
 		err = w.store.Backend.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 1, Payload: payload})
@@ -167,7 +168,7 @@ func TestEditKeepsWhatANewerProgramHasStored(t *testing.T) {
 	id := w.submit(t, s).DispatchID
 	w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 		r, ok, err := w.store.Backend.Get(ctx, key, name)
-		if name == store.InputName(id, 0) {
+		if name == recordname.Input(id, 0) {
 			r.Payload = append(slices.Clone(r.Payload[:len(r.Payload)-1]), `,"mood":"calm"}`...)
 		}
 		return r, ok, err
@@ -175,7 +176,7 @@ func TestEditKeepsWhatANewerProgramHasStored(t *testing.T) {
 	if err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("new").WithID("m1")}); err != nil {
 		t.Fatal(err)
 	}
-	r, ok, err := w.store.Get(t.Context(), key, store.InputName(id, 1))
+	r, ok, err := w.store.Get(t.Context(), key, recordname.Input(id, 1))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -193,7 +194,7 @@ func TestEditTakesTheNextFreeRevision(t *testing.T) {
 	say := func(text string) []core.Message { return []core.Message{core.UserMessage(text)} }
 	occupy := func(t *testing.T, w *world, id core.ID, revisions uint32) {
 		for revision := uint32(1); revision <= revisions; revision++ {
-			w.put(t, store.Record{Name: store.InputName(id, revision), Payload: []byte(`{"schema":1}`)})
+			w.put(t, store.Record{Name: recordname.Input(id, revision), Payload: []byte(`{"schema":1}`)})
 		}
 	}
 	tests := []struct {
@@ -219,7 +220,7 @@ func TestEditTakesTheNextFreeRevision(t *testing.T) {
 		}, 17, ""},
 		{"sixteen are taken", func(t *testing.T, w *world, id core.ID) { occupy(t, w, id, 16) }, 0, core.CodeConflict},
 		{"the input is gone", func(_ *testing.T, w *world, id core.ID) {
-			w.loses(store.InputName(id, 0))
+			w.loses(recordname.Input(id, 0))
 		}, 0, core.CodeNotFound},
 		{"it was read meanwhile", func(t *testing.T, w *world, _ core.ID) { w.before(func() { w.claim(t) }) }, 0, core.CodeNotFound},
 	}
@@ -260,7 +261,7 @@ func TestReadThatTheLogDoesNotConfirmIsNotBelieved(t *testing.T) {
 			other := w.submit(t, input("two", mailbox.ModeSteer))
 			steered := w.submit(t, keyed("three", mailbox.ModeSteer))
 			w.reads(t, head, other.DispatchID)
-			w.audit(t, store.ReadName(steered.DispatchID), 1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+			w.audit(t, recordname.Read(steered.DispatchID), 1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
 			if lost {
 				w.loses(store.LogName(1))
 			}
@@ -301,7 +302,7 @@ func TestRetryOfSteeredInputNamesTheRunThatItBecame(t *testing.T) {
 func TestEditOfWhatCannotBeReadNowIsNotNotFound(t *testing.T) {
 	w := newWorld(t)
 	id := w.submit(t, input("old", "")).DispatchID
-	w.failing(store.InputName(id, 0), store.ErrThrottled)
+	w.failing(recordname.Input(id, 0), store.ErrThrottled)
 	err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("new")})
 	if !errors.Is(err, store.ErrThrottled) || errors.Is(err, thread.ErrNotFound) {
 		t.Errorf("edit: %v, want throttled and not not_found", err)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -315,5 +316,5 @@ func (u *deciding) decisionKey() uint64 {
 
 // name is the name of the decision's record.
 func (u *deciding) name() string {
-	return store.DecisionName(u.receipt.RunID, u.receipt.Turn, uint8(u.receipt.Index), u.decisionKey())
+	return recordname.Decision(u.receipt.RunID, u.receipt.Turn, uint8(u.receipt.Index), u.decisionKey())
 }

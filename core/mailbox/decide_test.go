@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -308,7 +309,7 @@ func TestDecisionOverAnOrphan(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w, head := waiting(t, asks(0))
-			name := store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
+			name := recordname.Decision(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
 			w.put(t, store.Record{Name: name, Payload: []byte(tt.orphan)})
 			got, err := w.Decide(t.Context(), key, deciding("c0", "d"))
 			if core.CodeOf(err) != tt.code || got.Duplicate || (err == nil) != (w.head(t).Tickets[0].Decision != 0) {

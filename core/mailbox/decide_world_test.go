@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -77,7 +78,7 @@ func (w *world) suspend(t *testing.T, head thread.Head, outcome thread.Outcome, 
 		kinds := map[core.TicketKind]thread.TicketKind{"": thread.TicketPerson, core.TicketPerson: thread.TicketPerson, core.TicketClient: thread.TicketClient, core.TicketChild: thread.TicketChild}
 		held = append(held, thread.Ticket{Call: uint8(i), Kind: kinds[ticket.Kind], ID: id})
 		records = append(records, store.Record{
-			Name: store.SuspensionName(head.Run.ID, head.Run.Base-1, uint8(i), id), Fence: head.Claim.Fence,
+			Name: recordname.Suspension(head.Run.ID, head.Run.Base-1, uint8(i), id), Fence: head.Claim.Fence,
 			Version: head.Version + 1, Payload: encoded(t, thread.TicketRecord{Ticket: ticket}),
 		})
 	}
@@ -158,7 +159,7 @@ func (w *world) stored(t *testing.T, head thread.Head, call uint8) string {
 		if ticket.Call != call {
 			continue
 		}
-		r, ok, err := w.store.Backend.Get(t.Context(), key, store.DecisionName(head.Run.ID, head.Run.Base-1, call, ticket.Decision))
+		r, ok, err := w.store.Backend.Get(t.Context(), key, recordname.Decision(head.Run.ID, head.Run.Base-1, call, ticket.Decision))
 		if err != nil || !ok {
 			t.Fatalf("decision on call %d: found %v, %v", call, ok, err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -312,7 +313,7 @@ func TestWhatAnAnnouncementDoesNotRead(t *testing.T) {
 					w.over(t, key, w.claim(t), "done")
 				}
 				w.store.OnGet = func(ctx context.Context, at core.ThreadKey, name string) (store.Record, bool, error) {
-					if deleted || name == store.InputName(r.DispatchID, 0) {
+					if deleted || name == recordname.Input(r.DispatchID, 0) {
 						return store.Record{}, false, errors.New("no connection")
 					}
 					return w.store.Backend.Get(ctx, at, name)
@@ -359,16 +360,16 @@ func TestTheParentOfAChildWhoseRecordIsDamaged(t *testing.T) {
 		log  string
 	}{
 		{"its record is whole", func(t *testing.T, c child) {
-			c.failing(store.InputName(c.receipt.DispatchID, 0), errors.New("no connection"))
+			c.failing(recordname.Input(c.receipt.DispatchID, 0), errors.New("no connection"))
 		}, true, 0, ""},
 		{"its input is there", func(*testing.T, child) {}, true, 0, ""},
 		{"its input cannot be read now", func(t *testing.T, c child) {
-			c.failing(store.InputName(c.receipt.DispatchID, 0), errors.New("no connection"))
+			c.failing(recordname.Input(c.receipt.DispatchID, 0), errors.New("no connection"))
 		}, false, 1, "read whose child run"},
 		{"its input is damaged, too", func(t *testing.T, c child) {
 			get := c.store.OnGet
 			c.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-				if name == store.InputName(c.receipt.DispatchID, 0) {
+				if name == recordname.Input(c.receipt.DispatchID, 0) {
 					return store.Record{Name: name, Payload: []byte("{")}, true, nil
 				}
 				if get != nil {

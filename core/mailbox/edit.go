@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -33,7 +34,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	if !ok {
 		return fmt.Errorf("unread input %s of thread %s: %w", id, key, thread.ErrNotFound)
 	}
-	old, ok, err := s.store.Get(ctx, key, store.InputName(id, first))
+	old, ok, err := s.store.Get(ctx, key, recordname.Input(id, first))
 	if err != nil {
 		return fmt.Errorf("read input %s at revision %d: %w", id, first, err)
 	}

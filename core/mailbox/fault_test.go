@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -75,7 +76,7 @@ func TestFailureOfEveryReadIsTheOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.reads(t, head, w.last.DispatchID)
-		w.audit(t, store.ReadName(w.last.DispatchID), 99, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+		w.audit(t, recordname.Read(w.last.DispatchID), 99, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
 	}
 	suspended := func(t *testing.T, w *world) {
 		queued(t, w)
@@ -109,7 +110,7 @@ func TestFailureOfEveryReadIsTheOperations(t *testing.T) {
 			suspended(t, w)
 			head := w.head(t)
 			w.put(t, store.Record{
-				Name:    store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d")),
+				Name:    recordname.Decision(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d")),
 				Payload: []byte(`{"schema":1,"decision_id":"d","action":"resume","suspension":"s0","more":1}`),
 			})
 		}, decide("s0", "d"), 5},
@@ -213,10 +214,10 @@ func TestWhatCannotBeDecodedIsCorrupt(t *testing.T) {
 		{
 			name: "an audit", ended: true,
 			record: func(w *world) store.Record {
-				return store.Record{Name: store.EndedName(w.last.DispatchID), Version: 9, Fence: 9}
+				return store.Record{Name: recordname.Ended(w.last.DispatchID), Version: 9, Fence: 9}
 			},
 			operation: status,
-			prefix:    func(w *world) string { return store.EndedName(w.last.DispatchID) + ": " },
+			prefix:    func(w *world) string { return recordname.Ended(w.last.DispatchID) + ": " },
 		},
 		{
 			name:    "a run's pointer",
@@ -268,7 +269,7 @@ func TestInputWhoseLogRecordIsDamagedIsNotConfirmed(t *testing.T) {
 	head := w.claim(t)
 	steered := w.submit(t, keyed("two", mailbox.ModeSteer))
 	w.reads(t, head, steered.DispatchID)
-	w.audit(t, store.ReadName(steered.DispatchID), 99, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+	w.audit(t, recordname.Read(steered.DispatchID), 99, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
 	w.put(t, store.Record{
 		Name: store.LogName(1), Fence: 9,
 		Payload: []byte(`{"schema":1,"run":"` + head.Run.ID.String() + `","input":"` + steered.DispatchID.String() + `","message":7}`),

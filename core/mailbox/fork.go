@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -242,12 +243,12 @@ func (f *forking) copyLog(ctx context.Context) error {
 // passed over, since they speak of messages that the fork does not have.
 func (f *forking) copySummaries(ctx context.Context) error {
 	for upTo := f.head.Summary; upTo > 0; {
-		record, ok, err := f.s.store.Get(ctx, f.from, store.SummaryName(upTo))
+		record, ok, err := f.s.store.Get(ctx, f.from, recordname.Summary(upTo))
 		if err != nil {
 			return fmt.Errorf("read summary: %w", err)
 		}
 		if !ok {
-			return fmt.Errorf("summary %s of %s is missing: %w", store.SummaryName(upTo), f.from, store.ErrCorrupt)
+			return fmt.Errorf("summary %s of %s is missing: %w", recordname.Summary(upTo), f.from, store.ErrCorrupt)
 		}
 		summary, err := f.s.records.DecodeSummary(upTo, record.Payload)
 		if err != nil {

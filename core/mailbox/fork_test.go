@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -86,7 +87,7 @@ func TestAForkHasWhatBelongsToItsMessage(t *testing.T) {
 			if after := w.head(t); after.Version != before.Version {
 				t.Errorf("the other thread's head has moved from version %d to %d", before.Version, after.Version)
 			}
-			if diff := cmp.Diff([]string{"t2", "t1"}, w.listed(t, store.ThreadsList("ann"))); diff != "" {
+			if diff := cmp.Diff([]string{"t2", "t1"}, w.listed(t, recordname.ThreadsList("ann"))); diff != "" {
 				t.Errorf("ann's threads (-want +got):\n%s", diff)
 			}
 		})
@@ -403,13 +404,13 @@ func TestADamagedThreadIsNotForked(t *testing.T) {
 		}, "log of t/t1 ends before 3"},
 		{"a summary is damaged", "m1", func(w *world) {
 			w.store.OnRecord = func(_ storetest.Operation, found store.Record) store.Record {
-				if found.Name == store.SummaryName(5) {
+				if found.Name == recordname.Summary(5) {
 					found.Payload = []byte("{")
 				}
 				return found
 			}
 		}, ""},
-		{"a summary is missing", "m1", func(w *world) { w.loses(store.SummaryName(5)) }, "summary Z#5 of t/t1 is missing"},
+		{"a summary is missing", "m1", func(w *world) { w.loses(recordname.Summary(5)) }, "summary Z#5 of t/t1 is missing"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

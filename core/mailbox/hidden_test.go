@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -318,7 +319,7 @@ func TestTheListingsOfAChild(t *testing.T) {
 	s := input("help", "")
 	s.Opening.Parent = &mailbox.Parent{Thread: "p", Run: core.ID{1}}
 	r := w.submit(t, s)
-	for _, name := range []string{store.ListingName(r.RunID), store.ActivityName} {
+	for _, name := range []string{recordname.Listing(r.RunID), store.ActivityName} {
 		record, ok, err := w.store.Get(t.Context(), key, name)
 		if err != nil || !ok {
 			t.Fatal(ok, err)

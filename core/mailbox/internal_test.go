@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -76,7 +77,7 @@ func TestInternalInputOnlyQueues(t *testing.T) {
 // said is the input that a submission's record holds.
 func (w *world) said(t *testing.T, r mailbox.Receipt) string {
 	t.Helper()
-	record, ok, err := w.store.Get(t.Context(), key, store.InputName(r.DispatchID, 0))
+	record, ok, err := w.store.Get(t.Context(), key, recordname.Input(r.DispatchID, 0))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -30,7 +31,7 @@ func TestRequestIsPartOfWhatAKeyStandsFor(t *testing.T) {
 	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
 		t.Errorf("another request: %v, want code conflict", err)
 	}
-	record, ok, err := w.store.Get(t.Context(), key, store.InputName(first.DispatchID, 0))
+	record, ok, err := w.store.Get(t.Context(), key, recordname.Input(first.DispatchID, 0))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

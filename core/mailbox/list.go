@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // ListQuery selects a page of a thread's mailbox.
@@ -192,7 +192,7 @@ func (l *lister) addUnread(ctx context.Context, d *core.Dispatch, revision uint3
 		return nil
 	}
 	d.CreatedAt = createdAt(d.ID)
-	record, ok, err := l.reads.store.Get(ctx, l.key, store.InputName(d.ID, revision))
+	record, ok, err := l.reads.store.Get(ctx, l.key, recordname.Input(d.ID, revision))
 	if err != nil {
 		return fmt.Errorf("read queued input %s: %w", d.ID, err)
 	}

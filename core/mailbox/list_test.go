@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -231,8 +232,8 @@ func TestTheMailboxBelievesNoOrphans(t *testing.T) {
 	w := newWorld(t)
 	r := w.submit(t, input("one", ""))
 	w.recordEnd(t, r, core.Termination{Type: core.TerminationNatural}, 9)
-	w.audit(t, store.EndedName(r.DispatchID), w.head(t).Version, thread.AuditRecord{Run: r.RunID, Status: core.DispatchCancelled})
-	w.audit(t, store.ReadName(core.ID{7}), w.head(t).Version, thread.AuditRecord{Run: r.RunID, Read: 1, Status: core.DispatchAcked})
+	w.audit(t, recordname.Ended(r.DispatchID), w.head(t).Version, thread.AuditRecord{Run: r.RunID, Status: core.DispatchCancelled})
+	w.audit(t, recordname.Read(core.ID{7}), w.head(t).Version, thread.AuditRecord{Run: r.RunID, Read: 1, Status: core.DispatchAcked})
 	names := map[core.ID]string{r.DispatchID: "one"}
 	if diff := cmp.Diff([]string{"run one: queued, created"}, lines(w.list(t, mailbox.ListQuery{}), names)); diff != "" {
 		t.Errorf("dispatches (-want +got):\n%s", diff)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -54,13 +55,13 @@ func TestEndedInputIsListedByWhatIsConfirmed(t *testing.T) {
 			case "read":
 				read = id
 			case "cancelled":
-				if _, ok, _ := w.store.Get(t.Context(), key, store.InputName(id, 0)); ok {
+				if _, ok, _ := w.store.Get(t.Context(), key, recordname.Input(id, 0)); ok {
 					cancelled = id
 				}
 			}
 		}
-		w.audit(t, store.EndedName(read), 1, thread.AuditRecord{Run: core.ID{7}, Status: core.DispatchCancelled})
-		w.loses(store.InputName(cancelled, 0))
+		w.audit(t, recordname.Ended(read), 1, thread.AuditRecord{Run: core.ID{7}, Status: core.DispatchCancelled})
+		w.loses(recordname.Input(cancelled, 0))
 		want := slices.Clone(everything)
 		want[10] = "input cancelled: cancelled for cancelled"
 		if diff := cmp.Diff(want, lines(w.list(t, mailbox.ListQuery{}), names)); diff != "" {
@@ -77,8 +78,8 @@ func TestAMailboxThatIsDamaged(t *testing.T) {
 		ended  bool
 		want   string
 	}{
-		{"queued input", func(r mailbox.Receipt) string { return store.InputName(r.DispatchID, 0) }, false, "queued input %[2]s: "},
-		{"the input of what has ended", func(r mailbox.Receipt) string { return store.InputName(r.DispatchID, 0) }, true, "queued input %[2]s: "},
+		{"queued input", func(r mailbox.Receipt) string { return recordname.Input(r.DispatchID, 0) }, false, "queued input %[2]s: "},
+		{"the input of what has ended", func(r mailbox.Receipt) string { return recordname.Input(r.DispatchID, 0) }, true, "queued input %[2]s: "},
 		{"the name of an audit", func(mailbox.Receipt) string { return "A#x#ended" }, false, "audit A#x#ended: "},
 		{"the record of a run", func(mailbox.Receipt) string { return store.RunName(core.ID{1}) }, true, "R#01000000-0000-0000-0000-000000000000: "},
 	} {
@@ -112,7 +113,7 @@ func TestAFilteredPageReadsNoInputForNothing(t *testing.T) {
 	w.submit(t, input("one", ""))
 	w.claim(t)
 	r := w.submit(t, input("two", ""))
-	w.failing(store.InputName(r.DispatchID, 0), store.ErrThrottled)
+	w.failing(recordname.Input(r.DispatchID, 0), store.ErrThrottled)
 	if page := w.list(t, mailbox.ListQuery{Status: core.DispatchClaimed}); len(page.Dispatches) != 1 {
 		t.Errorf("listed are %+v", page.Dispatches)
 	}

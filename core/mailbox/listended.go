@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -98,7 +99,7 @@ func (l *lister) endedUnopened(ctx context.Context, record store.Record) (d core
 		return d, false, err
 	}
 	d.Kind, d.Status, d.RunID = core.DispatchInput, audit.Status, audit.Run
-	input, found, err := l.reads.store.Get(ctx, l.key, store.InputName(id, 0))
+	input, found, err := l.reads.store.Get(ctx, l.key, recordname.Input(id, 0))
 	if err != nil || !found {
 		return d, err == nil, err
 	}

@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -14,15 +15,15 @@ import (
 // runListing lists a run of the thread that next is the head of. parent is the thread of
 // the run that started it; empty: there is none.
 func runListing(records thread.Records, next thread.Head, run, dispatch core.ID, agent, parent string) (store.Record, error) {
-	return listingRecord(records, store.ListingName(run), next, thread.Listing{
-		List: store.RunsList(next.Owner), At: createdAt(dispatch), AgentID: agent, Parent: parent,
+	return listingRecord(records, recordname.Listing(run), next, thread.Listing{
+		List: recordname.RunsList(next.Owner), At: createdAt(dispatch), AgentID: agent, Parent: parent,
 	})
 }
 
 // threadListing lists the thread that the write of next makes. asked is an excerpt of what
 // was said first.
 func threadListing(records thread.Records, next thread.Head, agent, asked string, parent *thread.Parent) (store.Record, error) {
-	l := thread.Listing{List: store.ListOf(next.Owner, parent), At: next.Created(), AgentID: agent, Asked: asked}
+	l := thread.Listing{List: recordname.ListOf(next.Owner, parent), At: next.Created(), AgentID: agent, Asked: asked}
 	if parent != nil {
 		l.Parent = parent.Thread
 	}

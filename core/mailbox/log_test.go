@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -49,7 +50,7 @@ func (w *world) summarized(t *testing.T, upTo, predecessor uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.put(t, store.Record{Name: store.SummaryName(upTo), Payload: payload})
+	w.put(t, store.Record{Name: recordname.Summary(upTo), Payload: payload})
 }
 
 // ranAs stores the record of a run.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -90,7 +91,7 @@ func (r reader) readAt(ctx context.Context, key core.ThreadKey, head thread.Head
 	if _, ok, err := r.readBy(ctx, key, head, id); err != nil {
 		return 0, err
 	} else if ok {
-		audit, _, _, err := r.audit(ctx, key, store.ReadName(id))
+		audit, _, _, err := r.audit(ctx, key, recordname.Read(id))
 		return audit.Read, err
 	}
 	for _, opened := range []core.ID{run, id} { // steered input that became a run has its own id

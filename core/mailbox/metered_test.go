@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -325,7 +326,7 @@ func TestUsageOfARunThatIsDeleted(t *testing.T) {
 		}, account.Record{Agent: "demo"}},
 		{"with damaged input", func(t *testing.T, w *world, head thread.Head) {
 			w.store.OnRecord = func(op storetest.Operation, found store.Record) store.Record {
-				if found.Name == store.InputName(head.Run.Dispatch, 0) {
+				if found.Name == recordname.Input(head.Run.Dispatch, 0) {
 					found.Payload = []byte("{")
 				}
 				return found
@@ -390,7 +391,7 @@ func TestUsageOfAnOpenRoundThatIsDeleted(t *testing.T) {
 				var name string
 				_, _, err := w.Commit(t.Context(), key, head, thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq, Outcome: thread.Yield, Keep: true, Lease: 30_000, Round: true},
 					func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-						name = store.RoundName(head.Run.ID, next.Version)
+						name = recordname.Round(head.Run.ID, next.Version)
 						return []store.Record{{Name: name, Fence: head.Claim.Fence, Version: next.Version, Payload: encoded(t, thread.RoundRecord{Totals: thread.Totals{Metered: &thread.Metered{Tools: 4}}})}}, nil
 					})
 				if err != nil || w.head(t).Run.Round == 0 {
@@ -403,7 +404,7 @@ func TestUsageOfAnOpenRoundThatIsDeleted(t *testing.T) {
 				}
 				if name == "its record cannot be read now" {
 					w.store.OnGet = func(ctx context.Context, key core.ThreadKey, asked string) (store.Record, bool, error) {
-						if asked == store.RoundName(head.Run.ID, w.head(t).Run.Round) {
+						if asked == recordname.Round(head.Run.ID, w.head(t).Run.Round) {
 							return store.Record{}, false, down
 						}
 						return w.store.Backend.Get(ctx, key, asked)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
@@ -86,7 +87,7 @@ func (w *world) over(t *testing.T, key core.ThreadKey, head thread.Head, respons
 		Usage:       core.Usage{Input: 7},
 		Termination: &core.Termination{Type: core.TerminationNatural},
 	}}
-	input, _, err := w.store.Get(t.Context(), key, store.InputName(head.Run.Dispatch, 0))
+	input, _, err := w.store.Get(t.Context(), key, recordname.Input(head.Run.Dispatch, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

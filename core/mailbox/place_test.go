@@ -9,8 +9,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
@@ -21,8 +21,8 @@ func TestTheNameOfADecisionSaysItsPlace(t *testing.T) {
 		call int
 		ok   bool
 	}{
-		{store.DecisionName(core.ID{1}, 42, 0, 7), 42, 0, true},
-		{store.DecisionName(core.ID{1}, 999_999_999_999, 31, 7), 999_999_999_999, 31, true},
+		{recordname.Decision(core.ID{1}, 42, 0, 7), 42, 0, true},
+		{recordname.Decision(core.ID{1}, 999_999_999_999, 31, 7), 999_999_999_999, 31, true},
 		{"D#run#42#255#d", 42, 255, true},
 		{"D#run#42#256#d", 42, 255, false},
 		{"D#run#42#x#d", 42, 0, false},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -51,7 +52,7 @@ func (r reader) runRecord(ctx context.Context, key core.ThreadKey, run core.ID) 
 
 // queuedInput reads one revision of queued input; the zero Queued if it is lost.
 func (r reader) queuedInput(ctx context.Context, key core.ThreadKey, dispatch core.ID, revision uint32) (in thread.Queued, err error) {
-	record, ok, err := r.store.Get(ctx, key, store.InputName(dispatch, revision))
+	record, ok, err := r.store.Get(ctx, key, recordname.Input(dispatch, revision))
 	if err != nil || !ok {
 		return in, err
 	}
@@ -101,7 +102,7 @@ func (r reader) accepted(ctx context.Context, key core.ThreadKey, head thread.He
 // record in the log, or none yet.
 // ok is false if no step of the visible log has read it.
 func (r reader) readBy(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (by core.ID, ok bool, err error) {
-	audit, _, ok, err := r.audit(ctx, key, store.ReadName(id))
+	audit, _, ok, err := r.audit(ctx, key, recordname.Read(id))
 	if !ok || audit.Read > head.Seq {
 		return by, false, err
 	}
@@ -121,7 +122,7 @@ func (r reader) readBy(ctx context.Context, key core.ThreadKey, head thread.Head
 // queues the entry, and the entry was not read after all.
 // ok is false for an entry that waits, was read, or never was in the head.
 func (r reader) endedUnread(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (a thread.AuditRecord, ok bool, err error) {
-	audit, version, ok, err := r.audit(ctx, key, store.EndedName(id))
+	audit, version, ok, err := r.audit(ctx, key, recordname.Ended(id))
 	if !ok || version > head.Version {
 		return a, false, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -53,10 +54,10 @@ func TestRecordsThatSayNothingOfADecision(t *testing.T) {
 		"no turn":                          {Name: "D#" + run + "#x#0#1", Payload: []byte(same)},
 		"no call":                          {Name: "D#" + run + "#12#x#1", Payload: []byte(same)},
 		"a call before the first":          {Name: "D#" + run + "#12#-1#1", Payload: []byte(same)},
-		"a call that the turn has not":     {Name: store.DecisionName(head.Run.ID, 12, 1, decided), Payload: []byte(same)},
-		"a turn that never became visible": {Name: store.DecisionName(head.Run.ID, 99, 0, decided), Payload: []byte(same)},
-		"a decision that the head forgets": {Name: store.DecisionName(head.Run.ID, 12, 0, 1), Payload: []byte(`{"schema":1,"decision_id":"e","action":"resume","suspension":"s0"}`)},
-		"a decision on another suspension": {Name: store.DecisionName(head.Run.ID, 12, 0, 1), Payload: []byte(`{"schema":1,"decision_id":"d","action":"resume","suspension":"s9"}`)},
+		"a call that the turn has not":     {Name: recordname.Decision(head.Run.ID, 12, 1, decided), Payload: []byte(same)},
+		"a turn that never became visible": {Name: recordname.Decision(head.Run.ID, 99, 0, decided), Payload: []byte(same)},
+		"a decision that the head forgets": {Name: recordname.Decision(head.Run.ID, 12, 0, 1), Payload: []byte(`{"schema":1,"decision_id":"e","action":"resume","suspension":"s0"}`)},
+		"a decision on another suspension": {Name: recordname.Decision(head.Run.ID, 12, 0, 1), Payload: []byte(`{"schema":1,"decision_id":"d","action":"resume","suspension":"s9"}`)},
 	}
 	for name, record := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +72,7 @@ func TestRecordsThatSayNothingOfADecision(t *testing.T) {
 		})
 	}
 	w.store.OnRecords = func(context.Context, core.ThreadKey, string, string, int) ([]store.Record, error) {
-		return []store.Record{{Name: store.DecisionName(head.Run.ID, 12, 0, decided), Payload: []byte("{")}}, nil
+		return []store.Record{{Name: recordname.Decision(head.Run.ID, 12, 0, decided), Payload: []byte("{")}}, nil
 	}
 	if got, err := w.Decide(t.Context(), key, deciding("s0", "d")); core.CodeOf(err) != core.CodeCorrupt || got != (mailbox.Decided{}) {
 		t.Errorf("a damaged record: %+v, %v; want code corrupt", got, err)
@@ -83,7 +84,7 @@ func TestADecisionIsRecalledFromALaterPage(t *testing.T) {
 	for _, before := range []int{99, 100, 101} {
 		w, head := recalling(t)
 		for i := range before {
-			w.put(t, store.Record{Name: store.DecisionName(head.Run.ID, 0, 0, uint64(i)), Payload: []byte(`{"schema":1,"decision_id":"x","action":"resume","suspension":"s9"}`)})
+			w.put(t, store.Record{Name: recordname.Decision(head.Run.ID, 0, 0, uint64(i)), Payload: []byte(`{"schema":1,"decision_id":"x","action":"resume","suspension":"s9"}`)})
 		}
 		if got := w.decide(t, deciding("c0", "d")); got.Turn != 12 {
 			t.Errorf("behind %d others: %+v, want the decision in turn 12", before, got)
@@ -126,7 +127,7 @@ func TestADecisionOnAForkCostsNoSearch(t *testing.T) {
 func TestADecisionThatIsInItsOwnWayAndNotThere(t *testing.T) {
 	w, head := waiting(t, asks(0))
 	w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
-		name := store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
+		name := recordname.Decision(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
 		return store.Outcome{}, &store.RefusedError{Name: name, Cause: store.ErrConflict}
 	}
 	if got, err := w.Decide(t.Context(), key, deciding("c0", "d")); core.CodeOf(err) != core.CodeThrottled || got != (mailbox.Decided{}) {
@@ -138,7 +139,7 @@ func TestADecisionThatIsInItsOwnWayAndNotThere(t *testing.T) {
 func TestAnInlineDecisionOverAnOrphanHintsAfterALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, head := waiting(t, asks(0))
-		name := store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
+		name := recordname.Decision(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
 		w.put(t, store.Record{Name: name, Payload: []byte(`{"schema":1,"decision_id":"d","action":"resume","suspension":"s0","more":1}`)})
 		if _, _, err := w.DecideInline(t.Context(), key, deciding("c0", "d")); err != nil {
 			t.Fatal(err)
@@ -153,7 +154,7 @@ func TestAnInlineDecisionOverAnOrphanHintsAfterALease(t *testing.T) {
 func TestADecisionThatCannotBeReadIsNamed(t *testing.T) {
 	w, head := waiting(t, asks(0))
 	w.decide(t, deciding("c0", "d"))
-	name := store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
+	name := recordname.Decision(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
 	w.failing(name, errors.New("no connection"))
 	if _, err := w.Decide(t.Context(), key, deciding("c0", "d")); err == nil || err.Error() != fmt.Sprintf("read decision %s: no connection", name) {
 		t.Errorf("%v, want the record's name", err)

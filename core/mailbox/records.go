@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -83,7 +84,7 @@ func inputRecord(records thread.Records, in thread.Queued, revision uint32) (sto
 		return store.Record{}, err
 	}
 	return store.Record{
-		Name: store.InputName(in.Dispatch, revision), Payload: payload,
+		Name: recordname.Input(in.Dispatch, revision), Payload: payload,
 		Expires: (in.CreatedAt + inputLife.Milliseconds()) / 1000,
 	}, nil
 }
@@ -92,9 +93,9 @@ func inputRecord(records thread.Records, in thread.Queued, revision uint32) (sto
 // An audit says how an entry left the head: read at a sequence, or ended without a read.
 // now is when that end is said to have been, unix milliseconds; 0: the audit does not say.
 func auditRecord(records thread.Records, a thread.Audit, now int64, fence, version uint64) (store.Record, error) {
-	name, record := store.EndedName(a.ID), thread.AuditRecord{Run: a.Run, Status: a.Status, At: now}
+	name, record := recordname.Ended(a.ID), thread.AuditRecord{Run: a.Run, Status: a.Status, At: now}
 	if a.Read != 0 { // without a time: a holder that tries again puts the same bytes
-		name, record.Read, record.At = store.ReadName(a.ID), a.Read, 0
+		name, record.Read, record.At = recordname.Read(a.ID), a.Read, 0
 	}
 	payload, err := records.EncodeAudit(record)
 	return store.Record{Name: name, Fence: fence, Version: version, Payload: payload}, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -216,7 +217,7 @@ func TestWhatAThreadIsCreatedWith(t *testing.T) {
 	w := newWorld(t)
 	w.submit(t, input("hi", ""))
 	w.claim(t)
-	w.put(t, store.Record{Name: store.AboutName, Version: 1, Payload: []byte(`{"schema":1,"title":"Oslo","mood":"calm"}`)})
+	w.put(t, store.Record{Name: recordname.About, Version: 1, Payload: []byte(`{"schema":1,"title":"Oslo","mood":"calm"}`)})
 	if _, _, err := w.Describe(t.Context(), key, "ann", titled(strings.Repeat("x", 201))); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("a title that is too long: %v", err)
 	}
@@ -227,10 +228,10 @@ func TestWhatAThreadIsCreatedWith(t *testing.T) {
 	if about, head, err := w.Describe(t.Context(), key, "ann", titled("Rome")); err != nil || about.Title != "Rome" || head.Version != 3 {
 		t.Errorf("%+v at version %d, %v", about, head.Version, err)
 	}
-	if r, _, _ := w.store.Get(t.Context(), key, store.AboutName); !bytes.Contains(r.Payload, []byte(`"mood":"calm"`)) || r.Fence != 1 || r.Version != 3 {
+	if r, _, _ := w.store.Get(t.Context(), key, recordname.About); !bytes.Contains(r.Payload, []byte(`"mood":"calm"`)) || r.Fence != 1 || r.Version != 3 {
 		t.Errorf("stored is %s under fence %d, version %d", r.Payload, r.Fence, r.Version)
 	}
-	w.put(t, store.Record{Name: store.AboutName, Fence: 9, Version: 9, Payload: []byte("{")})
+	w.put(t, store.Record{Name: recordname.About, Fence: 9, Version: 9, Payload: []byte("{")})
 	if _, err := w.About(t.Context(), key); core.CodeOf(err) != core.CodeCorrupt || !strings.HasPrefix(err.Error(), "thread t1: ") {
 		t.Errorf("a damaged title: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -65,7 +66,7 @@ func keyedRetake(message string, texts ...string) mailbox.Submission {
 // input reads the stored input of a submission.
 func (w *world) input(t *testing.T, r mailbox.Receipt) thread.Queued {
 	t.Helper()
-	record, ok, err := w.store.Backend.Get(t.Context(), key, store.InputName(r.DispatchID, 0))
+	record, ok, err := w.store.Backend.Get(t.Context(), key, recordname.Input(r.DispatchID, 0))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -378,7 +379,7 @@ func TestAKeyedRetakeContinuesAnAttemptThatDied(t *testing.T) {
 		}
 		w.store.OnCommit = nil
 		r := w.submit(t, keyedRetake("two", "x"))
-		if r.Duplicate || store.InputName(r.DispatchID, 0) != stored[0].Name || w.status(t, r) != "created" {
+		if r.Duplicate || recordname.Input(r.DispatchID, 0) != stored[0].Name || w.status(t, r) != "created" {
 			t.Errorf("the second attempt: %+v, %s; want the input %s", r, w.status(t, r), stored[0].Name)
 		}
 		if _, err := w.Submit(t.Context(), keyedRetake("two", "y")); core.CodeOf(err) != core.CodeConflict {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -53,7 +54,7 @@ func TestADeadLetterIsRetriedOnce(t *testing.T) {
 	if err != nil || first.RunID == run || first.Duplicate {
 		t.Fatalf("retry: %+v, %v", first, err)
 	}
-	stored, ok, err := w.store.Get(t.Context(), key, store.InputName(first.DispatchID, 0))
+	stored, ok, err := w.store.Get(t.Context(), key, recordname.Input(first.DispatchID, 0))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -219,12 +220,12 @@ func TestASweepReleasesTheSlotsOfRunsThatAreNotQueued(t *testing.T) {
 		{"its input went to another run and ended there", func(t *testing.T, w *world, run core.ID) {
 			w.submit(t, input("one", ""))
 			w.points(store.Pointer{Name: "run:" + run.String(), Value: []byte(`{"thread":"t1","run":"` + run.String() + `","dispatch":"` + run.String() + `"}`)})
-			w.audit(t, store.EndedName(run), 1, thread.AuditRecord{Run: core.ID{7}, Status: core.DispatchCancelled})
+			w.audit(t, recordname.Ended(run), 1, thread.AuditRecord{Run: core.ID{7}, Status: core.DispatchCancelled})
 		}, time.Second, false, 0},
 		{"the audit is of a write that was refused", func(t *testing.T, w *world, run core.ID) {
 			w.submit(t, input("one", ""))
 			w.points(store.Pointer{Name: "run:" + run.String(), Value: []byte(`{"thread":"t1","run":"` + run.String() + `","dispatch":"` + run.String() + `"}`)})
-			w.audit(t, store.EndedName(run), 99, thread.AuditRecord{Run: run, Status: core.DispatchCancelled})
+			w.audit(t, recordname.Ended(run), 99, thread.AuditRecord{Run: run, Status: core.DispatchCancelled})
 		}, time.Second, true, 1},
 	}
 	for _, tt := range tests {
@@ -305,7 +306,7 @@ func TestASweepOfSlotsFailsWithItsReads(t *testing.T) {
 		}, "look at the slot of run 09000000-0000-0000-0000-000000000000 of tenant t: no connection"},
 		{"the audit", func(w *world) {
 			w.points(store.Pointer{Name: "run:09000000-0000-0000-0000-000000000000", Value: []byte(`{"thread":"t1","dispatch":"0a000000-0000-0000-0000-000000000000"}`)})
-			w.failing(store.EndedName(core.ID{10}), down)
+			w.failing(recordname.Ended(core.ID{10}), down)
 		}, "look at the slot of run 09000000-0000-0000-0000-000000000000 of tenant t: no connection"},
 		{"the release", func(w *world) {
 			w.store.OnRelease = func(context.Context, string, store.Releasing) (bool, error) { return false, down }

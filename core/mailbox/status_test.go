@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -35,7 +36,7 @@ func TestQueuedRunIsReadFromItsInput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tt.arrange(w, store.InputName(receipt.DispatchID, 0))
+			tt.arrange(w, recordname.Input(receipt.DispatchID, 0))
 			got, ok, err := w.Run(t.Context(), key, head, receipt.RunID, receipt.DispatchID)
 			if ok != tt.ok || !errors.Is(err, tt.err) {
 				t.Fatalf("run %+v, %v, %v; want %v, %v", got, ok, err, tt.ok, tt.err)
@@ -150,7 +151,7 @@ func TestAnAuditCountsWhereTheLogHasItsInputAlone(t *testing.T) {
 	if _, err := w.Cancel(t.Context(), key, r.RunID); err != nil {
 		t.Fatal(err)
 	}
-	w.audit(t, store.ReadName(r.DispatchID), 1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+	w.audit(t, recordname.Read(r.DispatchID), 1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
 	if got := w.status(t, r); got != "done cancelled" {
 		t.Errorf("the run that was cancelled is %q", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -40,7 +41,7 @@ func TestARunIsTakenUpOverTheRecordsOfAnotherProgram(t *testing.T) {
 			t.Errorf("again: %+v, %v, want run %s", again, err, receipt.RunID)
 		}
 		head := w.head(t)
-		if len(head.Pending) != 1 || head.Schema != 2 || stored.Name != store.InputName(head.Pending[0].ID, 0) {
+		if len(head.Pending) != 1 || head.Schema != 2 || stored.Name != recordname.Input(head.Pending[0].ID, 0) {
 			t.Errorf("the queue is %+v of schema %d, want the input %s", head.Pending, head.Schema, stored.Name)
 		}
 	}
@@ -80,7 +81,7 @@ func TestARunThatWasTakenUpIsFoundBesideWhatARefusedInterruptHasLeft(t *testing.
 				t.Fatal(err)
 			}
 			head := w.claim(t)
-			w.audit(t, store.EndedName(first.DispatchID), head.Version, thread.AuditRecord{Run: first.RunID, Status: core.DispatchSuperseded})
+			w.audit(t, recordname.Ended(first.DispatchID), head.Version, thread.AuditRecord{Run: first.RunID, Status: core.DispatchSuperseded})
 			if opened {
 				w.end(t, head)
 				w.recordEnd(t, first, core.Termination{Type: core.TerminationError, Code: "model"}, 9)

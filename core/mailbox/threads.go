@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -108,7 +109,7 @@ func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 	}
 	// A thread that this call has just made has no title yet; another one may.
 	if head.Version > 1 { // by an earlier try, or changed since
-		if _, ok, err := s.store.Get(ctx, c.Thread, store.AboutName); ok || err != nil {
+		if _, ok, err := s.store.Get(ctx, c.Thread, recordname.About); ok || err != nil {
 			return head, err
 		}
 	}
@@ -143,7 +144,7 @@ func (s *Service) About(ctx context.Context, key core.ThreadKey) (thread.About, 
 
 // about is [Service.About].
 func (r reader) about(ctx context.Context, key core.ThreadKey) (thread.About, error) {
-	record, ok, err := r.store.Get(ctx, key, store.AboutName)
+	record, ok, err := r.store.Get(ctx, key, recordname.About)
 	if err != nil || !ok {
 		return thread.About{}, err
 	}
@@ -178,7 +179,7 @@ func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string,
 			// What a newer program stored beside it stays.
 			about.Unknown = was.Unknown
 			payload, err := s.records.EncodeAbout(&about)
-			return []store.Record{{Name: store.AboutName, Fence: next.Fence, Version: next.Version, Payload: payload}}, err
+			return []store.Record{{Name: recordname.About, Fence: next.Fence, Version: next.Version, Payload: payload}}, err
 		}}
 	if head, _, err = c.run(ctx, thread.Head{}); err != nil {
 		return about, head, s.outward(ctx, key, "thread", err)

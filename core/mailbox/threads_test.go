@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -294,11 +295,11 @@ func TestATitleOfANewThreadCostsOneRead(t *testing.T) {
 func TestATitleKeepsWhatANewerProgramSays(t *testing.T) {
 	w := newWorld(t)
 	w.submit(t, input("one", ""))
-	w.put(t, store.Record{Name: store.AboutName, Payload: []byte(`{"schema":1,"title":"Rome","color":"red"}`)})
+	w.put(t, store.Record{Name: recordname.About, Payload: []byte(`{"schema":1,"title":"Rome","color":"red"}`)})
 	if _, _, err := w.Describe(t.Context(), key, "ann", func(thread.About) (thread.About, error) { return thread.About{Title: "Oslo"}, nil }); err != nil {
 		t.Fatal(err)
 	}
-	record, _, err := w.store.Get(t.Context(), key, store.AboutName)
+	record, _, err := w.store.Get(t.Context(), key, recordname.About)
 	if got := string(record.Payload); got != `{"schema":1,"title":"Oslo","color":"red"}` || err != nil {
 		t.Errorf("stored is %s, %v", got, err)
 	}

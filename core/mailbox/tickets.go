@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -79,7 +80,7 @@ func (r reader) ticket(ctx context.Context, key core.ThreadKey, head thread.Head
 // ticketRecord reads the record of a ticket, which says more than the ticket shown to
 // clients.
 func (r reader) ticketRecord(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (stored thread.TicketRecord, err error) {
-	name := store.SuspensionName(head.Run.ID, head.Run.Base-1, t.Call, t.ID)
+	name := recordname.Suspension(head.Run.ID, head.Run.Base-1, t.Call, t.ID)
 	record, ok, err := r.store.Get(ctx, key, name)
 	if err != nil {
 		return stored, fmt.Errorf("read ticket of call %d of run %s: %w", t.Call, head.Run.ID, err)
@@ -102,7 +103,7 @@ func (r reader) decisionOn(ctx context.Context, key core.ThreadKey, head thread.
 	if t.Decision == 0 {
 		return nil, nil
 	}
-	name := store.DecisionName(head.Run.ID, head.Run.Base-1, t.Call, t.Decision)
+	name := recordname.Decision(head.Run.ID, head.Run.Base-1, t.Call, t.Decision)
 	record, ok, err := r.store.Get(ctx, key, name)
 	if err != nil {
 		return nil, fmt.Errorf("read decision on call %d of run %s: %w", t.Call, head.Run.ID, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -26,12 +27,12 @@ func TestTickets(t *testing.T) {
 	if got, err := w.Tickets(t.Context(), key, thread.Head{}); got != nil || err != nil {
 		t.Errorf("without tickets: %v, %v", got, err)
 	}
-	lost := store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
+	lost := recordname.Decision(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
 	w.loses(lost)
 	if got, err := w.Tickets(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
 		t.Errorf("a lost decision: %v, %v; want corrupt", got, err)
 	}
-	name := store.SuspensionName(head.Run.ID, 1, 1, thread.TicketKey(head.Run.ID, "s1"))
+	name := recordname.Suspension(head.Run.ID, 1, 1, thread.TicketKey(head.Run.ID, "s1"))
 	w.loses(name)
 	if got, err := w.Tickets(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
 		t.Errorf("a lost record: %v, %v; want corrupt", got, err)
@@ -56,7 +57,7 @@ func TestAskedIsWhatAPersonOrAClientDecides(t *testing.T) {
 	if got, err := w.Asked(t.Context(), key, thread.Head{}); got != nil || err != nil {
 		t.Errorf("without tickets: %v, %v", got, err)
 	}
-	w.loses(store.SuspensionName(head.Run.ID, 1, 2, thread.TicketKey(head.Run.ID, "s2")))
+	w.loses(recordname.Suspension(head.Run.ID, 1, 2, thread.TicketKey(head.Run.ID, "s2")))
 	if got, err := w.Asked(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
 		t.Errorf("a lost record: %v, %v; want corrupt", got, err)
 	}

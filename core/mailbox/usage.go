@@ -6,6 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -50,7 +51,7 @@ func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, was, nex
 // newest turn and of the results after it; nil: it has no turn yet.
 func (r reader) used(ctx context.Context, key core.ThreadKey, head thread.Head) (*thread.Metered, error) {
 	if head.Run.Round != 0 {
-		stored, ok, err := r.store.Get(ctx, key, store.RoundName(head.Run.ID, head.Run.Round))
+		stored, ok, err := r.store.Get(ctx, key, recordname.Round(head.Run.ID, head.Run.Round))
 		if err != nil || !ok {
 			return nil, fmt.Errorf("read open round: %w", orCorrupt(err))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -88,7 +89,7 @@ func TestAListSurvivesWhatItCannotRead(t *testing.T) {
 			}
 		}
 		put("t1", store.ActivityName, `{"schema":99,"list":"threads:`+local.User+`","at":5,"agent_id":7}`)
-		put("t2", store.AboutName, `{"schema":1,"title":7}`)
+		put("t2", recordname.About, `{"schema":1,"title":7}`)
 		page, err := process.Threads(t.Context(), local, runtime.ThreadQuery{})
 		if diff := cmp.Diff([]string{"t1"}, threadNames(page)); diff != "" || err != nil {
 			t.Fatalf("%v (-want +got):\n%s", err, diff)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
@@ -23,7 +24,7 @@ func (m *made) listing(run byte, l thread.Listing) {
 	m.t.Helper()
 	name := store.ActivityName
 	if run != 0 {
-		name = store.ListingName(idOf(run, 0))
+		name = recordname.Listing(idOf(run, 0))
 	}
 	payload, err := thread.Records{}.EncodeListing(&l)
 	m.put(name, payload, err)
@@ -46,12 +47,12 @@ func TestThePagesOfAThreadsRuns(t *testing.T) {
 		"just as many":  {[]int{1, 1}, 2, [][]string{{"i", "h"}}},
 	} {
 		m := newMade(t)
-		m.listing(0, thread.Listing{List: store.ThreadsList(""), At: 1})
+		m.listing(0, thread.Listing{List: recordname.ThreadsList(""), At: 1})
 		names := map[core.ID]string{}
 		for i, size := range test.responses {
 			run := byte('i' - i)
 			names[idOf(run, 0)] = string(run)
-			m.listing(run, thread.Listing{List: store.RunsList(""), At: 9, AgentID: "demo"})
+			m.listing(run, thread.Listing{List: recordname.RunsList(""), At: 9, AgentID: "demo"})
 			m.run(run, 0, func(r *thread.RunRecord) { r.Response = strings.Repeat("x", size) })
 		}
 		p := m.process()
@@ -70,7 +71,7 @@ func TestThePagesOfAThreadsRuns(t *testing.T) {
 				break
 			}
 			last := page.Runs[len(page.Runs)-1].ID
-			if diff := cmp.Diff(&store.Place{Thread: "t1", Name: store.ListingName(last)}, page.Next); diff != "" {
+			if diff := cmp.Diff(&store.Place{Thread: "t1", Name: recordname.Listing(last)}, page.Next); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
 		}
@@ -85,14 +86,14 @@ func TestAPageOfAThreadsRunsLooksAtSoMany(t *testing.T) {
 	for n, more := range map[int]bool{999: false, 1001: true} {
 		m := newMade(t)
 		for i := range n {
-			payload, err := thread.Records{}.EncodeListing(&thread.Listing{List: store.RunsList(""), At: 9})
-			m.put(store.ListingName(core.ID{0: 1, 14: byte(i >> 8), 15: byte(i)}), payload, err)
+			payload, err := thread.Records{}.EncodeListing(&thread.Listing{List: recordname.RunsList(""), At: 9})
+			m.put(recordname.Listing(core.ID{0: 1, 14: byte(i >> 8), 15: byte(i)}), payload, err)
 		}
 		page, err := m.process().ThreadRuns(t.Context(), local, "t1", runtime.RunQuery{})
 		if err != nil || len(page.Runs) != 0 || (page.Next != nil) != more {
 			t.Fatalf("of %d: %+v, %v", n, page, err)
 		}
-		if want := store.ListingName(core.ID{0: 1, 15: 1}); more && *page.Next != (store.Place{Thread: "t1", Name: want}) {
+		if want := recordname.Listing(core.ID{0: 1, 15: 1}); more && *page.Next != (store.Place{Thread: "t1", Name: want}) {
 			t.Errorf("of %d: it goes on before %+v, want %s", n, page.Next, want)
 		}
 	}
@@ -111,9 +112,9 @@ func TestThreadsArePagedByBytes(t *testing.T) {
 		m := newMade(t)
 		for i, about := range []thread.About{{Title: strings.Repeat("x", test.title)}, {Metadata: []byte(`{"k":"` + strings.Repeat("x", test.metadata-len(`{"k":""}`)) + `"}`)}} {
 			m.key.Thread = fmt.Sprint("t", i)
-			m.listing(0, thread.Listing{List: store.ThreadsList(""), At: int64(i)})
+			m.listing(0, thread.Listing{List: recordname.ThreadsList(""), At: int64(i)})
 			payload, err := thread.Records{}.EncodeAbout(&about)
-			m.put(store.AboutName, payload, err)
+			m.put(recordname.About, payload, err)
 			if outcome, err := m.store.Commit(t.Context(), m.key, store.Commit{Head: m.head}); err != nil || !outcome.Written {
 				t.Fatal(err)
 			}
@@ -201,9 +202,9 @@ func TestTheActiveRunOfAThread(t *testing.T) {
 		m.head.Seq = 7
 		m.head.Owner = "ann"
 		payload, err := thread.Records{}.EncodeAbout(&thread.About{Title: "T", Metadata: []byte(`{"a":1}`)})
-		m.put(store.AboutName, payload, err)
+		m.put(recordname.About, payload, err)
 		last := core.LastRun{ID: f, AgentID: "demo", Status: core.RunDone, Steps: 2}
-		m.listing(0, thread.Listing{List: store.ThreadsList("ann"), At: 77, AgentID: "demo", Parent: "p", Last: &last, Excerpt: "e", Asked: "a"})
+		m.listing(0, thread.Listing{List: recordname.ThreadsList("ann"), At: 77, AgentID: "demo", Parent: "p", Last: &last, Excerpt: "e", Asked: "a"})
 		p := m.process(m.run('f', 0, nil))
 		ann := core.Identity{Tenant: "local", User: "ann"}
 		want := runtime.ThreadInfo{

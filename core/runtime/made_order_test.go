@@ -10,17 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // Threads are found in the list that is asked for: of a parent its children alone, and in no
 // list by the records of their runs.
 func TestInWhichListsThreadsAreFound(t *testing.T) {
 	m := newMade(t)
-	m.listing('b', thread.Listing{List: store.ThreadsList(""), At: 9})
-	m.listing(0, thread.Listing{List: store.ThreadsList(""), At: 5})
+	m.listing('b', thread.Listing{List: recordname.ThreadsList(""), At: 9})
+	m.listing(0, thread.Listing{List: recordname.ThreadsList(""), At: 5})
 	p := m.process()
 	for _, test := range []struct {
 		q    runtime.ThreadQuery
@@ -39,7 +39,7 @@ func TestARunWithoutARecord(t *testing.T) {
 	pointer := m.run('b', 0, nil)
 	pointer.Name = "run:" + idOf('c', 0).String()
 	pointer.Value = bytes.ReplaceAll(pointer.Value, []byte(idOf('b', 0).String()), []byte(idOf('c', 0).String()))
-	m.listing('b', thread.Listing{List: store.RunsList(""), At: 5})
+	m.listing('b', thread.Listing{List: recordname.RunsList(""), At: 5})
 	before := newRig(t).process("w", m.store)
 	if page, err := before.Runs(t.Context(), local, runtime.RunQuery{}); err != nil || len(page.Runs) != 0 {
 		t.Errorf("without a head: %+v, %v", page.Runs, err)
@@ -140,7 +140,7 @@ func TestWhatBeginsAStep(t *testing.T) {
 func TestWhatAPageDoesNotRead(t *testing.T) {
 	m := newMade(t)
 	m.says("a1", "b2", "b3", "b4")
-	m.listing('a', thread.Listing{List: store.RunsList(""), At: 5})
+	m.listing('a', thread.Listing{List: recordname.RunsList(""), At: 5})
 	m.process(m.run('a', 1, nil))
 	way := newWay(m.store)
 	p := newRig(t).process("w", way)

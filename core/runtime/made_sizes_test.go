@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
@@ -114,8 +115,8 @@ func TestAResultOfNoCallIsPassedOver(t *testing.T) {
 func TestNothingOfADamagedListingCounts(t *testing.T) {
 	m := newMade(t)
 	const damaged = `","at":5,"agent_id":"other","parent":"p","excerpt":"e","asked":7}`
-	m.put(store.ListingName(idOf('b', 0)), []byte(`{"schema":1,"list":"`+store.RunsList("")+damaged), nil)
-	m.put(store.ActivityName, []byte(`{"schema":1,"list":"`+store.ThreadsList("")+damaged), nil)
+	m.put(recordname.Listing(idOf('b', 0)), []byte(`{"schema":1,"list":"`+recordname.RunsList("")+damaged), nil)
+	m.put(store.ActivityName, []byte(`{"schema":1,"list":"`+recordname.ThreadsList("")+damaged), nil)
 	p := m.process(m.run('b', 0, nil))
 	page, err := p.ThreadRuns(t.Context(), local, "t1", runtime.RunQuery{Agent: "demo"})
 	if err != nil || len(page.Runs) != 1 || page.Runs[0].ID != idOf('b', 0) {
@@ -130,7 +131,7 @@ func TestNothingOfADamagedListingCounts(t *testing.T) {
 // Runs that the list says are another agent's are not read.
 func TestRunsOfOtherAgentsAreNotRead(t *testing.T) {
 	m := newMade(t)
-	m.listing('b', thread.Listing{List: store.RunsList(""), At: 5, AgentID: "other"})
+	m.listing('b', thread.Listing{List: recordname.RunsList(""), At: 5, AgentID: "other"})
 	way := newWay(m.store)
 	m.process(m.run('b', 0, nil))
 	p := newRig(t).process("w", way)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
@@ -80,7 +81,7 @@ func (m *made) input(name, at byte, run byte, messages ...*core.Message) core.ID
 		q.Messages = append(q.Messages, *one)
 	}
 	payload, err := thread.Records{}.EncodeQueued(&q)
-	m.put(store.InputName(id, 0), payload, err)
+	m.put(recordname.Input(id, 0), payload, err)
 	return id
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/tool"
@@ -53,7 +53,7 @@ func TestAChildIsSubmittedForItsCall(t *testing.T) {
 		if known, ok, err := r.mailbox.Submitted(t.Context(), key, head, name); known != run || !ok || err != nil {
 			t.Errorf("%q is run %s, %t, %v", name, known, ok, err)
 		}
-		stored, _, err := r.reads.store.Get(t.Context(), key, store.InputName(head.Pending[0].ID, 0))
+		stored, _, err := r.reads.store.Get(t.Context(), key, recordname.Input(head.Pending[0].ID, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestWhatIsNotNamed(t *testing.T) {
 	if got, err := r.Limits(t.Context(), "acme"); err != nil || !got.IsZero() || got.Ends != 0 {
 		t.Errorf("limits %+v, %v", got, err)
 	}
-	if diff := cmp.Diff([][]string{{"runs:"}, {"runs:ann", "runs:"}}, [][]string{listsOf(store.RunsList, ""), listsOf(store.RunsList, "ann")}); diff != "" {
+	if diff := cmp.Diff([][]string{{"runs:"}, {"runs:ann", "runs:"}}, [][]string{listsOf(recordname.RunsList, ""), listsOf(recordname.RunsList, "ann")}); diff != "" {
 		t.Errorf("lists (-want +got):\n%s", diff)
 	}
 	over.OnHead = func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, errAway }

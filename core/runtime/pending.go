@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // waiting is input that no step has read: the id and revision of its record, and the run
@@ -83,7 +83,7 @@ func (r *reader) inputs(ctx context.Context, key core.ThreadKey, inputs []waitin
 	group, _ := r.env.Group(ctx)
 	for i, in := range inputs {
 		read := func(ctx context.Context) error {
-			name := store.InputName(in.id, in.revision)
+			name := recordname.Input(in.id, in.revision)
 			record, ok, err := r.store.Get(ctx, key, name)
 			if err != nil {
 				return fmt.Errorf("read queued input: %w", err)

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // How a stream that starts with decisions finds out what its client was shown before.
@@ -129,7 +129,7 @@ const roundPage = 100
 func (r *reader) lastWait(ctx context.Context, key core.ThreadKey, d mailbox.Decided) (shown shownBefore, err error) {
 	shown.tickets = map[uint64]bool{}
 	ticket := thread.TicketKey(d.RunID, d.SuspensionID)
-	prefix, after, newest := strings.TrimSuffix(store.RoundName(d.RunID, 0), "0"), "", uint64(0)
+	prefix, after, newest := strings.TrimSuffix(recordname.Round(d.RunID, 0), "0"), "", uint64(0)
 	var round thread.RoundRecord
 	for {
 		page, err := r.store.Records(ctx, key, prefix, after, roundPage)

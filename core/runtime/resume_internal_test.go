@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -28,7 +29,7 @@ func storeRound(t *testing.T, to store.Backend, version, turn uint64, merged []i
 	}
 	payload, err := thread.Records{}.Encode("round", &round)
 	if err == nil {
-		err = to.Put(t.Context(), roundKey, store.Record{Name: store.RoundName(theRun, version), Fence: 1, Version: version, Payload: payload})
+		err = to.Put(t.Context(), roundKey, store.Record{Name: recordname.Round(theRun, version), Fence: 1, Version: version, Payload: payload})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -65,7 +66,7 @@ func (r *Runtime) Runs(ctx context.Context, id core.Identity, q RunQuery) (RunPa
 		return RunPage{}, err
 	}
 	tenant := r.reads.tenantOf(id)
-	items, next, err := walk(ctx, r.reads, tenant, listsOf(store.RunsList, id.User), q.Before, q.limit(), func(ctx context.Context, e entry) (*core.Run, int, error) {
+	items, next, err := walk(ctx, r.reads, tenant, listsOf(recordname.RunsList, id.User), q.Before, q.limit(), func(ctx context.Context, e entry) (*core.Run, int, error) {
 		if !q.mayBe(e.Listing) {
 			return nil, 0, nil
 		}

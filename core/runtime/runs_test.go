@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
@@ -190,7 +191,7 @@ func TestAnUnreadableListingIsARunOfAnyAgent(t *testing.T) {
 	receipt := say(t, p, "local", "t", "", "hello")
 	name := store.ActivityName + receipt.RunID.String()
 	key := core.ThreadKey{Tenant: "local", Thread: "t"}
-	if err := r.store.Put(t.Context(), key, store.Record{Name: name, Fence: 99, Version: 99, Payload: []byte(`{"schema":99,"list":"` + store.RunsList("") + `","at":5}`)}); err != nil {
+	if err := r.store.Put(t.Context(), key, store.Record{Name: name, Fence: 99, Version: 99, Payload: []byte(`{"schema":99,"list":"` + recordname.RunsList("") + `","at":5}`)}); err != nil {
 		t.Fatal(err)
 	}
 	page, err := p.ThreadRuns(t.Context(), local, "t", runtime.RunQuery{Agent: "demo"})

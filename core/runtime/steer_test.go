@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // Input that is steered to a streamed run while it makes its last turn gets
@@ -187,7 +187,7 @@ func TestSteeredInputEndsWithACancelledRun(t *testing.T) {
 				if diff := cmp.Diff(tt.want, transcript(t, process, "t1")); diff != "" {
 					t.Errorf("transcript (-want +got):\n%s", diff)
 				}
-				audit, ok, err := r.store.Get(t.Context(), s.Thread, store.EndedName(receipt.DispatchID))
+				audit, ok, err := r.store.Get(t.Context(), s.Thread, recordname.Ended(receipt.DispatchID))
 				if err != nil || !ok {
 					t.Fatalf("no record says how the input ended: %v", err)
 				}

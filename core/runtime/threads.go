@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -31,12 +32,12 @@ func (r *Runtime) Threads(ctx context.Context, id core.Identity, q ThreadQuery) 
 	}
 	// The children of a thread have a list of their own. Which of them the caller may read,
 	// their heads decide.
-	lists := listsOf(store.ThreadsList, id.User)
+	lists := listsOf(recordname.ThreadsList, id.User)
 	if q.Parent != "" {
 		if _, _, err := r.reads.visible(ctx, id, q.Parent); err != nil {
 			return ThreadPage{}, err
 		}
-		lists = []string{store.ChildrenList(q.Parent)}
+		lists = []string{recordname.ChildrenList(q.Parent)}
 	}
 	tenant, text := r.reads.tenantOf(id), strings.ToLower(q.Text)
 	items, next, err := walk(ctx, r.reads, tenant, lists, q.Before, runs.limit(), func(ctx context.Context, e entry) (*ThreadInfo, int, error) {

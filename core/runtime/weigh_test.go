@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -123,7 +124,7 @@ func TestAColdStepUnderASummaryReadsAtMost64KB(t *testing.T) {
 	}
 	next := head()
 	next.Version, next.Summary = next.Version+1, summedUp
-	c := store.Commit{Head: next, Records: []store.Record{{Name: store.SummaryName(summedUp), Payload: payload}}}
+	c := store.Commit{Head: next, Records: []store.Record{{Name: recordname.Summary(summedUp), Payload: payload}}}
 	if outcome, err := backend.Commit(t.Context(), key, c); err != nil || !outcome.Written {
 		t.Fatalf("%+v, %v", outcome, err)
 	}

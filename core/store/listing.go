@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Place is where a record stands in a list: newest first, and where the time is the
@@ -100,21 +99,3 @@ func CheckListed(tenant, list string) error {
 }
 
 // The lists. Each user has two, and so has nobody, whose name is empty.
-
-// ThreadsList is the list of a user's threads, by their last activity.
-func ThreadsList(user string) string { return "threads:" + user }
-
-// RunsList is the list of the runs on a user's threads, by when they were submitted.
-func RunsList(user string) string { return "runs:" + user }
-
-// ChildrenList is the list of the threads whose last run a call of a thread has started.
-func ChildrenList(of string) string { return "children:" + of }
-
-// ListOf returns the list that a thread with an owner belongs to, whose last run has, or
-// had, a parent.
-func ListOf(owner string, parent *thread.Parent) string {
-	if parent != nil {
-		return ChildrenList(parent.Thread)
-	}
-	return ThreadsList(owner)
-}

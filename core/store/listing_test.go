@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -74,11 +75,11 @@ func TestThreadsAreListedForTheirOwnerOrTheirParent(t *testing.T) {
 		{"ann", &thread.Parent{Thread: "t0"}, "children:t0"},
 	}
 	for _, tt := range tests {
-		if got := store.ListOf(tt.owner, tt.parent); got != tt.want {
+		if got := recordname.ListOf(tt.owner, tt.parent); got != tt.want {
 			t.Errorf("ListOf(%q, %v) is %q, want %q", tt.owner, tt.parent, got, tt.want)
 		}
 	}
-	if got := store.RunsList("ann"); got != "runs:ann" {
+	if got := recordname.RunsList("ann"); got != "runs:ann" {
 		t.Errorf("RunsList is %q, want runs:ann", got)
 	}
 }

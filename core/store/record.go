@@ -33,7 +33,7 @@ const (
 
 // Record is one item around a HEAD.
 type Record struct {
-	Name    string // from the functions below
+	Name    string // LogName and its likes, or of core/internal/recordname
 	Fence   uint64 // of the claim that wrote it, or the head's when none did; 0 for KindCreate
 	Version uint64 // of the head that a KindRewrite or KindLatest record goes with; 0 for the others
 	Payload []byte
@@ -48,22 +48,6 @@ func LogName(seq uint64) string {
 	return "M#" + zeros[min(len(digits), len(zeros)):] + string(digits)
 }
 
-// SummaryName names the summary of a log up to a sequence, that of a closed turn.
-func SummaryName(upTo uint64) string { return "Z#" + strconv.FormatUint(upTo, 10) }
-
-// PromptName names what a model was told that mostly stays the same, by its hash: a
-// [thread.PromptRecord].
-func PromptName(hash string) string { return "P#" + hash }
-
-// OutboxName names whom an outbox entry is for and what it says: a [thread.OutboxRecord].
-func OutboxName(id core.ID) string { return idName("O#", id, "") }
-
-// idName puts an id between two texts. Such names are made for every step.
-func idName(before string, id core.ID, behind string) string {
-	var room [64]byte
-	return string(append(id.AppendTo(append(room[:0], before...)), behind...))
-}
-
 // LogSeq is the sequence that a log record's name holds.
 func LogSeq(name string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(name, "M#")
@@ -74,69 +58,20 @@ func LogSeq(name string) (uint64, bool) {
 	return seq, err == nil
 }
 
-// InputName names the queued input of a dispatch, or one revision of an inbox
-// entry's text.
-func InputName(id core.ID, revision uint32) string {
-	var room [64]byte
-	b := append(id.AppendTo(append(room[:0], "Q#"...)), '#')
-	return string(strconv.AppendUint(b, uint64(revision), 10))
-}
-
-// DecisionName names a decision about a call of the turn at a sequence, by the
-// hash of its id that the head holds.
-func DecisionName(run core.ID, turn uint64, call uint8, decision uint64) string {
-	return fmt.Sprintf("D#%s#%d#%d#%016x", run, turn, call, decision)
-}
-
-// ReadName names the record that says where an inbox entry was read; the log
-// confirms it.
-func ReadName(id core.ID) string { return idName("A#", id, "#read") }
-
-// EndedName names the record that says how a dispatch or inbox entry ended that
-// no step read. It counts when the head has passed its version and lists the id
-// no more.
-func EndedName(id core.ID) string { return idName("A#", id, "#ended") }
-
 // RunName names a run record.
-func RunName(run core.ID) string { return idName("R#", run, "") }
+func RunName(run core.ID) string {
+	var room [64]byte
+	return string(run.AppendTo(append(room[:0], "R#"...)))
+}
 
-// ActivityName names the record that lists a thread, by its last activity, and
-// ListingName the one that lists a run. Their payloads are [thread.Listing]s, and
-// backends keep an index of them: see [Lists].
+// ActivityName names the record that lists a thread, by its last activity; with a run's
+// id behind it it is the one that lists the run. Their payloads are [thread.Listing]s,
+// and backends keep an index of them: see [Lists].
 const ActivityName = "L#"
 
-// ListingName names the record that lists a run.
-func ListingName(run core.ID) string { return idName(ActivityName, run, "") }
-
-// AboutName names what people and programs have said about a thread: its title and
-// metadata.
-const AboutName = "T#"
-
-// SnapshotName names the manifest of a thread's state snapshot;
-// SnapshotValueName one value of it, by its scoped path.
+// SnapshotName names the manifest of a thread's state snapshot; with a scoped path behind
+// it, one value of it.
 const SnapshotName = "S#"
-
-// SnapshotValueName names one value of the state snapshot.
-func SnapshotValueName(path string) string { return SnapshotName + path }
-
-// RoundName names the record of an open tool round that waits, by the version
-// of the head that puts it in force.
-func RoundName(run core.ID, version uint64) string { return fmt.Sprintf("C#%s#round#%d", run, version) }
-
-// EndName names the record of what RunEnd has changed in a closing run whose claim was
-// given back behind it, by the version of the head that puts it in force.
-func EndName(run core.ID, version uint64) string { return fmt.Sprintf("C#%s#end#%d", run, version) }
-
-// SuspensionName names what a suspended call waits with, by the hash of the
-// suspension's id that the head holds.
-func SuspensionName(run core.ID, turn uint64, call uint8, ticket uint64) string {
-	return fmt.Sprintf("C#%s#%d#%d#%016x", run, turn, call, ticket)
-}
-
-// PartName names the stored result of a part of a tool call.
-func PartName(run core.ID, turn uint64, call uint8, part string) string {
-	return fmt.Sprintf("C#%s#%d#%d#once#%s", run, turn, call, part)
-}
 
 // ChunkPrefix begins the names of the event chunks of an attempt at a step: what the
 // model says under a fence, before it is committed.

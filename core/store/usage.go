@@ -38,14 +38,14 @@ func UsageName(run core.ID, stretch uint64) string {
 	return string(append(append(b, zeros[min(len(digits), len(zeros)):]...), digits...))
 }
 
+const wastedPart = "#wasted#"
+
 // WastedName names the record of what a stretch of the run has asked of models for turns
 // that came to nothing, by the version of the head that puts it in force. It lies in the
 // thread.
 func WastedName(run core.ID, version uint64) string {
 	return fmt.Sprintf("C#%s%s%d", run, wastedPart, version)
 }
-
-const wastedPart = "#wasted#"
 
 // IsWasted reports whether the record has the name that WastedName makes. It is asked of
 // every record that is written, and makes no name for the others.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -23,7 +24,7 @@ func TestHoursAndNamesOfUsage(t *testing.T) {
 		{store.WastedName(run, 7), "C#01000000-0000-0000-0000-0000000000ff#wasted#7", false, true},
 		{store.WastedName(run, 8), "C#01000000-0000-0000-0000-0000000000ff#wasted#8", false, false},
 		{store.WastedName(core.ID{2}, 7), "C#02000000-0000-0000-0000-000000000000#wasted#7", false, false},
-		{store.RoundName(run, 7), "C#01000000-0000-0000-0000-0000000000ff#round#7", false, false},
+		{recordname.Round(run, 7), "C#01000000-0000-0000-0000-0000000000ff#round#7", false, false},
 	}
 	for _, tt := range tests {
 		r := store.Record{Name: tt.got}
@@ -35,7 +36,7 @@ func TestHoursAndNamesOfUsage(t *testing.T) {
 
 // It is asked of every record that is written.
 func TestNoNameIsMadeForARecordOfAnotherKind(t *testing.T) {
-	r := store.Record{Name: store.RoundName(core.ID{1}, 7)}
+	r := store.Record{Name: recordname.Round(core.ID{1}, 7)}
 	if n := testing.AllocsPerRun(20, func() { r.IsWasted(core.ID{1}, 7) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
@@ -124,7 +125,7 @@ func TestPlacesAreInTheOrderOfTimeThreadAndName(t *testing.T) {
 			t.Errorf("compared with %+v: %d, want %d", tt.other, got, tt.want)
 		}
 	}
-	if got := store.ChildrenList("t1"); got != "children:t1" {
+	if got := recordname.ChildrenList("t1"); got != "children:t1" {
 		t.Errorf("the list of children is %q", got)
 	}
 }

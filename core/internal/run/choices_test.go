@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -265,14 +266,14 @@ func TestAStepUnderAFixedWindow(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := w.store.Put(t.Context(), key, store.Record{Name: store.SummaryName(2), Payload: payload}); err != nil {
+					if err := w.store.Put(t.Context(), key, store.Record{Name: recordname.Summary(2), Payload: payload}); err != nil {
 						t.Fatal(err)
 					}
 				}
 				receipt = w.submit(t, key, question+" "+strings.Repeat("x", 4400), mailbox.ModeQueue)
 				c.windows[fmt.Sprint(receipt.RunID, " ", 1)] = tt.window
 				w.store.read = func(what string) error {
-					if what == store.SummaryName(2) {
+					if what == recordname.Summary(2) {
 						return tt.read
 					}
 					return nil

@@ -13,13 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -156,7 +156,7 @@ func TestClockOfARoundThatGoesOn(t *testing.T) {
 		w.step(t, key)
 		s.taken()
 		var ticket thread.TicketRecord
-		name := store.SuspensionName(receipt.RunID, 2, 0, thread.TicketKey(receipt.RunID, "ask"))
+		name := recordname.Suspension(receipt.RunID, 2, 0, thread.TicketKey(receipt.RunID, "ask"))
 		if err := (thread.Records{}).Decode("ticket", w.record(t, name).Payload, &ticket); err != nil || seconds(clock(ticket.CreatedAt)) != "4s" || ticket.ByTool {
 			t.Errorf("the ticket was asked for at %d, by the tool %t, %v; want 4s and the gate", ticket.CreatedAt, ticket.ByTool, err)
 		}
@@ -182,7 +182,7 @@ func TestTicketSaysWhetherTheToolAsked(t *testing.T) {
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.step(t, key)
 		var ticket thread.TicketRecord
-		name := store.SuspensionName(receipt.RunID, 2, 0, thread.TicketKey(receipt.RunID, "ask"))
+		name := recordname.Suspension(receipt.RunID, 2, 0, thread.TicketKey(receipt.RunID, "ask"))
 		if err := (thread.Records{}).Decode("ticket", w.record(t, name).Payload, &ticket); err != nil || !ticket.ByTool {
 			t.Errorf("asked for by the tool: %t, %v", ticket.ByTool, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -235,7 +236,7 @@ func TestSteeredInputEndsWithARunThatAPersonEnds(t *testing.T) {
 				if slices.Contains(w.log(t, key), "user: and this") {
 					t.Error("the input was read")
 				}
-				audit, err := thread.Records{}.DecodeAudit(w.record(t, store.EndedName(steered.DispatchID)).Payload)
+				audit, err := thread.Records{}.DecodeAudit(w.record(t, recordname.Ended(steered.DispatchID)).Payload)
 				if want := (thread.AuditRecord{Run: receipt.RunID, Status: core.DispatchCancelled}); err != nil || audit != want {
 					t.Errorf("the input's end is %+v, %v; want %+v", audit, err, want)
 				}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // What a process reads for the first step that it takes of a thread, in any order (records by
@@ -144,7 +144,7 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 		w.step(t, key)
 		var want, got []string
 		for range 3 {
-			want = append(want, store.InputName(w.submit(t, key, "more", mailbox.ModeSteer).DispatchID, 0))
+			want = append(want, recordname.Input(w.submit(t, key, "more", mailbox.ModeSteer).DispatchID, 0))
 		}
 		head := w.take(t, key)
 		var mu sync.Mutex

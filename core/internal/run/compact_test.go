@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -103,7 +104,7 @@ func TestColdStepUnderASummaryDoesWhatAWarmOneDoes(t *testing.T) {
 						outcome = append(outcome, string(w.record(t, store.LogName(seq)).Payload))
 					}
 					for upTo := head.Summary; upTo > 0; made++ {
-						outcome = append(outcome, string(w.record(t, store.SummaryName(upTo)).Payload))
+						outcome = append(outcome, string(w.record(t, recordname.Summary(upTo)).Payload))
 						upTo = w.summary(t, upTo).Predecessor
 					}
 					outcome = append(append(outcome, said.requests...), said.asked...)
@@ -125,7 +126,7 @@ func TestColdStepUnderASummaryDoesWhatAWarmOneDoes(t *testing.T) {
 // summary reads a stored summary.
 func (w *world) summary(t *testing.T, upTo uint64) thread.Summary {
 	t.Helper()
-	s, err := thread.Records{}.DecodeSummary(upTo, w.record(t, store.SummaryName(upTo)).Payload)
+	s, err := thread.Records{}.DecodeSummary(upTo, w.record(t, recordname.Summary(upTo)).Payload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +301,7 @@ func TestAStaleSummaryIsNotUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.store.Put(t.Context(), key, store.Record{Name: store.SummaryName(2), Payload: payload}); err != nil {
+		if err := w.store.Put(t.Context(), key, store.Record{Name: recordname.Summary(2), Payload: payload}); err != nil {
 			t.Fatal(err)
 		}
 		hints.follow(t, w.stepper)
@@ -373,7 +374,7 @@ func TestASummaryOfAModelThatFailsForNow(t *testing.T) {
 					w.ask(t, n, 0)
 				}
 				hints.follow(t, w.stepper)
-				_, ok, err := w.store.Get(t.Context(), key, store.SummaryName(2))
+				_, ok, err := w.store.Get(t.Context(), key, recordname.Summary(2))
 				if err != nil || ok != (fails == 2) || said.made != 3 {
 					t.Errorf("there is a summary: %v, %v, behind %d calls", ok, err, said.made)
 				}
@@ -412,7 +413,7 @@ func TestAnOpenCircuitRefusesSummaries(t *testing.T) {
 		}
 		hints.hints = 1
 		hints.follow(t, w.stepper)
-		if _, ok, err := w.store.Get(t.Context(), key, store.SummaryName(2)); !ok || err != nil || said.made != 6 {
+		if _, ok, err := w.store.Get(t.Context(), key, recordname.Summary(2)); !ok || err != nil || said.made != 6 {
 			t.Errorf("there is a summary: %v, %v, behind %d calls", ok, err, said.made)
 		}
 	})
@@ -449,7 +450,7 @@ func TestASummaryIsMadeByAMemberThatCanBeAsked(t *testing.T) {
 					hints.hints = 1
 					hints.follow(t, w.stepper)
 				}
-				_, ok, err := w.store.Get(t.Context(), key, store.SummaryName(2))
+				_, ok, err := w.store.Get(t.Context(), key, recordname.Summary(2))
 				if err != nil || ok == stays || home.made != 5 {
 					t.Fatalf("there is a summary: %v, %v, behind %d calls of the home", ok, err, home.made)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -75,7 +76,7 @@ func TestWhatRunEndChangedIsReadAgain(t *testing.T) {
 		w.refuseClose(7, store.ErrThrottled)
 		began := time.Now().UnixMilli()
 		w.step(t, key)
-		name := store.EndName(receipt.RunID, w.head(t, key).Run.RunEnd)
+		name := recordname.End(receipt.RunID, w.head(t, key).Run.RunEnd)
 		time.Sleep(time.Minute)
 		w.store.read = func(what string) error {
 			if what == name {

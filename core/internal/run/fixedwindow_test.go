@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -30,7 +31,7 @@ func (w *world) putSummary(t *testing.T, s thread.Summary) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.store.Put(t.Context(), key, store.Record{Name: store.SummaryName(2), Payload: payload}); err != nil {
+	if err := w.store.Put(t.Context(), key, store.Record{Name: recordname.Summary(2), Payload: payload}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -138,7 +139,7 @@ func TestASummaryThatCannotBeLookedFor(t *testing.T) {
 				made := said.made
 				w.submit(t, key, "question "+strings.Repeat("x", 4400), mailbox.ModeQueue)
 				w.store.read = func(what string) error {
-					if strings.HasPrefix(what, store.SummaryName(2)) {
+					if strings.HasPrefix(what, recordname.Summary(2)) {
 						return errPassing
 					}
 					return nil

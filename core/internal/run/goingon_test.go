@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -74,7 +75,7 @@ func TestHowARoundRunsOnBehindAWait(t *testing.T) {
 func (w *world) changeRound(t *testing.T, change func(r *thread.RoundRecord)) (was thread.RoundRecord) {
 	t.Helper()
 	run := w.head(t, key).Run
-	record := w.record(t, store.RoundName(run.ID, run.Round))
+	record := w.record(t, recordname.Round(run.ID, run.Round))
 	if err := (thread.Records{}).Decode("round", record.Payload, &was); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -374,7 +375,7 @@ func TestLastWordsThatFollowSteeredInputAreNotKept(t *testing.T) {
 				if !tt.steer || tt.interrupt {
 					return
 				}
-				audit, err := thread.Records{}.DecodeAudit(w.record(t, store.EndedName(steered.DispatchID)).Payload)
+				audit, err := thread.Records{}.DecodeAudit(w.record(t, recordname.Ended(steered.DispatchID)).Payload)
 				if want := (thread.AuditRecord{Run: receipt.RunID, Status: core.DispatchCancelled}); err != nil || audit != want {
 					t.Errorf("the steered input's end is %+v, %v; want %+v", audit, err, want)
 				}

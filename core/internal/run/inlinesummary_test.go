@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -56,7 +57,7 @@ func TestAnInlineSummaryGivesWayToOneThatWasSkipped(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return text("summary"), w.store.Put(t.Context(), key, store.Record{Name: store.SummaryName(2), Payload: payload})
+			return text("summary"), w.store.Put(t.Context(), key, store.Record{Name: recordname.Summary(2), Payload: payload})
 		}
 		for n := range 3 {
 			w.ask(t, n, 0)
@@ -160,7 +161,7 @@ func TestAnInlineSummaryThatCannotBeReadIsDoneWithout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.store.Put(t.Context(), key, store.Record{Name: store.SummaryName(2), Payload: payload}); err != nil {
+		if err := w.store.Put(t.Context(), key, store.Record{Name: recordname.Summary(2), Payload: payload}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,11 +175,11 @@ func TestAnInlineSummaryThatCannotBeReadIsDoneWithout(t *testing.T) {
 	}{
 		{name: "damaged", want: "context_skipped corrupt 2 0 0", before: func(t *testing.T, w *world) {
 			put(t, w, thread.Records{})
-			w.spoil(t, store.SummaryName(2))
+			w.spoil(t, recordname.Summary(2))
 		}},
 		{name: "damaged since", made: 1, want: "context_skipped corrupt 2 0 0", meanwhile: func(t *testing.T, w *world) {
 			put(t, w, thread.Records{})
-			w.spoil(t, store.SummaryName(2))
+			w.spoil(t, recordname.Summary(2))
 		}},
 		{name: "a newer program's", want: "context_skipped newer 2 0 0", before: func(t *testing.T, w *world) { put(t, w, newer) }},
 		{name: "a newer program's since", made: 1, want: "context_skipped newer 2 0 0", meanwhile: func(t *testing.T, w *world) { put(t, w, newer) }},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
@@ -127,7 +128,7 @@ func TestAPartThatStandsAndCannotBeRead(t *testing.T) {
 				var p trip
 				w := newWorld(t, options{model: replies(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-				name, reads := store.PartName(receipt.RunID, 2, 0, "flight"), 0
+				name, reads := recordname.Part(receipt.RunID, 2, 0, "flight"), 0
 				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 					if r.Name == name {
 						r.Payload = []byte(`{"schema":1,"value":"theirs"}`)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -225,7 +226,7 @@ func TestTwoBuildsShareAWaitingRound(t *testing.T) {
 func (w *world) forgetFence(t *testing.T) {
 	t.Helper()
 	run := w.head(t, key).Run
-	record := w.record(t, store.RoundName(run.ID, run.Round))
+	record := w.record(t, recordname.Round(run.ID, run.Round))
 	var round thread.RoundRecord
 	if err := (thread.Records{}).Decode("round", record.Payload, &round); err != nil || round.Fence == 0 {
 		t.Fatalf("the round's record is %s, %v", record.Payload, err)

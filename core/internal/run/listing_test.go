@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -104,7 +105,7 @@ func TestARoundSaysWhatItWaitsFor(t *testing.T) {
 		w.step(t, key)
 		h := w.head(t, key)
 		var round thread.RoundRecord
-		if err := (thread.Records{}).Decode("round", w.record(t, store.RoundName(receipt.RunID, h.Version)).Payload, &round); err != nil {
+		if err := (thread.Records{}).Decode("round", w.record(t, recordname.Round(receipt.RunID, h.Version)).Payload, &round); err != nil {
 			t.Fatal(err)
 		}
 		if len(h.Tickets) != 2 || h.Tickets[0].Decision == 0 || round.Fence != h.Fence {

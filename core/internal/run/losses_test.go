@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -34,7 +35,7 @@ func TestWhatIsLostIsLogged(t *testing.T) {
 		end  string
 	}{
 		{"the input", func(t *testing.T, w *world, r mailbox.Receipt) (string, string) {
-			return "", store.InputName(r.DispatchID, 0)
+			return "", recordname.Input(r.DispatchID, 0)
 		}, []string{
 			`msg="run ends with an error" step=0 code=corrupt detail="what is stored of the thread cannot be read" error="queued input Q#INPUT#0 is missing: stored data is corrupt"`,
 			`msg="run finished" agent="" steps=0 tokens_in=0 tokens_out=0 end=error code=corrupt`,
@@ -49,7 +50,7 @@ func TestWhatIsLostIsLogged(t *testing.T) {
 		{"one of two inputs that were steered", func(t *testing.T, w *world, r mailbox.Receipt) (string, string) {
 			w.step(t, key)
 			w.submit(t, key, "first", mailbox.ModeSteer)
-			return "", store.InputName(w.submit(t, key, "second", mailbox.ModeSteer).DispatchID, 0)
+			return "", recordname.Input(w.submit(t, key, "second", mailbox.ModeSteer).DispatchID, 0)
 		}, []string{
 			`msg="input is lost" step=2 input=STEERED error="queued input Q#STEERED#0 is missing: stored data is corrupt"`,
 			`msg="model call failed and is made again" step=2 kind=overloaded wait=1s failed=1 error=""`,

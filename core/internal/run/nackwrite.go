@@ -3,6 +3,7 @@ package run
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -53,5 +54,5 @@ func endRecord(codec thread.Records, ended *thread.EndRecord, form thread.Form, 
 		end.Patch, end.Revision = nil, 0
 	}
 	payload, err := codec.Encode("end", &end)
-	return store.Record{Name: store.EndName(run, version), Payload: payload}, err
+	return store.Record{Name: recordname.End(run, version), Payload: payload}, err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -65,7 +66,7 @@ func (h *holder) inbox(ctx context.Context) ([]thread.Queued, error) {
 // queued reads the text of a queued input in the revision that the head names. It
 // outlives every run that it can wait for, so that its absence is damage.
 func (h *holder) queued(ctx context.Context, id core.ID, revision uint32) (thread.Queued, error) {
-	name := store.InputName(id, revision)
+	name := recordname.Input(id, revision)
 	record, ok, err := h.store.Get(ctx, h.Key, name)
 	if err != nil {
 		return thread.Queued{}, fmt.Errorf("read queued input: %w", err)

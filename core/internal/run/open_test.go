@@ -15,6 +15,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -244,7 +245,7 @@ func TestRoundOfAnotherTurnIsNotBelieved(t *testing.T) {
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
-				name := store.RoundName(receipt.RunID, w.head(t, key).Run.Round)
+				name := recordname.Round(receipt.RunID, w.head(t, key).Run.Round)
 				w.mustDecide(t, 1, deny)
 				w.store.OnGet = func(ctx context.Context, key core.ThreadKey, asked string) (store.Record, bool, error) {
 					r, ok, err := w.store.Backend.Get(ctx, key, asked)

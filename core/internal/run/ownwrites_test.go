@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -143,7 +144,7 @@ func TestTheRecordOfWhatRunEndHasChanged(t *testing.T) {
 		thread.FormStateless: `{"schema":1,"at":50,"command":{},"form":3}`,
 	} {
 		r, err := endRecord(thread.Records{}, ended, form, core.ID{1}, 21)
-		if diff := cmp.Diff(want, string(r.Payload)); diff != "" || err != nil || r.Name != store.EndName(core.ID{1}, 21) {
+		if diff := cmp.Diff(want, string(r.Payload)); diff != "" || err != nil || r.Name != recordname.End(core.ID{1}, 21) {
 			t.Errorf("in the form %s it is %s, %v (-want +got):\n%s", form, r.Name, err, diff)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -154,7 +155,7 @@ func (s *parts) decode(payload []byte) (json.RawMessage, error) {
 
 // name has the turn's sequence and not the step: call indexes repeat.
 func (s *parts) name(part string) string {
-	return store.PartName(s.step.id, s.turn, s.call, part)
+	return recordname.Part(s.step.id, s.turn, s.call, part)
 }
 
 // noted remembers an error that says nothing about the tool: the store's, but for

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -117,7 +118,7 @@ func TestLaterPartGivesWayToTheStoredOne(t *testing.T) {
 		var p trip
 		w := newWorld(t, options{model: replies(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-		name := store.PartName(receipt.RunID, 2, 0, "flight")
+		name := recordname.Part(receipt.RunID, 2, 0, "flight")
 		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if r.Name == name {
 				other := store.Record{Name: name, Payload: []byte(`{"schema":1,"value":"theirs"}`)}
@@ -155,7 +156,7 @@ func TestStoreThatFailsAPart(t *testing.T) {
 				var p trip
 				w := newWorld(t, options{model: replies(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-				part := store.PartName(receipt.RunID, 2, 0, name)
+				part := recordname.Part(receipt.RunID, 2, 0, name)
 				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 					if err := tt.put; r.Name == part && err != nil {
 						tt.put = nil
@@ -197,7 +198,7 @@ func TestThrottledPartIsNotRepeated(t *testing.T) {
 				var p trip
 				w := newWorld(t, options{model: replies(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-				part := store.PartName(receipt.RunID, 2, 0, "flight")
+				part := recordname.Part(receipt.RunID, 2, 0, "flight")
 				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 					if r.Name == part && tt.puts > 0 {
 						tt.puts--
@@ -277,7 +278,7 @@ func TestPartsOfAnAbandonedToolAreDropped(t *testing.T) {
 		for _, r := range kept {
 			names = append(names, r.Name)
 		}
-		if diff := cmp.Diff([]string{store.PartName(receipt.RunID, 2, 0, "before"), store.PartName(receipt.RunID, 2, 0, "meanwhile")}, names); diff != "" {
+		if diff := cmp.Diff([]string{recordname.Part(receipt.RunID, 2, 0, "before"), recordname.Part(receipt.RunID, 2, 0, "meanwhile")}, names); diff != "" {
 			t.Errorf("stored parts (-want +got):\n%s", diff)
 		}
 		want := []string{"user: hi", "assistant: [late {}][later {}]", `tool: "late"`, "tool: timed out after 1s; whether it acted is not known", "assistant: ok"}

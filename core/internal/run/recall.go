@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -29,7 +30,7 @@ func (m *merger) recall(ctx context.Context) error {
 		return nil
 	}
 	var open thread.RoundRecord
-	if err := r.holder.readRecord(ctx, "round", store.RoundName(r.holder.id, version), &open); err != nil {
+	if err := r.holder.readRecord(ctx, "round", recordname.Round(r.holder.id, version), &open); err != nil {
 		return err
 	}
 	d := r.draft // begun anew from what is committed: nothing of the round is in it

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -41,7 +42,7 @@ func TestRecordsLeadBackToTheWaitsOfTheirRound(t *testing.T) {
 		w.mustDecide(t, 1, approve)
 		w.step(t, key)
 		var round thread.RoundRecord
-		if err := (thread.Records{}).Decode("round", w.record(t, store.RoundName(receipt.RunID, second)).Payload, &round); err != nil {
+		if err := (thread.Records{}).Decode("round", w.record(t, recordname.Round(receipt.RunID, second)).Payload, &round); err != nil {
 			t.Fatal(err)
 		}
 		entry, err := thread.Records{}.DecodeEntry(w.record(t, store.LogName(5)).Payload)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -196,7 +197,7 @@ func TestWhichTicketsAreStoredBefore(t *testing.T) {
 			puts = 0
 			w.step(t, key)
 			head := w.head(t, key)
-			r := w.record(t, store.SuspensionName(head.Run.ID, head.Run.Base-1, 0, head.Tickets[0].ID))
+			r := w.record(t, recordname.Suspension(head.Run.ID, head.Run.Base-1, 0, head.Tickets[0].ID))
 			if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
 				t.Fatal(err)
 			}

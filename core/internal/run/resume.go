@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -80,10 +80,10 @@ func (g *gates) askRefusal(ctx context.Context, t *task) (state.Command, error) 
 func (g *gates) decision(ctx context.Context, t thread.Ticket) (d thread.DecisionRecord, k thread.TicketRecord, err error) {
 	r := g.round
 	turn := r.first - 1
-	if err := r.holder.readRecord(ctx, "ticket", store.SuspensionName(r.holder.id, turn, t.Call, t.ID), &k); err != nil {
+	if err := r.holder.readRecord(ctx, "ticket", recordname.Suspension(r.holder.id, turn, t.Call, t.ID), &k); err != nil {
 		return d, k, err
 	}
-	return d, k, r.holder.readRecord(ctx, "decision", store.DecisionName(r.holder.id, turn, t.Call, t.Decision), &d)
+	return d, k, r.holder.readRecord(ctx, "decision", recordname.Decision(r.holder.id, turn, t.Call, t.Decision), &d)
 }
 
 // asked is what the gates and BeforeToolExecute asked for when the call came to

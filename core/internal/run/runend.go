@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // runEnd runs the phase RunEnd: once, unless a claim of the closing run is lost. The
@@ -53,7 +53,7 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 // recallRunEnd takes what RunEnd came to under a claim that was given back behind it.
 func (m *machine) recallRunEnd(ctx context.Context) error {
 	end := new(thread.EndRecord)
-	err := m.holder.readRecord(ctx, "end", store.EndName(m.holder.id, m.holder.head.Run.RunEnd), end)
+	err := m.holder.readRecord(ctx, "end", recordname.End(m.holder.id, m.holder.head.Run.RunEnd), end)
 	if err == nil {
 		err = m.foldRunEnd(end)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -144,7 +145,7 @@ func TestRunEndsWhoseRecordOfRunEndIsLost(t *testing.T) {
 		if h.Run.RunEnd != h.Version {
 			t.Fatalf("the head says that RunEnd ran by version %d, want %d", h.Run.RunEnd, h.Version)
 		}
-		w.spoil(t, store.EndName(receipt.RunID, h.Run.RunEnd))
+		w.spoil(t, recordname.End(receipt.RunID, h.Run.RunEnd))
 		w.finish(t, key, nil)
 		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` || l.ran != 1 {
 			t.Errorf("the run is %s, RunEnd ran %d times", got, l.ran)

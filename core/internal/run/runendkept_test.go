@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -35,7 +36,7 @@ func TestWhatAClaimMakesOfARunEndBeforeIt(t *testing.T) {
 		{name: "a change of what cannot be read", change: true, spoil: func(t *testing.T, w *world, _ mailbox.Receipt) { w.spoil(t, store.LogName(2)) },
 			logged: `level=ERROR msg="closing run cannot be read"`, acts: 0},
 		{name: "a change that does not fit", change: true, spoil: func(t *testing.T, w *world, r mailbox.Receipt) {
-			kept := w.record(t, store.EndName(r.RunID, w.head(t, key).Run.RunEnd))
+			kept := w.record(t, recordname.End(r.RunID, w.head(t, key).Run.RunEnd))
 			kept.Payload = []byte(strings.Replace(string(kept.Payload), `"path":"/thread/piled`, `"path":"/thread/piled/7/none`, 1))
 			kept.Version++
 			if err := w.store.Put(t.Context(), key, kept); err != nil {
@@ -70,7 +71,7 @@ func TestWhatAClaimMakesOfARunEndBeforeIt(t *testing.T) {
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.step(t, key)
 				var kept thread.EndRecord
-				if err := (thread.Records{}).Decode("end", w.record(t, store.EndName(receipt.RunID, w.head(t, key).Run.RunEnd)).Payload, &kept); err != nil {
+				if err := (thread.Records{}).Decode("end", w.record(t, recordname.End(receipt.RunID, w.head(t, key).Run.RunEnd)).Payload, &kept); err != nil {
 					t.Fatal(err)
 				}
 				if (len(kept.Patch) > 0) != tt.change || (kept.Command != nil) != (tt.acts > 0 || tt.spoil != nil) {

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -167,7 +168,7 @@ func (p *runPart) addTo(to *plan, next thread.Head, outcome thread.Outcome, r *t
 		said = lastText(p.messages, r.ID)
 	}
 	l := thread.Listing{
-		List: store.ListOf(next.Owner, r.Parent), At: p.at, AgentID: r.AgentID, Excerpt: thread.Excerpt(said), Asked: thread.Asked(p.messages, r.ID),
+		List: recordname.ListOf(next.Owner, r.Parent), At: p.at, AgentID: r.AgentID, Excerpt: thread.Excerpt(said), Asked: thread.Asked(p.messages, r.ID),
 		Last: &core.LastRun{ID: r.ID, AgentID: r.AgentID, Status: r.Status, Steps: r.Steps, Usage: r.Usage},
 	}
 	if r.Parent != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -102,7 +103,7 @@ func TestASummaryThatIsNotUsedIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.store.Put(t.Context(), key, store.Record{Name: store.SummaryName(2), Payload: payload}); err != nil {
+		if err := w.store.Put(t.Context(), key, store.Record{Name: recordname.Summary(2), Payload: payload}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +122,7 @@ func TestASummaryThatIsNotUsedIsTold(t *testing.T) {
 		{name: "damaged", how: agent.CompactBackground, told: 3, want: "context_skipped corrupt 2 0 0",
 			put: func(t *testing.T, w *world) {
 				put(t, w, thread.Summary{Text: "fine"})
-				w.spoil(t, store.SummaryName(2))
+				w.spoil(t, recordname.Summary(2))
 			}},
 		{name: "refused within the step", how: agent.CompactInline, told: 2, want: "context_skipped refused 2 0 0",
 			say: func(int) ([]model.Delta, error) { return text(" "), nil }},

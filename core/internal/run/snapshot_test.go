@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -221,7 +222,7 @@ func TestStateThatIsNotStoredIsTriedAgain(t *testing.T) {
 			t.Errorf("the manifest is %+v, %v, want it as of 6", manifest, err)
 		}
 		head := w.head(t, key) // that of the claim which stored it: one before it can put none over it
-		for _, name := range []string{store.SnapshotName, store.SnapshotValueName("/thread/in_thread")} {
+		for _, name := range []string{store.SnapshotName, recordname.SnapshotValue("/thread/in_thread")} {
 			if r := w.record(t, name); r.Fence != 3 || r.Version != head.Version {
 				t.Errorf("%s has fence %d and version %d, want 3 and %d", name, r.Fence, r.Version, head.Version)
 			}

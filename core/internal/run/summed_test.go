@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -76,8 +77,8 @@ func TestADamagedSummary(t *testing.T) {
 		name, record string
 		want         string
 	}{
-		{"that nobody uses yet", store.SummaryName(6), `done 1 {"type":"natural_end"} "turn 6"`},
-		{"in force", store.SummaryName(4), `done 0 {"type":"error","code":"corrupt"`},
+		{"that nobody uses yet", recordname.Summary(6), `done 1 {"type":"natural_end"} "turn 6"`},
+		{"in force", recordname.Summary(4), `done 0 {"type":"error","code":"corrupt"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestASummaryOfANewerProgramIsLeftToIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-			if name == store.SummaryName(6) {
+			if name == recordname.Summary(6) {
 				return store.Record{Name: name, Payload: payload}, true, nil
 			}
 			return w.store.Backend.Get(ctx, key, name)

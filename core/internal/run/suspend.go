@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
@@ -119,5 +120,5 @@ func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 // name is the name of the ticket's record. It follows from what the head
 // says alone, so that whoever reads the head needs no index.
 func (w *tickets) name(k *ticket) string {
-	return store.SuspensionName(w.round.holder.id, w.round.first-1, k.Call, k.ID)
+	return recordname.Suspension(w.round.holder.id, w.round.first-1, k.Call, k.ID)
 }

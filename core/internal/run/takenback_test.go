@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -81,7 +82,7 @@ func TestNothingIsTakenBackBehindTheEndOfTheLog(t *testing.T) {
 		w := newWorld(t, options{})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
-		name := store.InputName(w.submit(t, key, "other", mailbox.ModeQueue).DispatchID, 0)
+		name := recordname.Input(w.submit(t, key, "other", mailbox.ModeQueue).DispatchID, 0)
 		input, err := thread.Records{}.DecodeQueued(w.record(t, name).Payload)
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +109,7 @@ func TestNothingIsTakenBackBehindTheEndOfTheLog(t *testing.T) {
 // A process that knows the summary under which a thread goes on does not read it again when
 // the log behind it is taken back.
 func TestAKnownSummaryIsNotReadWhereTheLogBehindItIsTakenBack(t *testing.T) {
-	for cold, want := range map[bool][]string{false: nil, true: {store.SummaryName(4)}} {
+	for cold, want := range map[bool][]string{false: nil, true: {recordname.Summary(4)}} {
 		synctest.Test(t, func(t *testing.T) {
 			o := options{}
 			w, _ := summed(t, &o)
@@ -117,7 +118,7 @@ func TestAKnownSummaryIsNotReadWhereTheLogBehindItIsTakenBack(t *testing.T) {
 			}
 			var reads []string
 			w.store.read = func(what string) error {
-				if slices.Contains([]string{store.SummaryName(2), store.SummaryName(4)}, what) {
+				if slices.Contains([]string{recordname.Summary(2), recordname.Summary(4)}, what) {
 					reads = append(reads, what)
 				}
 				return nil

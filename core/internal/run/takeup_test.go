@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -96,7 +97,7 @@ func TestARunThatFailedIsTakenUpAtItsLastCommit(t *testing.T) {
 					if err != nil || again.RunID != receipt.RunID || !again.Duplicate || receipt.Duplicate {
 						t.Errorf("taken up again: %+v, %v; want the run of %+v", again, err, receipt)
 					}
-					queued, err := thread.Records{}.DecodeQueued(w.record(t, store.InputName(receipt.DispatchID, 0)).Payload)
+					queued, err := thread.Records{}.DecodeQueued(w.record(t, recordname.Input(receipt.DispatchID, 0)).Payload)
 					if err != nil {
 						t.Fatal(err)
 					}

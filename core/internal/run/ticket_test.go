@@ -16,6 +16,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -38,7 +39,7 @@ func (w *world) decide(ctx context.Context, call int, d core.Decision) error {
 		return thread.ErrNotFound
 	}
 	turn := head.Run.Base - 1
-	stored, _, err := w.store.Backend.Get(ctx, key, store.SuspensionName(head.Run.ID, turn, uint8(call), head.Tickets[at].ID))
+	stored, _, err := w.store.Backend.Get(ctx, key, recordname.Suspension(head.Run.ID, turn, uint8(call), head.Tickets[at].ID))
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (w *world) decide(ctx context.Context, call int, d core.Decision) error {
 	decision := thread.DecisionKey(head.Run.ID, ticket.Suspension.ID, d.ID)
 	change := thread.Decide{Run: head.Run.ID, Call: uint8(call), Ticket: head.Tickets[at].ID, Decision: decision, Resume: ticket.Resumes(d)}
 	_, _, err = w.box.Commit(ctx, key, head, change, func(thread.Head, thread.Result) ([]store.Record, error) {
-		return []store.Record{{Name: store.DecisionName(head.Run.ID, turn, uint8(call), decision), Payload: payload}}, nil
+		return []store.Record{{Name: recordname.Decision(head.Run.ID, turn, uint8(call), decision), Payload: payload}}, nil
 	})
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -52,7 +53,7 @@ func TestWhatATicketSaysThatItsSuspensionDoesNot(t *testing.T) {
 				})
 				head := w.head(t, key)
 				var stored thread.TicketRecord
-				name := store.SuspensionName(head.Run.ID, head.Run.Base-1, 0, head.Tickets[0].ID)
+				name := recordname.Suspension(head.Run.ID, head.Run.Base-1, 0, head.Tickets[0].ID)
 				if err := (thread.Records{}).Decode("ticket", w.record(t, name).Payload, &stored); err != nil {
 					t.Fatal(err)
 				}

@@ -3,6 +3,7 @@ package run
 import (
 	"slices"
 
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -85,7 +86,7 @@ func (w *waitWrite) values(next thread.Head) (store.Record, error) {
 		}
 	}
 	payload, err := w.run.codec.Encode("round", record)
-	return store.Record{Name: store.RoundName(w.run.before.ID, next.Version), Payload: payload}, err
+	return store.Record{Name: recordname.Round(w.run.before.ID, next.Version), Payload: payload}, err
 }
 
 func undecided(t thread.Ticket) bool { return t.Decision == 0 }

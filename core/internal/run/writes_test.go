@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -173,7 +174,7 @@ func TestWhatListsTheThreadOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := thread.Listing{
-		List: store.ListOf("ann", r.Parent), At: 50, AgentID: "demo", Excerpt: "said", Parent: "parent",
+		List: recordname.ListOf("ann", r.Parent), At: 50, AgentID: "demo", Excerpt: "said", Parent: "parent",
 		Last: &core.LastRun{ID: core.ID{1}, AgentID: "demo", Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationError, Code: "model"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -179,7 +180,7 @@ func (g *goingOn) noteRun(d thread.Dispatch) {
 	if n := len(g.made); n > 0 && (g.anew || !g.unopened(g.made[n-1])) {
 		th.fail("run %s goes on as run %s, and as run %s", g.run, g.made[n-1].run, d.Run)
 	}
-	r, ok := th.p.record(store.InputName(d.ID, 0))
+	r, ok := th.p.record(recordname.Input(d.ID, 0))
 	said, err := w.checks.DecodeQueued(r.Payload)
 	record, failed := w.checks.DecodeRun(th.runs.ended[g.run].payload)
 	if !ok || err != nil || failed != nil {

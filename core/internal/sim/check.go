@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -234,7 +235,7 @@ func (lo *logged) checkRead(a, b thread.Head, m *core.Message) {
 
 // says reports whether the queued input is the message.
 func (lo *logged) says(id core.ID, revision uint32, m *core.Message) bool {
-	r, ok := lo.th.p.record(store.InputName(id, revision))
+	r, ok := lo.th.p.record(recordname.Input(id, revision))
 	if !ok {
 		return false
 	}
@@ -368,7 +369,7 @@ func (ins *inputs) textOf(dispatch core.ID) string {
 		return in.name
 	}
 	for revision := range uint32(4) {
-		if r, ok := ins.th.p.record(store.InputName(dispatch, revision)); ok {
+		if r, ok := ins.th.p.record(recordname.Input(dispatch, revision)); ok {
 			if q, err := ins.th.w.checks.DecodeQueued(r.Payload); err == nil && len(q.Messages) > 0 {
 				return q.Messages[0].ID
 			}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // A summary of these worlds is a list of fingerprints, one of each message that it stands
@@ -101,7 +101,7 @@ func (lo *logged) printsOf(visible []shown, upTo uint64) string {
 
 // summaryAt reads the summary up to a sequence.
 func (lo *logged) summaryAt(upTo uint64) (s thread.Summary, ok bool) {
-	r, ok := lo.th.p.record(store.SummaryName(upTo))
+	r, ok := lo.th.p.record(recordname.Summary(upTo))
 	if !ok {
 		return s, false
 	}

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 )
 
 // look checks that accepted input is there: queued, open, or visibly over.
@@ -37,7 +37,7 @@ func (ins *inputs) fate(id core.ID, in *input) string {
 			return "the run that ended"
 		}
 	}
-	r, ok := ins.th.p.record(store.EndedName(id))
+	r, ok := ins.th.p.record(recordname.Ended(id))
 	if !ok || r.Version > ins.th.p.head.Version {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/sim/replay"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -66,7 +67,7 @@ func (lo *logged) checkActivity(b *thread.Head) {
 		lo.th.fail("the fork is in no list")
 		return
 	}
-	if in, err := store.PlaceOf(r); err != nil || in.List != store.ThreadsList(lo.th.user) || b.Owner != lo.th.user {
+	if in, err := store.PlaceOf(r); err != nil || in.List != recordname.ThreadsList(lo.th.user) || b.Owner != lo.th.user {
 		lo.th.fail("the fork of %s is %s's, in list %s (%v)", lo.th.user, b.Owner, in.List, err)
 	}
 }

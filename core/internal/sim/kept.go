@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // In a world with Cuts the store often refuses for a while the write that makes the end of
@@ -60,7 +60,7 @@ func (ru *runs) checkKept(a, b *thread.Head) {
 
 // keptEnd reads what is kept of the RunEnd of the open run.
 func (ru *runs) keptEnd(h *thread.Head) (end thread.EndRecord, ok bool) {
-	r, ok := ru.th.p.record(store.EndName(h.Run.ID, h.Run.RunEnd))
+	r, ok := ru.th.p.record(recordname.End(h.Run.ID, h.Run.RunEnd))
 	if !ok {
 		return end, false
 	}

@@ -2,8 +2,8 @@ package sim
 
 import (
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // checkListed: who reads a head knows whether it understands the input that the
@@ -16,7 +16,7 @@ func (th *threadState) checkListed(a, b *thread.Head) {
 		if was, ok := a.Queues(id); ok && was == revision {
 			return
 		}
-		r, ok := th.p.record(store.InputName(id, revision))
+		r, ok := th.p.record(recordname.Input(id, revision))
 		if !ok {
 			th.fail("input %s is listed and not stored", id)
 			return

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -16,7 +16,7 @@ import (
 func (as *asks) part(ctx context.Context, call tool.Call, key, name string) error {
 	w := as.th.w
 	_, stored := as.storedPart(call, name)
-	h, began, at := w.current().host, w.now, store.PartName(call.Run, placed(call).turn, uint8(placed(call).index), name)
+	h, began, at := w.current().host, w.now, recordname.Part(call.Run, placed(call).turn, uint8(placed(call).index), name)
 	said, err := call.Once(ctx, name, func(ctx context.Context) (json.RawMessage, error) {
 		if stored {
 			as.th.fail("part %s of call %s acts again, its result was stored", name, key)
@@ -76,7 +76,7 @@ func (w *World) throttledPart(r request, f Fault) bool {
 // storedPart is what is stored of a call's part.
 func (as *asks) storedPart(call tool.Call, name string) (json.RawMessage, bool) {
 	at := placed(call)
-	r, ok := as.th.p.record(store.PartName(call.Run, at.turn, uint8(at.index), name))
+	r, ok := as.th.p.record(recordname.Part(call.Run, at.turn, uint8(at.index), name))
 	if !ok {
 		return nil, false
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -91,12 +92,12 @@ func (h *host) circuit(name string) *circuit {
 // takes notes what a call has come to; nil: to its end.
 func (c *circuit) takes(w *World, failure *model.Error, began time.Duration) {
 	switch {
-	case c.failed >= model.CircuitFailures && began < c.opened: // from before it opened
+	case c.failed >= breaker.CircuitFailures && began < c.opened: // from before it opened
 	case failure == nil:
 		c.failed = 0
 	case failure.Transient():
-		if c.failed++; c.failed >= model.CircuitFailures {
-			c.opened, c.until = w.now, w.now+model.CircuitCooldown
+		if c.failed++; c.failed >= breaker.CircuitFailures {
+			c.opened, c.until = w.now, w.now+breaker.CircuitCooldown
 		}
 	}
 }
@@ -115,7 +116,7 @@ type inquiry struct {
 func (th *threadState) inquire(h *host, s script, name string) func(context.Context, error) {
 	w := th.w
 	c := h.circuit(name)
-	if c.failed >= model.CircuitFailures && w.now > c.opened+slack && w.now < c.until {
+	if c.failed >= breaker.CircuitFailures && w.now > c.opened+slack && w.now < c.until {
 		th.fail("%s calls %s, which has failed %d times in a row until %s", h.name, name, c.failed, c.opened)
 	}
 	step, began := th.member(h, s, name), w.now
@@ -151,7 +152,7 @@ func (th *threadState) member(h *host, s script, name string) *inquiry {
 	}
 	names := poolNames[in.agent]
 	closed := func(name string) bool {
-		return h.circuits[name] == nil || h.circuits[name].failed < model.CircuitFailures
+		return h.circuits[name] == nil || h.circuits[name].failed < breaker.CircuitFailures
 	}
 	if want := th.logged.stands(in.agent, names); step.calls == 0 && want != "" && want != name && closed(want) {
 		th.fail("%s asks %s in a step behind turn %d of run %s, the thread stands at %s", h.name, name, s.step, s.run, want)

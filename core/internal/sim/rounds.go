@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // openRound is what a round that waits has come to.
@@ -23,7 +23,7 @@ func (lo *logged) checkRound(a, b *thread.Head) {
 	if b.Run.Round == 0 || b.Run.Round == a.Run.Round {
 		return
 	}
-	name := store.RoundName(b.Run.ID, b.Run.Round)
+	name := recordname.Round(b.Run.ID, b.Run.Round)
 	r, ok := lo.th.p.record(name)
 	if !ok {
 		lo.th.fail("the round %s is in force and not stored", name)

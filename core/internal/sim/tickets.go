@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
@@ -89,7 +90,7 @@ func (as *asks) checkTickets(a, b *thread.Head) {
 // newTicket takes a ticket that a head has for the first time: its record is there.
 func (as *asks) newTicket(b *thread.Head, t thread.Ticket) *asked {
 	w := as.th.w
-	name := store.SuspensionName(b.Run.ID, b.Run.Base-1, t.Call, t.ID)
+	name := recordname.Suspension(b.Run.ID, b.Run.Base-1, t.Call, t.ID)
 	r, ok := as.th.p.record(name)
 	k := &asked{run: b.Run.ID, base: b.Run.Base, key: t.ID, since: w.now}
 	if !ok {
@@ -114,7 +115,7 @@ func (k *asked) resumes() bool { return k.ticket.Resumes(k.decision.Decision) }
 // there, and the call goes on, or ends, as that says.
 func (as *asks) noteDecision(b *thread.Head, t thread.Ticket, k *asked) {
 	w := as.th.w
-	name := store.DecisionName(b.Run.ID, b.Run.Base-1, t.Call, t.Decision)
+	name := recordname.Decision(b.Run.ID, b.Run.Base-1, t.Call, t.Decision)
 	r, ok := as.th.p.record(name)
 	var d thread.DecisionRecord
 	if !ok {

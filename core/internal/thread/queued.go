@@ -144,7 +144,7 @@ type AuditRecord struct {
 // Listing is the payload of a record that lists a thread (L#) or a run (L#<run>). It is
 // a note for lists, which the next write repairs: the head and the run's record decide.
 type Listing struct {
-	List string `json:"list"` // store.ThreadsList and the like
+	List string `json:"list"` // recordname.ThreadsList and the like
 	At   int64  `json:"at"`   // unix milliseconds: of a thread its last activity, of a run when it was submitted
 
 	AgentID string `json:"agent_id,omitempty"` // of the run, or the thread's last one that has ended, waits, or made the thread

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
@@ -205,7 +206,7 @@ func (s *stage) suspended(calls ...int) (tickets []thread.Ticket, records []stor
 		id := fmt.Sprint("s", i)
 		key := thread.TicketKey(s.receipt.RunID, id)
 		tickets = append(tickets, thread.Ticket{Call: uint8(i), ID: key})
-		records = append(records, s.record(store.SuspensionName(s.receipt.RunID, s.head.Run.Base-1, uint8(i), key), thread.TicketRecord{Ticket: core.Ticket{
+		records = append(records, s.record(recordname.Suspension(s.receipt.RunID, s.head.Run.Base-1, uint8(i), key), thread.TicketRecord{Ticket: core.Ticket{
 			Suspension: core.Suspension{ID: id, Action: "tool:echo"}, CallID: s.calls[i].ID, Tool: s.calls[i].Name, Arguments: s.calls[i].Arguments, Mode: core.ResumeReplay, Kind: core.TicketPerson,
 		}}))
 	}
@@ -243,7 +244,7 @@ func (s *stage) wait(done []int, suspended ...int) {
 	}
 	s.commit(thread.CommitStep{
 		Fence: s.head.Claim.Fence, From: s.head.Seq, Seq: s.head.Seq, Outcome: thread.Wait, Round: true, Calls: s.statuses(done), Tickets: tickets,
-	}, append(records, s.record(store.RoundName(s.receipt.RunID, s.head.Version+1), round))...)
+	}, append(records, s.record(recordname.Round(s.receipt.RunID, s.head.Version+1), round))...)
 }
 
 // decided takes a decision that no stream shows.

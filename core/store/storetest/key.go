@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -31,7 +32,7 @@ func idsAtTheirLimits(p *probe) {
 	for i, key := range keys {
 		at := int64(i+1) * 3_600_000
 		h := dueHead(1, at)
-		record := store.Record{Name: store.PartName(core.ID{1}, 999_999_999_999, 31, longest(":")), Payload: []byte{byte(i)}}
+		record := store.Record{Name: recordname.Part(core.ID{1}, 999_999_999_999, 31, longest(":")), Payload: []byte{byte(i)}}
 		p.setDue(key, h)
 		p.put(key, record)
 		p.wantHead(key, h)

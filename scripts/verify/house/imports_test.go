@@ -120,8 +120,8 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // order is the core's, from the vocabulary down: a package imports only those
 // before it, and of its own folder.
 var order = []string{
-	"core", "core/strict", "core/env", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/model", "core/plugin", "core/internal/stop", "core/agent",
-	"core/internal/thread", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/internal/sim", "core/sim", "core/reveille",
+	"core", "core/strict", "core/env", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/model", "core/internal/breaker", "core/plugin", "core/internal/stop", "core/agent",
+	"core/internal/thread", "core/store", "core/internal/recordname", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/internal/sim", "core/sim", "core/reveille",
 }
 
 func rank(t *testing.T, room string) int {

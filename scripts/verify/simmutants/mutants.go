@@ -53,14 +53,14 @@ var mailboxMutants = []mutant{
 		Name: "an orphan A#ended is believed",
 		File: "core/mailbox/status.go",
 		Old:  "	status, live := head.RunStatus(run)\n",
-		New:  "	if a, _, ok, _ := r.audit(ctx, key, store.EndedName(dispatch)); ok && a.Run == run {\n		got.Run = core.Run{ID: run, Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationCancelled}}\n		return got, 0, true, nil\n	}\n	status, live := head.RunStatus(run)\n",
+		New:  "	if a, _, ok, _ := r.audit(ctx, key, recordname.Ended(dispatch)); ok && a.Run == run {\n		got.Run = core.Run{ID: run, Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationCancelled}}\n		return got, 0, true, nil\n	}\n	status, live := head.RunStatus(run)\n",
 		Also: []change{{"core/mailbox/status.go", "core\"\n", "core\"\n	\"github.com/reveille-run/reveille/core/store\"\n"}},
 	},
 	{
 		Name: "an orphan A#read is believed",
 		File: "core/mailbox/reader.go",
 		Old:  "	ids := []core.ID{run, dispatch} // steered",
-		New:  "	if a, _, found, _ := r.audit(ctx, key, store.ReadName(dispatch)); found {\n		return a.Run, false, true, nil\n	}\n	ids := []core.ID{run, dispatch} // steered",
+		New:  "	if a, _, found, _ := r.audit(ctx, key, recordname.Read(dispatch)); found {\n		return a.Run, false, true, nil\n	}\n	ids := []core.ID{run, dispatch} // steered",
 	},
 	{
 		Name: "a hint that an older program refuses circulates for ever",

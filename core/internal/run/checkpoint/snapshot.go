@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -96,7 +97,7 @@ func (r *Reader) readSnapshot(ctx context.Context, at At, seq uint64) (snapshot,
 	s.asOf, s.values, s.after = s.AsOf, make(map[state.KeyPath]json.RawMessage, len(s.Keys)), make(map[state.KeyPath]uint64, len(s.Keys))
 	for key, asOf := range s.Keys {
 		var v snapshotValue
-		record, ok := byName[store.SnapshotValueName(key.String())]
+		record, ok := byName[recordname.SnapshotValue(key.String())]
 		if ok {
 			err = r.records.Decode("state snapshot", record.Payload, &v)
 		}
@@ -162,7 +163,7 @@ func (c *Conversation) SaveState(records thread.Records, values state.Snapshot, 
 		if _, changed := c.changed[path]; changed || !stored {
 			asOf = c.Seq
 			value, _ := values.Value(path)
-			record, err := snapshotRecord(records, store.SnapshotValueName(path.String()), snapshotValue{AsOf: asOf, Value: value})
+			record, err := snapshotRecord(records, recordname.SnapshotValue(path.String()), snapshotValue{AsOf: asOf, Value: value})
 			if err != nil {
 				return nil, err
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/store"
@@ -43,7 +44,7 @@ func (s *Summary) Shown() *core.Message {
 // FindSummary reads the summary up to a sequence; nil: there is none. It may be one that
 // says why there is no text.
 func (r *Reader) FindSummary(ctx context.Context, key core.ThreadKey, upTo uint64) (*Summary, error) {
-	record, ok, err := r.store.Get(ctx, key, store.SummaryName(upTo))
+	record, ok, err := r.store.Get(ctx, key, recordname.Summary(upTo))
 	if err != nil {
 		return nil, fmt.Errorf("read summary: %w", err)
 	}
@@ -65,9 +66,9 @@ func (r *Reader) ReadSummary(ctx context.Context, key core.ThreadKey, upTo uint6
 	case err != nil:
 		return nil, err
 	case found == nil:
-		return nil, fmt.Errorf("summary %s is missing: %w", store.SummaryName(upTo), store.ErrCorrupt)
+		return nil, fmt.Errorf("summary %s is missing: %w", recordname.Summary(upTo), store.ErrCorrupt)
 	case found.Skipped != "":
-		return nil, fmt.Errorf("summary %s is in force and has no text: %w", store.SummaryName(upTo), store.ErrCorrupt)
+		return nil, fmt.Errorf("summary %s is in force and has no text: %w", recordname.Summary(upTo), store.ErrCorrupt)
 	}
 	return found, nil
 }

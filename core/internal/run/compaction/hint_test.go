@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -48,10 +49,10 @@ func TestAHintIsFollowedOnlyWhereASummaryIsAskedFor(t *testing.T) {
 		{name: "it is in force", log: conversation(), before: &thread.Summary{Text: "in force"}},
 		{name: "one behind it is in force", log: append(conversation()[:3], names(1)), before: &thread.Summary{Text: "in force"}},
 		{name: "it is there", log: conversation(), change: func(t *testing.T, w *world) {
-			w.put(t, store.SummaryName(2), encoded(t)(thread.Records{}.EncodeSummary(2, &thread.Summary{Text: "another's"})))
+			w.put(t, recordname.Summary(2), encoded(t)(thread.Records{}.EncodeSummary(2, &thread.Summary{Text: "another's"})))
 		}},
 		{name: "there is a reason why it is not", log: conversation(), change: func(t *testing.T, w *world) {
-			w.put(t, store.SummaryName(2), encoded(t)(thread.Records{}.EncodeSummary(2, &thread.Summary{Skipped: thread.SkippedModel})))
+			w.put(t, recordname.Summary(2), encoded(t)(thread.Records{}.EncodeSummary(2, &thread.Summary{Skipped: thread.SkippedModel})))
 		}},
 		{name: "the thread is deleted", log: conversation(), change: func(_ *testing.T, w *world) { w.heads.head.Deleted = true }},
 		{name: "there is no thread", log: conversation(), change: func(_ *testing.T, w *world) { w.heads.head.Version = 0 }},

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
@@ -68,7 +69,7 @@ func TestTheFirstSummaryCounts(t *testing.T) {
 				m := &talker{answers: []answer{says("so")}}
 				w := newWorld(t, m, setting{log: conversation()})
 				m.during = func() {
-					w.put(t, store.SummaryName(2), encoded(t)(thread.Records{}.EncodeSummary(2, &tt.other)))
+					w.put(t, recordname.Summary(2), encoded(t)(thread.Records{}.EncodeSummary(2, &tt.other)))
 				}
 				got, err := w.inline(t.Context(), nil)
 				if err != nil {

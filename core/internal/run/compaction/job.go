@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
@@ -53,7 +54,7 @@ func (j *job) find(ctx context.Context, head *thread.Head) error {
 	if err != nil || turn == nil || turn.Window == nil || turn.Window.Compact <= head.Summary || turn.Window.Compact >= head.Seq {
 		return err
 	}
-	_, ok, err := j.m.o.Store.Get(ctx, j.key, store.SummaryName(turn.Window.Compact))
+	_, ok, err := j.m.o.Store.Get(ctx, j.key, recordname.Summary(turn.Window.Compact))
 	if err != nil || ok {
 		return err
 	}
@@ -194,7 +195,7 @@ func (j *job) put(ctx context.Context, made *thread.Summary) (*checkpoint.Summar
 	if err != nil {
 		return nil, err
 	}
-	err = j.m.o.Store.Put(ctx, j.key, store.Record{Name: store.SummaryName(j.upTo), Payload: payload})
+	err = j.m.o.Store.Put(ctx, j.key, store.Record{Name: recordname.Summary(j.upTo), Payload: payload})
 	if core.CodeOf(err) == core.CodeConflict {
 		return j.m.o.Reader.FindSummary(ctx, j.key, j.upTo) // it may be one that says why there is none
 	}

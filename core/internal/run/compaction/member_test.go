@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
@@ -77,7 +78,7 @@ func (w *world) open(t *testing.T, m *talker, id string) {
 	t.Helper()
 	bound := w.agents.agent.Pool().Member(id)
 	m.answers = []answer{fails(&model.Error{Kind: model.KindProvider})}
-	for range model.CircuitFailures {
+	for range breaker.CircuitFailures {
 		_ = w.circuits.Call(t.Context(), bound, model.Request{Model: bound.Name}, &account.Spent{}, deaf{})
 	}
 	m.asked = nil
@@ -113,10 +114,10 @@ func TestSummariesGoThroughTheCircuit(t *testing.T) {
 				t.Errorf("after %d calls logged (-want +got):\n%s", len(m.asked), diff)
 			}
 		}
-		time.Sleep(model.CircuitCooldown)
+		time.Sleep(breaker.CircuitCooldown)
 		w.log.Reset()
 		w.compact(t) // it probes, fails, and opens again
-		time.Sleep(model.CircuitCooldown)
+		time.Sleep(breaker.CircuitCooldown)
 		w.compact(t)
 		if got := w.summary(t, 2); got == nil || got.Text != "so" || len(m.asked) != 7 {
 			t.Errorf("the summary is %+v, behind %d calls", got, len(m.asked))
@@ -132,6 +133,6 @@ type deaf struct{}
 
 var _ inference.Listener = deaf{}
 
-func (deaf) Hear(model.Delta) error                                     { return nil }
-func (deaf) Stopped() bool                                              { return false }
-func (deaf) Circuit(context.Context, model.CircuitState, time.Duration) {}
+func (deaf) Hear(model.Delta) error                                       { return nil }
+func (deaf) Stopped() bool                                                { return false }
+func (deaf) Circuit(context.Context, breaker.CircuitState, time.Duration) {}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
@@ -189,8 +190,8 @@ func (c *call) Hear(d model.Delta) error {
 func (c *call) Stopped() bool { return c.stop != "" }
 
 // Circuit implements inference.Listener.
-func (c *call) Circuit(ctx context.Context, state model.CircuitState, _ time.Duration) {
-	if state != model.CircuitHalfOpen {
+func (c *call) Circuit(ctx context.Context, state breaker.CircuitState, _ time.Duration) {
+	if state != breaker.CircuitHalfOpen {
 		c.j.m.o.Log.WarnContext(ctx, "circuit of a model, in this process, behind a summary", "model", c.j.model.ID, "circuit", state)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
@@ -168,7 +169,7 @@ func newWorldOf(t *testing.T, parts agent.Parts, named string, s setting) *world
 	w.put(t, store.RunName(runID), encoded(t)(records.EncodeRun(&thread.RunRecord{Run: core.Run{ID: runID, AgentID: "demo", Resolution: "pinned"}})))
 	if s.before != nil {
 		w.heads.head.Summary = 2
-		w.put(t, store.SummaryName(2), encoded(t)(records.EncodeSummary(2, s.before)))
+		w.put(t, recordname.Summary(2), encoded(t)(records.EncodeSummary(2, s.before)))
 	}
 	gate, err := account.NewGate(account.GateOptions{Env: w.env, Store: w.store, Limits: account.Tenants{Default: s.limits},
 		Cost: func(_, name string, u core.Usage, _ time.Time) (core.USD, bool) {
@@ -256,7 +257,7 @@ func (w *world) compact(t *testing.T) {
 // summary is the stored summary up to a sequence; nil: there is none.
 func (w *world) summary(t *testing.T, upTo uint64) *thread.Summary {
 	t.Helper()
-	r, ok, err := w.store.Backend.Get(t.Context(), key, store.SummaryName(upTo))
+	r, ok, err := w.store.Backend.Get(t.Context(), key, recordname.Summary(upTo))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -24,7 +25,7 @@ type Circuits struct {
 	// runs.
 	Off bool
 
-	breakers model.Breakers
+	breakers breaker.Breakers
 }
 
 // Listener hears what comes of a call, in the goroutine that makes it.
@@ -34,7 +35,7 @@ type Listener interface {
 	// Stopped reports whether the model has said that it stops, in this call.
 	Stopped() bool
 	// Circuit hears of another state of the model's circuit, and how long it refuses calls.
-	Circuit(ctx context.Context, state model.CircuitState, wait time.Duration)
+	Circuit(ctx context.Context, state breaker.CircuitState, wait time.Duration)
 }
 
 // Wait is how long the circuit of a model refuses calls, by the provider's name for it; 0:
@@ -44,11 +45,11 @@ func (c *Circuits) Wait(m *agent.BoundModel, name string) time.Duration {
 }
 
 // circuitOf names the circuit of a model that is called by the provider's name.
-func circuitOf(m *agent.BoundModel, name string) model.CircuitName {
+func circuitOf(m *agent.BoundModel, name string) breaker.CircuitName {
 	if m.Provider == "" {
-		return model.CircuitName{ID: m.ID, Model: name}
+		return breaker.CircuitName{ID: m.ID, Model: name}
 	}
-	return model.CircuitName{Provider: m.Provider, Model: name}
+	return breaker.CircuitName{Provider: m.Provider, Model: name}
 }
 
 // Call makes one call of a model, if its circuit lets it, and tells the circuit what came
@@ -64,7 +65,7 @@ func (c *Circuits) Call(ctx context.Context, m *agent.BoundModel, request model.
 		return &RefusedError{wait}
 	}
 	if permit.Probe {
-		to.Circuit(ctx, model.CircuitHalfOpen, 0)
+		to.Circuit(ctx, breaker.CircuitHalfOpen, 0)
 	}
 	err := c.stream(ctx, m, request, spent, to)
 	if state, changed := c.breakers.End(permit, outcomeOf(ctx, err), c.Env.Now()); changed {
@@ -74,16 +75,16 @@ func (c *Circuits) Call(ctx context.Context, m *agent.BoundModel, request model.
 }
 
 // outcomeOf is what a call says about its model.
-func outcomeOf(ctx context.Context, err error) model.CallOutcome {
+func outcomeOf(ctx context.Context, err error) breaker.CallOutcome {
 	switch {
 	case ctx.Err() != nil: // whatever it says, nobody waited for it
-		return model.CallVoid
+		return breaker.CallVoid
 	case err == nil:
-		return model.CallSucceeded
+		return breaker.CallSucceeded
 	case Passing(err):
-		return model.CallFailed
+		return breaker.CallFailed
 	}
-	return model.CallVoid
+	return breaker.CallVoid
 }
 
 // stream makes the call. It runs in this goroutine, so that a delta is heard before the

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -79,7 +80,7 @@ func TestAPoolWaitsForTheFirstCircuit(t *testing.T) {
 				fail := func(m *agent.BoundModel) {
 					for range 5 {
 						permit, _ := circuits.breakers.Begin(circuitOf(m, m.Name), e.Now())
-						circuits.breakers.End(permit, model.CallFailed, e.Now())
+						circuits.breakers.End(permit, breaker.CallFailed, e.Now())
 					}
 				}
 				fail(east)

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -336,7 +337,7 @@ func (l listener) Stopped() bool { return l.t.speech.stop != "" }
 
 // Circuit implements Listener: it announces a circuit's state, and for how long it refuses
 // calls. It is this process's: another one may call the model.
-func (l listener) Circuit(ctx context.Context, state model.CircuitState, wait time.Duration) {
+func (l listener) Circuit(ctx context.Context, state breaker.CircuitState, wait time.Duration) {
 	t := l.t
 	t.step.Claim.Warn(ctx, "circuit of a model, in this process", "model", t.member.ID, "circuit", state, "wait", wait)
 	t.step.Events.Emit(core.Event{Type: core.EventModelCircuit, Model: t.member.ID, Status: string(state), Wait: wait.Milliseconds()})
@@ -354,7 +355,7 @@ func (t *Turn) refused(ctx context.Context, wait time.Duration) error {
 	}
 	cause := &RefusedError{wait}
 	// Spread, so that not all who wait come at once for the one call that probes.
-	wait += t.env().Jitter(model.CircuitProbe)
-	listener{t}.Circuit(ctx, model.CircuitOpen, wait)
+	wait += t.env().Jitter(breaker.CircuitProbe)
+	listener{t}.Circuit(ctx, breaker.CircuitOpen, wait)
 	return &RetryError{wait, cause}
 }

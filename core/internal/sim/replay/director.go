@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -152,7 +153,7 @@ func (d *director) enqueue(ctx context.Context) error {
 func (d *director) inputRecord(in thread.Queued) func(thread.Head, thread.Result) ([]store.Record, error) {
 	return func(thread.Head, thread.Result) ([]store.Record, error) {
 		payload, err := d.o.Records.EncodeQueued(&in)
-		return []store.Record{{Name: store.InputName(in.Dispatch, 0), Payload: payload}}, err
+		return []store.Record{{Name: recordname.Input(in.Dispatch, 0), Payload: payload}}, err
 	}
 }
 

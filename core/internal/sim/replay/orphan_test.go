@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
@@ -32,7 +33,7 @@ func TestReplayLeavesOutAWaitWhoseTicketsAreMissing(t *testing.T) {
 		r.work(t)
 		payload, err := thread.Records{}.Encode("round", &thread.RoundRecord{Turn: 2, Waits: []uint64{thread.TicketKey(run.RunID, "ask")}, Fence: 1})
 		if err == nil {
-			err = r.store.Put(t.Context(), key, store.Record{Name: store.RoundName(run.RunID, 4), Fence: 1, Version: 4, Payload: payload})
+			err = r.store.Put(t.Context(), key, store.Record{Name: recordname.Round(run.RunID, 4), Fence: 1, Version: 4, Payload: payload})
 		}
 		if err != nil {
 			t.Fatal(err)

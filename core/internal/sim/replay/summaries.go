@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -50,7 +51,7 @@ func (o Options) readSummary(ctx context.Context, from store.Backend, key core.T
 		if _, known := all[upTo]; known {
 			return nil
 		}
-		record, ok, err := from.Get(ctx, key, store.SummaryName(upTo))
+		record, ok, err := from.Get(ctx, key, recordname.Summary(upTo))
 		if err != nil {
 			return fmt.Errorf("read summary: %w", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -333,7 +334,7 @@ func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket,
 	change := thread.Decide{Run: d.recording.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision), Child: t.Kind == thread.TicketChild}
 	_, _, err := d.box.Commit(ctx, d.recording.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
 		payload, err := d.o.Records.Encode("decision", decision)
-		return []store.Record{{Name: store.DecisionName(d.recording.record.ID, s.seq, t.Call, key), Payload: payload}}, err
+		return []store.Record{{Name: recordname.Decision(d.recording.record.ID, s.seq, t.Call, key), Payload: payload}}, err
 	})
 	return err
 }

@@ -1,4 +1,6 @@
-package model
+// Package breaker keeps the circuits of models: one that has failed too often in a row is left
+// alone for a while.
+package breaker
 
 import (
 	"sync"
@@ -57,7 +59,7 @@ type CallOutcome uint8
 // The outcomes.
 const (
 	CallVoid      CallOutcome = iota // nothing: it was cancelled, or its request was at fault
-	CallFailed                       // it failed, and may fare better later: see [Transient]
+	CallFailed                       // it failed, and may fare better later: see model.Transient
 	CallSucceeded                    // it came to its end
 )
 

@@ -1,4 +1,4 @@
-package model_test
+package breaker_test
 
 import (
 	"fmt"
@@ -7,19 +7,18 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/internal/breaker"
 )
 
-func named(name string) model.CircuitName { return model.CircuitName{Provider: "p", Model: name} }
+func named(name string) breaker.CircuitName { return breaker.CircuitName{Provider: "p", Model: name} }
 
 // Each line is a call: when it begins, how it ends and what the circuit is then, or how
 // long it is refused.
 func TestACircuit(t *testing.T) {
-	const fails, works, void = model.CallFailed, model.CallSucceeded, model.CallVoid
+	const fails, works, void = breaker.CallFailed, breaker.CallSucceeded, breaker.CallVoid
 	type call struct {
 		at      time.Duration
-		outcome model.CallOutcome
+		outcome breaker.CallOutcome
 	}
 	five := []call{{0, fails}, {1, fails}, {2, fails}, {3, fails}, {4, fails}}
 	opened := "closed, closed, closed, closed, open!"
@@ -41,7 +40,7 @@ func TestACircuit(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var b model.Breakers
+			var b breaker.Breakers
 			began := time.Unix(1000, 0)
 			var got []string
 			for _, c := range tt.calls {
@@ -76,12 +75,12 @@ func TestACircuit(t *testing.T) {
 }
 
 // opened returns breakers whose circuit m is open from 0 s on, and a clock.
-func opened(t *testing.T) (*model.Breakers, func(seconds int) time.Time) {
+func opened(t *testing.T) (*breaker.Breakers, func(seconds int) time.Time) {
 	t.Helper()
-	b, at := new(model.Breakers), func(seconds int) time.Time { return time.Unix(1000+int64(seconds), 0) }
+	b, at := new(breaker.Breakers), func(seconds int) time.Time { return time.Unix(1000+int64(seconds), 0) }
 	for range 5 {
 		permit, _ := b.Begin(named("m"), at(0))
-		b.End(permit, model.CallFailed, at(0))
+		b.End(permit, breaker.CallFailed, at(0))
 	}
 	if wait := b.Wait(named("m"), at(0)); wait != 30*time.Second {
 		t.Fatalf("behind five failures the circuit refuses calls for %s, want 30s", wait)
@@ -105,23 +104,23 @@ func TestOneCallProbesAHalfOpenCircuit(t *testing.T) {
 			t.Errorf("at %ds another call is %+v, refused for %s; want to wait 5s for the probe", second, permit, wait)
 		}
 	}
-	if state, changed := b.End(probe, model.CallSucceeded, at(301)); state != model.CircuitClosed || !changed {
+	if state, changed := b.End(probe, breaker.CallSucceeded, at(301)); state != breaker.CircuitClosed || !changed {
 		t.Errorf("behind the probe the circuit is %s, %t", state, changed)
 	}
 }
 
 // A call that was under way when the circuit opened says nothing about what is now.
 func TestACallFromBeforeTheCircuitOpened(t *testing.T) {
-	for _, outcome := range []model.CallOutcome{model.CallVoid, model.CallFailed, model.CallSucceeded} {
+	for _, outcome := range []breaker.CallOutcome{breaker.CallVoid, breaker.CallFailed, breaker.CallSucceeded} {
 		t.Run(fmt.Sprint(outcome), func(t *testing.T) {
-			var b model.Breakers
+			var b breaker.Breakers
 			at := func(seconds int) time.Time { return time.Unix(1000+int64(seconds), 0) }
 			slow, _ := b.Begin(named("m"), at(0))
 			for range 5 {
 				permit, _ := b.Begin(named("m"), at(1))
-				b.End(permit, model.CallFailed, at(1))
+				b.End(permit, breaker.CallFailed, at(1))
 			}
-			if state, changed := b.End(slow, outcome, at(20)); state != model.CircuitOpen || changed {
+			if state, changed := b.End(slow, outcome, at(20)); state != breaker.CircuitOpen || changed {
 				t.Errorf("the circuit is %s, changed %t; want open as before", state, changed)
 			}
 			if wait := b.Wait(named("m"), at(21)); wait != 10*time.Second {
