@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
@@ -67,11 +68,11 @@ func RunName(run core.ID) string {
 // ActivityName names the record that lists a thread, by its last activity; with a run's
 // id behind it it is the one that lists the run. Their payloads are [thread.Listing]s,
 // and backends keep an index of them: see [Lists].
-const ActivityName = "L#"
+const ActivityName = recordname.Activity
 
 // SnapshotName names the manifest of a thread's state snapshot; with a scoped path behind
 // it, one value of it.
-const SnapshotName = "S#"
+const SnapshotName = recordname.Snapshot
 
 // ChunkPrefix begins the names of the event chunks of an attempt at a step: what the
 // model says under a fence, before it is committed.

@@ -1,5 +1,5 @@
 // Package recordname has the names of the records around a HEAD that backends need not
-// know of. Which kind a name is of is package store's: [store.Record.Kind].
+// know of. Which kind a name is of is package store's.
 package recordname
 
 import (
@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // Summary names the summary of a log up to a sequence, that of a closed turn.
@@ -43,15 +42,21 @@ func Read(id core.ID) string { return idName("A#", id, "#read") }
 // no more.
 func Ended(id core.ID) string { return idName("A#", id, "#ended") }
 
+// Activity names the record that lists a thread, see store.ActivityName.
+const Activity = "L#"
+
 // Listing names the record that lists a run.
-func Listing(run core.ID) string { return idName(store.ActivityName, run, "") }
+func Listing(run core.ID) string { return idName(Activity, run, "") }
 
 // About names what people and programs have said about a thread: its title and
 // metadata.
 const About = "T#"
 
+// Snapshot names the manifest of a thread's state snapshot, see store.SnapshotName.
+const Snapshot = "S#"
+
 // SnapshotValue names one value of the state snapshot.
-func SnapshotValue(path string) string { return store.SnapshotName + path }
+func SnapshotValue(path string) string { return Snapshot + path }
 
 // Round names the record of an open tool round that waits, by the version
 // of the head that puts it in force.

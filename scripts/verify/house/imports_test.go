@@ -121,7 +121,7 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // before it, and of its own folder.
 var order = []string{
 	"core", "core/strict", "core/env", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/model", "core/internal/breaker", "core/plugin", "core/internal/stop", "core/agent",
-	"core/internal/thread", "core/store", "core/internal/recordname", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/internal/sim", "core/sim", "core/reveille",
+	"core/internal/thread", "core/internal/recordname", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/internal/sim", "core/sim", "core/reveille",
 }
 
 func rank(t *testing.T, room string) int {

@@ -45,7 +45,7 @@ var roundMutants = []mutant{
 	},
 	{
 		Name: "what another turn's call has stored is believed",
-		File: "core/store/record.go",
+		File: "core/internal/recordname/recordname.go",
 		Old:  `fmt.Sprintf("C#%s#%d#%d#once#%s", run, turn, call, part)`,
 		New:  `fmt.Sprintf("C#%s#%d#%d#once#%s", run, min(turn, 0), call, part)`,
 	},
