@@ -36,7 +36,8 @@
 // [Runtime.Work] takes those of runs that nothing waits for: from [Runtime.Submit], or left
 // behind by a process that ended.
 //
-// [Runtime.Host] is what protocol adapters serve: see adapters/protocols/httpapi.
+// [Runtime.Host] is what protocol adapters serve, in a server of your own too: see the
+// example of adapters/protocols/httpapi.
 //
 // # Tools and plugins
 //

@@ -1,6 +1,15 @@
 // Package httpapi is the HTTP server of Reveille: its native routes, and behind
 // the same authentication and limits the handlers of the protocols.
 //
+// [New] takes the host of a reveille.Runtime. Its handler fits into any server, here under a
+// prefix; the example of New is the whole program:
+//
+//	agents := httpapi.New(r.Host(), &httpapi.Options{Authenticate: customer, StreamURL: "/agents"})
+//	mux.Handle("/agents/", http.StripPrefix("/agents", agents))
+//	go server.Serve(listener)
+//	err := r.Work(ctx) // until ctx ends
+//	return errors.Join(err, server.Shutdown(within))
+//
 // [Routes] has all of them, with what each takes and returns. Of it are made the mux, the
 // OpenAPI document at /openapi.json and the README's table; after a change there, or of a
 // type that is encoded, `go generate` writes the last two again.

@@ -36,6 +36,7 @@ func TestTheReadmesSamplesAreExamples(t *testing.T) {
 	tests := []struct{ file, indent string }{
 		{"functions/app/example_test.go", "\t"},
 		{"functions/app/web/example_test.go", ""},
+		{"adapters/protocols/httpapi/example_embed_test.go", "\t"},
 		{"functions/kit/demo/crash_test.go", ""},
 	}
 	blocks := slices.DeleteFunc(samples(t), func(s string) bool { return strings.HasPrefix(s, "// ") || isProgram(s) })
