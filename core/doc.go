@@ -173,7 +173,7 @@
 //
 // How do I add a merge operation?
 //
-//   - core/state/edit.go, EditMerge: the operation of a document, and the method of Path
+//   - core/state/edit.go, editMerge: the operation of a document, and the method of Path
 //     that makes it.
 //   - core/state/document.go, apply: what it does.
 //   - core/state/lattice/lattice.go, Value: for a whole type that merges instead.

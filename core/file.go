@@ -11,8 +11,8 @@ import (
 // The limits of a file's names, in bytes. Its own bytes are bounded by what a request
 // may have.
 const (
-	MaxFilename = 255
-	MaxFileURL  = 2048
+	maxFilename = 255
+	maxFileURL  = 2048
 )
 
 // CheckFile validates a block of type file; at names it in errors, which are
@@ -29,12 +29,12 @@ func (b Block) CheckFile(at string) error {
 		return Errorf(CodeInvalid, "%s: the file has bytes and a URL, one of them is allowed", at)
 	case b.Text != "":
 		return Errorf(CodeInvalid, "%s: a file has no text", at)
-	case len(b.Filename) > MaxFilename:
-		return Errorf(CodeTooLarge, "%s: the file name has %d bytes, at most %d are allowed", at, len(b.Filename), MaxFilename)
+	case len(b.Filename) > maxFilename:
+		return Errorf(CodeTooLarge, "%s: the file name has %d bytes, at most %d are allowed", at, len(b.Filename), maxFilename)
 	case !utf8.ValidString(b.Filename) || strings.ContainsFunc(b.Filename, unicode.IsControl):
 		return Errorf(CodeInvalid, "%s: the file name has a character that is not for people", at)
-	case len(b.URL) > MaxFileURL:
-		return Errorf(CodeTooLarge, "%s: the file's URL has %d bytes, at most %d are allowed", at, len(b.URL), MaxFileURL)
+	case len(b.URL) > maxFileURL:
+		return Errorf(CodeTooLarge, "%s: the file's URL has %d bytes, at most %d are allowed", at, len(b.URL), maxFileURL)
 	case b.URL != "":
 		u, err := url.Parse(b.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {

@@ -46,13 +46,13 @@ type FrontendContext struct {
 // The limits of a [Frontend]. It is stored with the input, and but for its state each
 // time that the run's record is.
 const (
-	MaxFrontend        = 64 << 10 // bytes of its JSON
-	MaxFrontendTools   = 64
-	MaxFrontendContext = 64
+	maxFrontend        = 64 << 10 // bytes of its JSON
+	maxFrontendTools   = 64
+	maxFrontendContext = 64
 )
 
-// ErrFrontendTooLarge is returned for a [Frontend] of more than [MaxFrontend] bytes.
-var ErrFrontendTooLarge = Errorf(CodeTooLarge, "frontend is larger than %d bytes", MaxFrontend)
+// ErrFrontendTooLarge is returned for a [Frontend] of more than 64 KiB.
+var ErrFrontendTooLarge = Errorf(CodeTooLarge, "frontend is larger than %d bytes", maxFrontend)
 
 // Check validates what came from outside. The names of tools and their schemas are
 // looked at by whoever makes tools of them.
@@ -60,11 +60,11 @@ func (f *Frontend) Check() error {
 	if f == nil {
 		return nil
 	}
-	if len(f.Tools) > MaxFrontendTools {
-		return Errorf(CodeTooLarge, "frontend has %d tools, at most %d are allowed", len(f.Tools), MaxFrontendTools)
+	if len(f.Tools) > maxFrontendTools {
+		return Errorf(CodeTooLarge, "frontend has %d tools, at most %d are allowed", len(f.Tools), maxFrontendTools)
 	}
-	if len(f.Context) > MaxFrontendContext {
-		return Errorf(CodeTooLarge, "frontend has %d pieces of context, at most %d are allowed", len(f.Context), MaxFrontendContext)
+	if len(f.Context) > maxFrontendContext {
+		return Errorf(CodeTooLarge, "frontend has %d pieces of context, at most %d are allowed", len(f.Context), maxFrontendContext)
 	}
 	for i, t := range f.Tools {
 		if slices.ContainsFunc(f.Tools[:i], func(o FrontendTool) bool { return o.Name == t.Name }) {
@@ -84,7 +84,7 @@ func (f *Frontend) Check() error {
 	if !utf8.Valid(text) {
 		return Errorf(CodeInvalid, "frontend is not UTF-8")
 	}
-	if len(text) > MaxFrontend {
+	if len(text) > maxFrontend {
 		return fmt.Errorf("%w: it has %d", ErrFrontendTooLarge, len(text))
 	}
 	return nil

@@ -20,11 +20,11 @@ const (
 	ConcurrentRuns LimitKind = "concurrent_runs"
 )
 
-// ErrReached is what a [ReachedError] of each limit but that of money wraps, and ErrSpent
-// one of that: they have the codes core.CodeTenantLimit and core.CodeTenantSpend.
+// ErrReached is what a [ReachedError] of each limit but that of money wraps, and errSpent
+// what one of that limit wraps: they have the codes core.CodeTenantLimit and core.CodeTenantSpend.
 var (
 	ErrReached = core.Errorf(core.CodeTenantLimit, "the tenant has reached a limit")
-	ErrSpent   = core.Errorf(core.CodeTenantSpend, "the tenant has spent what it may spend in a day")
+	errSpent   = core.Errorf(core.CodeTenantSpend, "the tenant has spent what it may spend in a day")
 )
 
 // ReachedError is a limit that a tenant has reached.
@@ -47,7 +47,7 @@ func (e *ReachedError) Error() string {
 // Unwrap returns what the error is an error of.
 func (e *ReachedError) Unwrap() error {
 	if e.Limit == SpendADay {
-		return ErrSpent
+		return errSpent
 	}
 	return ErrReached
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// MaxConcurrent is the largest limit of runs at a time, and the one of a tenant that has
+// maxConcurrent is the largest limit of runs at a time, and the one of a tenant that has
 // another limit and not this.
-const MaxConcurrent = 64
+const maxConcurrent = 64
 
 // Limits are what one tenant may use. A zero field is no limit.
 type Limits struct {
@@ -18,7 +18,7 @@ type Limits struct {
 	TokensADay int64    `json:"tokens_a_day,omitempty"` // input and output
 	SpendADay  core.USD `json:"spend_a_day_usd,omitempty"`
 	// ConcurrentRuns is how many runs may be queued to run or running, 1 to
-	// [MaxConcurrent]. Zero beside another limit: MaxConcurrent.
+	// 64. Zero beside another limit: 64.
 	ConcurrentRuns int `json:"concurrent_runs,omitempty"`
 }
 
@@ -34,8 +34,8 @@ func (l Limits) Check() error {
 		return refused("tokens_a_day", l.TokensADay, "a number from 0 (no limit) on")
 	case l.SpendADay < 0:
 		return refused("spend_a_day_usd", l.SpendADay, "dollars from 0 (no limit) on")
-	case l.ConcurrentRuns < 0 || l.ConcurrentRuns > MaxConcurrent:
-		return refused("concurrent_runs", l.ConcurrentRuns, fmt.Sprintf("0 (no limit of its own) to %d", MaxConcurrent))
+	case l.ConcurrentRuns < 0 || l.ConcurrentRuns > maxConcurrent:
+		return refused("concurrent_runs", l.ConcurrentRuns, fmt.Sprintf("0 (no limit of its own) to %d", maxConcurrent))
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (t Tenants) Of(tenant string) Limits {
 		l = t.Default
 	}
 	if l.ConcurrentRuns == 0 && !l.IsZero() {
-		l.ConcurrentRuns = MaxConcurrent
+		l.ConcurrentRuns = maxConcurrent
 	}
 	return l
 }

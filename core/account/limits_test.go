@@ -97,7 +97,7 @@ func TestReachedSaysTheOneThatMattersMost(t *testing.T) {
 		got := LimitKind("")
 		if over := l.reached(tt.a, tt.runs, tt.slots); over != nil {
 			got = over.Limit
-			if want := map[bool]error{true: ErrSpent, false: ErrReached}[got == SpendADay]; !errors.Is(over, want) {
+			if want := map[bool]error{true: errSpent, false: ErrReached}[got == SpendADay]; !errors.Is(over, want) {
 				t.Errorf("%s: %v is not %v", tt.name, over, want)
 			}
 		}

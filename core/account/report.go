@@ -10,12 +10,12 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// MaxDays is how many days a report may cover, MaxRows how many rows it may have, and
-// MaxRecords how many records it may read one by one for runs.
+// maxDays is how many days a report may cover, maxRows how many rows it may have, and
+// maxRecords how many records it may read one by one for runs.
 const (
-	MaxDays    = 100
-	MaxRows    = 5000
-	MaxRecords = 100_000
+	maxDays    = 100
+	maxRows    = 5000
+	maxRecords = 100_000
 )
 
 // By says what a report goes by.
@@ -87,7 +87,7 @@ type Row struct {
 // Report returns what a tenant has used, in order of day, user, agent, run and model. Hours
 // whose sum is not known to be whole are read record by record, the current one always,
 // so that what was committed before the call is in it; by runs every one is, since sums do
-// not tell them apart. More than [MaxRows], or [MaxRecords], are core.CodeInvalid.
+// not tell them apart. More than 5,000 rows, or 100,000 records, are core.CodeInvalid.
 func (l *Ledger) Report(ctx context.Context, q Query) ([]Row, error) {
 	from, to, err := q.hours()
 	if err != nil {
@@ -154,8 +154,8 @@ func (q Query) hours() (from, to int64, err error) {
 		return 0, 0, core.Errorf(core.CodeInvalid, "from: %s is before 1970", first.Format(time.DateOnly))
 	case days < 1:
 		return 0, 0, core.Errorf(core.CodeInvalid, "to: %s is before from, %s", last.Format(time.DateOnly), first.Format(time.DateOnly))
-	case days > MaxDays:
-		return 0, 0, core.Errorf(core.CodeInvalid, "from %s to %s are %d days, at most %d are allowed", first.Format(time.DateOnly), last.Format(time.DateOnly), days, MaxDays)
+	case days > maxDays:
+		return 0, 0, core.Errorf(core.CodeInvalid, "from %s to %s are %d days, at most %d are allowed", first.Format(time.DateOnly), last.Format(time.DateOnly), days, maxDays)
 	}
 	return store.HourOf(first.UnixMilli()), store.HourOf(last.UnixMilli()) + 23, nil
 }
@@ -194,8 +194,8 @@ func (r *rows) read(ctx context.Context, hour int64) error {
 	if err != nil {
 		return err
 	}
-	if r.seen += n; r.q.By.Run && r.seen > MaxRecords {
-		return core.Errorf(core.CodeInvalid, "the report by runs would read more than %d records: ask for fewer days", MaxRecords)
+	if r.seen += n; r.q.By.Run && r.seen > maxRecords {
+		return core.Errorf(core.CodeInvalid, "the report by runs would read more than %d records: ask for fewer days", maxRecords)
 	}
 	return r.add(hour, all.sorted())
 }
@@ -211,8 +211,8 @@ func (r *rows) add(hour int64, all []Sum) error {
 		s.Day = day.Format(time.DateOnly)
 		k := r.q.By.of(s.Key)
 		row := r.at[k]
-		if row == nil && len(r.at) == MaxRows {
-			return core.Errorf(core.CodeInvalid, "the report has more than %d rows: ask for fewer days, or by less", MaxRows)
+		if row == nil && len(r.at) == maxRows {
+			return core.Errorf(core.CodeInvalid, "the report has more than %d rows: ask for fewer days, or by less", maxRows)
 		}
 		if row == nil {
 			row = &Row{Sum: Sum{Key: k}, ModelCost: new(core.USD), CloudCost: new(core.USD)}

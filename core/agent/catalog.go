@@ -11,8 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// MaxToolPattern is the longest tool pattern, in bytes.
-const MaxToolPattern = 1 << 10
+// maxToolPattern is the longest tool pattern, in bytes.
+const maxToolPattern = 1 << 10
 
 // ToolPattern matches tools by name. A pattern matches a whole name; * stands for
 // any characters, none included, \ takes its meaning from the character behind it,
@@ -23,13 +23,13 @@ type ToolPattern struct {
 }
 
 // ParseToolPattern reads a pattern. One that is empty, is longer than
-// [MaxToolPattern] or ends in a single backslash is an error with code invalid.
+// 1 KiB or ends in a single backslash is an error with code invalid.
 func ParseToolPattern(pattern string) (ToolPattern, error) {
 	if pattern == "" {
 		return ToolPattern{}, core.Errorf(core.CodeInvalid, "pattern is empty")
 	}
-	if len(pattern) > MaxToolPattern {
-		return ToolPattern{}, core.Errorf(core.CodeInvalid, "pattern has %d bytes, at most %d are allowed", len(pattern), MaxToolPattern)
+	if len(pattern) > maxToolPattern {
+		return ToolPattern{}, core.Errorf(core.CodeInvalid, "pattern has %d bytes, at most %d are allowed", len(pattern), maxToolPattern)
 	}
 	var p ToolPattern
 	var part strings.Builder

@@ -8,9 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// UnknownWindow is the context window, in tokens, of a model of which nothing is known:
+// assumedWindow is the context window, in tokens, of a model of which nothing is known:
 // few models have a smaller one.
-const UnknownWindow = 8_192
+const assumedWindow = 8_192
 
 // learn adds what the catalog knows of a model to what is said of it. seller is who sells
 // it, where the catalog has nothing of its provider's id.
@@ -30,7 +30,7 @@ func (s *source) learn(b *BoundModel, seller string) {
 	}
 	b.Facts, b.learnt = laid(b.Facts, found.Facts), true
 	if b.ContextWindow == 0 {
-		b.ContextWindow, b.unheard = UnknownWindow, true
+		b.ContextWindow, b.unheard = assumedWindow, true
 	}
 	if b.MaxOutputTokens > b.ContextWindow {
 		b.MaxOutputTokens = b.ContextWindow
@@ -87,7 +87,7 @@ func (r *Resolved) warnUnheard(stored bool) error {
 		if !b.unheard {
 			continue
 		}
-		w := Warning{Agent: r.Spec.ID, Field: "model", Message: fmt.Sprintf("%q is %s, of which the model catalog has no context window: it is taken to be %d tokens", b.ID, core.Excerpt(b.Origin(b.Name)), UnknownWindow)}
+		w := Warning{Agent: r.Spec.ID, Field: "model", Message: fmt.Sprintf("%q is %s, of which the model catalog has no context window: it is taken to be %d tokens", b.ID, core.Excerpt(b.Origin(b.Name)), assumedWindow)}
 		if err := r.warn(stored, w); err != nil {
 			return err
 		}

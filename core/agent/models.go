@@ -105,12 +105,12 @@ type ModelPoolSpec struct {
 	Switch      PoolSwitch   `json:"switch,omitzero"`
 	// ReturnAfterMS is how long behind the last turn of another member, in milliseconds, a
 	// thread is home again: the lifetime of that one's prompt cache, up to 86,400,000; 0 is
-	// [DefaultPoolReturn].
+	// 5 minutes.
 	ReturnAfterMS int `json:"return_after_ms,omitempty"`
 }
 
-// DefaultPoolReturn is how long providers keep a prompt that is not asked for again.
-const DefaultPoolReturn = 5 * time.Minute
+// defaultPoolReturn is how long providers keep a prompt that is not asked for again.
+const defaultPoolReturn = 5 * time.Minute
 
 const maxPoolReturnMS = 86_400_000
 

@@ -14,8 +14,8 @@ import (
 // where its provider has no such form: its arguments are the answer. No tool runs.
 const FinalAnswer = "final_answer"
 
-// FinalAnswerTool describes it to the model.
-func FinalAnswerTool(f *model.ResponseFormat) model.ToolDefinition {
+// finalAnswerTool describes it to the model.
+func finalAnswerTool(f *model.ResponseFormat) model.ToolDefinition {
 	return model.ToolDefinition{
 		Name:        FinalAnswer,
 		Description: "Gives the final answer: its arguments are the answer itself. Call it alone, when you know the answer, and write nothing besides.",
@@ -25,13 +25,13 @@ func FinalAnswerTool(f *model.ResponseFormat) model.ToolDefinition {
 
 // Format makes a request with a ResponseFormat one that the model can be asked: in its
 // provider's own way, where that has one beside the request's tools, or with
-// [FinalAnswerTool] behind them. Where no tool may be called, that one must be.
+// finalAnswerTool behind them. Where no tool may be called, that one must be.
 func (m *BoundModel) Format(r *model.Request) {
 	if r.ResponseFormat == nil || m.formats(*r) {
 		return
 	}
 	tools := r.Tools
-	r.Tools = append(tools[:len(tools):len(tools)], FinalAnswerTool(r.ResponseFormat))
+	r.Tools = append(tools[:len(tools):len(tools)], finalAnswerTool(r.ResponseFormat))
 	r.ResponseFormat = nil
 	if r.ToolChoice.Mode == model.ToolNone {
 		r.ToolChoice = model.ToolChoice{Mode: model.ToolNamed, Name: FinalAnswer}

@@ -74,7 +74,7 @@ type poolMember struct {
 
 func newPool(spec ModelPoolSpec, bind func(id string) (*BoundModel, error)) (*Pool, error) {
 	p := &Pool{
-		ID: spec.ID, Switch: spec.Switch, ByRun: spec.StickyScope == StickyRun, Returns: DefaultPoolReturn,
+		ID: spec.ID, Switch: spec.Switch, ByRun: spec.StickyScope == StickyRun, Returns: defaultPoolReturn,
 		first: spec.Routing == RouteFirstHealthy,
 	}
 	if spec.ReturnAfterMS > 0 {

@@ -38,7 +38,7 @@ type Parts struct {
 	Plugins  []plugin.Plugin                                    // each is named by one agent at least, where there are agents
 	Stops    []StopPolicy                                       // of every agent, asked behind those of its spec
 	// Catalog is what is known of models. A model of which it knows no window, and which
-	// has none in its spec or binding, has [UnknownWindow], and that is a warning. nil:
+	// has none in its spec or binding, has 8,192 tokens, and that is a warning. nil:
 	// nothing is known, and nobody is warned.
 	Catalog *catalog.Catalog
 	// Default is the id of the agent of requests that name none. Empty: it is the only

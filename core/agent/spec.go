@@ -20,10 +20,10 @@ type Spec struct {
 	SystemPrompt string `json:"system_prompt,omitempty"` // sent with every inference, never stored in a thread
 	Model        string `json:"model"`                   // id of a model or of a pool of the registry
 
-	MaxRounds        *int       `json:"max_rounds,omitempty"`        // steps of a run; nil is [DefaultMaxRounds], 0 no limit
+	MaxRounds        *int       `json:"max_rounds,omitempty"`        // steps of a run; nil is 16, 0 no limit
 	Stop             []StopSpec `json:"stop,omitempty"`              // further stop policies, asked in this order behind max_rounds
-	MaxContinuations *int       `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is [DefaultMaxContinuations], 0 none
-	MaxRepairs       *int       `json:"max_repairs,omitempty"`       // of an answer that is not of response_format; nil is [DefaultMaxRepairs], 0 none
+	MaxContinuations *int       `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is 2, 0 none
+	MaxRepairs       *int       `json:"max_repairs,omitempty"`       // of an answer that is not of response_format; nil is 2, 0 none
 	Retry            Retry      `json:"retry,omitzero"`
 
 	MaxTokens       int                   `json:"max_tokens,omitempty"`       // of one turn; 0: the provider's default
@@ -67,9 +67,9 @@ type Spec struct {
 
 // The defaults of a spec that says nothing.
 const (
-	DefaultMaxRounds        = 16 // steps of a run
-	DefaultMaxContinuations = 2  // of a turn that the token limit cut
-	DefaultMaxRepairs       = 2  // of an answer, in a run
+	defaultMaxRounds        = 16 // steps of a run
+	defaultMaxContinuations = 2  // of a turn that the token limit cut
+	defaultMaxRepairs       = 2  // of an answer, in a run
 )
 
 // ExecutionMode says how the tool calls of one turn run.
@@ -105,35 +105,35 @@ const (
 // Retry bounds what a step does about a model that fails for a while. A nil field
 // is its default.
 type Retry struct {
-	MaxRetries *int `json:"max_retries,omitempty"` // after the first call, over all deliveries of a step; 0 to 20, nil is [DefaultMaxRetries]
+	MaxRetries *int `json:"max_retries,omitempty"` // after the first call, over all deliveries of a step; 0 to 20, nil is 2
 	// The waits before a retry grow from these, in milliseconds: 0 (no wait) to 60,000.
-	BackoffBaseMS           *int `json:"backoff_base_ms,omitempty"`            // nil is [DefaultBackoffBase]
-	OverloadedBackoffBaseMS *int `json:"overloaded_backoff_base_ms,omitempty"` // of an overloaded provider; nil is [DefaultOverloadedBackoffBase]
+	BackoffBaseMS           *int `json:"backoff_base_ms,omitempty"`            // nil is 500
+	OverloadedBackoffBaseMS *int `json:"overloaded_backoff_base_ms,omitempty"` // of an overloaded provider; nil is 2,000
 	// StreamIdleTimeoutMS is how long a stream may be silent until it counts as
-	// interrupted, in milliseconds: 1,000 to 600,000; nil is [DefaultStreamIdleTimeout], or
+	// interrupted, in milliseconds: 1,000 to 600,000; nil is 60,000, or
 	// what the model was made with. Twice as long where the model reasons.
 	StreamIdleTimeoutMS *int `json:"stream_idle_timeout_ms,omitempty"`
 }
 
 // The defaults of Retry.
 const (
-	DefaultMaxRetries            = 2
-	DefaultBackoffBase           = 500 * time.Millisecond
-	DefaultOverloadedBackoffBase = 2 * time.Second
-	DefaultStreamIdleTimeout     = time.Minute
+	defaultMaxRetries            = 2
+	defaultBackoffBase           = 500 * time.Millisecond
+	defaultOverloadedBackoffBase = 2 * time.Second
+	defaultStreamIdleTimeout     = time.Minute
 )
 
 // Backoff is the base of the waits between retries.
-func (r Retry) Backoff() time.Duration { return milliseconds(r.BackoffBaseMS, DefaultBackoffBase) }
+func (r Retry) Backoff() time.Duration { return milliseconds(r.BackoffBaseMS, defaultBackoffBase) }
 
 // OverloadedBackoff is the base of the waits for a provider that is overloaded.
 func (r Retry) OverloadedBackoff() time.Duration {
-	return milliseconds(r.OverloadedBackoffBaseMS, DefaultOverloadedBackoffBase)
+	return milliseconds(r.OverloadedBackoffBaseMS, defaultOverloadedBackoffBase)
 }
 
 // StreamIdleTimeout is how long a stream may be silent.
 func (r Retry) StreamIdleTimeout() time.Duration {
-	return milliseconds(r.StreamIdleTimeoutMS, DefaultStreamIdleTimeout)
+	return milliseconds(r.StreamIdleTimeoutMS, defaultStreamIdleTimeout)
 }
 
 func milliseconds(n *int, otherwise time.Duration) time.Duration {
@@ -144,16 +144,16 @@ func milliseconds(n *int, otherwise time.Duration) time.Duration {
 }
 
 // Rounds is the number of steps that a run of the agent may take; 0: no limit.
-func (s Spec) Rounds() int { return or(s.MaxRounds, DefaultMaxRounds) }
+func (s Spec) Rounds() int { return or(s.MaxRounds, defaultMaxRounds) }
 
 // Continuations is how often a turn that the token limit cut goes on; 0: never.
-func (s Spec) Continuations() int { return or(s.MaxContinuations, DefaultMaxContinuations) }
+func (s Spec) Continuations() int { return or(s.MaxContinuations, defaultMaxContinuations) }
 
 // Repairs is how often a run asks its model to mend an answer; 0: never.
-func (s Spec) Repairs() int { return or(s.MaxRepairs, DefaultMaxRepairs) }
+func (s Spec) Repairs() int { return or(s.MaxRepairs, defaultMaxRepairs) }
 
 // ModelCalls is how often a step may call its model.
-func (s Spec) ModelCalls() int { return 1 + or(s.Retry.MaxRetries, DefaultMaxRetries) }
+func (s Spec) ModelCalls() int { return 1 + or(s.Retry.MaxRetries, defaultMaxRetries) }
 
 // Mode is the execution mode of the agent's tool rounds.
 func (s Spec) Mode() ExecutionMode {

@@ -59,8 +59,8 @@ func (o Opening) checkDelay(mode Mode) error {
 	switch {
 	case o.AvailableAt < 0:
 		return core.Errorf(core.CodeInvalid, "available_at is %d, allowed are unix milliseconds from 0 on", o.AvailableAt)
-	case o.Delay < 0 || o.Delay > MaxDelay:
-		return core.Errorf(core.CodeInvalid, "delay of %s, allowed are 0 to %s", o.Delay, MaxDelay)
+	case o.Delay < 0 || o.Delay > maxDelay:
+		return core.Errorf(core.CodeInvalid, "delay of %s, allowed are 0 to %s", o.Delay, maxDelay)
 	case o.AvailableAt != 0 && o.Delay != 0:
 		return core.Errorf(core.CodeInvalid, "both available_at and a delay are given, at most one is allowed")
 	case delayed && (mode == ModeSteer || mode == ModeInterrupt):

@@ -23,7 +23,7 @@ type Options struct {
 	// Worker is the name in claims, 1 to 64 bytes; empty: "worker". It is for people who
 	// read a mailbox: claims are told apart by their fences.
 	Worker string
-	// Lease is how long a claim holds without renewal; 0: [DefaultLease].
+	// Lease is how long a claim holds without renewal; 0: 30 seconds.
 	Lease time.Duration
 	// Fits checks the payload of a decision against what its ticket asks for, before it is
 	// stored; see tool.CheckDecision. nil: nothing is checked.
@@ -46,8 +46,8 @@ type Options struct {
 	Limits *account.Gate
 }
 
-// DefaultLease is how long a claim holds without renewal.
-const DefaultLease = 30 * time.Second
+// defaultLease is how long a claim holds without renewal.
+const defaultLease = 30 * time.Second
 
 // Service is the mailbox. It is safe for concurrent use. It has no state that two callers,
 // or two processes, would have to agree on: that is in the head, and the store's
@@ -87,7 +87,7 @@ func New(o Options) (*Service, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	o.Lease = cmp.Or(o.Lease, DefaultLease)
+	o.Lease = cmp.Or(o.Lease, defaultLease)
 	s := &Service{
 		env: o.Env, store: o.Store, records: o.Records, waker: o.Waker, log: o.Logger,
 		worker: o.Worker, lease: o.Lease, keep: o.KeepUsage, fits: o.Fits, publisher: o.Publisher,

@@ -95,7 +95,7 @@ type Opening struct {
 	Priority *uint8
 	// AvailableAt is the earliest time at which the run may start, unix milliseconds, and
 	// Delay how long after its submission; 0: immediately. At most one of them is given,
-	// and at most [MaxDelay] ahead. Delayed input always opens a run of its own: it does
+	// and at most a year ahead. Delayed input always opens a run of its own: it does
 	// not steer or interrupt, and it does not reply to a run that waits. Until then it has
 	// one of thread.MaxDelayed places, which are apart from those of the queue. It does
 	// not make the thread busy before it is due, and is not affected by what ends the open
@@ -152,9 +152,9 @@ func (p *Parent) check(mode Mode) error {
 	return core.CheckName("parent thread id", p.Thread)
 }
 
-// MaxDelay is how far ahead of its submission a run may be asked to begin. Queued
+// maxDelay is how far ahead of its submission a run may be asked to begin. Queued
 // input is kept longer than that.
-const MaxDelay = 365 * 24 * time.Hour
+const maxDelay = 365 * 24 * time.Hour
 
 // start is when the run may start, unix milliseconds; 0: immediately. A time that has
 // passed is 0 too: the head must not compare the clocks of two machines for it.
@@ -163,8 +163,8 @@ func (o Opening) start(now int64) (int64, error) {
 	if o.Delay > 0 {
 		at = now + o.Delay.Milliseconds()
 	}
-	if at > now+MaxDelay.Milliseconds() {
-		return 0, core.Errorf(core.CodeInvalid, "available_at %d lies more than %s ahead", at, MaxDelay)
+	if at > now+maxDelay.Milliseconds() {
+		return 0, core.Errorf(core.CodeInvalid, "available_at %d lies more than %s ahead", at, maxDelay)
 	}
 	if at <= now {
 		return 0, nil

@@ -31,18 +31,18 @@ type Creating struct {
 
 // Limits of a thread's title and metadata.
 const (
-	MaxTitle        = 200      // characters
-	MaxMetadata     = 16 << 10 // bytes of JSON without blanks
-	MaxMetadataKeys = 64       // of the object itself
+	maxTitle        = 200      // characters
+	maxMetadata     = 16 << 10 // bytes of JSON without blanks
+	maxMetadataKeys = 64       // of the object itself
 )
 
-// ErrMetadataTooLarge refuses metadata over [MaxMetadata].
-var ErrMetadataTooLarge = core.Errorf(core.CodeTooLarge, "metadata is larger than %d bytes", MaxMetadata)
+// errMetadataTooLarge refuses metadata over maxMetadata.
+var errMetadataTooLarge = core.Errorf(core.CodeTooLarge, "metadata is larger than %d bytes", maxMetadata)
 
 // CheckAbout validates a thread's title and metadata before they are stored.
 func CheckAbout(a thread.About) error {
-	if n := utf8.RuneCountInString(a.Title); n > MaxTitle {
-		return core.Errorf(core.CodeInvalid, "title has %d characters, at most %d are allowed", n, MaxTitle)
+	if n := utf8.RuneCountInString(a.Title); n > maxTitle {
+		return core.Errorf(core.CodeInvalid, "title has %d characters, at most %d are allowed", n, maxTitle)
 	}
 	if i := strings.IndexFunc(a.Title, unicode.IsControl); i >= 0 || !utf8.ValidString(a.Title) {
 		return core.Errorf(core.CodeInvalid, "title %q has a control character, text on one line is allowed", core.Excerpt(a.Title))
@@ -53,15 +53,15 @@ func CheckAbout(a thread.About) error {
 	if a.Metadata == nil {
 		return nil
 	}
-	if len(a.Metadata) > MaxMetadata {
-		return fmt.Errorf("%w: it has %d", ErrMetadataTooLarge, len(a.Metadata))
+	if len(a.Metadata) > maxMetadata {
+		return fmt.Errorf("%w: it has %d", errMetadataTooLarge, len(a.Metadata))
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(a.Metadata, &members); err != nil || members == nil {
 		return core.Errorf(core.CodeInvalid, "metadata must be an object")
 	}
-	if len(members) > MaxMetadataKeys {
-		return core.Errorf(core.CodeInvalid, "metadata has %d keys, at most %d are allowed", len(members), MaxMetadataKeys)
+	if len(members) > maxMetadataKeys {
+		return core.Errorf(core.CodeInvalid, "metadata has %d keys, at most %d are allowed", len(members), maxMetadataKeys)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ type Facts struct {
 	NativeFormat bool `json:"native_format,omitempty"`
 }
 
-// DefaultTokensPerByte is the ratio of a model whose own is not known: four bytes a token.
-const DefaultTokensPerByte = 0.25
+// defaultTokensPerByte is the ratio of a model whose own is not known: four bytes a token.
+const defaultTokensPerByte = 0.25
 
 // Input is something that models read besides text.
 type Input string
@@ -58,10 +58,10 @@ const (
 	CacheMarks     PromptCache = "marks"     // where the request marks it
 )
 
-// Ratio is TokensPerByte, or [DefaultTokensPerByte].
+// Ratio is TokensPerByte, or 0.25.
 func (f Facts) Ratio() float64 {
 	if f.TokensPerByte == 0 {
-		return DefaultTokensPerByte
+		return defaultTokensPerByte
 	}
 	return f.TokensPerByte
 }

@@ -48,7 +48,7 @@
 // collides with an earlier one, or was for a revision that an earlier one has ended
 // (state.Batch.On), runs again behind the others, on what there is then. Execute: the
 // actions that are due run in rounds, since an action may schedule others for the same
-// phase; more than [MaxRounds] rounds are an error.
+// phase; more than 16 rounds are an error.
 //
 // What a phase came to is a [PhaseResult]: the patch to store, which leads to the same
 // state again without the plugins' code, and the effects to run once it is stored. An

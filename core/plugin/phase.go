@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// MaxRounds is how many rounds of scheduled actions a phase may take.
-const MaxRounds = 16
+// maxRounds is how many rounds of scheduled actions a phase may take.
+const maxRounds = 16
 
 // ErrTooManyRounds is a phase whose actions kept scheduling others for it.
 var ErrTooManyRounds = errors.New("scheduled actions did not come to an end")
@@ -205,8 +205,8 @@ func (p *phase) fail(plugin string, err error) error {
 // for this phase is due in the next.
 func (p *phase) execute(ctx context.Context) error {
 	for round := 0; len(p.due) > 0; round++ {
-		if round == MaxRounds {
-			return fmt.Errorf("phase %s: %w within %d rounds, %q is due again", p.moment.Phase, ErrTooManyRounds, MaxRounds, p.due[0].Action.Key)
+		if round == maxRounds {
+			return fmt.Errorf("phase %s: %w within %d rounds, %q is due again", p.moment.Phase, ErrTooManyRounds, maxRounds, p.due[0].Action.Key)
 		}
 		due := p.due
 		p.due = nil

@@ -48,7 +48,7 @@ func TestAgentsAreDescribedToTheirClients(t *testing.T) {
 		t.Errorf("quiet: %v (-want +got):\n%s", err, diff)
 	}
 	demo, err := p.Agent("demo")
-	if err != nil || demo.Default || demo.Mode != agent.Sequential || demo.MaxRounds != agent.DefaultMaxRounds || !cmp.Equal(demo.Delegates, []string{"quiet"}) {
+	if err != nil || demo.Default || demo.Mode != agent.Sequential || demo.MaxRounds != 16 || !cmp.Equal(demo.Delegates, []string{"quiet"}) {
 		t.Errorf("demo is %+v, %v", demo, err)
 	}
 	var tools []string

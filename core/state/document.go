@@ -94,7 +94,7 @@ func (d editor) apply(e Edit) ([]edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Op != EditDelete {
+	if e.Op != editDelete {
 		if e.Value, err = canonical(e.Value); err != nil {
 			return nil, core.Errorf(core.CodeInvalid, "the value: %w", err)
 		}
@@ -106,25 +106,25 @@ func (d editor) apply(e Edit) ([]edit, error) {
 	switch e.Op {
 	case EditSet:
 		return d.set(tokens, e.Value)
-	case EditDelete:
+	case editDelete:
 		return d.remove(tokens)
-	case EditAppend:
+	case editAppend:
 		if target.isAbsent() {
 			return d.set(tokens, slices.Concat([]byte("["), e.Value, []byte("]")))
 		}
 		return target.insert(e.Path, "-", e.Value)
-	case EditMerge:
+	case editMerge:
 		return d.merge(target, tokens, e)
 	case EditIncrement, EditDecrement:
 		return increase(target, e)
-	case EditInsert:
+	case editInsert:
 		if target == nil {
 			return nil, ErrMissing
 		}
 		return target.insert(e.Path, strconv.Itoa(e.Index), e.Value)
-	case EditRemove:
+	case editRemove:
 		return removeElement(target, e)
-	case EditJoin:
+	case editJoin:
 		return d.join(target, tokens, e)
 	default:
 		return nil, core.Errorf(core.CodeInvalid, "there is no such edit")

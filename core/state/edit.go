@@ -28,14 +28,14 @@ type EditOp string
 // The edits of a document. Those that create say so; the others change what is there.
 const (
 	EditSet       EditOp = "set"           // sets a member or element; creates the objects that lead to it
-	EditDelete    EditOp = "delete"        // removes a member or element; nothing, when there is none
-	EditAppend    EditOp = "append"        // adds behind a list; creates it
-	EditMerge     EditOp = "merge_object"  // sets the members that are given; creates the object
+	editDelete    EditOp = "delete"        // removes a member or element; nothing, when there is none
+	editAppend    EditOp = "append"        // adds behind a list; creates it
+	editMerge     EditOp = "merge_object"  // sets the members that are given; creates the object
 	EditIncrement EditOp = "increment"     // adds to a number
 	EditDecrement EditOp = "decrement"     // subtracts from a number
-	EditInsert    EditOp = "insert"        // puts an element before the one at an index, or at the end
-	EditRemove    EditOp = "remove"        // removes the first element that is equal; nothing, when none is
-	EditJoin      EditOp = "lattice_merge" // merges into a lattice; creates it
+	editInsert    EditOp = "insert"        // puts an element before the one at an index, or at the end
+	editRemove    EditOp = "remove"        // removes the first element that is equal; nothing, when none is
+	editJoin      EditOp = "lattice_merge" // merges into a lattice; creates it
 )
 
 // Edit is one change inside a document: see [Document]. It is made by a method of
@@ -90,16 +90,16 @@ func (p Path) Set(value any) Edit { return p.edit(EditSet, value) }
 
 // Delete returns the edit that removes what is at the path, if there is something.
 // The whole document becomes null.
-func (p Path) Delete() Edit { return Edit{Op: EditDelete, Path: p.pointer} }
+func (p Path) Delete() Edit { return Edit{Op: editDelete, Path: p.pointer} }
 
 // Append returns the edit that adds an element behind the list at the path, which is
 // created where nothing is. Anything else there is [ErrWrongType].
-func (p Path) Append(element any) Edit { return p.edit(EditAppend, element) }
+func (p Path) Append(element any) Edit { return p.edit(editAppend, element) }
 
 // Merge returns the edit that sets the members of an object at the path, one level
 // deep, and leaves its other members alone; the object is created where nothing is.
 // Anything else there, and a value that encodes as anything else, is [ErrWrongType].
-func (p Path) Merge(members any) Edit { return p.edit(EditMerge, members) }
+func (p Path) Merge(members any) Edit { return p.edit(editMerge, members) }
 
 // Increment returns the edit that adds to the number at the path. Nothing there is
 // [ErrMissing], something else [ErrWrongType], a sum of two integers over 64 bits
@@ -117,7 +117,7 @@ func (p Path) IncrementFloat(by float64) Edit { return p.edit(EditIncrement, by)
 // one with the index; the list's length is the index of its end. Nothing there is
 // [ErrMissing], something else [ErrWrongType], another index [ErrOutOfRange].
 func (p Path) Insert(index int, element any) Edit {
-	e := p.edit(EditInsert, element)
+	e := p.edit(editInsert, element)
 	e.Index = index
 	return e
 }
@@ -125,12 +125,12 @@ func (p Path) Insert(index int, element any) Edit {
 // Remove returns the edit that removes the first element of the list at the path that
 // is equal to the given one, if there is one. Nothing at the path is [ErrMissing],
 // something else than a list [ErrWrongType].
-func (p Path) Remove(element any) Edit { return p.edit(EditRemove, element) }
+func (p Path) Remove(element any) Edit { return p.edit(editRemove, element) }
 
 // Join returns the edit that merges a value into the lattice at the path, which is
 // created where nothing is. A path that the document declares no lattice for is
 // [ErrNoLattice]; what is no value of the lattice, there or given, is [ErrWrongType].
-func (p Path) Join(delta any) Edit { return p.edit(EditJoin, delta) }
+func (p Path) Join(delta any) Edit { return p.edit(editJoin, delta) }
 
 func (p Path) edit(op EditOp, value any) Edit {
 	raw, err := core.EncodeJSON(value)

@@ -30,7 +30,7 @@ type Profiles interface {
 	// Write sets a value if the stored revision is the one given: 0 where nothing
 	// may stand, [AnyRevision] for whatever stands there. It returns the new
 	// revision. Another stored one is [ErrProfileConflict], a value over
-	// [MaxProfileSize] is [ErrProfileTooLarge], and one that is not JSON has code
+	// 256 KiB is [ErrProfileTooLarge], and one that is not JSON has code
 	// [core.CodeInvalid]; nothing was written then.
 	Write(ctx context.Context, name ProfileName, value json.RawMessage, revision uint64) (uint64, error)
 	// Delete erases a profile under the same condition as Write. Where nothing
@@ -55,15 +55,15 @@ const AnyRevision uint64 = math.MaxUint64
 
 // Limits of a profile, in bytes.
 const (
-	MaxProfileSize = 256 << 10 // of the value's JSON
-	MaxProfileKey  = 512       // of the key
+	maxProfileSize = 256 << 10 // of the value's JSON
+	maxProfileKey  = 512       // of the key
 )
 
 // What the ports to profiles return, wrapped, besides success.
 var (
 	// ErrProfileConflict: the profile has another revision than the one given.
 	ErrProfileConflict = core.Errorf(core.CodeConflict, "the profile has another revision")
-	// ErrProfileTooLarge: the value is over [MaxProfileSize].
+	// ErrProfileTooLarge: the value is over 256 KiB.
 	ErrProfileTooLarge = core.Errorf(core.CodeTooLarge, "the profile is over the size limit")
 	// ErrNoProfiles: the code runs where no Profiles are, such as a test that sets none.
 	ErrNoProfiles = core.Errorf(core.CodeUnsupported, "there is no store of profiles here")
@@ -79,7 +79,7 @@ type ProfileName struct {
 func (n ProfileName) String() string { return n.Namespace + "/" + core.Excerpt(n.Key) }
 
 // Check validates both parts: the namespace by [core.CheckName], and the key as 1
-// to [MaxProfileKey] bytes of UTF-8 without control characters. A backend may use
+// to 512 bytes of UTF-8 without control characters. A backend may use
 // one as a separator.
 func (n ProfileName) Check() error {
 	if err := core.CheckName("profile namespace", n.Namespace); err != nil {
@@ -93,8 +93,8 @@ func (n ProfileName) Check() error {
 
 // checkProfileText validates what a key may hold; what names it in the error.
 func checkProfileText(what, text string) error {
-	if len(text) > MaxProfileKey {
-		return core.Errorf(core.CodeInvalid, "%s of a profile is %d bytes long, at most %d are allowed", what, len(text), MaxProfileKey)
+	if len(text) > maxProfileKey {
+		return core.Errorf(core.CodeInvalid, "%s of a profile is %d bytes long, at most %d are allowed", what, len(text), maxProfileKey)
 	}
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 		return core.Errorf(core.CodeInvalid, "%s %q of a profile: want UTF-8 without control characters", what, core.Excerpt(text))
@@ -120,8 +120,8 @@ func CheckProfileWrite(name ProfileName, value json.RawMessage) error {
 	if err := name.Check(); err != nil {
 		return err
 	}
-	if len(value) > MaxProfileSize {
-		return fmt.Errorf("%w: %s has %d bytes, at most %d are allowed", ErrProfileTooLarge, name, len(value), MaxProfileSize)
+	if len(value) > maxProfileSize {
+		return fmt.Errorf("%w: %s has %d bytes, at most %d are allowed", ErrProfileTooLarge, name, len(value), maxProfileSize)
 	}
 	if !json.Valid(value) {
 		return core.Errorf(core.CodeInvalid, "value of profile %s is not JSON", name)

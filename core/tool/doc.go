@@ -67,7 +67,7 @@
 // that a reader who comes later has the result alone; it is no part of the result
 // either: a tool that shows nothing comes to the same. Where nobody listens the
 // methods do nothing, so a tool need not ask; they never wait for a reader. A call
-// shows at most [MaxReports] reports of [MaxReported] bytes together, the rest is
+// shows at most 10,000 reports of 1 MiB together, the rest is
 // dropped and the log says so.
 //
 // # Testing one

@@ -11,8 +11,8 @@ import (
 // What a call can show while it runs. What comes after either is reached is dropped,
 // whatever it is: readers have a beginning of what the tool showed, without gaps.
 const (
-	MaxReports  = 10_000  // reports of a call; those that the throttle holds back do not count
-	MaxReported = 1 << 20 // bytes of texts, contents and patches of a call
+	maxReports  = 10_000  // reports of a call; those that the throttle holds back do not count
+	maxReported = 1 << 20 // bytes of texts, contents and patches of a call
 )
 
 // Report is one item of what a running tool shows.
@@ -85,9 +85,9 @@ func (l *Live) show(r Report) {
 func (l *Live) pass(r Report) {
 	switch {
 	case l.over:
-	case l.reports == MaxReports || l.bytes+r.size() > MaxReported:
+	case l.reports == maxReports || l.bytes+r.size() > maxReported:
 		l.over = true
-		l.drop(core.Errorf(core.CodeTooLarge, "the call has shown more than %d reports or %d bytes", MaxReports, MaxReported))
+		l.drop(core.Errorf(core.CodeTooLarge, "the call has shown more than %d reports or %d bytes", maxReports, maxReported))
 	default:
 		l.reports++
 		l.bytes += r.size()

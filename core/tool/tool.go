@@ -16,8 +16,8 @@ import (
 const (
 	MaxArguments = 256 << 10 // the arguments' JSON
 	MaxResult    = 1 << 20   // the result's data, message and metadata together
-	MaxName      = 64        // a tool's name
-	MaxApproval  = 4 << 10   // a tool's [Spec].Approval
+	maxName      = 64        // a tool's name
+	maxApproval  = 4 << 10   // a tool's [Spec].Approval
 )
 
 // ReadResult is the name of the runtime's own tool, which models are offered where a
@@ -129,8 +129,8 @@ func CheckName(name string) error {
 	if name == "" {
 		return core.Errorf(core.CodeInvalid, "tool name is empty")
 	}
-	if len(name) > MaxName {
-		return core.Errorf(core.CodeInvalid, "tool name %q is %d bytes long, at most %d are allowed", core.Excerpt(name), len(name), MaxName)
+	if len(name) > maxName {
+		return core.Errorf(core.CodeInvalid, "tool name %q is %d bytes long, at most %d are allowed", core.Excerpt(name), len(name), maxName)
 	}
 	for i := range len(name) {
 		c := name[i]
@@ -163,8 +163,8 @@ func (s Spec) Check() error {
 	if s.Timeout < 0 {
 		return fmt.Errorf("tool %q has the timeout %s, want 0 (none) or more", s.Name, s.Timeout)
 	}
-	if len(s.Approval) > MaxApproval {
-		return fmt.Errorf("approval of tool %q has %d bytes, at most %d are allowed", s.Name, len(s.Approval), MaxApproval)
+	if len(s.Approval) > maxApproval {
+		return fmt.Errorf("approval of tool %q has %d bytes, at most %d are allowed", s.Name, len(s.Approval), maxApproval)
 	}
 	if !utf8.ValidString(s.Approval) {
 		return fmt.Errorf("approval of tool %q is not UTF-8 text", s.Name)
