@@ -51,8 +51,8 @@ const (
 	maxFrontendContext = 64
 )
 
-// ErrFrontendTooLarge is returned for a [Frontend] of more than 64 KiB.
-var ErrFrontendTooLarge = Errorf(CodeTooLarge, "frontend is larger than %d bytes", maxFrontend)
+// errFrontendTooLarge is returned for a [Frontend] of more than 64 KiB.
+var errFrontendTooLarge = Errorf(CodeTooLarge, "frontend is larger than %d bytes", maxFrontend)
 
 // Check validates what came from outside. The names of tools and their schemas are
 // looked at by whoever makes tools of them.
@@ -85,7 +85,7 @@ func (f *Frontend) Check() error {
 		return Errorf(CodeInvalid, "frontend is not UTF-8")
 	}
 	if len(text) > maxFrontend {
-		return fmt.Errorf("%w: it has %d", ErrFrontendTooLarge, len(text))
+		return fmt.Errorf("%w: it has %d", errFrontendTooLarge, len(text))
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (o Opening) checkDelay(mode Mode) error {
 func checkRequest(request json.RawMessage) error {
 	switch {
 	case len(request) > MaxRequest:
-		return fmt.Errorf("%w: it has %d", ErrRequestTooLarge, len(request))
+		return fmt.Errorf("%w: it has %d", errRequestTooLarge, len(request))
 	case request != nil && !(json.Valid(request) && utf8.Valid(request)): // json.Valid lets every byte pass inside a string
 		return core.Errorf(core.CodeInvalid, "request is not JSON")
 	}

@@ -32,9 +32,9 @@ func (m Mode) Check() error {
 // again each time the run's record is.
 const MaxRequest = 16 << 10
 
-// ErrRequestTooLarge is returned for an [Opening.Request] of more than [MaxRequest]
+// errRequestTooLarge is returned for an [Opening.Request] of more than [MaxRequest]
 // bytes.
-var ErrRequestTooLarge = core.Errorf(core.CodeTooLarge, "request is larger than %d bytes", MaxRequest)
+var errRequestTooLarge = core.Errorf(core.CodeTooLarge, "request is larger than %d bytes", MaxRequest)
 
 // Submission is new input for a thread: what is said, by whom, and what it does there.
 // Its Opening describes the run that the input opens.

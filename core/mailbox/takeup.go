@@ -10,9 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// ErrGoneOn refuses to take up a run after which others have written to the thread: what it
+// errGoneOn refuses to take up a run after which others have written to the thread: what it
 // would continue from is no longer the end of the thread.
-var ErrGoneOn = core.Errorf(core.CodeConflict, "the thread has gone on since: allowed is the run that wrote to it last")
+var errGoneOn = core.Errorf(core.CodeConflict, "the thread has gone on since: allowed is the run that wrote to it last")
 
 // takeUpKind begins the keys of submissions that take a run up. No other key begins so.
 const takeUpKind = "take_up:"
@@ -25,7 +25,7 @@ const takeUpKind = "take_up:"
 // not come to a commit.
 //
 // thread.ErrNotFound: the thread does not know the run. thread.ErrBusy: it is not over, or
-// another is open or queued. core.CodeConflict: it ended otherwise, or is ErrGoneOn.
+// another is open or queued. core.CodeConflict: it ended otherwise, or others have gone on.
 func (s *Service) TakeUp(ctx context.Context, key core.ThreadKey, user string, run core.ID) (Receipt, error) {
 	u := submission{s: s, ids: ids{s.env.NewID(), s.env.NewID()}, in: Submission{Thread: key, User: user, Mode: ModeReject}}
 	head, err := s.Head(ctx, key)
@@ -85,7 +85,7 @@ func (u *submission) continueRun(ctx context.Context, head thread.Head, run core
 	}, func(next thread.Head) ([]store.Record, error) {
 		// Others have written since the look: the continuation would start after them.
 		if next.Seq != head.Seq {
-			return nil, ErrGoneOn
+			return nil, errGoneOn
 		}
 		return u.listings(next)
 	})
@@ -126,7 +126,7 @@ func (r reader) checkWroteLast(ctx context.Context, key core.ThreadKey, record *
 			return err
 		}
 		if in.TakesUp.IsZero() {
-			return ErrGoneOn
+			return errGoneOn
 		}
 		before, _, err := r.runRecord(ctx, key, in.TakesUp)
 		if err != nil {

@@ -39,8 +39,8 @@ const (
 // errMetadataTooLarge refuses metadata over maxMetadata.
 var errMetadataTooLarge = core.Errorf(core.CodeTooLarge, "metadata is larger than %d bytes", maxMetadata)
 
-// CheckAbout validates a thread's title and metadata before they are stored.
-func CheckAbout(a thread.About) error {
+// checkAbout validates a thread's title and metadata before they are stored.
+func checkAbout(a thread.About) error {
 	if n := utf8.RuneCountInString(a.Title); n > maxTitle {
 		return core.Errorf(core.CodeInvalid, "title has %d characters, at most %d are allowed", n, maxTitle)
 	}
@@ -71,7 +71,7 @@ func CheckAbout(a thread.About) error {
 // core.CodeConflict: the key was used with another About. thread.ErrExists: the thread
 // exists, and this key did not make it.
 func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
-	if err := errors.Join(c.Thread.Check(), CheckAbout(c.About)); err != nil {
+	if err := errors.Join(c.Thread.Check(), checkAbout(c.About)); err != nil {
 		return thread.Head{}, err
 	}
 	if c.User != "" {
@@ -171,7 +171,7 @@ func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string,
 				about, err = edit(was)
 			}
 			if err == nil {
-				err = CheckAbout(about)
+				err = checkAbout(about)
 			}
 			if err != nil {
 				return nil, err

@@ -13,10 +13,10 @@ import (
 
 // The errors of a command that names an unregistered action or effect.
 var (
-	// ErrUnknownAction is an action whose key no plugin handles at its phase.
-	ErrUnknownAction = errors.New("no handler for scheduled action")
-	// ErrUnknownEffect is an effect whose key no plugin handles.
-	ErrUnknownEffect = errors.New("no handler for effect")
+	// errUnknownAction is an action whose key no plugin handles at its phase.
+	errUnknownAction = errors.New("no handler for scheduled action")
+	// errUnknownEffect is an effect whose key no plugin handles.
+	errUnknownEffect = errors.New("no handler for effect")
 )
 
 // FailedScheduledActions holds the actions whose handler failed in this run.
@@ -143,12 +143,12 @@ func (e *Engine) Check(c state.Command) error {
 	}
 	for _, a := range c.Actions {
 		if _, ok := e.actions[duty{a.Phase, a.Key}]; !ok {
-			return fmt.Errorf("%w %q at phase %q", ErrUnknownAction, a.Key, a.Phase)
+			return fmt.Errorf("%w %q at phase %q", errUnknownAction, a.Key, a.Phase)
 		}
 	}
 	for _, effect := range c.Effects {
 		if _, ok := e.effects[effect.Key]; !ok {
-			return fmt.Errorf("%w %q", ErrUnknownEffect, effect.Key)
+			return fmt.Errorf("%w %q", errUnknownEffect, effect.Key)
 		}
 	}
 	return nil

@@ -245,7 +245,7 @@ func (e *Engine) RunEffects(ctx context.Context, m Moment, effects []state.Effec
 	for _, effect := range effects {
 		h, ok := e.effects[effect.Key]
 		if !ok { // of a plugin that is gone since the effect was asked for
-			failed = append(failed, fmt.Errorf("%w %q", ErrUnknownEffect, effect.Key))
+			failed = append(failed, fmt.Errorf("%w %q", errUnknownEffect, effect.Key))
 			continue
 		}
 		if err := env.Protect(func() error { return h.run(ctx, m.handler(h.plugin, effect.Key), effect.Payload) }); err != nil {

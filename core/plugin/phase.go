@@ -15,8 +15,8 @@ import (
 // maxRounds is how many rounds of scheduled actions a phase may take.
 const maxRounds = 16
 
-// ErrTooManyRounds is a phase whose actions kept scheduling others for it.
-var ErrTooManyRounds = errors.New("scheduled actions did not come to an end")
+// errTooManyRounds is a phase whose actions kept scheduling others for it.
+var errTooManyRounds = errors.New("scheduled actions did not come to an end")
 
 // PhaseResult is what a phase, or a submitted command, came to.
 type PhaseResult struct {
@@ -37,7 +37,7 @@ type PhaseResult struct {
 
 // Phase runs the hooks of m.Phase and the actions that are due at it. A hook's
 // error or panic, a command that names an unknown key, action or effect, and
-// [ErrTooManyRounds] are errors that name plugin and phase; so is an update that
+// more than 16 rounds of actions are errors that name plugin and phase; so is an update that
 // cannot be applied to what other hooks of the phase made of its key. The result
 // is empty then and nothing must be stored. What the phase does depends on m and
 // on what the hooks return, not on which of them comes first.
@@ -206,7 +206,7 @@ func (p *phase) fail(plugin string, err error) error {
 func (p *phase) execute(ctx context.Context) error {
 	for round := 0; len(p.due) > 0; round++ {
 		if round == maxRounds {
-			return fmt.Errorf("phase %s: %w within %d rounds, %q is due again", p.moment.Phase, ErrTooManyRounds, maxRounds, p.due[0].Action.Key)
+			return fmt.Errorf("phase %s: %w within %d rounds, %q is due again", p.moment.Phase, errTooManyRounds, maxRounds, p.due[0].Action.Key)
 		}
 		due := p.due
 		p.due = nil

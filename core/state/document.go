@@ -104,7 +104,7 @@ func (d editor) apply(e Edit) ([]edit, error) {
 		return nil, err
 	}
 	switch e.Op {
-	case EditSet:
+	case editSet:
 		return d.set(tokens, e.Value)
 	case editDelete:
 		return d.remove(tokens)
@@ -115,7 +115,7 @@ func (d editor) apply(e Edit) ([]edit, error) {
 		return target.insert(e.Path, "-", e.Value)
 	case editMerge:
 		return d.merge(target, tokens, e)
-	case EditIncrement, EditDecrement:
+	case editIncrement, editDecrement:
 		return increase(target, e)
 	case editInsert:
 		if target == nil {

@@ -27,12 +27,12 @@ type EditOp string
 
 // The edits of a document. Those that create say so; the others change what is there.
 const (
-	EditSet       EditOp = "set"           // sets a member or element; creates the objects that lead to it
+	editSet       EditOp = "set"           // sets a member or element; creates the objects that lead to it
 	editDelete    EditOp = "delete"        // removes a member or element; nothing, when there is none
 	editAppend    EditOp = "append"        // adds behind a list; creates it
 	editMerge     EditOp = "merge_object"  // sets the members that are given; creates the object
-	EditIncrement EditOp = "increment"     // adds to a number
-	EditDecrement EditOp = "decrement"     // subtracts from a number
+	editIncrement EditOp = "increment"     // adds to a number
+	editDecrement EditOp = "decrement"     // subtracts from a number
 	editInsert    EditOp = "insert"        // puts an element before the one at an index, or at the end
 	editRemove    EditOp = "remove"        // removes the first element that is equal; nothing, when none is
 	editJoin      EditOp = "lattice_merge" // merges into a lattice; creates it
@@ -86,7 +86,7 @@ func (p Path) String() string { return p.pointer }
 // the way that are missing or null are created; an element must be there already. A
 // scalar on the way is [ErrWrongType], an index that the list does not have
 // [ErrOutOfRange].
-func (p Path) Set(value any) Edit { return p.edit(EditSet, value) }
+func (p Path) Set(value any) Edit { return p.edit(editSet, value) }
 
 // Delete returns the edit that removes what is at the path, if there is something.
 // The whole document becomes null.
@@ -104,14 +104,14 @@ func (p Path) Merge(members any) Edit { return p.edit(editMerge, members) }
 // Increment returns the edit that adds to the number at the path. Nothing there is
 // [ErrMissing], something else [ErrWrongType], a sum of two integers over 64 bits
 // [ErrOutOfRange].
-func (p Path) Increment(by int64) Edit { return p.edit(EditIncrement, by) }
+func (p Path) Increment(by int64) Edit { return p.edit(editIncrement, by) }
 
 // Decrement returns the edit that subtracts from the number at the path, with the
 // errors of [Path.Increment].
-func (p Path) Decrement(by int64) Edit { return p.edit(EditDecrement, by) }
+func (p Path) Decrement(by int64) Edit { return p.edit(editDecrement, by) }
 
 // IncrementFloat is [Path.Increment] by a fraction; a negative one decrements.
-func (p Path) IncrementFloat(by float64) Edit { return p.edit(EditIncrement, by) }
+func (p Path) IncrementFloat(by float64) Edit { return p.edit(editIncrement, by) }
 
 // Insert returns the edit that puts an element into the list at the path, before the
 // one with the index; the list's length is the index of its end. Nothing there is

@@ -92,7 +92,7 @@ func increase(target *node, e Edit) ([]edit, error) {
 	case leaf(e.Value).noun() != "a number":
 		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no amount", ErrWrongType, leaf(e.Value).noun())
 	}
-	sum, err := add(string(target.raw), string(e.Value), e.Op == EditDecrement)
+	sum, err := add(string(target.raw), string(e.Value), e.Op == editDecrement)
 	if err != nil {
 		return nil, err
 	}

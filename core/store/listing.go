@@ -32,7 +32,7 @@ func (p Place) Compare(q Place) int {
 
 // Listing is what a backend must know of a record that is listed.
 type Listing struct {
-	List string `json:"list"` // see [CheckList]
+	List string `json:"list"` // kind:owner, such as threads:ann
 	At   int64  `json:"at"`   // unix milliseconds, 0 or more
 }
 
@@ -48,7 +48,7 @@ func PlaceOf(r Record) (l Listing, err error) {
 	if l.At < 0 {
 		return l, core.Errorf(core.CodeInvalid, "record %s: listed at %d, a time is 0 or more", r.Name, l.At)
 	}
-	return l, CheckList(l.List)
+	return l, checkList(l.List)
 }
 
 // scan reads a payload that begins as programs write it, without decoding the rest: it
@@ -77,9 +77,9 @@ func (l *Listing) scan(payload []byte) bool {
 	return true
 }
 
-// CheckList validates the name of a list: what kind it is of, a colon, and whose it is,
+// checkList validates the name of a list: what kind it is of, a colon, and whose it is,
 // each as core.CheckName has it; nobody's ends with the colon.
-func CheckList(list string) error {
+func checkList(list string) error {
 	kind, of, ok := strings.Cut(list, ":")
 	if !ok {
 		return core.Errorf(core.CodeInvalid, "list %q has no colon, allowed are names such as threads:ann", core.Excerpt(list))
@@ -95,7 +95,7 @@ func CheckListed(tenant, list string) error {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return err
 	}
-	return CheckList(list)
+	return checkList(list)
 }
 
 // The lists. Each user has two, and so has nobody, whose name is empty.

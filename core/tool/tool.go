@@ -35,7 +35,7 @@ var (
 
 // Spec is how a tool presents itself.
 type Spec struct {
-	Name        string          `json:"name"` // see [CheckName]
+	Name        string          `json:"name"` // 1 to 64 of A-Z a-z 0-9 _ and -
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments object; nil: that of the Args of [New]
 
@@ -123,9 +123,9 @@ type Tool interface {
 	Run(ctx context.Context, call Call) (Result, error)
 }
 
-// CheckName validates a tool's name: 1 to 64 of A-Z a-z 0-9 _ and -, which is
+// checkName validates a tool's name: 1 to 64 of A-Z a-z 0-9 _ and -, which is
 // what every provider accepts.
-func CheckName(name string) error {
+func checkName(name string) error {
 	if name == "" {
 		return core.Errorf(core.CodeInvalid, "tool name is empty")
 	}
@@ -157,7 +157,7 @@ func (s Spec) Check() error {
 	if s.err != nil {
 		return s.err
 	}
-	if err := CheckName(s.Name); err != nil {
+	if err := checkName(s.Name); err != nil {
 		return err
 	}
 	if s.Timeout < 0 {

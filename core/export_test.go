@@ -1,0 +1,4 @@
+package core
+
+// ErrFrontendTooLarge is what tests compare with.
+var ErrFrontendTooLarge = errFrontendTooLarge

@@ -1,0 +1,8 @@
+package mailbox
+
+// What tests call and compare with.
+var (
+	CheckAbout         = checkAbout
+	ErrGoneOn          = errGoneOn
+	ErrRequestTooLarge = errRequestTooLarge
+)

@@ -1,0 +1,8 @@
+package plugin
+
+// What tests compare with.
+var (
+	ErrTooManyRounds = errTooManyRounds
+	ErrUnknownAction = errUnknownAction
+	ErrUnknownEffect = errUnknownEffect
+)

@@ -1,0 +1,4 @@
+package tool
+
+// CheckName shows tests what names are allowed.
+var CheckName = checkName
