@@ -47,12 +47,8 @@ func New(parts Parts, o *Options) (*Runtime, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	logger := o.Logger
-	if logger == nil {
-		logger = slog.New(warnings{slog.Default().Handler()})
-	}
 	h, err := host.Build(host.Config{
-		Env: env.System(), Store: o.Store, Waker: o.Queue, Workers: o.Workers, Lease: o.Lease, Logger: logger, Agents: parts,
+		Env: env.System(), Store: o.Store, Waker: o.Queue, Workers: o.Workers, Lease: o.Lease, Logger: o.Logger, Agents: parts,
 	})
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func readable(id core.Identity, head thread.Head) bool {
 	return head.Owner == "" || head.Owner == id.User
 }
 
-// tenantOf returns an identity's tenant. In a runtime of [New] an identity without one is
+// tenantOf returns an identity's tenant. In memory an identity without one is
 // of [LocalTenant], as in [Runtime.Play]. A host's callers must have one: with a
 // default, a forgotten check would let them read the default tenant's threads.
 func (r *reader) tenantOf(id core.Identity) string {

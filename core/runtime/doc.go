@@ -1,33 +1,18 @@
-// Package runtime runs agents: what most programs import.
+// Package runtime is the host of agents: what protocol adapters, the functions on AWS and the
+// local host serve. A program that runs agents itself imports core/reveille, whose Runtime is
+// a small front for one identity.
 //
-// # In a program
+// # In a process of its own
 //
-// [New] makes a [Runtime] of agents, tools and plugins, with everything in memory.
-// [Runtime.Run] asks an agent and returns a [Result]; [Runtime.Events] yields the
-// events of a run as they happen.
+// [Build] makes a [Runtime] of agents, models, tools and plugins. Without a Config.Waker the
+// process has a queue of its own ([Queue]), and the calls that wait for a run take its steps,
+// and those of the child runs that it waits for: [Runtime.Play] submits and waits,
+// [Runtime.Await] waits for a run whoever submitted it, [Runtime.EventsOf] yields the events
+// of a run as they happen. [Runtime.Work] takes the steps of the runs that no call waits for.
 //
-//	r, err := runtime.New(agent.Parts{
-//		Specs:  []agent.Spec{{ID: "guide", Model: "m"}},
-//		Models: map[string]agent.ModelBinding{"m": {Model: myModel}},
-//		Tools:  []tool.Tool{tool.New(tool.Spec{Name: "weather", Description: "Tells the weather."}, weather)},
-//	})
-//	result, err := r.Run(ctx, "guide", "What is the weather in Oslo?")
-//
-// [Runtime.Play] continues a thread: r.Play(ctx, result.Next("And in Rome?"), nil, nil).
-// A run whose call waits for a person returns with its tickets, and [Runtime.Resume]
-// continues it. A run that failed is a [*RunError]; one that a stop policy, a gate or a
-// cancel ended is not. The examples of this package are whole programs.
-//
-// The calls that wait for a run take its steps, and those of the child runs that it waits for.
-// When the context of such a call ends, or its loop over events does, the run is cancelled.
-//
-// # In a program with a store
-//
-// [Build] with a Config.Store keeps threads there, and the process has a queue of its own
-// ([Queue]). The calls that wait for a run ([Runtime.Play], [Runtime.Await]) take its steps
-// as above, but a run outlives its call: the next call, [Runtime.Work] or another process
-// continues it. Work takes the steps of the runs that no call waits for, in this process and
-// in others.
+// Without a Config.Store everything is in memory, and a run whose call ends early is
+// cancelled. With one a run outlives its call: the next call, Work or another process
+// continues it.
 //
 // # In a host
 //

@@ -10,28 +10,14 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// Events is [Runtime.Run] as it happens: it asks an agent on a new thread and yields the
-// run's events, from run_start to run_finish. A run that failed has an event error before
-// run_finish; one that waits has tool_call_suspended events, and a run_finish whose
-// termination is suspended.
+// EventsOf submits, as [Runtime.Play] does, and yields the run's events as they happen, from
+// run_start to run_finish. A run that failed has an event error before run_finish; one that
+// waits has tool_call_suspended events, and a run_finish whose termination is suspended.
 //
-// An error is the last item that it yields, and only for a stream that ends without its
-// run: a refused request, or ctx's cause. The run continues while the loop's body runs, and
-// never waits for it.
-//
-// Breaking out of the loop has the effect of cancelling ctx: in a runtime of [New] the run
-// is cancelled, in any other it continues in the queue. After the loop nothing of this call
-// runs any more.
-func (r *Runtime) Events(ctx context.Context, agentID, text string) iter.Seq2[core.Event, error] {
-	s, err := question(agentID, text)
-	if err != nil {
-		return func(yield func(core.Event, error) bool) { yield(core.Event{}, err) }
-	}
-	return r.EventsOf(ctx, s)
-}
-
-// EventsOf is Events for a submission, as [Runtime.Play] takes it. Each loop over it submits
-// again.
+// An error is the last item, and only of a stream that ends without its run: a refused
+// submission, or ctx's cause. The run continues while the loop's body runs, and never waits
+// for it. Breaking out of the loop has the effect of cancelling ctx, see [Runtime.Await].
+// Each loop submits again.
 func (r *Runtime) EventsOf(ctx context.Context, s mailbox.Submission) iter.Seq2[core.Event, error] {
 	return Iterate(ctx, r.env, func(ctx context.Context, listener Listener) error {
 		_, err := r.Play(ctx, s, listener, nil)

@@ -60,6 +60,9 @@ func (r *Runtime) Await(ctx context.Context, id core.Identity, run core.ID) (Res
 	return r.player.end(ctx, r.player.follow(key, run, dispatch, id, ListenerFunc(discard)))
 }
 
+// discard is the listener of calls that return a Result only.
+func discard(core.Event) error { return nil }
+
 // player submits a run, or waits for one, for a call that returns its outcome.
 type player struct {
 	env     *env.Env

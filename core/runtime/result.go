@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
@@ -9,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// LocalTenant is the tenant of submissions without one. In a runtime of [New] it is also the
+// LocalTenant is the tenant of submissions without one. In memory it is also the
 // tenant of an empty core.Identity.
 const LocalTenant = "local"
 
@@ -19,7 +18,7 @@ type Result struct {
 	Text string
 	// Termination is how the run ended; the type of a run that waits is suspended.
 	Termination core.Termination
-	// Tickets are the calls that the run waits for, see [Runtime.Resume]; empty: it has
+	// Tickets are the calls that the run waits for, see [Runtime.Decide]; empty: it has
 	// ended.
 	Tickets []core.Ticket
 	// Messages are those that the run has stored, oldest first: its input, turns and
@@ -93,18 +92,4 @@ func (e *RunError) Error() string {
 		}
 	}
 	return text
-}
-
-// Approve returns the decision that allows the ticket's call to run.
-func Approve(t core.Ticket) mailbox.Deciding { return Reply(t, nil) }
-
-// Reply returns the decision that resumes the ticket's call with a payload: the result of a
-// client's tool, or the input that the ticket asks for.
-func Reply(t core.Ticket, payload json.RawMessage) mailbox.Deciding {
-	return mailbox.Deciding{Target: t.Suspension.ID, Decision: core.Decision{Action: core.DecisionResume, Payload: payload}}
-}
-
-// Deny returns the decision that refuses the ticket's call. The model reads the reason.
-func Deny(t core.Ticket, reason string) mailbox.Deciding {
-	return mailbox.Deciding{Target: t.Suspension.ID, Decision: core.Decision{Action: core.DecisionCancel, Reason: reason}}
 }

@@ -52,7 +52,7 @@ func AnswerFormat[T any]() (core.AnswerFormat, error) {
 // its error goes back to the model too. The text of the error is stored in the thread, but
 // that of a panic of Check is only logged. The RunError unwraps to the last error of Check.
 // Check must return immediately and depend on the answer alone. It is called where this
-// process takes the step that answers while RunTyped waits: always in a runtime of [New],
+// process takes the step that answers while RunTyped waits: always with a queue of its own,
 // and in a host unless the run has to queue. An answer that another process took is checked
 // when the run has ended: if that fails, the RunError has code invalid_output too and unwraps
 // to Check's error, and the run stays as it is.

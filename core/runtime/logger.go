@@ -1,12 +1,12 @@
-package reveille
+package runtime
 
 import (
 	"context"
 	"log/slog"
 )
 
-// warnings is a handler that drops records below the level warning: how a run ended, the
-// call that waits for it returns.
+// warnings is a handler that drops records below the level warning: the call that waits
+// reports how its run ended.
 type warnings struct{ next slog.Handler }
 
 // Enabled implements slog.Handler.

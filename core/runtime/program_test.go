@@ -2,17 +2,23 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// Run asks an agent on a new thread, and returns the outcome of the run as [Runtime.Await]
-// does. An empty agentID is the default agent. [Runtime.Play] continues a thread. A request
-// that is refused has code not_found (no such agent) or invalid (no text), and no run.
+// What tests say in short, as a program says it by core/reveille.
+
+// New returns a runtime in memory, on its own queue.
+func New(parts agent.Parts) (*Runtime, error) { return Build(Config{Agents: parts}) }
+
+// Run asks an agent on a new thread, and returns what became of it.
 func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error) {
 	s, err := question(agentID, text)
 	if err != nil {
@@ -21,10 +27,8 @@ func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error)
 	return r.Play(ctx, s, nil, nil)
 }
 
-// Resume decides tickets of a run that waits, and continues the run; it returns as
-// [Runtime.Run] does. [Approve], [Deny] and [Reply] make decisions. A decision on a ticket
-// that was decided before has code decided, unless it is the same. Tickets that are open
-// after it are the new Result's.
+// Resume decides tickets of a run that waits, and continues the run in one go: as a stream of
+// decisions does.
 func (r *Runtime) Resume(ctx context.Context, waiting Result, decisions ...mailbox.Deciding) (Result, error) {
 	if ctx.Err() != nil {
 		return waiting, fmt.Errorf("resume run %s: %w", waiting.Run.ID, context.Cause(ctx))
@@ -52,13 +56,33 @@ func (r *Runtime) Resume(ctx context.Context, waiting Result, decisions ...mailb
 	return r.player.end(ctx, one)
 }
 
-// discard is the listener of calls that return a Result only.
-func discard(core.Event) error { return nil }
-
 // question is the submission of Run and Events.
 func question(agentID, text string) (mailbox.Submission, error) {
 	if strings.TrimSpace(text) == "" {
 		return mailbox.Submission{}, core.Errorf(core.CodeInvalid, "the text for agent %q is empty", core.Excerpt(agentID))
 	}
 	return mailbox.Submission{Opening: mailbox.Opening{AgentID: agentID}, Messages: []core.Message{core.UserMessage(text)}}, nil
+}
+
+// Events yields the events of a run that asks an agent on a new thread.
+func (r *Runtime) Events(ctx context.Context, agentID, text string) iter.Seq2[core.Event, error] {
+	s, err := question(agentID, text)
+	if err != nil {
+		return func(yield func(core.Event, error) bool) { yield(core.Event{}, err) }
+	}
+	return r.EventsOf(ctx, s)
+}
+
+// Approve returns the decision that allows the ticket's call to run.
+func Approve(t core.Ticket) mailbox.Deciding { return Reply(t, nil) }
+
+// Reply returns the decision that resumes the ticket's call with a payload: the result of a
+// client's tool, or the input that the ticket asks for.
+func Reply(t core.Ticket, payload json.RawMessage) mailbox.Deciding {
+	return mailbox.Deciding{Target: t.Suspension.ID, Decision: core.Decision{Action: core.DecisionResume, Payload: payload}}
+}
+
+// Deny returns the decision that refuses the ticket's call. The model reads the reason.
+func Deny(t core.Ticket, reason string) mailbox.Deciding {
+	return mailbox.Deciding{Target: t.Suspension.ID, Decision: core.Decision{Action: core.DecisionCancel, Reason: reason}}
 }
