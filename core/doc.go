@@ -91,7 +91,7 @@
 // # Where to look
 //
 // The questions that newcomers ask first, each with at most three files, in the order in
-// which to read them. The package docs of core/internal/run, core/runtime and adapters/protocols/protocol
+// which to read them. The package docs of core/internal/run, core/host and adapters/protocols/protocol
 // say more.
 //
 // Where does a run wait for a person?
@@ -154,7 +154,7 @@
 //
 //   - adapters/aws/lambda/stream.go, Stream: the request's context ends before the
 //     invocation's deadline.
-//   - core/runtime/follow.go, beforeReserve: the stream ends before that, with its last
+//   - core/host/follow.go, beforeReserve: the stream ends before that, with its last
 //     event; its client reconnects.
 //   - functions/kit/serve/serve.go: the longest time for a stream that only follows.
 //

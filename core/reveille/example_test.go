@@ -47,7 +47,7 @@ func ExampleNew() {
 func ExampleNew_errors() {
 	_, err := reveille.New(reveille.Parts{Specs: []reveille.AgentSpec{{ID: "guide", Model: "none"}}}, nil)
 	fmt.Println(err)
-	// Output: build runtime: resolving agent "guide": model "none" not found, known are: none
+	// Output: build host: resolving agent "guide": model "none" not found, known are: none
 }
 
 func ExampleRuntime_Events() {

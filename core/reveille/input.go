@@ -6,8 +6,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	host "github.com/reveille-run/reveille/core/runtime"
 )
 
 // Input is what is said to an agent: a Text, or Messages, or both, the text last.

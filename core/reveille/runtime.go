@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	host "github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 )
 
 // Runtime runs the agents of a program on behalf of one identity, see [Runtime.As]. It is
 // safe for concurrent use.
 type Runtime struct {
-	host     *host.Runtime
+	host     *host.Host
 	identity Identity
 }
 
@@ -47,7 +47,7 @@ func New(parts Parts, o *Options) (*Runtime, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	h, err := host.Build(host.Config{
+	h, err := host.New(host.Options{
 		Env: env.System(), Store: o.Store, Waker: o.Queue, Workers: o.Workers, Lease: o.Lease, Logger: o.Logger, Agents: parts,
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *Runtime) As(id Identity) *Runtime {
 }
 
 // Host returns what protocol adapters serve.
-func (r *Runtime) Host() *host.Runtime { return r.host }
+func (r *Runtime) Host() *host.Host { return r.host }
 
 // Run says something to an agent, and returns when the run has ended or a person must
 // decide. While the run waits for child runs alone, Run waits too.

@@ -2,7 +2,7 @@ package reveille
 
 import (
 	"github.com/reveille-run/reveille/core"
-	host "github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // What runs and threads consist of. Their fields and methods are documented at the types.
@@ -14,7 +14,7 @@ type (
 	// Run is a run as it stands: its agent, status, steps and usage.
 	Run = core.Run
 	// Thread is a conversation as it stands.
-	Thread = host.ThreadInfo
+	Thread = host.Thread
 	// ThreadQuery selects threads, see [Runtime.Threads].
 	ThreadQuery = host.ThreadQuery
 	// Approval is a call that waits for a decision, with its thread and run.

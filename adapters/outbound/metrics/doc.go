@@ -1,7 +1,7 @@
 // Package metrics counts what a process does, and shows it in the text format of
 // Prometheus. On AWS CloudWatch has these figures; here they are the local host's.
 //
-// [New] returns what counts: it is the observer of the steps (runtime.Config.Observer)
+// [New] returns what counts: it is the observer of the steps (host.Options.Observer)
 // and wraps the handler of requests ([Metrics.Count]). [Metrics.ServeHTTP] shows the
 // counts, and what the host is asked at that moment, such as how long its queue is
 // ([Options]).

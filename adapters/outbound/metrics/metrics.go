@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // Options say what a process is asked each time that the metrics are shown. What is nil
@@ -57,7 +57,7 @@ type Metrics struct {
 	streams  prometheus.Gauge // that are open
 }
 
-var _ runtime.Observer = (*Metrics)(nil)
+var _ host.Observer = (*Metrics)(nil)
 
 // The bounds of histograms, in seconds.
 var (
@@ -96,10 +96,10 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// InferenceFailed implements runtime.Observer.
+// InferenceFailed implements host.Observer.
 func (m *Metrics) InferenceFailed(_, kind string) { m.failures.add(1, kind) }
 
-// Inferred implements runtime.Observer.
+// Inferred implements host.Observer.
 func (m *Metrics) Inferred(_ string, turn *core.Message, took time.Duration, retries int) {
 	m.inferences.add(1, turn.Model, string(turn.StopReason))
 	m.inferenceTime.observe(took.Seconds(), turn.Model)
@@ -118,7 +118,7 @@ func (m *Metrics) Inferred(_ string, turn *core.Message, took time.Duration, ret
 	}
 }
 
-// ToolCalled implements runtime.Observer.
+// ToolCalled implements host.Observer.
 func (m *Metrics) ToolCalled(_ string, r *core.ToolResult, took time.Duration) {
 	m.calls.add(1, r.Name, string(r.Status))
 	if r.Status == core.ResultOK || r.Status == core.ResultError {
@@ -126,13 +126,13 @@ func (m *Metrics) ToolCalled(_ string, r *core.ToolResult, took time.Duration) {
 	}
 }
 
-// Stepped implements runtime.Observer.
+// Stepped implements host.Observer.
 func (m *Metrics) Stepped(agent string, took time.Duration) {
 	m.steps.add(1, agent)
 	m.stepTime.observe(took.Seconds(), agent)
 }
 
-// Ended implements runtime.Observer.
+// Ended implements host.Observer.
 func (m *Metrics) Ended(r core.Run) {
 	if r.Status == core.RunWaiting {
 		m.waits.add(1, r.AgentID)

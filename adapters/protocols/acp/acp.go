@@ -13,7 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // Options configures [Serve]. Its zero value is of use.
@@ -36,7 +36,7 @@ func (o *Options) complete(h protocol.Host) (Options, error) {
 	if o != nil {
 		c = *o
 	}
-	c.Identity.Tenant = cmp.Or(c.Identity.Tenant, runtime.LocalTenant)
+	c.Identity.Tenant = cmp.Or(c.Identity.Tenant, host.LocalTenant)
 	c.Agent, c.Version = cmp.Or(c.Agent, h.DefaultAgent()), cmp.Or(c.Version, "dev")
 	if c.Agent == "" {
 		return c, core.Errorf(core.CodeInvalid, "acp: the host has no default agent, and Options.Agent names none")
@@ -77,7 +77,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h protocol.Host, o 
 	}
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	c := &connection{Options: complete, Host: h, log: complete.Log, ctx: runtime.ForHost(work), out: newOutlet(out)}
+	c := &connection{Options: complete, Host: h, log: complete.Log, ctx: host.ForHost(work), out: newOutlet(out)}
 	var writing sync.WaitGroup
 	writing.Go(c.out.run)
 	lines, to := io.Pipe()
@@ -101,7 +101,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h protocol.Host, o 
 	if gone {
 		_ = to.Close() // which ends what waits for the client's answer
 	}
-	stop(runtime.ErrStopping)
+	stop(host.ErrStopping)
 	c.working.Wait()
 	c.drain(&writing)
 	_ = to.Close()

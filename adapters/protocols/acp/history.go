@@ -4,13 +4,13 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // replay shows a thread's messages, oldest first, at the pace at which the client reads.
 func (c *connection) replay(session string) error {
 	h := history{encoder: encoder{kinds: c.Kinds}}
-	for q := (runtime.MessageQuery{Limit: 200}); ; {
+	for q := (host.MessageQuery{Limit: 200}); ; {
 		page, err := c.Host.Messages(c.ctx, c.Identity, session, q)
 		if core.CodeOf(err) == core.CodeNotFound {
 			return nil // nothing was said yet

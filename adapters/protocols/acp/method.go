@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 type rawJSON = json.RawMessage
@@ -21,7 +21,7 @@ type rawJSON = json.RawMessage
 // handle answers a request or takes a notification. A panic is that request's error.
 func (c *connection) handle(ctx context.Context, method string, params rawJSON) (any, *sdk.RequestError) {
 	if !c.enter() {
-		return nil, refusal(c.log, runtime.ErrStopping)
+		return nil, refusal(c.log, host.ErrStopping)
 	}
 	defer c.working.Done()
 	var result any

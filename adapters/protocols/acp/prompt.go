@@ -10,8 +10,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // prompted is the answer to a prompt.
@@ -59,7 +59,7 @@ type talk struct {
 	ended   *core.Event // run_finish or run_yield of the newest stream
 }
 
-// Emit implements runtime.Listener.
+// Emit implements host.Listener.
 func (t *talk) Emit(e core.Event) error {
 	t.prompt.is(e.RunID)
 	if e.Type == core.EventRunFinish || e.Type == core.EventRunYield {
@@ -68,7 +68,7 @@ func (t *talk) Emit(e core.Event) error {
 	return t.show(t.encoder.encode(e))
 }
 
-// Ready implements runtime.Listener.
+// Ready implements host.Listener.
 func (t *talk) Ready(ctx context.Context) error { return t.c.out.ready(ctx) }
 
 func (t *talk) show(updates []update) error {
@@ -174,4 +174,4 @@ func (t *talk) passShown() error {
 	return err
 }
 
-var _ runtime.Listener = (*talk)(nil)
+var _ host.Listener = (*talk)(nil)

@@ -15,10 +15,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -29,7 +29,7 @@ var identity = core.Identity{Tenant: "acme"}
 type world struct {
 	t       *testing.T
 	env     *env.Env
-	runtime *runtime.Runtime
+	runtime *host.Host
 	ran     chan string // the text of each call of danger that ran
 }
 
@@ -84,7 +84,7 @@ func newWorld(t *testing.T) *world {
 	ctx, stop := context.WithCancel(context.Background())
 	q := &queue{ctx: ctx}
 	var err error
-	w.runtime, err = runtime.Build(runtime.Config{
+	w.runtime, err = host.New(host.Options{
 		Env: w.env, Store: memory.New(), Waker: q, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
 		Agents: agent.Parts{
 			Models:  map[string]agent.ModelBinding{"scripted": {Model: scripted.New(w.env)}},

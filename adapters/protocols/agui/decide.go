@@ -9,8 +9,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // asksPerson reports whether the open run waits for a person.
@@ -81,7 +81,7 @@ func (a *exchange) refuseChildren(speaks bool) error {
 		named := slices.ContainsFunc(a.in.Resume, func(e resumeEntry) bool { return e.InterruptID == t.Suspension.ID })
 		given := slices.ContainsFunc(a.in.given(), func(m inMessage) bool { return m.ToolCallID == t.CallID })
 		if named || given && !speaks {
-			return fmt.Errorf("tool call %q: %w", core.Excerpt(t.CallID), runtime.ErrChild)
+			return fmt.Errorf("tool call %q: %w", core.Excerpt(t.CallID), host.ErrChild)
 		}
 	}
 	return nil
@@ -185,7 +185,7 @@ func (a *exchange) decide(all []mailbox.Deciding, s mailbox.Submission) error {
 	if a.h.Buffered || len(s.Messages) > 0 {
 		return a.decideFirst(all, s)
 	}
-	return a.serve(a.resumed(), func(l runtime.Listener) error {
+	return a.serve(a.resumed(), func(l host.Listener) error {
 		listener := &heard{Listener: l}
 		accepted, err := a.h.Host.StreamDecisions(a.r.Context(), a.id, a.thread, all, listener)
 		if err == nil || listener.any {
@@ -218,11 +218,11 @@ func (a *exchange) resumed() Response {
 
 // heard notes whether anything was told.
 type heard struct {
-	runtime.Listener
+	host.Listener
 	any bool
 }
 
-// Emit implements runtime.Listener.
+// Emit implements host.Listener.
 func (h *heard) Emit(e core.Event) error {
 	h.any = true
 	return h.Listener.Emit(e)
@@ -256,7 +256,7 @@ func (a *exchange) missing(target string, err error) error {
 
 // explain tells a client of an answer that was refused, as the protocol wants it; what
 // is not the client's doing stays an error.
-func (a *exchange) explain(err error, l runtime.Listener) error {
+func (a *exchange) explain(err error, l host.Listener) error {
 	switch p := protocol.Public(err); p.Code {
 	case core.CodeNotFound, core.CodeDecided, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge:
 		t := &core.Termination{Type: core.TerminationError, Code: string(p.Code), Detail: p.Error}

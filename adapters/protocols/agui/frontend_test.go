@@ -11,8 +11,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 const navigate = `{"name":"navigate","description":"Opens a page","parameters":{"type":"object","properties":{"to":{"type":"string"}},"required":["to"],"additionalProperties":false}}`
@@ -280,7 +280,7 @@ func TestAnEarlierInputKeepsItsFrontend(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		ended := runtime.ListenerFunc(func(core.Event) error { return nil })
+		ended := host.ListenerFunc(func(core.Event) error { return nil })
 		if err := w.runtime.Follow(t.Context(), id, receipt.RunID, ended); err != nil || !offered() {
 			t.Errorf("%s: %v, the tool is offered: %v", name, err, offered())
 		}

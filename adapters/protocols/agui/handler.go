@@ -7,8 +7,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // exchange is a request that is being answered.
@@ -20,8 +20,8 @@ type exchange struct {
 	in input
 
 	thread  string
-	info    runtime.ThreadInfo // zero: there is no such thread
-	tickets []core.Ticket      // of the open run, without a decision
+	info    host.Thread   // zero: there is no such thread
+	tickets []core.Ticket // of the open run, without a decision
 }
 
 // read reads a request's body and what its thread is doing.
@@ -162,14 +162,14 @@ func (a *exchange) say(s mailbox.Submission, run core.ID, known bool) error {
 	if a.h.Buffered {
 		return hide(a.h.Queue(a.w, a.r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
-	return a.serve(to, func(l runtime.Listener) error {
+	return a.serve(to, func(l host.Listener) error {
 		_, err := a.h.Host.Stream(a.r.Context(), s, l)
 		return hide(err)
 	})
 }
 
 // serve streams a response.
-func (a *exchange) serve(to Response, source func(runtime.Listener) error) error {
+func (a *exchange) serve(to Response, source func(host.Listener) error) error {
 	to.ThreadID, to.RunID, to.ParentRunID, to.Modern = a.thread, a.in.RunID, a.in.ParentRunID, a.in.modern()
 	if to.RunID == "" && to.Reset {
 		to.RunID = a.h.Env.NewID().String()
@@ -184,7 +184,7 @@ func (a *exchange) refuse(err error) error {
 		return err
 	}
 	p := protocol.Public(err)
-	return a.serve(Response{}, func(l runtime.Listener) error {
+	return a.serve(Response{}, func(l host.Listener) error {
 		t := &core.Termination{Type: core.TerminationError, Code: string(p.Code), Detail: p.Error}
 		return l.Emit(core.Event{Type: core.EventRunFinish, Termination: t})
 	})
@@ -224,7 +224,7 @@ func (a *exchange) attach() error {
 	if to.History, err = a.history(core.ID{}); err != nil {
 		return err
 	}
-	return a.serve(to, func(l runtime.Listener) error { return l.Emit(core.Event{Type: core.EventRunFinish}) })
+	return a.serve(to, func(l host.Listener) error { return l.Emit(core.Event{Type: core.EventRunFinish}) })
 }
 
 // follow streams a run from its begin.
@@ -236,7 +236,7 @@ func (a *exchange) follow(run core.ID) (err error) {
 	if to.History, err = a.history(run); err != nil {
 		return err
 	}
-	return a.serve(to, func(l runtime.Listener) error { return hide(a.h.Host.Follow(a.r.Context(), a.id, run, l)) })
+	return a.serve(to, func(l host.Listener) error { return hide(a.h.Host.Follow(a.r.Context(), a.id, run, l)) })
 }
 
 // history is the conversation before a run is told: the thread's newest messages without
@@ -246,7 +246,7 @@ func (a *exchange) history(run core.ID) (all []json.RawMessage, err error) {
 	if a.info.ID == "" {
 		return nil, nil
 	}
-	page, err := a.h.Host.Messages(a.r.Context(), a.id, a.thread, runtime.MessageQuery{Newest: true})
+	page, err := a.h.Host.Messages(a.r.Context(), a.id, a.thread, host.MessageQuery{Newest: true})
 	if err != nil {
 		return nil, hide(err)
 	}

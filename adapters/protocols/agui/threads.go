@@ -6,8 +6,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // unknown drops from several new messages those that the thread has already, as a client
@@ -33,7 +33,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	page, err := h.Host.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
+	page, err := h.Host.Messages(r.Context(), id, thread, host.MessageQuery{Newest: true})
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}

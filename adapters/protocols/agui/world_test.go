@@ -19,11 +19,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
@@ -32,7 +32,7 @@ import (
 // world is a real runtime over a store in memory, behind the handler.
 type world struct {
 	*httptest.Server
-	runtime *runtime.Runtime
+	runtime *host.Host
 	mu      sync.Mutex
 	asked   []model.Request // of the model
 }
@@ -116,7 +116,7 @@ func newWorld(t *testing.T) *world {
 		w.asked = append(w.asked, r)
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	rt, err := runtime.Build(runtime.Config{
+	rt, err := host.New(host.Options{
 		Env: e, Store: memory.New(), Waker: queue{steps, w}, Logger: quiet, FollowInterval: time.Millisecond,
 		Agents: agent.Parts{
 			Models:  map[string]agent.ModelBinding{"scripted": {Model: watched{scripted.New(e), note}, Name: "scripted"}},
@@ -218,4 +218,4 @@ func encoded(t *testing.T, value any) string {
 	return string(text)
 }
 
-func messageQuery() runtime.MessageQuery { return runtime.MessageQuery{Newest: true} }
+func messageQuery() host.MessageQuery { return host.MessageQuery{Newest: true} }

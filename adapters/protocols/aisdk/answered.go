@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // answered returns the decisions that come before new input: a client may settle a call that
@@ -79,7 +79,7 @@ func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.
 		s.Answered = true
 		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
-	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {
+	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l host.Listener) error {
 		_, err := h.Host.StreamAnswered(r.Context(), id, all, s, l)
 		return hide(err)
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 const clientFolder = "../../../scripts/verify/clients/aisdk"
@@ -92,8 +92,8 @@ func echoRuntime() *fake {
 		}
 		return nil
 	}
-	f.messages = func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
-		return runtime.MessagePage{Messages: echoMessages(), Total: 4}, nil
+	f.messages = func(core.Identity, string, host.MessageQuery) (host.MessagePage, error) {
+		return host.MessagePage{Messages: echoMessages(), Total: 4}, nil
 	}
 	return f
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // answer is a tool part that a client has changed: a decision on its call.
@@ -59,7 +59,7 @@ func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 		}
 		all = append(all, a)
 	}
-	return all[max(0, len(all)-runtime.MaxCalls):], nil
+	return all[max(0, len(all)-host.MaxCalls):], nil
 }
 
 // approved is the decision of an answered request for approval. It has no id of
@@ -78,7 +78,7 @@ func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 		switch named := t.Suspension.ID == a.Target || t.CallID == a.Target; {
 		case t.Decision != nil || !named:
 		case t.Kind == core.TicketChild:
-			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), runtime.ErrChild)
+			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), host.ErrChild)
 		case fits && (a.approval == (t.Suspension.ID == a.Target)):
 			return true, nil
 		case !fits && t.AsksPermission():
@@ -101,7 +101,7 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request, id core.Identit
 	if h.Buffered {
 		return h.submitDecisions(w, r, id, thread, all)
 	}
-	return h.Serve(w, r, &framed{Encoder: Encoder{Continues: m.calls(), MessageID: m.ID}}, func(l runtime.Listener) error {
+	return h.Serve(w, r, &framed{Encoder: Encoder{Continues: m.calls(), MessageID: m.ID}}, func(l host.Listener) error {
 		return decideInTurn(all, func(d []mailbox.Deciding) (int, error) {
 			decided, err := h.Host.StreamDecisions(r.Context(), id, thread, d, l)
 			return len(decided), err

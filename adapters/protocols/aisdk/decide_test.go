@@ -11,8 +11,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 const runText = "01890000-0000-7000-8000-000000000001"
@@ -206,8 +206,8 @@ func TestSettledPartsAreDecidedBeforeTheNewMessage(t *testing.T) {
 		steps := func(run core.ID) (core.Run, error) {
 			return core.Run{ID: run, ThreadID: "t1", Steps: 1, Tickets: []core.Ticket{test.ticket}}, nil
 		}
-		f := &fake{run: steps, thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
-			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
+		f := &fake{run: steps, thread: func(core.Identity, string) (host.Thread, error) {
+			return host.Thread{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
 		}, stream: func(_ context.Context, _ mailbox.Submission, sink sinkFunc) error {
 			return play(sink, laterEvents())
 		}}
@@ -246,8 +246,8 @@ func TestANewMessageNeedsNoApprovalThatIsAsked(t *testing.T) {
 // The application can give messages ids of its own: then the open run counts.
 func TestAMessageWithAnotherIDDecidesOnTheOpenRun(t *testing.T) {
 	over := []core.Event{{Type: core.EventRunFinish}}
-	f := &fake{decided: over, run: waitsWith(asks("a")), thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
-		return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
+	f := &fake{decided: over, run: waitsWith(asks("a")), thread: func(core.Identity, string) (host.Thread, error) {
+		return host.Thread{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
 	}}
 	body := strings.ReplaceAll(chatWith(approval("a", "true")), runText, "my-message")
 	rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body)
@@ -255,7 +255,7 @@ func TestAMessageWithAnotherIDDecidesOnTheOpenRun(t *testing.T) {
 	if diff := cmp.Diff(want, f.decisions); rec.Code != 200 || diff != "" {
 		t.Errorf("status %d, decisions (-want +got):\n%s", rec.Code, diff)
 	}
-	idle := &fake{decided: over, thread: func(core.Identity, string) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{ID: "t1"}, nil }}
+	idle := &fake{decided: over, thread: func(core.Identity, string) (host.Thread, error) { return host.Thread{ID: "t1"}, nil }}
 	want[0][0].Run = core.ID{}
 	rec = do(newServer(t, idle), "POST", "/v1/ai-sdk/chat", body)
 	if diff := cmp.Diff(want, idle.decisions); rec.Code != 200 || diff != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // sinkFunc receives the events of a run.
@@ -38,8 +38,8 @@ type fake struct {
 	submit   func(mailbox.Submission) (mailbox.Receipt, error)
 	stream   func(context.Context, mailbox.Submission, sinkFunc) error
 	follow   func(context.Context, core.ID, sinkFunc) error
-	thread   func(core.Identity, string) (runtime.ThreadInfo, error)
-	messages func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error)
+	thread   func(core.Identity, string) (host.Thread, error)
+	messages func(core.Identity, string, host.MessageQuery) (host.MessagePage, error)
 	cancel   func(core.Identity, string) (core.ID, error)
 	run      func(core.ID) (core.Run, error)
 	decide   func(mailbox.Deciding) (mailbox.Decided, error)
@@ -75,7 +75,7 @@ func (f *fake) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt,
 	return f.submit(s)
 }
 
-func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener runtime.Listener) (mailbox.Receipt, error) {
+func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener host.Listener) (mailbox.Receipt, error) {
 	f.called("Stream")
 	f.submissions = append(f.submissions, s)
 	receipt := mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID, Running: true}
@@ -103,7 +103,7 @@ func (f *fake) take(thread string, d mailbox.Deciding) (mailbox.Decided, error) 
 	return f.decide(d)
 }
 
-func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string, all []mailbox.Deciding, listener runtime.Listener) (decided []mailbox.Decided, err error) {
+func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string, all []mailbox.Deciding, listener host.Listener) (decided []mailbox.Decided, err error) {
 	f.called("StreamDecisions")
 	f.decisions = append(f.decisions, all)
 	for _, d := range all {
@@ -116,7 +116,7 @@ func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string
 	return decided, play(listener.Emit, f.decided)
 }
 
-func (f *fake) StreamAnswered(ctx context.Context, _ core.Identity, all []mailbox.Deciding, s mailbox.Submission, listener runtime.Listener) (mailbox.Receipt, error) {
+func (f *fake) StreamAnswered(ctx context.Context, _ core.Identity, all []mailbox.Deciding, s mailbox.Submission, listener host.Listener) (mailbox.Receipt, error) {
 	f.called("StreamAnswered")
 	f.decisions = append(f.decisions, all)
 	for _, d := range all {
@@ -127,9 +127,9 @@ func (f *fake) StreamAnswered(ctx context.Context, _ core.Identity, all []mailbo
 	return f.Stream(ctx, s, listener)
 }
 
-func (f *fake) Approvals(context.Context, core.Identity, runtime.ApprovalQuery) (runtime.ApprovalPage, error) {
+func (f *fake) Approvals(context.Context, core.Identity, host.ApprovalQuery) (host.ApprovalPage, error) {
 	f.called("Approvals")
-	return runtime.ApprovalPage{}, nil
+	return host.ApprovalPage{}, nil
 }
 
 func (f *fake) ReadRun(_ context.Context, _ core.Identity, run core.ID) (core.Run, error) {
@@ -150,7 +150,7 @@ func (f *fake) CancelRun(context.Context, core.Identity, core.ID) error {
 	return nil
 }
 
-func (f *fake) Follow(ctx context.Context, _ core.Identity, run core.ID, listener runtime.Listener) error {
+func (f *fake) Follow(ctx context.Context, _ core.Identity, run core.ID, listener host.Listener) error {
 	f.called("Follow")
 	if f.follow == nil {
 		return play(listener.Emit, echoEvents())
@@ -158,18 +158,18 @@ func (f *fake) Follow(ctx context.Context, _ core.Identity, run core.ID, listene
 	return f.follow(ctx, run, listener.Emit)
 }
 
-func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error) {
+func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (host.Thread, error) {
 	f.called("Thread")
 	if f.thread == nil {
-		return runtime.ThreadInfo{}, core.Errorf(core.CodeNotFound, "thread %s not found", thread)
+		return host.Thread{}, core.Errorf(core.CodeNotFound, "thread %s not found", thread)
 	}
 	return f.thread(id, thread)
 }
 
-func (f *fake) Messages(_ context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error) {
+func (f *fake) Messages(_ context.Context, id core.Identity, thread string, q host.MessageQuery) (host.MessagePage, error) {
 	f.called("Messages")
 	if f.messages == nil {
-		return runtime.MessagePage{}, core.Errorf(core.CodeNotFound, "thread %s not found", thread)
+		return host.MessagePage{}, core.Errorf(core.CodeNotFound, "thread %s not found", thread)
 	}
 	return f.messages(id, thread, q)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // chat takes what useChat sends: the history, which is not believed, and at its end
@@ -54,7 +54,7 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 	if shown, err = h.shownBefore(r, id, s.Thread.Thread, req); err != nil {
 		return hide(err)
 	}
-	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {
+	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l host.Listener) error {
 		_, err := h.Host.Stream(r.Context(), s, l)
 		return hide(err)
 	})
@@ -113,7 +113,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return hide(err)
 	}
-	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {
+	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l host.Listener) error {
 		return hide(h.Host.Follow(r.Context(), id, info.ActiveRun, l))
 	})
 }
@@ -132,7 +132,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	page, err := h.Host.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
+	page, err := h.Host.Messages(r.Context(), id, thread, host.MessageQuery{Newest: true})
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // user is the JSON of a user message.
@@ -259,19 +259,19 @@ func TestALongWaitForTheFirstEventIsFilled(t *testing.T) {
 }
 
 func TestResumeReplaysTheActiveRun(t *testing.T) {
-	active := func(status core.RunStatus) func(core.Identity, string) (runtime.ThreadInfo, error) {
-		return func(core.Identity, string) (runtime.ThreadInfo, error) {
-			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: status}, nil
+	active := func(status core.RunStatus) func(core.Identity, string) (host.Thread, error) {
+		return func(core.Identity, string) (host.Thread, error) {
+			return host.Thread{ID: "t1", ActiveRun: runID, Status: status}, nil
 		}
 	}
-	refuse := func(code core.Code) func(core.Identity, string) (runtime.ThreadInfo, error) {
-		return func(core.Identity, string) (runtime.ThreadInfo, error) {
-			return runtime.ThreadInfo{}, core.Errorf(code, "t1")
+	refuse := func(code core.Code) func(core.Identity, string) (host.Thread, error) {
+		return func(core.Identity, string) (host.Thread, error) {
+			return host.Thread{}, core.Errorf(code, "t1")
 		}
 	}
 	tests := []struct {
 		name, path string
-		thread     func(core.Identity, string) (runtime.ThreadInfo, error)
+		thread     func(core.Identity, string) (host.Thread, error)
 		status     int
 		body       string
 		calls      []string
@@ -279,7 +279,7 @@ func TestResumeReplaysTheActiveRun(t *testing.T) {
 		{"running", "chat/t1", active(core.RunRunning), 200, frames(t, "tool"), []string{"Thread", "Run", "Follow"}},
 		{"queued", "threads/t1", active(core.RunCreated), 200, frames(t, "tool"), []string{"Thread", "Run", "Follow"}},
 		{"waiting", "chat/t1", active(core.RunWaiting), 204, "", []string{"Thread"}},
-		{"idle", "chat/t1", func(core.Identity, string) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{ID: "t1"}, nil }, 204, "", []string{"Thread"}},
+		{"idle", "chat/t1", func(core.Identity, string) (host.Thread, error) { return host.Thread{ID: "t1"}, nil }, 204, "", []string{"Thread"}},
 		{"unknown", "chat/t1", refuse(core.CodeNotFound), 204, "", []string{"Thread"}},
 		{"another user's", "chat/t1", refuse(core.CodeForbidden), 204, "", []string{"Thread"}},
 		{"deleted", "chat/t1", refuse(core.CodeDeleted), 410, "{\"error\":\"t1\",\"code\":\"deleted\"}\n", []string{"Thread"}},
@@ -342,8 +342,8 @@ func TestABufferedTransportQueues(t *testing.T) {
 	const body = `{"id":"t1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"x"}]}]}`
 	const ids = `"thread_id":"t1","run_id":"01890000-0000-7000-8000-000000000001","dispatch_id":"01890000-0000-7000-8000-000000000002"`
 	const refusal = "{\"error\":\"this address cannot stream; ask the streaming address, or accept application/json\",\"code\":\"not_acceptable\"}\n"
-	running := func(core.Identity, string) (runtime.ThreadInfo, error) {
-		return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
+	running := func(core.Identity, string) (host.Thread, error) {
+		return host.Thread{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
 	}
 	tests := []struct {
 		name, method, path, accept string

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 func TestMessagesThatTheThreadHasAreNotStoredAgain(t *testing.T) {
@@ -32,11 +32,11 @@ func TestMessagesThatTheThreadHasAreNotStoredAgain(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := &fake{}
 			if test.thread != nil {
-				f.messages = func(_ core.Identity, _ string, q runtime.MessageQuery) (runtime.MessagePage, error) {
-					if q != (runtime.MessageQuery{Newest: true, Limit: 200}) {
+				f.messages = func(_ core.Identity, _ string, q host.MessageQuery) (host.MessagePage, error) {
+					if q != (host.MessageQuery{Newest: true, Limit: 200}) {
 						t.Errorf("query %+v", q)
 					}
-					return runtime.MessagePage{Messages: test.thread}, nil
+					return host.MessagePage{Messages: test.thread}, nil
 				}
 			}
 			rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", `{"id":"t1","messages":[`+user("m1", "one")+`,`+user("m2", "two")+`]}`)
@@ -57,8 +57,8 @@ func TestMessagesThatTheThreadHasAreNotStoredAgain(t *testing.T) {
 func TestALookThatFailsRefusesTheRequest(t *testing.T) {
 	body := `{"id":"t1","messages":[` + user("m1", "one") + `,` + user("m2", "two") + `]}`
 	for code, status := range map[core.Code]int{core.CodeDeleted: 410, core.CodeForbidden: 404, core.CodeThrottled: 503} {
-		f := &fake{messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
-			return runtime.MessagePage{}, core.Errorf(code, "no")
+		f := &fake{messages: func(core.Identity, string, host.MessageQuery) (host.MessagePage, error) {
+			return host.MessagePage{}, core.Errorf(code, "no")
 		}}
 		if rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body); rec.Code != status || len(f.submissions) != 0 {
 			t.Errorf("%s: response %d %s, want %d", code, rec.Code, rec.Body, status)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 func TestAThreadIsReadAsUIMessages(t *testing.T) {
@@ -36,13 +36,13 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 		{ID: "m3", Role: core.RoleUser, RunID: other, Content: text("more")},
 		{ID: "y.1", Role: core.RoleAssistant, RunID: other, Content: text("bye")},
 	}
-	var asked []runtime.MessageQuery
-	f := &fake{messages: func(id core.Identity, name string, q runtime.MessageQuery) (runtime.MessagePage, error) {
+	var asked []host.MessageQuery
+	f := &fake{messages: func(id core.Identity, name string, q host.MessageQuery) (host.MessagePage, error) {
 		asked = append(asked, q)
 		if id != (core.Identity{Tenant: "acme", User: "ann"}) || name != "t1" {
 			t.Errorf("asked for %s as %v", name, id)
 		}
-		return runtime.MessagePage{Messages: thread, Total: len(thread)}, nil
+		return host.MessagePage{Messages: thread, Total: len(thread)}, nil
 	}}
 	rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", "")
 	const want = `{"messages":[` +
@@ -65,7 +65,7 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 	if diff := cmp.Diff(want, rec.Body.String()); rec.Code != 200 || diff != "" {
 		t.Errorf("status %d, body (-want +got):\n%s", rec.Code, diff)
 	}
-	if diff := cmp.Diff([]runtime.MessageQuery{{Newest: true}}, asked); diff != "" {
+	if diff := cmp.Diff([]host.MessageQuery{{Newest: true}}, asked); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
 	}
 }
@@ -74,15 +74,15 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 func TestALongThreadsHistoryIsItsNewestMessages(t *testing.T) {
 	m := core.UserMessage("hi").WithID("m9")
 	tests := []struct {
-		page runtime.MessagePage
+		page host.MessagePage
 		want string
 	}{
-		{runtime.MessagePage{}, ""},
-		{runtime.MessagePage{Earlier: true}, `,"truncated":true`},
-		{runtime.MessagePage{Earlier: true, Cut: true}, `,"truncated":true,"cut":true`},
+		{host.MessagePage{}, ""},
+		{host.MessagePage{Earlier: true}, `,"truncated":true`},
+		{host.MessagePage{Earlier: true, Cut: true}, `,"truncated":true,"cut":true`},
 	}
 	for _, test := range tests {
-		f := &fake{messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
+		f := &fake{messages: func(core.Identity, string, host.MessageQuery) (host.MessagePage, error) {
 			test.page.Messages = []core.Message{m}
 			return test.page, nil
 		}}
@@ -130,8 +130,8 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 		{Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "denied", Message: "denied: no", IsError: true, Status: core.ResultDenied}},
 		later,
 	}
-	f := &fake{run: waitsWith(tickets...), messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
-		return runtime.MessagePage{Messages: thread, Total: len(thread)}, nil
+	f := &fake{run: waitsWith(tickets...), messages: func(core.Identity, string, host.MessageQuery) (host.MessagePage, error) {
+		return host.MessagePage{Messages: thread, Total: len(thread)}, nil
 	}}
 	rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", "")
 	part := func(id, state, rest string) string {
@@ -174,8 +174,8 @@ func TestInputThatTookThePlaceOfADecisionEndsAMessage(t *testing.T) {
 		{Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "c1", Message: "cancelled", IsError: true, Status: core.ResultCancelled}},
 		said("m2"), said("m3"), turn(3), turn(4), said("steered too"), turn(5),
 	}
-	f := &fake{messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
-		return runtime.MessagePage{Messages: thread, Total: len(thread)}, nil
+	f := &fake{messages: func(core.Identity, string, host.MessageQuery) (host.MessagePage, error) {
+		return host.MessagePage{Messages: thread, Total: len(thread)}, nil
 	}}
 	rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", "")
 	var got struct {
@@ -201,8 +201,8 @@ func TestInputThatTookThePlaceOfADecisionEndsAMessage(t *testing.T) {
 }
 
 func TestAnEmptyAndAnUnknownThread(t *testing.T) {
-	empty := &fake{messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
-		return runtime.MessagePage{}, nil
+	empty := &fake{messages: func(core.Identity, string, host.MessageQuery) (host.MessagePage, error) {
+		return host.MessagePage{}, nil
 	}}
 	rec := do(newServer(t, empty), "GET", "/v1/ai-sdk/threads/t1/messages", "")
 	if rec.Code != 200 || rec.Body.String() != "{\"messages\":[]}\n" {

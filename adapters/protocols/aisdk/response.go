@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // A run shows as one assistant message, whose id is the run's. When a person says
@@ -112,7 +112,7 @@ func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run 
 		return shown, err
 	}
 	last, over := 0, false
-	q := runtime.MessageQuery{After: record.FirstSeq - 1, Limit: messagePage}
+	q := host.MessageQuery{After: record.FirstSeq - 1, Limit: messagePage}
 	for {
 		page, err := h.Host.Messages(r.Context(), id, thread, q)
 		if err != nil {

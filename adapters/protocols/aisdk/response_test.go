@@ -9,8 +9,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/aisdk"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // laterEvents is a run that waited in step 1, got new input and responds to it in
@@ -56,8 +56,8 @@ func chunks(body string) string {
 // A person who says something instead of deciding goes on with the run that waits.
 // Its reply is a message of its own: the client has the one before it.
 func TestInputToARunThatWaitsGetsAMessageOfItsOwn(t *testing.T) {
-	waiting := func(core.Identity, string) (runtime.ThreadInfo, error) {
-		return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
+	waiting := func(core.Identity, string) (host.Thread, error) {
+		return host.Thread{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
 	}
 	asked := `{"id":"` + runText + `","role":"assistant","parts":[{"type":"tool-danger","toolCallId":"c1","state":"approval-requested","approval":{"id":"a"}}]}`
 	body := `{"id":"t1","messages":[` + user("m1", "x") + `,` + asked + `,` + user("m2", "no") + `]}`
@@ -72,32 +72,32 @@ func TestInputToARunThatWaitsGetsAMessageOfItsOwn(t *testing.T) {
 		whole bool // the run is shown from its start
 	}{
 		{"it waits", &fake{thread: waiting, run: steps}, []string{"Thread", "Run", "Stream"}, false},
-		{"another run waits", &fake{run: steps, thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
-			return runtime.ThreadInfo{ID: "t1", ActiveRun: dispatchID, Status: core.RunWaiting}, nil
+		{"another run waits", &fake{run: steps, thread: func(core.Identity, string) (host.Thread, error) {
+			return host.Thread{ID: "t1", ActiveRun: dispatchID, Status: core.RunWaiting}, nil
 		}}, []string{"Thread", "Run", "Stream"}, true},
 		{"it goes on already, since the request came before", &fake{
-			thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
-				return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
+			thread: func(core.Identity, string) (host.Thread, error) {
+				return host.Thread{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
 			},
 			run: func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", FirstSeq: 1}, nil },
-			messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
-				return runtime.MessagePage{Messages: []core.Message{
+			messages: func(core.Identity, string, host.MessageQuery) (host.MessagePage, error) {
+				return host.MessagePage{Messages: []core.Message{
 					{Role: core.RoleUser, RunID: runID}, {Role: core.RoleAssistant, RunID: runID, Step: 1}, cancelled, {Role: core.RoleUser, RunID: runID},
 				}}, nil
 			},
 		}, []string{"Thread", "Run", "Messages", "Stream"}, false},
 		{"it goes on already, behind a call that was decided by the same request", &fake{
-			thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
-				return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
+			thread: func(core.Identity, string) (host.Thread, error) {
+				return host.Thread{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
 			},
 			run: func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", FirstSeq: 1}, nil },
-			messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
-				return runtime.MessagePage{Messages: []core.Message{
+			messages: func(core.Identity, string, host.MessageQuery) (host.MessagePage, error) {
+				return host.MessagePage{Messages: []core.Message{
 					{Role: core.RoleUser, RunID: runID}, {Role: core.RoleAssistant, RunID: runID, Step: 1}, granted, {Role: core.RoleUser, RunID: runID},
 				}}, nil
 			},
 		}, []string{"Thread", "Run", "Messages", "Stream"}, false},
-		{"it is over", &fake{thread: func(core.Identity, string) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{ID: "t1"}, nil }},
+		{"it is over", &fake{thread: func(core.Identity, string) (host.Thread, error) { return host.Thread{ID: "t1"}, nil }},
 			[]string{"Thread", "Stream"}, true},
 		{"the thread is gone", &fake{}, []string{"Thread", "Stream"}, true},
 	}
@@ -114,8 +114,8 @@ func TestInputToARunThatWaitsGetsAMessageOfItsOwn(t *testing.T) {
 			}
 		})
 	}
-	down := &fake{thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
-		return runtime.ThreadInfo{}, core.Errorf(core.CodeUnavailable, "table")
+	down := &fake{thread: func(core.Identity, string) (host.Thread, error) {
+		return host.Thread{}, core.Errorf(core.CodeUnavailable, "table")
 	}}
 	if rec := do(newServer(t, down), "POST", "/v1/ai-sdk/chat", body); rec.Code != 503 || len(down.submissions) != 0 {
 		t.Errorf("the store is down: response %d %s", rec.Code, rec.Body)
@@ -127,8 +127,8 @@ func TestInputToARunThatWaitsGetsAMessageOfItsOwn(t *testing.T) {
 func TestANewestMessageAloneIsAnsweredInAMessageOfItsOwn(t *testing.T) {
 	const body = `{"id":"t1","messages":[{"id":"m2","role":"user","parts":[{"type":"text","text":"no"}]}]}`
 	f := &fake{
-		thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
-			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
+		thread: func(core.Identity, string) (host.Thread, error) {
+			return host.Thread{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
 		},
 		run: func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", Steps: 1}, nil },
 		stream: func(_ context.Context, _ mailbox.Submission, sink sinkFunc) error {
@@ -154,18 +154,18 @@ func TestResumeReplaysTheNewestMessageOfARun(t *testing.T) {
 		return core.Message{Role: role, RunID: run, Step: step}
 	}
 	f := &fake{
-		thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
-			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
+		thread: func(core.Identity, string) (host.Thread, error) {
+			return host.Thread{ID: "t1", ActiveRun: runID, Status: core.RunRunning}, nil
 		},
 		run: func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", FirstSeq: 5}, nil },
-		messages: func(_ core.Identity, _ string, q runtime.MessageQuery) (runtime.MessagePage, error) {
-			if q == (runtime.MessageQuery{After: 4, Limit: 200}) {
-				return runtime.MessagePage{Next: 7, Messages: []core.Message{message(core.RoleUser, runID, 0), message(core.RoleAssistant, runID, 1)}}, nil
+		messages: func(_ core.Identity, _ string, q host.MessageQuery) (host.MessagePage, error) {
+			if q == (host.MessageQuery{After: 4, Limit: 200}) {
+				return host.MessagePage{Next: 7, Messages: []core.Message{message(core.RoleUser, runID, 0), message(core.RoleAssistant, runID, 1)}}, nil
 			}
-			if q != (runtime.MessageQuery{After: 7, Limit: 200}) {
+			if q != (host.MessageQuery{After: 7, Limit: 200}) {
 				t.Errorf("query %+v", q)
 			}
-			return runtime.MessagePage{Messages: []core.Message{
+			return host.MessagePage{Messages: []core.Message{
 				cancelled, message(core.RoleUser, runID, 0), message(core.RoleAssistant, runID, 2), message(core.RoleUser, runID, 0), message(core.RoleUser, dispatchID, 0),
 			}}, nil
 		},

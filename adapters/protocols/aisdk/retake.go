@@ -7,8 +7,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // A client says a message again by the trigger regenerate-message, and another in its
@@ -85,7 +85,7 @@ func (h *handler) retake(w http.ResponseWriter, r *http.Request, id core.Identit
 		})
 	}
 	encoder := &framed{}
-	return h.Serve(w, r, encoder, func(l runtime.Listener) error {
+	return h.Serve(w, r, encoder, func(l host.Listener) error {
 		return anyOf(all, func(s mailbox.Submission) (err error) {
 			if s.Opening.Retake == nil { // new input may go on with a run that waits
 				if encoder.Shown, err = h.shownBefore(r, id, s.Thread.Thread, req); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // approval is the wire form of a call that waits for a person or a client. What decides on it
@@ -33,7 +33,7 @@ func (a *api) getApprovals(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	q := runtime.ApprovalQuery{Limit: limit}
+	q := host.ApprovalQuery{Limit: limit}
 	if cursor != nil {
 		if q.After, err = approvalCursor(*cursor); err != nil {
 			return err
@@ -55,12 +55,12 @@ func (a *api) getApprovals(w http.ResponseWriter, r *http.Request, id core.Ident
 	return nil
 }
 
-func approvalCursor(cursor string) (*runtime.ApprovalCursor, error) {
+func approvalCursor(cursor string) (*host.ApprovalCursor, error) {
 	place, ok := decodeCursor(approvalsCursor, cursor)
 	digits, thread, found := strings.Cut(place, ":")
 	since, err := strconv.ParseInt(digits, 10, 64)
 	if !ok || !found || err != nil || core.CheckName("thread", thread) != nil {
 		return nil, badCursor(cursor)
 	}
-	return &runtime.ApprovalCursor{Since: since, Thread: thread}, nil
+	return &host.ApprovalCursor{Since: since, Thread: thread}, nil
 }

@@ -7,28 +7,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 func TestApprovals(t *testing.T) {
-	var asked []runtime.ApprovalQuery
-	waits := runtime.Approval{ThreadID: "t1", RunID: runID, AgentID: "demo", Ticket: core.Ticket{CreatedAt: 5,
+	var asked []host.ApprovalQuery
+	waits := host.Approval{ThreadID: "t1", RunID: runID, AgentID: "demo", Ticket: core.Ticket{CreatedAt: 5,
 		Suspension: core.Suspension{ID: "s1", Action: "tool:danger", Message: "Really?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`{"type":"string"}`)},
 		CallID:     "c1", Tool: "danger", Arguments: json.RawMessage(`{"text":"x"}`),
 		Mode: core.ResumeReplay, Kind: core.TicketPerson, Deadline: 9,
 	}}
-	bare := runtime.Approval{ThreadID: "t:2", RunID: runID, AgentID: "demo", Ticket: core.Ticket{CreatedAt: 6, Kind: core.TicketClient,
+	bare := host.Approval{ThreadID: "t:2", RunID: runID, AgentID: "demo", Ticket: core.Ticket{CreatedAt: 6, Kind: core.TicketClient,
 		Suspension: core.Suspension{ID: "s2", Action: "tool:ask"}, CallID: "c2", Tool: "ask", Arguments: json.RawMessage(`{}`), Mode: core.ResumeAsResult,
 	}}
-	f := &fake{approvals: func(id core.Identity, q runtime.ApprovalQuery) (runtime.ApprovalPage, error) {
+	f := &fake{approvals: func(id core.Identity, q host.ApprovalQuery) (host.ApprovalPage, error) {
 		if id != (core.Identity{Tenant: "acme", User: "ann"}) {
 			t.Errorf("read as %v", id)
 		}
 		asked = append(asked, q)
 		if q.After == nil {
-			return runtime.ApprovalPage{Approvals: []runtime.Approval{waits, bare}, Next: &runtime.ApprovalCursor{Since: 1_700_000_000_000, Thread: "t:2"}}, nil
+			return host.ApprovalPage{Approvals: []host.Approval{waits, bare}, Next: &host.ApprovalCursor{Since: 1_700_000_000_000, Thread: "t:2"}}, nil
 		}
-		return runtime.ApprovalPage{}, nil
+		return host.ApprovalPage{}, nil
 	}}
 	h := newServer(f)
 	const cursor = "YXBwcm92YWxzOjE3MDAwMDAwMDAwMDA6dDoy"
@@ -37,7 +37,7 @@ func TestApprovals(t *testing.T) {
 		`{"thread_id":"t:2","run_id":"`+runText+`","agent_id":"demo","tool_call_id":"c2","tool_name":"ask","arguments":{},"suspension_id":"s2","action":"tool:ask","resume_mode":"use_decision_as_tool_result","kind":"client","created_at":6}`+
 		`],"has_more":true,"next_cursor":"`+cursor+`","limit":50}`)
 	check(t, do(h, "GET", "/v1/approvals?limit=7&cursor="+cursor, ""), 200, `{"approvals":[],"has_more":false,"next_cursor":null,"limit":7}`)
-	want := []runtime.ApprovalQuery{{}, {After: &runtime.ApprovalCursor{Since: 1_700_000_000_000, Thread: "t:2"}, Limit: 7}}
+	want := []host.ApprovalQuery{{}, {After: &host.ApprovalCursor{Since: 1_700_000_000_000, Thread: "t:2"}, Limit: 7}}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
 	}

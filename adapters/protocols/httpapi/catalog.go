@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -97,7 +97,7 @@ func (a *api) getAgent(w http.ResponseWriter, r *http.Request, _ core.Identity) 
 	return nil
 }
 
-func detailOf(info runtime.AgentInfo) agentDetail {
+func detailOf(info host.AgentInfo) agentDetail {
 	d := agentDetail{
 		ID: info.ID, Description: info.Description, Model: info.Model, Default: info.Default, Plugins: some(info.Plugins), Delegates: some(info.Delegates),
 		Tools: []agentTool{}, MaxRounds: info.MaxRounds, Mode: info.Mode,

@@ -16,8 +16,8 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // sinkFunc receives the events of a run.
@@ -37,10 +37,10 @@ type fake struct {
 	submit       func(mailbox.Submission) (mailbox.Receipt, error)
 	stream       func(context.Context, sinkFunc) error
 	follow       func(core.Identity, sinkFunc) error
-	thread       func(core.Identity) (runtime.ThreadInfo, error)
-	messages     func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error)
+	thread       func(core.Identity) (host.Thread, error)
+	messages     func(core.Identity, host.MessageQuery) (host.MessagePage, error)
 	run          func(core.Identity) (core.Run, error)
-	approvals    func(core.Identity, runtime.ApprovalQuery) (runtime.ApprovalPage, error)
+	approvals    func(core.Identity, host.ApprovalQuery) (host.ApprovalPage, error)
 	cancelRun    func(core.Identity) error
 	cancelThread func(core.Identity) error
 	decide       func(mailbox.Deciding) (mailbox.Decided, error)
@@ -76,7 +76,7 @@ func (f *fake) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt,
 	return f.submit(s)
 }
 
-func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener runtime.Listener) (mailbox.Receipt, error) {
+func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener host.Listener) (mailbox.Receipt, error) {
 	f.called("Stream")
 	f.submissions = append(f.submissions, s)
 	receipt := mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID, Running: true}
@@ -86,16 +86,16 @@ func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener runtim
 	return receipt, f.stream(ctx, listener.Emit)
 }
 
-func (f *fake) StreamAnswered(context.Context, core.Identity, []mailbox.Deciding, mailbox.Submission, runtime.Listener) (mailbox.Receipt, error) {
+func (f *fake) StreamAnswered(context.Context, core.Identity, []mailbox.Deciding, mailbox.Submission, host.Listener) (mailbox.Receipt, error) {
 	return mailbox.Receipt{}, errors.New("not faked")
 }
 
-func (f *fake) StreamDecisions(context.Context, core.Identity, string, []mailbox.Deciding, runtime.Listener) ([]mailbox.Decided, error) {
+func (f *fake) StreamDecisions(context.Context, core.Identity, string, []mailbox.Deciding, host.Listener) ([]mailbox.Decided, error) {
 	f.called("StreamDecisions")
 	return nil, errAbsent
 }
 
-func (f *fake) Follow(_ context.Context, id core.Identity, run core.ID, listener runtime.Listener) error {
+func (f *fake) Follow(_ context.Context, id core.Identity, run core.ID, listener host.Listener) error {
 	f.called("Follow " + run.String())
 	if f.follow == nil {
 		return errAbsent
@@ -103,18 +103,18 @@ func (f *fake) Follow(_ context.Context, id core.Identity, run core.ID, listener
 	return f.follow(id, listener.Emit)
 }
 
-func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error) {
+func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (host.Thread, error) {
 	f.called("Thread " + thread)
 	if f.thread == nil {
-		return runtime.ThreadInfo{}, errAbsent
+		return host.Thread{}, errAbsent
 	}
 	return f.thread(id)
 }
 
-func (f *fake) Messages(_ context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error) {
+func (f *fake) Messages(_ context.Context, id core.Identity, thread string, q host.MessageQuery) (host.MessagePage, error) {
 	f.called("Messages " + thread)
 	if f.messages == nil {
-		return runtime.MessagePage{}, errAbsent
+		return host.MessagePage{}, errAbsent
 	}
 	return f.messages(id, q)
 }
@@ -127,10 +127,10 @@ func (f *fake) ReadRun(_ context.Context, id core.Identity, run core.ID) (core.R
 	return f.run(id)
 }
 
-func (f *fake) Approvals(_ context.Context, id core.Identity, q runtime.ApprovalQuery) (runtime.ApprovalPage, error) {
+func (f *fake) Approvals(_ context.Context, id core.Identity, q host.ApprovalQuery) (host.ApprovalPage, error) {
 	f.called("Approvals")
 	if f.approvals == nil {
-		return runtime.ApprovalPage{}, nil
+		return host.ApprovalPage{}, nil
 	}
 	return f.approvals(id, q)
 }

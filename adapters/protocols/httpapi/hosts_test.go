@@ -17,9 +17,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/tool"
@@ -67,7 +67,7 @@ type hosts struct {
 // host is one of them.
 type machine struct {
 	http.Handler
-	runtime *runtime.Runtime
+	runtime *host.Host
 	mu      sync.Mutex
 	dead    bool // it reaches nothing any more
 }
@@ -91,7 +91,7 @@ func (all *hosts) start(name string) *machine {
 	})
 	world, quiet := env.System(), slog.New(slog.DiscardHandler)
 	var err error
-	h.runtime, err = runtime.Build(runtime.Config{
+	h.runtime, err = host.New(host.Options{
 		Env: world, Store: &storetest.Faulty{Backend: all.store, Around: h.around}, Waker: all.queue, Logger: quiet, Worker: name,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: teller{}}},

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // What is asked for beyond the bounds is clamped, and each page says what it has.
@@ -26,9 +26,9 @@ func TestLimitsOfPagesAreClampedAndSaid(t *testing.T) {
 	} {
 		t.Run(test.limit, func(t *testing.T) {
 			asked := -1
-			f := &fake{approvals: func(_ core.Identity, q runtime.ApprovalQuery) (runtime.ApprovalPage, error) {
+			f := &fake{approvals: func(_ core.Identity, q host.ApprovalQuery) (host.ApprovalPage, error) {
 				asked = q.Limit
-				return runtime.ApprovalPage{}, nil
+				return host.ApprovalPage{}, nil
 			}}
 			rec := do(newServer(f), "GET", "/v1/approvals"+test.limit, "")
 			var page struct{ Limit int }

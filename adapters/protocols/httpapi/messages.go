@@ -6,7 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // page is the wire form of a page of messages.
@@ -60,7 +60,7 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 	return nil
 }
 
-func messageQuery(raw string) (q runtime.MessageQuery, err error) {
+func messageQuery(raw string) (q host.MessageQuery, err error) {
 	limit, cursor, values, err := filteredQuery(raw, "order", "run", "visibility")
 	if err != nil {
 		return q, err
@@ -100,7 +100,7 @@ func messageQuery(raw string) (q runtime.MessageQuery, err error) {
 
 // messagesOf is what cursors of a query begin with: one of another order or run is none of
 // its own.
-func messagesOf(q runtime.MessageQuery) string {
+func messagesOf(q host.MessageQuery) string {
 	kind := messagesCursor
 	if q.Descending {
 		kind += "desc:"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // Sixteen requests prepare what they read at a time. One that waits for its slow client
@@ -17,9 +17,9 @@ import (
 func TestSixteenRequestsReadAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		handler := newServer(&fake{messages: func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error) {
+		handler := newServer(&fake{messages: func(core.Identity, host.MessageQuery) (host.MessagePage, error) {
 			<-free
-			return runtime.MessagePage{}, nil
+			return host.MessagePage{}, nil
 		}})
 		began, over := time.Now(), make(chan int, 32)
 		page := func() {
@@ -59,8 +59,8 @@ func TestSixteenRequestsReadAtATime(t *testing.T) {
 // The turn ends with the first byte: sixteen clients that read nothing keep nobody waiting.
 func TestASlowClientTakesNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		handler := newServer(&fake{messages: func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error) {
-			return runtime.MessagePage{}, nil
+		handler := newServer(&fake{messages: func(core.Identity, host.MessageQuery) (host.MessagePage, error) {
+			return host.MessagePage{}, nil
 		}})
 		free, over := make(chan struct{}), make(chan struct{}, 16)
 		for range 16 {
@@ -86,9 +86,9 @@ func TestASlowClientTakesNoTurn(t *testing.T) {
 func TestABodyThatDoesNotArriveTakesNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		handler := newServer(&fake{messages: func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error) {
+		handler := newServer(&fake{messages: func(core.Identity, host.MessageQuery) (host.MessagePage, error) {
 			<-free
-			return runtime.MessagePage{}, nil
+			return host.MessagePage{}, nil
 		}})
 		body, rest := io.Pipe()
 		over := make(chan struct{}, 32)

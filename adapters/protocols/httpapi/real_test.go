@@ -15,10 +15,10 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
@@ -31,7 +31,7 @@ type real struct {
 	t *testing.T
 	http.Handler
 	queue   *mailboxtest.Queue
-	runtime *runtime.Runtime
+	runtime *host.Host
 	store   *refusing
 	options httpapi.Options
 	during  func() // what the tool meanwhile does
@@ -107,9 +107,9 @@ func newReal(t *testing.T) *real {
 		return tool.NewResult("done"), nil
 	})
 	world, quiet := env.System(), slog.New(slog.DiscardHandler)
-	r, err := runtime.Build(runtime.Config{
+	r, err := host.New(host.Options{
 		Env: world, Store: made.store, Waker: made.queue, Logger: quiet,
-		Metering: &runtime.Metering{},
+		Metering: &host.Metering{},
 		Limits:   account.Tenants{Tenants: map[string]account.Limits{"few": {RunsADay: 3}, "poor": {SpendADay: 1}}},
 		Prices:   func(string, string, core.Usage, time.Time) (core.USD, bool) { return core.Dollar, true },
 		Agents: agent.Parts{

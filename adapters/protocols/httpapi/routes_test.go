@@ -7,16 +7,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // refuse ends every read with an error of a code.
 func refuse(code core.Code) *fake {
 	err := core.Errorf(code, "partition acme#t1")
 	return &fake{
-		thread: func(core.Identity) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{}, err },
-		messages: func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error) {
-			return runtime.MessagePage{}, err
+		thread: func(core.Identity) (host.Thread, error) { return host.Thread{}, err },
+		messages: func(core.Identity, host.MessageQuery) (host.MessagePage, error) {
+			return host.MessagePage{}, err
 		},
 		run: func(core.Identity) (core.Run, error) { return core.Run{}, err },
 	}
@@ -67,33 +67,33 @@ func TestADeletedThreadIs410(t *testing.T) {
 }
 
 func TestThread(t *testing.T) {
-	f := &fake{thread: func(id core.Identity) (runtime.ThreadInfo, error) {
+	f := &fake{thread: func(id core.Identity) (host.Thread, error) {
 		if id != (core.Identity{Tenant: "acme", User: "ann"}) {
 			t.Errorf("read as %v", id)
 		}
-		return runtime.ThreadInfo{ID: "t1", Owner: "ann", ActiveRun: runID, Status: core.RunWaiting, Queued: 2, Messages: 7}, nil
+		return host.Thread{ID: "t1", Owner: "ann", ActiveRun: runID, Status: core.RunWaiting, Queued: 2, Messages: 7}, nil
 	}}
 	check(t, do(newServer(f), "GET", "/v1/threads/t1", ""), 200,
 		`{"thread_id":"t1","owner":"ann","active_run":{"run_id":"`+runText+`","status":"waiting"},"queued":2,"messages":7}`)
-	f.thread = func(core.Identity) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{ID: "t1"}, nil }
+	f.thread = func(core.Identity) (host.Thread, error) { return host.Thread{ID: "t1"}, nil }
 	check(t, do(newServer(f), "GET", "/v1/threads/t1", ""), 200, `{"thread_id":"t1","active_run":null,"queued":0,"messages":0}`)
 }
 
 func TestMessagesComeInPages(t *testing.T) {
-	var asked []runtime.MessageQuery
-	f := &fake{messages: func(_ core.Identity, q runtime.MessageQuery) (runtime.MessagePage, error) {
+	var asked []host.MessageQuery
+	f := &fake{messages: func(_ core.Identity, q host.MessageQuery) (host.MessagePage, error) {
 		asked = append(asked, q)
 		if q.After == 0 {
-			return runtime.MessagePage{Messages: []core.Message{core.UserMessage("hi").WithID("m1")}, Total: 2, Next: 1}, nil
+			return host.MessagePage{Messages: []core.Message{core.UserMessage("hi").WithID("m1")}, Total: 2, Next: 1}, nil
 		}
-		return runtime.MessagePage{Total: 2}, nil
+		return host.MessagePage{Total: 2}, nil
 	}}
 	h := newServer(f)
 	check(t, do(h, "GET", "/v1/threads/t1/messages", ""), 200,
 		`{"messages":[{"id":"m1","role":"user","content":[{"type":"text","text":"hi"}]}],"total":2,"has_more":true,"next_cursor":"bWVzc2FnZXM6MQ","limit":50}`)
 	check(t, do(h, "GET", "/v1/threads/t1/messages?limit=200&cursor=bWVzc2FnZXM6MQ", ""), 200,
 		`{"messages":[],"total":2,"has_more":false,"next_cursor":null,"limit":200}`)
-	if diff := cmp.Diff([]runtime.MessageQuery{{}, {After: 1, Limit: 200}}, asked); diff != "" {
+	if diff := cmp.Diff([]host.MessageQuery{{}, {After: 1, Limit: 200}}, asked); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // runList is a page of runs.
@@ -45,7 +45,7 @@ func (a *api) getThreadRuns(w http.ResponseWriter, r *http.Request, id core.Iden
 	return a.runsOf(w, r, id, thread, q)
 }
 
-func (a *api) runsOf(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, q runtime.RunQuery) error {
+func (a *api) runsOf(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, q host.RunQuery) error {
 	got, err := a.Host.ThreadRuns(r.Context(), id, thread, q)
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
@@ -63,7 +63,7 @@ func (a *api) latestRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if _, err := query(r.URL.RawQuery); err != nil {
 		return err
 	}
-	got, err := a.Host.ThreadRuns(r.Context(), id, thread, runtime.RunQuery{Limit: 1})
+	got, err := a.Host.ThreadRuns(r.Context(), id, thread, host.RunQuery{Limit: 1})
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
@@ -74,7 +74,7 @@ func (a *api) latestRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	return nil
 }
 
-func answerRuns(w http.ResponseWriter, got runtime.RunPage, limit int) {
+func answerRuns(w http.ResponseWriter, got host.RunPage, limit int) {
 	list := runList{Runs: got.Runs, HasMore: got.Next != nil, Limit: shown(limit), NextCursor: encodeListed(runsCursor, got.Next)}
 	if list.Runs == nil { // [] and not null, for clients that iterate
 		list.Runs = []core.Run{}
@@ -83,12 +83,12 @@ func answerRuns(w http.ResponseWriter, got runtime.RunPage, limit int) {
 }
 
 // runQuery reads the filters of a list of runs, and the thread where it may be one.
-func runQuery(raw string, more ...string) (q runtime.RunQuery, thread string, err error) {
+func runQuery(raw string, more ...string) (q host.RunQuery, thread string, err error) {
 	limit, cursor, values, err := filteredQuery(raw, append([]string{"status", "agent", "termination"}, more...)...)
 	if err != nil {
 		return q, "", err
 	}
-	q = runtime.RunQuery{
+	q = host.RunQuery{
 		Limit: limit, Status: core.RunStatus(values.Get("status")), Agent: values.Get("agent"), Termination: core.TerminationType(values.Get("termination")),
 	}
 	if values.Has("thread") {

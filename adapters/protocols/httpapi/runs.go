@@ -5,8 +5,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // postRun starts a run and streams it. Behind a door that cannot stream it queues the
@@ -30,7 +30,7 @@ func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) 
 	if a.Buffered {
 		return unknown(a.Queue(w, r, s, eventsPath), s)
 	}
-	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l runtime.Listener) error {
+	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l host.Listener) error {
 		_, err := a.Host.Stream(r.Context(), s, l)
 		return unknown(err, s)
 	})
@@ -90,7 +90,7 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if a.Buffered {
 		return protocol.ErrBuffered
 	}
-	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l runtime.Listener) error {
+	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l host.Listener) error {
 		return protocol.Hide(a.Host.Follow(r.Context(), id, runID, l), "run", runID.String())
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // A step says what its model was shown: what was left out, what stood for it, how large
@@ -23,7 +23,7 @@ func TestAStepSaysWhatItsModelWasShown(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := json.Marshal(stepOf(runtime.Step{Number: 3, Window: tt.window}))
+			got, err := json.Marshal(stepOf(host.Step{Number: 3, Window: tt.window}))
 			if err != nil || string(got) != tt.want {
 				t.Errorf("the step is %s, %v\nwant %s", got, err, tt.want)
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // threadState is the wire form of a thread's state.
@@ -76,7 +76,7 @@ func (a *api) getStatePatches(w http.ResponseWriter, r *http.Request, id core.Id
 	if err != nil {
 		return err
 	}
-	q := runtime.StateQuery{Limit: limit}
+	q := host.StateQuery{Limit: limit}
 	switch {
 	case cursor != nil && values.Has("since"):
 		return core.Errorf(core.CodeInvalid, "query has both cursor and since, at most one is allowed")
@@ -108,7 +108,7 @@ func (a *api) getStatePatches(w http.ResponseWriter, r *http.Request, id core.Id
 	return nil
 }
 
-func decodeStateCursor(cursor string) (*runtime.StateCursor, error) {
+func decodeStateCursor(cursor string) (*host.StateCursor, error) {
 	text, ok := decodeCursor(patchesCursor, cursor)
 	seq, run, cut := strings.Cut(text, "#")
 	n, err := strconv.ParseUint(seq, 10, 40)
@@ -116,7 +116,7 @@ func decodeStateCursor(cursor string) (*runtime.StateCursor, error) {
 	if !ok || !cut || err != nil || bad != nil {
 		return nil, badCursor(cursor)
 	}
-	return &runtime.StateCursor{Seq: n, Run: runID}, nil
+	return &host.StateCursor{Seq: n, Run: runID}, nil
 }
 
 // maxRevision is the largest that JSON's numbers hold in every client.

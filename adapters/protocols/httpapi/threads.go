@@ -6,8 +6,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // threadInfo is the wire form of a thread.
@@ -39,7 +39,7 @@ type activeRun struct {
 	Status core.RunStatus `json:"status"`
 }
 
-func infoOf(t runtime.ThreadInfo) threadInfo {
+func infoOf(t host.Thread) threadInfo {
 	info := threadInfo{
 		ThreadID: t.ID, Title: t.Title, Owner: t.Owner, Parent: t.Parent, AgentID: t.AgentID, Queued: t.Queued, Delayed: t.Delayed, Messages: t.Messages,
 		CreatedAt: t.Created, LastActivity: t.Activity, Metadata: t.Metadata,
@@ -95,12 +95,12 @@ func (a *api) getSummaries(w http.ResponseWriter, r *http.Request, id core.Ident
 }
 
 // threads reads a page of threads, and the most that it may have.
-func (a *api) threads(r *http.Request, id core.Identity) (page runtime.ThreadPage, most int, err error) {
+func (a *api) threads(r *http.Request, id core.Identity) (page host.ThreadPage, most int, err error) {
 	limit, cursor, values, err := filteredQuery(r.URL.RawQuery, "q", "agent", "parent")
 	if err != nil {
 		return page, 0, err
 	}
-	q := runtime.ThreadQuery{Limit: limit, Text: values.Get("q"), Agent: values.Get("agent"), Parent: values.Get("parent")}
+	q := host.ThreadQuery{Limit: limit, Text: values.Get("q"), Agent: values.Get("agent"), Parent: values.Get("parent")}
 	if values.Has("parent") {
 		if err := core.CheckName("parent", q.Parent); err != nil {
 			return page, 0, err
@@ -133,7 +133,7 @@ func (a *api) postThread(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err := decodeOptional(r, &b); err != nil {
 		return err
 	}
-	m := runtime.ThreadMake{ID: string(b.ThreadID), Title: given(b.Title.text), Metadata: json.RawMessage(b.Metadata)}
+	m := host.NewThread{ID: string(b.ThreadID), Title: given(b.Title.text), Metadata: json.RawMessage(b.Metadata)}
 	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (a *api) patchThread(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err := decode(r, &b); err != nil {
 		return err
 	}
-	c := runtime.ThreadChange{Title: b.Title.text, Metadata: json.RawMessage(b.Metadata)}
+	c := host.ThreadChange{Title: b.Title.text, Metadata: json.RawMessage(b.Metadata)}
 	if c.Title == nil && c.Metadata == nil {
 		return core.Errorf(core.CodeInvalid, "body changes nothing, at least one of title and metadata is required")
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // runStep is the wire form of a step of a run. Times are unix milliseconds.
@@ -87,7 +87,7 @@ func (a *api) getSteps(w http.ResponseWriter, r *http.Request, id core.Identity)
 	if err != nil {
 		return err
 	}
-	q := runtime.StepQuery{Limit: limit}
+	q := host.StepQuery{Limit: limit}
 	if cursor != nil {
 		text, ok := decodeCursor(stepsCursor, *cursor)
 		if q.After, err = strconv.ParseUint(text, 10, 40); !ok || err != nil {
@@ -110,7 +110,7 @@ func (a *api) getSteps(w http.ResponseWriter, r *http.Request, id core.Identity)
 	return nil
 }
 
-func stepOf(s runtime.Step) runStep {
+func stepOf(s host.Step) runStep {
 	step := runStep{
 		Step: s.Number, MessageID: s.MessageID, BeganAt: s.Began, SaidAt: s.Said, EndedAt: s.Ended, Open: s.Ended == 0, Model: s.Model, Stop: s.Stop,
 		Usage: s.Usage, Duration: s.Duration, Retries: s.Retries, Text: s.Text, Reasoning: s.Reasoning, Revision: s.Revision,
@@ -159,7 +159,7 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return err
 	}
-	q := runtime.EventQuery{Limit: limit}
+	q := host.EventQuery{Limit: limit}
 	after := values.Get("after")
 	if cursor != nil {
 		text, ok := decodeCursor(eventsCursor, *cursor)

@@ -22,11 +22,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
@@ -121,14 +121,14 @@ func napping(t *testing.T, name string) tool.Tool {
 type program struct {
 	t       *testing.T
 	queue   *mailboxtest.Queue
-	runtime *runtime.Runtime
+	runtime *host.Host
 	handler http.Handler
 }
 
 func newProgram(t *testing.T, turns [][]model.Delta, policies ...agent.StopSpec) *program {
 	r := &program{t: t, queue: &mailboxtest.Queue{}}
 	var err error
-	r.runtime, err = runtime.Build(runtime.Config{
+	r.runtime, err = host.New(host.Options{
 		Env: env.System(), Store: memory.New(), Waker: r.queue, Logger: slog.New(slog.DiscardHandler),
 		Agents: agent.Parts{
 			Models:  map[string]agent.ModelBinding{"m": {Model: &given{turns}, Name: "given"}},
@@ -342,7 +342,7 @@ func TestAClientMayReconnectAtEveryEvent(t *testing.T) {
 func (r *program) again(from uint64) []sent {
 	r.t.Helper()
 	s := mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Opening: mailbox.Opening{AgentID: "demo", Supersede: from}, Messages: []core.Message{core.UserMessage("again")}}
-	receipt, err := r.runtime.Stream(r.t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil }))
+	receipt, err := r.runtime.Stream(r.t.Context(), s, host.ListenerFunc(func(core.Event) error { return nil }))
 	if err != nil {
 		r.t.Fatal(err)
 	}

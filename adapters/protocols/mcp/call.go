@@ -15,8 +15,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -230,7 +230,7 @@ func (h *handler) result(c call, run core.ID) (*sdk.CallToolResult, error) {
 }
 
 // progress is the listener of the call's run.
-func (c call) progress() runtime.Listener {
+func (c call) progress() host.Listener {
 	p := &progress{call: c, token: c.request.Params.GetProgressToken()}
-	return runtime.ListenerFunc(p.emit)
+	return host.ListenerFunc(p.emit)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // failing is a runtime whose streams break.
@@ -23,7 +23,7 @@ type failing struct {
 	stream func(mailbox.Submission) (mailbox.Receipt, error)
 }
 
-func (f failing) Stream(_ context.Context, s mailbox.Submission, _ runtime.Listener) (mailbox.Receipt, error) {
+func (f failing) Stream(_ context.Context, s mailbox.Submission, _ host.Listener) (mailbox.Receipt, error) {
 	return f.stream(s)
 }
 
@@ -36,7 +36,7 @@ type offers struct {
 func (o offers) Exposed() []agent.Exposed { return o.all }
 
 // offered is one that has nothing else.
-func offered(all ...agent.Exposed) offers { return offers{new(runtime.Runtime), all} }
+func offered(all ...agent.Exposed) offers { return offers{new(host.Host), all} }
 
 func TestWhatBreaksInsideIsNotQuoted(t *testing.T) {
 	var submitted core.ID

@@ -10,7 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // outcome is the structured content of every result that is about a run.
@@ -118,7 +118,7 @@ func failureOf(t core.Termination, run core.ID) string {
 
 // toolResult is what the only tool of a run returned; nil: it came to none.
 func (h *handler) toolResult(c call, record core.Run) (*core.ToolResult, error) {
-	page, err := h.Host.Messages(c.ctx, c.identity, record.ThreadID, runtime.MessageQuery{Newest: true})
+	page, err := h.Host.Messages(c.ctx, c.identity, record.ThreadID, host.MessageQuery{Newest: true})
 	if err != nil {
 		return nil, protocol.Hide(err, "thread", record.ThreadID)
 	}

@@ -22,10 +22,10 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
@@ -83,7 +83,7 @@ type world struct {
 	store store.Backend
 	ran   atomic.Int64 // calls of danger that have run
 	hints chan core.WakeUp
-	work  *runtime.Runtime // reads the hints
+	work  *host.Host // reads the hints
 }
 
 // Wake implements mailbox.Waker.
@@ -100,10 +100,10 @@ func newWorld(tb testing.TB) *world {
 }
 
 // runtime builds a runtime as each process has one of its own.
-func (w *world) runtime() *runtime.Runtime {
+func (w *world) runtime() *host.Host {
 	w.tb.Helper()
 	e := env.System()
-	r, err := runtime.Build(runtime.Config{
+	r, err := host.New(host.Options{
 		Limits: account.Tenants{Tenants: map[string]account.Limits{"few": {RunsADay: 1}}}, Env: e, Store: w.store, Waker: w, Agents: parts(e, &w.ran), Logger: quiet, FollowInterval: 5 * time.Millisecond})
 	if err != nil {
 		w.tb.Fatal(err)
@@ -138,12 +138,12 @@ func (w *world) handler(change func(*mcp.Options)) http.Handler {
 }
 
 // handlerOf is handler for a host.
-func (w *world) handlerOf(host protocol.Host, change func(*mcp.Options)) http.Handler {
+func (w *world) handlerOf(h protocol.Host, change func(*mcp.Options)) http.Handler {
 	o := mcp.Options{Log: quiet}
 	if change != nil {
 		change(&o)
 	}
-	return httpapi.New(host, &httpapi.Options{
+	return httpapi.New(h, &httpapi.Options{
 		Buffered: o.Buffered, Log: o.Log,
 		Authenticate: func(r *http.Request) (core.Identity, error) {
 			tenant := r.Header.Get("X-Tenant")
@@ -152,7 +152,7 @@ func (w *world) handlerOf(host protocol.Host, change func(*mcp.Options)) http.Ha
 			}
 			return core.Identity{Tenant: tenant}, nil
 		},
-		Mounts: map[string]http.Handler{"/v1/mcp": mcp.New(host, &o)},
+		Mounts: map[string]http.Handler{"/v1/mcp": mcp.New(h, &o)},
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/protocol/protocoltest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // BenchmarkServe is a stream of 1,000 deltas from a producer that never waits. The
@@ -21,7 +21,7 @@ import (
 func BenchmarkServe(b *testing.B) {
 	o := protocol.Server{Env: env.System(), Log: quiet}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = o.Serve(w, r, &repeating{}, func(l runtime.Listener) error {
+		_ = o.Serve(w, r, &repeating{}, func(l host.Listener) error {
 			for range 1000 {
 				if err := l.Emit(said); err != nil {
 					return err

@@ -13,9 +13,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
@@ -23,8 +23,8 @@ import (
 // "text" and, at the end, "bye".
 type letters struct{ protocol.Server }
 
-func newLetters(host protocol.Host, o protocol.Options) http.Handler {
-	l := letters{protocol.NewServer(host, o)}
+func newLetters(h protocol.Host, o protocol.Options) http.Handler {
+	l := letters{protocol.NewServer(h, o)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /letters", l.Handle(l.post))
 	return mux
@@ -41,7 +41,7 @@ func (l letters) post(w http.ResponseWriter, r *http.Request, id core.Identity) 
 	if l.Buffered {
 		return protocol.Hide(l.Queue(w, r, s, nil), "thread", s.Thread.Thread)
 	}
-	return l.Serve(w, r, &lettersEncoder{}, func(listener runtime.Listener) error {
+	return l.Serve(w, r, &lettersEncoder{}, func(listener host.Listener) error {
 		_, err := l.Host.Stream(r.Context(), s, listener)
 		return protocol.Hide(err, "thread", s.Thread.Thread)
 	})
@@ -81,7 +81,7 @@ func (e *lettersEncoder) Fail(err error) []protocol.Frame {
 // A protocol is complete when it decodes a request and encodes events.
 func Example() {
 	world := env.System()
-	r, err := runtime.Build(runtime.Config{
+	r, err := host.New(host.Options{
 		Env: world, Store: memory.New(), Waker: nobody{},
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(world)}},

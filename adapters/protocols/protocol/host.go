@@ -7,8 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // Starter starts runs.
@@ -20,20 +20,20 @@ type Starter interface {
 	// run_yield. An error before the first event means that the submission was
 	// refused. A context that is cancelled, because the client went away, must
 	// not end the run. The listener is never called concurrently.
-	Stream(context.Context, mailbox.Submission, runtime.Listener) (mailbox.Receipt, error)
+	Stream(context.Context, mailbox.Submission, host.Listener) (mailbox.Receipt, error)
 }
 
 // Reader reads threads and runs and follows runs.
 type Reader interface {
-	Thread(ctx context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error)
-	Messages(ctx context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error)
+	Thread(ctx context.Context, id core.Identity, thread string) (host.Thread, error)
+	Messages(ctx context.Context, id core.Identity, thread string, q host.MessageQuery) (host.MessagePage, error)
 	// ReadRun reads a run, with the tickets that it waits for.
 	ReadRun(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
 	// Approvals lists the calls that wait for a decision in the threads that the caller
 	// may read.
-	Approvals(ctx context.Context, id core.Identity, q runtime.ApprovalQuery) (runtime.ApprovalPage, error)
+	Approvals(ctx context.Context, id core.Identity, q host.ApprovalQuery) (host.ApprovalPage, error)
 	// Follow emits a run's events from its first until run_finish.
-	Follow(ctx context.Context, id core.Identity, run core.ID, listener runtime.Listener) error
+	Follow(ctx context.Context, id core.Identity, run core.ID, listener host.Listener) error
 }
 
 // Canceller cancels runs.
@@ -52,10 +52,10 @@ type Decider interface {
 	// until the run is done or waits again. It returns those that were accepted; an
 	// error before the first event is that of the one behind them. It treats the
 	// context and the listener as Starter.Stream does.
-	StreamDecisions(ctx context.Context, id core.Identity, thread string, all []mailbox.Deciding, listener runtime.Listener) ([]mailbox.Decided, error)
+	StreamDecisions(ctx context.Context, id core.Identity, thread string, all []mailbox.Deciding, listener host.Listener) ([]mailbox.Decided, error)
 	// StreamAnswered takes decisions and then what was said beside them, for the run that
 	// they let go on, and streams as Starter.Stream does.
-	StreamAnswered(ctx context.Context, id core.Identity, all []mailbox.Deciding, s mailbox.Submission, listener runtime.Listener) (mailbox.Receipt, error)
+	StreamAnswered(ctx context.Context, id core.Identity, all []mailbox.Deciding, s mailbox.Submission, listener host.Listener) (mailbox.Receipt, error)
 }
 
 // Retaker goes on from an earlier place of a thread.
@@ -80,29 +80,29 @@ type Controller interface {
 
 // Lister lists threads and runs, and makes and describes threads.
 type Lister interface {
-	Threads(ctx context.Context, id core.Identity, q runtime.ThreadQuery) (runtime.ThreadPage, error)
+	Threads(ctx context.Context, id core.Identity, q host.ThreadQuery) (host.ThreadPage, error)
 	// CreateThread makes a thread that nothing was said on yet.
-	CreateThread(ctx context.Context, id core.Identity, m runtime.ThreadMake) (runtime.ThreadInfo, error)
+	CreateThread(ctx context.Context, id core.Identity, m host.NewThread) (host.Thread, error)
 	// UpdateThread changes what is said of a thread.
-	UpdateThread(ctx context.Context, id core.Identity, thread string, c runtime.ThreadChange) (runtime.ThreadInfo, error)
-	Runs(ctx context.Context, id core.Identity, q runtime.RunQuery) (runtime.RunPage, error)
+	UpdateThread(ctx context.Context, id core.Identity, thread string, c host.ThreadChange) (host.Thread, error)
+	Runs(ctx context.Context, id core.Identity, q host.RunQuery) (host.RunPage, error)
 	// ThreadRuns is Runs of one thread.
-	ThreadRuns(ctx context.Context, id core.Identity, thread string, q runtime.RunQuery) (runtime.RunPage, error)
+	ThreadRuns(ctx context.Context, id core.Identity, thread string, q host.RunQuery) (host.RunPage, error)
 }
 
 // Viewer shows what a thread's log and the program tell.
 type Viewer interface {
 	// State reads the state of a thread, at a revision or, for nil, as it stands.
-	State(ctx context.Context, id core.Identity, thread string, revision *uint64) (runtime.StateView, error)
-	StatePatches(ctx context.Context, id core.Identity, thread string, q runtime.StateQuery) (runtime.StateChanges, error)
-	Steps(ctx context.Context, id core.Identity, run core.ID, q runtime.StepQuery) (runtime.StepPage, error)
+	State(ctx context.Context, id core.Identity, thread string, revision *uint64) (host.StateView, error)
+	StatePatches(ctx context.Context, id core.Identity, thread string, q host.StateQuery) (host.StateChanges, error)
+	Steps(ctx context.Context, id core.Identity, run core.ID, q host.StepQuery) (host.StepPage, error)
 	// Committed reads the events of a run that have a place.
-	Committed(ctx context.Context, id core.Identity, run core.ID, q runtime.EventQuery) (runtime.EventPage, error)
+	Committed(ctx context.Context, id core.Identity, run core.ID, q host.EventQuery) (host.EventPage, error)
 }
 
 // Accountant says what tenants may use and have used.
 type Accountant interface {
-	Limits(ctx context.Context, tenant string) (runtime.LimitsOf, error)
+	Limits(ctx context.Context, tenant string) (host.LimitsOf, error)
 	// Report returns what a tenant has used; the error has code not_found if usage is not
 	// recorded.
 	Report(ctx context.Context, q account.Query) ([]account.Row, error)
@@ -110,9 +110,9 @@ type Accountant interface {
 
 // Catalog says what the program is made of.
 type Catalog interface {
-	Agents() []runtime.AgentInfo
-	Agent(id string) (runtime.AgentInfo, error)
-	Capabilities() runtime.Capabilities
+	Agents() []host.AgentInfo
+	Agent(id string) (host.AgentInfo, error)
+	Capabilities() host.Capabilities
 	// DefaultAgent returns the id of the agent for requests that name none; empty: they are
 	// refused.
 	DefaultAgent() string
@@ -146,7 +146,7 @@ type Inbox interface {
 	RunOfKey(ctx context.Context, id core.Identity, thread, key string) (run core.ID, ok bool, err error)
 }
 
-// Host is what the protocols serve; *runtime.Runtime is one.
+// Host is what the protocols serve; *host.Host is one.
 type Host interface {
 	Starter
 	Reader

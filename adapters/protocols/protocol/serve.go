@@ -11,7 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // Encoder writes the events of one response as a protocol's frames. It does no
@@ -46,7 +46,7 @@ var ErrUnfinished = core.Errorf(core.CodeUnavailable, "stream ended before its r
 // when the client went away. A source that ends well without a frame becomes 204:
 // the client has everything. Serve returns when the last frame has left, or could
 // not within [Stall].
-func (v Server) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(runtime.Listener) error) error {
+func (v Server) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(host.Listener) error) error {
 	s := &stream{out: NewWriter(w), encoder: encoder, log: v.Log}
 	for name, values := range encoder.Header() {
 		s.out.SetHeader(name, values...)
@@ -86,7 +86,7 @@ type stream struct {
 	log     *slog.Logger
 }
 
-// Emit implements runtime.Listener.
+// Emit implements host.Listener.
 func (s *stream) Emit(e core.Event) error {
 	if err := s.out.Err(); err != nil {
 		return err // encoding is for nobody
@@ -106,7 +106,7 @@ func (s *stream) Emit(e core.Event) error {
 	return nil
 }
 
-// Ready implements runtime.Listener.
+// Ready implements host.Listener.
 func (s *stream) Ready(ctx context.Context) error { return s.out.Ready(ctx) }
 
 // last reports whether events of a type end a stream.
@@ -163,5 +163,5 @@ func (s *stream) finish(ctx context.Context, err error) (refusal error, everythi
 // gone reports whether a request was cancelled because its client left. A host that
 // stops cancels its requests too, whose clients wait for a word.
 func gone(ctx context.Context) bool {
-	return errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), runtime.ErrStopping)
+	return errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), host.ErrStopping)
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // serve serves a source with the letters' encoder, in a bubble of its own time.
-func serve(t *testing.T, w http.ResponseWriter, log *slog.Logger, encoder protocol.Encoder, source func(runtime.Listener) error) (err error) {
+func serve(t *testing.T, w http.ResponseWriter, log *slog.Logger, encoder protocol.Encoder, source func(host.Listener) error) (err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		o := protocol.Server{Env: env.System(), Log: log}
@@ -40,8 +40,8 @@ var (
 func TestHowAStreamEnds(t *testing.T) {
 	const hi, bye = "event: text\ndata: hi\n\n", "event: bye\ndata: run_finish\n\n"
 	full := core.Errorf(core.CodeFull, "t1 is full")
-	emit := func(events ...core.Event) func(runtime.Listener) error {
-		return func(l runtime.Listener) error {
+	emit := func(events ...core.Event) func(host.Listener) error {
+		return func(l host.Listener) error {
 			for _, e := range events {
 				if err := l.Emit(e); err != nil {
 					return nil
@@ -52,19 +52,19 @@ func TestHowAStreamEnds(t *testing.T) {
 	}
 	tests := []struct {
 		name    string
-		source  func(runtime.Listener) error
+		source  func(host.Listener) error
 		refused error // compared by errors.Is
 		status  int
 		body    string
 		logged  string
 	}{
 		{"well", emit(said, ended), nil, 200, hi + bye, ""},
-		{"refused", func(runtime.Listener) error { return full }, full, 200, "", ""},
+		{"refused", func(host.Listener) error { return full }, full, 200, "", ""},
 		{"with nothing", emit(), protocol.ErrUnfinished, 200, "", ""},
 		{"without its last event", emit(said), nil, 200, hi + "event: sorry\ndata: the service cannot answer now, try again\n\n", "stream ended before its run"},
-		{"with an error", func(l runtime.Listener) error { return errors.Join(l.Emit(said), full) }, nil, 200, hi + "event: sorry\ndata: t1 is full\n\n", ""},
-		{"with a panic", func(l runtime.Listener) error { _ = l.Emit(said); panic("secret") }, nil, 200, hi + "event: sorry\ndata: internal error\n\n", "serve_test.go"},
-		{"refused after a heartbeat", func(runtime.Listener) error { time.Sleep(16 * time.Second); return full }, nil, 200, ": keep-alive\n\nevent: sorry\ndata: t1 is full\n\n", ""},
+		{"with an error", func(l host.Listener) error { return errors.Join(l.Emit(said), full) }, nil, 200, hi + "event: sorry\ndata: t1 is full\n\n", ""},
+		{"with a panic", func(l host.Listener) error { _ = l.Emit(said); panic("secret") }, nil, 200, hi + "event: sorry\ndata: internal error\n\n", "serve_test.go"},
+		{"refused after a heartbeat", func(host.Listener) error { time.Sleep(16 * time.Second); return full }, nil, 200, ": keep-alive\n\nevent: sorry\ndata: t1 is full\n\n", ""},
 		{"with what cannot be encoded", emit(said, core.Event{Type: core.EventToolCallDone}), nil, 200, hi + "event: sorry\ndata: internal error\n\n", "encode tool_call_done: no result"},
 		{"with a panic of the encoder", emit(said, core.Event{Type: core.EventRunStart}), nil, 200, hi + "event: sorry\ndata: internal error\n\n", "panic: boom"},
 		{"with nothing that the client lacks", emit(core.Event{Type: core.EventStepEnd}), nil, 204, "", ""},
@@ -106,7 +106,7 @@ func TestAListenerThatFailedAlwaysFails(t *testing.T) {
 	gone := errors.New("broken pipe")
 	response := newTransport()
 	response.write = func() error { return gone }
-	err := serve(t, response, quiet, &lettersEncoder{}, func(l runtime.Listener) error {
+	err := serve(t, response, quiet, &lettersEncoder{}, func(l host.Listener) error {
 		_ = l.Emit(said)
 		synctest.Wait()
 		for range 2 {
@@ -136,7 +136,7 @@ func TestAListenerSaysAtOnceThatNobodyListens(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_ = serve(t, stalled(), quiet, &fussy{}, func(l runtime.Listener) error {
+			_ = serve(t, stalled(), quiet, &fussy{}, func(l host.Listener) error {
 				last := len(tt.events) - 1
 				for _, e := range tt.events[:last] {
 					if err := l.Emit(e); err != nil {
@@ -159,19 +159,19 @@ func TestAReaderThatIsLeftIsLogged(t *testing.T) {
 	large := core.Event{Type: core.EventTextDelta, Delta: strings.Repeat("x", 5<<20)}
 	tests := []struct {
 		name   string
-		source func(runtime.Listener) error
+		source func(host.Listener) error
 		write  error // of the transport, instead of its deadline's
 		logged int
 	}{
-		{"for its silence", func(l runtime.Listener) error {
+		{"for its silence", func(l host.Listener) error {
 			for range 40 {
 				time.Sleep(time.Second)
 				_ = l.Emit(said)
 			}
 			return nil
 		}, nil, 1},
-		{"for being far behind", func(l runtime.Listener) error { return errors.Join(l.Emit(large), l.Emit(said)) }, nil, 1},
-		{"not: it left itself", func(l runtime.Listener) error {
+		{"for being far behind", func(l host.Listener) error { return errors.Join(l.Emit(large), l.Emit(said)) }, nil, 1},
+		{"not: it left itself", func(l host.Listener) error {
 			_ = l.Emit(said)
 			synctest.Wait()
 			return l.Emit(said)
@@ -205,7 +205,7 @@ func (c *clumsy) Fail(error) []protocol.Frame { panic("boom") }
 // The client must not be told of its success in between: a heartbeat would be one.
 func TestARefusalThatTakesItsTimeIsOne(t *testing.T) {
 	rec := httptest.NewRecorder()
-	err := serve(t, rec, quiet, &clumsy{end: func() { time.Sleep(time.Minute) }}, func(runtime.Listener) error { return nil })
+	err := serve(t, rec, quiet, &clumsy{end: func() { time.Sleep(time.Minute) }}, func(host.Listener) error { return nil })
 	if !errors.Is(err, protocol.ErrUnfinished) || rec.Body.String() != "" {
 		t.Errorf("error %v, body %q, want a refusal and nothing sent", err, rec.Body)
 	}
@@ -213,7 +213,7 @@ func TestARefusalThatTakesItsTimeIsOne(t *testing.T) {
 
 func TestAPanicOfTheLastFramesIsLogged(t *testing.T) {
 	rec, logged := httptest.NewRecorder(), &bytes.Buffer{}
-	err := serve(t, rec, slog.New(slog.NewTextHandler(logged, nil)), &clumsy{end: func() {}}, func(l runtime.Listener) error { return l.Emit(said) })
+	err := serve(t, rec, slog.New(slog.NewTextHandler(logged, nil)), &clumsy{end: func() {}}, func(l host.Listener) error { return l.Emit(said) })
 	if err != nil || rec.Body.String() != "event: text\ndata: hi\n\n" || !strings.Contains(logged.String(), `error="panic: boom"`) || !strings.Contains(logged.String(), "serve_test.go") {
 		t.Errorf("error %v, body %q, log %q", err, rec.Body, logged)
 	}
@@ -227,7 +227,7 @@ func (titled) Header() http.Header { return http.Header{"X-Title": {"a", "b"}} }
 func TestAnEncodersHeaderGoesOutWithItsFrames(t *testing.T) {
 	for _, sent := range []bool{true, false} {
 		rec := httptest.NewRecorder()
-		_ = serve(t, rec, quiet, &titled{}, func(l runtime.Listener) error {
+		_ = serve(t, rec, quiet, &titled{}, func(l host.Listener) error {
 			if sent {
 				return l.Emit(said)
 			}
@@ -258,8 +258,8 @@ func TestACancelledRequestIsAnsweredOnlyWhenItsHostStops(t *testing.T) {
 	}{
 		{"the client left", nil, nil, false, ""},
 		{"the client left a stream", nil, []core.Event{said}, false, hi},
-		{"the host stops", runtime.ErrStopping, nil, true, ""},
-		{"the host stops a stream", runtime.ErrStopping, []core.Event{said}, false, hi + sorry},
+		{"the host stops", host.ErrStopping, nil, true, ""},
+		{"the host stops a stream", host.ErrStopping, []core.Event{said}, false, hi + sorry},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestACancelledRequestIsAnsweredOnlyWhenItsHostStops(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(context.Background())
 				rec := httptest.NewRecorder()
 				o := protocol.Server{Env: env.System(), Log: quiet}
-				err := o.Serve(rec, httptest.NewRequest("GET", "/x", nil).WithContext(ctx), &lettersEncoder{}, func(l runtime.Listener) error {
+				err := o.Serve(rec, httptest.NewRequest("GET", "/x", nil).WithContext(ctx), &lettersEncoder{}, func(l host.Listener) error {
 					for _, e := range tt.said {
 						if err := l.Emit(e); err != nil {
 							t.Error(err)

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // Thread returns the thread id in the path of a request whose pattern has {thread}.
@@ -58,7 +58,7 @@ const resentTail = 200
 // has: of the newest 200 messages this tells which. A thread that does not exist has none.
 func (v Server) InputRuns(ctx context.Context, id core.Identity, thread string) (map[string]core.ID, error) {
 	runs := map[string]core.ID{}
-	page, err := v.Host.Messages(ctx, id, thread, runtime.MessageQuery{Newest: true, Limit: resentTail})
+	page, err := v.Host.Messages(ctx, id, thread, host.MessageQuery{Newest: true, Limit: resentTail})
 	switch core.CodeOf(err) {
 	case "":
 	case core.CodeNotFound:

@@ -11,10 +11,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -82,14 +82,14 @@ func BenchmarkRuns(b *testing.B) {
 
 // echoProgram is a runtime with one agent and one tool, and nothing that wakes workers: a
 // run is stepped by its caller.
-func echoProgram(b *testing.B, s *bolt.Store) *runtime.Runtime {
+func echoProgram(b *testing.B, s *bolt.Store) *host.Host {
 	echo := tool.New(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
 		Text string `json:"text"`
 	}) (tool.Result, error) {
 		return tool.NewResult(a), nil
 	})
 	e := env.System()
-	program, err := runtime.Build(runtime.Config{Env: e, Store: s, Waker: &mailboxtest.Queue{}, Logger: slog.New(slog.DiscardHandler), Agents: agent.Parts{
+	program, err := host.New(host.Options{Env: e, Store: s, Waker: &mailboxtest.Queue{}, Logger: slog.New(slog.DiscardHandler), Agents: agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(e), Name: "scripted"}},
 		Tools:  []tool.Tool{echo},
 		Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
@@ -100,11 +100,11 @@ func echoProgram(b *testing.B, s *bolt.Store) *runtime.Runtime {
 	return program
 }
 
-func runEcho(b *testing.B, program *runtime.Runtime, thread string) {
+func runEcho(b *testing.B, program *host.Host, thread string) {
 	var last core.Event
 	_, err := program.Stream(b.Context(), mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: "acme", Thread: thread}, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("echo: hello")},
-	}, runtime.ListenerFunc(func(e core.Event) error { last = e; return nil }))
+	}, host.ListenerFunc(func(e core.Event) error { last = e; return nil }))
 	if err != nil || last.Type != core.EventRunFinish {
 		b.Errorf("the run did not finish: %v, %v", last.Type, err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -82,13 +82,13 @@ func TestWorkTakesUpWhatAKilledProcessLeft(t *testing.T) {
 }
 
 // program is a runtime with a tool that calls inside.
-func program(t *testing.T, over store.Backend, inside func()) *runtime.Runtime {
+func program(t *testing.T, over store.Backend, inside func()) *host.Host {
 	t.Helper()
 	hold := tool.New(tool.Spec{Name: "hold"}, func(context.Context, tool.Call, struct{}) (string, error) {
 		inside()
 		return "held", nil
 	})
-	r, err := runtime.Build(runtime.Config{
+	r, err := host.New(host.Options{
 		Store: over, Logger: slog.New(slog.DiscardHandler), Workers: 1,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(env.System())}},

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
-	"github.com/reveille-run/reveille/core/runtime/runtimetest"
+	"github.com/reveille-run/reveille/core/host/hosttest"
 	"github.com/reveille-run/reveille/core/store"
 )
 
-var suites = runtimetest.Options{Open: func(t *testing.T, now func() time.Time) store.Backend {
+var suites = hosttest.Options{Open: func(t *testing.T, now func() time.Time) store.Backend {
 	return open(t, newPath(t), bolt.Options{Now: now})
 }}
 

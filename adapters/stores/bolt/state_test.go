@@ -13,11 +13,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -59,7 +59,7 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 		return tool.NewResult(a), nil
 	})
 	e := env.System()
-	program, err := runtime.Build(runtime.Config{Env: e, Store: apart, Waker: &mailboxtest.Queue{}, Agents: agent.Parts{
+	program, err := host.New(host.Options{Env: e, Store: apart, Waker: &mailboxtest.Queue{}, Agents: agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: scripted.New(e), Name: "scripted"}},
 		Tools:   []tool.Tool{echo},
 		Plugins: []plugin.Plugin{visits{}},
@@ -74,7 +74,7 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 		states = nil
 		if _, err := program.Stream(t.Context(), mailbox.Submission{
 			Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("echo: hello")},
-		}, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
+		}, host.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
 		}
 		after := s.Stats()

@@ -23,11 +23,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
@@ -42,7 +42,7 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // bench is a process: a runtime on a store, a queue that the test works off,
 // and a clock that moves when the test says so.
 type bench struct {
-	*runtime.Runtime
+	*host.Host
 	backend store.Backend
 	client  *dynamodb.Client // of the table; nil in memory
 	table   string
@@ -79,7 +79,7 @@ func (b *bench) restart(t testing.TB) {
 		})
 	none := 0
 	var err error
-	b.Runtime, err = runtime.Build(runtime.Config{
+	b.Host, err = host.New(host.Options{
 		Env: b.env(), Store: b.backend, Waker: &b.queue,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: b.model, Name: "m"}},

@@ -10,9 +10,9 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/stores/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // meteredSteps is how many background steps a mean is taken of. Every step takes
@@ -326,7 +326,7 @@ func TestInlineBudget(t *testing.T) {
 			for i := range costs {
 				costs[i] = b.measure(func() {
 					s := mailbox.Submission{Thread: theThread, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage(noise(500))}}
-					if _, err := b.Stream(t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
+					if _, err := b.Stream(t.Context(), s, host.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 						t.Fatal(err)
 					}
 				})
@@ -357,7 +357,7 @@ func TestWaitingStreamBudget(t *testing.T) {
 		}
 		return nil
 	}
-	if err := b.Follow(ctx, core.Identity{Tenant: theThread.Tenant}, receipt.RunID, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
+	if err := b.Follow(ctx, core.Identity{Tenant: theThread.Tenant}, receipt.RunID, host.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 		t.Fatal(err)
 	}
 	if want := (dynamotest.Units{Read: looks, Calls: looks}); total != want {

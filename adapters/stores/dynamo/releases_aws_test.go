@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/stores/dynamo"
-	"github.com/reveille-run/reveille/core/runtime/runtimetest"
+	"github.com/reveille-run/reveille/core/host/hosttest"
 	"github.com/reveille-run/reveille/core/store"
 )
 
-var suites = runtimetest.Options{
+var suites = hosttest.Options{
 	Open: func(t *testing.T, now func() time.Time) store.Backend {
 		c, table := client(t)
 		return dynamo.New(c, dynamo.Options{Table: table, ConfigTable: configTable(t, c), Now: now})

@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// Runtime is what triggers need of the runtime; *runtime.Runtime is one.
+// Runtime is what triggers need of the runtime; *host.Host is one.
 type Runtime interface {
 	HasAgent(id string) bool
 	DefaultAgent() string

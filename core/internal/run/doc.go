@@ -308,7 +308,7 @@
 // How do other readers see a turn that is being said? A live.Writer keeps its events for
 // those of this process; for those of others, who ask by a live.Mark, it stores them as
 // event chunks beside the inference; package runtime reads them
-// (core/runtime/unsaid.go), as long as the head says that their claim infers.
+// (core/host/unsaid.go), as long as the head says that their claim infers.
 //
 // Where does a delta get its position, which is its SSE id? inference/speech.go knows the block
 // and the byte at which it ends (say, emit), and history.Emitter makes

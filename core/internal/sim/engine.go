@@ -6,13 +6,13 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	runtime "github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // engine is the program that a process runs: the real runtime.
-type engine struct{ runtime *runtime.Runtime }
+type engine struct{ runtime *runtime.Host }
 
 // newEngine builds the runtime of a process.
 func newEngine(h *host) (engine, error) {
@@ -20,7 +20,7 @@ func newEngine(h *host) (engine, error) {
 	if h.schemas.Reads > 1 {
 		records.Extra = extra
 	}
-	config := runtime.Config{
+	config := runtime.Options{
 		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.agents(), Records: records,
 		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
 		Limits: h.world.admissions.limits, Prices: h.world.provider.cost,
@@ -38,7 +38,7 @@ func newEngine(h *host) (engine, error) {
 		queue.Others = config.Waker
 		config.Waker = queue
 	}
-	r, err := runtime.Build(config)
+	r, err := runtime.New(config)
 	return engine{r}, err
 }
 

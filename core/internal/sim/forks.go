@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	runtime "github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 )
 

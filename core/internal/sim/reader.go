@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	runtime "github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // said is what a model has said in one attempt at a step.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -64,10 +64,10 @@ func (r *requested) Stream(ctx context.Context, request model.Request) iter.Seq2
 	return r.model.Stream(ctx, request)
 }
 
-func newRuntime(t *testing.T, spec agent.Spec, m model.Model, tools ...tool.Tool) *runtime.Runtime {
+func newRuntime(t *testing.T, spec agent.Spec, m model.Model, tools ...tool.Tool) *host.Host {
 	t.Helper()
 	spec.ID, spec.Model = "digger", "m"
-	r, err := runtime.Build(runtime.Config{Agents: agent.Parts{Specs: []agent.Spec{spec}, Models: map[string]agent.ModelBinding{"m": {Model: m, Facts: model.Facts{ContextWindow: 100_000}}}, Tools: tools}})
+	r, err := host.New(host.Options{Agents: agent.Parts{Specs: []agent.Spec{spec}, Models: map[string]agent.ModelBinding{"m": {Model: m, Facts: model.Facts{ContextWindow: 100_000}}}, Tools: tools}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func newRuntime(t *testing.T, spec agent.Spec, m model.Model, tools ...tool.Tool
 }
 
 // goes sends the digger off, and returns what came of its run.
-func goes(t *testing.T, r *runtime.Runtime) (runtime.Result, error) {
+func goes(t *testing.T, r *host.Host) (host.Result, error) {
 	t.Helper()
 	return r.Play(t.Context(), mailbox.Submission{Messages: []core.Message{core.UserMessage("go")}}, nil, nil)
 }
@@ -114,7 +114,7 @@ func TestARunSaysItsTurnsInOrder(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			var r *runtime.Runtime
+			var r *host.Host
 			steer := func(ctx context.Context, call tool.Call, n int) {
 				if n != test.steer {
 					return

@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/agent/specfile"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -145,7 +145,7 @@ agents:
 	w := &world{t: t, model: &obeys{}}
 	parts.Models, parts.Plugins = map[string]agent.ModelBinding{"m": {Model: w.model}}, []plugin.Plugin{permission.Plugin{}}
 	parts.Tools = []tool.Tool{w.tool("run"), w.tool("look")}
-	if w.Runtime, err = runtime.Build(runtime.Config{Agents: parts}); err != nil {
+	if w.Host, err = host.New(host.Options{Agents: parts}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "careful", w.says("careful", `look {}`, `run {"x":"ls"}`), `suspended; asks run {"x":"ls"}; did look {}`)

@@ -19,7 +19,7 @@ type Question struct {
 	// Schema is the JSON Schema of the tool's parameters, by which the primary argument of
 	// a call with several is found; nil: there is none.
 	Schema json.RawMessage
-	// Snapshot has what was granted and answered at run time, such as runtime.Result.State;
+	// Snapshot has what was granted and answered at run time, such as host.Result.State;
 	// the zero one has nothing.
 	Snapshot state.Snapshot
 }

@@ -12,11 +12,11 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -54,12 +54,12 @@ func (o *obeys) Stream(_ context.Context, r model.Request) iter.Seq2[model.Delta
 // world is a runtime with the agents a and b, which have the same rules, and tools that
 // note when they run.
 type world struct {
-	*runtime.Runtime
+	*host.Host
 	t      *testing.T
 	model  *obeys
 	mu     sync.Mutex
 	did    []string
-	result runtime.Result
+	result host.Result
 }
 
 // options are what a test changes of its world.
@@ -85,11 +85,11 @@ func newWorld(t *testing.T, o options) *world {
 		}
 		parts.Specs = append(parts.Specs, spec)
 	}
-	r, err := runtime.Build(runtime.Config{Agents: parts})
+	r, err := host.New(host.Options{Agents: parts})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Runtime = r
+	w.Host = r
 	return w
 }
 
@@ -143,7 +143,7 @@ func (w *world) decides(d core.Decision) string {
 // resumes takes decisions on the run of the world, and returns what came of it.
 func (w *world) resumes(all ...mailbox.Deciding) string {
 	w.t.Helper()
-	id, runID := core.Identity{Tenant: runtime.LocalTenant}, w.result.Run.ID
+	id, runID := core.Identity{Tenant: host.LocalTenant}, w.result.Run.ID
 	for _, d := range all {
 		if _, err := w.Decide(w.t.Context(), id, runID, d); err != nil {
 			w.t.Fatal(err)
@@ -154,7 +154,7 @@ func (w *world) resumes(all ...mailbox.Deciding) string {
 
 // came is what came of a run: how it ended, or what it asks about, and the tools that
 // ran since the last look.
-func (w *world) came(r runtime.Result, err error) string {
+func (w *world) came(r host.Result, err error) string {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/kit/demo"
@@ -29,7 +29,7 @@ func TestThePageIsShownWhenItIsAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	rt, err := runtime.Build(runtime.Config{Env: e, Store: memory.New(), Waker: nobody{}, Agents: parts, Logger: quiet})
+	rt, err := host.New(host.Options{Env: e, Store: memory.New(), Waker: nobody{}, Agents: parts, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 )
@@ -21,15 +21,15 @@ func TestSetStateMergesKeysIntoTheSharedState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := runtime.Build(runtime.Config{Agents: parts})
+	r, err := host.New(host.Options{Agents: parts})
 	if err != nil {
 		t.Fatal(err)
 	}
 	say := func(text string) (said string) {
 		t.Helper()
 		_, err := r.Stream(t.Context(), mailbox.Submission{
-			Thread: core.ThreadKey{Tenant: runtime.LocalTenant, Thread: "t"}, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage(text)},
-		}, runtime.ListenerFunc(func(e core.Event) error {
+			Thread: core.ThreadKey{Tenant: host.LocalTenant, Thread: "t"}, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage(text)},
+		}, host.ListenerFunc(func(e core.Event) error {
 			if e.Type == core.EventRunFinish {
 				said = e.Response
 			}
@@ -45,7 +45,7 @@ func TestSetStateMergesKeysIntoTheSharedState(t *testing.T) {
 			t.Fatalf("%s: %q", said, got)
 		}
 	}
-	view, err := r.State(t.Context(), core.Identity{Tenant: runtime.LocalTenant}, "t", nil)
+	view, err := r.State(t.Context(), core.Identity{Tenant: host.LocalTenant}, "t", nil)
 	if want := `{"thread":{"shared_state":{"color":"red","n":null,"of":{"c":3}}},"run":{}}`; err != nil || string(view.Document) != want {
 		t.Errorf("state %s, %v; want %s", view.Document, err, want)
 	}

@@ -18,7 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	reveille "github.com/reveille-run/reveille/core/runtime"
+	reveille "github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 

@@ -18,17 +18,17 @@ func TestABrokenDeploymentEndsTheStart(t *testing.T) {
 		change func(*agent.Parts)
 		want   string
 	}{
-		{"no agent", func(p *agent.Parts) { *p = agent.Parts{} }, "build runtime: no agent is registered"},
+		{"no agent", func(p *agent.Parts) { *p = agent.Parts{} }, "build host: no agent is registered"},
 		{"a default agent that is none", func(p *agent.Parts) { p.Default = "helper" },
-			`build runtime: default agent "helper" not found, known are: demo`},
+			`build host: default agent "helper" not found, known are: demo`},
 		{"a model that nobody bound", func(p *agent.Parts) { p.Specs[0].Model = "gpt" },
-			`build runtime: resolving agent "demo": model "gpt" not found, known are: default`},
+			`build host: resolving agent "demo": model "gpt" not found, known are: default`},
 		{"a plugin that is not there", func(p *agent.Parts) { p.Specs[0].Plugins = []string{"permision"} },
-			`build runtime: resolving agent "demo": plugin "permision" not found, known are: permission`},
+			`build host: resolving agent "demo": plugin "permision" not found, known are: permission`},
 		{"a tool that is not there", func(p *agent.Parts) { p.Specs[0].ExcludedTools = []string{"dagner"} },
-			`build runtime: resolving agent "demo": tool "dagner" not found, known are: ask_user, danger, echo, read_result, set_state`},
+			`build host: resolving agent "demo": tool "dagner" not found, known are: ask_user, danger, echo, read_result, set_state`},
 		{"a plugin without a handler", func(p *agent.Parts) { p.Plugins, p.Specs[0].Plugins = []plugin.Plugin{idle{}}, []string{"idle"} },
-			`build runtime: resolving agent "demo": registering plugin "idle": effect "mail" has no key or no handler`},
+			`build host: resolving agent "demo": registering plugin "idle": effect "mail" has no key or no handler`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

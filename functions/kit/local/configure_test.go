@@ -13,13 +13,13 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 // given is what the runtime of a host with these variables is built of.
-func given(t *testing.T, environ ...string) runtime.Config {
+func given(t *testing.T, environ ...string) host.Options {
 	t.Helper()
 	s, err := settings.Read(environ)
 	if err != nil {

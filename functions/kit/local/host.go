@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	announcing "github.com/reveille-run/reveille/functions/kit/internal/announce"
@@ -35,7 +35,7 @@ const followInterval = 5 * time.Second
 
 // localHost is the whole deployment in one process.
 type localHost struct {
-	runtime  *runtime.Runtime
+	runtime  *host.Host
 	handler  http.Handler // nil: the host has no address
 	open     atomic.Int64 // requests under way, streams among them
 	linger   time.Duration
@@ -116,7 +116,7 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 	if err != nil {
 		return err
 	}
-	if h.runtime, err = runtime.Build(config); err != nil {
+	if h.runtime, err = host.New(config); err != nil {
 		return err
 	}
 	h.kinds = kinds(parts)
@@ -134,23 +134,23 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 
 // configure is what the host gives its runtime. Its test holds each promise of the
 // documents that is a line here.
-func (h *localHost) configure(e *env.Env, s settings.Settings, backend store.Backend, parts agent.Parts) (runtime.Config, error) {
+func (h *localHost) configure(e *env.Env, s settings.Settings, backend store.Backend, parts agent.Parts) (host.Options, error) {
 	hook, err := announcing.Webhook(s, e, true)
 	if err != nil {
-		return runtime.Config{}, err
+		return host.Options{}, err
 	}
 	if s.EventBus != "" {
-		return runtime.Config{}, fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
+		return host.Options{}, fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
 	}
 	metering, err := wiring.Metering(s)
 	if err != nil {
-		return runtime.Config{}, err
+		return host.Options{}, err
 	}
 	if s.Metrics {
-		return runtime.Config{}, fmt.Errorf("environment variable REVEILLE_METRICS has no meaning on the local host, which shows its metrics at /metrics")
+		return host.Options{}, fmt.Errorf("environment variable REVEILLE_METRICS has no meaning on the local host, which shows its metrics at /metrics")
 	}
 	h.metrics = h.newMetrics(backend, tenant(s))
-	config := runtime.Config{
+	config := host.Options{
 		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: h.log,
 		LeaveFor: -1, // it holds the file: no other build has what this one lacks
 		Worker:   "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
@@ -130,7 +130,7 @@ const (
 func serve(ctx context.Context, listener net.Listener, h *localHost, grace time.Duration) error {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	server := newServer(runtime.ForHost(requests), h.handler, h.linger, h.log)
+	server := newServer(host.ForHost(requests), h.handler, h.linger, h.log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -139,7 +139,7 @@ func serve(ctx context.Context, listener net.Listener, h *localHost, grace time.
 	case err := <-h.broken:
 		h.log.Error("the host ends", "error", err)
 		h.rest()
-		end(runtime.ErrStopping)
+		end(host.ErrStopping)
 		_ = shutdown(server, lastWords) // what matters has been said
 		_ = server.Close()
 		return err
@@ -149,7 +149,7 @@ func serve(ctx context.Context, listener net.Listener, h *localHost, grace time.
 	err := shutdown(server, grace)
 	if errors.Is(err, context.DeadlineExceeded) {
 		h.rest() // so that nobody takes up a run that its stream gives back
-		end(runtime.ErrStopping)
+		end(host.ErrStopping)
 		err = shutdown(server, lastWords)
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // The queue's habits, as SQS and its event source mapping have them.
@@ -32,12 +32,12 @@ type batchHandler func(context.Context, events.SQSEvent) (events.SQSEventRespons
 type queue struct {
 	env    *env.Env
 	log    *slog.Logger
-	hints  *runtime.Queue
+	hints  *host.Queue
 	closed atomic.Bool // run has ended: no hint is delivered any more
 }
 
 func newQueue(e *env.Env, log *slog.Logger) *queue {
-	return &queue{env: e, log: log, hints: runtime.NewQueue(e)}
+	return &queue{env: e, log: log, hints: host.NewQueue(e)}
 }
 
 // Wake implements mailbox.Waker.
@@ -73,7 +73,7 @@ func (q *queue) run(ctx context.Context, step, dead batchHandler) {
 
 // deliver invokes the handler with a batch; what it reports as failed comes
 // back later, and after maxReceives goes to the dead-letter handler.
-func (q *queue) deliver(ctx context.Context, batch []runtime.Delivery, step, dead batchHandler) {
+func (q *queue) deliver(ctx context.Context, batch []host.Delivery, step, dead batchHandler) {
 	q.env.Reach(env.PointReceive, env.Before)
 	event := events.SQSEvent{Records: make([]events.SQSMessage, len(batch))}
 	for i, d := range batch {
@@ -111,7 +111,7 @@ func (q *queue) invoke(ctx context.Context, handler batchHandler, event events.S
 }
 
 // message is a hint as SQS delivers it.
-func message(d runtime.Delivery) events.SQSMessage {
+func message(d host.Delivery) events.SQSMessage {
 	body, _ := json.Marshal(d.Hint) // strings, numbers and an id
 	return events.SQSMessage{
 		MessageId: strconv.Itoa(d.ID), Body: string(body), EventSource: "aws:sqs",

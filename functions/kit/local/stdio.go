@@ -13,7 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
@@ -23,7 +23,7 @@ import (
 type Conversation struct {
 	In       io.Reader
 	Out      io.Writer
-	Runtime  *runtime.Runtime
+	Runtime  *host.Host
 	Identity core.Identity // everything here is on its behalf
 	// Kinds are what tools do, by their names; "read" for those that change nothing.
 	// What is not known is absent.

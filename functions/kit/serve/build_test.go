@@ -23,9 +23,9 @@ func TestBrokenAgentsAreNamedAtStart(t *testing.T) {
 	}{
 		{"none", func(*agent.Parts) {}, "<nil>", "<nil>"},
 		{"a default agent that is none", func(p *agent.Parts) { p.Default = "helper" },
-			`build runtime: default agent "helper" not found, known are: demo`, `build runtime: default agent "helper" not found, known are: demo`},
+			`build host: default agent "helper" not found, known are: demo`, `build host: default agent "helper" not found, known are: demo`},
 		{"a model that nobody bound", func(p *agent.Parts) { p.Specs[0].Model = "gpt" },
-			`build runtime: resolving agent "demo": model "gpt" not found, known are: default`, "<nil>"},
+			`build host: resolving agent "demo": model "gpt" not found, known are: default`, "<nil>"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

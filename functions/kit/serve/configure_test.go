@@ -14,8 +14,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
@@ -34,7 +34,7 @@ func function(t *testing.T, environ ...string) *cloud.Function {
 type silent struct{ mailbox.Publisher }
 
 // given is what the runtime of a function is built of.
-func given(t *testing.T, c *cloud.Function) runtime.Config {
+func given(t *testing.T, c *cloud.Function) host.Options {
 	t.Helper()
 	config, err := configure(c, agent.Parts{Default: "demo"}, silent{})
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // EndAbandoned returns what a function calls when it has responded to an invocation:
 // it ends the process when a tool was left behind that still runs. Lambda freezes a
 // process between invocations, so the tool would go on inside one that comes later,
 // with its time and memory. The next invocation gets a process of its own.
-func EndAbandoned(rt *runtime.Runtime, log *slog.Logger) func() {
+func EndAbandoned(rt *host.Host, log *slog.Logger) func() {
 	limit := endsAt(lambdacontext.MaxConcurrency())
 	return func() {
 		if n := rt.Stats().Abandoned; n >= limit {
@@ -28,7 +28,7 @@ func EndAbandoned(rt *runtime.Runtime, log *slog.Logger) func() {
 // cut the others off: it goes on until it is unhealthy.
 func endsAt(invocations int) int {
 	if invocations > 1 {
-		return runtime.MaxAbandoned
+		return host.MaxAbandoned
 	}
 	return 1
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/kit/internal/announce"
 	"github.com/reveille-run/reveille/functions/kit/internal/inject"
 	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
@@ -48,12 +48,12 @@ func Step(parts wiring.Parts, models wiring.Models) {
 // Start opens a function and builds its runtime of the agents, or ends the
 // process. Package front does with it what [Step] does. What happens to runs is told by
 // step functions alone.
-func Start(agents func(*cloud.Function) (agent.Parts, error)) (*cloud.Function, *runtime.Runtime) {
+func Start(agents func(*cloud.Function) (agent.Parts, error)) (*cloud.Function, *host.Host) {
 	return StartWith(agents, func(*cloud.Function) (mailbox.Publisher, error) { return nil, nil })
 }
 
 // StartWith is Start for a function that tells what happens to runs.
-func StartWith(agents func(*cloud.Function) (agent.Parts, error), publisher func(*cloud.Function) (mailbox.Publisher, error)) (*cloud.Function, *runtime.Runtime) {
+func StartWith(agents func(*cloud.Function) (agent.Parts, error), publisher func(*cloud.Function) (mailbox.Publisher, error)) (*cloud.Function, *host.Host) {
 	c, err := cloud.Open()
 	if err != nil {
 		log.Fatal(err)
@@ -74,12 +74,12 @@ func StartWith(agents func(*cloud.Function) (agent.Parts, error), publisher func
 }
 
 // build makes the runtime that the function serves.
-func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*runtime.Runtime, error) {
+func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*host.Host, error) {
 	config, err := configure(c, agents, to)
 	if err != nil {
 		return nil, err
 	}
-	return runtime.Build(config)
+	return host.New(config)
 }
 
 // followFor is how long a stream that only follows goes on. Lambda does not show that a
@@ -89,12 +89,12 @@ const followFor = 60 * time.Second
 
 // configure is what a function gives its runtime. Its test holds each promise of the
 // documents that is a line here.
-func configure(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (runtime.Config, error) {
+func configure(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (host.Options, error) {
 	metering, err := metering(c)
 	if err != nil {
-		return runtime.Config{}, err
+		return host.Options{}, err
 	}
-	config := runtime.Config{
+	config := host.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
 		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 		FollowFor: followFor,
@@ -107,7 +107,7 @@ func configure(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (run
 
 // metering is what the settings say of recording what runs use. The units of the store,
 // the queue's requests and the function's time have prices here.
-func metering(c *cloud.Function) (*runtime.Metering, error) {
+func metering(c *cloud.Function) (*host.Metering, error) {
 	m, err := wiring.Metering(c.Settings)
 	if err != nil || m == nil {
 		return nil, err

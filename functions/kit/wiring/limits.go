@@ -4,14 +4,14 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/functions/kit/internal/limits"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 // Limit gives a runtime the limits of tenants that the settings name, and the prices of
 // models where money is among them.
-func Limit(c *runtime.Config, s settings.Settings) error {
+func Limit(c *host.Options, s settings.Settings) error {
 	read, err := limits.Read(s)
 	if err != nil {
 		return err

@@ -1,14 +1,14 @@
 package wiring
 
 import (
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/functions/kit/internal/limits"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 // Metering is what the settings say of recording what runs use, with what models cost;
 // nil: nothing is recorded.
-func Metering(s settings.Settings) (*runtime.Metering, error) {
+func Metering(s settings.Settings) (*host.Metering, error) {
 	if s.UsageKeep == 0 {
 		return nil, nil
 	}
@@ -16,5 +16,5 @@ func Metering(s settings.Settings) (*runtime.Metering, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runtime.Metering{Keep: s.UsageKeep, Models: models}, nil
+	return &host.Metering{Keep: s.UsageKeep, Models: models}, nil
 }

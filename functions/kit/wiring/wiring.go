@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/functions/kit/internal/inject"
 	"github.com/reveille-run/reveille/functions/kit/internal/limits"
@@ -47,7 +47,7 @@ type Deployment struct {
 // WebOptions is what a [Web] mounts its handlers with. Runtime and
 // Authenticate are never nil.
 type WebOptions struct {
-	Runtime *runtime.Runtime
+	Runtime *host.Host
 	// Authenticate says who sent a request. A handler of one's own that needs to
 	// know calls it.
 	Authenticate func(*http.Request) (core.Identity, error)

@@ -16,10 +16,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/demo/binding"
@@ -40,7 +40,7 @@ func (h *hints) Wake(_ context.Context, hint core.WakeUp, _ time.Duration) error
 }
 
 // host is a recorded host: its file is closed when f returns.
-func hosting(t *testing.T, data string, f func(file *bolt.Store, r *runtime.Runtime, work func())) {
+func hosting(t *testing.T, data string, f func(file *bolt.Store, r *host.Host, work func())) {
 	t.Helper()
 	file, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
@@ -56,7 +56,7 @@ func hosting(t *testing.T, data string, f func(file *bolt.Store, r *runtime.Runt
 		t.Fatal(err)
 	}
 	h := &hints{}
-	r, err := runtime.Build(runtime.Config{Env: env.System(), Store: file, Waker: h, Agents: parts, Logger: slog.New(slog.DiscardHandler)})
+	r, err := host.New(host.Options{Env: env.System(), Store: file, Waker: h, Agents: parts, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,14 +76,14 @@ func hosting(t *testing.T, data string, f func(file *bolt.Store, r *runtime.Runt
 func record(t *testing.T, texts ...string) (data string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "reveille.db")
-	hosting(t, data, func(_ *bolt.Store, r *runtime.Runtime, work func()) { recordOn(t, r, work, texts) })
+	hosting(t, data, func(_ *bolt.Store, r *host.Host, work func()) { recordOn(t, r, work, texts) })
 	return data
 }
 
 // forked makes a thread of the first message of another, and says a text there.
 func forked(t *testing.T, data, from, to, text string) {
 	t.Helper()
-	hosting(t, data, func(file *bolt.Store, r *runtime.Runtime, work func()) {
+	hosting(t, data, func(file *bolt.Store, r *host.Host, work func()) {
 		key := core.ThreadKey{Tenant: "local", Thread: from}
 		head, err := file.Head(t.Context(), key)
 		if err != nil {
@@ -107,7 +107,7 @@ func forked(t *testing.T, data, from, to, text string) {
 // spoil makes a thread's first message unreadable.
 func spoil(t *testing.T, data, name string) {
 	t.Helper()
-	hosting(t, data, func(file *bolt.Store, _ *runtime.Runtime, _ func()) {
+	hosting(t, data, func(file *bolt.Store, _ *host.Host, _ func()) {
 		key := core.ThreadKey{Tenant: "local", Thread: name}
 		if err := file.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 99, Payload: []byte("{")}); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func spoil(t *testing.T, data, name string) {
 	})
 }
 
-func recordOn(t *testing.T, r *runtime.Runtime, work func(), texts []string) {
+func recordOn(t *testing.T, r *host.Host, work func(), texts []string) {
 	t.Helper()
 	for i, text := range texts {
 		key := core.ThreadKey{Tenant: "local", Thread: "t" + string(rune('0'+i))}

@@ -44,7 +44,7 @@ func (f figure) compare(o figure) int {
 }
 
 // commented are the packages, with those below them, whose comments are counted.
-var commented = []string{"core/internal/run", "core/runtime", "core/mailbox"}
+var commented = []string{"core/internal/run", "core/host", "core/mailbox"}
 
 // measure returns every figure that is beyond its goal, and those that are shown anyway.
 func measure(t *testing.T) map[figure]int {

@@ -121,7 +121,7 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // before it, and of its own folder.
 var order = []string{
 	"core", "core/strict", "core/env", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/model", "core/internal/breaker", "core/plugin", "core/internal/stop", "core/agent",
-	"core/internal/thread", "core/internal/recordname", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/runtime", "core/internal/sim", "core/sim", "core/reveille",
+	"core/internal/thread", "core/internal/recordname", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/host", "core/internal/sim", "core/sim", "core/reveille",
 }
 
 func rank(t *testing.T, room string) int {
@@ -163,7 +163,7 @@ func TestReveilleIsForPrograms(t *testing.T) {
 func TestCoreTouchesNothingOutside(t *testing.T) {
 	allowed := []string{"github.com/google/jsonschema-go/"}
 	exceptions := map[string]string{yamlParser: specfile, "golang.org/x/text/unicode/norm": "core/plugins/permission"}
-	suites := []string{"core/store/storetest", "core/runtime/runtimetest", "core/model/modeltest"} // linked by tests alone: may use test libraries
+	suites := []string{"core/store/storetest", "core/host/hosttest", "core/model/modeltest"} // linked by tests alone: may use test libraries
 	for _, p := range list(t, "./core/...") {
 		for _, path := range p.Imports {
 			first, _, _ := strings.Cut(path, "/")
@@ -225,8 +225,8 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 	}{
 		{"./functions/app", []string{module + "/adapters", yamlParser}},
 		// A program of one's own, with agents as data.
-		{"./core/runtime ./core/agent/specfile ./adapters/models/openai", []string{sdk, module + "/adapters/models/anthropic", module + "/adapters/models/gemini", module + "/adapters/stores", module + "/functions", prometheus, mcpSDK}},
-		{"./core/runtime ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini", []string{sdk, yamlParser, module + "/adapters/stores", module + "/functions"}},
+		{"./core/host ./core/agent/specfile ./adapters/models/openai", []string{sdk, module + "/adapters/models/anthropic", module + "/adapters/models/gemini", module + "/adapters/stores", module + "/functions", prometheus, mcpSDK}},
+		{"./core/host ./adapters/models/openai ./adapters/models/anthropic ./adapters/models/gemini", []string{sdk, yamlParser, module + "/adapters/stores", module + "/functions"}},
 		{"./functions/kit/demo", []string{module + "/core/store", module + "/adapters", app, yamlParser}},
 		{"./functions/kit/serve", []string{app, acp, module + "/adapters/protocols/httpapi", module + "/adapters/protocols/aisdk", module + "/adapters/stores/bolt", yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},
 		{"./functions/kit/local", []string{app, sdk, acp, yamlParser, module + "/adapters/protocols/mcp", mcpSDK}},

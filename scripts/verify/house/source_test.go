@@ -46,7 +46,7 @@ var outside = map[string][]string{
 
 // deadlines are the rooms that may end a context by the clock: the work that an
 // invocation's end cuts short.
-var deadlines = []string{"core/internal/run", "core/runtime"}
+var deadlines = []string{"core/internal/run", "core/host"}
 
 func TestCoreReachesTheWorldThroughEnvOnly(t *testing.T) {
 	sources(t, "./core/...", func(room, name string, fset *token.FileSet, file *ast.File, _ []byte) {

@@ -52,16 +52,16 @@ func TestAListHasEveryMutantOnce(t *testing.T) {
 }
 
 func TestSuitesOfAPackage(t *testing.T) {
-	table, err := parseSuites("core/internal/run=core/runtime+long,core/runtime,core/internal/run,core/internal/sim;core/internal/thread=core/internal/thread")
+	table, err := parseSuites("core/internal/run=core/host+long,core/host,core/internal/run,core/internal/sim;core/internal/thread=core/internal/thread")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []suite{{"core/runtime", true}, {"core/runtime", false}, {"core/internal/run", false}, {"core/internal/sim", false}}
+	want := []suite{{"core/host", true}, {"core/host", false}, {"core/internal/run", false}, {"core/internal/sim", false}}
 	if diff := cmp.Diff(want, table["core/internal/run"], cmp.AllowUnexported(suite{})); diff != "" || len(table) != 2 {
 		t.Errorf("%d packages, core/internal/run (-want +got):\n%s", len(table), diff)
 	}
-	took := map[suite]time.Duration{{"core/runtime", false}: 2, {"core/internal/run", false}: 3, {"core/internal/sim", false}: 1}
-	sorted := []suite{{"core/internal/run", false}, {"core/internal/sim", false}, {"core/runtime", false}, {"core/runtime", true}}
+	took := map[suite]time.Duration{{"core/host", false}: 2, {"core/internal/run", false}: 3, {"core/internal/sim", false}: 1}
+	sorted := []suite{{"core/internal/run", false}, {"core/internal/sim", false}, {"core/host", false}, {"core/host", true}}
 	if diff := cmp.Diff(sorted, order("core/internal/run", want, took), cmp.AllowUnexported(suite{})); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}

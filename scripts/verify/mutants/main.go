@@ -45,7 +45,7 @@ func main() {
 func command() error {
 	o := options{suites: defaultSuites, workers: runtime.GOMAXPROCS(0), patience: 20 * time.Second}
 	packages := flag.String("packages", defaultPackages, "packages whose code is mutated, comma-separated")
-	tests := flag.String("tests", "", "whose tests kill a package's mutants, such as core/internal/run=core/internal/run,core/runtime+long;... (+long: without -short)")
+	tests := flag.String("tests", "", "whose tests kill a package's mutants, such as core/internal/run=core/internal/run,core/host+long;... (+long: without -short)")
 	flag.IntVar(&o.count, "n", 300, "size of the sample; 0: all")
 	flag.Uint64Var(&o.seed, "seed", 1, "another seed draws another sample")
 	flag.StringVar(&o.only, "only", "", "draw the sample only from a `file`, file:line or file:function; several are comma-separated")

@@ -29,7 +29,7 @@ var demandMutants = []mutant{
 	},
 	{
 		Name: "a follower in the same process hears the next attempt from where the last was",
-		File: "core/runtime/unsaid.go",
+		File: "core/host/unsaid.go",
 		Old:  "		u.hearing = live.Hearing{Attempt: attempt}",
 		New:  "		u.hearing.Attempt = attempt",
 	},

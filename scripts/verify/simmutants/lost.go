@@ -53,7 +53,7 @@ var lostMutants = []mutant{
 	},
 	{
 		Name: "a process does not tell its steps what it writes",
-		File: "core/runtime/runtime.go",
+		File: "core/host/host.go",
 		Old:  "	r.stepper.Moved(key, head)\n",
 		New:  "",
 	},

@@ -426,25 +426,25 @@ var stepMutants = []mutant{
 var runtimeMutants = []mutant{
 	{
 		Name: "a suspect runs beside the others of its batch",
-		File: "core/runtime/work.go",
+		File: "core/host/work.go",
 		Old:  "if suspect >= 0 && i != suspect {",
 		New:  "if suspect >= 1000 && i != suspect {",
 	},
 	{
 		Name: "the hints of the others of a suspect's batch are forgotten",
-		File: "core/runtime/work.go",
+		File: "core/host/work.go",
 		Old:  "return w.mailbox.Wake(shared, hint, aloneDelay)",
 		New:  "return nil",
 	},
 	{
 		Name: "a local suspect waits for nobody",
-		File: "core/runtime/permits.go",
+		File: "core/host/permits.go",
 		Old:  "		if p.running > 0 || p.waiting[0] != n {",
 		New:  "		if false {",
 	},
 	{
 		Name: "a thread that is no suspect any more stands in the suspects' queue",
-		File: "core/runtime/permits.go",
+		File: "core/host/permits.go",
 		Old:  "	p.dequeue(n) // it may have been a suspect until another hint brought progress\n",
 		New:  "",
 	},

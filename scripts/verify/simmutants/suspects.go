@@ -16,13 +16,13 @@ var suspectMutants = []mutant{
 	},
 	{
 		Name: "beside a suspect nothing is kept waiting",
-		File: "core/runtime/permits.go",
+		File: "core/host/permits.go",
 		Old:  "	if p.suspect != nil && (unlucky || !patient(p.suspect.began)) {",
 		New:  "	if p.suspect != nil && unlucky {",
 	},
 	{
 		Name: "runs that have lost many claims start beside a suspect",
-		File: "core/runtime/permits.go",
+		File: "core/host/permits.go",
 		Old:  "	if p.suspect != nil && (unlucky || !patient(p.suspect.began)) {",
 		New:  "	if p.suspect != nil && !patient(p.suspect.began) {",
 	},
@@ -34,7 +34,7 @@ var suspectMutants = []mutant{
 	},
 	{
 		Name: "a run whose head could not be read is claimed beside a suspect",
-		File: "core/runtime/permits.go",
+		File: "core/host/permits.go",
 		Old:  "head.Run.Lost > 1 || !head.Exists()",
 		New:  "head.Run.Lost > 1",
 	},

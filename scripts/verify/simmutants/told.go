@@ -10,7 +10,7 @@ var toldMutants = []mutant{
 	},
 	{
 		Name: "a call that runs again starts another child",
-		File: "core/runtime/child.go",
+		File: "core/host/child.go",
 		Old:  "		Key:     mailbox.Key{Value: \"child \" + name},\n",
 		New:  "",
 	},
@@ -22,7 +22,7 @@ var toldMutants = []mutant{
 	},
 	{
 		Name: "a worker that finds nothing to claim tells nobody",
-		File: "core/runtime/work.go",
+		File: "core/host/work.go",
 		Old:  "		return head, thread.Head{}, err",
 		New:  "		return thread.Head{}, thread.Head{}, err",
 	},

@@ -11,25 +11,25 @@ var unsaidMutants = []mutant{
 	},
 	{
 		Name: "a reader keeps the words of an attempt that is void",
-		File: "core/runtime/stream.go",
+		File: "core/host/stream.go",
 		Old:  "	if at.Voids(had) {",
 		New:  "	if false {",
 	},
 	{
 		Name: "a chunk that a list leaves out is skipped",
-		File: "core/runtime/unsaid.go",
+		File: "core/host/unsaid.go",
 		Old:  "				return nil\n			}\n			if err := u.showChunk",
 		New:  "			}\n			if err := u.showChunk",
 	},
 	{
 		Name: "a commit tells again what was said before it",
-		File: "core/runtime/stream.go",
+		File: "core/host/stream.go",
 		Old:  "	e, ok := e.Behind(at, had)\n	if !ok {",
 		New:  "	_, ok := e.Behind(at, had)\n	if !ok {",
 	},
 	{
 		Name: "what was said before a commit is told again whole",
-		File: "core/runtime/stream.go",
+		File: "core/host/stream.go",
 		Old:  "	if !ok {\n		return s.audience.gone",
 		New:  "	if false && !ok {\n		return s.audience.gone",
 	},
@@ -41,7 +41,7 @@ var unsaidMutants = []mutant{
 	},
 	{
 		Name: "a reader of a new attempt goes on behind the chunks of the last",
-		File: "core/runtime/unsaid.go",
+		File: "core/host/unsaid.go",
 		Old:  "		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false",
 		New:  "		u.attempt, u.deaf, u.failed = attempt, false, false",
 	},

@@ -13,8 +13,8 @@ import (
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/kit/demo"
@@ -38,7 +38,7 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := runtime.Build(runtime.Config{Env: e, Store: memory.New(), Waker: &mailboxtest.Queue{}, Agents: parts, Logger: quiet, Worker: "test"})
+	rt, err := host.New(host.Options{Env: e, Store: memory.New(), Waker: &mailboxtest.Queue{}, Agents: parts, Logger: quiet, Worker: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,11 +18,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/sim/replay"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
@@ -153,7 +153,7 @@ var sent atomic.Int64
 
 // recorder runs code and keeps what it stores.
 type recorder struct {
-	*runtime.Runtime
+	*host.Host
 	store *memory.Store
 	hints []core.WakeUp
 }
@@ -173,7 +173,7 @@ func newRecorder(t *testing.T, c code, stops ...agent.StopPolicy) *recorder {
 	t.Helper()
 	r := &recorder{store: memory.New()}
 	var err error
-	if r.Runtime, err = runtime.Build(runtime.Config{Env: env.System(), Store: r.store, Waker: r, Registry: c.registry(t), Logger: quiet, Stops: stops}); err != nil {
+	if r.Host, err = host.New(host.Options{Env: env.System(), Store: r.store, Waker: r, Registry: c.registry(t), Logger: quiet, Stops: stops}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -273,11 +273,11 @@ func TestReplayOfAnAnswerThatItsProgramRefused(t *testing.T) {
 		}}
 		r := newRecorder(t, c)
 		submission := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "a"}, Messages: []core.Message{core.UserMessage("go")}}
-		got, result, err := runtime.RunTyped[second](t.Context(), r.Runtime, submission)
+		got, result, err := host.RunTyped[second](t.Context(), r.Host, submission)
 		if err != nil || got.N != 1 {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		_, failed, err := runtime.RunTyped[never](t.Context(), r.Runtime, submission)
+		_, failed, err := host.RunTyped[never](t.Context(), r.Host, submission)
 		if core.CodeOf(err) != "invalid_output" {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/functions/kit/serve"
 	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
 	"github.com/reveille-run/reveille/functions/kit/serve/identity"
@@ -42,14 +42,14 @@ func streaming(c *cloud.Function) awslambda.HTTPOptions {
 }
 
 // streamed is what the protocols of [Stream] are mounted with.
-func streamed(c *cloud.Function, rt *runtime.Runtime, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
+func streamed(c *cloud.Function, rt *host.Host, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
 		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.Page == settings.PageOn,
 	}
 }
 
 // buffered is what the protocols of [API] are mounted with: no page, which shows streams.
-func buffered(c *cloud.Function, rt *runtime.Runtime, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
+func buffered(c *cloud.Function, rt *host.Host, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
 		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders,
 		Buffered: true, StreamURL: c.Settings.StreamURL,

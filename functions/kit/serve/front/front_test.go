@@ -8,7 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
@@ -22,7 +22,7 @@ func TestDoorsAreWiredAsTheDocumentsSay(t *testing.T) {
 		}
 		return &cloud.Function{Settings: s, Env: env.System()}
 	}
-	rt := &runtime.Runtime{}
+	rt := &host.Host{}
 	authenticate := func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "acme"}, nil }
 	set := read("REVEILLE_PAGE=on", "REVEILLE_STREAM_URL=https://stream.example", "REVEILLE_USAGE_READERS=ann")
 	plain, stream, api := streamed(read(), rt, authenticate), streamed(set, rt, authenticate), buffered(set, rt, authenticate)

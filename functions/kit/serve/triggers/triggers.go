@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/adapters/triggers/webhook"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/functions/kit/serve"
 	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
 	"github.com/reveille-run/reveille/functions/kit/serve/keys"
@@ -33,7 +33,7 @@ func Main(parts wiring.Parts) {
 }
 
 // handle makes the handler of the triggers that REVEILLE_TRIGGERS names.
-func handle(c *cloud.Function, rt *runtime.Runtime) (func(context.Context, json.RawMessage) (any, error), error) {
+func handle(c *cloud.Function, rt *host.Host) (func(context.Context, json.RawMessage) (any, error), error) {
 	all, err := rules.Read(c.Settings.Triggers)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,97 @@
+package host
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// AgentInfo describes an agent to its clients. It omits the system prompt, the settings of
+// plugins and the parameters of the model: they are the deployment's.
+type AgentInfo struct {
+	ID          string
+	Description string
+	Model       string
+	Default     bool // it serves requests that name no agent
+	Plugins     []string
+	Delegates   []string            // agents that it may call
+	Tools       []tool.Spec         // by name, as the model sees them
+	MaxRounds   int                 // steps of a run; 0: no limit
+	Mode        agent.ExecutionMode // never empty
+}
+
+// Agents lists the registered agents, ordered by id.
+func (r *Host) Agents() []AgentInfo {
+	var all []AgentInfo
+	for _, id := range r.agents.IDs() {
+		if info, err := r.Agent(id); err == nil {
+			all = append(all, info)
+		}
+	}
+	return all
+}
+
+// Agent returns one registered agent; its error is core.CodeNotFound for an unknown id.
+func (r *Host) Agent(id string) (AgentInfo, error) {
+	resolved, err := r.agents.Resolve(id)
+	if err != nil {
+		return AgentInfo{}, core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(id))
+	}
+	spec := resolved.Spec
+	info := AgentInfo{
+		ID: spec.ID, Description: spec.Description, Model: spec.Model, Default: r.agents.Default() == spec.ID,
+		Plugins: spec.Plugins, Delegates: spec.Delegates, MaxRounds: spec.Rounds(), Mode: spec.ExecutionMode,
+	}
+	if info.Mode == "" {
+		info.Mode = agent.Sequential
+	}
+	// The order is that in which the model is sent them.
+	for _, definition := range resolved.ModelTools {
+		if t, ok := resolved.Tools[definition.Name]; ok {
+			info.Tools = append(info.Tools, t.Spec())
+		}
+	}
+	return info, nil
+}
+
+// Capabilities lists the parts of a deployment, by name.
+type Capabilities struct {
+	Agents    []string
+	Default   string // empty: requests must name an agent
+	Tools     []tool.Spec
+	Plugins   []string
+	Models    []string // and pools
+	Providers []string
+}
+
+// Capabilities lists the registered agents, plugins, models and providers, and the tools
+// that at least one agent has, ordered by name.
+func (r *Host) Capabilities() Capabilities {
+	// Tools belong to agents; two agents may have one under the same name, which is listed
+	// once.
+	c := Capabilities{Agents: r.agents.IDs(), Default: r.agents.Default(), Plugins: r.agents.Plugins(), Models: r.agents.Models(), Providers: r.agents.Providers()}
+	seen := map[string]bool{}
+	for _, a := range r.Agents() {
+		for _, t := range a.Tools {
+			if !seen[t.Name] {
+				seen[t.Name] = true
+				c.Tools = append(c.Tools, t)
+			}
+		}
+	}
+	slices.SortFunc(c.Tools, func(a, b tool.Spec) int { return strings.Compare(a.Name, b.Name) })
+	return c
+}
+
+// HasAgent reports whether the agent is registered.
+func (r *Host) HasAgent(id string) bool { return r.agents.Has(id) }
+
+// DefaultAgent returns the id of the agent that serves requests without one: that of
+// agent.Parts.Default, or the only one. Empty: such requests are refused.
+func (r *Host) DefaultAgent() string { return r.agents.Default() }
+
+// Exposed returns the agents, and the tools by themselves, that clients may call.
+func (r *Host) Exposed() []agent.Exposed { return r.agents.Exposed() }

@@ -1,0 +1,137 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// Approvals come from an index of the store: threads whose head has waited for a decision
+// since a time. Like lists, it may lag; each thread's head decides what is shown.
+
+// How many threads of the index one page looks at, and how many of them concurrently. In a
+// tenant with many waiting threads, a user who may read few of them may get a page without
+// approvals that has a Next.
+const (
+	approvalsLooked = 200
+	approvalsAtOnce = 10
+)
+
+// Approvals lists the calls that wait for a decision, longest waiting first, in the
+// threads that the caller may read: the caller's own and those without an owner. Each
+// thread is as its head is when the page is read: a decided call is not shown even if the
+// index lags. A call that started to wait a moment ago may be missing. A thread that
+// cannot be decoded is omitted and logged.
+//
+// A page costs the index, then for each of its threads the head, the run's record
+// and one record for each ticket.
+func (r *Host) Approvals(ctx context.Context, id core.Identity, q ApprovalQuery) (ApprovalPage, error) {
+	q, err := q.complete()
+	if err != nil {
+		return ApprovalPage{}, err
+	}
+	tenant := r.reads.tenantOf(id)
+	if err := core.CheckName("tenant", tenant); err != nil {
+		return ApprovalPage{}, err
+	}
+	// q.After moves past every thread of the index that the page has looked at.
+	page, size := ApprovalPage{Approvals: []Approval{}}, 0
+	for range approvalsLooked / approvalsAtOnce {
+		waiting, err := r.reads.store.Waiting(ctx, tenant, q.After.waiting(), approvalsAtOnce)
+		if err != nil {
+			return ApprovalPage{}, fmt.Errorf("list approvals: %w", err)
+		}
+		found, err := r.reads.askedIn(ctx, id, tenant, waiting)
+		if err != nil {
+			return ApprovalPage{}, fmt.Errorf("list approvals: %w", err)
+		}
+		for i, asked := range found {
+			more := sizeOf(asked)
+			// A thread's approvals are never divided between pages, and the first always fit.
+			if len(page.Approvals) > 0 && (len(page.Approvals)+len(asked) > q.Limit || size+more > q.Bytes) {
+				page.Next = q.After
+				return page, nil
+			}
+			page.Approvals, size = append(page.Approvals, asked...), size+more
+			q.After = &ApprovalCursor{Since: waiting[i].Since, Thread: waiting[i].Thread}
+		}
+		if len(waiting) < approvalsAtOnce {
+			return page, nil
+		}
+	}
+	page.Next = q.After
+	return page, nil
+}
+
+// waiting returns the cursor in the store's form; nil stays nil.
+func (c *ApprovalCursor) waiting() *store.Waiting {
+	if c == nil {
+		return nil
+	}
+	return &store.Waiting{Thread: c.Thread, Since: c.Since}
+}
+
+// complete returns the query with its defaults, or core.CodeInvalid.
+func (q ApprovalQuery) complete() (ApprovalQuery, error) {
+	bounds, err := MessageQuery{Limit: q.Limit, Bytes: q.Bytes}.complete()
+	q.Limit, q.Bytes = bounds.Limit, bounds.Bytes
+	return q, err
+}
+
+// askedIn reads the approvals of several threads concurrently. It returns none for a
+// thread that no longer waits, waits since another time than the index has, or is another
+// user's.
+func (r *reader) askedIn(ctx context.Context, id core.Identity, tenant string, waiting []store.Waiting) ([][]Approval, error) {
+	found := make([][]Approval, len(waiting))
+	group, _ := r.env.Group(ctx)
+	for i, w := range waiting {
+		group.Go(func(ctx context.Context) (err error) {
+			key := core.ThreadKey{Tenant: tenant, Thread: w.Thread}
+			found[i], err = r.asked(ctx, id, key, w.Since)
+			if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
+				r.log.WarnContext(ctx, "a thread that waits for a decision cannot be read", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+				err = nil
+			}
+			return err
+		})
+	}
+	return found, group.Wait()
+}
+
+// asked reads the approvals of one thread that waits since a time.
+func (r *reader) asked(ctx context.Context, id core.Identity, key core.ThreadKey, since int64) ([]Approval, error) {
+	head, err := r.mailbox.Head(ctx, key)
+	if err != nil || head.Run.WaitsSince != since || !readable(id, head) {
+		return nil, err
+	}
+	tickets, err := r.mailbox.Asked(ctx, key, head)
+	if err != nil {
+		return nil, err
+	}
+	run, ok, err := r.mailbox.Run(ctx, key, head, head.Run.ID, head.Run.Dispatch)
+	if err == nil && !ok {
+		err = fmt.Errorf("run %s of a ticket is missing: %w", head.Run.ID, store.ErrCorrupt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Approval
+	for _, t := range tickets {
+		all = append(all, Approval{ThreadID: key.Thread, RunID: run.ID, AgentID: run.AgentID, Ticket: t})
+	}
+	return all, nil
+}
+
+// sizeOf estimates the JSON of approvals, in bytes.
+func sizeOf(all []Approval) int {
+	const around = 256 // names, ids and times
+	size := 0
+	for _, a := range all {
+		ticket, _ := json.Marshal(a.Ticket) // was read as JSON
+		size += around + len(ticket)
+	}
+	return size
+}

@@ -1,0 +1,214 @@
+package host_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// What is optional may be null where a provider enforces the form: it is left out then, of
+// the answer and of the run's record.
+func TestANullOfAnOptionalFieldIsLeftOut(t *testing.T) {
+	type trip struct {
+		City string          `json:"city"`
+		Note string          `json:"note,omitempty"`
+		Days []forecast      `json:"days,omitempty"`
+		Raw  json.RawMessage `json:"raw,omitempty"`
+	}
+	m := &lines{native: true, turns: [][]model.Delta{says(`{"city":"Oslo","note":null,"days":null,"raw":null}`)}}
+	r := answering(t, m)
+	got, result, err := host.RunTyped[trip](t.Context(), r, question("go"))
+	if diff := cmp.Diff(trip{City: "Oslo", Raw: json.RawMessage("null")}, got); diff != "" || err != nil {
+		t.Errorf("%v, (-want +got):\n%s", err, diff)
+	}
+	if want := `{"city":"Oslo","days":null,"raw":null}`; result.Text != want { // these may be null
+		t.Errorf("the run's text is %s, want %s", result.Text, want)
+	}
+}
+
+var errCold = errors.New("high is below 0")
+
+// reading has a check, which counts.
+type reading struct {
+	City string `json:"city"`
+	High int    `json:"high"`
+}
+
+var checks int
+
+func (r reading) Check() error {
+	checks++
+	switch {
+	case r.City == "panic":
+		panic("db.internal")
+	case r.High < 0:
+		return fmt.Errorf("%s: %w", r.City, errCold)
+	}
+	return nil
+}
+
+// filled has a check by pointer, which fills in.
+type filled struct {
+	City string `json:"city"`
+	Note string `json:"note,omitempty"`
+}
+
+func (f *filled) Check() error {
+	if f.City == "" {
+		return errors.New("city is empty")
+	}
+	f.Note = "checked"
+	return nil
+}
+
+// narrow does not take all numbers that its schema does.
+type narrow struct {
+	High even `json:"high"`
+}
+
+type even int
+
+func (e *even) UnmarshalJSON(text []byte) error {
+	if string(text) != "2" {
+		return errors.New("high is odd")
+	}
+	*e = 2
+	return nil
+}
+
+// notesOf are what the runtime has told the model.
+func notesOf(r host.Result) (notes []string) {
+	for _, m := range r.Messages {
+		if m.Repair {
+			notes = append(notes, m.Text())
+		}
+	}
+	return notes
+}
+
+func TestTheErrorOfACheckGoesBackToTheModel(t *testing.T) {
+	const cold, warm = `{"city":"Oslo","high":-1}`, `{"city":"Oslo","high":7}`
+	const note = "[The answer cannot be used: Oslo: high is below 0. Answer again, with nothing but JSON that matches its schema.]"
+	for _, tt := range []struct {
+		name   string
+		native bool
+		turns  [][]model.Delta
+		repair int
+		fails  string
+		cause  bool
+		notes  []string
+		checks int
+	}{
+		{name: "right at once", native: true, turns: [][]model.Delta{says(warm)}, checks: 1},
+		{name: "right then", native: true, turns: [][]model.Delta{says(cold), says(warm)}, repair: 2, notes: []string{note}, checks: 2},
+		{name: "by the tool", turns: [][]model.Delta{callsTool("", agent.FinalAnswer, cold), callsTool("", agent.FinalAnswer, warm)}, repair: 2, checks: 2,
+			notes: []string{"[The answer cannot be used: Oslo: high is below 0. Answer again, by calling final_answer.]"}},
+		{name: "behind one of another form", native: true, turns: [][]model.Delta{says("{}"), says(cold), says(warm)}, repair: 2, checks: 2,
+			notes: []string{`[The answer cannot be used: property "answer.city" is missing. Answer again, with nothing but JSON that matches its schema.]`, note}},
+		{name: "never", native: true, turns: [][]model.Delta{says(cold)}, repair: 2, notes: []string{note, note}, checks: 1, cause: true, // of the same answer
+			fails: `agent "demo" failed: invalid_output: Oslo: high is below 0`},
+		{name: "not mended", native: true, turns: [][]model.Delta{says(cold)}, checks: 1, cause: true, fails: `agent "demo" failed: invalid_output: Oslo: high is below 0`},
+		{name: "a panic", native: true, turns: [][]model.Delta{says(`{"city":"panic","high":1}`), says(warm)}, repair: 1, checks: 2,
+			notes: []string{"[The answer cannot be used: its check panicked. Answer again, with nothing but JSON that matches its schema.]"}},
+		{name: "a panic at last", native: true, turns: [][]model.Delta{says(`{"city":"panic","high":1}`)}, checks: 1, fails: `agent "demo" failed: invalid_output: its check panicked`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			checks = 0
+			m := &lines{turns: tt.turns, native: tt.native}
+			got, result, err := host.RunTyped[reading](t.Context(), answering(t, m, func(s *agent.Spec) { s.MaxRepairs = &tt.repair }), question("go"))
+			failed := ""
+			if err != nil {
+				failed = err.Error()
+			}
+			if failed != tt.fails || failed == "" && got != (reading{"Oslo", 7}) || failed != "" && got != (reading{}) {
+				t.Errorf("%+v, %q, want the error %q", got, failed, tt.fails)
+			}
+			if errors.Is(err, errCold) != tt.cause || err != nil && core.CodeOf(err) != "invalid_output" {
+				t.Errorf("%v with code %s, want Check's own within: %t", err, core.CodeOf(err), tt.cause)
+			}
+			if panicked, ok := errors.AsType[*env.PanicError](err); ok != (tt.name == "a panic at last") || ok && panicked.Value != "db.internal" {
+				t.Errorf("the panic is %v", panicked)
+			}
+			if diff := cmp.Diff(tt.notes, notesOf(result)); diff != "" || checks != tt.checks {
+				t.Errorf("%d checks, want %d; notes (-want +got):\n%s", checks, tt.checks, diff)
+			}
+		})
+	}
+}
+
+func TestACheckByPointerMayFillIn(t *testing.T) {
+	m := &lines{native: true, turns: [][]model.Delta{says(`{"city":""}`), says(`{"city":"Oslo","note":null}`)}}
+	got, result, err := host.RunTyped[filled](t.Context(), answering(t, m), question("go"))
+	if err != nil || got != (filled{"Oslo", "checked"}) || result.Text != `{"city":"Oslo"}` || len(notesOf(result)) != 1 {
+		t.Errorf("%+v, %s, %q, %v", got, result.Text, notesOf(result), err)
+	}
+}
+
+func TestAnAnswerThatDoesNotDecodeGoesBackToTheModel(t *testing.T) {
+	m := &lines{native: true, turns: [][]model.Delta{says(`{"high":3}`), says(`{"high":2}`)}}
+	got, result, err := host.RunTyped[narrow](t.Context(), answering(t, m), question("go"))
+	want := []string{"[The answer cannot be used: high is odd. Answer again, with nothing but JSON that matches its schema.]"}
+	if diff := cmp.Diff(want, notesOf(result)); err != nil || got.High != 2 || diff != "" {
+		t.Errorf("%+v, %v, notes (-want +got):\n%s", got, err, diff)
+	}
+}
+
+// Where another process has taken the answer, it is checked behind the end: the run stays as
+// it is, and the program reads why it has no answer.
+func TestAnAnswerThatAnotherProcessTookIsCheckedAtTheEnd(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"city":"Oslo","high":7}`:  "",
+		`{"city":"Oslo","high":-1}`: "Oslo: high is below 0",
+		`{"city":"panic","high":7}`: "panic: db.internal",
+	} {
+		m := &lines{native: true, turns: [][]model.Delta{says(answer)}}
+		r := answering(t, m)
+		format, err := host.AnswerFormat[reading]()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := question("go")
+		s.Thread, s.Key.Value, s.Opening.Frontend = core.ThreadKey{Tenant: host.LocalTenant, Thread: "t1"}, "once", &core.Frontend{Answer: &format}
+		if _, err := r.Play(t.Context(), s, nil, nil); err != nil { // which knows no Check
+			t.Fatal(err)
+		}
+		got, result, err := host.RunTyped[reading](t.Context(), r, s)
+		if want == "" {
+			if err != nil || got != (reading{"Oslo", 7}) {
+				t.Errorf("%s: %+v, %v", answer, got, err)
+			}
+			continue
+		}
+		const text = `agent "demo" failed: invalid_output: the answer, which this process did not take, cannot be used`
+		if failed, ok := errors.AsType[*host.RunError](err); !ok || core.CodeOf(err) != "invalid_output" || err.Error() != text || fmt.Sprint(failed.Unwrap()) != want {
+			t.Errorf("%s: %v", answer, err)
+		}
+		if errors.Is(err, errCold) != (answer == `{"city":"Oslo","high":-1}`) || result.Termination.Type != core.TerminationNatural || len(m.requests) != 1 || got != (reading{}) {
+			t.Errorf("%s: %+v after %d requests, %v", answer, result.Termination, len(m.requests), err)
+		}
+	}
+}
+
+// A check is of the run that its caller waits for, and of no other.
+func TestACheckIsOfItsOwnRun(t *testing.T) {
+	m := &lines{native: true, turns: [][]model.Delta{says(`{"city":"Oslo","high":-1}`), says(`{"city":"Oslo","high":7}`)}}
+	r := answering(t, m)
+	if _, _, err := host.RunTyped[reading](t.Context(), r, question("go")); err != nil {
+		t.Fatal(err)
+	}
+	m.turns = [][]model.Delta{says(`{"city":"Oslo","high":-2}`)}
+	checks = 0
+	if got, _, err := host.RunTyped[forecast](t.Context(), r, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: question("go").Messages}); err != nil || got.High != -2 || checks != 0 {
+		t.Errorf("%+v, %v after %d checks: another run is asked about by whoever waited for the first", got, err, checks)
+	}
+}

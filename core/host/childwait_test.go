@@ -1,0 +1,89 @@
+package host_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/host"
+)
+
+// withDelegate are parts whose agent leaves work to the agent helper.
+func withDelegate() agent.Parts {
+	parts := soloParts()
+	parts.Tools = append(parts.Tools, delegate())
+	parts.Specs = append(parts.Specs, agent.Spec{ID: "helper", Model: "m"})
+	return parts
+}
+
+// A run in memory that waits for child runs goes on: the call that waits for it steps the
+// children too.
+func TestACallThatWaitsStepsTheChildrenOfItsRun(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"one", `call: delegate {"prompt":"echo: hello","mode":"replay_tool_call"}`, "The result of delegate: natural_end after 2: Echo: hello"},
+		{"a child's child", `call: delegate {"prompt":"call: delegate {\"prompt\":\"echo: deep\",\"mode\":\"replay_tool_call\"}","mode":"replay_tool_call"}`,
+			"The result of delegate: natural_end after 2: The result of delegate: natural_end after 2: Echo: deep"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newSolo(t, withDelegate())
+				result, err := r.Run(t.Context(), "demo", test.text)
+				if err != nil || result.Text != test.want || result.Termination.Type != core.TerminationNatural {
+					t.Errorf("%q, %+v, %v; want %q", result.Text, result.Termination, err, test.want)
+				}
+			})
+		})
+	}
+}
+
+// The stream of such a run stays open while it waits for a child.
+func TestTheEventsOfARunGoOnPastAWaitForAChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newSolo(t, withDelegate())
+		var got []core.EventType
+		for e, err := range r.Events(t.Context(), "demo", `call: delegate {"prompt":"hello","mode":"replay_tool_call"}`) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Type != core.EventTextDelta && e.Type != core.EventToolCallDelta {
+				got = append(got, e.Type)
+			}
+		}
+		want := []core.EventType{
+			core.EventRunStart, core.EventStepStart, core.EventToolCallStart, core.EventToolCallReady, core.EventInferenceComplete,
+			core.EventToolCallSuspended, core.EventToolCallResumed, core.EventToolCallDone, core.EventStepEnd,
+			core.EventStepStart, core.EventInferenceComplete, core.EventStepEnd, core.EventRunFinish,
+		}
+		if diff := cmp.Diff(want, slices.DeleteFunc(got, func(e core.EventType) bool { return e == core.EventStateDelta })); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A run whose child waits for a person waits for that person too, and goes on with the
+// decision on the child.
+func TestARunWhoseChildAsksAPersonWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newSolo(t, withDelegate())
+		result, err := r.Run(t.Context(), "demo", `call: delegate {"prompt":"approve: it","mode":"replay_tool_call"}`)
+		if err != nil || result.Termination.Type != core.TerminationSuspended || len(result.Tickets) != 1 || result.Tickets[0].Kind != core.TicketChild {
+			t.Fatalf("%+v, %d tickets, %v; want it suspended for its child", result.Termination, len(result.Tickets), err)
+		}
+		page, err := r.Approvals(t.Context(), core.Identity{}, host.ApprovalQuery{})
+		if err != nil || len(page.Approvals) != 1 {
+			t.Fatalf("%d approvals, %v", len(page.Approvals), err)
+		}
+		asked := page.Approvals[0]
+		if _, err := r.Decide(t.Context(), core.Identity{}, asked.RunID, host.Approve(asked.Ticket)); err != nil {
+			t.Fatal(err)
+		}
+		done, err := r.Await(t.Context(), core.Identity{}, result.Run.ID)
+		if want := "The result of delegate: natural_end after 2: Done: it"; err != nil || done.Text != want {
+			t.Errorf("%q, %v; want %q", done.Text, err, want)
+		}
+	})
+}

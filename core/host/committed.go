@@ -1,0 +1,105 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/run/history"
+	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// EventQuery selects a page of a run's events.
+type EventQuery struct {
+	After *core.Position // events strictly after it; nil: from the first
+	Limit int            // 1 to 200; 0: 50
+}
+
+// EventPage is a page of a run's events, oldest first.
+type EventPage struct {
+	Events []core.Event
+	More   bool // more are committed: continue after the last of Events
+}
+
+// Committed reads the committed events of a run that have a position, as a late stream
+// shows them: the text of each block in one event. It omits what exists live only, and
+// what a stream repeats without a position (a snapshot of the state, a ticket). An event
+// whose position lies after the query's is returned whole, even if the reader was shown the
+// beginning of its text.
+//
+// A page costs the run's records from its first, whatever After is: positions are not
+// indexed.
+func (r *Host) Committed(ctx context.Context, id core.Identity, runID core.ID, q EventQuery) (page EventPage, err error) {
+	bounds, err := MessageQuery{Limit: q.Limit}.complete()
+	if err != nil {
+		return page, err
+	}
+	key, head, record, err := r.reads.runRecord(ctx, id, runID)
+	if err != nil {
+		return page, err
+	}
+	// The replay starts at the run's first record: an event's position is only known when
+	// the records before it were replayed.
+	c := committed{query: q, limit: bounds.Limit, page: EventPage{Events: []core.Event{}}}
+	err = r.reads.replayCommitted(ctx, key, head, record, &c)
+	if c.page.More { // the error is errFull
+		err = nil
+	}
+	if err != nil {
+		return page, fmt.Errorf("events of run %s: %w", runID, err)
+	}
+	return c.page, nil
+}
+
+// replayCommitted replays the records of a run that a head covers, and its end if the run
+// has ended or waits. errFull ends it early when the page is full.
+func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head thread.Head, record core.Run, c *committed) error {
+	replayer := history.NewReplayer(record, c.emit)
+	if record.FirstSeq != 0 {
+		for e, err := range store.Entries(ctx, r.store, r.records, key, record.FirstSeq, head.Seq) {
+			if err != nil {
+				return err
+			}
+			if e.Run != record.ID {
+				break
+			}
+			if err := replayer.Add(e.Entry); err != nil {
+				return err
+			}
+		}
+	}
+	// A run that waits for a person has all that it will have until a decision.
+	if ends(record, head) {
+		return replayer.Finish(record)
+	}
+	return replayer.Flush()
+}
+
+// errFull ends a replay whose page is full.
+var errFull = core.Errorf(core.CodeInternal, "the page is full")
+
+// committed fills a page of events.
+type committed struct {
+	query EventQuery
+	limit int
+	size  int
+	page  EventPage
+}
+
+// emit is the replay's run.Sink. Events without a position are omitted.
+func (c *committed) emit(e core.Event) error {
+	at, err := core.ParsePosition(e.Position)
+	if err != nil || c.query.After != nil && at.Compare(*c.query.After) <= 0 {
+		return nil
+	}
+	const around = 256 // ids and times
+	// Of the event's fields those that can be large; the JSON of the rest is bounded.
+	size := around + len(e.Delta) + len(e.Arguments) + len(e.Result) + len(e.Patch) + len(e.Response) + len(e.EncryptedValue)
+	if len(c.page.Events) == c.limit || len(c.page.Events) > 0 && c.size+size > maxPageBytes {
+		c.page.More = true
+		return errFull
+	}
+	c.page.Events, c.size = append(c.page.Events, e), c.size+size
+	return nil
+}

@@ -1,0 +1,86 @@
+package host
+
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// Decide decides a suspended call of a run; it fills in Deciding's Run and User. It does not
+// wait for the outcome: the run continues in the queue. Its errors are
+// mailbox.Service.Decide's, but a run of another user is core.CodeNotFound.
+func (r *Host) Decide(ctx context.Context, id core.Identity, runID core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
+	key, _, ok, err := r.mailbox.Locate(ctx, r.reads.tenantOf(id), runID)
+	if err != nil {
+		return mailbox.Decided{}, err
+	}
+	if !ok {
+		return mailbox.Decided{}, core.Errorf(core.CodeNotFound, "run %s not found", runID)
+	}
+	d.Run, d.User = runID, id.User
+	decided, err := r.mailbox.Decide(ctx, key, d)
+	return decided, hidden(err, "run", runID.String())
+}
+
+// DecideThread is Decide for the open run of a thread.
+func (r *Host) DecideThread(ctx context.Context, id core.Identity, threadID string, d mailbox.Deciding) (mailbox.Decided, error) {
+	key := core.ThreadKey{Tenant: r.reads.tenantOf(id), Thread: threadID}
+	if err := key.Check(); err != nil {
+		return mailbox.Decided{}, err
+	}
+	d.User = id.User
+	decided, err := r.mailbox.Decide(ctx, key, d)
+	return decided, hidden(err, "thread", threadID)
+}
+
+// decisions are those of one request, after they were taken. The head after the last
+// decision tells whether the run can continue, the head after the first one what the client
+// had been shown when it decided.
+type decisions struct {
+	run     core.ID
+	decided []mailbox.Decided // those that were accepted, in the order given
+	// head is the head after the last decision.
+	head thread.Head
+	// first is the head after the first decision that was new; it does not exist if all were
+	// duplicates.
+	first thread.Head
+}
+
+// decideAll takes decisions for a caller that claims the thread next: their hints are
+// delayed by a lease. A caller that does not claim must call wakeNow.
+//
+// Each decision is a write of its own, in the order given. The first that is refused ends
+// the request, and those before it are taken: then decideAll wakes the thread itself, since
+// no stream will claim it.
+func (w *worker) decideAll(ctx context.Context, id core.Identity, key core.ThreadKey, all []mailbox.Deciding) (taken decisions, err error) {
+	if len(all) == 0 {
+		return taken, core.Errorf(core.CodeInvalid, "there is no decision")
+	}
+	// All are on calls of one run: that of the first decision, which the mailbox finds if the
+	// decision does not name it.
+	for _, d := range all {
+		if d.User = id.User; d.Run.IsZero() {
+			d.Run = taken.run // of the decision before; zero for the first means the thread's open run
+		}
+		if !taken.run.IsZero() && d.Run != taken.run {
+			err = core.Errorf(core.CodeInvalid, "the decisions are on calls of several runs")
+			break
+		}
+		decided, head, failed := w.mailbox.DecideInline(ctx, key, d)
+		if failed != nil {
+			err = hidden(failed, "thread", key.Thread)
+			break
+		}
+		if !decided.Duplicate && !taken.first.Exists() {
+			taken.first = head
+		}
+		taken.run, taken.head = decided.RunID, head
+		taken.decided = append(taken.decided, decided)
+	}
+	if err != nil {
+		w.wakeNow(ctx, key, taken.head) // the zero head, if none was taken, lets no run continue
+	}
+	return taken, err
+}

@@ -1,0 +1,120 @@
+package host
+
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/run"
+	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// How a run is stepped in the process, and in the call, that streams it.
+
+// submitInline submits and claims in one write, unless a suspect occupies the process:
+// then the run is left to the queue and the permit is nil, as when other work of the
+// thread comes first.
+//
+// The permit precedes the claim: a claim that has to be released costs the thread a write
+// and the run an attempt.
+func (w *worker) submitInline(ctx context.Context, s mailbox.Submission) (receipt mailbox.Receipt, head thread.Head, _ *permit, err error) {
+	permit := w.permits.newPermit()
+	if !w.permits.tryAcquire(permit, false, false) {
+		receipt, err = w.mailbox.Submit(ctx, s)
+		return receipt, head, nil, err
+	}
+	permit.attend(w.stepper, s.Thread)
+	receipt, head, claimed, err := w.mailbox.SubmitAndClaim(ctx, s)
+	if !claimed { // also with an error
+		permit.release()
+		return receipt, head, nil, err
+	}
+	return receipt, head, permit, nil
+}
+
+// claimInline claims a run for a stream if its thread's head lets the run continue. The
+// run is left to the queue, with a nil permit, if it is a suspect, another suspect runs,
+// or the time is short.
+//
+// The permit precedes the claim and is the caller's from then on. Whatever happens in
+// between, a hint is on its way: the one that the decision holds back is delivered after
+// the lease, so that a process that dies here delays the run and does not lose it.
+func (w *worker) claimInline(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID) (thread.Head, *permit) {
+	if head.Run.ID != runID || !head.Ready() || head.Run.AvailableAt > w.env.Millis() {
+		return head, nil // another worker has it, or it waits: for other decisions, or for a model that refuses calls for now
+	}
+	permit := w.permits.newPermit()
+	if head.Suspect() || !w.timeLeft(ctx) || !w.permits.tryAcquire(permit, false, unlucky(head)) {
+		w.wakeNow(ctx, key, head)
+		return head, nil
+	}
+	permit.attend(w.stepper, key)
+	claimed, ok, err := w.mailbox.ClaimFrom(ctx, head, hintOf(key, head), false)
+	if err != nil {
+		w.log.WarnContext(ctx, "claim failed, the run is left to the queue", "tenant", key.Tenant, "thread", key.Thread, "run", runID, "error", err)
+	}
+	if ok && claimed.Run.ID != runID { // the run has ended and the next one was open: it is not this stream's
+		_, _, err := w.mailbox.Commit(ctx, key, claimed, thread.Nack{Fence: claimed.Claim.Fence, Kind: thread.NackGiven}, nil)
+		if err != nil {
+			w.log.WarnContext(ctx, "claim could not be given back", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		}
+		ok = false
+	}
+	if !ok { // also with an error
+		permit.release()
+		return head, nil
+	}
+	return claimed, permit
+}
+
+// runInline steps a claimed run for its stream, under the permit, which it releases: as
+// long as the claim is kept, also with input that arrives at the run's end, but never into
+// the next run. A follower continues where the reader has not seen a whole step. It needs
+// no permit: a stream that follows is not work that a suspect would have to wait for.
+//
+// runInline never waits for the reader, however slow: the thread, its queue and a
+// person's cancel would wait too.
+//
+// What the reader was shown of a step counts only if the step is committed, or, for a tool
+// round, if its turn is: results are stored one by one and shown after their write. The
+// rest another claim makes again, with other deltas, and step_restarted announces that.
+func (w *worker) runInline(ctx context.Context, key core.ThreadKey, s *stream, head thread.Head, permit *permit) {
+	defer permit.release()
+	ctx, stop := w.meter.start(ctx, key)
+	defer stop()
+	// What a follower has shown before is committed, but for what was said under an earlier
+	// claim: that is void. The steps emit to the audience itself, past stream.emit.
+	if s.unsaid.Run.IsZero() || head.Run.Cursor == thread.CursorTools {
+		s.audience.stored()
+	} else {
+		s.restart()
+	}
+	sink := s.audience.emit // one function value for all steps
+	var followed int64
+	for {
+		s.skipTo(head) // before the step: if it fails, the follower starts where the step did
+		stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head, Keep: w.timeLeft(ctx), Proved: permit.proved, Followed: followed}, sink)
+		whole := err == nil && !stepped.Retry
+		if whole || head.Run.Cursor == thread.CursorTools { // what was shown of a committed turn's round is stored
+			s.audience.stored()
+		}
+		if whole && stepped.Outcome != thread.Done {
+			s.skipTo(stepped.Head)
+		}
+		if lostClaim(err) { // another worker has the run, or will have it; that is not an error of this stream
+			err = w.handOver(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}, err)
+		}
+		if err != nil {
+			w.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", key.Tenant, "thread", key.Thread, "run", s.run, "error", err)
+		}
+		if !whole || stepped.Outcome != thread.Continue {
+			s.restart()
+			if err == nil { // a worker delivers, since that may take longer than a stream should
+				w.mailbox.WakeToDeliver(ctx, key, stepped.Head)
+			}
+			return
+		}
+		head, followed = stepped.Head, stepped.Followed
+		permit.proved()
+	}
+}

@@ -1,0 +1,114 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// Lists are an index of the store over records of many threads: who may be listed where is
+// in the record's payload (thread.Listing), which is written with the commit that changes
+// it. The index may lag and may show an entry twice, at its old place and its new
+// one. So a list only proposes: what a page shows is read from the heads and records
+// themselves, on behalf of the caller.
+
+// How many entries of lists one page looks at, and how many of them concurrently. With a
+// filter that few entries pass, a page may therefore have fewer items than its limit, or
+// none, and still have a Next.
+const (
+	listedLooked = 1000
+	listedAtOnce = 25
+)
+
+// entry is an entry of a list: where it is, and its record.
+type entry struct {
+	store.Place
+	thread.Listing
+}
+
+// walk reads several lists as one, newest first, starting before a place (nil: from the
+// newest), until the page is full: limit items, maxPageBytes bytes, or listedLooked
+// entries. look reads the item of an entry and its size in bytes; nil: the page omits it.
+// next is where the next page starts; nil: the lists have ended.
+//
+// Entries are looked at in portions, the entries of a portion concurrently. What cannot be
+// decoded is logged and omitted: one damaged record must not hide the rest of a list.
+func walk[T any](ctx context.Context, r *reader, tenant string, lists []string, before *store.Place, limit int,
+	look func(context.Context, entry) (item *T, size int, err error)) (items []T, next *store.Place, err error) {
+	// before moves past every entry that was looked at, items or not.
+	bytes, seen := 0, map[string]bool{}
+	for range listedLooked / listedAtOnce {
+		portion, more, err := r.portion(ctx, tenant, lists, before)
+		if err != nil {
+			return nil, nil, err
+		}
+		found, sizes := make([]*T, len(portion)), make([]int, len(portion))
+		group, _ := r.env.Group(ctx)
+		for i, e := range portion {
+			group.Go(func(ctx context.Context) (err error) {
+				found[i], sizes[i], err = look(ctx, e)
+				if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
+					r.log.WarnContext(ctx, "what is listed cannot be read", "tenant", tenant, "thread", e.Thread, "record", e.Name, "error", err)
+					err = nil
+				}
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, nil, err
+		}
+		for i, item := range found {
+			// The item that does not fit is the next page's first: before is the entry ahead
+			// of it.
+			if name := portion[i].Thread + "#" + portion[i].Name; item != nil && !seen[name] {
+				seen[name] = true // a lagging index may have it twice: its present place comes first
+				if len(items) == limit || len(items) > 0 && bytes+sizes[i] > maxPageBytes {
+					return items, before, nil
+				}
+				items, bytes = append(items, *item), bytes+sizes[i]
+			}
+			before = &portion[i].Place
+		}
+		if !more {
+			return items, nil, nil
+		}
+	}
+	return items, before, nil
+}
+
+// portion reads the next listedAtOnce entries of several lists, merged. Any of the lists
+// may hold all of them, so it reads that many of each.
+func (r *reader) portion(ctx context.Context, tenant string, lists []string, before *store.Place) (entries []entry, more bool, err error) {
+	for _, list := range lists {
+		found, err := r.store.Listed(ctx, tenant, list, before, listedAtOnce)
+		if err != nil {
+			return nil, false, fmt.Errorf("list %s: %w", list, err)
+		}
+		more = more || len(found) == listedAtOnce
+		for _, l := range found {
+			note, err := r.records.DecodeListing(l.Payload)
+			if err != nil { // of a newer program: its place is enough
+				note = thread.Listing{List: list, At: l.At}
+			}
+			entries = append(entries, entry{l.Place, note})
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return b.Compare(a.Place) })
+	if len(entries) > listedAtOnce {
+		entries, more = entries[:listedAtOnce], true
+	}
+	return entries, more, nil
+}
+
+// listsOf returns the lists of a kind that a user may read: the user's own, and that of
+// threads without an owner.
+func listsOf(kind func(user string) string, user string) []string {
+	if user == "" {
+		return []string{kind("")}
+	}
+	return []string{kind(user), kind("")}
+}

@@ -1,0 +1,173 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/run/live"
+	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// unsaid shows a stream what a model says of a turn before the turn is committed. If a
+// step of this process infers the turn, unsaid hears each word of it. If another process
+// does, unsaid asks that process by a mark (demand.go) to store what the model says as
+// event chunks (core/internal/run/live/writer.go), and lists new chunks on an interval: while the head
+// says that its run is inferred, and only the chunks of the head's claim.
+//
+// The log repeats the turn. stream.emit omits or cuts what the reader has of it, by the
+// positions. If the log, or the chunks of another claim, have another attempt, it first
+// emits step_restarted. It does not before: a claim may take another fence, or be lost,
+// after an inference that is committed.
+type unsaid struct {
+	env     *env.Env
+	log     *slog.Logger
+	key     core.ThreadKey
+	run     core.ID
+	stream  *stream
+	source  source
+	demand  demand
+	records thread.Records
+	worker  string        // of this process, in claims
+	every   time.Duration // between two lists of chunks
+	// listen returns what a step of this process has said since the hearing; here is false
+	// if no step of this process makes the attempt.
+	listen func(core.ThreadKey, *live.Hearing) (said []core.Event, here bool)
+
+	// What was heard or read so far, of the attempt under way.
+
+	hearing live.Hearing // of an attempt that this process makes
+	attempt live.Attempt // whose chunks are read
+	next    int          // number of the next chunk
+	deaf    bool         // a chunk cannot be decoded: the attempt is shown from its commit
+	failed  bool         // the last list failed
+}
+
+// after is watch.after that shows, until then, what is said under the head that was seen.
+// agent is the run's: it may say itself what is stored.
+func (u *unsaid) after(ctx context.Context, watch *watch, seen thread.Head, agent string) (thread.Head, error) {
+	for {
+		head, err := u.once(ctx, ctx, watch, seen, agent)
+		if err != nil || differs(head, seen) {
+			return head, err
+		}
+	}
+}
+
+// once shows what is said under the head that was seen, and waits once: for another head, for
+// words, or until its second context ends, which is no error and must end with the first. It
+// returns the head that was seen if there is no other.
+func (u *unsaid) once(ctx, until context.Context, watch *watch, seen thread.Head, agent string) (head thread.Head, err error) {
+	attempt, ok := live.AttemptOf(seen)
+	if !ok || attempt.Run != u.run {
+		head, err = watch.after(until, seen)
+	} else {
+		spoken := watch.spoken() // before it is heard: what is said from here on ends the wait
+		here, failed := u.hear(ctx, attempt)
+		if failed != nil {
+			return seen, failed
+		}
+		// A step of this process ends the wait with each word, another process's after the
+		// interval at the latest.
+		if here {
+			head, err = watch.afterWords(until, seen, spoken)
+		} else {
+			head, err = u.afterChunks(ctx, until, watch, seen, spoken, attempt, agent)
+		}
+	}
+	if err != nil && until.Err() != nil && ctx.Err() == nil {
+		return seen, nil
+	}
+	return head, err
+}
+
+// hear shows what a step of this process says; here is false if none makes the attempt.
+func (u *unsaid) hear(ctx context.Context, attempt live.Attempt) (here bool, err error) {
+	if u.hearing.Attempt != attempt {
+		u.hearing = live.Hearing{Attempt: attempt}
+	}
+	events, here := u.listen(u.key, &u.hearing)
+	if len(events) == 0 {
+		return here, nil
+	}
+	if err := u.stream.ready(ctx); err != nil {
+		return here, err
+	}
+	return here, u.stream.showUnsaid(events)
+}
+
+// afterChunks shows what another process has stored, and returns the head that the watch
+// knows one interval later.
+func (u *unsaid) afterChunks(ctx, until context.Context, watch *watch, seen thread.Head, spoken uint64, attempt live.Attempt, agent string) (thread.Head, error) {
+	// In the first look at an attempt of this process's own claim, the step has not started
+	// to speak: a mark would make it store chunks that its followers here do not need.
+	late := u.attempt == attempt
+	if err := u.showChunks(ctx, attempt); err != nil {
+		return seen, err
+	}
+	if late || seen.Claim.Worker != u.worker { // else a step of this process is about to start
+		u.demand.ask(ctx, seen, agent)
+	}
+	within, cancel := u.env.WithTimeout(until, u.every)
+	defer cancel()
+	head, err := watch.afterWords(within, seen, spoken) // or until a step of this process says its first word
+	if err != nil && within.Err() != nil && until.Err() == nil {
+		return seen, nil
+	}
+	return head, err
+}
+
+// showChunks shows what is stored of an attempt. A failed read ends no stream: the log
+// has the turn when it is committed.
+func (u *unsaid) showChunks(ctx context.Context, attempt live.Attempt) error {
+	if attempt != u.attempt {
+		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false
+	}
+	// Pages of chunks, until one has room left.
+	for !u.deaf {
+		after := ""
+		if u.next > 0 {
+			after = store.ChunkName(attempt.Prefix(), u.next-1)
+		}
+		found, err := u.source.Chunks(ctx, attempt.Prefix(), after)
+		if err != nil {
+			if ctx.Err() == nil && !u.failed { // one line, however long the store is away
+				u.failed = true
+				u.log.WarnContext(ctx, "what a model says cannot be read", "tenant", u.key.Tenant, "thread", u.key.Thread, "run", u.run, "error", err)
+			}
+			return nil
+		}
+		u.failed = false
+		for _, chunk := range found {
+			if chunk.Name != store.ChunkName(attempt.Prefix(), u.next) { // the list lags: the missing chunk will appear in a later list
+				return nil
+			}
+			if err := u.showChunk(ctx, chunk); err != nil {
+				return err
+			}
+		}
+		if len(found) < chunksAtOnce {
+			return nil
+		}
+	}
+	return nil
+}
+
+// showChunk shows the next chunk.
+func (u *unsaid) showChunk(ctx context.Context, chunk store.Record) error {
+	events, err := u.attempt.Events(u.records, chunk)
+	if err != nil {
+		u.deaf = true
+		u.log.WarnContext(ctx, "what a model says cannot be read before it is committed",
+			"tenant", u.key.Tenant, "thread", u.key.Thread, "run", u.run, "error", err)
+		return nil
+	}
+	if err := u.stream.ready(ctx); err != nil {
+		return err
+	}
+	u.next++
+	return u.stream.showUnsaid(events)
+}
