@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model"
 )

@@ -1,4 +1,4 @@
-package runtime_test
+package host_test
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -26,7 +26,7 @@ func TestStatsCountWhatTheProcessWorksOn(t *testing.T) {
 			<-release
 			return "late", nil
 		})
-		r, err := runtime.Build(runtime.Config{Env: e, Logger: slog.New(slog.DiscardHandler), Agents: agent.Parts{
+		r, err := host.New(host.Options{Env: e, Logger: slog.New(slog.DiscardHandler), Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(e)}},
 			Tools:  []tool.Tool{stuck},
 			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
@@ -34,7 +34,7 @@ func TestStatsCountWhatTheProcessWorksOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect := func(when string, want runtime.Stats) {
+		expect := func(when string, want host.Stats) {
 			t.Helper()
 			synctest.Wait()
 			if diff := cmp.Diff(want, r.Stats()); diff != "" {
@@ -48,12 +48,12 @@ func TestStatsCountWhatTheProcessWorksOn(t *testing.T) {
 			}, nil, nil)
 			ended <- err
 		}()
-		expect("while the tool runs", runtime.Stats{Working: 1})
+		expect("while the tool runs", host.Stats{Working: 1})
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
-		expect("after the run", runtime.Stats{Abandoned: 1})
+		expect("after the run", host.Stats{Abandoned: 1})
 		close(release)
-		expect("after the tool", runtime.Stats{})
+		expect("after the tool", host.Stats{})
 	})
 }

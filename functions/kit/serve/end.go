@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
-
 	"github.com/reveille-run/reveille/core/host"
 )
 
