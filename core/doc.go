@@ -41,7 +41,7 @@
 //   - section: a part of a spec that configures a plugin; plugin.Section.
 //   - stop policy: what ends a run that could go on; agent.StopPolicy.
 //   - pool: models that agents use as one; agent.ModelPoolSpec.
-//   - pin: the hash of the agent that a run began with, and ends with; agent.Pins.
+//   - pin: the hash of the agent that a run began with, and ends with; pins.Pins.
 //   - window: how much of a conversation a model is shown; window.Newest.
 //
 // What changes:

@@ -85,7 +85,7 @@
 // # History
 //
 // [Resolved.Content] is an agent's data as bytes, without keys, and [Resolved.Hash] its
-// name. [Pins] stores the content when a run begins, and resolves a hash to the agent
+// name. Package pins stores the content when a run begins, and resolves a hash to the agent
 // that it names ([Registry.ResolveContent]): the data of then with the code of today. So
 // a run ends with the agent that it began with. [Resolved.Played] is an agent for a
 // replay, whose model and tools say what was recorded.

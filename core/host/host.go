@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/stop"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -111,7 +112,7 @@ func build(c Options) (*Host, error) {
 		compact = nil
 	}
 	r.stepper, err = run.New(run.Options{
-		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store), Records: c.Records, Stops: c.Stops,
+		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: pins.New(agents, c.Store), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: observe(c.Observer), Lease: r.mailbox.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
 		Children: children{r.submits}, Chunks: !c.alone, Said: r.watches.spoke, Metering: c.Metering.run(), Limits: r.limits, Compact: compact, Failed: causes.note, Accept: checks.accept,

@@ -98,7 +98,7 @@
 // # The agent
 //
 // A run is pinned to the agent that it begins with: its record names the hash of the
-// agent's data, which is stored before the first commit (agent.Pins). Every later step
+// agent's data, which is stored before the first commit (pins.Pins). Every later step
 // resolves that hash, so that a run ends with the spec that it began with, whatever the
 // program makes of the id today. Tools, plugins and policies are the running program's
 // code. A store that fails is tried again; an agent that cannot be resolved any more

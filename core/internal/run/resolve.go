@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/pins"
 )
 
 // resolve finds the agent that the run is pinned to: the one that it began with. A run
@@ -19,7 +19,7 @@ func (b *base) resolve(ctx context.Context, h *holder) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, agent.ErrStore), core.CodeOf(err) == core.CodeSchema:
+		case errors.Is(err, pins.ErrStore), core.CodeOf(err) == core.CodeSchema:
 			return err
 		}
 		end := endWith("resolution", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -27,7 +28,7 @@ func TestAnAgentThatCannotBeHadNowDoesNotEndItsRun(t *testing.T) {
 		name string
 		err  func() error
 	}{
-		{"a failure of the store", func() error { return fmt.Errorf("%w: down", agent.ErrStore) }},
+		{"a failure of the store", func() error { return fmt.Errorf("%w: down", pins.ErrStore) }},
 		{"content of a newer program", func() error { return core.Errorf(core.CodeSchema, "content of an agent") }},
 		{"a worker that stops", func() error { stop(stopped); return core.Errorf(core.CodeNotFound, "agent not found") }},
 		{"a worker that stops, whatever comes of it", func() error { stop(stopped); return errors.New("half of an agent") }},

@@ -40,10 +40,10 @@ type Store interface {
 	store.Lists
 }
 
-// Agents resolves agents; *agent.Pins implements it.
+// Agents resolves agents; *pins.Pins implements it.
 type Agents interface {
 	// Resolve returns the agent that a run is pinned to by its hash, and today's for an
-	// empty pin. agent.ErrStore and an error with code schema (a newer program's
+	// empty pin. pins.ErrStore and an error with code schema (a newer program's
 	// content) are worth another try; any other ends the run.
 	Resolve(ctx context.Context, id, pin string) (*agent.Resolved, error)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -41,7 +41,7 @@ func TestAHintFailsWithTheStore(t *testing.T) {
 		{"summary that is asked for", func(w *world) { w.fail("Get", "Z#4", 1, errDown) }, "compact t/t1: the store is down", 0},
 		{"summary in force", func(w *world) { w.fail("Get", "Z#2", 1, errDown) }, "compact t/t1: read summary: the store is down", 0},
 		{"run", func(w *world) { w.fail("Get", "R#", 1, errDown) }, "compact t/t1: the store is down", 0},
-		{"agent", func(w *world) { w.agents.err = agent.ErrStore }, "compact t/t1: the store of agents failed", 0},
+		{"agent", func(w *world) { w.agents.err = pins.ErrStore }, "compact t/t1: the store of agents failed", 0},
 		{"messages", func(w *world) { w.fail("LogBackwards", "", 2, errDown) }, "compact t/t1: read log of t/t1: the store is down", 0},
 		{"counters", func(w *world) { w.fail("Admission", "", 1, errDown) }, "compact t/t1: look at the limits of the tenant: the store is down", 0},
 		{"charge", func(w *world) { w.fail("Charge", "", 1, errDown) }, "compact t/t1: charge the tenant: charge run 01000000-0000-0000-0000-000000000000: the store is down", 1},
@@ -62,7 +62,7 @@ func TestAHintFailsWithTheStore(t *testing.T) {
 				if got := message(err); got != tt.want || w.log.String() != "" || len(m.asked) != tt.asked {
 					t.Errorf("error %q, want %q; the model was asked %d times, want %d; logged %q", got, tt.want, len(m.asked), tt.asked, w.log.String())
 				}
-				if !errors.Is(err, errDown) && !errors.Is(err, agent.ErrStore) {
+				if !errors.Is(err, errDown) && !errors.Is(err, pins.ErrStore) {
 					t.Errorf("the error does not wrap its cause: %v", err)
 				}
 				if w.summary(t, 4) != nil {

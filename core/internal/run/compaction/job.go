@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -132,7 +133,7 @@ func (j *job) resolve(ctx context.Context) (ok bool, err error) {
 	}
 	found, err := j.m.o.Agents.Resolve(ctx, run.AgentID, run.Resolution)
 	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, agent.ErrStore) {
+		if ctx.Err() == nil && !errors.Is(err, pins.ErrStore) {
 			j.complain(ctx, err)
 			return false, nil
 		}

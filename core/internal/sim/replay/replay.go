@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -55,7 +56,7 @@ func (o Options) Thread(ctx context.Context, from store.Backend, key core.Thread
 	if err != nil {
 		return nil, fmt.Errorf("replay thread %s: %w", key, err)
 	}
-	p := player{options: o, owner: head.Owner, summed: summed, pins: agent.NewPins(o.Agents, from)}
+	p := player{options: o, owner: head.Owner, summed: summed, pins: pins.New(o.Agents, from)}
 	var reports []Report
 	for _, r := range runs {
 		if only.IsZero() || only == r.record.ID {
@@ -77,7 +78,7 @@ func (o Options) Thread(ctx context.Context, from store.Backend, key core.Thread
 // player replays the runs of one thread, one after the other.
 type player struct {
 	options  Options
-	pins     *agent.Pins // resolves agents as they were, where the store has kept them
+	pins     *pins.Pins // resolves agents as they were, where the store has kept them
 	owner    string
 	summed   summaries
 	before   []thread.Entry // the log before the run

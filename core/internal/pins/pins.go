@@ -1,4 +1,5 @@
-package agent
+// Package pins resolves agents for runs, which end with the agent that they began with.
+package pins
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 )
 
 // Snapshots keeps the content of resolved agents by its hash, for good: see
@@ -21,12 +23,12 @@ type Snapshots interface {
 // stored, and goes on and ends with that one, whatever the registry has made of the
 // id since. It is safe for concurrent use.
 type Pins struct {
-	registry  *Registry
+	registry  *agent.Registry
 	snapshots Snapshots
 
 	mu     sync.Mutex
 	stored map[string]bool      // hashes of today's agents that are known to be stored
-	before map[string]*Resolved // agents of other times, by hash
+	before map[string]*agent.Resolved // agents of other times, by hash
 }
 
 // ErrStore is a failure of the store that keeps agents: it says nothing about the
@@ -36,9 +38,9 @@ var ErrStore = errors.New("the store of agents failed")
 // maxBefore bounds the agents of other times that are kept in memory.
 const maxBefore = 64
 
-// NewPins returns the resolver of a registry whose agents are kept in snapshots.
-func NewPins(registry *Registry, snapshots Snapshots) *Pins {
-	return &Pins{registry: registry, snapshots: snapshots, stored: map[string]bool{}, before: map[string]*Resolved{}}
+// New returns the resolver of a registry whose agents are kept in snapshots.
+func New(registry *agent.Registry, snapshots Snapshots) *Pins {
+	return &Pins{registry: registry, snapshots: snapshots, stored: map[string]bool{}, before: map[string]*agent.Resolved{}}
 }
 
 // Resolve returns the agent that a run is pinned to by its hash. An empty pin is that
@@ -48,7 +50,7 @@ func NewPins(registry *Registry, snapshots Snapshots) *Pins {
 // An id that is not registered is an error with code not_found, and so is what a
 // pinned agent names and this program has not. Content of a newer program has code
 // schema. A failure of the store is [ErrStore], whatever else it is.
-func (p *Pins) Resolve(ctx context.Context, id, pin string) (*Resolved, error) {
+func (p *Pins) Resolve(ctx context.Context, id, pin string) (*agent.Resolved, error) {
 	today, err := p.registry.Resolve(id)
 	switch {
 	case pin == "" && err != nil:
@@ -71,7 +73,7 @@ func (p *Pins) Resolve(ctx context.Context, id, pin string) (*Resolved, error) {
 }
 
 // store keeps today's agent, unless this process has done so.
-func (p *Pins) store(ctx context.Context, today *Resolved) error {
+func (p *Pins) store(ctx context.Context, today *agent.Resolved) error {
 	p.mu.Lock()
 	done := p.stored[today.Hash()]
 	p.mu.Unlock()
@@ -89,7 +91,7 @@ func (p *Pins) store(ctx context.Context, today *Resolved) error {
 }
 
 // lookup returns the agent of another time; false when it was never stored.
-func (p *Pins) lookup(ctx context.Context, pin string) (*Resolved, bool, error) {
+func (p *Pins) lookup(ctx context.Context, pin string) (*agent.Resolved, bool, error) {
 	p.mu.Lock()
 	then, known := p.before[pin]
 	p.mu.Unlock()
@@ -112,7 +114,7 @@ func (p *Pins) lookup(ctx context.Context, pin string) (*Resolved, bool, error) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.before) >= maxBefore {
-		maps.DeleteFunc(p.before, func(string, *Resolved) bool { return true })
+		maps.DeleteFunc(p.before, func(string, *agent.Resolved) bool { return true })
 	}
 	p.before[pin] = then
 	return then, true, nil

@@ -1,18 +1,28 @@
-package agent_test
+package pins_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/pins"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 )
+
+// mute is a model that says nothing.
+type mute struct{}
+
+func (mute) Stream(context.Context, model.Request) iter.Seq2[model.Delta, error] {
+	return func(func(model.Delta, error) bool) {}
+}
 
 // kept is a store of snapshots that counts what it is asked.
 type kept struct {
@@ -41,7 +51,7 @@ func (k *kept) Snapshot(_ context.Context, hash string) ([]byte, bool, error) {
 }
 
 // program is a process with one agent, a.
-func program(t *testing.T, k *kept, spec agent.Spec, plugins ...plugin.Plugin) *agent.Pins {
+func program(t *testing.T, k *kept, spec agent.Spec, plugins ...plugin.Plugin) *pins.Pins {
 	t.Helper()
 	if spec.ID == "" {
 		spec.ID = "a"
@@ -53,10 +63,10 @@ func program(t *testing.T, k *kept, spec agent.Spec, plugins ...plugin.Plugin) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	return agent.NewPins(registry, k)
+	return pins.New(registry, k)
 }
 
-func mustResolve(t *testing.T, p *agent.Pins, id, pin string) *agent.Resolved {
+func mustResolve(t *testing.T, p *pins.Pins, id, pin string) *agent.Resolved {
 	t.Helper()
 	r, err := p.Resolve(t.Context(), id, pin)
 	if err != nil {
@@ -74,7 +84,7 @@ func TestARunEndsWithTheAgentThatItBeganWith(t *testing.T) {
 	if k.puts != 1 || k.reads != 0 {
 		t.Errorf("%d puts and %d reads, want the agent stored once and never read", k.puts, k.reads)
 	}
-	for name, today := range map[string]*agent.Pins{
+	for name, today := range map[string]*pins.Pins{
 		"changed": program(t, &k, agent.Spec{SystemPrompt: "new"}),
 		"gone":    program(t, &k, agent.Spec{ID: "b"}),
 	} {
@@ -138,7 +148,7 @@ func TestResolveOfAPinRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := today.Resolve(t.Context(), tt.id, tt.pin)
-			if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" || core.CodeOf(err) != tt.code || errors.Is(err, agent.ErrStore) {
+			if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" || core.CodeOf(err) != tt.code || errors.Is(err, pins.ErrStore) {
 				t.Errorf("code %s, want %s\n%s", core.CodeOf(err), tt.code, diff)
 			}
 		})
@@ -150,7 +160,7 @@ func TestFailureOfTheStoreIsWorthAnotherTry(t *testing.T) {
 	k := kept{failure: down}
 	p := program(t, &k, agent.Spec{})
 	for _, pin := range []string{"", "other"} {
-		if _, err := p.Resolve(t.Context(), "a", pin); !errors.Is(err, agent.ErrStore) || !errors.Is(err, down) {
+		if _, err := p.Resolve(t.Context(), "a", pin); !errors.Is(err, pins.ErrStore) || !errors.Is(err, down) {
 			t.Errorf("pin %q: %v, want a failure of the store", pin, err)
 		}
 	}
