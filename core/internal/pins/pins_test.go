@@ -24,6 +24,13 @@ func (mute) Stream(context.Context, model.Request) iter.Seq2[model.Delta, error]
 	return func(func(model.Delta, error) bool) {}
 }
 
+// idle is a plugin that does nothing.
+type idle struct{}
+
+func (idle) ID() string { return "p" }
+
+func (idle) Register(*plugin.Registrar) error { return nil }
+
 // kept is a store of snapshots that counts what it is asked.
 type kept struct {
 	content map[string][]byte
@@ -127,7 +134,7 @@ func TestAgentsOfOtherTimesAreKeptInBounds(t *testing.T) {
 
 func TestResolveOfAPinRefuses(t *testing.T) {
 	var k kept
-	pin := mustResolve(t, program(t, &k, agent.Spec{Plugins: []string{"p"}}, bringer{"p", "find"}), "a", "").Hash()
+	pin := mustResolve(t, program(t, &k, agent.Spec{Plugins: []string{"p"}}, idle{}), "a", "").Hash()
 	other := mustResolve(t, program(t, &k, agent.Spec{SystemPrompt: "x"}), "a", "").Hash()
 	k.content["newer"] = []byte(`{"spec":{"id":"a","model":"m"},"orchestra":[]}`)
 	k.content["damaged"] = []byte(`{"spec":`)
