@@ -27,7 +27,7 @@ type Pins struct {
 	snapshots Snapshots
 
 	mu     sync.Mutex
-	stored map[string]bool      // hashes of today's agents that are known to be stored
+	stored map[string]bool            // hashes of today's agents that are known to be stored
 	before map[string]*agent.Resolved // agents of other times, by hash
 }
 
