@@ -14,16 +14,10 @@ type Position struct {
 	Run     ID
 	Step    int          // from 1; 0 before any step
 	Attempt uint64       // fence of the claim that the step's turn was inferred under
-	Block   int          // index among the turn's blocks and calls, or FirstBlock or LastBlock
+	Block   int          // index among the turn's blocks and calls, 0 before all of them, 9999 behind
 	End     int          // bytes of the block with which the event ends
 	Kind    PositionKind // orders events that end at the same byte of the same block
 }
-
-// Blocks of events that belong to no block of the turn: before all, after all.
-const (
-	FirstBlock = 0
-	LastBlock  = 9999
-)
 
 // PositionKind is the letter of an event's type in a position.
 type PositionKind byte
@@ -32,8 +26,8 @@ type PositionKind byte
 const (
 	PositionRunStart  PositionKind = 'a'
 	PositionRestart   PositionKind = 'c' // of step_restarted; attempt 0 is before all attempts at the step
-	PositionRunFinish PositionKind = 'm'
-	PositionTurnDelta PositionKind = 'p' // a state_delta of the turn's record
+	positionRunFinish PositionKind = 'm'
+	positionTurnDelta PositionKind = 'p' // a state_delta of the turn's record
 	PositionStepDelta PositionKind = 'q' // one of the step's
 	PositionEndDelta  PositionKind = 'r' // one of the run's end
 )
@@ -68,11 +62,11 @@ func (t EventType) PositionKind() (kind PositionKind, ok bool) {
 	case EventStepEnd:
 		kind = 'k'
 	case EventRunFinish: // 'l' is never used again: it was run_yield's, which has no place
-		kind = PositionRunFinish
+		kind = positionRunFinish
 	case EventReasoningEncrypted:
 		kind = 'o'
 	case EventStateDelta:
-		kind = PositionTurnDelta
+		kind = positionTurnDelta
 	case EventError:
 		kind = 's'
 	}
@@ -105,7 +99,7 @@ func (k PositionKind) rank() int {
 		return rankDelta
 	case 'h':
 		return rankReady
-	case 'i', 'n', PositionTurnDelta:
+	case 'i', 'n', positionTurnDelta:
 		return rankTurn
 	case 'j':
 		return rankResult
@@ -117,7 +111,7 @@ func (k PositionKind) rank() int {
 		return rankClose
 	case 's':
 		return rankError
-	case PositionRunFinish:
+	case positionRunFinish:
 		return rankFinish
 	}
 	return 0

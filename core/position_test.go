@@ -20,7 +20,7 @@ func TestPositionsHaveOneSpelling(t *testing.T) {
 	}{
 		{core.Position{Run: positionRun, Step: 1, Kind: core.PositionRunStart}, positionRunText + ".1.0.0-0-a"},
 		{core.Position{Run: positionRun, Step: 12, Attempt: 34, Block: 5, End: 678, Kind: 'f'}, positionRunText + ".12.34.5-678-f"},
-		{core.Position{Run: positionRun, Step: 2, Attempt: math.MaxUint64, Block: core.LastBlock, Kind: core.PositionRunFinish}, positionRunText + ".2.18446744073709551615.9999-0-m"},
+		{core.Position{Run: positionRun, Step: 2, Attempt: math.MaxUint64, Block: 9999, Kind: 'm'}, positionRunText + ".2.18446744073709551615.9999-0-m"},
 	}
 	for _, tt := range tests {
 		if got := tt.position.String(); got != tt.text {

@@ -92,7 +92,7 @@ func TestAProgramWithoutTheFieldsTakesThemAlong(t *testing.T) {
 		Run string `json:"run_id"`
 	}
 	stored := []byte(`{"run_id":"` + one + `","trace_id":"` + trace + `","trace_sampled":true}`)
-	unknown, err := core.UnknownIn(stored, older)
+	unknown, err := thread.UnknownIn(stored, older)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -190,9 +190,9 @@ func TestRecordsAroundTheLogAreReadAndWrittenAgain(t *testing.T) {
 
 // What cannot be encoded is stored in no part.
 func TestARecordThatIsNoJSONIsNotStored(t *testing.T) {
-	bad, unknown := json.RawMessage("{"), core.Unknown{"mood": json.RawMessage("1")}
+	bad, unknown := json.RawMessage("{"), thread.Unknown{"mood": json.RawMessage("1")}
 	var records thread.Records
-	for _, kept := range []core.Unknown{nil, unknown} {
+	for _, kept := range []thread.Unknown{nil, unknown} {
 		queued, err := records.EncodeQueued(&thread.Queued{Request: bad, Unknown: kept})
 		run, err2 := records.EncodeRun(&thread.RunRecord{Request: bad, Unknown: kept})
 		about, err3 := records.EncodeAbout(&thread.About{Metadata: bad, Unknown: kept})

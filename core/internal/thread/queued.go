@@ -33,7 +33,7 @@ type Queued struct {
 	// comes to an inbox either.
 	Frontend *core.Frontend `json:"frontend,omitempty"`
 	Parent   *Parent        `json:"parent,omitempty"` // whom the run's end is told to; nil: nobody
-	Unknown  core.Unknown   `json:"-"`                // fields of a newer program, kept by an edit; see [Records.DecodeWholeQueued]
+	Unknown  Unknown        `json:"-"`                // fields of a newer program, kept by an edit; see [Records.DecodeWholeQueued]
 }
 
 // Parent names the call of another thread's run, of the same tenant, that waits for a
@@ -75,9 +75,9 @@ type RunRecord struct {
 	Bases []Base `json:"bases,omitempty"`
 	// Trace names the trace of the run, and Sampled is whether it is collected; none in
 	// records of this program, which keeps what others wrote.
-	Trace   TraceID      `json:"trace_id,omitzero"`
-	Sampled bool         `json:"trace_sampled,omitempty"`
-	Unknown core.Unknown `json:"-"` // fields of a newer program, kept when the record is rewritten
+	Trace   TraceID `json:"trace_id,omitzero"`
+	Sampled bool    `json:"trace_sampled,omitempty"`
+	Unknown Unknown `json:"-"` // fields of a newer program, kept when the record is rewritten
 }
 
 // Base is what a run had used when it waited, by what its log says.
@@ -190,5 +190,5 @@ func Asked(messages []core.Message, run core.ID) string {
 type About struct {
 	Title    string          `json:"title,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"` // an object; nil: there is none
-	Unknown  core.Unknown    `json:"-"`                  // fields of a newer program, kept when the record is rewritten
+	Unknown  Unknown         `json:"-"`                  // fields of a newer program, kept when the record is rewritten
 }

@@ -105,7 +105,7 @@ func (r Records) EncodeEntryAgain(e *Entry, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	unknown, err := core.UnknownIn(payload, *e, "schema", extraField)
+	unknown, err := UnknownIn(payload, *e, "schema", extraField)
 	if err != nil {
 		return nil, core.Errorf(core.CodeCorrupt, "decode log entry: %w", err)
 	}
@@ -139,7 +139,7 @@ func (r Records) DecodeWholeQueued(b []byte) (Queued, error) {
 	if err != nil {
 		return q, err
 	}
-	if q.Unknown, err = core.UnknownIn(b, q, "schema", extraField); err != nil {
+	if q.Unknown, err = UnknownIn(b, q, "schema", extraField); err != nil {
 		return q, core.Errorf(core.CodeCorrupt, "decode queued input: %w", err)
 	}
 	return q, nil
@@ -169,7 +169,7 @@ func (r Records) DecodeRun(b []byte) (RunRecord, error) {
 	if err != nil {
 		return run, err
 	}
-	run.Unknown, err = core.UnknownIn(b, run, "schema", extraField)
+	run.Unknown, err = UnknownIn(b, run, "schema", extraField)
 	if err != nil {
 		return run, core.Errorf(core.CodeCorrupt, "decode run record: %w", err)
 	}
@@ -198,7 +198,7 @@ func (r Records) DecodeAbout(b []byte) (About, error) {
 	if err != nil {
 		return a, err
 	}
-	if a.Unknown, err = core.UnknownIn(b, a, "schema", extraField); err != nil {
+	if a.Unknown, err = UnknownIn(b, a, "schema", extraField); err != nil {
 		return a, core.Errorf(core.CodeCorrupt, "decode thread record: %w", err)
 	}
 	return a, nil

@@ -132,11 +132,17 @@ func (e *Emitter) StepEnd(at int64) {
 	e.Emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(at)})
 }
 
+// Blocks of events that belong to no block of the turn: before all, after all.
+const (
+	firstBlock = 0
+	lastBlock  = 9999
+)
+
 // Emit emits an event about the run or step as a whole.
 func (e *Emitter) Emit(event core.Event) {
-	block := core.LastBlock
+	block := lastBlock
 	if event.Type == core.EventRunStart || event.Type == core.EventStepStart {
-		block = core.FirstBlock
+		block = firstBlock
 	}
 	e.EmitAt(event, block, 0)
 }

@@ -77,9 +77,9 @@ func (e *Emitter) Change(entry *thread.Entry) {
 		event.Time = core.Millis(m.CreatedAt)
 		e.EmitAt(event, len(m.Content)+len(m.ToolCalls), 0)
 	case entry.Closing:
-		e.emitPlaced(event, core.PositionEndDelta, core.LastBlock, 0)
+		e.emitPlaced(event, core.PositionEndDelta, lastBlock, 0)
 	default:
-		e.emitPlaced(event, core.PositionStepDelta, core.LastBlock, 0)
+		e.emitPlaced(event, core.PositionStepDelta, lastBlock, 0)
 	}
 }
 

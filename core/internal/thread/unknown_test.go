@@ -1,4 +1,4 @@
-package core_test
+package thread_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 type base struct {
@@ -26,20 +26,20 @@ func TestUnknownInFindsWhatAStructHasNoFieldFor(t *testing.T) {
 		name   string
 		text   string
 		except []string
-		want   core.Unknown
+		want   thread.Unknown
 	}{
 		{"all known", `{"id":"a","count":1,"Plain":true}`, nil, nil},
 		{"none", `{}`, nil, nil},
-		{"others", `{"id":"a","mood":"calm","cost":{"usd": 1}}`, nil, core.Unknown{"mood": raw(`"calm"`), "cost": raw(`{"usd": 1}`)}},
-		{"others but one", `{"schema":1,"mood":null}`, []string{"schema"}, core.Unknown{"mood": raw(`null`)}},
+		{"others", `{"id":"a","mood":"calm","cost":{"usd": 1}}`, nil, thread.Unknown{"mood": raw(`"calm"`), "cost": raw(`{"usd": 1}`)}},
+		{"others but one", `{"schema":1,"mood":null}`, []string{"schema"}, thread.Unknown{"mood": raw(`null`)}},
 		// encoding/json reads names in any case: kept beside the field, the old value would win.
 		{"a known one in another case", `{"COUNT":1,"plain":true}`, nil, nil},
-		{"names that only an untagged or hidden field has", `{"":1,"-":2,"Hidden":3,"base":4}`, nil, core.Unknown{"": raw(`1`), "-": raw(`2`), "Hidden": raw(`3`), "base": raw(`4`)}},
+		{"names that only an untagged or hidden field has", `{"":1,"-":2,"Hidden":3,"base":4}`, nil, thread.Unknown{"": raw(`1`), "-": raw(`2`), "Hidden": raw(`3`), "base": raw(`4`)}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, v := range []any{record{}, &record{}} {
-				got, err := core.UnknownIn([]byte(tt.text), v, tt.except...)
+				got, err := thread.UnknownIn([]byte(tt.text), v, tt.except...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -50,17 +50,17 @@ func TestUnknownInFindsWhatAStructHasNoFieldFor(t *testing.T) {
 		})
 	}
 	for _, text := range []string{``, `[]`, `{"a":1`} {
-		if got, err := core.UnknownIn([]byte(text), record{}); err == nil {
+		if got, err := thread.UnknownIn([]byte(text), record{}); err == nil {
 			t.Errorf("%q is no object, yet %v is found in it", text, got)
 		}
 	}
 }
 
 func TestUnknownIsAppendedInTheOrderOfItsNames(t *testing.T) {
-	unknown := core.Unknown{"b": json.RawMessage(`[1, 2]`), "a\"": json.RawMessage(`"<"`)}
+	unknown := thread.Unknown{"b": json.RawMessage(`[1, 2]`), "a\"": json.RawMessage(`"<"`)}
 	tests := []struct {
 		name    string
-		unknown core.Unknown
+		unknown thread.Unknown
 		object  string
 		want    string
 	}{
