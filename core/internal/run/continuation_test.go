@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -35,7 +36,7 @@ func TestMessagesOfAContinuationAreTheTurns(t *testing.T) {
 func TestContinuationKeepsTheTurnsFilters(t *testing.T) {
 	limit := model.Delta{Type: model.DeltaStop, Stop: core.StopMaxTokens}
 	usage := func(n int) model.Delta { return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Output: n}} }
-	const note = "user " + model.LimitNote
+	const note = "user " + cutturn.LimitNote
 	shown := func(said ...string) []string {
 		lines := append([]string{"model large", `prompt "Be kind."`, "user hi"}, said...)
 		return append(lines, "system context\n\nonce\n\nsuffix", "tools echo", `{"MaxTokens":5,"StopSequences":["END"]}`)
@@ -88,7 +89,7 @@ func TestContinuationKeepsTheTurnsFilters(t *testing.T) {
 		{
 			name:  "a failure behind the limit goes on from there, too",
 			says:  [][]model.Delta{{say("a"), limit}, {say("b"), {Text: "cut"}}, {say("c"), stopped}},
-			asked: [][]string{shown(), shown("assistant a", note), shown("assistant ab", "user "+model.ContinueNote)},
+			asked: [][]string{shown(), shown("assistant a", note), shown("assistant ab", "user "+cutturn.Note)},
 			turn:  `text "abc" end_turn`, end: `done 1 {"type":"natural_end"} "abc"`,
 		},
 	}

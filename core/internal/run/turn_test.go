@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -27,7 +28,7 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 		return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: in, Output: out}}
 	}
 	echo := model.Delta{Type: model.DeltaReasoning, Echo: json.RawMessage(`"signed"`)}
-	const note = "user: " + model.ContinueNote
+	const note = "user: " + cutturn.Note
 	tests := []struct {
 		name   string
 		calls  [][]model.Delta

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -38,7 +39,7 @@ func (f modelFunc) Stream(ctx context.Context, request model.Request) iter.Seq2[
 func replies(turns ...[]model.Delta) modelFunc {
 	return func(_ context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 		n := 0
-		messages, _ := model.Continued(request.Messages)
+		messages, _ := cutturn.Continued(request.Messages)
 		for _, m := range messages {
 			if m.Role == core.RoleAssistant {
 				n++

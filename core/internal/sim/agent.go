@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -57,7 +58,7 @@ type script struct {
 func (sc scripted) read(request model.Request) script {
 	sc.w.foldValue(&request)
 	var s script
-	messages, _ := model.Continued(request.Messages)
+	messages, _ := cutturn.Continued(request.Messages)
 	s.run = messages[len(messages)-1].RunID
 	s.step = turnsBefore(messages, s.run)
 	for _, m := range messages {
@@ -121,7 +122,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			served.usage = u
 			return yield(model.Delta{Type: model.DeltaUsage, Usage: u}, nil)
 		}
-		before, said := model.Continued(request.Messages)
+		before, said := cutturn.Continued(request.Messages)
 		say := th.speaks(h, s, said != "")
 		text := func(piece string) bool {
 			say(piece)

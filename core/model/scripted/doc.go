@@ -21,5 +21,5 @@
 //
 // After a call that was denied or cancelled the model says that it was denied.
 // After one that never ran, for want of the tool or of fitting arguments, it says why.
-// Asked to go on from a cut turn (model.ContinueNote), the model says the rest.
+// Asked to go on from a cut turn, the model says the rest.
 package scripted

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -55,7 +56,7 @@ func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 	conversation := request.Messages // the rest of the request is left behind
 	return func(yield func(model.Delta, error) bool) {
 		s := &script{ctx: ctx, env: m.env, yield: yield}
-		messages, said := model.Continued(conversation)
+		messages, said := cutturn.Continued(conversation)
 		user, results := lastTurn(messages)
 		s.user, s.files, s.results = strings.TrimSpace(user.Text()), files(user), results
 		s.said = len(said)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 )
@@ -57,7 +58,7 @@ func cut(question, said string) []core.Message {
 	return []core.Message{
 		user(question),
 		{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: said}}},
-		user(model.ContinueNote),
+		user(cutturn.Note),
 	}
 }
 
@@ -130,9 +131,9 @@ func TestRules(t *testing.T) {
 		{"the rest of a cut turn", cut("hi there", "You s"), []string{"text aid: hi", "text  there", "usage 31 3", "stop end_turn"}},
 		{"the rest of a whole turn", cut("hi", "You said: hi"), []string{"usage 31 0", "stop end_turn"}},
 		{"the rest behind a thought", cut("think: this", "I thought"), []string{"text  about", "text  it.", "usage 31 2", "stop end_turn"}},
-		{"a note that nothing precedes is input", []core.Message{user(model.ContinueNote)}, []string{
-			"text " + ("You said: " + model.ContinueNote)[:(len(model.ContinueNote)+10)/2+1],
-			"text " + ("You said: " + model.ContinueNote)[(len(model.ContinueNote)+10)/2+1:], "usage 27 29", "stop end_turn"}},
+		{"a note that nothing precedes is input", []core.Message{user(cutturn.Note)}, []string{
+			"text " + ("You said: " + cutturn.Note)[:(len(cutturn.Note)+10)/2+1],
+			"text " + ("You said: " + cutturn.Note)[(len(cutturn.Note)+10)/2+1:], "usage 27 29", "stop end_turn"}},
 		{"fail", []core.Message{user(" fail ")}, []string{"error scripted model failure"}},
 		{"no rule without a colon", []core.Message{user("echo")}, []string{"text You said", "text : echo", "usage 1 3", "stop end_turn"}},
 		{"slow without a number", []core.Message{user("slow: x")}, []string{

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -148,7 +149,7 @@ func (p *played) turn(request model.Request) (t Turn, said string, err error) {
 	if request.Step == 0 {
 		return Turn{Text: Summary}, "", nil
 	}
-	conversation, said := model.Continued(request.Messages)
+	conversation, said := cutturn.Continued(request.Messages)
 	input := ""
 	if _, all := p.runs[""]; len(p.runs) > 1 || !all { // else it does not matter
 		input = opening(conversation)

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
@@ -54,7 +55,7 @@ type requested struct {
 }
 
 func (r *requested) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
-	conversation, said := model.Continued(request.Messages)
+	conversation, said := cutturn.Continued(request.Messages)
 	switch {
 	case request.Step == 0:
 		r.summaries++

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 )
@@ -80,18 +81,18 @@ func TestTurnsAreSaidStepByStep(t *testing.T) {
 	}{
 		{"reasoning, text and calls", 1, []core.Message{input(1, "go")}, `reasoning hm, text I look., call 0 find, {"n":1}, call 1 see, {}, call 2 hear, {}, usage 1 5, stop tool_use`},
 		{"whatever was said between", 1, []core.Message{input(1, "go"), called, result("1"), input(1, "stay")}, `reasoning hm, text I look., call 0 find, {"n":1}, call 1 see, {}, call 2 hear, {}, usage 3 5, stop tool_use`},
-		{"a turn that is resumed", 1, continued("I lo", model.ContinueNote), `text ok., call 0 find, {"n":1}, call 1 see, {}, call 2 hear, {}, usage 30 4, stop tool_use`},
+		{"a turn that is resumed", 1, continued("I lo", cutturn.Note), `text ok., call 0 find, {"n":1}, call 1 see, {}, call 2 hear, {}, usage 30 4, stop tool_use`},
 		{"a turn that is cut", 2, nil, "text half , usage 0 1, stop max_tokens"},
-		{"the rest of it", 2, continued("half ", model.LimitNote), "text a word, call 0 see, {}, usage 32 3, stop tool_use"},
-		{"a failure in it", 2, continued("ha", model.ContinueNote), "text lf , usage 29 1, stop max_tokens"},
+		{"the rest of it", 2, continued("half ", cutturn.LimitNote), "text a word, call 0 see, {}, usage 32 3, stop tool_use"},
+		{"a failure in it", 2, continued("ha", cutturn.Note), "text lf , usage 29 1, stop max_tokens"},
 		{"a failure", 3, nil, "text then, error come back"},
-		{"the failure again", 3, continued("then", model.ContinueNote), "error come back"},
+		{"the failure again", 3, continued("then", cutturn.Note), "error come back"},
 		{"usage and stop", 4, nil, "text ok, usage 7 8, stop content_filter"},
 		{"arguments that are no JSON", 5, nil, `call 0 see, {"n":, usage 0 1, stop tool_use`},
 		{"nothing", 6, nil, "usage 0 0, stop end_turn"},
 		{"more steps than turns", 7, nil, "error scripted turns: step 7 of the run has no turn, there are 6"},
 		{"a summary", 0, []core.Message{input(1, "sum up")}, "text A summary., usage 2 2, stop end_turn"},
-		{"another beginning", 4, continued("no", model.ContinueNote), `error scripted turns: the model is to go on from "no", which turn 4 does not begin with`},
+		{"another beginning", 4, continued("no", cutturn.Note), `error scripted turns: the model is to go on from "no", which turn 4 does not begin with`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/breaker"
+	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -249,9 +250,9 @@ func (t *Turn) request(ctx context.Context) (model.Request, error) {
 	if t.goesOn = ok; !ok {
 		return t.step.Prompt.Request(ctx)
 	}
-	note := core.UserMessage(model.ContinueNote).WithID(t.speech.id + ".continue")
+	note := core.UserMessage(cutturn.Note).WithID(t.speech.id + ".continue")
 	if t.continued > 0 && !t.broken {
-		note = core.UserMessage(model.LimitNote).WithID(t.speech.id + ".continue")
+		note = core.UserMessage(cutturn.LimitNote).WithID(t.speech.id + ".continue")
 	}
 	note.RunID = t.step.Run
 	return t.step.Prompt.Request(ctx, said, note)
