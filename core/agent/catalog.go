@@ -14,24 +14,24 @@ import (
 // maxToolPattern is the longest tool pattern, in bytes.
 const maxToolPattern = 1 << 10
 
-// ToolPattern matches tools by name. A pattern matches a whole name; * stands for
+// toolPattern matches tools by name. A pattern matches a whole name; * stands for
 // any characters, none included, \ takes its meaning from the character behind it,
 // and every other character stands for itself. It says which tools an agent has; which
 // calls a rule is about says a pattern of package pattern, which has another grammar.
-type ToolPattern struct {
+type toolPattern struct {
 	parts []string // what stands between the stars
 }
 
-// ParseToolPattern reads a pattern. One that is empty, is longer than
+// parseToolPattern reads a pattern. One that is empty, is longer than
 // 1 KiB or ends in a single backslash is an error with code invalid.
-func ParseToolPattern(pattern string) (ToolPattern, error) {
+func parseToolPattern(pattern string) (toolPattern, error) {
 	if pattern == "" {
-		return ToolPattern{}, core.Errorf(core.CodeInvalid, "pattern is empty")
+		return toolPattern{}, core.Errorf(core.CodeInvalid, "pattern is empty")
 	}
 	if len(pattern) > maxToolPattern {
-		return ToolPattern{}, core.Errorf(core.CodeInvalid, "pattern has %d bytes, at most %d are allowed", len(pattern), maxToolPattern)
+		return toolPattern{}, core.Errorf(core.CodeInvalid, "pattern has %d bytes, at most %d are allowed", len(pattern), maxToolPattern)
 	}
-	var p ToolPattern
+	var p toolPattern
 	var part strings.Builder
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; c {
@@ -40,7 +40,7 @@ func ParseToolPattern(pattern string) (ToolPattern, error) {
 			part.Reset()
 		case '\\':
 			if i++; i == len(pattern) {
-				return ToolPattern{}, core.Errorf(core.CodeInvalid, `pattern %q ends in a single backslash, \\ stands for one`, core.Excerpt(pattern))
+				return toolPattern{}, core.Errorf(core.CodeInvalid, `pattern %q ends in a single backslash, \\ stands for one`, core.Excerpt(pattern))
 			}
 			part.WriteByte(pattern[i])
 		default:
@@ -52,9 +52,9 @@ func ParseToolPattern(pattern string) (ToolPattern, error) {
 }
 
 // Match reports whether the pattern matches the whole name.
-func (p ToolPattern) Match(name string) bool {
+func (p toolPattern) Match(name string) bool {
 	if len(p.parts) == 0 {
-		return false // of the zero value, which ParseToolPattern never returns
+		return false // of the zero value, which parseToolPattern never returns
 	}
 	first, last := p.parts[0], p.parts[len(p.parts)-1]
 	if len(p.parts) == 1 {
@@ -142,7 +142,7 @@ func (c *choosing) names(which string, literals, patterns []string, gone bool) (
 		named[name] = true
 	}
 	for i, pattern := range patterns {
-		parsed, err := ParseToolPattern(pattern)
+		parsed, err := parseToolPattern(pattern)
 		if err != nil {
 			return nil, err
 		}

@@ -210,7 +210,7 @@ func (s *Spec) checkPatterns() error {
 		{"excluded_tool_patterns", s.ExcludedToolPatterns},
 	} {
 		for i, pattern := range list.patterns {
-			if _, err := ParseToolPattern(pattern); err != nil {
+			if _, err := parseToolPattern(pattern); err != nil {
 				field := fmt.Sprintf("%s[%d]", list.field, i)
 				return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: field, Text: field + ": " + err.Error()})
 			}

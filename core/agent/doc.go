@@ -16,9 +16,11 @@
 // # Tools
 //
 // An agent has the registry's tools and its plugins', as far as AllowedTools (names)
-// and AllowedToolPatterns (see [ParseToolPattern]) allow them, without those that
-// ExcludedTools and ExcludedToolPatterns name: what is excluded is so whatever is
-// allowed. A spec that says nothing of what is allowed allows everything.
+// and AllowedToolPatterns allow them, without those that ExcludedTools and
+// ExcludedToolPatterns name: what is excluded is so whatever is allowed. A spec that says
+// nothing of what is allowed allows everything. A pattern of up to 1 KiB matches a whole
+// name; * stands for any characters, none included, \ takes its meaning from the
+// character behind it, and every other character stands for itself.
 //
 // # What fails, and what is a warning
 //

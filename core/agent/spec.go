@@ -45,9 +45,9 @@ type Spec struct {
 	ActiveHookFilter []string `json:"active_hook_filter,omitempty"` // plugins whose hooks, gates and tools are active; empty: all
 
 	AllowedTools         []string `json:"allowed_tools,omitzero"`           // names, never patterns
-	AllowedToolPatterns  []string `json:"allowed_tool_patterns,omitzero"`   // see [ParseToolPattern]
+	AllowedToolPatterns  []string `json:"allowed_tool_patterns,omitzero"`   // such as browser_*, see the package's Tools
 	ExcludedTools        []string `json:"excluded_tools,omitempty"`         // names, never patterns
-	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitempty"` // see [ParseToolPattern]
+	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitempty"` // such as browser_*, see the package's Tools
 
 	Delegates []string `json:"delegates,omitempty"` // ids of agents that this one may call
 

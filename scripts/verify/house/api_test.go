@@ -11,7 +11,7 @@ import (
 
 // The most exported names that programs can import, and those of core/reveille.
 const (
-	mostNames         = 1500
+	mostNames         = 1420
 	mostNamesReveille = 120
 )
 
