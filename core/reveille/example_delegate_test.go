@@ -2,8 +2,11 @@ package reveille_test
 
 import (
 	"context"
+	"fmt"
+	"log"
 
 	"github.com/reveille-run/reveille/core/reveille"
+	"github.com/reveille-run/reveille/core/reveille/reveilletest"
 )
 
 func price(context.Context, reveille.Call, struct{}) (string, error) { return "12 EUR", nil }
@@ -21,4 +24,14 @@ func specialists(models reveille.Models) reveille.Parts {
 		Tools:   []reveille.Tool{reveille.NewTool(reveille.ToolSpec{Name: "price", Description: "Tells a price.", ReadOnly: true}, price)},
 		Default: "router",
 	}
+}
+
+// A router and two specialists.
+func Example_delegate() {
+	r, err := reveille.New(specialists(reveille.Models{"m": {Model: reveilletest.Rules()}}), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := r.Run(context.Background(), reveille.Input{Text: "What does it cost?"})
+	fmt.Println(result.Text, err)
 }
