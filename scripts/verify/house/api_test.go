@@ -2,16 +2,24 @@ package house
 
 import (
 	"cmp"
+	"fmt"
 	"go/types"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
+// apiFile lists what programs can use of this module: each exported name of an importable
+// package, with its fields and methods. A change of it is a change for users, so that it is
+// read as a difference of this file.
+const apiFile = "core/reveille/api.txt"
+
 // The most exported names that programs can import, and those of core/reveille.
 const (
-	mostNames         = 1420
+	mostNames         = 1361
 	mostNamesReveille = 120
 )
 
@@ -40,6 +48,95 @@ func exported(p typed) []types.Object {
 		}
 	}
 	return objects
+}
+
+func TestTheAPIIsWhatItsFileSays(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# What programs can use of this module: go test ./scripts/verify/house -run API -update\n")
+	for _, p := range api(t) {
+		fmt.Fprintf(&b, "\n%s\n", p.room)
+		for _, o := range exported(p) {
+			describe(&b, p.types, o)
+		}
+	}
+	path := filepath.Join(root(t), apiFile)
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, is := strings.Split(string(kept), "\n"), strings.Split(b.String(), "\n")
+	for _, line := range was {
+		if !slices.Contains(is, line) {
+			t.Errorf("gone: %s", line)
+		}
+	}
+	for _, line := range is {
+		if !slices.Contains(was, line) {
+			t.Errorf("new: %s", line)
+		}
+	}
+	if t.Failed() {
+		t.Log("if users shall see this difference: go test ./scripts/verify/house -run API -update")
+	}
+}
+
+// describe writes an object with its fields and methods, a line each.
+func describe(b *strings.Builder, of *types.Package, o types.Object) {
+	local := func(p *types.Package) string {
+		if p == of {
+			return ""
+		}
+		return p.Name()
+	}
+	fmt.Fprintf(b, "\t%s\n", types.ObjectString(withoutBody(o), local))
+	name, ok := o.(*types.TypeName)
+	if !ok || name.IsAlias() {
+		return
+	}
+	named, ok := name.Type().(*types.Named)
+	if !ok {
+		return
+	}
+	if s, ok := named.Underlying().(*types.Struct); ok {
+		for i := range s.NumFields() {
+			if f := s.Field(i); f.Exported() {
+				fmt.Fprintf(b, "\t\t%s.%s %s\n", o.Name(), f.Name(), types.TypeString(f.Type(), local))
+			}
+		}
+	}
+	var methods []string
+	for m := range named.Methods() {
+		if m.Exported() {
+			methods = append(methods, fmt.Sprintf("\t\t%s.%s%s\n", o.Name(), m.Name(), strings.TrimPrefix(types.TypeString(m.Type(), local), "func")))
+		}
+	}
+	if i, ok := named.Underlying().(*types.Interface); ok {
+		for m := range i.Methods() {
+			methods = append(methods, fmt.Sprintf("\t\t%s.%s%s\n", o.Name(), m.Name(), strings.TrimPrefix(types.TypeString(m.Type(), local), "func")))
+		}
+	}
+	slices.Sort(methods)
+	b.WriteString(strings.Join(methods, ""))
+}
+
+// withoutBody returns a type whose line in the file says what kind it is and not its body.
+func withoutBody(o types.Object) types.Object {
+	name, ok := o.(*types.TypeName)
+	if !ok || name.IsAlias() {
+		return o
+	}
+	switch name.Type().Underlying().(type) {
+	case *types.Struct:
+		return types.NewTypeName(o.Pos(), o.Pkg(), o.Name()+" struct", nil)
+	case *types.Interface:
+		return types.NewTypeName(o.Pos(), o.Pkg(), o.Name()+" interface", nil)
+	}
+	return o
 }
 
 func TestFewNamesAreImportable(t *testing.T) {
