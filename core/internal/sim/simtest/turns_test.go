@@ -34,6 +34,9 @@ func came(lines []string, runs ...core.TerminationType) func(Ended) error {
 }
 
 func TestScenariosWithTurnsOfTheirOwn(t *testing.T) {
+	if raced {
+		t.Skip("a world takes eight times as long: it runs without the race detector")
+	}
 	several := []scripted.Turn{
 		{Text: "Both.", Calls: []core.ToolCall{echo("one"), echo("two")}},
 		{Text: "One more, in pieces.", Cut: true, Calls: []core.ToolCall{echo("three")}},
@@ -46,9 +49,6 @@ func TestScenariosWithTurnsOfTheirOwn(t *testing.T) {
 	}
 	var scenarios []Scenario
 	modes := []agent.ExecutionMode{agent.ParallelStreaming, agent.Sequential}
-	if raced { // a world takes eight times as long
-		modes = modes[:1]
-	}
 	for _, mode := range modes {
 		scenarios = append(scenarios, Scenario{
 			Name: string(mode), Agent: string(mode), Turns: several, Person: []Act{Say("go"), Say("thanks")},
