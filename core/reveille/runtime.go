@@ -34,7 +34,7 @@ type Options struct {
 	// what time another process continues the run of one that has died; 0: 30 s.
 	Lease time.Duration
 	// Logger receives warnings and errors, and one line for each run that has ended; nil:
-	// [slog.Default], warnings and errors alone.
+	// [slog.Default], which without a Queue receives warnings and errors alone.
 	Logger *slog.Logger
 }
 

@@ -1,30 +1,26 @@
-package host_test
+package reveille_test
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/host"
-	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/reveille"
 )
 
 // language is what a person wants to be greeted in. It outlives threads: its key is the
 // person.
-var language = state.ProfileKey[string]{Name: "language"}
+var language = reveille.ProfileKey[string]{Name: "language"}
 
 // prefer keeps it. What a call writes again after a crash is the same.
-func prefer(ctx context.Context, call tool.Call, a struct {
+func prefer(ctx context.Context, call reveille.Call, a struct {
 	Language string `json:"language"`
 }) (string, error) {
 	return "noted", language.Write(ctx, call.Profiles, call.User, a.Language)
 }
 
 // greet reads it, in any thread of the person.
-func greet(ctx context.Context, call tool.Call, _ struct{}) (string, error) {
+func greet(ctx context.Context, call reveille.Call, _ struct{}) (string, error) {
 	preferred, err := language.Read(ctx, call.Profiles, call.User)
 	if err != nil {
 		return "", err
@@ -38,14 +34,14 @@ func greet(ctx context.Context, call tool.Call, _ struct{}) (string, error) {
 // Profiles are values outside of threads: what one thread has learnt of a person, another
 // one knows. Hooks have them as well, in their context.
 func Example_profiles() {
-	r, err := host.InMemory(agent.Parts{
-		Specs:  []agent.Spec{{ID: "host", Model: "scripted"}},
-		Models: scriptedModel(),
-		Tools: []tool.Tool{
-			tool.New(tool.Spec{Name: "prefer", Description: "Keeps the person's language."}, prefer),
-			tool.New(tool.Spec{Name: "greet", Description: "Greets in the person's language.", ReadOnly: true}, greet),
+	r, err := reveille.New(reveille.Parts{
+		Specs:  []reveille.AgentSpec{{ID: "host", Model: "scripted"}},
+		Models: reveille.Models{"scripted": {Model: scripted.Rules()}},
+		Tools: []reveille.Tool{
+			reveille.NewTool(reveille.ToolSpec{Name: "prefer", Description: "Keeps the person's language."}, prefer),
+			reveille.NewTool(reveille.ToolSpec{Name: "greet", Description: "Greets in the person's language.", ReadOnly: true}, greet),
 		},
-	})
+	}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,9 +49,8 @@ func Example_profiles() {
 	for _, said := range []struct{ user, text string }{
 		{"ada", `call: prefer {"language":"nb"}`}, {"ada", "call: greet"}, {"bob", "call: greet"},
 	} {
-		result, err := r.Play(context.Background(), mailbox.Submission{ // each on a thread of its own
-			User: said.user, Messages: []core.Message{core.UserMessage(said.text)},
-		}, nil, nil)
+		user := r.As(reveille.Identity{User: said.user})
+		result, err := user.Run(context.Background(), reveille.Input{Text: said.text}) // each on a thread of its own
 		fmt.Println(said.user, result.Text, err)
 	}
 	// Output:
