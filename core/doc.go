@@ -91,7 +91,7 @@
 // # Where to look
 //
 // The questions that newcomers ask first, each with at most three files, in the order in
-// which to read them. The package docs of core/internal/run, core/host and adapters/protocols/protocol
+// which to read them. The package docs of core/internal/run, core/host and adapters/internal/protocol
 // say more.
 //
 // Where does a run wait for a person?
@@ -112,8 +112,8 @@
 //
 // How do I add a protocol?
 //
-//   - adapters/protocols/protocol/doc.go: the files that it takes, and what each is given.
-//   - adapters/protocols/protocol/example_test.go: such a protocol, whole.
+//   - adapters/internal/protocol/doc.go: the files that it takes, and what each is given.
+//   - adapters/internal/protocol/example_test.go: such a protocol, whole.
 //   - functions/app/web/web.go: where it is mounted.
 //
 // What does a cancelled run write?

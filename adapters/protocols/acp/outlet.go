@@ -7,7 +7,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 )
 
 // nearly is how many bytes a reader may be behind and is still called ready.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol/protocoltest"
+	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
 )
 
 // doubling is the schema of a tool that made one check of its arguments take hours and all

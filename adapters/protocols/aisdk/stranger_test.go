@@ -3,7 +3,7 @@ package aisdk_test
 import (
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol/protocoltest"
+	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
 )
 
 func TestErrorsNameNoTypesOfTheProgram(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol/protocoltest"
+	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
 )
 
 // BenchmarkStream is a run that says 1,000 deltas as fast as it can, over a real

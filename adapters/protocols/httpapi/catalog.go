@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"

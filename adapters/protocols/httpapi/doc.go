@@ -118,7 +118,7 @@
 //   - Which routes there are: routes.go, and the shapes of what they take in shape.go.
 //   - The order of the checks that every request passes, and what becomes of an error
 //     or a panic: serve.go. Which status a code has, and which text stays inside:
-//     adapters/protocols/protocol/refuse.go.
+//     adapters/internal/protocol/refuse.go.
 //   - Who may call, and as whom: auth.go; with which body: limit.go, then body.go.
 //   - The id of an SSE frame: encoder.go. What a client that reconnects has already:
 //     resume.go.

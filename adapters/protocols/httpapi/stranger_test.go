@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
-	"github.com/reveille-run/reveille/adapters/protocols/protocol/protocoltest"
+	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
 )
 
 func TestErrorsNameNoTypesOfTheProgram(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 )
 
 // bridge is the response that the SDK writes to. Its events go to a [protocol.Writer],

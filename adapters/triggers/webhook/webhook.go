@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/identity/signature"
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/adapters/triggers/incoming"
 	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"

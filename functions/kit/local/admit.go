@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 )
 
 // admit counts the requests that are under way, and refuses those that would be more than
 // most. Whoever asks for the health of the host is always told.
 func (h *localHost) admit(most int, next http.Handler) http.Handler {
-	full := protocol.Problem{
+	full := httpapi.Problem{
 		Error: fmt.Sprintf("%d requests are under way, no more are taken: try again (REVEILLE_MAX_REQUESTS)", most),
 		Code:  core.CodeThrottled,
 	}
@@ -20,7 +20,7 @@ func (h *localHost) admit(most int, next http.Handler) http.Handler {
 		defer h.open.Add(-1)
 		if n > int64(most) && r.URL.Path != "/health" && r.URL.Path != "/health/live" {
 			w.Header().Set("Retry-After", "1")
-			protocol.JSON(w, http.StatusServiceUnavailable, full)
+			httpapi.WriteJSON(w, http.StatusServiceUnavailable, full)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
@@ -23,7 +23,7 @@ import (
 //     changes something must therefore come from the host's own pages, from
 //     configured origins, or from a program, which says nothing of a site.
 //   - A browser that sends neither header is old. All that one of its pages can send here
-//     without a preflight is a form, which is refused on every endpoint ([protocol.Form]).
+//     without a preflight is a form, which is refused on every endpoint ([httpapi.Form]).
 type guard struct {
 	hosts   []string // in lower case, IPv6 addresses in brackets
 	origins []string
@@ -45,7 +45,7 @@ func newGuard(s settings.Settings, next http.Handler) http.Handler {
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(g.hosts, hostOf(r.Host)) {
-		protocol.JSON(w, http.StatusMisdirectedRequest, protocol.Problem{
+		httpapi.WriteJSON(w, http.StatusMisdirectedRequest, httpapi.Problem{
 			Error: "host " + strconv.Quote(core.Excerpt(r.Host)) + " is no name of this machine; REVEILLE_HOSTS names further ones",
 			Code:  core.CodeForbidden,
 		})
@@ -53,14 +53,14 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !safe(r.Method) {
 		if !g.own(r) {
-			protocol.JSON(w, http.StatusForbidden, protocol.Problem{
+			httpapi.WriteJSON(w, http.StatusForbidden, httpapi.Problem{
 				Error: "the request comes from a page of another site; REVEILLE_ORIGINS names those that may send",
 				Code:  core.CodeForbidden,
 			})
 			return
 		}
-		if protocol.Form(r) {
-			protocol.JSON(w, http.StatusUnsupportedMediaType, protocol.Public(protocol.ErrForm))
+		if httpapi.Form(r) {
+			httpapi.WriteJSON(w, http.StatusUnsupportedMediaType, httpapi.Public(httpapi.ErrForm))
 			return
 		}
 	}

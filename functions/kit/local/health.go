@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"syscall"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 )
 
@@ -16,7 +16,7 @@ func (h *localHost) watchFile(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && r.URL.Path == "/health" {
 			if reason := h.ailing(); reason != "" {
-				protocol.JSON(w, http.StatusServiceUnavailable, struct {
+				httpapi.WriteJSON(w, http.StatusServiceUnavailable, struct {
 					Status string `json:"status"`
 					Reason string `json:"reason"`
 				}{"unhealthy", reason})

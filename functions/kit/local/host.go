@@ -4,6 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/adapters/outbound/metrics"
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
@@ -19,11 +25,6 @@ import (
 	"github.com/reveille-run/reveille/functions/kit/internal/inject"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
-	"log/slog"
-	"net/http"
-	"sync"
-	"sync/atomic"
-	"time"
 )
 
 // localTenant owns everything on the local host unless REVEILLE_TENANT says who does.

@@ -12,12 +12,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 
 // What a connection may take. A client on this machine needs little of it; one that
 // stopped in the middle must not hold its connection for ever. Responses are bounded by
-// protocol.Bound, streams by the writer of their frames.
+// httpapi.Bound, streams by the writer of their frames.
 const (
 	headerTime = 10 * time.Second // for a request's line and headers
 	bodyTime   = 30 * time.Second // for its body
@@ -57,7 +57,7 @@ func reachable(addr string, bound net.Addr) string {
 // linger when their clients have closed their side.
 func newServer(base context.Context, handler http.Handler, linger time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: protocol.Bound(outlast(base, boundBodies(handler, bodyTime), linger)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: httpapi.Bound(outlast(base, boundBodies(handler, bodyTime), linger)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol/protocoltest"
+	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
 )
 
 // A client that opens a stream and reads nothing delays nobody: its run can be

@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
+	"os"
+	"time"
+
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/adapters/triggers/incoming"
 	"github.com/reveille-run/reveille/adapters/triggers/rules"
@@ -11,9 +15,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/kit/settings"
-	"log/slog"
-	"os"
-	"time"
 )
 
 // openTriggers makes the triggers of REVEILLE_TRIGGERS, and puts their routes before

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol/protocoltest"
+	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
 	"github.com/reveille-run/reveille/scripts/verify/lambdahost/host"
 )
 

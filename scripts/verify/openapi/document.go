@@ -15,7 +15,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
 )
 
 // The parts of an OpenAPI document that ours has, in the order in which they are written.
@@ -235,7 +234,7 @@ func Refusals(r httpapi.Route) (all []httpapi.Refusal) {
 	}
 	all = httpapi.Common()
 	for _, code := range r.Refuses {
-		all = append(all, httpapi.Refusal{Status: protocol.Status(code), Code: code})
+		all = append(all, httpapi.Refusal{Status: httpapi.Status(code), Code: code})
 	}
 	return all
 }
@@ -243,7 +242,7 @@ func Refusals(r httpapi.Route) (all []httpapi.Refusal) {
 // refusals documents them: one response a status, with the codes that it may have.
 // Routes share those that have the same codes.
 func (s *schemas) refusals(o *operation, r httpapi.Route) error {
-	problem, err := s.of(reflect.TypeFor[protocol.Problem]())
+	problem, err := s.of(reflect.TypeFor[httpapi.Problem]())
 	if err != nil {
 		return err
 	}

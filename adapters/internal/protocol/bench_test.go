@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
-	"github.com/reveille-run/reveille/adapters/protocols/protocol/protocoltest"
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
+	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"

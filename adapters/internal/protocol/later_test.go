@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocol"
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
 )
 
 func TestAHandlerIsBuiltAtItsFirstRequestAndOnce(t *testing.T) {
