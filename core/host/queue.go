@@ -17,9 +17,9 @@ import (
 //
 // A hint is a hint here too: what there is to do is in the head of its thread, so that hints
 // may be merged, come late, and be handled twice. There is no timer: whoever waits for hints
-// waits until the earliest one is due. So a process in which nobody waits does nothing.
+// waits until the earliest one is due. So a process in which no caller waits does nothing.
 //
-// In a runtime whose Waker is a Queue, the calls that wait for a run take its steps
+// In a host whose Waker is a Queue, the calls that wait for a run take its steps
 // themselves, and [Host.Work] takes those of the other runs. A host that delivers the
 // hints in its own way uses Receive and Return.
 type Queue struct {

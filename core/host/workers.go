@@ -110,10 +110,10 @@ func (w *workers) reclaim(ctx context.Context) error {
 	return w.mailbox.Reclaim(ctx, keys)
 }
 
-// eraseNow erases a deleted thread, instead of leaving that to the next who takes its hint: in
-// a program whose calls never have to wait, that is nobody. What this does not reach is the
-// hint's again: records of a thread that has thousands, or that is still owed to others. What
-// a step that still runs puts later is the sweep's.
+// eraseNow erases a deleted thread immediately: in a program whose calls never have to wait,
+// no call would handle its hint. The hint remains for what this does not reach, the records of
+// a thread that has thousands, or that has something to deliver first. The sweep erases what a
+// step that still runs puts later.
 func (w *worker) eraseNow(ctx context.Context, q *Queue, key core.ThreadKey) {
 	q.forget(key)
 	w.workOff(ctx, q, Delivery{Hint: core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Sweep: true}})
@@ -127,7 +127,7 @@ func (w *worker) workOff(ctx context.Context, q *Queue, d Delivery) {
 	if err == nil {
 		return
 	}
-	if ctx.Err() != nil { // its work is somebody else's now
+	if ctx.Err() != nil { // another worker or process continues it
 		q.Return(d, 0)
 		return
 	}

@@ -56,8 +56,8 @@ func New(parts Parts, o *Options) (*Runtime, error) {
 	return &Runtime{host: h, identity: Identity{Tenant: host.LocalTenant}}, nil
 }
 
-// As returns the same runtime on behalf of somebody else: it sees the threads of that user,
-// and those of that tenant that no user owns. An empty tenant is "local".
+// As returns the same runtime for another identity: it sees the threads of that user, and
+// those of that tenant that no user owns. An empty tenant is "local".
 func (r *Runtime) As(id Identity) *Runtime {
 	if id.Tenant == "" {
 		id.Tenant = host.LocalTenant

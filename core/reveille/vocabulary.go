@@ -42,7 +42,7 @@ func CodeOf(err error) core.Code { return core.CodeOf(err) }
 
 // The codes of errors that programs often expect; package core has the others.
 const (
-	CodeNotFound = core.CodeNotFound // there is no such thing, or it belongs to somebody else
+	CodeNotFound = core.CodeNotFound // it does not exist, or belongs to another user
 	CodeBusy     = core.CodeBusy     // the thread has a run, and the input's mode is reject
 )
 

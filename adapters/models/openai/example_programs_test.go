@@ -15,7 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/reveille"
 )
 
-// saying starts a provider that says texts, one for each request. It stands in for OpenAI.
+// saying starts a server in the place of OpenAI that answers each request with the next text.
 func saying(texts ...string) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		text := texts[0]

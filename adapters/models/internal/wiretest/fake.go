@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Fake starts the fake providers of scripts/verify/clients/models, which somebody else wrote,
+// Fake starts the fake providers of scripts/verify/clients/models, an npm package of others,
 // on a free port, and returns their base URL. They end with the test, or with their
 // input if the test is killed. folder is the way from the test's package to the top of
 // the repository.
