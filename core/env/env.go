@@ -10,6 +10,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
+// Point names one I/O operation of the protocol, such as "W6", the commit of a turn.
+// Crash tests kill the process at each; a simulator can inject its faults there.
+type Point string
+
 // Env carries the outside world. Every field must be set; [System] sets them.
 type Env struct {
 	// Now is the wall clock. It serves liveness (leases, delays) and
@@ -35,9 +39,9 @@ type Env struct {
 	// returns true, or returns false: then f was called, or stopped before. Only
 	// Group calls it.
 	After func(d time.Duration, f func()) (stop func() bool)
-	// Reach is told about every named I/O point, before and after the I/O.
-	// Tests crash or fail there; in production it does nothing.
-	Reach func(p Point, s Side)
+	// Reach is called before the I/O of a named point, and the function that it returns
+	// after it. Tests crash or fail there; in production both do nothing.
+	Reach func(p Point) (done func())
 
 	made   sync.Mutex // guards random
 	random core.ID    // room for NewID, which Random would make escape each time
@@ -53,9 +57,11 @@ func System() *Env {
 		Random:   func(b []byte) { _, _ = rand.Read(b) }, // never fails, says its documentation
 		Start:    func(f func()) { go f() },
 		After:    func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
-		Reach:    func(Point, Side) {},
+		Reach:    func(Point) func() { return passed },
 	}
 }
+
+func passed() {}
 
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

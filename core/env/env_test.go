@@ -144,19 +144,6 @@ func TestPanicIsTheErrorOfItsFunction(t *testing.T) {
 	}
 }
 
-func TestPointsAreListedOnce(t *testing.T) {
-	seen := map[env.Point]bool{}
-	for _, p := range env.Points() {
-		if seen[p] {
-			t.Errorf("%s is listed twice", p)
-		}
-		seen[p] = true
-	}
-	if len(seen) != 17 {
-		t.Errorf("%d points, want 17", len(seen))
-	}
-}
-
 func TestWaitEndsWithItsChannelOrItsContext(t *testing.T) {
 	closed, open := make(chan struct{}), make(chan struct{})
 	close(closed)

@@ -231,7 +231,7 @@ type PanicError struct {
 // Error implements error.
 func (p *PanicError) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
-// ErrorAttrs is what a log line says of an error: of a panic, where it was too.
+// ErrorAttrs returns the attributes of a log line about err: the error, and of a panic its stack.
 func ErrorAttrs(err error) []any {
 	attrs := []any{"error", err}
 	var panicked *PanicError

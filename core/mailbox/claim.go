@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
@@ -50,7 +50,7 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 	case errors.Is(err, thread.ErrSchema):
 		return head, false, s.passToNewer(ctx, hint, err)
 	case errors.Is(err, thread.ErrSuspect):
-		return head, false, s.wakes.send(ctx, renewed(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)
+		return head, false, s.wakes.send(ctx, renewed(hint), suspectDelay+s.env.Jitter(5*suspectDelay), point.Continue)
 	case core.CodeOf(err) == core.CodeCorrupt:
 		return head, false, err // no other attempt can read it, so that the queue's own count ends it
 	}
@@ -61,7 +61,7 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 		return head, false, nil
 	}
 	s.log.WarnContext(ctx, "claim failed, its hint comes again", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
-	if failed := s.wakes.send(ctx, renewed(hint), failedDelay+s.env.Jitter(5*failedDelay), env.PointContinue); failed != nil {
+	if failed := s.wakes.send(ctx, renewed(hint), failedDelay+s.env.Jitter(5*failedDelay), point.Continue); failed != nil {
 		return head, false, errors.Join(err, failed)
 	}
 	return head, false, nil
@@ -77,7 +77,7 @@ func (s *Service) passToNewer(ctx context.Context, hint core.WakeUp, why error) 
 	delay := min(schemaCap, schemaDelay<<hint.Tries)
 	hint.Tries++
 	s.log.InfoContext(ctx, "left to a newer version of the program", "tenant", hint.Tenant, "thread", hint.Thread, "tries", hint.Tries, "error", why)
-	return s.wakes.send(ctx, hint, delay, env.PointContinue)
+	return s.wakes.send(ctx, hint, delay, point.Continue)
 }
 
 // renewed is a hint that is sent again. It is no longer a sweep's: it renews itself for as

@@ -192,11 +192,11 @@ func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, t
 		// A crash from here on leaves records without a head that covers them, or a head
 		// whose hint was not sent: the first are orphans that no reader believes, the second
 		// is found by the sweep.
-		c.w.env.Reach(c.where.head, env.Before)
+		passed := c.w.env.Reach(c.where.head)
 		// A call with a context that has ended is not sent, so that it leaves no doubt.
 		sent := ctx.Err() == nil
 		outcome, err := c.w.store.Commit(ctx, c.key, c.plan.batch)
-		c.w.env.Reach(c.where.head, env.After)
+		passed()
 		refused, isRefused := errors.AsType[*store.RefusedError](err)
 		switch {
 		case err == nil && outcome.Written:

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -43,7 +43,7 @@ func (s *Service) Delete(ctx context.Context, key core.ThreadKey, user string) e
 		return err
 	}
 	// The sweep would find it, later, so that a lost hint does no harm.
-	s.wakes.trySend(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Sweep: true}, 0, env.PointHint)
+	s.wakes.trySend(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Sweep: true}, 0, point.Hint)
 	return nil
 }
 
@@ -93,7 +93,7 @@ func (s *Service) erase(ctx context.Context, hint core.WakeUp, head thread.Head)
 			return s.noteErased(ctx, key, head)
 		}
 	}
-	return s.wakes.send(ctx, hint, 0, env.PointContinue)
+	return s.wakes.send(ctx, hint, 0, point.Continue)
 }
 
 // noteErased notes in the head that nothing is left, and that nothing more can come. The

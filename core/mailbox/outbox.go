@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
@@ -154,7 +155,7 @@ func (s *Service) WakeToDeliver(ctx context.Context, key core.ThreadKey, head th
 		}
 	}
 	if owes {
-		s.wakes.afterWrite(ctx, key, head, &thread.Hint{At: first}, env.PointContinue)
+		s.wakes.afterWrite(ctx, key, head, &thread.Hint{At: first}, point.Continue)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -157,13 +158,13 @@ type points struct{ head, hint env.Point }
 func pointsOf(stage thread.Stage) points {
 	switch stage {
 	case thread.StageSubmit:
-		return points{env.PointEnqueue, env.PointHint}
+		return points{point.Enqueue, point.Hint}
 	case thread.StageClaim:
-		return points{env.PointClaim, env.PointContinue}
+		return points{point.Claim, point.Continue}
 	case thread.StageTurn:
-		return points{env.PointCommitTurn, env.PointContinue}
+		return points{point.CommitTurn, point.Continue}
 	case thread.StageDecide:
-		return points{env.PointDecide, env.PointDecisionHint}
+		return points{point.Decide, point.DecisionHint}
 	}
-	return points{env.PointCommitStep, env.PointContinue}
+	return points{point.CommitStep, point.Continue}
 }

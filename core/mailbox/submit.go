@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -215,7 +215,7 @@ func (u *submission) repeated(ctx context.Context, head thread.Head, receipt *Re
 	}
 	receipt.RunID, receipt.Duplicate = by, true
 	if waits {
-		u.s.wakes.trySend(ctx, core.WakeUp{Tenant: u.in.Thread.Tenant, Thread: u.in.Thread.Thread, Dispatch: u.ids.dispatch, Epoch: head.Epoch}, 0, env.PointHint)
+		u.s.wakes.trySend(ctx, core.WakeUp{Tenant: u.in.Thread.Tenant, Thread: u.in.Thread.Thread, Dispatch: u.ids.dispatch, Epoch: head.Epoch}, 0, point.Hint)
 	}
 	return true, nil
 }

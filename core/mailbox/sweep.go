@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -53,9 +54,9 @@ func (w sweeper) nothingDue(ctx context.Context) (bool, error) {
 	if !ok || ctx.Err() != nil {
 		return false, nil
 	}
-	w.env.Reach(env.PointDue, env.Before)
+	done := w.env.Reach(point.Due)
 	quiet, err := due.NothingDue(ctx)
-	w.env.Reach(env.PointDue, env.After)
+	done()
 	if err != nil {
 		return false, fmt.Errorf("look whether a thread is due: %w", err)
 	}
@@ -69,9 +70,9 @@ func (w sweeper) nothingDue(ctx context.Context) (bool, error) {
 func (w sweeper) shard(ctx context.Context, shard int, until int64) (woken int, failed error) {
 	var after *store.Overdue
 	for ctx.Err() == nil {
-		w.env.Reach(env.PointDue, env.Before)
+		done := w.env.Reach(point.Due)
 		page, err := w.due.Overdue(ctx, shard, until, after, sweepPage)
-		w.env.Reach(env.PointDue, env.After)
+		done()
 		if err != nil {
 			return woken, errors.Join(failed, fmt.Errorf("list overdue threads of shard %d: %w", shard, err))
 		}
@@ -103,9 +104,9 @@ func (w sweeper) wake(ctx context.Context, hints []core.WakeUp) (woken int, err 
 // wakeTogether sends the hints in batches.
 // An error says how many of them were not sent, if the waker knows.
 func (w sweeper) wakeTogether(ctx context.Context, waker BatchWaker, hints []core.WakeUp) (woken int, err error) {
-	w.env.Reach(env.PointSweepHint, env.Before)
+	done := w.env.Reach(point.SweepHint)
 	err = waker.WakeBatch(ctx, hints, 0)
-	w.env.Reach(env.PointSweepHint, env.After)
+	done()
 	if err == nil {
 		return len(hints), nil
 	}
@@ -121,9 +122,9 @@ func (w sweeper) wakeTogether(ctx context.Context, waker BatchWaker, hints []cor
 // A hint that fails does not end it; the first error is returned.
 func (w sweeper) wakeEach(ctx context.Context, hints []core.WakeUp) (woken int, failed error) {
 	for i := 0; i < len(hints) && ctx.Err() == nil; i++ {
-		w.env.Reach(env.PointSweepHint, env.Before)
+		done := w.env.Reach(point.SweepHint)
 		err := w.waker.Wake(ctx, hints[i], 0)
-		w.env.Reach(env.PointSweepHint, env.After)
+		done()
 		switch {
 		case err == nil:
 			woken++

@@ -134,10 +134,9 @@ func TestTranscript(t *testing.T) {
 			serial++
 			b[len(b)-1] = serial
 		}
-		outside.Reach = func(p env.Point, s env.Side) {
-			if s == env.Before {
-				r.line("  at %s", p)
-			}
+		outside.Reach = func(p env.Point) func() {
+			r.line("  at %s", p)
+			return func() {}
 		}
 		outside.Start = func(f func()) { f() }
 		backend, waker := r.listen()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
@@ -38,9 +39,9 @@ type wakes struct {
 // its work should not wait for the sweep. at names the I/O, for test builds that crash
 // there.
 func (w wakes) send(ctx context.Context, hint core.WakeUp, delay time.Duration, at env.Point) error {
-	w.env.Reach(at, env.Before)
+	done := w.env.Reach(at)
 	err := w.waker.Wake(context.WithoutCancel(ctx), hint, delay)
-	w.env.Reach(at, env.After)
+	done()
 	return err
 }
 
@@ -64,13 +65,13 @@ func (w wakes) afterWrite(ctx context.Context, key core.ThreadKey, head thread.H
 
 // Wake sends a hint after the delay, also when ctx has ended.
 func (s *Service) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
-	return s.wakes.send(ctx, hint, delay, env.PointContinue)
+	return s.wakes.send(ctx, hint, delay, point.Continue)
 }
 
 // WakeToCompact asks a worker for the summary that the thread's newest turn names. The
 // sweep does not look for a lost one: a later step asks again.
 func (s *Service) WakeToCompact(ctx context.Context, key core.ThreadKey) {
-	err := s.wakes.send(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Kind: core.WakeCompact}, 0, env.PointContinue)
+	err := s.wakes.send(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Kind: core.WakeCompact}, 0, point.Continue)
 	if err != nil {
 		s.log.WarnContext(ctx, "request for a summary lost, a later step asks again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
 	}

@@ -3,7 +3,6 @@ package lambda
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -124,11 +123,4 @@ func itemFailures(failed []*delivery) events.SQSEventResponse {
 }
 
 // errorAttrs describes an error for the log, with the stack of a panic.
-func errorAttrs(err error) []any {
-	attrs := []any{"error", err, "code", core.CodeOf(err)}
-	var p *env.PanicError
-	if errors.As(err, &p) {
-		attrs = append(attrs, "stack", string(p.Stack))
-	}
-	return attrs
-}
+func errorAttrs(err error) []any { return append(env.ErrorAttrs(err), "code", core.CodeOf(err)) }

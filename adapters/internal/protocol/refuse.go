@@ -145,12 +145,7 @@ func Log(log *slog.Logger, err error) {
 	if Status(Public(err).Code) < http.StatusInternalServerError {
 		return
 	}
-	attributes := []any{"error", err}
-	var p *env.PanicError
-	if errors.As(err, &p) {
-		attributes = append(attributes, "stack", string(p.Stack))
-	}
-	log.Error("request failed", attributes...)
+	log.Error("request failed", env.ErrorAttrs(err)...)
 }
 
 // JSON writes a response whose body is a value as JSON. The body is complete before

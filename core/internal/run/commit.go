@@ -8,7 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
-	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -182,8 +182,7 @@ func (h *holder) put(ctx context.Context, records ...store.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	h.env.Reach(env.PointPutResult, env.Before)
-	defer h.env.Reach(env.PointPutResult, env.After)
+	defer h.env.Reach(point.PutResult)()
 	if len(records) == 1 {
 		return h.putOne(ctx, records[0])
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -19,9 +20,9 @@ func (b *base) load(ctx context.Context, h *holder) error {
 	// A cached conversation is a prefix of the log that the head covers, or it is
 	// dropped: what it has is committed, whoever committed it.
 	cached := h.s.reader.Cached(h.Key, &h.head)
-	h.env.Reach(env.PointReadLog, env.Before)
+	done := h.env.Reach(point.ReadLog)
 	err := b.read(ctx, h, cached)
-	h.env.Reach(env.PointReadLog, env.After)
+	done()
 	if err == nil {
 		err = h.account.Recall(ctx, &h.head)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
@@ -48,11 +49,11 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *parts) (done finished) {
 	done.call = t.index
 	done.err = env.Protect(func() (err error) {
-		s.round.holder.env.Reach(env.PointTool, env.Before)
+		passed := s.round.holder.env.Reach(point.Tool)
 		began := s.round.holder.env.Now()
 		done.result, err = s.round.holder.runTool(ctx, t.tool, call, kept)
 		done.took = s.round.holder.env.Now().Sub(began)
-		s.round.holder.env.Reach(env.PointTool, env.After)
+		passed()
 		return err
 	})
 	return done

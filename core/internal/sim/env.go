@@ -21,7 +21,7 @@ func (h *host) env() *env.Env {
 		Random:   w.random.fill,
 		Start:    func(f func()) { w.current().host.spawn(f) },
 		After:    w.after,
-		Reach:    func(env.Point, env.Side) {},
+		Reach:    func(env.Point) func() { return func() {} },
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 )
 
 // person sends the message whose second and third call wait, and approves both,
@@ -108,70 +107,70 @@ func (l *process) approve(t *testing.T, run, call string) (responded bool) {
 // the three tools has run when all is over. "*" is not looked at: it depends on who
 // is faster.
 var waits = map[string][]struct {
-	point env.Point
+	point string
 	count int
 	left  [2]string
 	ran   [2]string
 }{
 	"sequential": {
-		{env.PointPutResult, 1, [2]string{"", ""}, [2]string{"2 1 1", "1 1 1"}},
-		{env.PointCommitStep, 1, [2]string{"", "b?"}, [2]string{"1 1 1", "1 1 1"}}, // b waits
-		{env.PointDecide, 1, [2]string{"b?", "b!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointDecisionHint, 1, [2]string{"b!", "*"}, [2]string{"1 1 1", "*"}},
-		{env.PointReceive, 2, [2]string{"b!", "b!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointClaim, 2, [2]string{"b!", "b!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointReadLog, 2, [2]string{"b!", "b!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointTool, 2, [2]string{"b!", "b!"}, [2]string{"1 1 1", "1 2 1"}},
-		{env.PointPutResult, 2, [2]string{"b!", "b!"}, [2]string{"1 2 1", "1 1 1"}},
-		{env.PointCommitStep, 2, [2]string{"b!", "c?"}, [2]string{"1 1 1", "1 1 1"}}, // c waits
-		{env.PointDecide, 2, [2]string{"c?", "c!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointDecisionHint, 2, [2]string{"c!", "*"}, [2]string{"1 1 1", "*"}},
-		{env.PointClaim, 3, [2]string{"c!", "c!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointTool, 3, [2]string{"c!", "c!"}, [2]string{"1 1 1", "1 1 2"}},
-		{env.PointCommitStep, 3, [2]string{"c!", ""}, [2]string{"1 1 2", "1 1 1"}}, // its result travels with it
+		{atPutResult, 1, [2]string{"", ""}, [2]string{"2 1 1", "1 1 1"}},
+		{atCommitStep, 1, [2]string{"", "b?"}, [2]string{"1 1 1", "1 1 1"}}, // b waits
+		{atDecide, 1, [2]string{"b?", "b!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atDecisionHint, 1, [2]string{"b!", "*"}, [2]string{"1 1 1", "*"}},
+		{atReceive, 2, [2]string{"b!", "b!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atClaim, 2, [2]string{"b!", "b!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atReadLog, 2, [2]string{"b!", "b!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atTool, 2, [2]string{"b!", "b!"}, [2]string{"1 1 1", "1 2 1"}},
+		{atPutResult, 2, [2]string{"b!", "b!"}, [2]string{"1 2 1", "1 1 1"}},
+		{atCommitStep, 2, [2]string{"b!", "c?"}, [2]string{"1 1 1", "1 1 1"}}, // c waits
+		{atDecide, 2, [2]string{"c?", "c!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atDecisionHint, 2, [2]string{"c!", "*"}, [2]string{"1 1 1", "*"}},
+		{atClaim, 3, [2]string{"c!", "c!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atTool, 3, [2]string{"c!", "c!"}, [2]string{"1 1 1", "1 1 2"}},
+		{atCommitStep, 3, [2]string{"c!", ""}, [2]string{"1 1 2", "1 1 1"}}, // its result travels with it
 	},
 	"parallel_batch_approval": {
-		{env.PointCommitTurn, 2, [2]string{"", "b? c?"}, [2]string{"1 1 1", "1 1 1"}}, // the tickets become visible, a starts
-		{env.PointTool, 1, [2]string{"b? c?", "b? c?"}, [2]string{"1 1 1", "2 1 1"}},
-		{env.PointPutResult, 1, [2]string{"b? c?", "b? c?"}, [2]string{"2 1 1", "1 1 1"}},
-		{env.PointCommitStep, 1, [2]string{"b? c?", "b? c?"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointDecide, 1, [2]string{"b? c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}}, // and nobody is woken
-		{env.PointDecide, 2, [2]string{"b! c?", "b! c!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointDecisionHint, 1, [2]string{"b! c!", "*"}, [2]string{"1 1 1", "*"}},
-		{env.PointReceive, 2, [2]string{"b! c!", "b! c!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointClaim, 2, [2]string{"b! c!", "b! c!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointReadLog, 2, [2]string{"b! c!", "b! c!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointTool, 2, [2]string{"b! c!", "b! c!"}, [2]string{"*", "*"}}, // b and c run side by side
-		{env.PointTool, 3, [2]string{"b! c!", "b! c!"}, [2]string{"*", "*"}},
-		{env.PointPutResult, 2, [2]string{"b! c!", "b! c!"}, [2]string{"*", "*"}},
-		{env.PointCommitStep, 2, [2]string{"b! c!", ""}, [2]string{"*", "1 1 1"}},
+		{atCommitTurn, 2, [2]string{"", "b? c?"}, [2]string{"1 1 1", "1 1 1"}}, // the tickets become visible, a starts
+		{atTool, 1, [2]string{"b? c?", "b? c?"}, [2]string{"1 1 1", "2 1 1"}},
+		{atPutResult, 1, [2]string{"b? c?", "b? c?"}, [2]string{"2 1 1", "1 1 1"}},
+		{atCommitStep, 1, [2]string{"b? c?", "b? c?"}, [2]string{"1 1 1", "1 1 1"}},
+		{atDecide, 1, [2]string{"b? c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}}, // and nobody is woken
+		{atDecide, 2, [2]string{"b! c?", "b! c!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atDecisionHint, 1, [2]string{"b! c!", "*"}, [2]string{"1 1 1", "*"}},
+		{atReceive, 2, [2]string{"b! c!", "b! c!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atClaim, 2, [2]string{"b! c!", "b! c!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atReadLog, 2, [2]string{"b! c!", "b! c!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atTool, 2, [2]string{"b! c!", "b! c!"}, [2]string{"*", "*"}}, // b and c run side by side
+		{atTool, 3, [2]string{"b! c!", "b! c!"}, [2]string{"*", "*"}},
+		{atPutResult, 2, [2]string{"b! c!", "b! c!"}, [2]string{"*", "*"}},
+		{atCommitStep, 2, [2]string{"b! c!", ""}, [2]string{"*", "1 1 1"}},
 	},
 	"parallel_streaming": {
-		{env.PointCommitTurn, 2, [2]string{"", "b? c?"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointTool, 1, [2]string{"b? c?", "b? c?"}, [2]string{"1 1 1", "2 1 1"}},
-		{env.PointPutResult, 1, [2]string{"b? c?", "b? c?"}, [2]string{"2 1 1", "1 1 1"}},
-		{env.PointCommitStep, 1, [2]string{"b? c?", "b? c?"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointDecide, 1, [2]string{"b? c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointDecisionHint, 1, [2]string{"b! c?", "*"}, [2]string{"1 1 1", "*"}},
-		{env.PointReceive, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointClaim, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointReadLog, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointTool, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 1 1", "1 2 1"}},
-		{env.PointPutResult, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 2 1", "1 1 1"}},
-		{env.PointCommitStep, 2, [2]string{"b! c?", "c?"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointDecide, 2, [2]string{"c?", "c!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointDecisionHint, 2, [2]string{"c!", "*"}, [2]string{"1 1 1", "*"}},
-		{env.PointClaim, 3, [2]string{"c!", "c!"}, [2]string{"1 1 1", "1 1 1"}},
-		{env.PointTool, 3, [2]string{"c!", "c!"}, [2]string{"1 1 1", "1 1 2"}},
-		{env.PointCommitStep, 3, [2]string{"c!", ""}, [2]string{"1 1 2", "1 1 1"}},
+		{atCommitTurn, 2, [2]string{"", "b? c?"}, [2]string{"1 1 1", "1 1 1"}},
+		{atTool, 1, [2]string{"b? c?", "b? c?"}, [2]string{"1 1 1", "2 1 1"}},
+		{atPutResult, 1, [2]string{"b? c?", "b? c?"}, [2]string{"2 1 1", "1 1 1"}},
+		{atCommitStep, 1, [2]string{"b? c?", "b? c?"}, [2]string{"1 1 1", "1 1 1"}},
+		{atDecide, 1, [2]string{"b? c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}},
+		{atDecisionHint, 1, [2]string{"b! c?", "*"}, [2]string{"1 1 1", "*"}},
+		{atReceive, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}},
+		{atClaim, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}},
+		{atReadLog, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 1 1", "1 1 1"}},
+		{atTool, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 1 1", "1 2 1"}},
+		{atPutResult, 2, [2]string{"b! c?", "b! c?"}, [2]string{"1 2 1", "1 1 1"}},
+		{atCommitStep, 2, [2]string{"b! c?", "c?"}, [2]string{"1 1 1", "1 1 1"}},
+		{atDecide, 2, [2]string{"c?", "c!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atDecisionHint, 2, [2]string{"c!", "*"}, [2]string{"1 1 1", "*"}},
+		{atClaim, 3, [2]string{"c!", "c!"}, [2]string{"1 1 1", "1 1 1"}},
+		{atTool, 3, [2]string{"c!", "c!"}, [2]string{"1 1 1", "1 1 2"}},
+		{atCommitStep, 3, [2]string{"c!", ""}, [2]string{"1 1 2", "1 1 1"}},
 	},
 }
 
 func TestKilledWaitIsDecidedAfterRestart(t *testing.T) {
 	for mode, kills := range waits {
 		for _, k := range kills {
-			for i, side := range []env.Side{env.Before, env.After} {
-				at := string(k.point) + "." + string(side)
+			for i, side := range []string{"before", "after"} {
+				at := k.point + "." + side
 				t.Run(fmt.Sprintf("%s/%s_%d", mode, at, k.count), func(t *testing.T) {
 					t.Parallel()
 					undisturbed(t, 3, func() error {

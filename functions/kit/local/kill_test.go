@@ -22,7 +22,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 )
@@ -210,24 +209,45 @@ func (p place) results(t *testing.T) map[string]bool {
 	return stored
 }
 
+// The points of I/O where a process is killed, as core/internal/point names them.
+const (
+	atEnqueue       = "E3"  // HEAD: enqueue, with the queued input
+	atHint          = "E4"  // the wake-up is sent
+	atRespond       = "E5"  // the caller gets its response
+	atReceive       = "W1"  // a wake-up is received
+	atClaim         = "W2"  // HEAD: claim
+	atReadLog       = "W3"  // the log's tail is read
+	atModel         = "W4"  // the model is called
+	atCommitTurn    = "W6"  // HEAD: commit A, with the assistant turn
+	atTool          = "W7"  // a tool runs
+	atPutResult     = "W8"  // its result is put alone, at its reserved sequence
+	atCommitStep    = "W9"  // HEAD: commit B, with the step's last result and record
+	atContinue      = "W10" // the continuation's wake-up is sent
+	atDeleteMessage = "W11" // the queue message is deleted
+	atDecide        = "H2"  // HEAD: decide, with the decision
+	atDecisionHint  = "H3"  // its wake-up is sent
+	atDue           = "S1"  // overdue threads are listed
+	atSweepHint     = "S2"  // an overdue thread is woken
+)
+
 // passed are the points that a background run passes, and how often at most a
 // kill there makes a difference. One result is put alone, since the other call
 // may still run then; that one's travels with the commit.
 var passed = []struct {
-	point env.Point
+	point string
 	times int
 }{
-	{env.PointEnqueue, 1}, {env.PointHint, 1}, {env.PointRespond, 1},
-	{env.PointReceive, 2}, {env.PointClaim, 2}, {env.PointReadLog, 1}, {env.PointModel, 2},
-	{env.PointCommitTurn, 1}, {env.PointTool, 2}, {env.PointPutResult, 1},
-	{env.PointCommitStep, 2}, {env.PointContinue, 1}, {env.PointDeleteMessage, 2},
+	{atEnqueue, 1}, {atHint, 1}, {atRespond, 1},
+	{atReceive, 2}, {atClaim, 2}, {atReadLog, 1}, {atModel, 2},
+	{atCommitTurn, 1}, {atTool, 2}, {atPutResult, 1},
+	{atCommitStep, 2}, {atContinue, 1}, {atDeleteMessage, 2},
 }
 
 func TestKilledRunFinishesAfterRestart(t *testing.T) {
 	for _, p := range passed {
-		for _, side := range []env.Side{env.Before, env.After} {
+		for _, side := range []string{"before", "after"} {
 			for count := 1; count <= p.times; count++ {
-				at := string(p.point) + "." + string(side)
+				at := p.point + "." + side
 				t.Run(fmt.Sprintf("%s_%d", at, count), func(t *testing.T) {
 					t.Parallel()
 					undisturbed(t, 3, func() error {
@@ -244,13 +264,13 @@ func TestKilledRunFinishesAfterRestart(t *testing.T) {
 }
 
 // recovering are the points that a restart passes.
-var recovering = []env.Point{env.PointDue, env.PointSweepHint, env.PointReadLog, env.PointClaim, env.PointTool, env.PointCommitStep}
+var recovering = []string{atDue, atSweepHint, atReadLog, atClaim, atTool, atCommitStep}
 
 // TestKilledRecoveryIsRecovered kills the host a second time, while it recovers.
 func TestKilledRecoveryIsRecovered(t *testing.T) {
 	for _, point := range recovering {
-		for _, side := range []env.Side{env.Before, env.After} {
-			at := string(point) + "." + string(side)
+		for _, side := range []string{"before", "after"} {
+			at := point + "." + side
 			t.Run(at, func(t *testing.T) {
 				t.Parallel()
 				undisturbed(t, 3, func() error {

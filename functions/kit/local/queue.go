@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 )
 
 // The queue's habits, as SQS and its event source mapping have them.
@@ -74,14 +75,14 @@ func (q *queue) run(ctx context.Context, step, dead batchHandler) {
 // deliver invokes the handler with a batch; what it reports as failed comes
 // back later, and after maxReceives goes to the dead-letter handler.
 func (q *queue) deliver(ctx context.Context, batch []host.Delivery, step, dead batchHandler) {
-	q.env.Reach(env.PointReceive, env.Before)
+	done := q.env.Reach(killpoints.Receive)
 	event := events.SQSEvent{Records: make([]events.SQSMessage, len(batch))}
 	for i, d := range batch {
 		event.Records[i] = message(d)
 	}
-	q.env.Reach(env.PointReceive, env.After)
+	done()
 	failed := q.invoke(ctx, step, event)
-	q.env.Reach(env.PointDeleteMessage, env.Before)
+	done = q.env.Reach(killpoints.DeleteMessage)
 	for i, d := range batch {
 		switch {
 		case !failed[event.Records[i].MessageId]:
@@ -91,7 +92,7 @@ func (q *queue) deliver(ctx context.Context, batch []host.Delivery, step, dead b
 			q.invoke(ctx, dead, events.SQSEvent{Records: event.Records[i : i+1]})
 		}
 	}
-	q.env.Reach(env.PointDeleteMessage, env.After)
+	done()
 }
 
 // invoke returns the ids of the messages that failed.

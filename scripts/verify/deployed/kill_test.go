@@ -13,31 +13,42 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/scripts/verify/lambdahost/host"
+)
+
+// The points of I/O where a process is killed, as core/internal/point names them.
+const (
+	atClaim      = "W2"  // HEAD: claim
+	atReadLog    = "W3"  // the log's tail is read
+	atModel      = "W4"  // the model is called
+	atCommitTurn = "W6"  // HEAD: commit A, with the assistant turn
+	atTool       = "W7"  // a tool runs
+	atPutResult  = "W8"  // its result is put alone, at its reserved sequence
+	atCommitStep = "W9"  // HEAD: commit B, with the step's last result and record
+	atContinue   = "W10" // the continuation's wake-up is sent
 )
 
 // passed are the points that the step function passes with `parallel: a, b`,
 // and how often at most a kill there makes a difference. Receiving and deleting
 // the message (W1, W11) are the event source mapping's.
 var passed = []struct {
-	point env.Point
+	point string
 	times int
 }{
-	{env.PointClaim, 2}, {env.PointReadLog, 1}, {env.PointModel, 2}, {env.PointCommitTurn, 1},
-	{env.PointTool, 2}, {env.PointPutResult, 1}, {env.PointCommitStep, 2}, {env.PointContinue, 1},
+	{atClaim, 2}, {atReadLog, 1}, {atModel, 2}, {atCommitTurn, 1},
+	{atTool, 2}, {atPutResult, 1}, {atCommitStep, 2}, {atContinue, 1},
 }
 
 func TestAKilledStepIsRedelivered(t *testing.T) {
 	bootstrap := build(t, "scripts/verify/deployed/step", "killpoints")
 	for _, p := range passed {
-		for _, side := range []env.Side{env.Before, env.After} {
+		for _, side := range []string{"before", "after"} {
 			for count := 1; count <= p.times; count++ {
-				at := string(p.point) + "." + string(side)
+				at := p.point + "." + side
 				t.Run(fmt.Sprintf("%s_%d", at, count), func(t *testing.T) {
 					t.Parallel()
-					killAndRedeliver(t, bootstrap, at, count, p.point == env.PointReadLog)
+					killAndRedeliver(t, bootstrap, at, count, p.point == atReadLog)
 				})
 			}
 		}

@@ -120,7 +120,7 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // order is the core's, from the vocabulary down: a package imports only those
 // before it, and of its own folder.
 var order = []string{
-	"core", "core/strict", "core/env", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/internal/cutturn", "core/model", "core/internal/breaker", "core/plugin", "core/internal/stop", "core/agent", "core/internal/pins",
+	"core", "core/strict", "core/env", "core/internal/point", "core/state", "core/secret", "core/internal/pattern", "core/internal/schema", "core/tool", "core/internal/cutturn", "core/model", "core/internal/breaker", "core/plugin", "core/internal/stop", "core/agent", "core/internal/pins",
 	"core/internal/thread", "core/internal/recordname", "core/store", "core/account", "core/internal/window", "core/internal/run", "core/mailbox", "core/plugins", "core/host", "core/internal/sim", "core/sim", "core/reveille",
 }
 

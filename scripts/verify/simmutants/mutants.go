@@ -83,7 +83,7 @@ var mailboxMutants = []mutant{
 	{
 		Name: "a suspect's hint is not sent on",
 		File: "core/mailbox/claim.go",
-		Old:  "return head, false, s.wakes.send(ctx, renewed(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)",
+		Old:  "return head, false, s.wakes.send(ctx, renewed(hint), suspectDelay+s.env.Jitter(5*suspectDelay), point.Continue)",
 		New:  "return head, false, nil",
 	},
 	{

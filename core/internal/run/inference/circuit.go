@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/breaker"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -90,7 +91,7 @@ func outcomeOf(ctx context.Context, err error) breaker.CallOutcome {
 // stream makes the call. It runs in this goroutine, so that a delta is heard before the
 // next one is asked for; a panic of the adapter is an error like any other.
 func (c *Circuits) stream(ctx context.Context, m *agent.BoundModel, request model.Request, spent *account.Spent, to Listener) error {
-	c.Env.Reach(env.PointModel, env.Before)
+	done := c.Env.Reach(point.Model)
 	began := c.Env.Now()
 	spent.Call()
 	err := env.Protect(func() error {
@@ -108,7 +109,7 @@ func (c *Circuits) stream(ctx context.Context, m *agent.BoundModel, request mode
 		return nil
 	})
 	spent.Took(c.Env.Now().Sub(began))
-	c.Env.Reach(env.PointModel, env.After)
+	done()
 	if err == nil && !to.Stopped() {
 		return model.ErrTruncated
 	}

@@ -35,6 +35,6 @@ func (d *director) env() *env.Env {
 		},
 		Start: func(f func()) { f() },
 		After: func(time.Duration, func()) func() bool { return func() bool { return true } },
-		Reach: func(env.Point, env.Side) {},
+		Reach: func(env.Point) func() { return func() {} },
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 )
 
 // Fault is what goes wrong at an I/O point.
@@ -34,20 +35,20 @@ const (
 // happen anywhere.
 func faults(p env.Point) []Fault {
 	all := []Fault{CrashBefore, CrashAfter, PauseBefore, PauseAfter}
-	if slices.Contains([]env.Point{env.PointEnqueue, env.PointClaim, env.PointCommitTurn, env.PointPutResult, env.PointCommitStep, env.PointDecide}, p) {
+	if slices.Contains([]env.Point{point.Enqueue, point.Claim, point.CommitTurn, point.PutResult, point.CommitStep, point.Decide}, p) {
 		all = append(all, Refused, Ambiguous)
 	}
 	if isHint(p) {
 		all = append(all, Refused, Ambiguous, Lost, Duplicate)
 	}
-	if p == env.PointReceive || p == env.PointRespond {
+	if p == point.Receive || p == point.Respond {
 		all = append(all, Duplicate)
 	}
 	return all
 }
 
 func isHint(p env.Point) bool {
-	return slices.Contains([]env.Point{env.PointHint, env.PointContinue, env.PointDecisionHint, env.PointSweepHint}, p)
+	return slices.Contains([]env.Point{point.Hint, point.Continue, point.DecisionHint, point.SweepHint}, p)
 }
 
 // site is one passing of an I/O point, the n-th of a world, from 1.
@@ -81,11 +82,5 @@ func (s strike) costs() time.Duration {
 	return visibility + lease + 2*sweepEvery
 }
 
-// at reports whether the fault happens on that side of the point.
-func (s strike) at(side env.Side) bool {
-	switch s.fault {
-	case CrashAfter, PauseAfter:
-		return side == env.After
-	}
-	return side == env.Before
-}
+// after reports whether the fault happens after the operation, not before it.
+func (s strike) after() bool { return s.fault == CrashAfter || s.fault == PauseAfter }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
@@ -73,9 +73,9 @@ func (w *world) ask(ctx context.Context, try int, request func(context.Context, 
 		p.gate()
 		over, err := request(ctx, p, try)
 		p.gate()
-		p.reach(env.PointRespond, env.Before)
+		responded := p.reach(point.Respond)
 		done <- response{over, err}
-		p.reach(env.PointRespond, env.After)
+		responded()
 	})
 	timer := time.NewTimer(answer)
 	defer timer.Stop()

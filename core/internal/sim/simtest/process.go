@@ -178,10 +178,16 @@ func (p *process) fill(b []byte) {
 	}
 }
 
-// reach is env.Env.Reach: here faults strike.
-func (p *process) reach(point env.Point, side env.Side) {
+// reach is env.Env.Reach.
+func (p *process) reach(at env.Point) (done func()) {
+	p.pass(at, false)
+	return func() { p.pass(at, true) }
+}
+
+// pass is one side of an I/O point: here faults strike.
+func (p *process) pass(at env.Point, after bool) {
 	p.gate()
-	switch fault := p.world.passed(p, point, side); fault {
+	switch fault := p.world.passed(p, at, after); fault {
 	case CrashBefore, CrashAfter:
 		p.die()
 	case PauseBefore, PauseAfter:
@@ -189,7 +195,7 @@ func (p *process) reach(point env.Point, side env.Side) {
 	case Refused, Ambiguous, Lost, Duplicate:
 		p.arm(fault)
 	default:
-		if side == env.After {
+		if after {
 			p.arm("")
 		}
 	}

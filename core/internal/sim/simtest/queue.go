@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 )
 
 // soon is how far ahead a message keeps the world from being at rest.
@@ -33,16 +33,16 @@ func (w *world) deliver(hint core.WakeUp) (deleted bool) {
 	p, done, came, gone := w.worker(), make(chan bool, 1), time.Now(), make(chan struct{})
 	w.start(func() {
 		defer close(gone)
-		p.reach(env.PointReceive, env.Before)
+		passed := p.reach(point.Receive)
 		if p.disarm() == Duplicate {
 			w.send(hint, 0)
 		}
-		p.reach(env.PointReceive, env.After)
+		passed()
 		err := p.runtime.WorkLocal(w.ctx, hint)
 		p.gate()
-		p.reach(env.PointDeleteMessage, env.Before)
+		passed = p.reach(point.DeleteMessage)
 		done <- err == nil
-		p.reach(env.PointDeleteMessage, env.After)
+		passed()
 	})
 	w.start(func() { // whether the message is deleted or not: somebody is at it until then
 		select {

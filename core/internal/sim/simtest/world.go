@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
@@ -258,22 +259,22 @@ func (w *world) stopped(d time.Duration) {
 
 // passed counts the passing of a point and returns the fault that strikes there. What
 // comes behind an operation belongs to the one that its process has begun first.
-func (w *world) passed(p *process, point env.Point, side env.Side) Fault {
+func (w *world) passed(p *process, at env.Point, after bool) Fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	here := site{point: point}
-	if side == env.Before {
-		w.counts[point]++
-		here.n = w.counts[point]
+	here := site{point: at}
+	if !after {
+		w.counts[at]++
+		here.n = w.counts[at]
 		w.sites = append(w.sites, here)
-		p.open[point] = append(p.open[point], here.n)
-	} else if open := p.open[point]; len(open) > 0 {
-		here.n, p.open[point] = open[0], open[1:]
+		p.open[at] = append(p.open[at], here.n)
+	} else if open := p.open[at]; len(open) > 0 {
+		here.n, p.open[at] = open[0], open[1:]
 	}
 	if w.struck < len(w.strikes) {
-		if s := w.strikes[w.struck]; s.site == here && s.at(side) {
+		if s := w.strikes[w.struck]; s.site == here && s.after() == after {
 			w.struck++
-			if s.fault == Duplicate && point == env.PointRespond {
+			if s.fault == Duplicate && at == point.Respond {
 				w.repeat = true
 				return ""
 			}

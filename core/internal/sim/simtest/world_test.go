@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -84,20 +84,20 @@ func TestFaultsDoWhatTheySay(t *testing.T) {
 		runs       int // of the tool
 	}{
 		{strike{}, 2, 2, 1},
-		{strike{site{env.PointModel, 1}, CrashBefore}, 3, 2, 1},
-		{strike{site{env.PointModel, 1}, CrashAfter}, 3, 3, 1},
-		{strike{site{env.PointTool, 1}, CrashBefore}, 3, 2, 1},
-		{strike{site{env.PointTool, 1}, CrashAfter}, 3, 2, 2},
-		{strike{site{env.PointPutResult, 1}, CrashAfter}, 3, 2, 1},
-		{strike{site{env.PointTool, 1}, PauseBefore}, 3, 2, 2},
-		{strike{site{env.PointTool, 1}, PauseAfter}, 3, 2, 2},
-		{strike{site{env.PointEnqueue, 1}, CrashAfter}, 3, 2, 1},
-		{strike{site{env.PointCommitTurn, 1}, Ambiguous}, 2, 2, 1},
-		{strike{site{env.PointCommitTurn, 1}, Refused}, 2, 2, 1},
-		{strike{site{env.PointHint, 1}, Lost}, 2, 2, 1},
-		{strike{site{env.PointHint, 1}, Duplicate}, 2, 2, 1},
-		{strike{site{env.PointReceive, 1}, Duplicate}, 2, 2, 1},
-		{strike{site{env.PointRespond, 1}, Duplicate}, 2, 2, 1},
+		{strike{site{point.Model, 1}, CrashBefore}, 3, 2, 1},
+		{strike{site{point.Model, 1}, CrashAfter}, 3, 3, 1},
+		{strike{site{point.Tool, 1}, CrashBefore}, 3, 2, 1},
+		{strike{site{point.Tool, 1}, CrashAfter}, 3, 2, 2},
+		{strike{site{point.PutResult, 1}, CrashAfter}, 3, 2, 1},
+		{strike{site{point.Tool, 1}, PauseBefore}, 3, 2, 2},
+		{strike{site{point.Tool, 1}, PauseAfter}, 3, 2, 2},
+		{strike{site{point.Enqueue, 1}, CrashAfter}, 3, 2, 1},
+		{strike{site{point.CommitTurn, 1}, Ambiguous}, 2, 2, 1},
+		{strike{site{point.CommitTurn, 1}, Refused}, 2, 2, 1},
+		{strike{site{point.Hint, 1}, Lost}, 2, 2, 1},
+		{strike{site{point.Hint, 1}, Duplicate}, 2, 2, 1},
+		{strike{site{point.Receive, 1}, Duplicate}, 2, 2, 1},
+		{strike{site{point.Respond, 1}, Duplicate}, 2, 2, 1},
 	}
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.strike.String(), "/", "_"), func(t *testing.T) {

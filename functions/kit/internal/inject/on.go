@@ -85,24 +85,29 @@ func Handler(e *env.Env, h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		h.ServeHTTP(&responding{ResponseWriter: w, env: e}, r)
+		response := &responding{ResponseWriter: w, env: e}
+		h.ServeHTTP(response, r)
+		response.begin()
 		_ = http.NewResponseController(w).Flush()
-		e.Reach(env.PointRespond, env.After)
+		response.done()
 	})
 }
 
 type responding struct {
 	http.ResponseWriter
 	env  *env.Env
-	once bool
+	done func() // after the response; nil: it has not begun
+}
+
+func (a *responding) begin() {
+	if a.done == nil {
+		a.done = a.env.Reach(killpoints.Respond)
+	}
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (a *responding) WriteHeader(status int) {
-	if !a.once {
-		a.once = true
-		a.env.Reach(env.PointRespond, env.Before)
-	}
+	a.begin()
 	a.ResponseWriter.WriteHeader(status)
 }
 

@@ -8,4 +8,4 @@ import "github.com/reveille-run/reveille/core/env"
 func Variables() []string { return nil }
 
 // Reach returns next.
-func Reach(next func(env.Point, env.Side)) func(env.Point, env.Side) { return next }
+func Reach(next func(env.Point) func()) func(env.Point) func() { return next }

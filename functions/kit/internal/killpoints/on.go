@@ -23,18 +23,25 @@ const (
 func Variables() []string { return []string{KillAt, KillCount, KillOnce, KeyFile} }
 
 // Reach returns a function that kills the process where the variables say.
-func Reach(next func(env.Point, env.Side)) func(env.Point, env.Side) {
+func Reach(next func(env.Point) func()) func(env.Point) func() {
 	target := os.Getenv(KillAt)
 	count, err := strconv.ParseInt(os.Getenv(KillCount), 10, 64)
 	if err != nil {
 		count = 1
 	}
 	var passed atomic.Int64
-	return func(p env.Point, s env.Side) {
-		next(p, s)
-		if string(p)+"."+string(s) == target && passed.Add(1) == count && first(os.Getenv(KillOnce)) {
+	at := func(place string) {
+		if place == target && passed.Add(1) == count && first(os.Getenv(KillOnce)) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // nothing more happens in this process
+		}
+	}
+	return func(p env.Point) func() {
+		done := next(p)
+		at(string(p) + ".before")
+		return func() {
+			done()
+			at(string(p) + ".after")
 		}
 	}
 }
