@@ -58,7 +58,7 @@ func TestApprovedFalseNeverRunsTheTool(t *testing.T) {
 func TestADenyHoldsBehindAnApproval(t *testing.T) {
 	g := &granting{}
 	w := newWorld(t, options{rules: `{}`, plugins: []plugin.Plugin{g}, tools: []tool.Tool{noting("forbid", func(tool.Call) (tool.Result, error) {
-		return tool.NewResult("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Deny})), nil
+		return tool.NewResult("done").With(permission.Rule{Tool: "run", Behavior: permission.Deny}.Grant("a")), nil
 	})}, mode: agent.ParallelStreaming})
 	equal(t, "both ask", w.says("a", `run {"x":1}`, `forbid {}`), `suspended; asks run {"x":1}; asks forbid {}`)
 	tickets := w.result.Tickets
@@ -156,7 +156,7 @@ agents:
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := c.Preview(permission.Question{Agent: "careful", Tool: "run", Arguments: json.RawMessage(`{"x":"rm"}`), Snapshot: w.result.State})
+	v, err := permission.Judge(c, "careful", "run", `{"x":"rm"}`, w.result.State)
 	if err != nil || v.Behavior != permission.Ask {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -202,14 +202,14 @@ func TestPreviewSeesWhatIsRemembered(t *testing.T) {
 	for _, tt := range []struct {
 		agent, arguments string
 		want             permission.Behavior
-		source           permission.Source
+		source           string
 	}{
 		{"a", `{"x":1}`, "allow", "remembered"},
 		{"a", `{"x":2}`, "ask", "spec"},
 		{"b", `{"x":1}`, "ask", "spec"},
 	} {
-		v, err := c.Preview(permission.Question{Agent: tt.agent, Tool: "run", Arguments: json.RawMessage(tt.arguments), Snapshot: w.result.State})
-		if err != nil || v.Behavior != tt.want || v.Source != tt.source {
+		v, err := permission.Judge(c, tt.agent, "run", tt.arguments, w.result.State)
+		if err != nil || v.Behavior != tt.want || string(v.Source) != tt.source {
 			t.Errorf("%s %s: %+v, %v", tt.agent, tt.arguments, v, err)
 		}
 	}

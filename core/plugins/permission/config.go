@@ -25,7 +25,10 @@ type Config struct {
 type Rule struct {
 	Tool     string   `json:"tool" jsonschema:"a pattern of tool calls, such as Bash(npm *)"` // see package pattern
 	Behavior Behavior `json:"behavior" jsonschema:"allow, ask or deny"`
-	Scope    Scope    `json:"scope,omitempty" jsonschema:"how long it holds: once, run, thread or project; project is the default"`
+	// Scope says how long the rule holds; the package comment says which rule may have
+	// which. Without one it holds as long as the spec has it, and until the run ends if it
+	// is granted.
+	Scope core.Remember `json:"scope,omitempty" jsonschema:"how long it holds: once, run, thread or project; project is the default"`
 }
 
 // Behavior is what a rule does with a call.
@@ -38,30 +41,21 @@ const (
 	Deny  Behavior = "deny"  // it does not run
 )
 
-// Scope says how long a rule holds; the package comment says which rule may have which.
-// The zero Scope is Project in a spec, and Run of a rule that is granted.
-type Scope string
+// project is the scope of a rule of a spec that has no other.
+const project core.Remember = "project"
 
-// The scopes, from the shortest on.
-const (
-	Once    Scope = "once"
-	Run     Scope = "run"
-	Thread  Scope = "thread"
-	Project Scope = "project"
-)
-
-// OnDeny says what a call does that a rule denies. The zero OnDeny is BlockRun.
+// OnDeny says what a call does that a rule denies. The zero OnDeny ends the run, as
+// blocked; in a file it is block_run.
 type OnDeny string
 
-// What a denied call does.
-const (
-	BlockRun OnDeny = "block_run" // it ends the run, as blocked
-	FailCall OnDeny = "fail_call" // it fails, and the run goes on
-)
+// FailCall lets a denied call fail, and the run goes on.
+const FailCall OnDeny = "fail_call"
 
-// Decode reads a Config from JSON, strictly: an unknown member is an error that names it,
+const blockRun OnDeny = "block_run"
+
+// decode reads a Config from JSON, strictly: an unknown member is an error that names it,
 // and so is whatever [Config.Check] refuses. Errors have code invalid.
-func Decode(data []byte) (Config, error) {
+func decode(data []byte) (Config, error) {
 	var c Config
 	if err := strict.Decode(data, &c); err != nil {
 		return Config{}, core.Errorf(core.CodeInvalid, "permission: %w", err)
@@ -98,7 +92,7 @@ func (c Config) compile() (*policy, error) {
 	if err := known("default_behavior", c.DefaultBehavior, "", Allow, Ask, Deny); err != nil {
 		return nil, err
 	}
-	if err := known("on_deny", c.OnDeny, "", BlockRun, FailCall); err != nil {
+	if err := known("on_deny", c.OnDeny, "", blockRun, FailCall); err != nil {
 		return nil, err
 	}
 	if c.DefaultBehavior == "" {
@@ -108,8 +102,10 @@ func (c Config) compile() (*policy, error) {
 	for i, r := range c.Rules {
 		compiled, err := r.compile()
 		if err == nil {
-			err = r.checkScope(map[Behavior][]Scope{
-				Allow: {"", Project, Once}, Ask: {"", Project, Once, Run, Thread}, Deny: {"", Project},
+			err = r.checkScope(map[Behavior][]core.Remember{
+				Allow: {"", project, core.RememberOnce},
+				Ask:   {"", project, core.RememberOnce, core.RememberRun, core.RememberThread},
+				Deny:  {"", project},
 			})
 		}
 		if err != nil {
@@ -139,11 +135,11 @@ func (r Rule) compile() (rule, error) {
 }
 
 // checkScope refuses a scope that means nothing of such a rule.
-func (r Rule) checkScope(allowed map[Behavior][]Scope) error {
+func (r Rule) checkScope(allowed map[Behavior][]core.Remember) error {
 	if slices.Contains(allowed[r.Behavior], r.Scope) {
 		return nil
 	}
-	if err := known(".scope", r.Scope, Once, Run, Thread, Project); err != nil {
+	if err := known(".scope", r.Scope, core.RememberOnce, core.RememberRun, core.RememberThread, project); err != nil {
 		return err
 	}
 	var list []string
@@ -156,7 +152,7 @@ func (r Rule) checkScope(allowed map[Behavior][]Scope) error {
 }
 
 // usedUp reports whether the rule holds for one call only.
-func (r *rule) usedUp() bool { return r.Behavior == Allow && r.Scope == Once }
+func (r *rule) usedUp() bool { return r.Behavior == Allow && r.Scope == core.RememberOnce }
 
 // known refuses a value that is none of those allowed.
 func known[T ~string](field string, value T, allowed ...T) error {

@@ -87,6 +87,8 @@
 //	run      of a rule that asks: one approval holds until the run ends
 //	thread   of a rule that asks: one approval holds as long as the thread
 //
-// Other plugins and tools may grant rules at run time by [Grant], with the scope once (of
-// a rule that allows: for one call, of this run), run or thread.
+// In Go they are core.RememberOnce, RememberRun and RememberThread; no scope is project.
+//
+// Other plugins and tools may grant rules at run time by [Rule.Grant], with the scope once
+// (of a rule that allows: for one call, of this run), run or thread.
 package permission

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
 	"github.com/reveille-run/reveille/core/reveille"
 )
@@ -75,11 +76,9 @@ func Example() {
 func ExampleConfig_Preview() {
 	for _, command := range []string{"git push", "make", "git clean && rm -rf /"} {
 		arguments, _ := json.Marshal(map[string]string{"command": command})
-		v, err := rules.Preview(permission.Question{Tool: "bash", Arguments: arguments})
-		fmt.Println(v.Behavior, v.Why, err)
+		fmt.Println(rules.Preview(plugin.GateCall{Call: core.ToolCall{Name: "bash", Arguments: arguments}}))
 	}
-	v, err := rules.Preview(permission.Question{Tool: "read_file"})
-	fmt.Println(v.Behavior, v.Why, err)
+	fmt.Println(rules.Preview(plugin.GateCall{Call: core.ToolCall{Name: "read_file"}}))
 	// Output:
 	// allow rule 1, bash(command ~ "git *"), allows it <nil>
 	// ask rule 0, bash, asks about it <nil>

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reveille-run/reveille/core/plugins/permission"
+	"github.com/reveille-run/reveille/core/state"
 )
 
 // member is a member of an object that is written by spell.
@@ -134,7 +135,7 @@ func deniesEverySpelling(t *rapid.T) {
 	if !json.Valid([]byte(arguments)) {
 		t.Fatalf("the test has made %s", arguments)
 	}
-	v, err := c.Preview(permission.Question{Tool: target.tool, Arguments: json.RawMessage(arguments)})
+	v, err := permission.Judge(c, "", target.tool, arguments, state.Snapshot{})
 	if err != nil || v.Behavior != permission.Deny || v.Index != 0 {
 		t.Fatalf("%s of %s: %+v, %v", target.pattern, arguments, v, err)
 	}
@@ -167,23 +168,23 @@ func FuzzPreview(f *testing.F) {
 		if d, err := permission.Decode(again); err != nil || fmt.Sprint(d) != fmt.Sprint(c) {
 			t.Fatalf("%s is read again as %v, %v", again, d, err)
 		}
-		v, err := c.Preview(permission.Question{Agent: "a", Tool: "T", Arguments: json.RawMessage(arguments)})
+		v, err := permission.Judge(c, "a", "T", arguments, state.Snapshot{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch v.Source {
-		case permission.FromSpec:
+		case "spec":
 			if c.Rules[v.Index].Behavior != v.Behavior {
 				t.Errorf("%+v of the rule %+v", v, c.Rules[v.Index])
 			}
-		case permission.FromDefault:
+		case "default":
 			if want := cmp.Or(c.DefaultBehavior, permission.Ask); v.Behavior != want {
 				t.Errorf("%+v, and the default is %q", v, want)
 			}
 		default:
 			t.Errorf("%+v, and nothing is remembered", v)
 		}
-		if v.Why == "" || v.Behavior == permission.Deny && v.Source == permission.FromSpec && v.Rule == "" {
+		if v.Why == "" || v.Behavior == permission.Deny && v.Source == "spec" && v.Rule == "" {
 			t.Errorf("%+v says no reason", v)
 		}
 	})

@@ -80,7 +80,7 @@ func recall(s state.Snapshot, agent string) (*memory, error) {
 			}
 			r := Rule{Tool: e.Rule, Behavior: e.Behavior}
 			if e.Once {
-				r.Scope = Once
+				r.Scope = core.RememberOnce
 			}
 			compiled, err := r.compile()
 			if err != nil {
@@ -167,10 +167,10 @@ func ruleEntry(c call, rule string) entry {
 // remember returns the command that keeps an answer to the question of a ruling. A rule
 // whose scope is run or thread keeps an approval that does not say how long it holds; a
 // refusal says so, or nobody asks for this.
-func remember(c call, asked Ruling, b Behavior, said core.Decision) state.Command {
+func remember(c call, asked ruling, b Behavior, said core.Decision) state.Command {
 	scope, as := said.Remember, said.RememberAs
-	if scope == "" && (asked.scope == Run || asked.scope == Thread) {
-		scope, as = core.Remember(asked.scope), core.RememberRule
+	if scope == "" && (asked.scope == core.RememberRun || asked.scope == core.RememberThread) {
+		scope, as = asked.scope, core.RememberRule
 	}
 	e, ok := callEntry(c)
 	if as == core.RememberRule {
@@ -188,15 +188,19 @@ func remember(c call, asked Ruling, b Behavior, said core.Decision) state.Comman
 	return state.Command{}
 }
 
-// Grant returns the command by which a plugin or a tool adds a rule at run time for an
+// Grant returns the command by which a plugin or a tool adds the rule at run time for an
 // agent, given its id, that has this plugin: with the scope run (or none) until the run
 // ends, with thread as long as the thread, and with once, of a rule that allows, for one
 // call of the run. The same rule again changes nothing. A rule that denies stands above
 // one that allows, whichever came first. What is wrong with the rule is the command's Err.
-func Grant(agent string, r Rule) state.Command {
+func (r Rule) Grant(agent string) state.Command {
 	compiled, err := r.compile()
 	if err == nil {
-		err = r.checkScope(map[Behavior][]Scope{Allow: {"", Once, Run, Thread}, Ask: {"", Run, Thread}, Deny: {"", Run, Thread}})
+		err = r.checkScope(map[Behavior][]core.Remember{
+			Allow: {"", core.RememberOnce, core.RememberRun, core.RememberThread},
+			Ask:   {"", core.RememberRun, core.RememberThread},
+			Deny:  {"", core.RememberRun, core.RememberThread},
+		})
 	}
 	if err == nil {
 		err = core.CheckName(".agent", agent)
@@ -204,8 +208,8 @@ func Grant(agent string, r Rule) state.Command {
 	if err != nil {
 		return state.Command{Err: fmt.Errorf("rule to grant: rule%w", err)}
 	}
-	e := entry{Agent: agent, Behavior: r.Behavior, Rule: compiled.pattern.String(), Once: r.Scope == Once}
-	if r.Scope == Thread {
+	e := entry{Agent: agent, Behavior: r.Behavior, Rule: compiled.pattern.String(), Once: r.Scope == core.RememberOnce}
+	if r.Scope == core.RememberThread {
 		return ofThread.Put(e.member(), e)
 	}
 	return ofRun.Put(e.member(), e)
@@ -219,7 +223,7 @@ func Forget() state.Command {
 }
 
 // use returns the command that notes what a call has used up.
-func (v Ruling) use() state.Command {
+func (v ruling) use() state.Command {
 	switch {
 	case v.used == nil:
 		return state.Command{}

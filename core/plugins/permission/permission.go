@@ -52,7 +52,7 @@ func (p *policy) gate(_ context.Context, g plugin.GateCall) (plugin.Verdict, err
 		return plugin.Verdict{}, err
 	}
 	switch {
-	case v.Behavior == Deny && (p.OnDeny == FailCall || v.Source == FromAnswer):
+	case v.Behavior == Deny && (p.OnDeny == FailCall || v.Source == fromAnswer):
 		result := tool.Failed("denied: " + v.Why).ToolResult
 		result.Status = core.ResultDenied
 		return plugin.SetResult(result), nil
@@ -86,10 +86,10 @@ func (p *policy) refused(_ context.Context, g plugin.GateCall) (state.Command, e
 }
 
 // judged is the ruling about the call of a gate.
-func (p *policy) judged(g plugin.GateCall) (call, Ruling, error) {
+func (p *policy) judged(g plugin.GateCall) (call, ruling, error) {
 	m, err := recall(g.Snapshot, g.Agent.ID)
 	if err != nil {
-		return call{}, Ruling{}, err
+		return call{}, ruling{}, err
 	}
 	prepare := func(c core.ToolCall) call {
 		t, _ := g.Agent.Tool(c.Name)
@@ -116,7 +116,7 @@ type confirm struct {
 }
 
 // question is what a call waits for that is asked about.
-func question(c core.ToolCall, v Ruling) (core.TicketRequest, error) {
+func question(c core.ToolCall, v ruling) (core.TicketRequest, error) {
 	asked := confirm{Tool: c.Name, Arguments: c.Arguments}
 	if v.Rule != c.Name {
 		asked.Rule = v.Rule

@@ -1,41 +1,39 @@
 package permission
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/state"
 )
 
-// Question is a call that nobody has made yet.
-type Question struct {
-	Agent     string // id of the agent that would make it; only what is remembered depends on it
-	Tool      string
-	Arguments json.RawMessage // nil: an empty object
-	// Schema is the JSON Schema of the tool's parameters, by which the primary argument of
-	// a call with several is found; nil: there is none.
-	Schema json.RawMessage
-	// Snapshot has what was granted and answered at run time, such as host.Result.State;
-	// the zero one has nothing.
-	Snapshot state.Snapshot
+// Preview says what would become of a call, and why, by the plugin's own judgement: it
+// asks and changes nothing, and knows nothing of the Approval of a tool. It reads of the
+// call
+//
+//	Call      its Name and Arguments
+//	Agent     the ID, on which what is remembered depends, and the tool's Parameters, by
+//	          which the primary argument of several is found; nil: an agent of no name
+//	Snapshot  what was granted and answered at run time, such as host.Result.State
+//
+// The error is that of [Config.Check], or of a state that cannot be read.
+func (c Config) Preview(call plugin.GateCall) (b Behavior, why string, err error) {
+	v, err := c.preview(call)
+	return v.Behavior, v.Why, err
 }
 
-// Preview says what would become of a call, by the plugin's own judgement: it asks and
-// changes nothing, and knows nothing of the Approval of a tool. The error is that of [Config.Check], or of a state that cannot be read.
-func (c Config) Preview(q Question) (Ruling, error) {
+func (c Config) preview(call plugin.GateCall) (ruling, error) {
 	p, err := c.compile()
 	if err != nil {
-		return Ruling{}, err
+		return ruling{}, err
 	}
-	m, err := recall(q.Snapshot, q.Agent)
-	if err != nil {
-		return Ruling{}, err
+	if call.Agent == nil {
+		call.Agent = &plugin.Agent{}
 	}
-	return p.judge(prepared(q.Agent, core.ToolCall{Name: q.Tool, Arguments: q.Arguments}, q.Schema), m), nil
+	_, v, err := p.judged(call)
+	return v, err
 }
 
 // Of returns what the section of an agent's spec says; without one it is the zero Config.
@@ -52,7 +50,7 @@ func Of(spec agent.Spec) (Config, error) {
 	if err := (plugin.Setting{Name: Section.Name, Value: raw}).Check(); err != nil {
 		return Config{}, fmt.Errorf("agent %q: permission: %w", spec.ID, err)
 	}
-	c, err := Decode(raw)
+	c, err := decode(raw)
 	if err != nil {
 		return Config{}, fmt.Errorf("agent %q: %w", spec.ID, err)
 	}

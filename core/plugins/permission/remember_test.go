@@ -137,7 +137,7 @@ func TestAnAnswerToWhatIsAllowedMeanwhile(t *testing.T) {
 		{yesToRule, `suspended; asks run {"x":1}`},
 	} {
 		permit := noting("permit", func(tool.Call) (tool.Result, error) {
-			return tool.NewResult("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Allow})), nil
+			return tool.NewResult("done").With(permission.Rule{Tool: "run", Behavior: permission.Allow}.Grant("a")), nil
 		})
 		w := newWorld(t, options{rules: `{"rules":[{"tool":"run","behavior":"ask"}]}`, mode: agent.ParallelStreaming, tools: []tool.Tool{permit}})
 		w.says("a", `run {"x":1}`, `permit {}`)
@@ -256,7 +256,7 @@ func (granting) ID() string { return "granting" }
 func (g *granting) Register(r *plugin.Registrar) error {
 	r.OnRunStart(func(_ context.Context, c plugin.RunStart) (all state.Command, err error) {
 		for _, rule := range g.rules {
-			all.Append(permission.Grant(c.Agent.ID, rule))
+			all.Append(rule.Grant(c.Agent.ID))
 		}
 		return all, nil
 	})
@@ -265,13 +265,13 @@ func (g *granting) Register(r *plugin.Registrar) error {
 
 func TestScopesOfRulesThatAreGranted(t *testing.T) {
 	for _, tt := range []struct {
-		scope         permission.Scope
+		scope         core.Remember
 		first, second string
 	}{
 		{"", `natural_end; did run {"x":1}; did run {"x":2}`, `suspended; asks run {"x":3}`},
-		{permission.Run, `natural_end; did run {"x":1}; did run {"x":2}`, `suspended; asks run {"x":3}`},
-		{permission.Thread, `natural_end; did run {"x":1}; did run {"x":2}`, `natural_end; did run {"x":3}`},
-		{permission.Once, `suspended; asks run {"x":2}; did run {"x":1}`, `suspended; asks run {"x":3}`},
+		{core.RememberRun, `natural_end; did run {"x":1}; did run {"x":2}`, `suspended; asks run {"x":3}`},
+		{core.RememberThread, `natural_end; did run {"x":1}; did run {"x":2}`, `natural_end; did run {"x":3}`},
+		{core.RememberOnce, `suspended; asks run {"x":2}; did run {"x":1}`, `suspended; asks run {"x":3}`},
 	} {
 		t.Run(string(tt.scope)+" of the next turn", func(t *testing.T) {
 			g := &granting{[]permission.Rule{{Tool: "run", Behavior: permission.Allow, Scope: tt.scope}}}
@@ -297,7 +297,7 @@ func TestScopesOfRulesThatAreGranted(t *testing.T) {
 
 func TestWhatWasGrantedOnceIsGrantedOnceMore(t *testing.T) {
 	permit := noting("look_up", func(tool.Call) (tool.Result, error) {
-		return tool.NewResult("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Allow, Scope: permission.Once})), nil
+		return tool.NewResult("done").With(permission.Rule{Tool: "run", Behavior: permission.Allow, Scope: core.RememberOnce}.Grant("a")), nil
 	})
 	w := newWorld(t, options{rules: `{"rules":[{"tool":"look_up","behavior":"allow"}]}`, tools: []tool.Tool{permit}})
 	equal(t, "run", w.says("a", `look_up {}`, `run {"x":1}`, "then", `look_up {}`, `run {"x":2}`, "then", `run {"x":3}`), `suspended; asks run {"x":3}; did run {"x":1}; did run {"x":2}`)
@@ -305,7 +305,7 @@ func TestWhatWasGrantedOnceIsGrantedOnceMore(t *testing.T) {
 
 func TestWhatIsForgottenIsAskedAboutAgain(t *testing.T) {
 	forget := noting("forget", func(tool.Call) (tool.Result, error) { return tool.NewResult("done").With(permission.Forget()), nil })
-	g := &granting{[]permission.Rule{{Tool: "look", Behavior: permission.Allow, Scope: permission.Run}}}
+	g := &granting{[]permission.Rule{{Tool: "look", Behavior: permission.Allow, Scope: core.RememberRun}}}
 	w := newWorld(t, options{rules: `{"rules":[{"tool":"forget","behavior":"allow"}]}`, tools: []tool.Tool{forget}, plugins: []plugin.Plugin{g}})
 	w.says("a", `run {"x":1}`)
 	w.decides(yesForGood)
@@ -332,12 +332,12 @@ func TestARuleThatCannotBeGrantedEndsTheRun(t *testing.T) {
 	for want, rule := range map[string]permission.Rule{
 		`rule to grant: rule.tool: pattern "run(" at byte 4: no ) at the end; a single parenthesis within is written [(] or [)]`: {Tool: "run(", Behavior: permission.Allow},
 		`rule to grant: rule.behavior is "yes", allowed are allow, ask, deny`:                                                    {Tool: "run", Behavior: "yes"},
-		`rule to grant: rule.scope "project" is none of a rule here that says allow, allowed are once, run, thread`:              {Tool: "run", Behavior: permission.Allow, Scope: permission.Project},
-		`rule to grant: rule.scope "once" is none of a rule here that says deny, allowed are run, thread`:                        {Tool: "run", Behavior: permission.Deny, Scope: permission.Once},
+		`rule to grant: rule.scope "project" is none of a rule here that says allow, allowed are once, run, thread`:              {Tool: "run", Behavior: permission.Allow, Scope: "project"},
+		`rule to grant: rule.scope "once" is none of a rule here that says deny, allowed are run, thread`:                        {Tool: "run", Behavior: permission.Deny, Scope: core.RememberOnce},
 	} {
-		equal(t, rule.Tool, permission.Grant("a", rule).Err.Error(), want)
+		equal(t, rule.Tool, rule.Grant("a").Err.Error(), want)
 	}
-	if err := permission.Grant("", permission.Rule{Tool: "run", Behavior: permission.Allow}).Err; err == nil {
+	if err := (permission.Rule{Tool: "run", Behavior: permission.Allow}).Grant("").Err; err == nil {
 		t.Error("a rule of no agent was granted")
 	}
 }

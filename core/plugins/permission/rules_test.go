@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
+	"github.com/reveille-run/reveille/core/state"
 )
 
 // preview is what a section makes of a call, such as: run {"x":1}.
@@ -22,7 +23,7 @@ func preview(t *testing.T, section, call string) permission.Ruling {
 		t.Fatal(err)
 	}
 	name, arguments, _ := strings.Cut(call, " ")
-	r, err := c.Preview(permission.Question{Tool: name, Arguments: json.RawMessage(arguments)})
+	r, err := permission.Judge(c, "", name, arguments, state.Snapshot{})
 	if err != nil {
 		t.Fatal(err)
 	}

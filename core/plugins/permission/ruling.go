@@ -3,29 +3,30 @@ package permission
 import (
 	"fmt"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/pattern"
 )
 
-// Source says where what decides about a call comes from.
-type Source string
+// source says where what decides about a call comes from.
+type source string
 
 // The sources.
 const (
-	FromSpec    Source = "spec"       // a rule of the agent's spec
-	FromGrant   Source = "grant"      // a rule that was granted at run time
-	FromAnswer  Source = "remembered" // an answer that a person gave earlier
-	FromDefault Source = "default"    // no rule: the default behaviour
+	fromSpec    source = "spec"       // a rule of the agent's spec
+	fromGrant   source = "grant"      // a rule that was granted at run time
+	fromAnswer  source = "remembered" // an answer that a person gave earlier
+	fromDefault source = "default"    // no rule: the default behaviour
 )
 
-// Ruling says what becomes of a call, and why.
-type Ruling struct {
+// ruling says what becomes of a call, and why.
+type ruling struct {
 	Behavior Behavior
-	Source   Source
+	Source   source
 	Rule     string // pattern of the rule that decides, or that the remembered answer is about; empty: none
 	Index    int    // of a rule of the spec, from 0; -1: it is none
 	Why      string // a sentence for people
 
-	scope Scope
+	scope core.Remember
 	used  *rule // it is used up by the call
 }
 
@@ -37,7 +38,7 @@ type call struct {
 }
 
 // judge says what becomes of a call. It is the whole order of the rules.
-func (p *policy) judge(c call, m *memory) Ruling {
+func (p *policy) judge(c call, m *memory) ruling {
 	if r := p.decisive(Deny, c, m); r != nil {
 		return r.ruling()
 	}
@@ -93,11 +94,11 @@ func (r *rule) matches(c *pattern.Call) bool {
 
 var verbs = map[Behavior]string{Allow: "allows", Ask: "asks about", Deny: "denies"}
 
-func (r *rule) ruling() Ruling {
-	v := Ruling{Behavior: r.Behavior, Source: FromSpec, Rule: r.pattern.String(), Index: r.index, scope: r.Scope}
+func (r *rule) ruling() ruling {
+	v := ruling{Behavior: r.Behavior, Source: fromSpec, Rule: r.pattern.String(), Index: r.index, scope: r.Scope}
 	v.Why = fmt.Sprintf("rule %d, %s, %s it", r.index, v.Rule, verbs[r.Behavior])
 	if r.index < 0 {
-		v.Source, v.Why = FromGrant, fmt.Sprintf("the granted rule %s %s it", v.Rule, verbs[r.Behavior])
+		v.Source, v.Why = fromGrant, fmt.Sprintf("the granted rule %s %s it", v.Rule, verbs[r.Behavior])
 	}
 	if r.usedUp() {
 		v.used, v.Why = r, v.Why+", once"
@@ -105,15 +106,15 @@ func (r *rule) ruling() Ruling {
 	return v
 }
 
-func (p *policy) byDefault(c call) Ruling {
-	return Ruling{
-		Behavior: p.DefaultBehavior, Source: FromDefault, Index: -1,
+func (p *policy) byDefault(c call) ruling {
+	return ruling{
+		Behavior: p.DefaultBehavior, Source: fromDefault, Index: -1,
 		Why: fmt.Sprintf("no rule matches it, and the default behaviour %s calls of %s", verbs[p.DefaultBehavior], c.name),
 	}
 }
 
-func answered(b Behavior, asked *rule, c call) Ruling {
-	v := Ruling{Behavior: b, Source: FromAnswer, Index: -1}
+func answered(b Behavior, asked *rule, c call) ruling {
+	v := ruling{Behavior: b, Source: fromAnswer, Index: -1}
 	done := map[Behavior]string{Allow: "allowed", Deny: "denied"}[b]
 	v.Why = "a person has " + done + " the same call of " + c.name
 	if asked != nil {
