@@ -4,7 +4,7 @@
 //
 // A [Message] is what a person, a model or a tool said on a thread. A [Run] is
 // one execution of an agent over a thread. An [Event] is one item of a run's
-// stream, and its [Position] the place in it. A [Ticket] is a tool call that waits
+// stream, and its Position the place in it. A [Ticket] is a tool call that waits
 // for a [Decision]. An [Error] carries the stable code that the HTTP API returns.
 //
 // # Words
@@ -23,7 +23,7 @@
 //   - tool call: a model's request to run a tool; [ToolCall], tool.Call to the tool.
 //   - result: what a call came to, exactly one; [ToolResult], with its [ResultStatus].
 //   - event: one item of a run's stream; [Event].
-//   - position: where in the stream an event stands, the SSE id; [Position].
+//   - position: where in the stream an event stands, the SSE id; [Event.Position].
 //   - termination: how a run ended; [Termination].
 //
 // What an agent is made of:
@@ -125,7 +125,7 @@
 //
 // Where does a delta get its SSE id?
 //
-//   - core/position.go: what a position is made of, its form and its order.
+//   - core/internal/position/position.go, Position: what a position is made of, its form and its order.
 //   - core/internal/run/inference/speech.go, say and emit: the block of a delta, and the byte at which it ends;
 //     package core/internal/run/history makes the position of them.
 //   - adapters/protocols/httpapi/encoder.go, add: the position becomes the frame's id.

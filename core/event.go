@@ -6,7 +6,7 @@ import "encoding/json"
 type EventType string
 
 // The event types, in the order in which a run emits them. A placed event has a
-// [Position]: it follows from what is committed, and whoever comes back is shown
+// Position: it follows from what is committed, and whoever comes back is shown
 // it exactly once. The others are told again, or exist live only.
 const (
 	// The run begins. Placed.
@@ -102,7 +102,8 @@ type Event struct {
 	RunID ID     `json:"run_id,omitzero"`
 	Step  int    `json:"step,omitempty"` // from 1
 
-	// Position is the wire form of a [Position]; empty for an event that has no
+	// Position is the place of the event in the stream of its run, the id of an SSE
+	// frame, in the form "run.step.attempt.block-end-kind"; empty for an event that has no
 	// place of its own in the stream: whoever comes back is told again.
 	Position string `json:"-"`
 
@@ -181,21 +182,6 @@ type Event struct {
 
 	Error string `json:"error,omitempty"` // error: for people; it quotes nothing internal
 	Code  string `json:"code,omitempty"`  // error: the code of the termination, or of what broke the stream off
-}
-
-// Behind returns what of the event, which stands at the position, a reader does not have
-// that has had everything up to another: all of it, the tail of a delta, or nothing, for
-// which ok is false.
-func (e Event) Behind(at, had Position) (rest Event, ok bool) {
-	if at.Compare(had) <= 0 {
-		return e, false
-	}
-	if at.Step == had.Step && at.Attempt == had.Attempt && at.Block == had.Block {
-		if n := had.End - (at.End - len(e.Delta)); n > 0 && n < len(e.Delta) {
-			e.Delta = e.Delta[n:]
-		}
-	}
-	return e, true
 }
 
 // CallOutcome says whether a call came to what the model wanted of it.

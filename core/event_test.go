@@ -10,14 +10,18 @@ import (
 )
 
 // The wire form of each type, with the fields that belong to it.
+var eventRun = core.ID{0x01, 0x90, 0xab, 15: 0xff}
+
+const eventRunText = "0190ab00-0000-0000-0000-0000000000ff"
+
 func TestWireFormOfEvents(t *testing.T) {
-	const run = `"run_id":"` + positionRunText + `"`
+	const run = `"run_id":"` + eventRunText + `"`
 	ticket := core.Ticket{Suspension: core.Suspension{ID: "s1", Action: "tool:ask"}, CallID: "c1", Tool: "ask", Arguments: []byte("{}"), Mode: core.ResumeReplay, Kind: core.TicketPerson}
 	tests := []struct {
 		event core.Event
 		want  string
 	}{
-		{core.Event{Type: core.EventRunStart, Sequence: 1, Time: 946684800250, RunID: positionRun, Step: 1, ThreadID: "t1", AgentID: "demo", Position: "not sent"},
+		{core.Event{Type: core.EventRunStart, Sequence: 1, Time: 946684800250, RunID: eventRun, Step: 1, ThreadID: "t1", AgentID: "demo", Position: "not sent"},
 			`{"event_type":"run_start","sequence":1,"time":"2000-01-01T00:00:00.250Z",` + run + `,"step":1,"thread_id":"t1","agent_id":"demo"}`},
 		{core.Event{Type: core.EventMessagesSnapshot, Messages: []core.Message{core.UserMessage("hi").WithID("m")}},
 			`{"event_type":"messages_snapshot","messages":[{"id":"m","role":"user","content":[{"type":"text","text":"hi"}]}]}`},
@@ -48,7 +52,7 @@ func TestWireFormOfEvents(t *testing.T) {
 			`{"event_type":"tool_call_done","message_id":"r.2.0","id":"c1","name":"ask","result":{"error":"no"},"is_error":true,"outcome":"failed","status":"denied","duration_ms":5}`},
 		{core.Event{Type: core.EventStepEnd, Step: 2}, `{"event_type":"step_end","step":2}`},
 		{core.Event{Type: core.EventError, Error: "the model failed", Code: "model"}, `{"event_type":"error","error":"the model failed","code":"model"}`},
-		{core.Event{Type: core.EventRunYield, RunID: positionRun}, `{"event_type":"run_yield",` + run + `}`},
+		{core.Event{Type: core.EventRunYield, RunID: eventRun}, `{"event_type":"run_yield",` + run + `}`},
 		{core.Event{Type: core.EventRunFinish, Status: string(core.RunDone), Usage: &core.Usage{Input: 7}, Duration: 4100, Steps: 2, Response: "so", Termination: &core.Termination{Type: core.TerminationNatural}},
 			`{"event_type":"run_finish","status":"done","usage":{"input":7},"duration_ms":4100,"steps":2,"response":"so","termination":{"type":"natural_end"}}`},
 	}

@@ -3,21 +3,14 @@ package core
 import (
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // ID identifies a run, a dispatch or a commit. It is 16 bytes, made by
 // env.Env.NewID as a UUIDv7, and written in the canonical UUID form.
 type ID [16]byte
-
-// DerivedID returns the id that the first 16 bytes of a hash make, as a UUIDv8: the same
-// for the same hash, wherever and whenever it is made.
-func DerivedID(sum []byte) ID {
-	id := ID(sum[:16])
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8, variant of RFC 9562
-	return id
-}
 
 // IsZero reports whether the id is unset. Its receiver is a pointer because
 // encoding/json, which asks it about every field that may be left out, would put
@@ -99,10 +92,7 @@ func notID(text string) error {
 	return Errorf(CodeInvalid, "id %q is not a UUID", Excerpt(text))
 }
 
-// MaxNameLength is the longest client-chosen id, in bytes.
-const MaxNameLength = 128
-
-// CheckName validates an id that comes from outside (tenant, thread, message,
+// // CheckName validates an id that comes from outside (tenant, thread, message,
 // decision): 1 to 128 of the characters A-Z a-z 0-9 . _ : and -, but neither "."
 // nor "..", which clients and proxies drop from the path of an address. Anything
 // else is an Error with code [CodeInvalid] that names what the id is for; a '#',
@@ -111,8 +101,8 @@ func CheckName(what, name string) error {
 	if name == "" {
 		return Errorf(CodeInvalid, "%s is empty", what)
 	}
-	if len(name) > MaxNameLength {
-		return Errorf(CodeInvalid, "%s is %d bytes long, at most %d are allowed", what, len(name), MaxNameLength)
+	if len(name) > wire.MaxName {
+		return Errorf(CodeInvalid, "%s is %d bytes long, at most %d are allowed", what, len(name), wire.MaxName)
 	}
 	if name == "." || name == ".." {
 		return Errorf(CodeInvalid, "%s %q vanishes from the path of an address, give it another name", what, name)
@@ -139,15 +129,6 @@ func Excerpt(text string) string {
 	return text[:cut] + "..."
 }
 
-// Shorten bounds a text of any length to about so many bytes: where something is left
-// out it ends in "...", and never inside a character.
-func Shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
-}
-
 // ThreadKey names a thread: tenants never share one.
 type ThreadKey struct {
 	Tenant string `json:"tenant"`
@@ -165,14 +146,9 @@ func (k ThreadKey) Check() error {
 	return CheckName("thread id", k.Thread)
 }
 
-// WakeKind says what a wake-up is for.
-type WakeKind string
-
-// The kinds of wake-ups. A program that does not know a kind looks for work.
-const (
-	WakeWork    WakeKind = ""        // the thread may have work, which somebody is to claim
-	WakeCompact WakeKind = "compact" // the thread's newest turn asks for a summary, which needs no claim
-)
+// WakeCompact is the kind of a wake-up that claims nothing: the thread's newest turn asks
+// for a summary.
+const WakeCompact = "compact"
 
 // WakeUp is the body of a mailbox message: a hint that a thread may have work.
 // It may be lost, doubled, late or forged; it costs at most one useless claim.
@@ -181,8 +157,9 @@ type WakeUp struct {
 	Thread   string `json:"thread"`
 	Dispatch ID     `json:"dispatch"`
 	Epoch    uint64 `json:"epoch"`
-	// Kind is what the hint is for; empty: work.
-	Kind WakeKind `json:"kind,omitempty"`
+	// Kind is what the hint is for: [WakeCompact], or empty for work, which somebody is to
+	// claim. A program that does not know a kind looks for work.
+	Kind string `json:"kind,omitempty"`
 	// Tries is how often the hint came back because its receiver was too old a
 	// program for the thread's records.
 	Tries int `json:"tries,omitempty"`

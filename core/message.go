@@ -143,21 +143,11 @@ type Window struct {
 	// Refused says that the provider had refused a longer request before.
 	Refused bool `json:"refused,omitempty"`
 
-	// Prefix are hashes of what stands before the conversation in the request, by
-	// [PrefixPart].
+	// Prefix are hashes of what stands before the conversation in the request: the tools
+	// that are offered, the system prompt with what plugins add to it, and the context
+	// messages before the conversation.
 	Prefix [3]uint32 `json:"prefix,omitzero"`
 }
-
-// PrefixPart is a part of a request that stands before the conversation: an index of
-// [Window.Prefix].
-type PrefixPart int
-
-// The parts, in the order of the request.
-const (
-	PrefixTools   PrefixPart = iota // the tools that are offered
-	PrefixSystem                    // the system prompt, and what plugins add to it
-	PrefixContext                   // context messages before the conversation
-)
 
 // UserMessage returns a user's message of one text block, without an id: a submission
 // gives it one.

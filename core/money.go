@@ -42,16 +42,16 @@ func (u *USD) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
 	}
-	parsed, err := ParseUSD(string(bytes.TrimSpace(b)))
+	parsed, err := parseUSD(string(bytes.TrimSpace(b)))
 	if err == nil {
 		*u = parsed
 	}
 	return err
 }
 
-// ParseUSD reads an amount in dollars, as String writes it. More than nine places, an
+// parseUSD reads an amount in dollars, as String writes it. More than nine places, an
 // exponent, or an amount beyond 9,223,372,036 dollars are [CodeInvalid].
-func ParseUSD(text string) (USD, error) {
+func parseUSD(text string) (USD, error) {
 	digits, negative := strings.CutPrefix(text, "-")
 	whole, places, point := strings.Cut(digits, ".")
 	refused := func() (USD, error) {

@@ -122,9 +122,6 @@ type Dispatch struct {
 	CompletedAt int64        `json:"completed_at,omitempty"` // of a run that a step has opened
 }
 
-// DefaultPriority is a dispatch's priority when none is asked; 0 is first, 255 last.
-const DefaultPriority = 128
-
 // Phase is a named point in a step at which hooks run.
 type Phase string
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
 )
@@ -122,7 +122,7 @@ func describe(s *jsonschema.Schema, path string, facts map[string]fact) error {
 			property.Type = "object"
 		}
 		if f.name {
-			property.Pattern, property.MaxLength = `^[A-Za-z0-9._:-]+$`, new(core.MaxNameLength)
+			property.Pattern, property.MaxLength = `^[A-Za-z0-9._:-]+$`, new(wire.MaxName)
 		}
 		inner := property
 		if property.Items != nil {

@@ -76,7 +76,7 @@ func (m noting) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Del
 }
 
 // workAll works off the hints of a queue.
-func workAll(t *testing.T, r *Host, queue *mailboxtest.Queue) (kinds []core.WakeKind) {
+func workAll(t *testing.T, r *Host, queue *mailboxtest.Queue) (kinds []string) {
 	t.Helper()
 	for hint, ok := queue.Receive(); ok; hint, ok = queue.Receive() {
 		kinds = append(kinds, hint.Kind)
@@ -141,7 +141,7 @@ func TestWhoMakesTheSummaryOfAThread(t *testing.T) {
 		return s
 	}
 	r, queue := program(t, long)
-	var kinds []core.WakeKind
+	var kinds []string
 	for i := range 4 {
 		if _, err := r.Submit(t.Context(), say(i)); err != nil {
 			t.Fatal(err)

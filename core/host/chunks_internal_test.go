@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -182,7 +183,7 @@ func TestWordsAreShownUntilTheHeadMoves(t *testing.T) {
 	infers := thread.Head{Version: 4, Incarnation: 1, Claim: thread.Claim{Fence: 3, Worker: "other"}, Run: thread.Run{ID: theRun, Cursor: thread.CursorInfer}}
 	attempt := live.Attempt{Run: theRun, Step: 1, Fence: 3}
 	word := func(end int, text string) core.Event {
-		return core.Event{Type: core.EventTextDelta, RunID: theRun, Step: 1, Delta: text, Position: core.Position{Run: theRun, Step: 1, Attempt: 3, End: end, Kind: 'f'}.String()}
+		return core.Event{Type: core.EventTextDelta, RunID: theRun, Step: 1, Delta: text, Position: position.Position{Run: theRun, Step: 1, Attempt: 3, End: end, Kind: 'f'}.String()}
 	}
 	moved := infers
 	moved.Version = 5

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -12,8 +13,8 @@ import (
 
 // EventQuery selects a page of a run's events.
 type EventQuery struct {
-	After *core.Position // events strictly after it; nil: from the first
-	Limit int            // 1 to 200; 0: 50
+	After string // events strictly after the one with this Position; empty: from the first
+	Limit int    // 1 to 200; 0: 50
 }
 
 // EventPage is a page of a run's events, oldest first.
@@ -35,13 +36,19 @@ func (r *Host) Committed(ctx context.Context, id core.Identity, runID core.ID, q
 	if err != nil {
 		return page, err
 	}
+	var after position.Position // zero: before all events
+	if q.After != "" {
+		if after, err = position.Parse(q.After); err != nil || after.Run != runID {
+			return page, core.Errorf(core.CodeInvalid, "after %q is not the id of an event of run %s", core.Excerpt(q.After), runID)
+		}
+	}
 	key, head, record, err := r.reads.runRecord(ctx, id, runID)
 	if err != nil {
 		return page, err
 	}
 	// The replay starts at the run's first record: an event's position is only known when
 	// the records before it were replayed.
-	c := committed{query: q, limit: bounds.Limit, page: EventPage{Events: []core.Event{}}}
+	c := committed{after: after, limit: bounds.Limit, page: EventPage{Events: []core.Event{}}}
 	err = r.reads.replayCommitted(ctx, key, head, record, &c)
 	if c.page.More { // the error is errFull
 		err = nil
@@ -81,7 +88,7 @@ var errFull = core.Errorf(core.CodeInternal, "the page is full")
 
 // committed fills a page of events.
 type committed struct {
-	query EventQuery
+	after position.Position // of the last event that the reader has; zero: none
 	limit int
 	size  int
 	page  EventPage
@@ -89,8 +96,8 @@ type committed struct {
 
 // emit is the replay's run.Sink. Events without a position are omitted.
 func (c *committed) emit(e core.Event) error {
-	at, err := core.ParsePosition(e.Position)
-	if err != nil || c.query.After != nil && at.Compare(*c.query.After) <= 0 {
+	at, err := position.Parse(e.Position)
+	if err != nil || c.after != (position.Position{}) && at.Compare(c.after) <= 0 {
 		return nil
 	}
 	const around = 256 // ids and times

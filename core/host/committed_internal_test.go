@@ -9,11 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 )
 
 // eventAt is an event with a position at the end byte of its run's first block.
 func eventAt(end int) core.Event {
-	return core.Event{Type: core.EventTextDelta, Position: core.Position{Run: core.ID{1}, Step: 1, Attempt: 1, Kind: 'f', End: end}.String()}
+	return core.Event{Type: core.EventTextDelta, Position: position.Position{Run: core.ID{1}, Step: 1, Attempt: 1, Kind: 'f', End: end}.String()}
 }
 
 // A page of events is full at its limit, or when the next event does not fit in
@@ -63,14 +64,14 @@ func TestAPageOfEventsIsFull(t *testing.T) {
 // Only events with a position count, and those strictly after the query's.
 func TestAPageOfEventsBeginsAfterItsPlace(t *testing.T) {
 	for name, test := range map[string]struct {
-		after *core.Position
+		after position.Position
 		want  []int
 	}{
-		"from the first": {nil, []int{1, 2, 3}},
-		"after one":      {&core.Position{Run: core.ID{1}, Step: 1, Attempt: 1, Kind: 'f', End: 1}, []int{2, 3}},
-		"after the last": {&core.Position{Run: core.ID{1}, Step: 1, Attempt: 1, Kind: 'f', End: 3}, nil},
+		"from the first": {position.Position{}, []int{1, 2, 3}},
+		"after one":      {position.Position{Run: core.ID{1}, Step: 1, Attempt: 1, Kind: 'f', End: 1}, []int{2, 3}},
+		"after the last": {position.Position{Run: core.ID{1}, Step: 1, Attempt: 1, Kind: 'f', End: 3}, nil},
 	} {
-		c := committed{limit: 9, query: EventQuery{After: test.after}}
+		c := committed{limit: 9, after: test.after}
 		for _, e := range []core.Event{{Type: core.EventStateSnapshot}, eventAt(1), eventAt(2), eventAt(3)} {
 			if err := c.emit(e); err != nil {
 				t.Fatal(err)
@@ -78,7 +79,7 @@ func TestAPageOfEventsBeginsAfterItsPlace(t *testing.T) {
 		}
 		var got []int
 		for _, e := range c.page.Events {
-			at, err := core.ParsePosition(e.Position)
+			at, err := position.Parse(e.Position)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -177,7 +178,7 @@ func TestAnInlineStepThatFails(t *testing.T) {
 		}
 		h := &hearer{}
 		s := newStream(r.env, theRun, h)
-		s.audience.started, s.unsaid = true, core.Position{Run: theRun, Step: 1, Attempt: 1}
+		s.audience.started, s.unsaid = true, position.Position{Run: theRun, Step: 1, Attempt: 1}
 		s.audience.partial = true // the words of an earlier claim
 		r.worker.runInline(ended, roundKey, &s, head, permit)
 		if h.brief() != want.shown || s.place.next != 4 || s.place.inside != want.inside || r.Stats().Working != 0 {
@@ -213,7 +214,7 @@ func TestAStreamThatLostItsClaimWakesItsThread(t *testing.T) {
 		}
 		h := &hearer{}
 		st := newStream(r.env, receipt.RunID, h)
-		st.audience.started, st.unsaid = true, core.Position{Run: receipt.RunID, Step: 1, Attempt: 1}
+		st.audience.started, st.unsaid = true, position.Position{Run: receipt.RunID, Step: 1, Attempt: 1}
 		st.audience.partial = true // the words of an earlier claim
 		r.worker.runInline(t.Context(), s.Thread, &st, stale, permit)
 		if got := h.brief(); got != "step_restarted" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -30,12 +31,12 @@ func TestWordsBeforeACommitAreOutstandingUntilIt(t *testing.T) {
 	} {
 		s := newStream(env.System(), theRun, &hearer{})
 		s.begin(core.Run{ID: theRun, AgentID: "demo", FirstSeq: 1})
-		s.unsaid = core.Position{Run: theRun, Step: 2, Attempt: 1}
+		s.unsaid = position.Position{Run: theRun, Step: 2, Attempt: 1}
 		test.entry.Run = theRun
 		if err := s.showRecord(store.LogEntry{Seq: 1, Entry: test.entry}); err != nil {
 			t.Fatal(name, err)
 		}
-		if got := s.unsaid != (core.Position{}); got != test.want {
+		if got := s.unsaid != (position.Position{}); got != test.want {
 			t.Errorf("%s: outstanding %t, want %t", name, got, test.want)
 		}
 	}
@@ -56,11 +57,11 @@ func TestAStreamDeclaresAStepVoid(t *testing.T) {
 		h := &hearer{}
 		s := newStream(env.System(), theRun, h)
 		s.audience.started, s.audience.partial, s.audience.changed = true, test.partial, test.changed
-		s.unsaid = core.Position{Run: theRun, Step: 1, Attempt: 1}
+		s.unsaid = position.Position{Run: theRun, Step: 1, Attempt: 1}
 		for range 2 {
 			s.restart()
 		}
-		if h.brief() != test.want || s.state.owed != test.owed || (s.unsaid == core.Position{}) != test.partial {
+		if h.brief() != test.want || s.state.owed != test.owed || (s.unsaid == position.Position{}) != test.partial {
 			t.Errorf("%s: shown %q, owed %t, outstanding %+v", name, h.brief(), s.state.owed, s.unsaid)
 		}
 	}

@@ -51,7 +51,7 @@ type Delivery struct {
 // in the thread's head, and the same whichever run the hint was sent for.
 type hintKey struct {
 	thread core.ThreadKey
-	kind   core.WakeKind
+	kind   string
 	sweep  bool // it also erases
 }
 

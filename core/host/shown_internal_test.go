@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
@@ -159,7 +160,7 @@ func TestWhenAStreamOwesTheState(t *testing.T) {
 // place, or comes after, is shown whole, and another attempt is announced.
 func TestWhatWasHeardIsNotShownAgain(t *testing.T) {
 	at := func(attempt uint64, step, end int) string {
-		return core.Position{Run: theRun, Step: step, Attempt: attempt, End: end, Kind: 'f'}.String()
+		return position.Position{Run: theRun, Step: step, Attempt: attempt, End: end, Kind: 'f'}.String()
 	}
 	said := func(attempt uint64, step, end int, text string) core.Event {
 		return core.Event{Type: core.EventTextDelta, RunID: theRun, Step: step, Delta: text, Position: at(attempt, step, end)}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
@@ -22,7 +23,7 @@ type stream struct {
 	replayer *history.Replayer // turns records into events; nil until the run's record is known
 	place    place             // in the log
 	early    openRound         // of the round at place.next, which the log does not have yet
-	unsaid   core.Position     // of the last event that was shown before its turn's commit; zero: none
+	unsaid   position.Position // of the last event that was shown before its turn's commit; zero: none
 	state    shownState
 	hurry    bool // a run waits until the stream has caught up: the stream does not wait for its reader
 }
@@ -106,7 +107,7 @@ func (s *stream) showRecord(entry store.LogEntry) error {
 	s.place.next++
 	// The turn that was shown before its commit, or another attempt at it.
 	if m := entry.Message; entry.Step >= s.unsaid.Step && (entry.Failed != nil || m != nil && m.Role == core.RoleAssistant) {
-		s.unsaid = core.Position{}
+		s.unsaid = position.Position{}
 	}
 	return nil
 }
@@ -114,7 +115,7 @@ func (s *stream) showRecord(entry store.LogEntry) error {
 // restart declares void what was shown of a step that failed.
 func (s *stream) restart() {
 	if s.audience.partial {
-		s.unsaid = core.Position{} // it is void, too
+		s.unsaid = position.Position{} // it is void, too
 	}
 	if s.state.again = s.audience.restart(s.run); s.state.again {
 		s.state.owed = true // also if the stream has begun before
@@ -129,16 +130,16 @@ func (s *stream) emit(e core.Event) error {
 	if had.Run.IsZero() {
 		return s.audience.emit(e)
 	}
-	at, err := core.ParsePosition(e.Position)
+	at, err := position.Parse(e.Position)
 	if err != nil { // it has none
 		return s.audience.emit(e)
 	}
 	if at.Voids(had) {
-		s.unsaid = core.Position{}
+		s.unsaid = position.Position{}
 		_ = s.audience.emit(core.Event{Type: core.EventStepRestarted, RunID: e.RunID, Step: e.Step}) // the audience keeps the error
 		return s.audience.emit(e)
 	}
-	e, ok := e.Behind(at, had)
+	e, ok := position.Behind(e, at, had)
 	if !ok {
 		return s.audience.gone
 	}
@@ -151,7 +152,7 @@ func (s *stream) showUnsaid(events []core.Event) error {
 		if err := s.emit(e); err != nil {
 			return err
 		}
-		at, err := core.ParsePosition(e.Position)
+		at, err := position.Parse(e.Position)
 		// What is stored lags behind what was heard: the place never moves back.
 		if err == nil && at.Compare(s.unsaid) > 0 {
 			s.unsaid = at

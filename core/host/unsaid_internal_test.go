@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/position"
 )
 
 // Who has heard a step of its own process has perhaps more than the step has stored: what
@@ -14,7 +15,7 @@ import (
 func TestWhatWasHeardIsNotShownAgainFromChunks(t *testing.T) {
 	id := core.ID{1}
 	said := func(attempt uint64, end int, text string) core.Event {
-		at := core.Position{Run: id, Step: 1, Attempt: attempt, End: end, Kind: 'f'}
+		at := position.Position{Run: id, Step: 1, Attempt: attempt, End: end, Kind: 'f'}
 		return core.Event{Type: core.EventTextDelta, RunID: id, Step: 1, Delta: text, Position: at.String()}
 	}
 	tests := []struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -84,7 +85,7 @@ func (u *submission) adoptSlot(ctx context.Context) error {
 // It has the run's time.
 func dispatchOf(run core.ID) core.ID {
 	sum := sha256.Sum256(append([]byte("dispatch "), run[:]...))
-	id := core.DerivedID(sum[:])
+	id := wire.DerivedID(sum[:])
 	copy(id[:6], run[:])
 	return id
 }

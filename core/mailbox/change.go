@@ -32,7 +32,7 @@ type placing struct {
 func change(in *Submission, p placing, ids ids, head *thread.Head, now int64) thread.Change {
 	key := dedupe(ids.dispatch)
 	e := thread.Enqueue{
-		Dispatch: ids.dispatch, Run: ids.run, Priority: core.DefaultPriority, AvailableAt: p.start, Dedupe: key,
+		Dispatch: ids.dispatch, Run: ids.run, Priority: thread.DefaultPriority, AvailableAt: p.start, Dedupe: key,
 		Owner: in.User, RejectBusy: in.Mode == ModeReject,
 	}
 	if in.Opening.Priority != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -143,7 +144,7 @@ func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent th
 // time and is not the child's id, which a run of another thread must not have.
 func childInput(child core.ID) core.ID {
 	sum := sha256.Sum256(append([]byte("child input "), child[:]...))
-	id := core.DerivedID(sum[:])
+	id := wire.DerivedID(sum[:])
 	copy(id[:6], child[:])
 	return id
 }

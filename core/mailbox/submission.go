@@ -91,7 +91,7 @@ type Opening struct {
 	// state that it shares. nil: nothing.
 	Frontend *core.Frontend
 	// Priority of a queued run: 0 opens first, 255 last. Equal ones open in the order in
-	// which they came; nil: core.DefaultPriority.
+	// which they came; nil: 128.
 	Priority *uint8
 	// AvailableAt is the earliest time at which the run may start, unix milliseconds, and
 	// Delay how long after its submission; 0: immediately. At most one of them is given,

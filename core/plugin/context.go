@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -80,7 +81,7 @@ func (c Context) NewID(name string) core.ID {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write([]byte(part))
 	}
-	return core.DerivedID(h.Sum(nil))
+	return wire.DerivedID(h.Sum(nil))
 }
 
 // RunStart is what a hook sees once, before a run's first step.

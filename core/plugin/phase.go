@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -271,7 +271,7 @@ func removal(a pendingAction) state.Command {
 
 // record puts an action that failed aside.
 func (p *phase) record(a pendingAction, failure error) error {
-	failed := FailedScheduledActions.Update(FailedAction{ID: a.ID, Action: a.Action, Error: core.Shorten(failure.Error(), maxFailure)})
+	failed := FailedScheduledActions.Update(FailedAction{ID: a.ID, Action: a.Action, Error: wire.Shorten(failure.Error(), maxFailure)})
 	return p.commit(state.Combine(removal(a), failed))
 }
 

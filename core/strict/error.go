@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // Error is what is wrong at one place of a JSON value.
@@ -119,4 +120,4 @@ func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]
 const maxPath = 256
 
 // excerpt shortens a path at its end.
-func excerpt(path string) string { return core.Shorten(path, maxPath) }
+func excerpt(path string) string { return wire.Shorten(path, maxPath) }

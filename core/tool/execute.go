@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // maxComplaint bounds, in bytes, an error that may quote the arguments; what it names
@@ -166,7 +167,7 @@ func complaint(err error) string {
 	if panicked(err) {
 		return "the tool panicked" // what it said is for the log alone
 	}
-	return core.Shorten(err.Error(), maxComplaint)
+	return wire.Shorten(err.Error(), maxComplaint)
 }
 
 func panicked(err error) bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // NewID returns an id that is derived from the call's Key and a name that the tool
@@ -15,5 +16,5 @@ func (c Call) NewID(name string) core.ID {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part)))) // a hash never fails
 		_, _ = h.Write([]byte(part))
 	}
-	return core.DerivedID(h.Sum(nil))
+	return wire.DerivedID(h.Sum(nil))
 }

@@ -31,7 +31,7 @@ func readBatch(event events.SQSEvent, log *slog.Logger) batch {
 	b := batch{messages: len(event.Records)}
 	type about struct {
 		thread core.ThreadKey
-		kind   core.WakeKind
+		kind   string
 	}
 	byThread := make(map[about]*delivery, len(event.Records))
 	for _, message := range event.Records {

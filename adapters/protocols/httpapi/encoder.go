@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 )
 
 // encoder is the native protocol: each event that the client has not seen is a
@@ -18,7 +19,7 @@ import (
 // The frames of a response are numbered here: they are all that a client has of a
 // stream that resume has cut.
 type encoder struct {
-	from     resume
+	from     host.Missed
 	last     string // id of the last frame
 	sequence uint64 // of the last frame
 	run      core.ID
@@ -45,7 +46,7 @@ type body struct {
 const usual = 512
 
 // newEncoder returns the encoder of a stream from a client's Last-Event-ID on.
-func newEncoder(from resume, last string, env *env.Env) *encoder {
+func newEncoder(from host.Missed, last string, env *env.Env) *encoder {
 	e := &encoder{from: from, last: last, env: env}
 	e.buffer.Grow(usual)
 	e.json = json.NewEncoder(&e.buffer)
@@ -63,15 +64,15 @@ func (e *encoder) Ended() bool { return e.ended }
 func (e *encoder) Encode(event core.Event) ([]protocol.Frame, error) {
 	e.buffer.Reset()
 	e.frames = e.frames[:0]
-	if err := e.from.fits(event); err != nil {
-		return nil, err
+	if err := e.from.Fits(event); err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "Last-Event-ID %w", err)
 	}
-	if !e.from.active { // the whole stream is new, so that nothing is cut
+	if !e.from.Active() { // the whole stream is new, so that nothing is cut
 		if err := e.add(event); err != nil {
 			return nil, err
 		}
 	} else {
-		for _, rest := range e.from.rest(event) {
+		for _, rest := range e.from.Rest(event) {
 			if err := e.add(rest); err != nil {
 				return nil, err
 			}
@@ -89,7 +90,7 @@ func (e *encoder) add(event core.Event) error {
 		e.last = event.Position
 	}
 	if event.Type == core.EventStepRestarted && event.Step > 0 {
-		e.last = restartAt(event.RunID, event.Step)
+		e.last = host.RestartPosition(event.RunID, event.Step)
 	}
 	begin := e.buffer.Len()
 	e.envelope(event)
@@ -106,12 +107,6 @@ func (e *encoder) add(event core.Event) error {
 	}
 	e.frames = append(e.frames, protocol.Frame{ID: e.last, Data: data})
 	return nil
-}
-
-// restartAt is the id of step_restarted: before every attempt at the step, so that a
-// client which comes back is shown all of it, whichever attempt is committed.
-func restartAt(run core.ID, step int) string {
-	return core.Position{Run: run, Step: step, Kind: core.PositionRestart}.String()
 }
 
 // envelope writes what every event has, without the closing brace.

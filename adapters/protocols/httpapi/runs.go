@@ -26,7 +26,7 @@ func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) 
 	if err != nil {
 		return err
 	}
-	s.Key.Used = from.active // or a run would begin of which the client has no event
+	s.Key.Used = from.Active() // or a run would begin of which the client has no event
 	if a.Buffered {
 		return unknown(a.Queue(w, r, s, eventsPath), s)
 	}

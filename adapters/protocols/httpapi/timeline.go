@@ -171,13 +171,7 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request, id core.Identity
 		}
 		after = text
 	}
-	if after != "" {
-		at, err := core.ParsePosition(after)
-		if err != nil || at.Run != runID {
-			return core.Errorf(core.CodeInvalid, "after %q is not the id of an event of run %s", core.Excerpt(after), runID)
-		}
-		q.After = &at
-	}
+	q.After = after
 	got, err := a.Host.Committed(r.Context(), id, runID, q)
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())

@@ -369,14 +369,14 @@ func (r *program) reconnect(live []sent) {
 			seen = whole[:i+1-len(live)]
 		}
 		checkState(t, slices.Concat(seen, rest))
-		position, err := core.ParsePosition(f.id)
+		missed, err := host.MissedAfter(f.id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var want []string
 		for _, line := range all {
 			id, _, _ := strings.Cut(line, " ")
-			if p, err := core.ParsePosition(id); err != nil || p.Compare(position) > 0 {
+			if len(missed.Rest(core.Event{Position: id})) > 0 {
 				want = append(want, line)
 			}
 		}

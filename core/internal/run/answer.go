@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -54,7 +55,7 @@ func complaint(wrong error) string {
 	if _, panicked := errors.AsType[*env.PanicError](wrong); panicked {
 		return "its check panicked" // what it said is for the log alone
 	}
-	return strings.ToValidUTF8(core.Shorten(wrong.Error(), maxDetail), "\uFFFD")
+	return strings.ToValidUTF8(wire.Shorten(wrong.Error(), maxDetail), "\uFFFD")
 }
 
 // cutOrRefused says why an answer is none that another try would mend: the same request

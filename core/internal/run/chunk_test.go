@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -75,7 +76,7 @@ func stored(t *testing.T, w *world) (lines []string) {
 				t.Errorf("%s has the event %+v", r.Name, e)
 			}
 			line += " " + strings.TrimSpace(string(e.Type)+" "+e.Delta)
-			if at, err := core.ParsePosition(e.Position); err == nil && at.Run == id && at.Step == a.Step && at.Attempt == a.Fence {
+			if at, err := position.Parse(e.Position); err == nil && at.Run == id && at.Step == a.Step && at.Attempt == a.Fence {
 				line += fmt.Sprintf("@%d-%d", at.Block, at.End)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/run/live"
@@ -130,7 +131,7 @@ func (w *world) complete(t *testing.T, text string) (said string) {
 		}
 		for _, e := range events {
 			said += e.Delta
-			if at, err := core.ParsePosition(e.Position); err != nil || e.Type == core.EventTextDelta && at.End != len(said) {
+			if at, err := position.Parse(e.Position); err != nil || e.Type == core.EventTextDelta && at.End != len(said) {
 				t.Errorf("%d bytes are said at %s", len(said), e.Position)
 			}
 		}

@@ -312,7 +312,7 @@
 //
 // Where does a delta get its position, which is its SSE id? inference/speech.go knows the block
 // and the byte at which it ends (say, emit), and history.Emitter makes
-// a core.Position of them, for a history.Replayer as well. The encoder
+// a position.Position of them, for a history.Replayer as well. The encoder
 // of package adapters/protocols/httpapi writes it as the frame's id; AI SDK's frames have none.
 //
 // What happens when a tool panics? tool.Execute in core/tool/execute.go makes an

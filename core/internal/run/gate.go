@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
@@ -109,7 +110,7 @@ func (g *gates) gate(ctx context.Context, t *task) (admission, error) {
 func endedBy(verdict plugin.Verdict, t *task) *conclusion {
 	end := conclusion{hooks: t.hooks, decision: t.decision}
 	if verdict.Kind == plugin.VerdictBlock {
-		reason := core.Shorten(verdict.Reason, maxDetail)
+		reason := wire.Shorten(verdict.Reason, maxDetail)
 		end.result, end.blocked = synthetic(core.ResultBlocked, "blocked: "+reason), reason
 		return &end
 	}

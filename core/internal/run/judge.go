@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/stop"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -72,7 +73,7 @@ func check(p agent.StopPolicy, view agent.StopView) (end *core.Termination, err 
 		return nil, endAt("stop_policy", what, errors.New("no end that a policy may give"))
 	}
 	settled.Code = core.Excerpt(settled.Code)
-	settled.Detail = core.Shorten(settled.Detail, maxDetail)
+	settled.Detail = wire.Shorten(settled.Detail, maxDetail)
 	return &settled, nil
 }
 

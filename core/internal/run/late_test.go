@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -78,7 +79,7 @@ func TestAClaimThatIsHeardOfLateIsRefencedFirst(t *testing.T) {
 					t.Errorf("the step ends in %s, the run in %+v", stepped.Outcome, end)
 				}
 				for _, at := range positions {
-					if p, err := core.ParsePosition(at); err != nil || p.Attempt != tt.fence {
+					if p, err := position.Parse(at); err != nil || p.Attempt != tt.fence {
 						t.Errorf("an event stands at %s, want it under fence %d", at, tt.fence)
 					}
 				}

@@ -23,6 +23,13 @@ const (
 	changedResults = "results"
 )
 
+// The places of hashes in core.Window.Prefix, in the order of the request.
+const (
+	prefixTools   = iota // the tools that are offered
+	prefixSystem         // the system prompt, and what plugins add to it
+	prefixContext        // context messages before the conversation
+)
+
 // marked notes what the request begins with, and announces a beginning that is not that
 // of the turn before: what its provider has kept of it is of no use then.
 func (p *prompt) marked(request *model.Request, b beside) {
@@ -31,7 +38,7 @@ func (p *prompt) marked(request *model.Request, b beside) {
 	}
 	p.framed = false
 	w := p.window
-	w.Prefix = [3]uint32{core.PrefixTools: toolsHash(request.Tools), core.PrefixSystem: textHash(0, request.System), core.PrefixContext: messagesHash(b.before)}
+	w.Prefix = [3]uint32{prefixTools: toolsHash(request.Tools), prefixSystem: textHash(0, request.System), prefixContext: messagesHash(b.before)}
 	said, last := p.lastTurn()
 	if last == nil || last.Estimate == 0 {
 		return
@@ -41,11 +48,11 @@ func (p *prompt) marked(request *model.Request, b beside) {
 	switch {
 	case said.Model != request.Model || said.Provider != p.model.Provider:
 		reason = changedModel
-	case w.Prefix[core.PrefixTools] != last.Prefix[core.PrefixTools]:
+	case w.Prefix[prefixTools] != last.Prefix[prefixTools]:
 		reason = changedTools
-	case w.Prefix[core.PrefixSystem] != last.Prefix[core.PrefixSystem]:
+	case w.Prefix[prefixSystem] != last.Prefix[prefixSystem]:
 		reason = changedSystem
-	case w.Prefix[core.PrefixContext] != last.Prefix[core.PrefixContext]:
+	case w.Prefix[prefixContext] != last.Prefix[prefixContext]:
 		reason = changedContext
 	case w.Summary != last.Summary:
 		reason = changedSummary

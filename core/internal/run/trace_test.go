@@ -20,6 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -121,7 +122,7 @@ func (r *trace) entry(e *thread.Entry) string {
 }
 
 func (r *trace) run(run *core.Run) string {
-	line := fmt.Sprintf("%s steps=%d tokens=%d finished %d %q", run.Status, run.Steps, account.Tokens(run.Usage), r.ms(run.FinishedAt), core.Shorten(run.Response, 20))
+	line := fmt.Sprintf("%s steps=%d tokens=%d finished %d %q", run.Status, run.Steps, account.Tokens(run.Usage), r.ms(run.FinishedAt), wire.Shorten(run.Response, 20))
 	if t := run.Termination; t != nil {
 		line += fmt.Sprintf(" %s/%s", t.Type, t.Code)
 	}

@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // maxComplaint bounds, in bytes, an error that may quote the value; what it names
@@ -31,7 +30,7 @@ func (s *Schema) explain(at string, value any) string {
 		}
 		return at + " does not match its schema"
 	}
-	return core.Shorten(found.say(at), maxComplaint)
+	return wire.Shorten(found.say(at), maxComplaint)
 }
 
 // mistake is what is wrong, and where: its last name or index stands first.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -216,7 +217,7 @@ func (in *input) usual() uint8 {
 	if in.priority > 0 {
 		return in.priority
 	}
-	return core.DefaultPriority
+	return thread.DefaultPriority
 }
 
 // submit insists on an input.

@@ -152,7 +152,7 @@ func (q *queue) handOut(hints []core.WakeUp) {
 		h.begin(hints)
 		for i, err := range h.engine.runtime.WorkBatch(ctx, hints) {
 			if err == nil {
-				if hints[i].Kind == core.WakeWork { // the others are good for nothing that a head says
+				if hints[i].Kind == "" { // the others are good for nothing that a head says
 					q.w.auditor.checkAcknowledged(h, hints[i], handed[i], began)
 					h.checkTended(hints[i].Key())
 				}

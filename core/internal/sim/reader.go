@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	runtime "github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
@@ -64,7 +65,7 @@ func (r *reading) check(e core.Event) {
 }
 
 func (r *reading) checkText(e core.Event) {
-	at, err := core.ParsePosition(e.Position)
+	at, err := position.Parse(e.Position)
 	if err != nil {
 		r.th.fail("words of run %s stand at %q", e.RunID, e.Position)
 		return

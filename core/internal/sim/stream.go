@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -14,9 +15,9 @@ type stream struct {
 	th    *threadState
 	run   core.ID
 	count uint64
-	last  core.Position // of the last event that has one; zero: none, or the step starts again
-	fold  *state.Fold   // the state that the client has; nil: none was shown
-	blind bool          // it was shown none to begin with: there was none, or it could not be read
+	last  position.Position // of the last event that has one; zero: none, or the step starts again
+	fold  *state.Fold       // the state that the client has; nil: none was shown
+	blind bool              // it was shown none to begin with: there was none, or it could not be read
 }
 
 // check looks at the next event: its number, its run, and that it stands behind everything
@@ -31,7 +32,7 @@ func (s *stream) check(e core.Event) {
 	}
 	switch e.Type {
 	case core.EventStepRestarted: // what follows stands where the void part stood, or before
-		s.last, s.fold = core.Position{}, nil // what it had changed may be void
+		s.last, s.fold = position.Position{}, nil // what it had changed may be void
 	case core.EventStateSnapshot:
 		s.checkState(e)
 	case core.EventStateDelta:
@@ -40,11 +41,11 @@ func (s *stream) check(e core.Event) {
 	if e.Position == "" {
 		return
 	}
-	at, err := core.ParsePosition(e.Position)
+	at, err := position.Parse(e.Position)
 	switch {
 	case err != nil || at.Run != s.run:
 		s.th.fail("%s of run %s stands at %q", e.Type, s.run, e.Position)
-	case s.last != core.Position{} && at.Compare(s.last) <= 0:
+	case s.last != position.Position{} && at.Compare(s.last) <= 0:
 		s.th.fail("%s of run %s stands at %s, behind %s", e.Type, s.run, e.Position, s.last)
 	}
 	s.last = at
@@ -74,7 +75,7 @@ func (s *stream) checkState(e core.Event) {
 		values[state.KeyPath{Scope: state.ScopeRun, Name: name}] = value
 	}
 	s.fold, s.blind = state.NewFold(state.Restore(e.Revision, values)), false
-	s.th.checkStreamed(e, s.last == core.Position{} || s.last.Kind == core.PositionRunStart)
+	s.th.checkStreamed(e, s.last == position.Position{} || s.last.Kind == position.RunStart)
 }
 
 // checkPatch: what is shown fits what was.

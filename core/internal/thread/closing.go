@@ -73,7 +73,7 @@ func (h *Head) removeRun(t Transition) (opened core.ID) {
 		first := h.Inbox[0]
 		opened = first.ID
 		h.Pending = append(h.Pending, Dispatch{
-			ID: first.ID, Run: first.ID, Revision: first.Revision, Priority: core.DefaultPriority,
+			ID: first.ID, Run: first.ID, Revision: first.Revision, Priority: DefaultPriority,
 			Steered: true, Rest: slices.Clone(h.Inbox[1:]),
 		})
 	}

@@ -1,6 +1,9 @@
 package thread
 
-import "github.com/reveille-run/reveille/core"
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
+)
 
 // Create makes a thread that nothing was said on yet.
 type Create struct {
@@ -14,8 +17,8 @@ func (c Create) apply(h *Head, _ Transition) (Result, error) {
 	switch {
 	case h.Exists():
 		return Result{}, ErrExists
-	case len(c.Owner) > core.MaxNameLength:
-		return Result{}, invalid("create: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
+	case len(c.Owner) > wire.MaxName:
+		return Result{}, invalid("create: owner of %d bytes, at most %d are allowed", len(c.Owner), wire.MaxName)
 	}
 	h.Owner = c.Owner
 	return Result{}, nil

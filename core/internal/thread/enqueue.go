@@ -2,7 +2,11 @@ package thread
 
 import (
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
+
+// DefaultPriority is a dispatch's priority when none is asked; 0 is first, 255 last.
+const DefaultPriority = 128
 
 // watchdog is added to the lease for the hint of an inline run: nobody is to
 // take the run from under its stream.
@@ -52,8 +56,8 @@ func (c Enqueue) check() error {
 	switch {
 	case c.Dispatch.IsZero() || c.Run.IsZero():
 		return invalid("enqueue: dispatch and run must have ids")
-	case len(c.Owner) > core.MaxNameLength:
-		return invalid("enqueue: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
+	case len(c.Owner) > wire.MaxName:
+		return invalid("enqueue: owner of %d bytes, at most %d are allowed", len(c.Owner), wire.MaxName)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 package thread
 
-import "github.com/reveille-run/reveille/core"
+import "github.com/reveille-run/reveille/core/internal/wire"
 
 // Fork makes a thread of the first log records of another. They were stored under
 // [ForkFence], with whatever takes some of them back.
@@ -20,8 +20,8 @@ func (c Fork) apply(h *Head, t Transition) (Result, error) {
 	switch {
 	case h.Exists():
 		return Result{}, ErrExists
-	case len(c.Owner) > core.MaxNameLength:
-		return Result{}, invalid("fork: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
+	case len(c.Owner) > wire.MaxName:
+		return Result{}, invalid("fork: owner of %d bytes, at most %d are allowed", len(c.Owner), wire.MaxName)
 	case c.Summary > c.Seq:
 		return Result{}, invalid("fork: %d records, and a summary up to %d", c.Seq, c.Summary)
 	case c.Seq > MaxSeq || c.Supersedes >= c.Seq:

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // Records encodes and decodes the payloads of records. Each payload is a JSON
@@ -37,7 +38,7 @@ func (r Records) encode(what string, v any) ([]byte, error) {
 		first = append(first, `,"extra":`...)
 		first = strconv.AppendQuote(first, r.Extra)
 	}
-	b, err := core.EncodeObject(first, v)
+	b, err := wire.Object(first, v)
 	if err != nil {
 		return nil, core.Errorf(core.CodeInternal, "encode %s: %w", what, err)
 	}

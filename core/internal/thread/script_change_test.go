@@ -153,7 +153,7 @@ func (w words) through() *uint32 {
 func (w words) enqueue(dispatch string, now int64) thread.Enqueue {
 	e := thread.Enqueue{
 		Dispatch: id(dispatch), Run: id(w.value("run")), AvailableAt: w.at("at", now), Dedupe: hash(w.value("dedupe")),
-		Owner: w.value("owner"), RejectBusy: w.has("reject-busy"), Child: w.has("child"), Priority: core.DefaultPriority,
+		Owner: w.value("owner"), RejectBusy: w.has("reject-busy"), Child: w.has("child"), Priority: thread.DefaultPriority,
 	}
 	if p := w.value("priority"); p != "" {
 		e.Priority = uint8(w.number(p))

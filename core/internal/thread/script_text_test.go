@@ -98,7 +98,7 @@ func describeHead(h thread.Head) string {
 		}
 		fmt.Fprintf(&b, "  %s %s of %s", where, trim(d.ID[:]), trim(d.Run[:]))
 		write(d.Revision != 0, " revision=%d", d.Revision)
-		write(d.Priority != core.DefaultPriority, " priority=%d", d.Priority)
+		write(d.Priority != thread.DefaultPriority, " priority=%d", d.Priority)
 		write(d.AvailableAt != 0, " at=%s", clock(d.AvailableAt))
 		write(d.Child, " child")
 		write(d.Steered, " steered")

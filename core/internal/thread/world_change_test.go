@@ -7,10 +7,11 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 )
 
 // longest is as long as a name from outside may be.
-var longest = strings.Repeat("n", core.MaxNameLength)
+var longest = strings.Repeat("n", wire.MaxName)
 
 // change picks a change, mostly one that fits the head.
 func (w *world) change() thread.Change {

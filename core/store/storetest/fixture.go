@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -32,7 +33,7 @@ func dueHead(version uint64, at int64) thread.Head {
 // fullHead has every field set and every table full: more than 2 KB of the 4 KB
 // that a head may have.
 func fullHead(version uint64) thread.Head {
-	longest := strings.Repeat("n", core.MaxNameLength)
+	longest := strings.Repeat("n", wire.MaxName)
 	h := thread.Head{
 		Layout: thread.Layout, Schema: 65_535, Version: version, CommitID: core.ID{0xc0, 1}, HolderCommitID: core.ID{0xc0, 2},
 		Incarnation: 1<<64 - 1, Owner: longest, Deleted: true, Erased: true, Epoch: 300, Fence: 70_000,

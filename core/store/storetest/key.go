@@ -6,6 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -20,7 +21,7 @@ const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.
 
 func idsAtTheirLimits(p *probe) {
 	longest := func(start string) string {
-		return (start + strings.Repeat(allowed, 2))[:core.MaxNameLength]
+		return (start + strings.Repeat(allowed, 2))[:wire.MaxName]
 	}
 	keys := []core.ThreadKey{
 		{Tenant: longest(p.tenant), Thread: longest("")},
@@ -55,7 +56,7 @@ func keysThatFailCheckAreInvalid(p *probe) {
 		{Tenant: p.tenant, Thread: "a/b"},
 		{Tenant: p.tenant, Thread: "."},
 		{Tenant: p.tenant, Thread: ".."},
-		{Tenant: p.tenant, Thread: strings.Repeat("x", core.MaxNameLength+1)},
+		{Tenant: p.tenant, Thread: strings.Repeat("x", wire.MaxName+1)},
 	}
 	for _, key := range keys {
 		_, headErr := p.b.Head(p.ctx, key)
@@ -72,7 +73,7 @@ func keysThatFailCheckAreInvalid(p *probe) {
 	}
 	_, _, getErr := p.b.Pointer(p.ctx, "a#b", "n")
 	p.wantInvalid("Pointer", core.ThreadKey{Tenant: "a#b"}, getErr)
-	for _, tenant := range []string{"", "a#b", "a/b", "a\x00b", ".", strings.Repeat("x", core.MaxNameLength+1)} {
+	for _, tenant := range []string{"", "a#b", "a/b", "a\x00b", ".", strings.Repeat("x", wire.MaxName+1)} {
 		_, waitingErr := p.b.Waiting(p.ctx, tenant, nil, 1)
 		p.wantInvalid("Waiting", core.ThreadKey{Tenant: tenant}, waitingErr)
 	}

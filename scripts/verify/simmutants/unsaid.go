@@ -24,8 +24,8 @@ var unsaidMutants = []mutant{
 	{
 		Name: "a commit tells again what was said before it",
 		File: "core/host/stream.go",
-		Old:  "	e, ok := e.Behind(at, had)\n	if !ok {",
-		New:  "	_, ok := e.Behind(at, had)\n	if !ok {",
+		Old:  "	e, ok := position.Behind(e, at, had)\n	if !ok {",
+		New:  "	_, ok := position.Behind(e, at, had)\n	if !ok {",
 	},
 	{
 		Name: "what was said before a commit is told again whole",

@@ -13,6 +13,6 @@
 //
 //   - What an event says follows from the record that holds it. A live stream and a
 //     replay call the same function for it; only the cuts of a model's words differ.
-//   - A position follows from the place in the record, see core.Position. So a client
+//   - A position follows from the place in the record, see position.Position. So a client
 //     that has a part of a stream, live or replayed, resumes after it in the other.
 package history

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
@@ -18,7 +19,7 @@ type Sink func(core.Event) error
 // called in the step's goroutine and returns immediately.
 type Tap interface {
 	// Add takes an event and its position; a position of kind 0 says that it has none.
-	Add(event core.Event, at core.Position)
+	Add(event core.Event, at position.Position)
 	// Restart says that the next events are of another attempt at the step's inference,
 	// under the given fence: all that was added before is void.
 	Restart(fence uint64)
@@ -154,7 +155,7 @@ func (e *Emitter) EmitAt(event core.Event, block, end int) {
 	if !e.Told() {
 		return // most background runs have no reader: no position is made for none
 	}
-	kind, _ := event.Type.PositionKind()
+	kind, _ := position.KindOf(event.Type)
 	e.emitPlaced(event, kind, block, end)
 }
 
@@ -164,8 +165,8 @@ func (e *Emitter) EmitUnplaced(event core.Event) { e.emitPlaced(event, 0, 0, 0) 
 
 // emitPlaced is EmitAt for an event whose type alone does not say its place; kind 0: it
 // has no place.
-func (e *Emitter) emitPlaced(event core.Event, kind core.PositionKind, block, end int) {
-	at := core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind}
+func (e *Emitter) emitPlaced(event core.Event, kind position.Kind, block, end int) {
+	at := position.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind}
 	if e.tap != nil {
 		e.tap.Add(event, at)
 	}
@@ -181,7 +182,7 @@ func (e *Emitter) emitPlaced(event core.Event, kind core.PositionKind, block, en
 
 // place returns the text of a position. A step has dozens of them, which lie side by
 // side in pieces of memory that are never written again.
-func (e *Emitter) place(p core.Position) string {
+func (e *Emitter) place(p position.Position) string {
 	var room [96]byte
 	text, _ := p.AppendText(room[:0]) // which cannot fail
 	if e.room.Cap()-e.room.Len() < len(text) {

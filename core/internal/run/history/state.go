@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -77,9 +78,9 @@ func (e *Emitter) Change(entry *thread.Entry) {
 		event.Time = core.Millis(m.CreatedAt)
 		e.EmitAt(event, len(m.Content)+len(m.ToolCalls), 0)
 	case entry.Closing:
-		e.emitPlaced(event, core.PositionEndDelta, lastBlock, 0)
+		e.emitPlaced(event, position.EndDelta, lastBlock, 0)
 	default:
-		e.emitPlaced(event, core.PositionStepDelta, lastBlock, 0)
+		e.emitPlaced(event, position.StepDelta, lastBlock, 0)
 	}
 }
 

@@ -2,6 +2,7 @@ package live
 
 import (
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -40,7 +41,7 @@ func (a Attempt) Events(records thread.Records, chunk store.Record) ([]core.Even
 		e := s.Event
 		e.RunID, e.Step = a.Run, a.Step
 		if s.At != "" {
-			at, err := core.ParsePosition(a.before() + s.At)
+			at, err := position.Parse(a.before() + s.At)
 			if err != nil {
 				return nil, core.Errorf(core.CodeCorrupt, "event chunk %s: %w", chunk.Name, err)
 			}
@@ -53,7 +54,7 @@ func (a Attempt) Events(records thread.Records, chunk store.Record) ([]core.Even
 
 // before is what the positions of the attempt begin with.
 func (a Attempt) before() string {
-	text := core.Position{Run: a.Run, Step: a.Step, Attempt: a.Fence, Kind: core.PositionRunStart}.String()
+	text := position.Position{Run: a.Run, Step: a.Step, Attempt: a.Fence, Kind: position.RunStart}.String()
 	return text[:len(text)-len("0-0-a")]
 }
 

@@ -4,13 +4,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 )
 
 // spoken is an event of an attempt. Deltas of one block are one piece, until a chunk has
 // it or it is large enough for one.
 type spoken struct {
 	event core.Event // without its delta
-	at    core.Position
+	at    position.Position
 	begin int // of its delta, in texts
 	delta int // bytes of it
 	size  int // about, in bytes of JSON
@@ -21,7 +22,7 @@ const pieceSize = 160
 
 // put appends an event: its delta is added to that of the last piece which it continues,
 // and is cut into several pieces where it is larger than a chunk. The caller holds mu.
-func (w *Writer) put(event core.Event, at core.Position) {
+func (w *Writer) put(event core.Event, at position.Position) {
 	delta := event.Delta
 	event.Delta = ""
 	for {
@@ -38,7 +39,7 @@ func (w *Writer) put(event core.Event, at core.Position) {
 }
 
 // addPiece appends an event with a delta that is no larger than a chunk.
-func (w *Writer) addPiece(event core.Event, at core.Position, delta string, weight int) {
+func (w *Writer) addPiece(event core.Event, at position.Position, delta string, weight int) {
 	begin := len(w.texts)
 	w.texts = append(w.texts, delta...)
 	w.size, w.kept = w.size+weight, w.kept+weight

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -119,7 +120,7 @@ func (w *Writer) Start(attempt Attempt, mode agent.EventMode) bool {
 
 // Add implements history.Tap: it keeps an event of the inference. Events that say that
 // arguments or the turn are complete are left to the commit, which comes next.
-func (w *Writer) Add(event core.Event, at core.Position) {
+func (w *Writer) Add(event core.Event, at position.Position) {
 	switch event.Type {
 	case core.EventStepRestarted, // the next fence says so
 		core.EventToolCallReady, core.EventInferenceComplete, core.EventInferenceFailed:
@@ -131,7 +132,7 @@ func (w *Writer) Add(event core.Event, at core.Position) {
 }
 
 // took is Add under the lock. It reports whether there is something new to hear.
-func (w *Writer) took(event core.Event, at core.Position) bool {
+func (w *Writer) took(event core.Event, at position.Position) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {

@@ -1,4 +1,4 @@
-package core_test
+package position_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"testing/quick"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/position"
 )
 
 var positionRun = core.ID{0x01, 0x90, 0xab, 15: 0xff}
@@ -15,18 +16,18 @@ const positionRunText = "0190ab00-0000-0000-0000-0000000000ff"
 
 func TestPositionsHaveOneSpelling(t *testing.T) {
 	tests := []struct {
-		position core.Position
+		position position.Position
 		text     string
 	}{
-		{core.Position{Run: positionRun, Step: 1, Kind: core.PositionRunStart}, positionRunText + ".1.0.0-0-a"},
-		{core.Position{Run: positionRun, Step: 12, Attempt: 34, Block: 5, End: 678, Kind: 'f'}, positionRunText + ".12.34.5-678-f"},
-		{core.Position{Run: positionRun, Step: 2, Attempt: math.MaxUint64, Block: 9999, Kind: 'm'}, positionRunText + ".2.18446744073709551615.9999-0-m"},
+		{position.Position{Run: positionRun, Step: 1, Kind: position.RunStart}, positionRunText + ".1.0.0-0-a"},
+		{position.Position{Run: positionRun, Step: 12, Attempt: 34, Block: 5, End: 678, Kind: 'f'}, positionRunText + ".12.34.5-678-f"},
+		{position.Position{Run: positionRun, Step: 2, Attempt: math.MaxUint64, Block: 9999, Kind: 'm'}, positionRunText + ".2.18446744073709551615.9999-0-m"},
 	}
 	for _, tt := range tests {
 		if got := tt.position.String(); got != tt.text {
 			t.Errorf("%+v is written %s, want %s", tt.position, got, tt.text)
 		}
-		if got, err := core.ParsePosition(tt.text); err != nil || got != tt.position {
+		if got, err := position.Parse(tt.text); err != nil || got != tt.position {
 			t.Errorf("%s is read as %+v, %v", tt.text, got, err)
 		}
 	}
@@ -41,27 +42,27 @@ func TestWhatIsNoPositionIsRefused(t *testing.T) {
 		positionRunText + ".99999999999999999999.1.0-0-a", positionRunText + ".1.99999999999999999999.0-0-a",
 		"0190AB00-0000-0000-0000-0000000000ff.1.3.0-0-a", "0190ab00.0000.0000.0000.0000000000ff.1.3.0-0-a",
 	} {
-		if p, err := core.ParsePosition(text); core.CodeOf(err) != core.CodeInvalid || p != (core.Position{}) {
+		if p, err := position.Parse(text); core.CodeOf(err) != core.CodeInvalid || p != (position.Position{}) {
 			t.Errorf("%q is read as %+v, %v; want code invalid", text, p, err)
 		}
 	}
 }
 
 func TestKindsOfEvents(t *testing.T) {
-	want := map[core.EventType]core.PositionKind{
+	want := map[core.EventType]position.Kind{
 		core.EventRunStart: 'a', core.EventStepStart: 'b', core.EventStepRestarted: 'c', core.EventToolCallStart: 'd',
 		core.EventReasoningDelta: 'e', core.EventTextDelta: 'f', core.EventToolCallDelta: 'g', core.EventToolCallReady: 'h',
 		core.EventInferenceComplete: 'i', core.EventInferenceFailed: 'n', core.EventToolCallDone: 'j', core.EventStepEnd: 'k', core.EventRunFinish: 'm',
 		core.EventReasoningEncrypted: 'o', core.EventStateDelta: 'p', core.EventError: 's',
 	}
 	for event, kind := range want {
-		if got, ok := event.PositionKind(); got != kind || !ok {
+		if got, ok := position.KindOf(event); got != kind || !ok {
 			t.Errorf("%s is %q, %t, want %q", event, got, ok, kind)
 		}
 	}
 	for _, event := range []core.EventType{core.EventRunYield, core.EventToolCallSuspended, core.EventInferenceRetry, core.EventPrefixChanged, core.EventContextCompacted, core.EventContextSkipped, core.EventModelSwitch, core.EventModelCircuit, core.EventToolCallCancel,
 		core.EventToolCallResumed, core.EventStateSnapshot, core.EventMessagesSnapshot, core.EventActivitySnapshot, ""} {
-		if got, ok := event.PositionKind(); got != 0 || ok {
+		if got, ok := position.KindOf(event); got != 0 || ok {
 			t.Errorf("%s is %q, want no kind", event, got)
 		}
 	}
@@ -82,10 +83,10 @@ var stream = []string{
 }
 
 func TestPositionsAreInTheOrderOfTheStream(t *testing.T) {
-	positions := make([]core.Position, len(stream))
+	positions := make([]position.Position, len(stream))
 	for i, text := range stream {
 		var err error
-		if positions[i], err = core.ParsePosition(positionRunText + text); err != nil {
+		if positions[i], err = position.Parse(positionRunText + text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,7 +110,7 @@ func TestPositionsAreInTheOrderOfTheStream(t *testing.T) {
 func TestWhichEventsAreOfAnInference(t *testing.T) {
 	got := ""
 	for _, kind := range "abcdefghijklmnopqrs" {
-		if (core.Position{Kind: core.PositionKind(kind)}).OfInference() {
+		if (position.Position{Kind: position.Kind(kind)}).OfInference() {
 			got += string(kind)
 		}
 	}
@@ -119,11 +120,11 @@ func TestWhichEventsAreOfAnInference(t *testing.T) {
 }
 
 // generated makes a position of numbers small enough to meet others.
-func generated(n uint32) core.Position {
+func generated(n uint32) position.Position {
 	kinds := "abcdefghijkmnopqrs"
-	return core.Position{
+	return position.Position{
 		Run: positionRun, Step: int(n>>1) % 2, Attempt: uint64(n>>2) % 2, Block: int(n>>3) % 2, End: int(n>>4) % 2,
-		Kind: core.PositionKind(kinds[int(n>>5)%len(kinds)]),
+		Kind: position.Kind(kinds[int(n>>5)%len(kinds)]),
 	}
 }
 
@@ -144,7 +145,7 @@ func TestCompareIsAnOrder(t *testing.T) {
 }
 
 func TestAPositionIsWrittenWithoutAllocation(t *testing.T) {
-	p, b := core.Position{Run: positionRun, Step: 12, Attempt: 34, Block: 5, End: 678, Kind: 'f'}, make([]byte, 0, 96)
+	p, b := position.Position{Run: positionRun, Step: 12, Attempt: 34, Block: 5, End: 678, Kind: 'f'}, make([]byte, 0, 96)
 	if n := testing.AllocsPerRun(100, func() { b, _ = p.AppendText(b[:0]) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
@@ -157,7 +158,7 @@ func FuzzParsePosition(f *testing.F) {
 		f.Add(positionRunText + seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := core.ParsePosition(text)
+		p, err := position.Parse(text)
 		switch {
 		case err != nil && core.CodeOf(err) != core.CodeInvalid:
 			t.Fatalf("%q: %v", text, err)

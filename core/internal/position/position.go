@@ -1,9 +1,14 @@
-package core
+// Package position says where an event stands in the stream of its run, and what a
+// reader that comes back has missed. Events carry the wire form of a [Position], which
+// clients give back as the id of the last event that they have.
+package position
 
 import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/reveille-run/reveille/core"
 )
 
 // Position is where an event stands in the stream of its run: a pure function of
@@ -11,63 +16,63 @@ import (
 // give an event the same one. It travels as the id of an SSE frame, in the form
 // "run.step.attempt.block-end-kind".
 type Position struct {
-	Run     ID
-	Step    int          // from 1; 0 before any step
-	Attempt uint64       // fence of the claim that the step's turn was inferred under
-	Block   int          // index among the turn's blocks and calls, 0 before all of them, 9999 behind
-	End     int          // bytes of the block with which the event ends
-	Kind    PositionKind // orders events that end at the same byte of the same block
+	Run     core.ID
+	Step    int    // from 1; 0 before any step
+	Attempt uint64 // fence of the claim that the step's turn was inferred under
+	Block   int    // index among the turn's blocks and calls, 0 before all of them, 9999 behind
+	End     int    // bytes of the block with which the event ends
+	Kind    Kind   // orders events that end at the same byte of the same block
 }
 
-// PositionKind is the letter of an event's type in a position.
-type PositionKind byte
+// Kind is the letter of an event's type in a position.
+type Kind byte
 
 // Kinds that readers of a stream treat apart.
 const (
-	PositionRunStart  PositionKind = 'a'
-	PositionRestart   PositionKind = 'c' // of step_restarted; attempt 0 is before all attempts at the step
-	positionRunFinish PositionKind = 'm'
-	positionTurnDelta PositionKind = 'p' // a state_delta of the turn's record
-	PositionStepDelta PositionKind = 'q' // one of the step's
-	PositionEndDelta  PositionKind = 'r' // one of the run's end
+	RunStart  Kind = 'a'
+	Restart   Kind = 'c' // of step_restarted; attempt 0 is before all attempts at the step
+	runFinish Kind = 'm'
+	turnDelta Kind = 'p' // a state_delta of the turn's record
+	StepDelta Kind = 'q' // one of the step's
+	EndDelta  Kind = 'r' // one of the run's end
 )
 
-// PositionKind returns the letter of the type; ok is false for one whose events
+// KindOf returns the letter of an event type; ok is false for one whose events
 // have no place of their own in what is committed. A state_delta has the letter of
 // the record that it is of; the turn's is returned.
-func (t EventType) PositionKind() (kind PositionKind, ok bool) {
+func KindOf(t core.EventType) (kind Kind, ok bool) {
 	switch t {
-	case EventRunStart:
-		kind = PositionRunStart
-	case EventStepStart:
+	case core.EventRunStart:
+		kind = RunStart
+	case core.EventStepStart:
 		kind = 'b'
-	case EventStepRestarted:
-		kind = PositionRestart
-	case EventToolCallStart:
+	case core.EventStepRestarted:
+		kind = Restart
+	case core.EventToolCallStart:
 		kind = 'd'
-	case EventReasoningDelta:
+	case core.EventReasoningDelta:
 		kind = 'e'
-	case EventTextDelta:
+	case core.EventTextDelta:
 		kind = 'f'
-	case EventToolCallDelta:
+	case core.EventToolCallDelta:
 		kind = 'g'
-	case EventToolCallReady:
+	case core.EventToolCallReady:
 		kind = 'h'
-	case EventInferenceComplete:
+	case core.EventInferenceComplete:
 		kind = 'i'
-	case EventInferenceFailed:
+	case core.EventInferenceFailed:
 		kind = 'n'
-	case EventToolCallDone:
+	case core.EventToolCallDone:
 		kind = 'j'
-	case EventStepEnd:
+	case core.EventStepEnd:
 		kind = 'k'
-	case EventRunFinish: // 'l' is never used again: it was run_yield's, which has no place
-		kind = positionRunFinish
-	case EventReasoningEncrypted:
+	case core.EventRunFinish: // 'l' is never used again: it was run_yield's, which has no place
+		kind = runFinish
+	case core.EventReasoningEncrypted:
 		kind = 'o'
-	case EventStateDelta:
-		kind = positionTurnDelta
-	case EventError:
+	case core.EventStateDelta:
+		kind = turnDelta
+	case core.EventError:
 		kind = 's'
 	}
 	return kind, kind != 0
@@ -89,29 +94,29 @@ const (
 )
 
 // rank is 0 for a letter that is no kind.
-func (k PositionKind) rank() int {
+func (k Kind) rank() int {
 	switch k {
-	case PositionRunStart:
+	case RunStart:
 		return rankRun
-	case 'b', PositionRestart:
+	case 'b', Restart:
 		return rankStep
 	case 'd', 'e', 'f', 'g', 'o':
 		return rankDelta
 	case 'h':
 		return rankReady
-	case 'i', 'n', positionTurnDelta:
+	case 'i', 'n', turnDelta:
 		return rankTurn
 	case 'j':
 		return rankResult
-	case PositionStepDelta:
+	case StepDelta:
 		return rankChange
 	case 'k':
 		return rankEnd
-	case PositionEndDelta:
+	case EndDelta:
 		return rankClose
 	case 's':
 		return rankError
-	case positionRunFinish:
+	case runFinish:
 		return rankFinish
 	}
 	return 0
@@ -134,8 +139,7 @@ func (p Position) OfEnd() bool { return p.Kind.rank() >= rankClose }
 
 // AppendText implements encoding.TextAppender; the error is always nil.
 func (p Position) AppendText(b []byte) ([]byte, error) {
-	run := p.Run.text()
-	b = append(b, run[:]...)
+	b = p.Run.AppendTo(b)
 	b = strconv.AppendInt(append(b, '.'), int64(p.Step), 10)
 	b = strconv.AppendUint(append(b, '.'), p.Attempt, 10)
 	b = strconv.AppendInt(append(b, '.'), int64(p.Block), 10)
@@ -150,11 +154,11 @@ func (p Position) String() string {
 	return string(b)
 }
 
-// ParsePosition reads the wire form, which has one spelling for each position.
+// Parse reads the wire form, which has one spelling for each position.
 // Anything else is an Error with code [CodeInvalid].
-func ParsePosition(text string) (Position, error) {
+func Parse(text string) (Position, error) {
 	wrong := func() (Position, error) {
-		return Position{}, Errorf(CodeInvalid, "%q is not a position in a run's stream", Excerpt(text))
+		return Position{}, core.Errorf(core.CodeInvalid, "%q is not a position in a run's stream", core.Excerpt(text))
 	}
 	var p Position
 	var fields [5]string
@@ -164,12 +168,12 @@ func ParsePosition(text string) (Position, error) {
 			return wrong()
 		}
 	}
-	run, err := ParseID(fields[0])
+	run, err := core.ParseID(fields[0])
 	if err != nil || len(rest) != 1 {
 		return wrong()
 	}
 	ok := true
-	p.Run, p.Kind = run, PositionKind(rest[0])
+	p.Run, p.Kind = run, Kind(rest[0])
 	p.Step, ok = number(fields[1], ok)
 	p.Block, ok = number(fields[3], ok)
 	p.End, ok = number(fields[4], ok)
@@ -208,4 +212,19 @@ func (p Position) Compare(q Position) int {
 		return c
 	}
 	return cmp.Compare(p.Kind, q.Kind)
+}
+
+// Behind returns what of an event, which stands at the position, a reader does not have
+// that has had everything up to another: all of it, the tail of a delta, or nothing, for
+// which ok is false.
+func Behind(e core.Event, at, had Position) (rest core.Event, ok bool) {
+	if at.Compare(had) <= 0 {
+		return e, false
+	}
+	if at.Step == had.Step && at.Attempt == had.Attempt && at.Block == had.Block {
+		if n := had.End - (at.End - len(e.Delta)); n > 0 && n < len(e.Delta) {
+			e.Delta = e.Delta[n:]
+		}
+	}
+	return e, true
 }
