@@ -16,5 +16,5 @@ func Adapter(p agent.ProviderSpec) (model.Model, error) {
 	if err := wire.DecodeOptions(p.Options, &own); err != nil {
 		return nil, err
 	}
-	return wire.Made(New(Options{APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL, Version: own.Version, Betas: own.Betas}))
+	return New(Options{APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL, Version: own.Version, Betas: own.Betas})
 }

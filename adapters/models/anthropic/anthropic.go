@@ -9,16 +9,18 @@ import (
 	"net/http"
 )
 
-// Model is a provider of the Claude models. It is safe for concurrent use.
-type Model struct {
+// provider implements model.Model.
+type provider struct {
 	endpoint string
 	client   *wire.Client
 	options  Options
 }
 
-// New checks the options and returns a model. It makes no request. The error
-// names the option that is wrong.
-func New(options Options) (*Model, error) {
+// New checks the options and returns a model, safe for concurrent use, which implements
+// [model.Checker] too. It makes no request. The error names the option that is wrong.
+func New(options Options) (model.Model, error) { return wire.Made(open(options)) }
+
+func open(options Options) (*provider, error) {
 	base, err := options.base()
 	if err != nil {
 		return nil, err
@@ -28,7 +30,7 @@ func New(options Options) (*Model, error) {
 		return nil, err
 	}
 	options.APIKey, options.Key = "", nil // key has them
-	return &Model{
+	return &provider{
 		endpoint: base.JoinPath("v1", "messages").String(),
 		client: wire.New(wire.Client{
 			Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure,
@@ -43,7 +45,7 @@ const name = "anthropic"
 // Stream implements model.Model. A failure of the provider or of the way to it
 // is a *model.Error; when ctx ends, the error wraps ctx.Err() instead. Breaking
 // out of the loop closes the connection.
-func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+func (m *provider) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	payload, err := encode(request)
 	if err != nil {
 		return wire.Failed(err)
@@ -56,7 +58,7 @@ func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 }
 
 // Check implements model.Checker.
-func (m *Model) Check(request model.Request) error {
+func (m *provider) Check(request model.Request) error {
 	if request.Model == "" {
 		return wire.Refused(invalid("the request names no model"))
 	}

@@ -1,7 +1,7 @@
 // Package anthropic is a model provider over the Messages API of Anthropic, streamed, and
 // of the servers that speak it.
 //
-// [New] makes a [Model], which implements model.Model and model.Checker over net/http
+// [New] makes a model, which implements model.Model and model.Checker over net/http
 // alone. It makes one attempt an inference; whoever calls it repeats. Every failure of the
 // provider is a *model.Error whose kind says whether waiting can help; a stream that ends
 // before its message_stop is an error for which errors.Is(err, model.ErrTruncated) holds,

@@ -13,13 +13,13 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// DefaultBaseURL is where Anthropic listens.
-const DefaultBaseURL = "https://api.anthropic.com"
+// defaultBaseURL is where Anthropic listens.
+const defaultBaseURL = "https://api.anthropic.com"
 
-// DefaultVersion is the version of the API that the requests are written for.
-const DefaultVersion = "2023-06-01"
+// defaultVersion is the version of the API that the requests are written for.
+const defaultVersion = "2023-06-01"
 
-// Options configures a [Model]. The zero value means Anthropic without a key, which it
+// Options configures a model. The zero value means Anthropic without a key, which it
 // refuses. Printing it, and logging or encoding it as JSON, does not show the key.
 type Options struct {
 	// APIKey is sent as x-api-key. Empty: none, for local servers.
@@ -28,9 +28,10 @@ type Options struct {
 	// refuses it with 401 once more, and if it is another then, the request is made again.
 	Key secret.Source `json:"-"`
 	// BaseURL is the http or https URL before /v1/messages; a trailing slash is
-	// tolerated. Empty: [DefaultBaseURL].
+	// tolerated. Empty: https://api.anthropic.com.
 	BaseURL string
-	// Version is sent as anthropic-version. Empty: [DefaultVersion].
+	// Version is sent as anthropic-version. Empty: 2023-06-01,
+	// which the requests are written for.
 	Version string
 	// Betas are features in trial that requests use, as anthropic-beta names them. What
 	// the adapter needs by itself it adds.
@@ -54,7 +55,7 @@ func (o Options) Format(f fmt.State, _ rune) {
 
 // base returns the URL before the route.
 func (o Options) base() (*url.URL, error) {
-	return wire.BaseURL(name, cmp.Or(o.BaseURL, DefaultBaseURL))
+	return wire.BaseURL(name, cmp.Or(o.BaseURL, defaultBaseURL))
 }
 
 // check validates the options but the URL, and returns where keys come from.
@@ -79,7 +80,7 @@ func (o Options) header(h http.Header, key secret.String, beta string) {
 	if !key.IsZero() {
 		h.Set("X-Api-Key", key.Reveal())
 	}
-	h.Set("Anthropic-Version", cmp.Or(o.Version, DefaultVersion))
+	h.Set("Anthropic-Version", cmp.Or(o.Version, defaultVersion))
 	betas := o.Betas
 	if beta != "" && !slices.Contains(betas, beta) {
 		betas = append(slices.Clone(betas), beta)

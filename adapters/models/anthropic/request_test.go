@@ -233,7 +233,7 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 			if !errors.As(err, &e) || e.Kind != model.KindInvalid || e.Message != "anthropic: "+test.want {
 				t.Errorf("error %v\nwant %s", err, test.want)
 			}
-			m, err := New(Options{})
+			m, err := open(Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

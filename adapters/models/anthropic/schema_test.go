@@ -34,7 +34,7 @@ func TestSchemasAreClosed(t *testing.T) {
 }
 
 func TestASchemaOfOpenObjectsIsRefused(t *testing.T) {
-	m, err := New(Options{})
+	m, err := open(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

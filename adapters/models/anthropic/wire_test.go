@@ -45,7 +45,7 @@ func serve(t *testing.T, answer func(r *http.Request) (status int, body string))
 	return server.URL, asked
 }
 
-func ask(t *testing.T, m *Model, request model.Request) (text string, err error) {
+func ask(t *testing.T, m *provider, request model.Request) (text string, err error) {
 	t.Helper()
 	for d, err := range m.Stream(t.Context(), request) {
 		if err != nil {
@@ -81,7 +81,7 @@ func TestHeaders(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			url, asked := serve(t, func(*http.Request) (int, string) { return 200, whole })
 			test.options.BaseURL = url + test.path
-			m, err := New(test.options)
+			m, err := open(test.options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestAKeyThatWasReplacedIsTakenUp(t *testing.T) {
 		}
 		return secret.New("sk-new"), nil
 	}
-	m, err := New(Options{BaseURL: url, Key: keys})
+	m, err := open(Options{BaseURL: url, Key: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestAKeyThatWasReplacedIsTakenUp(t *testing.T) {
 	if got := strings.Join(*asked, "\n"); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"sk-old"`) || !strings.Contains(got, `"sk-new"`) {
 		t.Errorf("asked\n%s", got)
 	}
-	m, err = New(Options{BaseURL: url, APIKey: "sk-old"})
+	m, err = open(Options{BaseURL: url, APIKey: "sk-old"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestOptionsThatAreWrongAreNamed(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := New(test.options)
+			_, err := open(test.options)
 			if core.CodeOf(err) != core.CodeInvalid || err.Error() != test.want {
 				t.Errorf("error %v (%s), want %s", err, core.CodeOf(err), test.want)
 			}

@@ -20,5 +20,5 @@ func (o Options) Adapter(p agent.ProviderSpec) (model.Model, error) {
 	if !p.APIKey.IsZero() || p.Key != nil || p.BaseURL != "" {
 		return nil, core.Errorf(core.CodeInvalid, "bedrock: a provider has no api_key and no base_url: set AWS_BEARER_TOKEN_BEDROCK and AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
 	}
-	return wire.Made(New(o))
+	return New(o)
 }

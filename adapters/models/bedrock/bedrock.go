@@ -18,15 +18,12 @@ import (
 // name begins the adapter's errors.
 const name = "bedrock"
 
-// DefaultIdleTimeout is how long a stream may say nothing.
-const DefaultIdleTimeout = wire.DefaultIdleTimeout
-
 const (
 	usageTime = 5 * time.Second        // for the usage, which comes behind the end of a turn
 	drainTime = 250 * time.Millisecond // for the end of the body, so that its connection can be used again
 )
 
-// Options configures a [Model]. The zero value is right in a Lambda function.
+// Options configures a model. The zero value is right in a Lambda function.
 type Options struct {
 	// AWS says where Bedrock is and who asks; AWS_ENDPOINT_URL_BEDROCK_RUNTIME names
 	// another endpoint than the region's, and AWS_BEARER_TOKEN_BEDROCK is a key of
@@ -34,20 +31,23 @@ type Options struct {
 	// are not looked at.
 	AWS awsenv.Config
 	// IdleTimeout bounds every wait for the next event of a response, of a request that
-	// has no time of its own. 0: [DefaultIdleTimeout].
+	// has no time of its own. 0: 60 s.
 	IdleTimeout time.Duration
 }
 
-// Model is a provider of Bedrock's models. It is safe for concurrent use.
-type Model struct {
+// provider implements model.Model.
+type provider struct {
 	client func() *bedrockruntime.Client
 	idle   time.Duration
 	redact func(string) string
 }
 
-// New reads the environment and returns a model. It makes no request. The error
-// names the variable that is missing or wrong.
-func New(options Options) (*Model, error) {
+// New reads the environment and returns a model, safe for concurrent use, which
+// implements model.Checker too. It makes no request. The error names the variable that is
+// missing or wrong.
+func New(options Options) (model.Model, error) { return wire.Made(open(options)) }
+
+func open(options Options) (*provider, error) {
 	if err := wire.CheckIdle(name, options.IdleTimeout); err != nil {
 		return nil, err
 	}
@@ -55,15 +55,15 @@ func New(options Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{
+	return &provider{
 		client: sync.OnceValue(connection.client),
-		idle:   cmp.Or(options.IdleTimeout, DefaultIdleTimeout),
+		idle:   cmp.Or(options.IdleTimeout, wire.DefaultIdleTimeout),
 		redact: connection.redact,
 	}, nil
 }
 
 // Check implements model.Checker.
-func (m *Model) Check(request model.Request) error {
+func (m *provider) Check(request model.Request) error {
 	_, err := frame(request, loop{})
 	return wire.Refused(err)
 }
@@ -71,7 +71,7 @@ func (m *Model) Check(request model.Request) error {
 // Stream implements model.Model. A failure of the provider or of the way to it
 // is a *model.Error; when ctx ends, the error wraps ctx.Err() instead. Breaking
 // out of the loop closes the connection.
-func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+func (m *provider) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		err := m.infer(ctx, request, func(d model.Delta) bool { return yield(d, nil) })
 		if err == nil {
@@ -89,7 +89,7 @@ var errIdle = errors.New("idle")
 
 // infer makes the one attempt. It returns nil when the turn is complete and
 // when yield asked to stop.
-func (m *Model) infer(ctx context.Context, request model.Request, yield func(model.Delta) bool) error {
+func (m *provider) infer(ctx context.Context, request model.Request, yield func(model.Delta) bool) error {
 	input, err := encode(request)
 	if err != nil {
 		return err

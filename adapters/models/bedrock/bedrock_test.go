@@ -32,11 +32,11 @@ func environment(url string, more ...string) awsenv.Config {
 }
 
 // fake is a model whose provider is handler.
-func fake(t *testing.T, handler http.HandlerFunc) *Model {
+func fake(t *testing.T, handler http.HandlerFunc) *provider {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	m, err := New(Options{AWS: environment(server.URL)})
+	m, err := open(Options{AWS: environment(server.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestAResponseThatIsNoneOfTheAPI(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	m, err := New(Options{AWS: environment(server.URL)})
+	m, err := open(Options{AWS: environment(server.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +410,7 @@ func TestABearerTokenComesBeforeKeys(t *testing.T) {
 	t.Cleanup(server.Close)
 	config := environment(server.URL, "AWS_BEARER_TOKEN_BEDROCK", token, "AWS_ACCESS_KEY_ID", "")
 	config.Transport = server.Client().Transport
-	m, err := New(Options{AWS: config})
+	m, err := open(Options{AWS: config})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -438,7 +438,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := New(test.options); fmt.Sprint(err) != test.want {
+			if _, err := open(test.options); fmt.Sprint(err) != test.want {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 		})

@@ -1,7 +1,7 @@
 // Package bedrock is a model provider over Amazon Bedrock's ConverseStream, by the
 // AWS SDK's client with its own retries off.
 //
-// [New] makes a [Model], which implements model.Model and model.Checker. It makes
+// [New] makes a model, which implements model.Model and model.Checker. It makes
 // one attempt an inference; whoever calls it repeats. Its client is made at the
 // first inference, since a function that never infers should not pay for it. Every
 // failure of the provider is a *model.Error whose kind says whether waiting can

@@ -23,7 +23,7 @@ import (
 const maxMessage = 500
 
 // failure is the error of a request that got no stream, as a *model.Error.
-func (m *Model) failure(err error) error {
+func (m *provider) failure(err error) error {
 	var missing credentialsError
 	if errors.As(err, &missing) {
 		return &model.Error{Kind: model.KindUnauthorized, Message: "bedrock: credentials: " + m.bounded(missing.Error())}
@@ -56,7 +56,7 @@ func (m *Model) failure(err error) error {
 }
 
 // refusal is what the service said went wrong.
-func (m *Model) refusal(said smithy.APIError, status int, request string, wait time.Duration) error {
+func (m *provider) refusal(said smithy.APIError, status int, request string, wait time.Duration) error {
 	text := "bedrock: "
 	if status != 0 {
 		text += fmt.Sprintf("status %d: ", status)
@@ -70,7 +70,7 @@ func (m *Model) refusal(said smithy.APIError, status int, request string, wait t
 
 // cut is the error of a stream that ended or failed before its turn did. The SDK has
 // none for a connection that broke off.
-func (m *Model) cut(err error) error {
+func (m *provider) cut(err error) error {
 	var said smithy.APIError
 	switch {
 	case errors.As(err, &said):
@@ -128,4 +128,4 @@ func kindOf(code string, status int, message string) model.ErrorKind {
 }
 
 // bounded makes one line of text without the token.
-func (m *Model) bounded(text string) string { return wire.OneLine(m.redact(text), maxMessage) }
+func (m *provider) bounded(text string) string { return wire.OneLine(m.redact(text), maxMessage) }

@@ -369,7 +369,7 @@ func TestCheckNamesWhatHasNoForm(t *testing.T) {
 		{"a member that is not known", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"guardrailConfig":{"id":"g"}}`) }, `bedrock: unknown field "id" in provider_options.guardrailConfig, allowed are guardrailIdentifier, guardrailVersion, trace, streamProcessingMode`},
 		{"a tier without its type", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"serviceTier":{}}`) }, `bedrock: provider_options.serviceTier.type is missing`},
 	}
-	m, err := New(Options{AWS: environment("")})
+	m, err := open(Options{AWS: environment("")})
 	if err != nil {
 		t.Fatal(err)
 	}

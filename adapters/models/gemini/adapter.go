@@ -12,5 +12,5 @@ func Adapter(p agent.ProviderSpec) (model.Model, error) {
 	if err := wire.DecodeOptions(p.Options, &struct{}{}); err != nil {
 		return nil, err
 	}
-	return wire.Made(New(Options{APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL}))
+	return New(Options{APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL})
 }

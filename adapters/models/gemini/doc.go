@@ -1,7 +1,7 @@
 // Package gemini is a model provider over the Gemini API, streamed, of Google's Gemini
 // Developer API and of Vertex AI.
 //
-// [New] makes a [Model], which implements model.Model over net/http alone. It makes one
+// [New] makes a model, which implements model.Model over net/http alone. It makes one
 // attempt an inference; whoever calls it repeats. Every failure of the provider is a
 // *model.Error whose kind says whether waiting can help; a stream that ends before its
 // finish reason is an error for which errors.Is(err, model.ErrTruncated) holds, never a

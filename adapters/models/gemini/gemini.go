@@ -17,21 +17,23 @@ import (
 // name begins every error.
 const name = "gemini"
 
-// Model is a provider of Gemini models. It is safe for concurrent use.
-type Model struct {
+// provider implements model.Model.
+type provider struct {
 	base   *url.URL
 	bearer bool
 	client *wire.Client
 }
 
 var (
-	_ model.Model   = (*Model)(nil)
-	_ model.Checker = (*Model)(nil)
+	_ model.Model   = (*provider)(nil)
+	_ model.Checker = (*provider)(nil)
 )
 
-// New checks the options and returns a model. It makes no request. The error
-// names the option that is wrong.
-func New(options Options) (*Model, error) {
+// New checks the options and returns a model, safe for concurrent use, which implements
+// [model.Checker] too. It makes no request. The error names the option that is wrong.
+func New(options Options) (model.Model, error) { return wire.Made(open(options)) }
+
+func open(options Options) (*provider, error) {
 	base, err := options.base()
 	if err != nil {
 		return nil, err
@@ -43,7 +45,7 @@ func New(options Options) (*Model, error) {
 	if err := wire.CheckIdle(name, options.IdleTimeout); err != nil {
 		return nil, err
 	}
-	return &Model{
+	return &provider{
 		base:   base,
 		bearer: options.Token != nil,
 		client: wire.New(wire.Client{Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: source, Parse: parseFailure}),
@@ -53,7 +55,7 @@ func New(options Options) (*Model, error) {
 // Stream implements model.Model. A failure of the provider or of the way to it
 // is a *model.Error; when ctx ends, the error wraps ctx.Err() instead. Breaking
 // out of the loop closes the connection.
-func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+func (m *provider) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	endpoint, err := m.endpoint(request.Model)
 	if err != nil {
 		return wire.Failed(err)
@@ -67,7 +69,7 @@ func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 }
 
 // Check implements model.Checker.
-func (m *Model) Check(request model.Request) error {
+func (m *provider) Check(request model.Request) error {
 	if _, err := m.endpoint(request.Model); err != nil {
 		return wire.Refused(err)
 	}
@@ -80,7 +82,7 @@ func (m *Model) Check(request model.Request) error {
 
 // endpoint returns the URL of the one route that is used. A name with a slash is the
 // path of a resource (tunedModels/x), any other one of the models.
-func (m *Model) endpoint(text string) (string, error) {
+func (m *provider) endpoint(text string) (string, error) {
 	if text == "" {
 		return "", invalid("the request names no model")
 	}
@@ -100,7 +102,7 @@ func (m *Model) endpoint(text string) (string, error) {
 }
 
 // header sets the credentials.
-func (m *Model) header(h http.Header, key secret.String) {
+func (m *provider) header(h http.Header, key secret.String) {
 	switch {
 	case key.IsZero():
 	case m.bearer:

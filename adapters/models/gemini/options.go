@@ -12,10 +12,10 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// DefaultBaseURL is where the Gemini API listens.
-const DefaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
+// defaultBaseURL is where the Gemini API listens.
+const defaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
 
-// Options configures a [Model]. The zero value means the Gemini API without a key, which
+// Options configures a model. The zero value means the Gemini API without a key, which
 // it refuses. Printing it, and logging or encoding it as JSON, does not show the key.
 type Options struct {
 	// APIKey is sent as x-goog-api-key. Empty: none.
@@ -27,13 +27,14 @@ type Options struct {
 	// token: what Vertex AI takes.
 	Token secret.Source `json:"-"`
 	// BaseURL is the http or https URL before /models; a trailing slash is tolerated. For
-	// Vertex AI it ends in /publishers/google. Empty: [DefaultBaseURL].
+	// Vertex AI it ends in /publishers/google. Empty:
+	// https://generativelanguage.googleapis.com/v1beta.
 	BaseURL string
 	// IdleTimeout bounds every wait for the headers and bytes of a response, of a request that
-	// has no time of its own. 0: [wire.DefaultIdleTimeout].
+	// has no time of its own. 0: 60 s.
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would cut long
-	// turns. Nil: [wire.DefaultHTTP].
+	// turns. Nil: one of its own that follows no redirects.
 	HTTPClient *http.Client `json:"-"`
 }
 
@@ -47,7 +48,7 @@ func (o Options) Format(f fmt.State, _ rune) {
 }
 
 func (o Options) base() (*url.URL, error) {
-	return wire.BaseURL(name, cmp.Or(o.BaseURL, DefaultBaseURL))
+	return wire.BaseURL(name, cmp.Or(o.BaseURL, defaultBaseURL))
 }
 
 // source is where keys or tokens come from.

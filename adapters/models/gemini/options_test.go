@@ -49,7 +49,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := New(test.options)
+			_, err := open(test.options)
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -71,7 +71,7 @@ func TestEndpoints(t *testing.T) {
 		{"http://127.0.0.1:1/v1/projects/p/publishers/google/", "gemini-2.5-pro@001", "http://127.0.0.1:1/v1/projects/p/publishers/google/models/gemini-2.5-pro@001:streamGenerateContent?alt=sse"},
 	}
 	for _, test := range tests {
-		m, err := New(Options{BaseURL: test.base})
+		m, err := open(Options{BaseURL: test.base})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,14 +79,14 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", test.model, got, err, test.want)
 		}
 	}
-	m, err := New(Options{})
+	m, err := open(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m.client.Idle != 60*time.Second || m.client.HTTP.Timeout != 0 {
 		t.Errorf("idle %v, timeout %v", m.client.Idle, m.client.HTTP.Timeout)
 	}
-	if m, err = New(Options{IdleTimeout: time.Second}); err != nil || m.client.Idle != time.Second {
+	if m, err = open(Options{IdleTimeout: time.Second}); err != nil || m.client.Idle != time.Second {
 		t.Errorf("idle %v, %v", m.client.Idle, err)
 	}
 	for _, name := range []string{"a/", "/a", "a//b", "a/./b", "a b", "modèle", "š", "a%2f"} {
@@ -130,7 +130,7 @@ func TestCredentials(t *testing.T) {
 			}))
 			defer server.Close()
 			test.options.BaseURL = server.URL
-			m, err := New(test.options)
+			m, err := open(test.options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestCredentials(t *testing.T) {
 
 func TestKeyIsNeverPrinted(t *testing.T) {
 	options := Options{APIKey: testKey}
-	m, err := New(options)
+	m, err := open(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 	}
 	printed := log.String() + string(encoded)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		for _, value := range []any{options, &options, []Options{options}, m, *m, struct{ m *Model }{m}} {
+		for _, value := range []any{options, &options, []Options{options}, m, *m, struct{ m *provider }{m}} {
 			printed += fmt.Sprintf(verb, value)
 		}
 	}

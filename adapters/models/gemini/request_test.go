@@ -282,7 +282,7 @@ func TestWhatHasNoFormIsNamed(t *testing.T) {
 		}, "provider_options.generationConfig.thinkingConfig" + set},
 		{"a configuration that is none", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"generationConfig":5}`) }, "provider_options.generationConfig is 5, want a JSON object"},
 	}
-	m, err := New(Options{APIKey: "k"})
+	m, err := open(Options{APIKey: "k"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,11 +12,10 @@ import (
 // Adapter makes the client of a provider that is data, over Chat Completions: a value of
 // agent.Parts.Adapters. The provider's options are "dialect" and "organization"; a server
 // of another dialect than OpenAI's needs its base_url.
-func Adapter(p agent.ProviderSpec) (model.Model, error) { return DialectAuto.Adapter(p) }
+func Adapter(p agent.ProviderSpec) (model.Model, error) { return dialectAuto.Adapter(p) }
 
-// ResponsesAdapter is Adapter over the Responses API. The provider's options are
-// "organization" and "reasoning_summary".
-func ResponsesAdapter(p agent.ProviderSpec) (model.Model, error) {
+// responsesAdapter is that of [DialectResponses].
+func responsesAdapter(p agent.ProviderSpec) (model.Model, error) {
 	var own struct {
 		Organization     string `json:"organization"`
 		ReasoningSummary string `json:"reasoning_summary"`
@@ -24,17 +23,23 @@ func ResponsesAdapter(p agent.ProviderSpec) (model.Model, error) {
 	if err := wire.DecodeOptions(p.Options, &own); err != nil {
 		return nil, err
 	}
-	return wire.Made(NewResponses(Options{
-		APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL,
+	return New(Options{
+		APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL, Dialect: DialectResponses,
 		Organization: own.Organization, ReasoningSummary: own.ReasoningSummary,
-	}))
+	})
 }
 
 // Adapter is [Adapter] for providers that speak the dialect unless their options name
 // another:
 //
 //	parts.Adapters["groq"] = openai.DialectGroq.Adapter
+//
+// That of [DialectResponses] is over the Responses API. Its providers' options are
+// "organization" and "reasoning_summary".
 func (d Dialect) Adapter(p agent.ProviderSpec) (model.Model, error) {
+	if d == DialectResponses {
+		return responsesAdapter(p)
+	}
 	var own struct {
 		Dialect      Dialect `json:"dialect"`
 		Organization string  `json:"organization"`
@@ -46,7 +51,7 @@ func (d Dialect) Adapter(p agent.ProviderSpec) (model.Model, error) {
 	if other := own.Dialect != "" && own.Dialect != cmp.Or(d, DialectOpenAI); other && p.BaseURL == "" && own.Dialect.check() == nil {
 		return nil, core.Errorf(core.CodeInvalid, "openai: options.dialect is %q, another one than the adapter's, want a base_url as well", own.Dialect)
 	}
-	return wire.Made(New(Options{
+	return wire.Made(openChat(Options{
 		APIKey: p.APIKey.Reveal(), Key: p.Key, BaseURL: p.BaseURL,
 		Dialect: cmp.Or(own.Dialect, d), Organization: own.Organization,
 	}))

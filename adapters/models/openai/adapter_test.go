@@ -40,9 +40,10 @@ func TestAProviderThatIsData(t *testing.T) {
 		{"Azure without an address", DialectAzure.Adapter, agent.ProviderSpec{}, `openai: servers of the dialect "azure" listen at no address of their own, want a base URL`},
 		{"another server without an address", DialectCompatible.Adapter, agent.ProviderSpec{}, `openai: servers of the dialect "compatible" listen at no address of their own, want a base URL`},
 		{"an unknown dialect", Adapter, own(`{"dialect":"klingon"}`), `openai: dialect "klingon" is unknown, allowed are azure, compatible, deepseek, groq, llamacpp, mistral, ollama, openai, openrouter, vllm, xai, zai`},
+		{"another API", Adapter, own(`{"dialect":"responses"}`), `openai: dialect "responses" is unknown, allowed are azure, compatible, deepseek, groq, llamacpp, mistral, ollama, openai, openrouter, vllm, xai, zai`},
 		{"an option of Responses", Adapter, own(`{"reasoning_summary":"auto"}`), `unknown field "reasoning_summary" in options, allowed are dialect, organization`},
-		{"Responses", ResponsesAdapter, own(`{"reasoning_summary":"auto"}`), "https://api.openai.com/v1/responses auto"},
-		{"Responses in a dialect", ResponsesAdapter, own(`{"dialect":"groq"}`), `unknown field "dialect" in options, allowed are organization, reasoning_summary`},
+		{"Responses", DialectResponses.Adapter, own(`{"reasoning_summary":"auto"}`), "https://api.openai.com/v1/responses auto"},
+		{"Responses in a dialect", DialectResponses.Adapter, own(`{"dialect":"groq"}`), `unknown field "dialect" in options, allowed are organization, reasoning_summary`},
 		{"two keys", Adapter, agent.ProviderSpec{APIKey: secret.New(testKey), Key: source}, "openai: there is an API key and a source of one, give one of them"},
 	}
 	for _, test := range tests {
@@ -50,9 +51,9 @@ func TestAProviderThatIsData(t *testing.T) {
 			made, err := test.make(test.spec)
 			got := ""
 			switch m := made.(type) {
-			case *Model:
+			case *chatProvider:
 				got = m.endpoint + " " + string(m.dialect)
-			case *Responses:
+			case *responsesProvider:
 				got = m.endpoint + " " + m.summary
 			}
 			if err != nil {
@@ -82,7 +83,7 @@ func TestAProviderHasTheKeyThatItWasGiven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, err := made.(*Model).client.Key(t.Context(), secret.String{})
+		key, err := made.(*chatProvider).client.Key(t.Context(), secret.String{})
 		if err != nil || key.Reveal() != want {
 			t.Errorf("%v, %v; want %s", fmt.Sprint(key), err, want)
 		}

@@ -16,8 +16,8 @@ func TestAgainstAnIndependentServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.ReasoningSummary = "auto"
-	responses, err := openai.NewResponses(options)
+	options.Dialect, options.ReasoningSummary = openai.DialectResponses, "auto"
+	responses, err := openai.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,13 @@ import (
 
 // Dialect says which of the servers that speak Chat Completions is spoken to: they
 // differ in what they call the limit of tokens and the effort, in the forms that they
-// take, and in what they want back of the model's reasoning.
+// take, and in what they want back of the model's reasoning. One of them is another API.
 type Dialect string
 
-// The dialects. [DialectAuto] goes by the host of the base URL; servers at addresses of
-// one's own (vLLM, llama.cpp, Ollama at another port) have to be said.
+// The dialects. Empty is that of the base URL's host; servers at addresses of your own
+// (vLLM, llama.cpp, Ollama at another port) have to be said.
 const (
-	DialectAuto       Dialect = ""
+	DialectResponses  Dialect = "responses" // no Chat Completions, but the Responses API of OpenAI or Azure
 	DialectOpenAI     Dialect = "openai"
 	DialectAzure      Dialect = "azure" // the v1 endpoint
 	DialectGroq       Dialect = "groq"
@@ -31,6 +31,9 @@ const (
 	DialectVLLM       Dialect = "vllm"
 	DialectCompatible Dialect = "compatible" // another one: what most servers take
 )
+
+// dialectAuto goes by the host of the base URL.
+const dialectAuto Dialect = ""
 
 // kin is what a dialect says.
 type kin struct {
@@ -90,7 +93,7 @@ var (
 	onOff      = map[model.Effort]string{model.EffortNone: "none", model.EffortLow: "high", model.EffortMedium: "high", model.EffortHigh: "high", model.EffortMax: "high"}
 )
 
-// kins are the dialects by name.
+// kins are the dialects of Chat Completions by name.
 var kins = map[Dialect]kin{
 	DialectOpenAI:     {hosts: []string{"api.openai.com", ".api.openai.com"}, limit: limitCompletion, usage: true, levels: extraHigh, narrow: narrowOpenAI},
 	DialectAzure:      {hosts: []string{".openai.azure.com", ".services.ai.azure.com"}, limit: limitCompletion, usage: true, levels: extraHigh},
@@ -120,7 +123,7 @@ func dialectOf(host string) Dialect {
 
 // check returns an error with code invalid for an unknown dialect.
 func (d Dialect) check() error {
-	if _, known := kins[d]; known || d == DialectAuto {
+	if _, known := kins[d]; known || d == dialectAuto {
 		return nil
 	}
 	var names []string

@@ -80,7 +80,7 @@ func TestDialects(t *testing.T) {
 	for _, tt := range dialects {
 		t.Run(string(tt.dialect), func(t *testing.T) {
 			s := wiretest.Serve(t, "testdata/dialects", string(tt.dialect))
-			m, err := New(Options{APIKey: modeltest.Key, BaseURL: s.URL, Dialect: tt.dialect})
+			m, err := openChat(Options{APIKey: modeltest.Key, BaseURL: s.URL, Dialect: tt.dialect})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestWhatDialectsTake(t *testing.T) {
 			if diff := cmp.Diff(tt.want, said); diff != "" {
 				t.Error(diff)
 			}
-			m, opened := New(Options{Dialect: tt.dialect, BaseURL: "https://x.example/v1"})
+			m, opened := openChat(Options{Dialect: tt.dialect, BaseURL: "https://x.example/v1"})
 			if opened != nil {
 				t.Fatal(opened)
 			}

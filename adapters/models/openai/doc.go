@@ -1,12 +1,10 @@
 // Package openai is a model provider over the two APIs of OpenAI, streamed.
 //
-// [New] makes a [Model] over Chat Completions, which many servers speak: OpenAI, Azure's
+// [New] makes a model over Chat Completions, which many servers speak: OpenAI, Azure's
 // v1 endpoint, Groq, OpenRouter, DeepSeek, Z.ai, xAI, Mistral, vLLM, llama.cpp, Ollama.
-// [NewResponses] makes a [Responses] over the Responses API, which keeps the reasoning of
-// OpenAI's models from step to step. [Adapter], [ResponsesAdapter] and
-// [Dialect.Adapter] make them of providers that are data. Both implement model.Model and
-// model.Checker over
-// net/http alone. They make one attempt an inference; whoever calls them repeats. Every
+// With [DialectResponses] it is over the Responses API, which keeps the reasoning of
+// OpenAI's models from step to step. [Adapter] and [Dialect.Adapter] make them of providers
+// that are data. Both implement model.Model and model.Checker over net/http alone. They make one attempt an inference; whoever calls them repeats. Every
 // failure of the provider is a *model.Error whose kind says whether waiting can help; a
 // stream that ends before its turn does is an error for which
 // errors.Is(err, model.ErrTruncated) holds, never a turn.

@@ -78,7 +78,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // failed returns the error of a stream that has nothing else.
-func failed(t *testing.T, m *Model) *model.Error {
+func failed(t *testing.T, m *chatProvider) *model.Error {
 	t.Helper()
 	var e *model.Error
 	for d, err := range m.Stream(t.Context(), request) {

@@ -71,7 +71,7 @@ func TestAKeyThatWasReplacedIsTakenUpOnce(t *testing.T) {
 				_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 			}))
 			defer server.Close()
-			m, err := New(Options{BaseURL: server.URL, Key: tt.source.source})
+			m, err := openChat(Options{BaseURL: server.URL, Key: tt.source.source})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestAKeyThatWasReplacedIsTakenUpOnce(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New(Options{APIKey: "k", Key: (&rotated{}).source}); err == nil {
+	if _, err := openChat(Options{APIKey: "k", Key: (&rotated{}).source}); err == nil {
 		t.Error("a key and a source of one are both taken")
 	}
 }

@@ -53,7 +53,7 @@ func TestModelsThatKnowFewerLevels(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.dialect)+" "+tt.model+" "+string(tt.effort), func(t *testing.T) {
-			m, err := New(Options{Dialect: tt.dialect, BaseURL: "https://x.example/v1"})
+			m, err := openChat(Options{Dialect: tt.dialect, BaseURL: "https://x.example/v1"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// Model is a provider of chat models. It is safe for concurrent use.
-type Model struct {
+// chatProvider implements model.Model over Chat Completions.
+type chatProvider struct {
 	endpoint string
 	client   *wire.Client
 	dialect  Dialect
@@ -21,9 +21,17 @@ type Model struct {
 	header   func(http.Header, secret.String) // sets the credentials
 }
 
-// New checks the options and returns a model. It makes no request. The error
-// names the option that is wrong.
-func New(options Options) (*Model, error) {
+// New checks the options and returns a model, safe for concurrent use, which implements
+// [model.Checker] too: over the Responses API if the dialect is [DialectResponses], else over
+// Chat Completions. It makes no request. The error names the option that is wrong.
+func New(options Options) (model.Model, error) {
+	if options.Dialect == DialectResponses {
+		return wire.Made(openResponses(options))
+	}
+	return wire.Made(openChat(options))
+}
+
+func openChat(options Options) (*chatProvider, error) {
 	base, err := options.base()
 	if err != nil {
 		return nil, err
@@ -36,7 +44,7 @@ func New(options Options) (*Model, error) {
 		return nil, err
 	}
 	dialect := cmp.Or(options.Dialect, dialectOf(base.Hostname()))
-	m := &Model{
+	m := &chatProvider{
 		endpoint: base.JoinPath("chat", "completions").String(),
 		client: wire.New(wire.Client{
 			Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure,
@@ -53,7 +61,7 @@ const name = "openai"
 // Stream implements model.Model. A failure of the provider or of the way to it
 // is a *model.Error; when ctx ends, the error wraps ctx.Err() instead. Breaking
 // out of the loop closes the connection.
-func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+func (m *chatProvider) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	body, err := encode(request, m.kin)
 	if err != nil {
 		return wire.Failed(err)
@@ -63,7 +71,7 @@ func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 }
 
 // Check implements model.Checker.
-func (m *Model) Check(request model.Request) error {
+func (m *chatProvider) Check(request model.Request) error {
 	_, err := encode(request, m.kin)
 	return wire.Refused(err)
 }

@@ -19,11 +19,11 @@ import (
 const testKey = "sk-secret-0123456789"
 
 // serve lets the handler respond to every request and returns a model of it.
-func serve(t testing.TB, handler http.HandlerFunc) *Model {
+func serve(t testing.TB, handler http.HandlerFunc) *chatProvider {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	m, err := New(Options{APIKey: testKey, BaseURL: server.URL + "/v1/"})
+	m, err := openChat(Options{APIKey: testKey, BaseURL: server.URL + "/v1/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestRequestReachesTheServer(t *testing.T) {
 		replies("data: [DONE]\n\n")(w, r)
 	}))
 	defer server.Close()
-	m, err := New(Options{APIKey: testKey, Organization: "org-1", BaseURL: server.URL + "/v1/"})
+	m, err := openChat(Options{APIKey: testKey, Organization: "org-1", BaseURL: server.URL + "/v1/"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,13 +12,10 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// DefaultBaseURL is where OpenAI listens.
-const DefaultBaseURL = "https://api.openai.com/v1"
+// defaultBaseURL is where OpenAI listens.
+const defaultBaseURL = "https://api.openai.com/v1"
 
-// DefaultIdleTimeout is how long a stream may say nothing.
-const DefaultIdleTimeout = wire.DefaultIdleTimeout
-
-// Options configures a [Model]. The zero value means OpenAI without a key.
+// Options configures a model. The zero value means OpenAI without a key.
 // Printing it, and logging or encoding it as JSON, does not show the key.
 type Options struct {
 	// APIKey is sent as a bearer token. Empty: none, for local servers.
@@ -28,11 +25,12 @@ type Options struct {
 	Key secret.Source `json:"-"`
 	// BaseURL is the http or https URL before /chat/completions or /responses; a
 	// trailing slash is tolerated. Empty: where servers of the dialect listen, without one
-	// [DefaultBaseURL]; azure and compatible have no such place.
+	// https://api.openai.com/v1; azure and compatible have no such place.
 	BaseURL string
 	// Organization is sent as OpenAI-Organization unless empty.
 	Organization string
-	// Dialect is which server it is. Empty: as the host of BaseURL says.
+	// Dialect is which server or API it is. Empty: Chat Completions as the host of BaseURL
+	// says.
 	Dialect Dialect
 	// ReasoningSummary asks the Responses API for the text of the model's reasoning: auto,
 	// concise or detailed. Empty: there is none to show; OpenAI wants an organization to be
@@ -40,7 +38,7 @@ type Options struct {
 	ReasoningSummary string
 	// IdleTimeout bounds the wait for the headers of a response and every wait for its
 	// next bytes, comments included, of a request that has no time of its own.
-	// 0: [DefaultIdleTimeout].
+	// 0: 60 s.
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would cut
 	// long turns. Nil: one of its own that follows no redirects.
@@ -64,7 +62,7 @@ func (o Options) base() (*url.URL, error) {
 			return nil, core.Errorf(core.CodeInvalid, "openai: servers of the dialect %q listen at no address of their own, want a base URL", o.Dialect)
 		}
 	}
-	return wire.BaseURL(name, cmp.Or(o.BaseURL, kins[o.Dialect].baseURL, DefaultBaseURL))
+	return wire.BaseURL(name, cmp.Or(o.BaseURL, kins[o.Dialect].baseURL, defaultBaseURL))
 }
 
 // check validates the options but the URL, and returns where keys come from.

@@ -33,7 +33,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := New(test.options)
+			_, err := openChat(test.options)
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -70,7 +70,7 @@ func TestDefaults(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			m, err := New(test.options)
+			m, err := openChat(test.options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestDefaults(t *testing.T) {
 
 func TestKeyIsNeverPrinted(t *testing.T) {
 	options := Options{APIKey: testKey}
-	m, err := New(options)
+	m, err := openChat(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 	}
 	printed := log.String() + string(encoded)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		for _, value := range []any{options, &options, []Options{options}, m, *m, struct{ m *Model }{m}, struct{ M Model }{*m}} {
+		for _, value := range []any{options, &options, []Options{options}, m, *m, struct{ m *chatProvider }{m}, struct{ M chatProvider }{*m}} {
 			printed += fmt.Sprintf(verb, value)
 		}
 	}

@@ -8,15 +8,13 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// Responses is a provider of models over the Responses API. The server keeps nothing:
-// each request has the whole conversation, with the model's own reasoning encrypted. It
-// is safe for concurrent use.
-type Responses struct {
+// responsesProvider implements model.Model over the Responses API. The server keeps nothing:
+// each request has the whole conversation, with the model's own reasoning encrypted.
+type responsesProvider struct {
 	endpoint string
 	summary  string
 	narrow   []narrow // models that know fewer levels than the API
@@ -24,21 +22,17 @@ type Responses struct {
 	header   func(http.Header, secret.String)
 }
 
-// NewResponses checks the options and returns a model. It makes no request. The error
-// names the option that is wrong: a dialect too, of which this API has none.
-func NewResponses(options Options) (*Responses, error) {
+func openResponses(options Options) (*responsesProvider, error) {
+	options.Dialect = dialectAuto // of Chat Completions this API has none
 	base, err := options.base()
 	if err != nil {
 		return nil, err
-	}
-	if options.Dialect != DialectAuto {
-		return nil, core.Errorf(core.CodeInvalid, "openai: dialect %q is one of Chat Completions, the Responses API has none", core.Excerpt(string(options.Dialect)))
 	}
 	key, err := options.check()
 	if err != nil {
 		return nil, err
 	}
-	return &Responses{
+	return &responsesProvider{
 		endpoint: base.JoinPath("responses").String(),
 		summary:  options.ReasoningSummary,
 		narrow:   kins[dialectOf(base.Hostname())].narrow,
@@ -49,8 +43,8 @@ func NewResponses(options Options) (*Responses, error) {
 	}, nil
 }
 
-// Stream implements model.Model, as [Model.Stream] does.
-func (m *Responses) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+// Stream implements model.Model, as that of chatProvider does.
+func (m *responsesProvider) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	body, err := m.encode(request)
 	if err != nil {
 		return wire.Failed(err)
@@ -60,7 +54,7 @@ func (m *Responses) Stream(ctx context.Context, request model.Request) iter.Seq2
 }
 
 // Check implements model.Checker.
-func (m *Responses) Check(request model.Request) error {
+func (m *responsesProvider) Check(request model.Request) error {
 	_, err := m.encode(request)
 	return wire.Refused(err)
 }
@@ -113,7 +107,7 @@ var responsesReserved = []string{"instructions", "tools", "tool_choice", "max_ou
 
 // encode returns the body of a request. A request that has no wire form is a
 // *model.Error of KindInvalid.
-func (m *Responses) encode(request model.Request) ([]byte, error) {
+func (m *responsesProvider) encode(request model.Request) ([]byte, error) {
 	switch {
 	case request.Model == "":
 		return nil, invalid("the request names no model")

@@ -13,7 +13,7 @@ var responsesProvider = modeltest.Provider{
 	Name: "openai", Model: "gpt-1", Own: "input",
 	Open: func(t *testing.T, play string) modeltest.Opened {
 		s := wiretest.Serve(t, "testdata/responses", play)
-		m, err := openai.NewResponses(openai.Options{APIKey: modeltest.Key, BaseURL: s.URL, ReasoningSummary: "auto"})
+		m, err := openai.New(openai.Options{Dialect: openai.DialectResponses, APIKey: modeltest.Key, BaseURL: s.URL, ReasoningSummary: "auto"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,9 +16,9 @@ import (
 )
 
 // responses returns a model of the API that is never asked.
-func responses(t testing.TB, options Options) *Responses {
+func responses(t testing.TB, options Options) *responsesProvider {
 	t.Helper()
-	m, err := NewResponses(options)
+	m, err := openResponses(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,16 +181,16 @@ func TestResponsesOptionsAreChecked(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{Options{Dialect: DialectGroq}, `openai: dialect "groq" is one of Chat Completions, the Responses API has none`},
 		{Options{ReasoningSummary: "long"}, `openai: reasoning summary is "long", allowed are auto, concise and detailed`},
 		{Options{BaseURL: "x"}, `openai: base URL "x" is not an absolute http or https URL`},
 		{Options{APIKey: "a b"}, "openai: API key has a space, a line end or another character that a header cannot carry"},
 	} {
-		if _, err := NewResponses(tt.options); err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
+		tt.options.Dialect = DialectResponses
+		if _, err := New(tt.options); err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("error %v, want %s", err, tt.want)
 		}
 	}
-	if _, err := New(Options{ReasoningSummary: "auto"}); err == nil || err.Error() != "openai: a reasoning summary is one of the Responses API, Chat Completions has none" {
+	if _, err := openChat(Options{ReasoningSummary: "auto"}); err == nil || err.Error() != "openai: a reasoning summary is one of the Responses API, Chat Completions has none" {
 		t.Errorf("error %v", err)
 	}
 	if m := responses(t, Options{BaseURL: "http://h/v1/"}); m.endpoint != "http://h/v1/responses" {
@@ -307,7 +307,7 @@ func TestFailuresOfResponsesAreClassed(t *testing.T) {
 		`{"type":"response.failed","response":{}}`:                                                           model.KindProvider,
 	} {
 		m := serve(t, replies(data(body)))
-		r := &Responses{endpoint: m.endpoint, client: m.client, header: m.header}
+		r := &responsesProvider{endpoint: m.endpoint, client: m.client, header: m.header}
 		var e *model.Error
 		for _, err := range r.Stream(t.Context(), request) {
 			if !errors.As(err, &e) || e.Kind != want {

@@ -108,7 +108,7 @@ func TestAnAnswerOfTheStrictFormIsOneOfTheForm(t *testing.T) {
 
 func TestTheStrictFormGoesOutInBothAPIs(t *testing.T) {
 	request := model.Request{Model: "m", Messages: []core.Message{core.UserMessage("hi").WithID("1")}}
-	responses, err := NewResponses(Options{APIKey: "k"})
+	responses, err := openResponses(Options{APIKey: "k"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 func Adapters() map[string]func(agent.ProviderSpec) (model.Model, error) {
 	all := map[string]func(agent.ProviderSpec) (model.Model, error){
 		"anthropic": anthropic.Adapter, "bedrock": amazon, "gemini": gemini.Adapter,
-		"openai": openai.Adapter, "openai-responses": openai.ResponsesAdapter,
+		"openai": openai.Adapter, "openai-responses": openai.DialectResponses.Adapter,
 	}
 	for _, d := range []openai.Dialect{
 		openai.DialectDeepSeek, openai.DialectGroq, openai.DialectLlamaCpp, openai.DialectMistral, openai.DialectOllama,

@@ -29,12 +29,12 @@ func TestProvidersThatAreData(t *testing.T) {
 		spec agent.ProviderSpec
 		want string
 	}{
-		{agent.ProviderSpec{Adapter: "openai", APIKey: key}, "*openai.Model"},
-		{agent.ProviderSpec{Adapter: "openai", BaseURL: "https://p.example/v1", Options: json.RawMessage(`{"dialect":"vllm","organization":"o"}`)}, "*openai.Model"},
-		{agent.ProviderSpec{Adapter: "openai-responses", APIKey: key, Options: json.RawMessage(`{"reasoning_summary":"auto"}`)}, "*openai.Responses"},
-		{agent.ProviderSpec{Adapter: "anthropic", APIKey: key, Options: json.RawMessage(`{"version":"2023-06-01","betas":["b"]}`)}, "*anthropic.Model"},
-		{agent.ProviderSpec{Adapter: "gemini", APIKey: key, Options: json.RawMessage(`{}`)}, "*gemini.Model"},
-		{agent.ProviderSpec{Adapter: "groq", APIKey: key}, "*openai.Model"},
+		{agent.ProviderSpec{Adapter: "openai", APIKey: key}, "*openai.chatProvider"},
+		{agent.ProviderSpec{Adapter: "openai", BaseURL: "https://p.example/v1", Options: json.RawMessage(`{"dialect":"vllm","organization":"o"}`)}, "*openai.chatProvider"},
+		{agent.ProviderSpec{Adapter: "openai-responses", APIKey: key, Options: json.RawMessage(`{"reasoning_summary":"auto"}`)}, "*openai.responsesProvider"},
+		{agent.ProviderSpec{Adapter: "anthropic", APIKey: key, Options: json.RawMessage(`{"version":"2023-06-01","betas":["b"]}`)}, "*anthropic.provider"},
+		{agent.ProviderSpec{Adapter: "gemini", APIKey: key, Options: json.RawMessage(`{}`)}, "*gemini.provider"},
+		{agent.ProviderSpec{Adapter: "groq", APIKey: key}, "*openai.chatProvider"},
 		{agent.ProviderSpec{Adapter: "bedrock"}, "this program is built without Bedrock: `make run MODEL=bedrock/NAME` builds the local host with it, -tags bedrock any other; what is deployed has it"},
 		{agent.ProviderSpec{Adapter: "openai", Options: json.RawMessage(`{"dialect":"klingon"}`)}, `openai: dialect "klingon" is unknown, allowed are azure, compatible, deepseek, groq, llamacpp, mistral, ollama, openai, openrouter, vllm, xai, zai`},
 		{agent.ProviderSpec{Adapter: "openai", Options: json.RawMessage(`{"dialects":"groq"}`)}, `unknown field "dialects" in options, did you mean "dialect"?`},
