@@ -8,7 +8,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"
@@ -16,10 +19,14 @@ import (
 
 // The headers of a signed request.
 const (
-	ID        = "Webhook-Id"        // the same at each try
-	Timestamp = "Webhook-Timestamp" // of the try, in seconds of Unix
-	Header    = "Webhook-Signature" // one or several signatures, with spaces between them
+	idHeader        = "Webhook-Id"        // the same at each try
+	timeHeader      = "Webhook-Timestamp" // of the try, in seconds of Unix
+	signatureHeader = "Webhook-Signature" // one or several signatures, with spaces between them
 )
+
+// tolerance is how far the time of a signed request may be from ours: an older one may be
+// a recording.
+const tolerance = 5 * time.Minute
 
 // version begins a signature of the one kind that this package knows.
 const version = "v1,"
@@ -53,9 +60,16 @@ func ReadKeys(s secret.String) (Keys, error) {
 	return keys, nil
 }
 
-// Sign returns the value of [Header]: a signature for each key. at is the value of
-// [Timestamp].
-func (k Keys) Sign(id, at string, body []byte) string {
+// Sign sets the headers of a request: Webhook-Id, which is the same at each try,
+// Webhook-Timestamp, and Webhook-Signature with a signature for each key.
+func (k Keys) Sign(h http.Header, id string, at time.Time, body []byte) {
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	h.Set(idHeader, id)
+	h.Set(timeHeader, seconds)
+	h.Set(signatureHeader, k.sign(id, seconds, body))
+}
+
+func (k Keys) sign(id, at string, body []byte) string {
 	all := make([]string, len(k))
 	for i, key := range k {
 		all[i] = version + base64.StdEncoding.EncodeToString(sum(key, id, at, body))
@@ -63,10 +77,34 @@ func (k Keys) Sign(id, at string, body []byte) string {
 	return strings.Join(all, " ")
 }
 
-// Verify reports whether any key made any of the signatures that a value of [Header]
-// lists; those of other kinds count for nothing. Each pair is compared in constant time.
-// That the time is near is the caller's to check.
-func (k Keys) Verify(signatures, id, at string, body []byte) bool {
+// Verify returns the id of a request that any of the keys signed within five minutes of now.
+// It is the same when the request is delivered again. Signatures of other kinds count for
+// nothing, and each pair is compared in constant time. An error has code
+// [core.CodeUnauthorized].
+func (k Keys) Verify(h http.Header, now time.Time, body []byte) (id string, err error) {
+	given := map[string]string{}
+	for _, name := range []string{idHeader, timeHeader, signatureHeader} {
+		values := h.Values(name)
+		if len(values) != 1 || values[0] == "" {
+			return "", core.Errorf(core.CodeUnauthorized, "header %s is required, exactly once", name)
+		}
+		given[name] = values[0]
+	}
+	seconds, err := strconv.ParseInt(given[timeHeader], 10, 64)
+	if err != nil {
+		return "", core.Errorf(core.CodeUnauthorized, "header %s is no time in seconds", timeHeader)
+	}
+	if away := now.Sub(time.Unix(seconds, 0)).Abs(); away > tolerance {
+		return "", core.Errorf(core.CodeUnauthorized, "header %s is not within %d minutes of the server's clock", timeHeader, int(tolerance.Minutes()))
+	}
+	if !k.made(given[signatureHeader], given[idHeader], given[timeHeader], body) {
+		return "", core.Errorf(core.CodeUnauthorized, "the request is not signed as scheme standard asks for")
+	}
+	return given[idHeader], nil
+}
+
+// made reports whether any key made any of the signatures that a header lists.
+func (k Keys) made(signatures, id, at string, body []byte) bool {
 	var given [][]byte
 	for one := range strings.FieldsSeq(signatures) {
 		encoded, ok := strings.CutPrefix(one, version)

@@ -1,8 +1,11 @@
 package signature_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/adapters/identity/signature"
 	"github.com/reveille-run/reveille/core"
@@ -29,9 +32,27 @@ func keys(t *testing.T, text string) signature.Keys {
 	return k
 }
 
+// signed is the value of the header of signatures.
+func signed(t *testing.T, keys signature.Keys, id string, at time.Time, body string) string {
+	t.Helper()
+	h := http.Header{}
+	keys.Sign(h, id, at, []byte(body))
+	if got, want := h.Get("Webhook-Id")+" "+h.Get("Webhook-Timestamp"), fmt.Sprint(id, " ", at.Unix()); got != want {
+		t.Errorf("id and time %s, want %s", got, want)
+	}
+	return h.Get("Webhook-Signature")
+}
+
+// moment is the time of the example.
+var moment = time.Unix(1614265330, 0)
+
+func header(id, at, signatures string) http.Header {
+	return http.Header{"Webhook-Id": {id}, "Webhook-Timestamp": {at}, "Webhook-Signature": {signatures}}
+}
+
 func TestSign(t *testing.T) {
 	for text, want := range map[string]string{key: made, otherKey: other, " " + key + "\n" + otherKey: made + " " + other} {
-		if got := keys(t, text).Sign(id, at, []byte(body)); got != want {
+		if got := signed(t, keys(t, text), id, moment, body); got != want {
 			t.Errorf("signed %q, want %q", got, want)
 		}
 	}
@@ -40,7 +61,7 @@ func TestSign(t *testing.T) {
 func TestVerify(t *testing.T) {
 	tests := []struct {
 		name, keys, signatures, id, at, body string
-		want                                 bool
+		verified                             bool
 	}{
 		{"right", key, made, id, at, body, true},
 		{"by the second key", otherKey + " " + key, made, id, at, body, true},
@@ -59,13 +80,26 @@ func TestVerify(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := keys(t, tt.keys).Verify(tt.signatures, tt.id, tt.at, []byte(tt.body)); got != tt.want {
-				t.Errorf("verified: %v, want %v", got, tt.want)
+			got, err := keys(t, tt.keys).Verify(header(tt.id, tt.at, tt.signatures), moment, []byte(tt.body))
+			if tt.verified && (err != nil || got != tt.id) || !tt.verified && (got != "" || core.CodeOf(err) != core.CodeUnauthorized) {
+				t.Errorf("id %q, %v; verified: %v", got, err, tt.verified)
 			}
 		})
 	}
-	if (signature.Keys{}).Verify(made, id, at, []byte(body)) {
+	if _, err := (signature.Keys{}).Verify(header(id, at, made), moment, []byte(body)); err == nil {
 		t.Error("verified without a key")
+	}
+	twice := header(id, at, made)
+	twice.Add("Webhook-Id", id)
+	for want, h := range map[string]http.Header{
+		"header Webhook-Timestamp is not within 5 minutes of the server's clock": header(id, "1614265029", made),
+		"header Webhook-Timestamp is no time in seconds":                         header(id, "now", made),
+		"header Webhook-Id is required, exactly once":                            twice,
+		"header Webhook-Signature is required, exactly once":                     {"Webhook-Id": {id}, "Webhook-Timestamp": {at}},
+	} {
+		if _, err := keys(t, key).Verify(h, moment, []byte(body)); core.CodeOf(err) != core.CodeUnauthorized || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
@@ -77,11 +111,14 @@ func FuzzKeys(f *testing.F) {
 		if err != nil {
 			return
 		}
-		signed := k.Sign(id, at, []byte(body))
-		if !k.Verify(signed, id, at, []byte(body)) || k.Verify(signed, id, at, []byte(body+" ")) {
-			t.Errorf("%q is signed %q", body, signed)
+		h := http.Header{}
+		k.Sign(h, id, moment, []byte(body))
+		got, err := k.Verify(h, moment, []byte(body))
+		_, changed := k.Verify(h, moment, []byte(body+" "))
+		if id != "" && (got != id || err != nil) || changed == nil {
+			t.Errorf("%q is signed %q: %v, %v", body, h, err, changed)
 		}
-		_ = k.Verify(body, id, at, nil)
+		_, _ = k.Verify(header(id, at, body), moment, nil)
 	})
 }
 

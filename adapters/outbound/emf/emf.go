@@ -9,23 +9,27 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 )
 
-// Namespace is that of the metrics.
-const Namespace = "Reveille"
+// namespace is that of the metrics.
+const namespace = "Reveille"
 
 // Values of the dimension Model of a stretch that called no model, or more than one.
 const (
-	ModelNone    = "none"
-	ModelSeveral = "several"
+	modelNone    = "none"
+	modelSeveral = "several"
 )
 
-// Writer writes lines. It is safe for concurrent use.
-type Writer struct {
+// writer writes lines.
+type writer struct {
 	mu sync.Mutex
 	to io.Writer
 }
 
-// New returns a Writer to a function's log.
-func New(to io.Writer) *Writer { return &Writer{to: to} }
+// New returns what writes the line of a stretch into a function's log: a value of
+// host.Metering.Ended, safe for concurrent use. A line that cannot be written is lost.
+//
+// The namespace of the metrics is Reveille. The dimension Model is none for a stretch that
+// called no model, and several for one that called more than one.
+func New(to io.Writer) func(tenant string, r account.Record) { return (&writer{to: to}).ended }
 
 // line is one line: dimensions and metrics side by side, and what says which is which.
 type line struct {
@@ -60,24 +64,23 @@ type metric struct {
 
 // directives are the same in every line.
 var directives = []directive{{
-	Namespace:  Namespace,
+	Namespace:  namespace,
 	Dimensions: [][]string{{"Agent"}, {"Agent", "Model", "Outcome"}},
 	Metrics: []metric{
 		{"InputTokens", "Count"}, {"OutputTokens", "Count"}, {"Inferences", "Count"}, {"Runs", "Count"}, {"Errors", "Count"}, {"Duration", "Milliseconds"},
 	},
 }}
 
-// Ended writes the line of a stretch. The tenant stays out of it. A line that cannot be
-// written is lost.
-func (w *Writer) Ended(_ string, r account.Record) {
+// ended writes the line of a stretch. The tenant stays out of it.
+func (w *writer) ended(_ string, r account.Record) {
 	l := line{
-		AWS: metadata{Timestamp: r.Until, CloudWatchMetrics: directives}, Agent: named(r.Agent), Model: ModelNone, Outcome: r.End,
+		AWS: metadata{Timestamp: r.Until, CloudWatchMetrics: directives}, Agent: named(r.Agent), Model: modelNone, Outcome: r.End,
 		Duration: max(r.Until-r.Since, 0),
 	}
 	for i, m := range r.Models {
 		l.InputTokens, l.OutputTokens, l.Inferences = l.InputTokens+m.Usage.Input, l.OutputTokens+m.Usage.Output, l.Inferences+m.Inferences
 		if l.Model = named(m.Model); i > 0 {
-			l.Model = ModelSeveral
+			l.Model = modelSeveral
 		}
 	}
 	if r.End != account.EndWaiting {

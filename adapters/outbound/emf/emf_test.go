@@ -32,7 +32,7 @@ func TestLines(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log strings.Builder
-			emf.New(&log).Ended("secret-tenant", tt.record)
+			emf.New(&log)("secret-tenant", tt.record)
 			if diff := cmp.Diff(head+tt.want+"\n", log.String()); diff != "" {
 				t.Errorf("line (-want +got):\n%s", diff)
 			}

@@ -18,7 +18,7 @@ import (
 )
 
 // call makes a call of the service that must succeed.
-func call(t *testing.T, b *Bus, name string, in any) {
+func call(t *testing.T, b *publisher, name string, in any) {
 	t.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -59,10 +59,11 @@ func TestEventReachesATarget(t *testing.T) {
 		t.Skip("AWS_ENDPOINT_URL_EVENTBRIDGE is not set: this test needs an endpoint; make test-aws starts one and sets it")
 	}
 	name := fmt.Sprintf("runs-%d", time.Now().UnixNano())
-	b, err := New(awsenv.Config{}, nil, name)
+	made, err := New(awsenv.Config{}, nil, name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	b := made.(*publisher)
 	c, url, arn := queue(t)
 	bus := map[string]any{"EventBusName": name}
 	call(t, b, "CreateEventBus", map[string]any{"Name": name})

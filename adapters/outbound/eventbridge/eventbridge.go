@@ -11,25 +11,29 @@ import (
 	"net/http"
 )
 
-// Source is the source of every event.
-const Source = "reveille"
+// source is that of every event.
+const source = "reveille"
 
-// Bus is a mailbox.Publisher that puts events on a bus. It is safe for concurrent use.
-type Bus struct {
+// publisher implements mailbox.Publisher.
+type publisher struct {
 	name    string
 	service *awsenv.Service
 }
 
-// New returns the bus of a name or ARN, reached as the environment says;
-// AWS_ENDPOINT_URL_EVENTBRIDGE names another endpoint than the region's. A missing
-// variable is an error that names it. A nil env is the system's: its clock signs.
-func New(c awsenv.Config, e *env.Env, name string) (*Bus, error) {
+// New returns a publisher, safe for concurrent use, to the bus of a name or ARN, reached as
+// the environment says; AWS_ENDPOINT_URL_EVENTBRIDGE names another endpoint than the
+// region's. A missing variable is an error that names it. A nil env is the system's: its
+// clock signs.
+func New(c awsenv.Config, e *env.Env, name string) (mailbox.Publisher, error) {
 	if e == nil {
 		e = env.System()
 	}
 	c.MaxAttempts = 1
 	service, err := c.Service(awsenv.ServiceOptions{Title: "EventBridge", Signing: "events", Endpoint: "AWS_ENDPOINT_URL_EVENTBRIDGE", Now: e.Now})
-	return &Bus{name, service}, err
+	if err != nil {
+		return nil, err
+	}
+	return &publisher{name, service}, nil
 }
 
 // entry is one event of PutEvents.
@@ -42,12 +46,12 @@ type entry struct {
 }
 
 // Publish implements mailbox.Publisher. It tries once: what fails comes again.
-func (b *Bus) Publish(ctx context.Context, a mailbox.Announcement) error {
+func (b *publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	detail, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("encode announcement: %w", err)
 	}
-	body, err := json.Marshal(struct{ Entries []entry }{[]entry{{b.name, Source, string(a.Type), string(detail), a.At.Unix()}}})
+	body, err := json.Marshal(struct{ Entries []entry }{[]entry{{b.name, source, string(a.Type), string(detail), a.At.Unix()}}})
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
@@ -73,7 +77,7 @@ func (b *Bus) Publish(ctx context.Context, a mailbox.Announcement) error {
 }
 
 // send makes a call of the service and returns the body of its response.
-func (b *Bus) send(ctx context.Context, call string, body []byte) ([]byte, error) {
+func (b *publisher) send(ctx context.Context, call string, body []byte) ([]byte, error) {
 	response, err := b.service.Target(ctx, "AWSEvents."+call, body)
 	if err == nil && response.Status != http.StatusOK {
 		err = core.Errorf(core.CodeUnavailable, "status %d: %s", response.Status, core.Excerpt(string(response.Body)))

@@ -26,7 +26,7 @@ const detail = `{"id":"01020304-0506-4708-890a-0b0c0d0e0f10.17.ended","type":"ru
 	`"data":{"tenant":"acme","thread_id":"t1","run_id":"01020304-0506-4708-890a-0b0c0d0e0f10","agent_id":"demo","steps":2,"termination":{"type":"natural_end"}}}`
 
 // bus is the bus "runs" at a server of these variables.
-func bus(t *testing.T, variables map[string]string) (*Bus, error) {
+func bus(t *testing.T, variables map[string]string) (mailbox.Publisher, error) {
 	t.Helper()
 	e := env.System()
 	e.Now = func() time.Time { return time.Unix(1_674_087_231, 0) }

@@ -8,9 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
+	"time"
 
-	"github.com/reveille-run/reveille/adapters/egress"
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/adapters/identity/signature"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -18,17 +18,22 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// Options configures a [Webhook]. URL, Client and one of Secret and Source are required.
+// Options configures a publisher. URL and one of Secret and Source are required.
 type Options struct {
+	// URL is an https address. Nothing is sent to one that is not of the public internet,
+	// whatever a name resolves to, through a proxy or after a redirect.
 	URL    string
 	Secret secret.String // see [signature.ReadKeys]
 	Source secret.Source // in its place: asked at each try
-	Client *egress.Client
-	Env    *env.Env // for the time of a try; nil: the system's
+	// Loopback lets the URL name this machine too, by http or https, as localhost or by its
+	// address: for a host that runs here.
+	Loopback bool
+	Timeout  time.Duration // of a try; 0: 10 s
+	Env      *env.Env      // for the time of a try; nil: the system's
 }
 
-// Webhook is a mailbox.Publisher that posts to an address. It is safe for concurrent use.
-type Webhook struct {
+// publisher implements mailbox.Publisher.
+type publisher struct {
 	url    string
 	keys   signature.Keys
 	source secret.Source // of keys; nil: they stay
@@ -36,15 +41,13 @@ type Webhook struct {
 	env    *env.Env
 }
 
-// New returns a Webhook. An address to which the client sends nothing, and a secret that
-// is none, are errors of code invalid.
-func New(o Options) (*Webhook, error) {
-	if o.Client == nil {
-		return nil, core.Errorf(core.CodeInvalid, "webhook: Client is required")
-	}
+// New returns a publisher, safe for concurrent use. An address to which nothing is sent, and
+// a secret that is none, are errors of code invalid.
+func New(o Options) (mailbox.Publisher, error) {
+	client := egress.New(egress.Options{Loopback: o.Loopback, Timeout: o.Timeout})
 	u, err := url.Parse(o.URL)
 	if err == nil {
-		err = o.Client.Check(u)
+		err = client.Check(u)
 	}
 	if err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "webhook: %w", err)
@@ -58,11 +61,11 @@ func New(o Options) (*Webhook, error) {
 	if o.Env == nil {
 		o.Env = env.System()
 	}
-	return &Webhook{url: o.URL, keys: keys, source: o.Source, client: o.Client, env: o.Env}, nil
+	return &publisher{url: o.URL, keys: keys, source: o.Source, client: client, env: o.Env}, nil
 }
 
 // Publish implements mailbox.Publisher.
-func (w *Webhook) Publish(ctx context.Context, a mailbox.Announcement) error {
+func (w *publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
 	body, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("encode announcement: %w", err)
@@ -75,12 +78,9 @@ func (w *Webhook) Publish(ctx context.Context, a mailbox.Announcement) error {
 	if err != nil {
 		return core.Errorf(core.CodeInvalid, "webhook: the address is none")
 	}
-	at := strconv.FormatInt(w.env.Now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "reveille")
-	request.Header.Set(signature.ID, a.ID)
-	request.Header.Set(signature.Timestamp, at)
-	request.Header.Set(signature.Header, keys.Sign(a.ID, at, body))
+	keys.Sign(request.Header, a.ID, w.env.Now(), body)
 	response, err := w.client.Do(request)
 	if err != nil {
 		return fmt.Errorf("webhook: %w", err)
@@ -94,7 +94,7 @@ func (w *Webhook) Publish(ctx context.Context, a mailbox.Announcement) error {
 }
 
 // newest are the keys as they are now.
-func (w *Webhook) newest(ctx context.Context) (signature.Keys, error) {
+func (w *publisher) newest(ctx context.Context) (signature.Keys, error) {
 	if w.source == nil {
 		return w.keys, nil
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/egress"
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/adapters/outbound/webhook"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -46,12 +46,12 @@ func at(unix int64) *env.Env {
 }
 
 // hook starts a receiver and returns a webhook to it.
-func hook(t *testing.T, secrets string, receive http.HandlerFunc) *webhook.Webhook {
+func hook(t *testing.T, secrets string, receive http.HandlerFunc) mailbox.Publisher {
 	t.Helper()
 	server := httptest.NewServer(receive)
 	t.Cleanup(server.Close)
 	w, err := webhook.New(webhook.Options{
-		URL: server.URL + "/in?token=abc", Secret: secret.New(secrets), Client: egress.New(egress.Options{Loopback: true}), Env: at(1_674_087_231),
+		URL: server.URL + "/in?token=abc", Secret: secret.New(secrets), Loopback: true, Env: at(1_674_087_231),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestSecretThatIsReplaced(t *testing.T) {
 	var text string
 	var away error
 	source := func(context.Context, secret.String) (secret.String, error) { return secret.New(text), away }
-	w, err := webhook.New(webhook.Options{URL: server.URL, Source: source, Client: egress.New(egress.Options{Loopback: true}), Env: at(1_674_087_231)})
+	w, err := webhook.New(webhook.Options{URL: server.URL, Source: source, Loopback: true, Env: at(1_674_087_231)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestSecretThatIsReplaced(t *testing.T) {
 func TestReceiverThatIsGone(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	w, err := webhook.New(webhook.Options{URL: server.URL + "/?token=abc", Secret: secret.New(key), Client: egress.New(egress.Options{Loopback: true})})
+	w, err := webhook.New(webhook.Options{URL: server.URL + "/?token=abc", Secret: secret.New(key), Loopback: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,18 +154,16 @@ func TestReceiverThatIsGone(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	client := egress.New(egress.Options{})
 	tests := []struct {
 		name    string
 		options webhook.Options
 		want    string
 	}{
-		{"complete", webhook.Options{URL: "https://hooks.example/x", Secret: secret.New(key), Client: client}, ""},
-		{"no client", webhook.Options{URL: "https://hooks.example/x", Secret: secret.New(key)}, "webhook: Client is required"},
-		{"plain", webhook.Options{URL: "http://hooks.example/x", Secret: secret.New(key), Client: client}, `webhook: outgoing request refused: scheme "http", allowed is https`},
-		{"inside", webhook.Options{URL: "https://10.0.0.1/x", Secret: secret.New(key), Client: client}, "webhook: outgoing request refused: address 10.0.0.1 is not public"},
-		{"no secret", webhook.Options{URL: "https://hooks.example/x", Client: client}, "webhook: there is no secret"},
-		{"one of two", webhook.Options{URL: "https://hooks.example/x", Secret: secret.New(key + " whsec_"), Client: client}, "webhook: secret 2 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
+		{"complete", webhook.Options{URL: "https://hooks.example/x", Secret: secret.New(key)}, ""},
+		{"plain", webhook.Options{URL: "http://hooks.example/x", Secret: secret.New(key)}, `webhook: outgoing request refused: scheme "http", allowed is https`},
+		{"inside", webhook.Options{URL: "https://10.0.0.1/x", Secret: secret.New(key)}, "webhook: outgoing request refused: address 10.0.0.1 is not public"},
+		{"no secret", webhook.Options{URL: "https://hooks.example/x"}, "webhook: there is no secret"},
+		{"one of two", webhook.Options{URL: "https://hooks.example/x", Secret: secret.New(key + " whsec_")}, "webhook: secret 2 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -178,7 +176,7 @@ func TestOptions(t *testing.T) {
 			}
 		})
 	}
-	if _, err := webhook.New(webhook.Options{URL: "https://10.0.0.1", Secret: secret.New(key), Client: client}); !errors.Is(err, egress.ErrRefused) {
+	if _, err := webhook.New(webhook.Options{URL: "https://10.0.0.1", Secret: secret.New(key)}); !errors.Is(err, egress.ErrRefused) {
 		t.Errorf("error %v does not wrap ErrRefused", err)
 	}
 }

@@ -23,7 +23,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/identity/signature"
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/adapters/triggers/incoming"
 	"github.com/reveille-run/reveille/adapters/triggers/rules"
@@ -227,7 +226,7 @@ func (h *handler) played(t rules.Trigger, body []byte) ([]incoming.Event, error)
 
 // secretive are headers that no prompt is to see: with a signature and the body, whoever
 // reads the thread could send the request again.
-var secretive = []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Hub-Signature", "X-Hub-Signature-256", "X-Slack-Signature", signature.Header}
+var secretive = []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Hub-Signature", "X-Hub-Signature-256", "X-Slack-Signature", "Webhook-Signature"}
 
 // eventOf is what filters and templates see of a request.
 func eventOf(r *http.Request, body []byte) (json.RawMessage, error) {

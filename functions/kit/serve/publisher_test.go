@@ -20,11 +20,11 @@ func TestPublisherOfTheSettings(t *testing.T) {
 		want    string // type of the publisher, or the error
 	}{
 		{"nowhere", nil, "", "<nil>, <nil>"},
-		{"a webhook", []string{hook, key}, "", "*webhook.Webhook, <nil>"},
-		{"an event bus", []string{bus}, "eu-west-1", "*eventbridge.Bus, <nil>"},
+		{"a webhook", []string{hook, key}, "", "*webhook.publisher, <nil>"},
+		{"an event bus", []string{bus}, "eu-west-1", "*eventbridge.publisher, <nil>"},
 		{"both", []string{hook, key, bus}, "eu-west-1", "announce.several, <nil>"},
 		{"no secret", []string{hook}, "", "<nil>, environment variable REVEILLE_WEBHOOK_SECRET: there is no secret"},
-		{"a secret by its name", []string{hook, "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"}, "eu-west-1", "*webhook.Webhook, <nil>"},
+		{"a secret by its name", []string{hook, "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"}, "eu-west-1", "*webhook.publisher, <nil>"},
 		{"no address", []string{"REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"}, "", "<nil>, environment variable REVEILLE_WEBHOOK_SECRET_NAME is set without REVEILLE_WEBHOOK_URL"},
 		{"no name of a secret", []string{hook, "REVEILLE_WEBHOOK_SECRET_NAME=a b"}, "eu-west-1", `<nil>, environment variable REVEILLE_WEBHOOK_SECRET_NAME: secret "a b": want the name or ARN of a secret of Secrets Manager, or ssm: and the name of a parameter, ` +
 			"{tenant} in it for one of each tenant, #FIELD behind it for a field of its JSON"},

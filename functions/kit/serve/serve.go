@@ -114,7 +114,7 @@ func metering(c *cloud.Function) (*host.Metering, error) {
 	}
 	m.Memory, m.Rates = c.Settings.Memory, rates
 	if c.Settings.Metrics {
-		m.Ended = emf.New(os.Stdout).Ended
+		m.Ended = emf.New(os.Stdout)
 	}
 	return m, nil
 }

@@ -168,9 +168,7 @@ func (f fired) sign(h http.Header, id string, body []byte) error {
 		if err != nil {
 			return fmt.Errorf("SMOKE_TRIGGER_SECRET: %w", err)
 		}
-		h.Set(signature.ID, id)
-		h.Set(signature.Timestamp, now)
-		h.Set(signature.Header, keys.Sign(id, now, body))
+		keys.Sign(h, id, time.Now(), body)
 	}
 	return nil
 }

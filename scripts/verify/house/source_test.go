@@ -157,7 +157,7 @@ var groups = map[string][]string{
 
 // alone are the packages that stand on their floor without a group.
 var alone = map[string][]string{
-	"adapters":  {"egress", "internal"},
+	"adapters":  {"internal"},
 	"functions": {"api", "stream", "step", "sweep", "trigger", "app"},
 }
 

@@ -4,7 +4,6 @@ package announce
 import (
 	"fmt"
 
-	"github.com/reveille-run/reveille/adapters/egress"
 	"github.com/reveille-run/reveille/adapters/identity/signature"
 	"github.com/reveille-run/reveille/adapters/outbound/webhook"
 	"github.com/reveille-run/reveille/core/env"
@@ -35,7 +34,7 @@ func Webhook(s settings.Settings, e *env.Env, loopback bool) (mailbox.Publisher,
 		return nil, fmt.Errorf("environment variable REVEILLE_WEBHOOK_SECRET: %w", err)
 	}
 	hook, err := webhook.New(webhook.Options{
-		URL: s.WebhookURL, Secret: s.WebhookSecret, Source: source, Client: egress.New(egress.Options{Loopback: loopback}), Env: e,
+		URL: s.WebhookURL, Secret: s.WebhookSecret, Source: source, Loopback: loopback, Env: e,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("environment variable REVEILLE_WEBHOOK_URL: %w", err)

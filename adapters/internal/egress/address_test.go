@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/egress"
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 )
 
 func TestPublicAddresses(t *testing.T) {

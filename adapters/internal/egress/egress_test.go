@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/egress"
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 )
 
 func get(t *testing.T, c *egress.Client, address string) (*http.Response, error) {
