@@ -8,11 +8,11 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Danger returns the tool danger, which waits for approval: the demo's rules say so. It
+// danger returns the tool danger, which waits for approval: the demo's rules say so. It
 // counts how often it ran with each text in this process, so that a second execution
 // shows; outside of the process nothing happens. A call that runs again after a crash is
 // recognised by its key and not counted again.
-func Danger() tool.Tool {
+func danger() tool.Tool {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to do"`
 	}
@@ -36,9 +36,9 @@ func Danger() tool.Tool {
 		})
 }
 
-// AskUser returns the tool ask_user, which the client runs: the run waits until
+// askUser returns the tool ask_user, which the client runs: the run waits until
 // the client has sent the person's answer.
-func AskUser() tool.Tool {
+func askUser() tool.Tool {
 	return tool.NewClient[map[string]any](tool.Spec{
 		Name: "ask_user", Description: "Asks the user a question and waits for the answer.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"question":{"type":"string","description":"what to ask"}},"required":["question"],"additionalProperties":false}`),

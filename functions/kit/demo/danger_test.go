@@ -14,7 +14,7 @@ import (
 )
 
 func TestDangerCountsItsExecutionsByText(t *testing.T) {
-	danger := demo.Danger()
+	danger := named(t, "danger")
 	if spec := danger.Spec(); spec.ReadOnly {
 		t.Error("danger calls itself read-only")
 	}
@@ -76,7 +76,7 @@ func TestDangerWaitsForAPersonAndNothingElseDoes(t *testing.T) {
 }
 
 func TestAskUserWaitsForTheClient(t *testing.T) {
-	ask := demo.AskUser()
+	ask := named(t, "ask_user")
 	got, err := tool.Execute(t.Context(), ask, tool.Call{ID: "c", Name: "ask_user", Arguments: []byte(`{"question":"when?"}`)})
 	if err != nil || got.Suspend == nil {
 		t.Fatalf("%+v, %v; want it suspended", got, err)

@@ -24,7 +24,7 @@ const Model = "default"
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	return agent.Parts{
 		Models:  models,
-		Tools:   []tool.Tool{Echo(), Danger(), AskUser(), SetState()},
+		Tools:   []tool.Tool{echo(), danger(), askUser(), setState()},
 		Plugins: []plugin.Plugin{permission.Plugin{}},
 		Specs: []agent.Spec{{
 			ID:          ID,
@@ -45,8 +45,8 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	}, nil
 }
 
-// Echo returns the tool echo, which returns what it is given.
-func Echo() tool.Tool {
+// echo returns the tool echo, which returns what it is given.
+func echo() tool.Tool {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to say back"`
 	}

@@ -23,8 +23,24 @@ func TestTheDemoAgentIsTheDefault(t *testing.T) {
 	}
 }
 
+// named returns the agent's tool of that name.
+func named(t *testing.T, name string) tool.Tool {
+	t.Helper()
+	parts, err := demo.Parts(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range parts.Tools {
+		if one.Spec().Name == name {
+			return one
+		}
+	}
+	t.Fatalf("the agent has no tool %s", name)
+	return nil
+}
+
 func TestEcho(t *testing.T) {
-	echo := demo.Echo()
+	echo := named(t, "echo")
 	tests := []struct {
 		name, arguments, data, message string
 		failed                         bool

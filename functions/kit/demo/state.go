@@ -10,9 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// SetState returns the tool set_state, which merges keys into the state that a thread
+// setState returns the tool set_state, which merges keys into the state that a thread
 // shares with its frontends, [plugin.SharedState]. Keys that it is not given stay.
-func SetState() tool.Tool {
+func setState() tool.Tool {
 	type arguments struct {
 		State map[string]any `json:"state" jsonschema:"the keys to set, each with its new value"`
 	}

@@ -55,7 +55,7 @@ func TestSetStateMergesKeysIntoTheSharedState(t *testing.T) {
 }
 
 func TestSetStateTakesAnObjectAlone(t *testing.T) {
-	set := demo.SetState()
+	set := named(t, "set_state")
 	for _, arguments := range []string{`{}`, `{"state":1}`, `{"state":{},"more":1}`} {
 		got, err := tool.Execute(t.Context(), set, tool.Call{Name: "set_state", Arguments: []byte(arguments)})
 		if err != nil || !got.IsError {

@@ -19,7 +19,7 @@ func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers
 		url = "http://" + s.Addr
 	}
 	attributes := []any{"url", url}
-	if s.Addr != "" && s.Page != settings.PageOff {
+	if s.Addr != "" && s.ShowsPage(true) {
 		attributes = append(attributes, "page", url+"/")
 	}
 	attributes = append(attributes, "agents", agents(parts), "data", s.Data)

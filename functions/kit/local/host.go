@@ -23,6 +23,7 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 	announcing "github.com/reveille-run/reveille/functions/kit/internal/announce"
 	"github.com/reveille-run/reveille/functions/kit/internal/inject"
+	"github.com/reveille-run/reveille/functions/kit/internal/usage"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
@@ -123,7 +124,7 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 	h.kinds = kinds(parts)
 	if d.Web != nil {
 		h.handler = inject.Handler(e, d.Web(wiring.WebOptions{
-			Runtime: h.runtime, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.Page != settings.PageOff, MaxRequests: s.Requests, Logger: log,
+			Runtime: h.runtime, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.ShowsPage(true), MaxRequests: s.Requests, Logger: log,
 		}))
 	}
 	if err := h.openTriggers(e, s, log); err != nil {
@@ -143,7 +144,7 @@ func (h *localHost) configure(e *env.Env, s settings.Settings, backend store.Bac
 	if s.EventBus != "" {
 		return host.Options{}, fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
 	}
-	metering, err := wiring.Metering(s)
+	metering, err := usage.Metering(s)
 	if err != nil {
 		return host.Options{}, err
 	}
@@ -158,7 +159,7 @@ func (h *localHost) configure(e *env.Env, s settings.Settings, backend store.Bac
 		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
 		Metering: metering,
 	}
-	err = wiring.Limit(&config, s)
+	err = usage.Limit(&config, s)
 	return config, err
 }
 

@@ -54,11 +54,15 @@ func firstLine(err error) string {
 	return fmt.Sprintf("%s (and %d more)", line, 1+strings.Count(rest, "\n"))
 }
 
+// none is what REVEILLE_AUTH says where everybody is one anonymous user: the one way of
+// this host.
+const none = "none"
+
 // checkIdentity refuses variables by which a function on AWS checks requests: they have
 // no effect here.
 func checkIdentity(s settings.Settings) error {
-	if s.Auth != "" && s.Auth != settings.AuthNone {
-		return fmt.Errorf("environment variable REVEILLE_AUTH is %q, allowed on the local host: %s", s.Auth, settings.AuthNone)
+	if s.Auth != "" && s.Auth != none {
+		return fmt.Errorf("environment variable REVEILLE_AUTH is %q, allowed on the local host: %s", s.Auth, none)
 	}
 	for _, name := range s.Identity.Given() {
 		if name != "REVEILLE_TENANT" {
@@ -80,8 +84,8 @@ func checkAuth(s settings.Settings) error {
 	}
 	ip, err := netip.ParseAddr(name)
 	local := name == "localhost" || err == nil && ip.IsLoopback()
-	if !local && s.Auth != settings.AuthNone {
-		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=%s to say that you mean it, and REVEILLE_HOSTS to the names that it is reached by", s.Addr, settings.AuthNone)
+	if !local && s.Auth != none {
+		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=%s to say that you mean it, and REVEILLE_HOSTS to the names that it is reached by", s.Addr, none)
 	}
 	return nil
 }

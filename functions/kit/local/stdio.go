@@ -31,14 +31,12 @@ type Conversation struct {
 	Log   *slog.Logger
 }
 
-// Speak speaks with one client until it has gone or ctx is done.
-type Speak func(ctx context.Context, c Conversation) error
-
 // Stdio runs the local host without its address, for the program that has started it:
 // it speaks on standard input and output until the client closes its side or a signal
 // comes. Nothing else is written to standard output; the log goes to standard error.
-// The host has the file of REVEILLE_DATA for itself, as with [Main].
-func Stdio(name string, parts wiring.Parts, models wiring.Models, speak Speak) {
+// The host has the file of REVEILLE_DATA for itself, as with [Main]. speak speaks with the
+// client until it has gone or ctx is done.
+func Stdio(name string, parts wiring.Parts, models wiring.Models, speak func(ctx context.Context, c Conversation) error) {
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of the write, and ends the host in order
 	if err := converse(untilSignal(), os.Environ(), os.Stdin, os.Stdout, wiring.Deployment{Parts: parts, Models: models}, speak); err != nil {
 		fmt.Fprintln(os.Stderr, name+":", firstLine(err))
@@ -46,7 +44,7 @@ func Stdio(name string, parts wiring.Parts, models wiring.Models, speak Speak) {
 	}
 }
 
-func converse(ctx context.Context, environ []string, in io.Reader, out io.Writer, d wiring.Deployment, speak Speak) error {
+func converse(ctx context.Context, environ []string, in io.Reader, out io.Writer, d wiring.Deployment, speak func(context.Context, Conversation) error) error {
 	s, err := settings.Read(environ, killpoints.Variables()...)
 	if err == nil {
 		err = checkIdentity(s)

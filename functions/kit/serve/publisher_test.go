@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
-	"github.com/reveille-run/reveille/functions/kit/serve/keys"
+	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
+	"github.com/reveille-run/reveille/functions/kit/internal/keys"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 

@@ -7,15 +7,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// The ways to authenticate.
-const (
-	AuthNone    = "none"    // everybody is one anonymous user of one tenant
-	AuthIAM     = "iam"     // signed requests: users, roles, users of Cognito identity pools
-	AuthJWT     = "jwt"     // bearer tokens, verified by the function itself at every door
-	AuthGateway = "gateway" // claims of a token that API Gateway verified: its JWT or Cognito authorizer
-	AuthLambda  = "lambda"  // the context that a Lambda authorizer of API Gateway returned
-)
-
 // Identity says who authenticated requests are taken for. Which fields are used
 // depends on the way to authenticate.
 type Identity struct {
@@ -100,13 +91,13 @@ func tenants(s *Settings, v string) error {
 	return nil
 }
 
-// anonymous is the tenant of [AuthNone] on AWS when no other is named.
+// anonymous is the tenant of everybody on AWS when no other is named.
 const anonymous = "public"
 
 // EverybodysTenant is the one tenant of a deployment on AWS, where there is only one;
 // empty: tenants come from requests.
 func (s Settings) EverybodysTenant() string {
-	if s.Identity.Tenant == "" && s.Auth == AuthNone {
+	if s.Identity.Tenant == "" && s.Auth == "none" {
 		return anonymous
 	}
 	return s.Identity.Tenant

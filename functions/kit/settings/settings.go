@@ -24,7 +24,7 @@ type Settings struct {
 	Origins   []string      // REVEILLE_ORIGINS: origins of other sites whose pages may send requests, as browsers write them
 	Page      string        // REVEILLE_PAGE: whether the page is shown at /, on or off; empty: as the host does by itself
 	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
-	Auth      string        // REVEILLE_AUTH: how requests are authenticated; empty: not said
+	Auth      string        // REVEILLE_AUTH: how requests are authenticated: none, iam, jwt, gateway, lambda; empty: not said
 	Identity  Identity      // who they are taken for
 	Model     string        // REVEILLE_MODEL: the model that app/models binds, as PROVIDER/NAME; package providers reads it
 	Triggers  string        // REVEILLE_TRIGGERS: a file of triggers, or its JSON itself
@@ -67,11 +67,13 @@ type Settings struct {
 	Secret func(name string) (secret.Source, error)
 }
 
-// Values of [Settings].Page.
-const (
-	PageOn  = "on"
-	PageOff = "off"
-)
+// ShowsPage reports whether the page is shown, as REVEILLE_PAGE says.
+func (s Settings) ShowsPage(byDefault bool) bool {
+	if byDefault {
+		return s.Page != "off"
+	}
+	return s.Page == "on"
+}
 
 // smallestCache is what even the smallest function spends on conversations.
 const smallestCache = 8 << 20
@@ -94,9 +96,9 @@ func ours() []variable {
 		{"REVEILLE_ADDR", "127.0.0.1:3000", "host:port", text(func(s *Settings) *string { return &s.Addr })},
 		{"REVEILLE_HOSTS", "", "names or addresses without port, with commas between them", list(func(s *Settings) *[]string { return &s.Hosts }, hostName)},
 		{"REVEILLE_ORIGINS", "", "scheme://host[:port] as browsers write it, with commas between them", list(func(s *Settings) *[]string { return &s.Origins }, origin)},
-		{"REVEILLE_PAGE", "", "on, off", oneOf(func(s *Settings) *string { return &s.Page }, "", PageOn, PageOff)},
+		{"REVEILLE_PAGE", "", "on, off", oneOf(func(s *Settings) *string { return &s.Page }, "", "on", "off")},
 		{"REVEILLE_DATA", ".reveille/reveille.db", `a file, or "memory"`, text(func(s *Settings) *string { return &s.Data })},
-		{"REVEILLE_AUTH", "", "none, iam, jwt, gateway, lambda", oneOf(func(s *Settings) *string { return &s.Auth }, "", AuthNone, AuthIAM, AuthJWT, AuthGateway, AuthLambda)},
+		{"REVEILLE_AUTH", "", "none, iam, jwt, gateway, lambda", oneOf(func(s *Settings) *string { return &s.Auth }, "", "none", "iam", "jwt", "gateway", "lambda")},
 		{"REVEILLE_TENANT", "", "a name of A-Z a-z 0-9 . _ : -", name(func(s *Settings) *string { return &s.Identity.Tenant })},
 		{"REVEILLE_TENANT_CLAIM", "", "the name of a claim", text(func(s *Settings) *string { return &s.Identity.TenantClaim })},
 		{"REVEILLE_USER_CLAIM", "", "the name of a claim", text(func(s *Settings) *string { return &s.Identity.UserClaim })},

@@ -206,10 +206,10 @@ func TestWhoseTenantEverybodyIsIn(t *testing.T) {
 	tests := []struct {
 		auth, tenant, want string
 	}{
-		{AuthNone, "", "public"},
-		{AuthNone, "acme", "acme"},
-		{AuthJWT, "acme", "acme"},
-		{AuthIAM, "", ""},
+		{"none", "", "public"},
+		{"none", "acme", "acme"},
+		{"jwt", "acme", "acme"},
+		{"iam", "", ""},
 	}
 	for _, tt := range tests {
 		s := Settings{Auth: tt.auth, Identity: Identity{Tenant: tt.tenant}}

@@ -19,7 +19,7 @@ import (
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/demo/binding"
-	"github.com/reveille-run/reveille/functions/kit/serve/identity"
+	"github.com/reveille-run/reveille/functions/kit/serve/front"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
@@ -47,7 +47,7 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 	if err != nil {
 		t.Fatal(err)
 	}
-	verified, err := identity.Authenticate(s, e)
+	verified, err := front.Authenticate(s, e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/functions/kit/serve/identity"
+	"github.com/reveille-run/reveille/functions/kit/serve/front"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
@@ -196,7 +196,7 @@ func TestEachWayToAuthenticateCanBeDeployed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := identity.Authenticate(s, env.System()); err != nil {
+		if _, err := front.Authenticate(s, env.System()); err != nil {
 			t.Errorf("%s: %v", way, err)
 		}
 	}

@@ -12,11 +12,12 @@ import (
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
-	"github.com/reveille-run/reveille/functions/kit/serve"
-	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
-	"github.com/reveille-run/reveille/functions/kit/serve/identity"
-	"github.com/reveille-run/reveille/functions/kit/serve/keys"
+	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
+	"github.com/reveille-run/reveille/functions/kit/internal/identity"
+	"github.com/reveille-run/reveille/functions/kit/internal/keys"
+	"github.com/reveille-run/reveille/functions/kit/internal/launch"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
@@ -28,12 +29,12 @@ const reserve = 5 * time.Second
 // or an API Gateway REST API. It takes steps itself while their client listens.
 func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	var secrets keys.Keys
-	c, rt := serve.Start(func(c *cloud.Function) (agent.Parts, error) {
+	c, rt := launch.Start(func(c *cloud.Function) (agent.Parts, error) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
-	})
+	}, nil)
 	handler := identity.AllowOrigins(c.Settings, web(streamed(c, rt, authenticator(c))))
 	stream := awslambda.Stream(keys.Request(&secrets, handler), streaming(c))
-	lambda.Start(awslambda.AfterResponse(stream, serve.EndAbandoned(rt, c.Logger)))
+	lambda.Start(awslambda.AfterResponse(stream, launch.EndAbandoned(rt, c.Logger)))
 }
 
 // streaming is how the transport of [Stream] works.
@@ -44,7 +45,7 @@ func streaming(c *cloud.Function) awslambda.HTTPOptions {
 // streamed is what the protocols of [Stream] are mounted with.
 func streamed(c *cloud.Function, rt *host.Host, authenticate func(*http.Request) (core.Identity, error)) wiring.WebOptions {
 	return wiring.WebOptions{
-		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.Page == settings.PageOn,
+		Runtime: rt, Authenticate: authenticate, Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.ShowsPage(false),
 	}
 }
 
@@ -60,14 +61,21 @@ func buffered(c *cloud.Function, rt *host.Host, authenticate func(*http.Request)
 // queues it and names its stream's address, below REVEILLE_STREAM_URL. It runs no
 // steps and needs no models.
 func API(parts wiring.Parts, web wiring.Web) {
-	c, rt := serve.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() })
+	c, rt := launch.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() }, nil)
 	handler := identity.AllowOrigins(c.Settings, web(buffered(c, rt, authenticator(c))))
 	lambda.Start(awslambda.Buffered(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger}))
 }
 
-// authenticator is identity.Authenticate, or ends the process.
+// Authenticate returns who sent a request, as REVEILLE_AUTH says. An error names
+// the variable that is missing, or that has no meaning beside the others: nothing
+// is open and nothing is ignored unless it is said.
+func Authenticate(s settings.Settings, e *env.Env) (func(*http.Request) (core.Identity, error), error) {
+	return identity.Authenticate(s, e)
+}
+
+// authenticator is [Authenticate], or ends the process.
 func authenticator(c *cloud.Function) func(*http.Request) (core.Identity, error) {
-	authenticate, err := identity.Authenticate(c.Settings, c.Env)
+	authenticate, err := Authenticate(c.Settings, c.Env)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/reveille-run/reveille/adapters/queues/sqs"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
 	"github.com/reveille-run/reveille/functions/kit/internal/limits"
-	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
 )
 
 // Main serves the schedule: it wakes threads that nobody woke, and looks after

@@ -15,16 +15,16 @@ import (
 	"github.com/reveille-run/reveille/adapters/triggers/webhook"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
-	"github.com/reveille-run/reveille/functions/kit/serve"
-	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
-	"github.com/reveille-run/reveille/functions/kit/serve/keys"
+	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
+	"github.com/reveille-run/reveille/functions/kit/internal/keys"
+	"github.com/reveille-run/reveille/functions/kit/internal/launch"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 
 // Main serves the events of every source, and the requests of webhooks behind an API
 // Gateway. It queues runs and takes no steps, so it needs no models.
 func Main(parts wiring.Parts) {
-	c, rt := serve.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() })
+	c, rt := launch.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() }, nil)
 	handler, err := handle(c, rt)
 	if err != nil {
 		log.Fatal(err)

@@ -47,7 +47,7 @@ func TestTheCollectorIsTold(t *testing.T) {
 			t.Setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", test.size)
 			t.Setenv("GOMEMLIMIT", test.own)
 			t.Setenv("GOGC", test.gogc)
-			LimitMemory()
+			limitMemory()
 			if got := debug.SetMemoryLimit(-1); got != test.limit {
 				t.Errorf("limit %d, want %d", got, test.limit)
 			}

@@ -1,4 +1,6 @@
-package wiring
+// Package usage gives a host what the settings say of the limits of tenants, and of
+// recording what runs use.
+package usage
 
 import (
 	"github.com/reveille-run/reveille/core/host"

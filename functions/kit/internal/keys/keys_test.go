@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
+	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
 )
 
 // store is a Secrets Manager that counts how often it is asked.

@@ -4,6 +4,10 @@ package cloud
 
 import (
 	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/queues/sqs"
 	"github.com/reveille-run/reveille/adapters/stores/dynamo"
@@ -11,9 +15,6 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/kit/internal/killpoints"
 	"github.com/reveille-run/reveille/functions/kit/settings"
-	"log/slog"
-	"os"
-	"time"
 )
 
 // Function is what a function on AWS has.
@@ -57,7 +58,7 @@ func Open() (*Function, error) {
 		}
 		options.Objects = bucket
 	}
-	LimitMemory()
+	limitMemory()
 	var dead *sqs.Queue
 	if s.DeadLetterURL != "" {
 		dead = sqs.New(queue, s.DeadLetterURL)

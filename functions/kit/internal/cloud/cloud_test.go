@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
+	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
 )
 
 // TestOpenNamesWhatTheEnvironmentLacks starts from an environment that is right.

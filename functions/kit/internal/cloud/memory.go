@@ -7,25 +7,25 @@ import (
 	"strconv"
 )
 
-// GCPercent is how much a function's heap may grow between two collections, in
+// gcPercent is how much a function's heap may grow between two collections, in
 // percent of what is in use, as GOGC would say it. Go's own 100 saves memory that a
 // function pays for anyway, with a sixth of the time of a step.
-const GCPercent = 400
+const gcPercent = 400
 
-// LimitMemory tells the garbage collector how much memory the function has, so
+// limitMemory tells the garbage collector how much memory the function has, so
 // that it collects before Lambda ends the process: 85 % of
 // AWS_LAMBDA_FUNCTION_MEMORY_SIZE, the rest being what Go does not count, such as
-// the program itself. Below that limit it collects as seldom as [GCPercent] says.
+// the program itself. Below that limit it collects as seldom as [gcPercent] says.
 // GOMEMLIMIT and GOGC, which Go reads by itself, have the last word: without a limit
 // of ours the percentage is Go's, too.
-func LimitMemory() {
+func limitMemory() {
 	limit := memoryLimit(os.Getenv)
 	if limit == 0 {
 		return
 	}
 	debug.SetMemoryLimit(limit)
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(GCPercent)
+		debug.SetGCPercent(gcPercent)
 	}
 }
 

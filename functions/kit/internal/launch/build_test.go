@@ -1,4 +1,4 @@
-package serve
+package launch
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 	"github.com/reveille-run/reveille/functions/kit/demo/binding"
-	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
+	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
 	"github.com/reveille-run/reveille/functions/kit/wiring"
 )
 

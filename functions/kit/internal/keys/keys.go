@@ -4,14 +4,15 @@ package keys
 
 import (
 	"context"
-	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
-	"github.com/reveille-run/reveille/adapters/identity/secrets"
-	"github.com/reveille-run/reveille/core/secret"
-	"github.com/reveille-run/reveille/functions/kit/serve/cloud"
-	"github.com/reveille-run/reveille/functions/kit/settings"
 	"net/http"
 	"sync"
 	"time"
+
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/identity/secrets"
+	"github.com/reveille-run/reveille/core/secret"
+	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
+	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 // timeout of one try, of which there are two: a run that is cancelled waits for them.

@@ -5,6 +5,10 @@ package identity
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/adapters/identity/bearer"
 	"github.com/reveille-run/reveille/adapters/identity/caller"
@@ -12,9 +16,15 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/kit/settings"
-	"net/http"
-	"slices"
-	"strings"
+)
+
+// The ways to authenticate that REVEILLE_AUTH names.
+const (
+	none    = "none"    // everybody is one anonymous user of one tenant
+	iam     = "iam"     // signed requests: users, roles, users of Cognito identity pools
+	jwt     = "jwt"     // bearer tokens, verified by the function itself at every door
+	gateway = "gateway" // claims of a token that API Gateway verified: its JWT or Cognito authorizer
+	lambda  = "lambda"  // the context that a Lambda authorizer of API Gateway returned
 )
 
 // Authenticate returns who sent a request, as REVEILLE_AUTH says. An error names
@@ -33,13 +43,13 @@ func authenticate(s settings.Settings, e *env.Env, t http.RoundTripper) (func(*h
 	tenant := caller.Tenant{Constant: i.Tenant, Claim: i.TenantClaim}
 	tokens := caller.Tokens{Tenant: tenant, Issuer: i.Issuer, Clients: i.Clients, Use: i.TokenUse}
 	switch s.Auth {
-	case settings.AuthIAM:
+	case iam:
 		return vouched(caller.Signers(i.Tenants).Identity), nil
-	case settings.AuthGateway:
+	case gateway:
 		return vouched(tokens.Identity), nil
-	case settings.AuthLambda:
+	case lambda:
 		return vouched(caller.Contexts{Tenant: tenant, User: i.UserClaim}.Identity), nil
-	case settings.AuthJWT:
+	case jwt:
 		verifier := bearer.New(bearer.Options{Env: e, Issuer: i.Issuer, KeysURL: i.KeysURL, Transport: t})
 		return func(r *http.Request) (core.Identity, error) {
 			token, err := verifier.Caller(r) // and never what the event says about a token
@@ -66,11 +76,11 @@ func vouched(policy func(caller.Caller) (core.Identity, error)) func(*http.Reque
 // variables are those that belong to a way to authenticate, with what is asked of
 // each: "!" must be given, "?" may be, "|" is one of which exactly one is given.
 var variables = map[string]string{
-	settings.AuthNone:    "?REVEILLE_TENANT",
-	settings.AuthIAM:     "!REVEILLE_TENANTS",
-	settings.AuthJWT:     "!REVEILLE_ISSUER !REVEILLE_CLIENTS |REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_KEYS_URL ?REVEILLE_TOKEN_USE",
-	settings.AuthGateway: "|REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_ISSUER ?REVEILLE_CLIENTS ?REVEILLE_TOKEN_USE",
-	settings.AuthLambda:  "!REVEILLE_USER_CLAIM |REVEILLE_TENANT |REVEILLE_TENANT_CLAIM",
+	none:    "?REVEILLE_TENANT",
+	iam:     "!REVEILLE_TENANTS",
+	jwt:     "!REVEILLE_ISSUER !REVEILLE_CLIENTS |REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_KEYS_URL ?REVEILLE_TOKEN_USE",
+	gateway: "|REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_ISSUER ?REVEILLE_CLIENTS ?REVEILLE_TOKEN_USE",
+	lambda:  "!REVEILLE_USER_CLAIM |REVEILLE_TENANT |REVEILLE_TENANT_CLAIM",
 }
 
 func check(s settings.Settings) error {
