@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/adapters/identity/signature"
+	"github.com/reveille-run/reveille/adapters/internal/egress"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
