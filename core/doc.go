@@ -168,8 +168,8 @@
 // Where is usage charged?
 //
 //   - core/account/doc.go: the three ledgers, and what a crash does to each.
-//   - core/account/run.go, Turn and Void: the tenant's counters, before the commit of a turn.
-//   - core/account/settle.go, Settle: the usage record, in the commit that ends a stretch.
+//   - core/internal/accounting/run.go, Turn and Void: the tenant's counters, before the commit of a turn.
+//   - core/internal/accounting/settle.go, Settle: the usage record, in the commit that ends a stretch.
 //
 // How do I add a merge operation?
 //

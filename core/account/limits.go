@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/strict"
 )
 
 // maxConcurrent is the largest limit of runs at a time, and the one of a tenant that has
@@ -50,6 +51,21 @@ type Tenants struct {
 	// Tenants are those of single tenants. An entry is all that holds for a
 	// tenant: nothing of Default is added.
 	Tenants map[string]Limits `json:"tenants,omitempty"`
+}
+
+// Decode sets the limits to those of JSON:
+//
+//	{"default": {"runs_a_day": 1000, "tokens_a_day": 2000000, "spend_a_day_usd": 5.5, "concurrent_runs": 8},
+//	 "tenants": {"acme": {"concurrent_runs": 64}}}
+//
+// An unknown or repeated field, a value of another type and one out of range are
+// core.CodeInvalid; the error says which, and what is allowed.
+func (t *Tenants) Decode(data []byte) error {
+	*t = Tenants{}
+	if err := (strict.Options{NoNull: true}).Decode(data, t); err != nil {
+		return core.Errorf(core.CodeInvalid, "limits: %w", err)
+	}
+	return t.Check()
 }
 
 // IsZero reports whether no tenant has a limit.

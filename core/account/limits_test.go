@@ -1,18 +1,17 @@
 package account
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 )
 
-func TestDecodeLimitsReadsEachField(t *testing.T) {
-	got, err := DecodeLimits([]byte(`{"default":{"runs_a_day":1,"tokens_a_day":2,"spend_a_day_usd":3.25,"concurrent_runs":4},"tenants":{"a":{},"b":{"runs_a_day":5}}}`))
+func TestDecodeReadsEachField(t *testing.T) {
+	var got Tenants
+	err := got.Decode([]byte(`{"default":{"runs_a_day":1,"tokens_a_day":2,"spend_a_day_usd":3.25,"concurrent_runs":4},"tenants":{"a":{},"b":{"runs_a_day":5}}}`))
 	want := Tenants{Default: Limits{1, 2, 3_250_000_000, 4}, Tenants: map[string]Limits{"a": {}, "b": {RunsADay: 5}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
@@ -24,7 +23,7 @@ func TestDecodeLimitsReadsEachField(t *testing.T) {
 	}
 }
 
-func TestDecodeLimitsRefuses(t *testing.T) {
+func TestDecodeRefuses(t *testing.T) {
 	const allowed = "allowed are runs_a_day, tokens_a_day, spend_a_day_usd, concurrent_runs"
 	for text, want := range map[string]string{
 		``:                                         "limits: value is empty, want an object",
@@ -51,12 +50,13 @@ func TestDecodeLimitsRefuses(t *testing.T) {
 		`{"default":{}} {}`:                        "value is not JSON at byte 16: invalid character '{' after top-level value",
 		`{"default":{}`:                            "is not JSON",
 	} {
-		_, err := DecodeLimits([]byte(text))
+		err := new(Tenants).Decode([]byte(text))
 		if core.CodeOf(err) != core.CodeInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	if got, err := DecodeLimits([]byte(`{"default":{"concurrent_runs":64}}`)); err != nil || got.Default.ConcurrentRuns != 64 {
+	var got Tenants
+	if err := got.Decode([]byte(`{"default":{"concurrent_runs":64}}`)); err != nil || got.Default.ConcurrentRuns != 64 {
 		t.Errorf("64 runs at a time: %+v, %v", got, err)
 	}
 }
@@ -64,8 +64,8 @@ func TestDecodeLimitsRefuses(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"default":{"runs_a_day":1,"spend_a_day_usd":0.5},"tenants":{"a":{"concurrent_runs":2}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := DecodeLimits(data)
-		if err != nil {
+		var got Tenants
+		if err := got.Decode(data); err != nil {
 			if core.CodeOf(err) != core.CodeInvalid {
 				t.Errorf("%v", err)
 			}
@@ -77,32 +77,10 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestReachedSaysTheOneThatMattersMost(t *testing.T) {
-	l := Limits{RunsADay: 5, TokensADay: 50, SpendADay: core.Dollar, ConcurrentRuns: 1}
-	slots := map[core.ID]store.Slot{{1}: {}}
-	for _, tt := range []struct {
-		name  string
-		a     store.Admission
-		runs  bool
-		slots int
-		want  LimitKind
-	}{
-		{"all", store.Admission{Runs: 5, Tokens: 50, Spend: core.Dollar, Slots: slots}, true, 1, SpendADay},
-		{"but money", store.Admission{Runs: 5, Tokens: 50, Slots: slots}, true, 1, TokensADay},
-		{"runs and slots", store.Admission{Runs: 5, Tokens: 49, Slots: slots}, true, 1, RunsADay},
-		{"slots", store.Admission{Runs: 4, Slots: slots}, true, 1, ConcurrentRuns},
-		{"none", store.Admission{Runs: 4, Tokens: 49, Spend: core.Dollar - 1}, true, 1, ""},
-		{"runs, of one that runs", store.Admission{Runs: 5, Slots: slots}, false, 0, ""},
-	} {
-		got := LimitKind("")
-		if over := l.reached(tt.a, tt.runs, tt.slots); over != nil {
-			got = over.Limit
-			if want := map[bool]error{true: errSpent, false: ErrReached}[got == SpendADay]; !errors.Is(over, want) {
-				t.Errorf("%s: %v is not %v", tt.name, over, want)
-			}
-		}
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+func TestErrorOfALimitSaysWhichCode(t *testing.T) {
+	for limit, want := range map[LimitKind]core.Code{RunsADay: core.CodeTenantLimit, TokensADay: core.CodeTenantLimit, SpendADay: core.CodeTenantSpend, ConcurrentRuns: core.CodeTenantLimit} {
+		if got := core.CodeOf(&ReachedError{Limit: limit}); got != want {
+			t.Errorf("%s: %s, want %s", limit, got, want)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/stop"
@@ -29,10 +29,10 @@ import (
 type Host struct {
 	env     *env.Env
 	agents  *agent.Registry
-	mailbox *mailbox.Service // all writes of heads
-	stepper *run.Stepper     // all steps of this process
-	ledger  *account.Ledger  // nil: usage is not recorded
-	limits  *account.Gate
+	mailbox *mailbox.Service   // all writes of heads
+	stepper *run.Stepper       // all steps of this process
+	ledger  *accounting.Ledger // nil: usage is not recorded
+	limits  *accounting.Gate
 	watches *watches
 	queue   *Queue     // of this process; nil: the hints go to another queue
 	reads   *reader    // on behalf of callers
@@ -81,7 +81,7 @@ func build(c Options) (*Host, error) {
 	if r.ledger, meter, err = newLedger(&c); err != nil {
 		return nil, err
 	}
-	if r.limits, err = account.NewGate(account.GateOptions{Env: c.Env, Store: c.Store, Limits: c.Limits, Cost: c.Prices}); err != nil {
+	if r.limits, err = accounting.NewGate(accounting.GateOptions{Env: c.Env, Store: c.Store, Limits: c.Limits, Cost: c.Prices}); err != nil {
 		return nil, err
 	}
 	if err := checkPrices(agents, c); err != nil {
@@ -99,7 +99,7 @@ func build(c Options) (*Host, error) {
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
 		Fits: tool.CheckDecision, Moved: moved, Publisher: c.Publisher, Announce: c.Announce,
-		KeepUsage: c.Metering.keep(), Limits: r.limits,
+		KeepUsage: c.Metering.keep(), Limits: c.Limits,
 	})
 	if err != nil {
 		return nil, err

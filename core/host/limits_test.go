@@ -136,7 +136,7 @@ func TestRefusedAtEachLimit(t *testing.T) {
 				}
 				before := r.counters(process)
 				_, err := process.Submit(t.Context(), submission("new", "echo: x"))
-				reached, ok := account.Reached(err)
+				reached, ok := errors.AsType[*account.ReachedError](err)
 				if !ok || core.CodeOf(err) != tt.code {
 					t.Fatalf("Submit returns %v, want code %s", err, tt.code)
 				}

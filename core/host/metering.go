@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/store"
@@ -95,7 +96,7 @@ func (m *meter) received(ctx context.Context, messages int) context.Context {
 
 // Metering makes a runtime record what runs use, and defines what it costs.
 type Metering struct {
-	// Keep is how long records are kept; 0: account.DefaultKeep.
+	// Keep is how long records are kept; 0: 396 days, 13 months.
 	Keep time.Duration
 	// Memory is that of this process if it is a function, in MB: with it, its time has a
 	// cost. 0: its time is not billed.
@@ -110,11 +111,11 @@ type Metering struct {
 }
 
 // run returns the part that the stepper needs; nil: it records nothing.
-func (m *Metering) run() *account.Metering {
+func (m *Metering) run() *accounting.Metering {
 	if m == nil {
 		return nil
 	}
-	return &account.Metering{Keep: m.keep(), Memory: m.Memory, Ended: m.Ended}
+	return &accounting.Metering{Keep: m.keep(), Memory: m.Memory, Ended: m.Ended}
 }
 
 // keep returns how long records are kept; 0: nothing is recorded.
@@ -122,22 +123,23 @@ func (m *Metering) keep() time.Duration {
 	if m == nil {
 		return 0
 	}
-	return cmp.Or(m.Keep, account.DefaultKeep)
+	return cmp.Or(m.Keep, accounting.DefaultKeep)
 }
 
 // newLedger returns the ledger and the meter of a runtime. The ledger is nil if usage is not
 // recorded, and the meter then counts nothing.
-func newLedger(c *Options) (*account.Ledger, *meter, error) {
+func newLedger(c *Options) (*accounting.Ledger, *meter, error) {
 	m := c.Metering
 	if m == nil {
 		return nil, &meter{}, nil
 	}
-	ledger, err := account.NewLedger(account.LedgerOptions{Store: c.Store, Now: c.Env.Now, Records: c.Records, Keep: m.keep(), Models: m.Models, Rates: m.Rates})
+	ledger, err := accounting.NewLedger(accounting.LedgerOptions{Store: c.Store, Now: c.Env.Now, Records: c.Records, Keep: m.keep(), Models: m.Models, Rates: m.Rates})
 	return ledger, &meter{on: true, billed: m.Memory > 0, handlers: handlers{now: c.Env.Now}}, err
 }
 
-// Report returns the usage of a tenant, see [account.Ledger.Report]. Its error is
-// core.CodeNotFound if usage is not recorded.
+// Report returns the usage of a tenant, in order of day, user, agent, run and model. What was
+// committed before the call is in it. More than 5,000 rows, or 100,000 records of a report by
+// runs, are core.CodeInvalid. The error is core.CodeNotFound if usage is not recorded.
 func (r *Host) Report(ctx context.Context, q account.Query) ([]account.Row, error) {
 	if r.ledger == nil {
 		return nil, core.Errorf(core.CodeNotFound, "usage is not recorded here")
@@ -145,8 +147,8 @@ func (r *Host) Report(ctx context.Context, q account.Query) ([]account.Row, erro
 	return r.ledger.Report(ctx, q)
 }
 
-// SumUsage sums the records of past hours of usage, see [account.Ledger.SumNext]. It does
-// nothing if usage is not recorded.
+// SumUsage sums the records of past hours of usage, until the time is over, and returns how
+// many hours it did. It does nothing if usage is not recorded.
 func (r *Host) SumUsage(ctx context.Context, until time.Time) (summed int, err error) {
 	if r.ledger == nil {
 		return 0, nil

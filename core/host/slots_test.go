@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -12,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
@@ -68,12 +68,12 @@ func TestTheSlotOfARunWhoseRecordIsDamagedIsGivenBack(t *testing.T) {
 func TestChildrenHaveSoManySlots(t *testing.T) {
 	r := newRig(t)
 	e := env.System()
-	gate, err := account.NewGate(account.GateOptions{Env: e, Store: r.store, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
+	gate, err := accounting.NewGate(accounting.GateOptions{Env: e, Store: r.store, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	child := func(i int) error {
-		_, err := gate.Admit(t.Context(), account.Applicant{Key: core.ThreadKey{Tenant: "acme", Thread: fmt.Sprint("child-", i)}, ID: e.NewID(), Child: true})
+		_, err := gate.Admit(t.Context(), accounting.Applicant{Key: core.ThreadKey{Tenant: "acme", Thread: fmt.Sprint("child-", i)}, ID: e.NewID(), Child: true})
 		return err
 	}
 	for i := range 128 {
@@ -81,7 +81,7 @@ func TestChildrenHaveSoManySlots(t *testing.T) {
 			t.Fatalf("child %d: %v", i, err)
 		}
 	}
-	if err := child(128); !errors.Is(err, account.ErrReached) {
+	if err := child(128); core.CodeOf(err) != core.CodeTenantLimit {
 		t.Errorf("the 129th child gets %v", err)
 	}
 }

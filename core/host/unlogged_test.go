@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"testing"
 	"testing/synctest"
@@ -70,8 +69,8 @@ func TestAnInferenceThatIsEndedIsCharged(t *testing.T) {
 			<-over
 			r.sweep(process)
 			r.wantCounters(process, test.name, "1 runs, 1010 tokens, 0.1 USD, 0 slots")
-			if _, err := process.Submit(t.Context(), submission("t2", "again")); !errors.Is(err, account.ErrReached) {
-				t.Errorf("over its limit the tenant is answered %v, want %v", err, account.ErrReached)
+			if _, err := process.Submit(t.Context(), submission("t2", "again")); core.CodeOf(err) != core.CodeTenantLimit {
+				t.Errorf("over its limit the tenant is answered %v, want %v", err, core.CodeTenantLimit)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
@@ -220,7 +221,7 @@ func TestWhatIsRecordedOfUsage(t *testing.T) {
 	if none.keep() != 0 || none.run() != nil {
 		t.Errorf("without metering %s, %+v", none.keep(), none.run())
 	}
-	if got := (&Metering{}).keep(); got != account.DefaultKeep {
+	if got := (&Metering{}).keep(); got != accounting.DefaultKeep {
 		t.Errorf("by default it is kept for %s", got)
 	}
 	m := &Metering{Keep: time.Hour, Memory: 256, Ended: func(string, account.Record) {}}

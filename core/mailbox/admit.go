@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/store"
@@ -95,7 +95,7 @@ func dispatchOf(run core.ID) core.ID {
 // raised by their number for this one request.
 func (u *submission) requestSlot(ctx context.Context, head thread.Head) error {
 	u.releaseUnused(ctx, core.ID{}, nil)
-	slot, err := u.s.slots.gate.Admit(ctx, account.Applicant{
+	slot, err := u.s.slots.gate.Admit(ctx, accounting.Applicant{
 		Key: u.in.Thread, ID: u.ids.run, Tag: u.slotTag(), Replaces: replacedRuns(u.change(head), &head), Child: u.in.Opening.Parent != nil,
 	})
 	if err == nil {

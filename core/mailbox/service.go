@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -41,9 +42,9 @@ type Options struct {
 	// Announce makes writes leave announcements in the head for a publisher of another
 	// process. It is implied by Publisher.
 	Announce bool
-	// Limits admits runs before they are enqueued, and its slots are swept; nil: no tenant
-	// has limits.
-	Limits *account.Gate
+	// Limits are what tenants may use: runs are admitted before they are enqueued, and slots
+	// are swept.
+	Limits account.Tenants
 }
 
 // defaultLease is how long a claim holds without renewal.
@@ -64,7 +65,8 @@ type Service struct {
 
 	worker    string
 	lease     time.Duration
-	keep      time.Duration // how long usage is kept; 0: nothing is metered
+	keep      time.Duration      // how long usage is kept; 0: nothing is metered
+	ledger    *accounting.Ledger // sums the records of usage
 	fits      func(core.Ticket, core.Decision) error
 	publisher Publisher
 
@@ -74,8 +76,8 @@ type Service struct {
 	writer writer // heads
 }
 
-// New returns a Service. core.CodeInvalid: a required option is missing, or the worker's name
-// is too long.
+// New returns a Service. core.CodeInvalid: a required option is missing, the worker's name
+// is too long, or a limit is out of range.
 func New(o Options) (*Service, error) {
 	if o.Env == nil || o.Store == nil || o.Waker == nil {
 		return nil, core.Errorf(core.CodeInvalid, "mailbox: Env, Store and Waker are required")
@@ -88,13 +90,22 @@ func New(o Options) (*Service, error) {
 		o.Logger = slog.Default()
 	}
 	o.Lease = cmp.Or(o.Lease, defaultLease)
+	gate, err := accounting.NewGate(accounting.GateOptions{Env: o.Env, Store: o.Store, Limits: o.Limits})
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := accounting.NewLedger(accounting.LedgerOptions{Store: o.Store, Now: o.Env.Now, Records: o.Records, Keep: o.KeepUsage})
+	if err != nil {
+		return nil, err
+	}
 	s := &Service{
 		env: o.Env, store: o.Store, records: o.Records, waker: o.Waker, log: o.Logger,
 		worker: o.Worker, lease: o.Lease, keep: o.KeepUsage, fits: o.Fits, publisher: o.Publisher,
-		reads: reader{env: o.Env, store: o.Store, records: o.Records},
-		wakes: wakes{env: o.Env, waker: o.Waker, log: o.Logger},
+		ledger: ledger,
+		reads:  reader{env: o.Env, store: o.Store, records: o.Records},
+		wakes:  wakes{env: o.Env, waker: o.Waker, log: o.Logger},
 	}
-	s.slots.env, s.slots.gate, s.slots.reads, s.slots.log = o.Env, o.Limits, s.reads, o.Logger
+	s.slots.env, s.slots.gate, s.slots.reads, s.slots.log = o.Env, gate, s.reads, o.Logger
 	s.slots.enqueueTime = o.Lease + time.Minute
 	s.writer = writer{
 		env: o.Env, store: o.Store, records: o.Records, reads: s.reads, wakes: s.wakes, slots: &s.slots,

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -25,7 +25,7 @@ const slotPage = 100
 // crash leaves one too many, never one too few; the sweep releases those.
 type slots struct {
 	env   *env.Env
-	gate  *account.Gate // nil: no tenant has limits
+	gate  *accounting.Gate // nil: no tenant has limits
 	reads reader
 	log   *slog.Logger
 	// enqueueTime is how long after its admission a run may still be on its way into the
@@ -182,7 +182,7 @@ func (s *slots) sweepOne(ctx context.Context, tenant string, run core.ID, slot s
 		return err
 	}
 	if found {
-		return s.gate.Release(ctx, tenant, run, slot, account.Tokens(record.Usage), record.Spend)
+		return s.gate.Release(ctx, tenant, run, slot, accounting.Tokens(record.Usage), record.Spend)
 	}
 	return s.sweepUnopened(ctx, key, &head, run, slot)
 }

@@ -57,11 +57,7 @@ func TestASweepOfSlotsGoesOnWhereTheLastOneEnded(t *testing.T) {
 						}
 					}
 				}
-				gate, err := account.NewGate(account.GateOptions{Env: env.System(), Store: w.store, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), Limits: gate})
+				box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -103,11 +99,8 @@ func limited(t *testing.T) *world {
 func limitedLogging(t *testing.T, log io.Writer) *world {
 	t.Helper()
 	w := newWorld(t)
-	gate, err := account.NewGate(account.GateOptions{Env: env.System(), Store: w.store, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Service, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(log, nil)), Limits: gate})
+	var err error
+	w.Service, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(log, nil)), Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ const sweepPage = 100
 // its time is over, or through none if the store says that nothing is due. It starts at
 // another shard each time, so that threads which no worker can claim hold up no others. It
 // returns how many threads it woke, and the first error of each shard. Where tenants have
-// limits it then releases the slots of runs that are over: see package account.
+// limits it then releases the slots of runs that are over: see package accounting.
 func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	w := sweeper{env: s.env, due: s.store, waker: s.waker}
 	var random [8]byte // two sweeps at a time, or one that runs out of time, do not neglect the same shards

@@ -115,11 +115,7 @@ func goesOn(t *testing.T, w *world) {
 // counted: what says that the thread was deleted does not say that nothing was written.
 func TestARunIsCountedWhoseThreadIsDeletedBeforeItsResponse(t *testing.T) {
 	w, run := died(t, core.Termination{Type: core.TerminationError, Code: "model"})
-	gate, err := account.NewGate(account.GateOptions{Env: env.System(), Store: w.store, Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), Limits: gate})
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), Limits: account.Tenants{Default: account.Limits{ConcurrentRuns: 8}}})
 	if err != nil {
 		t.Fatal(err)
 	}

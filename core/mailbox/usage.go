@@ -3,9 +3,10 @@ package mailbox
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -18,9 +19,9 @@ import (
 // The run's record is stored with its first commit. Before that, the input says which agent
 // the run is of.
 func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, was, next thread.Head, result thread.Result) (store.Record, error) {
-	books := account.Books{Metering: &account.Metering{Keep: s.keep}, Records: s.records, Store: s.reads.store}
-	bill := books.Run(account.Claim{Key: key, Run: was.Run.ID})
-	end := account.End{User: was.Owner, Deleted: true, At: s.env.Millis()}
+	books := accounting.Books{Metering: &accounting.Metering{Keep: s.keep}, Records: s.records, Store: s.reads.store}
+	bill := books.Run(accounting.Claim{Key: key, Run: was.Run.ID})
+	end := accounting.End{User: was.Owner, Deleted: true, At: s.env.Millis()}
 	run, _, err := s.reads.runRecord(ctx, key, was.Run.ID)
 	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return store.Record{}, err
@@ -45,6 +46,16 @@ func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, was, nex
 	}
 	settled, err := bill.Settle(next, result, end)
 	return settled.Record, err
+}
+
+// SumUsage sums the records of hours that have passed, of one shard, until the time is over,
+// and returns how many hours it did. What is left is summed by a later call: each shard has its
+// turn in a minute of every sixteen. It does nothing if usage is not recorded.
+func (s *Service) SumUsage(ctx context.Context, until time.Time) (summed int, err error) {
+	if s.keep == 0 {
+		return 0, nil
+	}
+	return s.ledger.SumNext(ctx, until)
 }
 
 // used is what the open run has used so far: the totals of its open round, or those of its

@@ -92,7 +92,7 @@ func Public(err error) Problem {
 		return Problem{Error: "internal error", Code: core.CodeInternal}
 	}
 	p := Problem{Error: err.Error(), Code: code}
-	if reached, ok := account.Reached(err); ok {
+	if reached, ok := errors.AsType[*account.ReachedError](err); ok {
 		p.Limit, p.Allowed, p.Used = reached.Limit, reached.Allowed, reached.Used
 		if reached.Ends != 0 {
 			p.ends = time.UnixMilli(reached.Ends).UTC()

@@ -36,7 +36,7 @@ type line struct {
 	AWS     metadata `json:"_aws"`
 	Agent   string   `json:"Agent"`
 	Model   string   `json:"Model"`
-	Outcome string   `json:"Outcome"` // account.EndWaiting, or the type of the termination
+	Outcome string   `json:"Outcome"` // "waiting", or the type of the termination
 
 	InputTokens  int   `json:"InputTokens"`
 	OutputTokens int   `json:"OutputTokens"`
@@ -83,7 +83,7 @@ func (w *writer) ended(_ string, r account.Record) {
 			l.Model = modelSeveral
 		}
 	}
-	if r.End != account.EndWaiting {
+	if !r.Waits() {
 		l.Runs = 1
 	}
 	if r.End == string(core.TerminationError) {

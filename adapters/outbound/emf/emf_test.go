@@ -23,7 +23,7 @@ func TestLines(t *testing.T) {
 		record account.Record
 		want   string
 	}{
-		{"a run that waits", account.Record{User: "secret-user", Agent: "clerk", Since: 2000, Until: 5000, End: account.EndWaiting, Models: []account.ModelUse{one}},
+		{"a run that waits", account.Record{User: "secret-user", Agent: "clerk", Since: 2000, Until: 5000, End: "waiting", Models: []account.ModelUse{one}},
 			`"Agent":"clerk","Model":"gpt-x","Outcome":"waiting","InputTokens":300,"OutputTokens":30,"Inferences":2,"Runs":0,"Errors":0,"Duration":3000}`},
 		{"one that ends, with two models", account.Record{Agent: "clerk", Since: 2000, Until: 5000, End: "natural_end", Models: []account.ModelUse{one, two}},
 			`"Agent":"clerk","Model":"several","Outcome":"natural_end","InputTokens":305,"OutputTokens":37,"Inferences":3,"Runs":1,"Errors":0,"Duration":3000}`},

@@ -112,7 +112,7 @@ func usageQuery(r *http.Request) (q account.Query, asCSV bool, err error) {
 	if values.Has("by") {
 		by = values.Get("by")
 	}
-	if q.By, err = account.ParseBy(by); err != nil {
+	if err = q.By.UnmarshalText([]byte(by)); err != nil {
 		return q, false, err
 	}
 	switch format := values.Get("format"); format {

@@ -24,14 +24,16 @@ func (l *ledger) Report(_ context.Context, q account.Query) ([]account.Row, erro
 	l.asked = q
 	cost, cloud := core.USD(1_234_500), core.USD(20)
 	return []account.Row{
-		{Sum: account.Sum{
-			Key: account.Key{Day: "2026-03-01", Agent: "=cmd()", User: "-ann"}, Runs: 2, Stretches: 3, Lost: 1, Tools: 4, ToolMillis: 500,
-			Spent: store.Spent{Handler: 2500, Write: 1250, WriteMore: 300, Read: 150, Queue: 120, QueueMore: 100},
-		}, ModelCost: &cost, CloudCost: &cloud},
-		{Sum: account.Sum{
-			Key:    account.Key{Day: "2026-03-01", Agent: "clerk", Provider: "openai", Model: "gpt-x"},
+		{
+			Day: "2026-03-01", Agent: "=cmd()", User: "-ann", Runs: 2, Stretches: 3, Lost: 1, Tools: 4, ToolMillis: 500,
+			Spent:     store.Spent{Handler: 2500, Write: 1250, WriteMore: 300, Read: 150, Queue: 120, QueueMore: 100},
+			ModelCost: &cost, CloudCost: &cloud,
+		},
+		{
+			Day: "2026-03-01", Agent: "clerk", Provider: "openai", Model: "gpt-x",
 			Tokens: core.Usage{Input: 300, Output: 30, CacheRead: 40, CacheWrite: 8, Reasoning: 5}, Inferences: 2, ModelMillis: 4000,
-		}, Unpriced: []string{"gpt-x"}},
+			Unpriced: []string{"gpt-x"},
+		},
 	}, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -276,12 +277,12 @@ func (o Options) usageAfterCrashes(t *testing.T) {
 					return
 				}
 				w.faulty.Around, w.faulty.OnCommit = nil, nil
-				var got []account.Sum
-				for _, r := range w.report(account.By{}) {
-					r.Spent, r.Billed = thread.Spent{}, 0
-					got = append(got, r.Sum)
+				got := w.report(account.By{})
+				for i := range got {
+					r := &got[i]
+					r.Spent, r.Billed, r.ModelCost, r.CloudCost = thread.Spent{}, 0, nil, nil
 				}
-				want := []account.Sum{{
+				want := []account.Row{{
 					Runs: 1, Stretches: 2, Tokens: core.Usage{Input: 300, Output: 30, CacheRead: 40, CacheWrite: 8, Reasoning: 5},
 					Inferences: 2, ModelMillis: 4000, Tools: 1, ToolMillis: 500,
 				}}
@@ -323,13 +324,13 @@ func (w *metered) halves(dies func() bool) func(context.Context, core.ThreadKey,
 // prices know the model of these tests.
 const prices = `{"models":[{"provider":"p","names":["gpt-test"],"prices":[{"from":"2026-01-01","input":1,"output":10,"source":"a test"}]}]}`
 
-func (w *metered) ledger() *account.Ledger {
+func (w *metered) ledger() *accounting.Ledger {
 	w.world.t.Helper()
 	models, err := (&catalog.Catalog{}).With([]byte(prices))
 	if err != nil {
 		w.world.t.Fatal(err)
 	}
-	ledger, err := account.NewLedger(account.LedgerOptions{Store: w.world.store, Now: w.world.now, Models: models})
+	ledger, err := accounting.NewLedger(accounting.LedgerOptions{Store: w.world.store, Now: w.world.now, Models: models})
 	if err != nil {
 		w.world.t.Fatal(err)
 	}

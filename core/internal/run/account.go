@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// What a step does for the accounts of its run, see package account. Most of it is for the
+// What a step does for the accounts of its run, see package accounting. Most of it is for the
 // limits of its tenant, and nothing of that where there are none:
 //
 //   - It begins with a look at the tenant's record, unless this very claim has charged the

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -32,10 +32,10 @@ type write interface {
 // that was written.
 type plan struct {
 	records []store.Record
-	run     *thread.RunRecord  // what is known of the run from then on, stored or not; it is not changed. nil: the write is not about it
-	settled account.Settlement // of the run's accounts
-	left    int                // bytes of a usage record that it leaves out, as too large; 0: it leaves out none
-	err     error              // a record cannot be encoded, and nothing is stored; nil: all can
+	run     *thread.RunRecord     // what is known of the run from then on, stored or not; it is not changed. nil: the write is not about it
+	settled accounting.Settlement // of the run's accounts
+	left    int                   // bytes of a usage record that it leaves out, as too large; 0: it leaves out none
+	err     error                 // a record cannot be encoded, and nothing is stored; nil: all can
 }
 
 // add adds a record, or notes that it cannot be encoded.
@@ -52,7 +52,7 @@ func (p *plan) fails(err error) {
 }
 
 // addAccounts adds what the write stores for the run's accounts.
-func (p *plan) addAccounts(s account.Settlement, err error) {
+func (p *plan) addAccounts(s accounting.Settlement, err error) {
 	if p.settled = s; s.Has() {
 		p.add(s.Record, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -24,7 +25,7 @@ import (
 func metered(t *testing.T, o options) *world {
 	t.Helper()
 	if o.metering == nil {
-		o.metering = &account.Metering{Keep: 100 * 365 * 24 * time.Hour}
+		o.metering = &accounting.Metering{Keep: 100 * 365 * 24 * time.Hour}
 	}
 	w := newWorld(t, o)
 	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: quiet, Records: o.records, KeepUsage: o.metering.Keep})
@@ -110,7 +111,7 @@ func TestAFailedTurnIsMeteredOnce(t *testing.T) {
 			var used []string
 			w := metered(t, options{
 				model: turns(says(calls("echo", `{"text":"a"}`)...), breaks(&model.Error{Kind: model.KindInvalid, Message: "no"})), plugins: []plugin.Plugin{piles(listens, &seen)},
-				metering: &account.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { used = append(used, (&trace{began: time.Now()}).used(&u)) }},
+				metering: &accounting.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { used = append(used, (&trace{began: time.Now()}).used(&u)) }},
 			})
 			w.submit(t, key, "hi", mailbox.ModeQueue)
 			w.finish(t, key, nil)

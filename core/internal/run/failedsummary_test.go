@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -52,7 +52,7 @@ func TestWhatAFailedInferenceHasComeToAboutASummaryHolds(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					said, hints, fails := &summaries{say: tt.say}, &compactions{}, 0
 					o := options{
-						context: compacting(tt.how), compact: hints.add, metering: &account.Metering{Keep: time.Hour},
+						context: compacting(tt.how), compact: hints.add, metering: &accounting.Metering{Keep: time.Hour},
 						stop: []agent.StopPolicy{consecutiveErrors(10)},
 						model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 							if r.Messages[0].ID != "summary" && fails > 0 {

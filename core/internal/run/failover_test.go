@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -376,7 +376,7 @@ func TestEachMemberIsMeteredByItself(t *testing.T) {
 		east := vendor{name: "east", calls: [][]model.Delta{{used(10, 1), say("on")}, {used(11, 2), say("e ")}}, fails: map[int]error{1: busy(model.KindProvider, 0), 2: busy(model.KindRateLimited, 0)}}
 		west := vendor{name: "west", calls: [][]model.Delta{{say("two"), used(100, 20), stopped}}}
 		m := newMarket(t, nil, &east, &west)
-		m.metering = &account.Metering{Keep: time.Hour}
+		m.metering = &accounting.Metering{Keep: time.Hour}
 		m.stepper = m.other(t, m.options)
 		if end, want := m.talk(t, "hi", listener), fmt.Sprintf(natural, 1, "one two"); end != want {
 			t.Fatalf("the run is %s, want %s", end, want)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
@@ -70,7 +71,7 @@ func (f *faulty) start(t *testing.T, w *world, o options) {
 	process.store.Backend, process.store.Around = w.store, f.around
 	var err error
 	process.box, err = mailbox.New(mailbox.Options{
-		Env: o.env, Store: process.store, Waker: w.queue, Logger: quiet, KeepUsage: o.metering.Keep, Limits: newGate(t, &process, o),
+		Env: o.env, Store: process.store, Waker: w.queue, Logger: quiet, KeepUsage: o.metering.Keep, Limits: account.Tenants{Default: o.limits},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -75,7 +75,7 @@ func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 							seen = len(c.Messages)
 							return state.Command{}, nil
 						})},
-						choices: c, context: compacting(agent.CompactBackground), compact: hints.add, metering: &account.Metering{Keep: time.Hour}, stop: []agent.StopPolicy{consecutiveErrors(1)},
+						choices: c, context: compacting(agent.CompactBackground), compact: hints.add, metering: &accounting.Metering{Keep: time.Hour}, stop: []agent.StopPolicy{consecutiveErrors(1)},
 						model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 							if down {
 								return func(yield func(model.Delta, error) bool) {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -42,7 +42,7 @@ type holder struct {
 
 	profiles state.Profiles // of the run's tenant; nil: the host has none
 
-	account account.Run // the run's accounts, as this step keeps them
+	account accounting.Run // the run's accounts, as this step keeps them
 }
 
 // clock is a recorded time as hooks and tools are shown it, the same on every machine.
@@ -134,16 +134,16 @@ func (h *holder) undisturbed(ctx context.Context) (context.Context, context.Canc
 type claim struct{ holder *holder }
 
 var (
-	_ account.Holder  = claim{}
-	_ inference.Claim = claim{}
+	_ accounting.Holder = claim{}
+	_ inference.Claim   = claim{}
 )
 
-// Head implements account.Holder: it reads the head of the thread.
+// Head implements accounting.Holder: it reads the head of the thread.
 func (c claim) Head(ctx context.Context) (thread.Head, error) {
 	return c.holder.committer.Head(ctx, c.holder.Key)
 }
 
-// Fence implements account.Holder.
+// Fence implements accounting.Holder.
 func (c claim) Fence() uint64 { return c.holder.fence() }
 
 // Refence implements inference.Claim.

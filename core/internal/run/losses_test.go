@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -80,7 +80,7 @@ func TestWhatIsLostIsLogged(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log strings.Builder
-				o := options{env: drawing(time.Second), logger: reports(&log), metering: &account.Metering{Keep: time.Hour}, model: busyAtTheSecond()}
+				o := options{env: drawing(time.Second), logger: reports(&log), metering: &accounting.Metering{Keep: time.Hour}, model: busyAtTheSecond()}
 				w := newWorld(t, o)
 				var err error
 				if w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: quiet, KeepUsage: time.Hour}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -53,7 +54,7 @@ func TestASummaryOfALowThreshold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWorld(t, options{agents: agents, metering: &account.Metering{Keep: time.Hour}})
+		w := newWorld(t, options{agents: agents, metering: &accounting.Metering{Keep: time.Hour}})
 		for n, want := range []int{0, 0, 1} {
 			w.ask(t, n, 0)
 			if said.made != want {

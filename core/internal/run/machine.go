@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -56,7 +56,7 @@ func (s *Stepper) newMachine(w Work, sink history.Sink) *machine {
 	if w.Head.Run.Cursor == thread.CursorTools { // the turn's events were positioned under its own fence
 		h.events.SetFence(w.Head.Run.TurnFence)
 	}
-	h.account = s.books.Run(account.Claim{Key: w.Key, Run: h.id, Holder: claim{h}})
+	h.account = s.books.Run(accounting.Claim{Key: w.Key, Run: h.id, Holder: claim{h}})
 	return m
 }
 

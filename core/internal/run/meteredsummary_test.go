@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -52,7 +53,7 @@ func TestASummaryIsMeteredByTheRunThatFindsIt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				said, hints := &summaries{say: tt.say}, &compactions{}
-				w := newWorld(t, options{model: short(said), context: compacting(tt.how), compact: hints.add, metering: &account.Metering{Keep: time.Hour}})
+				w := newWorld(t, options{model: short(said), context: compacting(tt.how), compact: hints.add, metering: &accounting.Metering{Keep: time.Hour}})
 				for n, want := range tt.want {
 					w.ask(t, n, 0)
 					if diff := cmp.Diff([]thread.ModelUse{want}, w.lastMetered(t)); diff != "" {
@@ -69,7 +70,7 @@ func TestASummaryIsMeteredByTheRunThatFindsIt(t *testing.T) {
 func TestASummaryThatNobodyUsesIsInNoRunsUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said, hints := &summaries{}, &compactions{}
-		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add, metering: &account.Metering{Keep: time.Hour}})
+		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add, metering: &accounting.Metering{Keep: time.Hour}})
 		for n := range 3 {
 			w.ask(t, n, 0)
 		}

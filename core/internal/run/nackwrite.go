@@ -2,7 +2,7 @@ package run
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -12,7 +12,7 @@ import (
 // and its calls are done.
 type nackWrite struct {
 	codec    thread.Records
-	account  *account.Run
+	account  *accounting.Run
 	run      core.ID
 	kind     thread.NackKind
 	at       int64 // when the run is tried again, unix milliseconds; 0: at once
@@ -22,7 +22,7 @@ type nackWrite struct {
 	adopted  uint16
 	through  *uint32
 	failed   uint8             // calls of the model for the turn that is begun
-	unlogged *account.Spent    // what was asked for that turn, which counts unless the log has it; nil: there is none
+	unlogged *accounting.Spent // what was asked for that turn, which counts unless the log has it; nil: there is none
 	ended    *thread.EndRecord // what RunEnd has changed; nil: it has not run
 	form     thread.Form       // of the run's end
 	followed int64
@@ -39,7 +39,7 @@ func (w *nackWrite) change(fence uint64) thread.Change {
 
 // records implements write.
 func (w *nackWrite) records(p *plan, next thread.Head, result thread.Result) {
-	p.addAccounts(w.account.Settle(next, result, account.End{Unlogged: w.unlogged, LogEnd: next.Seq}))
+	p.addAccounts(w.account.Settle(next, result, accounting.End{Unlogged: w.unlogged, LogEnd: next.Seq}))
 	if w.ended != nil { // the claim that goes on with the end does not run RunEnd again
 		p.add(endRecord(w.codec, w.ended, w.form, w.run, next.Version))
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -26,7 +26,7 @@ import (
 // readers of its own are told of each event that they can hear. Another process reads it all.
 func TestEachRecordOfAStepIsOfTheSchemaOfItsProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		records, metering := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}, &account.Metering{Keep: time.Hour}
+		records, metering := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}, &accounting.Metering{Keep: time.Hour}
 		asks := []model.Delta{say("so"), begin(0, "c1", "echo"), argue(0, `{"text":"a"}`), {Type: model.DeltaStop, Stop: core.StopToolUse}}
 		var seen []string
 		o := options{

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
@@ -164,13 +165,13 @@ func (estimating) EstimateCommit(c store.Commit) thread.Spent {
 // included; of a turn that no log will have what it was asked for, in every form and unless the
 // log has it since.
 func TestWhatAWriteStoresOfTheAccounts(t *testing.T) {
-	books := account.Books{Store: estimating{}, Metering: &account.Metering{Keep: time.Hour}}
-	begun := func() account.Run {
-		r := books.Run(account.Claim{Run: core.ID{1}})
+	books := accounting.Books{Store: estimating{}, Metering: &accounting.Metering{Keep: time.Hour}}
+	begun := func() accounting.Run {
+		r := books.Run(accounting.Claim{Run: core.ID{1}})
 		r.StartTurn(7)
 		return r
 	}
-	asked := new(account.Spent)
+	asked := new(accounting.Spent)
 	asked.Name("", strings.Repeat("m", thread.MinPayload))
 	asked.Call()
 	head := thread.Head{Version: 21, Seq: 7}

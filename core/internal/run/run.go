@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
@@ -81,7 +81,7 @@ type Options struct {
 	// Children starts the runs that tools ask for; nil: tools start none.
 	Children tool.Children
 	// Metering records what runs use; nil: nothing does. The mailbox must meter as well.
-	Metering *account.Metering
+	Metering *accounting.Metering
 	// Choices decides what the records do not; nil: the runs happen now. See [Choices].
 	Choices Choices
 	// Compact is called behind the commit of a turn that asks for a summary of the
@@ -97,7 +97,7 @@ type Options struct {
 	// and says of the same answer the same. nil: every answer of the form is right.
 	Accept func(run core.ID, step int, answer string) error
 	// Limits holds the runs of a tenant to its limits; nil: nothing is limited.
-	Limits *account.Gate
+	Limits *accounting.Gate
 }
 
 // Stepper takes claimed runs a step further. It is safe for concurrent use.
@@ -119,7 +119,7 @@ type Stepper struct {
 	profiles  func(tenant string) state.Profiles
 	children  tool.Children
 	choices   Choices
-	books     account.Books
+	books     accounting.Books
 	live      live.Source // of what models say before it is committed
 	leaveFor  time.Duration
 	failed    func(core.ID, error)                  // Options.Failed
@@ -143,7 +143,7 @@ func New(o Options) (*Stepper, error) {
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
 		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, profiles: o.Profiles, children: o.Children, choices: o.Choices,
-		books: account.Books{Gate: o.Limits, Metering: o.Metering, Records: o.Records, Store: o.Store},
+		books: accounting.Books{Gate: o.Limits, Metering: o.Metering, Records: o.Records, Store: o.Store},
 		live:  live.Source{Env: o.Env, Store: o.Store, Records: o.Records, Keep: o.Chunks, Said: o.Said}, leaveFor: o.LeaveFor, failed: o.Failed, accept: o.Accept, hint: o.Compact,
 	}
 	if s.leaveFor == 0 {

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
@@ -60,7 +60,7 @@ func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) 
 // of it, are made of for each head that the write may come to.
 type runPart struct {
 	codec    thread.Records
-	account  *account.Run
+	account  *accounting.Run
 	env      *env.Env              // its clock says until when a stretch of the run's accounts goes
 	user     string                // owner of the thread
 	lost     bool                  // what the run has used cannot be read
@@ -70,7 +70,7 @@ type runPart struct {
 	answer   *model.ResponseFormat // the form that the run's answer has to have; nil: none, or nobody knows
 	end      *core.Termination     // nil: the run goes on, or waits
 	form     thread.Form           // of its end
-	unlogged *account.Spent        // what was asked of models for a turn, which counts unless the log has it; nil: nothing
+	unlogged *accounting.Spent     // what was asked of models for a turn, which counts unless the log has it; nil: nothing
 	logEnd   uint64                // sequence of the log's newest record before the write
 	at       int64                 // when it ends or begins to wait, unix milliseconds: read once for all tries and forms of the write
 }
@@ -212,7 +212,7 @@ func (p *plan) complainOfLeft(ctx context.Context, log *logger) {
 // cost is estimated. The form in which nothing may be larger than every store takes leaves out
 // a record of usage that is.
 func (p *runPart) addAccount(to *plan, next thread.Head, result thread.Result) {
-	settled, err := p.account.Settle(next, result, account.End{
+	settled, err := p.account.Settle(next, result, accounting.End{
 		Run: to.run, User: p.user, Used: p.totals.Metered, Lost: p.lost,
 		Unlogged: p.unlogged, LogEnd: p.logEnd, At: p.env.Millis(), Records: to.records,
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -122,7 +123,7 @@ func (r *trace) entry(e *thread.Entry) string {
 }
 
 func (r *trace) run(run *core.Run) string {
-	line := fmt.Sprintf("%s steps=%d tokens=%d finished %d %q", run.Status, run.Steps, account.Tokens(run.Usage), r.ms(run.FinishedAt), wire.Shorten(run.Response, 20))
+	line := fmt.Sprintf("%s steps=%d tokens=%d finished %d %q", run.Status, run.Steps, accounting.Tokens(run.Usage), r.ms(run.FinishedAt), wire.Shorten(run.Response, 20))
 	if t := run.Termination; t != nil {
 		line += fmt.Sprintf(" %s/%s", t.Type, t.Code)
 	}
@@ -260,7 +261,7 @@ func newTraced(t *testing.T, tt traced, plugins bool) (*world, *trace) {
 	if o.limits.IsZero() {
 		o.limits = account.Limits{TokensADay: 1_000_000}
 	}
-	o.metering = &account.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { r.note("usage: %s", r.used(&u)) }}
+	o.metering = &accounting.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { r.note("usage: %s", r.used(&u)) }}
 	if plugins {
 		o.plugins = append(o.plugins, r.plugin())
 	}
@@ -274,7 +275,7 @@ func newTraced(t *testing.T, tt traced, plugins bool) (*world, *trace) {
 	w := &world{store: newBackend(), queue: &mailboxtest.Queue{}}
 	r.watch(w.store)
 	var err error
-	w.box, err = mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.queue, Logger: quiet, Records: o.records, KeepUsage: o.metering.Keep, Limits: newGate(t, w, o)})
+	w.box, err = mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.queue, Logger: quiet, Records: o.records, KeepUsage: o.metering.Keep, Limits: account.Tenants{Default: o.limits}})
 	if err != nil {
 		t.Fatal(err)
 	}

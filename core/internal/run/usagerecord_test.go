@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -27,7 +28,7 @@ func TestWhatIsRecordedOfTheUseOfARun(t *testing.T) {
 			var ended []account.Record
 			o := options{
 				model: turns(says(calls("nap", "{}")...), one), tools: []tool.Tool{nap},
-				metering: &account.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { ended = append(ended, u) }},
+				metering: &accounting.Metering{Keep: 100 * 365 * 24 * time.Hour, Ended: func(_ string, u account.Record) { ended = append(ended, u) }},
 			}
 			w := metered(t, o)
 			receipt, err := w.box.Submit(t.Context(), mailbox.Submission{

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
@@ -118,7 +119,7 @@ type options struct {
 	observer run.Observer
 	chunks   bool
 	leaveFor time.Duration
-	metering *account.Metering
+	metering *accounting.Metering
 	context  *agent.ContextWindowPolicy
 	compact  func(context.Context, core.ThreadKey)
 	choices  run.Choices    // nil: those of a run that happens now
@@ -227,11 +228,11 @@ func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
 var quiet = slog.New(slog.DiscardHandler)
 
 // newGate limits everybody's runs; a token costs a cent.
-func newGate(tb testing.TB, w *world, o options) *account.Gate {
+func newGate(tb testing.TB, w *world, o options) *accounting.Gate {
 	tb.Helper()
-	gate, err := account.NewGate(account.GateOptions{
+	gate, err := accounting.NewGate(accounting.GateOptions{
 		Env: o.env, Store: w.store, Limits: account.Tenants{Default: o.limits}, Cost: func(_, name string, u core.Usage, _ time.Time) (core.USD, bool) {
-			return core.USD(account.Tokens(u)) * core.Dollar / 100, name == "scripted"
+			return core.USD(accounting.Tokens(u)) * core.Dollar / 100, name == "scripted"
 		},
 	})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -120,8 +120,8 @@ func TestTextsAreCutAsTheyAreEncoded(t *testing.T) {
 func TestTheLastFormLeavesOutUsageThatIsTooLarge(t *testing.T) {
 	const measured = 100
 	add := func(form thread.Form, user int) plan {
-		books := account.Books{Store: refusing{}, Metering: &account.Metering{Keep: time.Hour}}
-		accounts := books.Run(account.Claim{Run: core.ID{1}})
+		books := accounting.Books{Store: refusing{}, Metering: &accounting.Metering{Keep: time.Hour}}
+		accounts := books.Run(accounting.Claim{Run: core.ID{1}})
 		p := runPart{account: &accounts, env: env.System(), user: strings.Repeat("u", user), form: form, totals: new(thread.Totals)}
 		to := plan{run: new(thread.RunRecord)}
 		p.addAccount(&to, thread.Head{}, thread.Result{Stretch: &thread.Stretch{Number: 1, Since: 1_000_000}})

@@ -1,12 +1,14 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -124,7 +126,7 @@ type beginnings struct {
 
 // forever reports whether a client is refused until the next day.
 func forever(err error) bool {
-	reached, ok := account.Reached(err)
+	reached, ok := errors.AsType[*account.ReachedError](err)
 	return ok && reached.Ends != 0
 }
 
@@ -151,7 +153,7 @@ func (au *auditor) charged(s *inference) {
 		return // somebody's clock may say that it was another day
 	}
 	spent := au.w.provider.of(at)
-	spent.tokens += account.Tokens(s.usage)
+	spent.tokens += accounting.Tokens(s.usage)
 	if price, ok := au.w.provider.prices.Price("", s.model, epoch.Add(au.w.now)); ok {
 		spent.cost += price.Cost(s.usage)
 	}
@@ -189,7 +191,7 @@ func (ru *runs) checkWithin(h *host, s script) {
 
 // checkLimited: nobody is refused for a limit whose tenant is below it.
 func (ru *runs) checkLimited(in *input, err error) {
-	reached, ok := account.Reached(err)
+	reached, ok := errors.AsType[*account.ReachedError](err)
 	if !ok {
 		return
 	}
@@ -259,7 +261,7 @@ func (au *auditor) mostOf(tenant string) (m most) {
 	}
 	for _, s := range au.w.provider.served {
 		if s.th.p.key.Tenant == tenant && (!s.over || on(s.ended)) {
-			m.tokens += account.Tokens(s.usage)
+			m.tokens += accounting.Tokens(s.usage)
 			cost, _ := au.w.provider.cost("", s.model, s.usage, epoch.Add(au.w.now))
 			m.spend += cost
 		}
@@ -376,7 +378,7 @@ func (au *auditor) checkCounters() {
 		}
 		c.runs += int64(len(th.runs.admitted))
 		for _, t := range last {
-			c.tokens += account.Tokens(t.Usage)
+			c.tokens += accounting.Tokens(t.Usage)
 			c.spend += t.Spend
 		}
 		logged[th.p.key.Tenant] = c
@@ -418,7 +420,7 @@ func (au *auditor) addUnlogged(logged map[string]counted) {
 		}
 		tenant := s.th.p.key.Tenant
 		c := logged[tenant]
-		tokens := account.Tokens(s.usage)
+		tokens := accounting.Tokens(s.usage)
 		var cost core.USD
 		if au.w.admissions.limits.Of(tenant).SpendADay > 0 {
 			cost, _ = au.w.provider.cost("", s.model, s.usage, epoch.Add(au.w.now))

@@ -10,12 +10,13 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/store"
 )
 
 // newLedger returns the ledger of usage over a store, for who looks at a world that is over.
-func newLedger(w *World, s store.Usages, now func() time.Time) *account.Ledger {
-	l, err := account.NewLedger(account.LedgerOptions{Store: s, Now: now, Records: w.checks, Models: w.provider.prices})
+func newLedger(w *World, s store.Usages, now func() time.Time) *accounting.Ledger {
+	l, err := accounting.NewLedger(accounting.LedgerOptions{Store: s, Now: now, Records: w.checks, Models: w.provider.prices})
 	if err != nil {
 		w.violate("make the ledger: %v", err)
 	}
@@ -143,7 +144,7 @@ func (au *auditor) storedSums(ctx context.Context) accounts {
 			au.w.violate("read the sums of %s: %v", tenant, err)
 		}
 		for _, t := range totals {
-			var stored struct{ Sums []account.Sum }
+			var stored struct{ Sums []account.Row }
 			if err := au.w.checks.Decode("usage sums", t.Payload, &stored); err != nil {
 				au.w.violate("read the sums of %s: %v", tenant, err)
 			}
@@ -171,7 +172,7 @@ func (au *auditor) reported(ctx context.Context) accounts {
 			if err != nil {
 				au.w.violate("the usage of %s is reported for day %q", tenant, r.Day)
 			}
-			all.addSum(tenant, day.UnixMilli()/(24*store.UsageHour), r.Sum)
+			all.addSum(tenant, day.UnixMilli()/(24*store.UsageHour), r)
 			au.checkCost(tenant, &r)
 		}
 	}
@@ -189,7 +190,7 @@ func (au *auditor) checkCost(tenant string, r *account.Row) {
 	}
 }
 
-func (a accounts) addSum(tenant string, hour int64, s account.Sum) {
+func (a accounts) addSum(tenant string, hour int64, s account.Row) {
 	a.add(payer{tenant, hour, s.User, s.Agent, s.Model}, used{s.Runs, s.Stretches, s.Inferences, s.Tokens})
 }
 

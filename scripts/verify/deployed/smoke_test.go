@@ -103,11 +103,11 @@ func (d *deployment) marksUsage(t *testing.T) int {
 		}
 		shards[store.UsageShard(of.Tenant)] = true
 		r := account.Record{Run: core.ID{1}, Since: 400_000 * store.UsageHour}
-		record, err := r.Encode(store.Records{}, 100*365*24*time.Hour)
+		payload, err := store.Records{}.Encode("usage", &r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		record.Fence, record.Version = 1, 1
+		record := store.Record{Name: store.UsageName(r.Run, r.Stretch), Fence: 1, Version: 1, Payload: payload, Expires: time.Now().AddDate(100, 0, 0).Unix()}
 		c := store.Commit{Usage: &store.Usage{Hour: 400_000, Record: record}, Head: store.Head{Layout: store.HeadLayout, Schema: 1, Version: 1, CommitID: core.ID{1}}}
 		if _, err := d.store.Commit(t.Context(), of, c); err != nil {
 			t.Fatal(err)

@@ -142,6 +142,7 @@ var order = []string{
 	"core/internal/recordname",
 	"core/store",
 	"core/account",
+	"core/internal/accounting",
 	"core/internal/window",
 	"core/internal/run",
 	"core/mailbox",

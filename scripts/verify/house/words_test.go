@@ -31,10 +31,10 @@ func builtinMethods(t *testing.T) (all []string) {
 // homes are the verbs that once meant five things, and the one package whose functions
 // may begin with each: one verb, one thing. No home: no function may.
 var homes = map[string]string{
-	"leave":  "",                     // a claim, a slot, a pool's member, a list: say which, such as release
-	"settle": "core/account",         // what an end costs
-	"take":   "core/internal/thread", // a claim
-	"tell":   "core/mailbox",         // whoever waits for a run of its news
+	"leave":  "",                         // a claim, a slot, a pool's member, a list: say which, such as release
+	"settle": "core/internal/accounting", // what an end costs
+	"take":   "core/internal/thread",     // a claim
+	"tell":   "core/mailbox",             // whoever waits for a run of its news
 }
 
 // strays counts the functions and methods of core whose name begins with a verb that has

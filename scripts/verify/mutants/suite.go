@@ -24,10 +24,10 @@ func (s suite) String() string {
 // a layer are held by the tests of those above it, too: what a lost hint or a
 // wrong fence costs shows in a run, not in a head.
 var defaultSuites = map[string][]suite{
-	"core/internal/thread": {{name: "core/internal/thread"}, {name: "core/mailbox"}, {name: "core/internal/run"}, {name: "core/host"}, {name: "core/internal/sim"}},
-	"core/mailbox":         {{name: "core/mailbox"}, {name: "core/internal/run"}, {name: "core/host"}, {name: "core/internal/sim"}},
-	"core/account":         {{name: "core/account"}, {name: "core/internal/run"}, {name: "core/mailbox"}, {name: "core/host"}, {name: "core/internal/sim"}},
-	"core/internal/run":    {{name: "core/internal/run"}, {name: "core/host"}, {name: "core/internal/sim"}},
+	"core/internal/thread":     {{name: "core/internal/thread"}, {name: "core/mailbox"}, {name: "core/internal/run"}, {name: "core/host"}, {name: "core/internal/sim"}},
+	"core/mailbox":             {{name: "core/mailbox"}, {name: "core/internal/run"}, {name: "core/host"}, {name: "core/internal/sim"}},
+	"core/internal/accounting": {{name: "core/internal/accounting"}, {name: "core/internal/run"}, {name: "core/mailbox"}, {name: "core/host"}, {name: "core/internal/sim"}},
+	"core/internal/run":        {{name: "core/internal/run"}, {name: "core/host"}, {name: "core/internal/sim"}},
 
 	"core/internal/run/compaction": {{name: "core/internal/run/compaction"}, {name: "core/internal/run"}, {name: "core/host"}, {name: "core/internal/sim"}},
 	"core/internal/run/checkpoint": {{name: "core/internal/run/checkpoint"}, {name: "core/internal/run"}, {name: "core/host"}, {name: "core/internal/sim"}},

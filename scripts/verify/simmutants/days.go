@@ -5,7 +5,7 @@ var dayMutants = []mutant{
 	{
 		Day:  true,
 		Name: "an hour that is summed again is added to",
-		File: "core/account/ledger.go",
+		File: "core/internal/accounting/ledger.go",
 		Old:  "	all := sums{}\n	if _, err := l.hour(ctx, mark.Tenant, mark.Hour, all, false); err != nil {",
 		New: "	all := sums{}\n	if len(before) > 0 {\n		var s stored\n		_ = l.o.Records.Decode(\"usage sums\", before[0].Payload, &s)\n		for _, sum := range s.Sums {\n			all.add(sum)\n		}\n	}\n" +
 			"	if _, err := l.hour(ctx, mark.Tenant, mark.Hour, all, false); err != nil {",
@@ -28,13 +28,13 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "a call that failed is not billed when its run is given back",
 		File: "core/internal/run/nackwrite.go",
-		Old:  "account.End{Unlogged: w.unlogged, LogEnd: next.Seq}",
-		New:  "account.End{LogEnd: next.Seq}",
+		Old:  "accounting.End{Unlogged: w.unlogged, LogEnd: next.Seq}",
+		New:  "accounting.End{LogEnd: next.Seq}",
 	},
 	{
 		Day:  true,
 		Name: "a turn whose commit had no answer is billed twice",
-		File: "core/account/settle.go",
+		File: "core/internal/accounting/settle.go",
 		Old:  "e.Unlogged.asked() && e.LogEnd <= r.from",
 		New:  "e.Unlogged.asked()",
 	},

@@ -16,7 +16,7 @@ var limitMutants = []mutant{
 	},
 	{
 		Name: "what a crash has lost stays charged",
-		File: "core/account/admit.go",
+		File: "core/internal/accounting/admit.go",
 		Old:  "		r.Tokens, r.Spend = max(0, seen.Tokens-tokens), max(0, seen.Spend-spend)",
 		New:  "		_, _ = tokens, spend",
 	},

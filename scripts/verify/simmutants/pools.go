@@ -46,7 +46,7 @@ var poolMutants = []mutant{
 	},
 	{
 		Name: "what a member was asked that was left is not metered",
-		File: "core/account/spent.go",
+		File: "core/internal/accounting/spent.go",
 		Old:  "	s.left = append(s.left, s.open)",
 		New:  "	_ = s.left",
 	},

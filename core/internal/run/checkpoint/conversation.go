@@ -2,7 +2,7 @@ package checkpoint
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/state"
@@ -30,8 +30,8 @@ type Conversation struct {
 	Totals   thread.Totals // of Run
 
 	// What the step of this process that has committed it notes for the next one.
-	Record   *thread.RunRecord // of Run, which is not changed; nil: it is to be read
-	Standing *account.Standing // of the tenant, after this process has charged the newest turn; nil: not known, or it has no limits
+	Record   *thread.RunRecord    // of Run, which is not changed; nil: it is to be read
+	Standing *accounting.Standing // of the tenant, after this process has charged the newest turn; nil: not known, or it has no limits
 
 	noted   List[window.Place]       // of failed inferences: what their steps came to about summaries
 	stored  manifest                 // the newest state snapshot that is stored

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -35,7 +35,7 @@ type Options struct {
 	Agents   Agents
 	Reader   *checkpoint.Reader
 	Circuits *inference.Circuits
-	Books    *account.Books // the zero Books limit and record nothing
+	Books    *accounting.Books // the zero Books limit and record nothing
 	Log      *slog.Logger
 }
 

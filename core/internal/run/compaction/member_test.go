@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -79,7 +79,7 @@ func (w *world) open(t *testing.T, m *talker, id string) {
 	bound := w.agents.agent.Pool().Member(id)
 	m.answers = []answer{fails(&model.Error{Kind: model.KindProvider})}
 	for range breaker.CircuitFailures {
-		_ = w.circuits.Call(t.Context(), bound, model.Request{Model: bound.Name}, &account.Spent{}, deaf{})
+		_ = w.circuits.Call(t.Context(), bound, model.Request{Model: bound.Name}, &accounting.Spent{}, deaf{})
 	}
 	m.asked = nil
 }

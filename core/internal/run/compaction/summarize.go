@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -44,7 +44,7 @@ func (j *job) room() int {
 // that may pass, and that is logged. A reason that another try would meet again stands in
 // a summary without text.
 func (j *job) summarize(ctx context.Context, h window.History) (*thread.Summary, error) {
-	bill := j.m.o.Books.Run(account.Claim{Key: j.key, Run: j.run})
+	bill := j.m.o.Books.Run(accounting.Claim{Key: j.key, Run: j.run})
 	if why, err := j.forbidden(ctx, &bill); err != nil || why != nil {
 		if why != nil {
 			j.complain(ctx, why)
@@ -129,7 +129,7 @@ type call struct {
 	request model.Request
 	text    strings.Builder
 	stop    core.StopReason
-	spent   account.Spent
+	spent   accounting.Spent
 	calls   int
 }
 
@@ -197,7 +197,7 @@ func (c *call) Circuit(ctx context.Context, state breaker.CircuitState, _ time.D
 }
 
 // forbidden is why the tenant may not ask the model; nil: it may.
-func (j *job) forbidden(ctx context.Context, bill *account.Run) (why, err error) {
+func (j *job) forbidden(ctx context.Context, bill *accounting.Run) (why, err error) {
 	if why := bill.Allows(j.model.Provider, j.model.Name); why != nil {
 		return why, nil
 	}

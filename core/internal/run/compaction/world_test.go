@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
@@ -171,9 +172,9 @@ func newWorldOf(t *testing.T, parts agent.Parts, named string, s setting) *world
 		w.heads.head.Summary = 2
 		w.put(t, recordname.Summary(2), encoded(t)(records.EncodeSummary(2, s.before)))
 	}
-	gate, err := account.NewGate(account.GateOptions{Env: w.env, Store: w.store, Limits: account.Tenants{Default: s.limits},
+	gate, err := accounting.NewGate(accounting.GateOptions{Env: w.env, Store: w.store, Limits: account.Tenants{Default: s.limits},
 		Cost: func(_, name string, u core.Usage, _ time.Time) (core.USD, bool) {
-			return core.USD(account.Tokens(u)) * core.Dollar / 100, name == "large"
+			return core.USD(accounting.Tokens(u)) * core.Dollar / 100, name == "large"
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +183,7 @@ func newWorldOf(t *testing.T, parts agent.Parts, named string, s setting) *world
 	w.maker = compaction.New(compaction.Options{
 		Env: w.env, Store: w.store, Records: records, Heads: &w.heads, Agents: &w.agents,
 		Reader:   checkpoint.New(checkpoint.Options{Env: w.env, Store: w.store, Records: records, Log: logger}),
-		Circuits: w.circuits, Books: &account.Books{Gate: gate, Records: records, Store: w.store}, Log: logger,
+		Circuits: w.circuits, Books: &accounting.Books{Gate: gate, Records: records, Store: w.store}, Log: logger,
 	})
 	return w
 }

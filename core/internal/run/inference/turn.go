@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/cutturn"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
@@ -57,7 +57,7 @@ type Step struct {
 	Until    time.Time // when the step's time for work is over; zero: it has no end
 	Circuits *Circuits
 	Events   *history.Emitter
-	Account  *account.Run
+	Account  *accounting.Run
 	Prompt   Prompt
 	Claim    Claim
 }
@@ -89,8 +89,8 @@ type Start struct {
 type Turn struct {
 	step      Step
 	speech    speech
-	spent     account.Spent // by the calls of this delivery
-	failed    uint8         // calls for this turn, over all deliveries, those of lost claims included
+	spent     accounting.Spent // by the calls of this delivery
+	failed    uint8            // calls for this turn, over all deliveries, those of lost claims included
 	lastWords bool
 
 	model     *agent.BoundModel // that is asked next: the agent's, or a member of its pool
@@ -130,7 +130,7 @@ func (t *Turn) Failures() uint8 {
 }
 
 // Spent is what was asked of models for the turn in this delivery; nil on nil.
-func (t *Turn) Spent() *account.Spent {
+func (t *Turn) Spent() *accounting.Spent {
 	if t == nil {
 		return nil
 	}

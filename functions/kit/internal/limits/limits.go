@@ -17,8 +17,8 @@ func Read(s settings.Settings) (account.Tenants, error) {
 	if err != nil || data == nil {
 		return account.Tenants{}, err
 	}
-	limits, err := account.DecodeLimits(data)
-	if err != nil {
+	var limits account.Tenants
+	if err := limits.Decode(data); err != nil {
 		return account.Tenants{}, fmt.Errorf("%s: %w", from, err)
 	}
 	return limits, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/adapters/queues/sqs"
-	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
 	"github.com/reveille-run/reveille/functions/kit/internal/limits"
@@ -35,11 +34,7 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ledger, err := account.NewLedger(account.LedgerOptions{Store: c.Store, Now: c.Env.Now, Keep: c.Settings.UsageKeep})
-	if err != nil {
-		log.Fatal(err)
-	}
-	options := awslambda.SweepOptions{Sweeper: repair{box, ledger, c}, Unfinished: box, Env: c.Env, Logger: c.Logger}
+	options := awslambda.SweepOptions{Sweeper: repair{box, c}, Unfinished: box, Env: c.Env, Logger: c.Logger}
 	if c.DeadLetters != nil {
 		options.DeadLetters = letters{c.DeadLetters}
 	}
@@ -61,11 +56,7 @@ func configure(c *cloud.Function) (mailbox.Options, error) {
 	if err != nil {
 		return mailbox.Options{}, err
 	}
-	gate, err := account.NewGate(account.GateOptions{Env: c.Env, Store: c.Store, Limits: tenants})
-	if err != nil {
-		return mailbox.Options{}, err
-	}
-	return mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep, Limits: gate}, nil
+	return mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep, Limits: tenants}, nil
 }
 
 // letters is a queue whose messages look like those of an event.
@@ -87,8 +78,7 @@ func (l letters) Receive(ctx context.Context, most int, wait time.Duration) ([]e
 // repair is a sweep, and behind it a part of the sums of what was used.
 type repair struct {
 	*mailbox.Service
-	ledger *account.Ledger
-	c      *cloud.Function
+	c *cloud.Function
 }
 
 // sumTime is how long one sweep may sum: the next goes on.
@@ -97,10 +87,8 @@ const sumTime = 15 * time.Second
 // Sweep implements awslambda.Sweeper. A sum that fails is no failure of the sweep: its
 // hour stays marked, and reports read its records.
 func (r repair) Sweep(ctx context.Context) (woken int, err error) {
-	if woken, err = r.Service.Sweep(ctx); r.c.Settings.UsageKeep == 0 {
-		return woken, err
-	}
-	summed, failed := r.ledger.SumNext(ctx, r.c.Env.Now().Add(sumTime))
+	woken, err = r.Service.Sweep(ctx)
+	summed, failed := r.SumUsage(ctx, r.c.Env.Now().Add(sumTime))
 	if failed != nil && ctx.Err() == nil {
 		r.c.Logger.ErrorContext(ctx, "hours of usage could not be summed, a later sweep tries again", "summed", summed, "error", failed)
 	}

@@ -1,13 +1,17 @@
-package account
+package accounting
 
 import (
 	"context"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
+
+// DefaultKeep is how long records and sums are kept: 13 months.
+const DefaultKeep = 396 * 24 * time.Hour
 
 // Metering says that what runs use is recorded.
 type Metering struct {
@@ -17,7 +21,7 @@ type Metering struct {
 	// is money. 0: the handler's time is not billed.
 	Memory int
 	// Ended receives each stretch after the write that ended it. nil: nothing is done.
-	Ended func(tenant string, record Record)
+	Ended func(tenant string, record account.Record)
 }
 
 // Books are what the runs of a process are accounted in. The zero value accounts nothing,

@@ -1,4 +1,4 @@
-package account
+package accounting
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -42,7 +43,7 @@ type Settlement struct {
 	// begins. nil: they stay as they are.
 	Bases []thread.Base
 
-	usage  *Record         // of the stretch that the write ends; nil: it ends none
+	usage  *account.Record // of the stretch that the write ends; nil: it ends none
 	wasted *thread.Metered // by the stretch, if Record says so
 }
 
@@ -87,19 +88,25 @@ func (r *Run) Settle(next thread.Head, result thread.Result, e End) (s Settlemen
 		}
 		s.usage.Models, s.usage.Tools, s.usage.ToolTime = own.Models, own.Tools, own.ToolMillis
 	}
-	s.Record, err = s.usage.Encode(r.books.Records, r.books.Metering.Keep)
+	s.Record, err = EncodeRecord(s.usage, r.books.Records, r.books.Metering.Keep)
 	return s, err
 }
 
+// What a record says of the end of its stretch where the run has no termination.
+const (
+	endWaiting = "waiting" // the run waits after it
+	endDeleted = "deleted" // its thread was deleted
+)
+
 // usage is the record of a stretch without what its models and tools have used.
-func (r *Run) usage(stretch thread.Stretch, e End) Record {
-	u := Record{
+func (r *Run) usage(stretch thread.Stretch, e End) account.Record {
+	u := account.Record{
 		User: e.User, Agent: e.Run.AgentID, Run: r.claim.Run, Stretch: stretch.Number, Since: stretch.Since, Until: e.At,
-		End: EndWaiting, Spent: stretch.Spent, Memory: r.books.Metering.Memory,
+		End: endWaiting, Spent: stretch.Spent, Memory: r.books.Metering.Memory,
 	}
 	switch {
 	case e.Deleted:
-		u.End = EndDeleted
+		u.End = endDeleted
 		return u
 	case e.Run.Termination != nil:
 		u.End = string(e.Run.Termination.Type)
@@ -156,8 +163,8 @@ func (r *Run) AddSummary(totals thread.Totals, use thread.ModelUse) thread.Total
 	return totals
 }
 
-// Encode returns the stored form, which is kept so long after the stretch's beginning.
-func (r *Record) Encode(records thread.Records, keep time.Duration) (store.Record, error) {
+// EncodeRecord returns the stored form, which is kept so long after the stretch's beginning.
+func EncodeRecord(r *account.Record, records thread.Records, keep time.Duration) (store.Record, error) {
 	payload, err := records.Encode("usage", r)
 	return store.Record{Name: store.UsageName(r.Run, r.Stretch), Payload: payload, Expires: (r.Since + keep.Milliseconds()) / 1000}, err
 }

@@ -2,7 +2,7 @@
 
 // It starts no goroutine, and takes eight times as long under the race detector.
 
-package account_test
+package accounting_test
 
 import (
 	"testing"

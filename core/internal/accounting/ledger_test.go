@@ -1,4 +1,4 @@
-package account_test
+package accounting_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/store"
@@ -23,7 +24,7 @@ type book struct {
 	t     *testing.T
 	store *memory.Store
 	now   time.Time
-	*account.Ledger
+	*accounting.Ledger
 }
 
 // The price of gpt-x doubles on the second of March, and local has none.
@@ -37,7 +38,7 @@ func newBook(t *testing.T) *book {
 		t.Fatal(err)
 	}
 	b := &book{t: t, store: memory.New(), now: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)}
-	b.Ledger, err = account.NewLedger(account.LedgerOptions{
+	b.Ledger, err = accounting.NewLedger(accounting.LedgerOptions{
 		Store: b.store, Now: func() time.Time { return b.now }, Models: models, Keep: 24 * time.Hour,
 		Rates: func() (account.Rates, error) {
 			return account.Rates{WriteUnits: 0.625, ReadUnits: 0.125, QueueRequests: 0.40, GBSeconds: 13.3334}, nil
@@ -53,7 +54,7 @@ func newBook(t *testing.T) *book {
 func (b *book) put(at time.Time, run byte, r account.Record) {
 	b.t.Helper()
 	r.Run, r.Since = core.ID{run}, at.UnixMilli()
-	record, err := r.Encode(thread.Records{}, 0)
+	record, err := accounting.EncodeRecord(&r, thread.Records{}, 0)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestASumThatIsOlderIsLeftOut(t *testing.T) {
 	b := newBook(t)
 	b.put(day(1), 1, account.Record{Models: calls("gpt-x", 100, 0)})
 	slow := &slow{Store: b.store}
-	other, err := account.NewLedger(account.LedgerOptions{Store: slow, Now: func() time.Time { return b.now }})
+	other, err := accounting.NewLedger(accounting.LedgerOptions{Store: slow, Now: func() time.Time { return b.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func (s full) SumUsage(ctx context.Context, m store.UsageMark, total store.Usage
 
 func TestAnHourThatCannotBeSummedStopsNoOther(t *testing.T) {
 	b := newBook(t)
-	l, err := account.NewLedger(account.LedgerOptions{Store: full{b.store}, Now: func() time.Time { return b.now }})
+	l, err := accounting.NewLedger(accounting.LedgerOptions{Store: full{b.store}, Now: func() time.Time { return b.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +270,7 @@ func TestAnHourThatCannotBeSummedStopsNoOther(t *testing.T) {
 	}
 	for _, tenant := range []string{"big", behind} {
 		r := account.Record{Run: core.ID{1}, Since: day(1).UnixMilli()}
-		record, err := r.Encode(thread.Records{}, 0)
+		record, err := accounting.EncodeRecord(&r, thread.Records{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package account_test
+package accounting_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -52,57 +53,57 @@ func TestWhatAWriteSettles(t *testing.T) {
 		name   string
 		next   thread.Head
 		result thread.Result
-		end    account.End
+		end    accounting.End
 		want   account.Record // zero: no stretch is told of
 		stored string         // the name of the record that is stored
 		bases  []thread.Base
 	}{
-		{"nothing ends", going, thread.Result{}, account.End{Run: record(core.RunRunning, ""), Used: used(25)}, account.Record{}, "", nil},
-		{"the run ends", after, ends, account.End{Run: record(core.RunDone, core.TerminationNatural), User: "ann", Used: used(25), At: 5000, Records: make([]store.Record, 2)},
+		{"nothing ends", going, thread.Result{}, accounting.End{Run: record(core.RunRunning, ""), Used: used(25)}, account.Record{}, "", nil},
+		{"the run ends", after, ends, accounting.End{Run: record(core.RunDone, core.TerminationNatural), User: "ann", Used: used(25), At: 5000, Records: make([]store.Record, 2)},
 			account.Record{
 				User: "ann", Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, Until: 5000, End: "natural_end",
 				Models: sinceBase(15), Spent: thread.Spent{Handler: 1000, WriteMore: 200}, Memory: 128,
 			}, "usage", nil},
-		{"the run waits", going, ends, account.End{Run: record(core.RunWaiting, ""), Used: used(25), At: 5000},
+		{"the run waits", going, ends, accounting.End{Run: record(core.RunWaiting, ""), Used: used(25), At: 5000},
 			account.Record{
 				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, Until: 5000, End: "waiting",
 				Models: sinceBase(15), Spent: thread.Spent{Handler: 1000}, Memory: 128,
 			}, "usage", []thread.Base{{Version: 5, Used: used(10)}, {Version: 9, Used: used(25)}}},
-		{"the thread is deleted", after, ends, account.End{Run: record(core.RunRunning, ""), Used: used(25), Deleted: true, At: 5000, Records: make([]store.Record, 2)},
+		{"the thread is deleted", after, ends, accounting.End{Run: record(core.RunRunning, ""), Used: used(25), Deleted: true, At: 5000, Records: make([]store.Record, 2)},
 			account.Record{
 				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, Until: 5000, End: "deleted",
 				Models: sinceBase(15), Spent: thread.Spent{Handler: 1000}, Memory: 128,
 			}, "usage", nil},
-		{"what it has used is lost", after, ends, account.End{Run: record(core.RunDone, core.TerminationError), Used: used(25), Lost: true, Unlogged: spent(4), LogEnd: 3},
+		{"what it has used is lost", after, ends, accounting.End{Run: record(core.RunDone, core.TerminationError), Used: used(25), Lost: true, Unlogged: spent(4), LogEnd: 3},
 			account.Record{
 				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, End: "error", Spent: thread.Spent{Handler: 1000}, Memory: 128, Lost: true,
 			}, "usage", nil},
-		{"where it began is lost", after, ends, account.End{Run: &thread.RunRecord{}, Used: used(25)},
+		{"where it began is lost", after, ends, accounting.End{Run: &thread.RunRecord{}, Used: used(25)},
 			account.Record{Run: theRun, Stretch: 2, Since: 1000, End: "waiting", Spent: thread.Spent{Handler: 1000}, Memory: 128, Lost: true}, "usage", nil},
-		{"it ends behind a turn of no log", after, ends, account.End{Run: record(core.RunDone, core.TerminationCancelled), Used: used(25), Unlogged: spent(4), LogEnd: 3},
+		{"it ends behind a turn of no log", after, ends, accounting.End{Run: record(core.RunDone, core.TerminationCancelled), Used: used(25), Unlogged: spent(4), LogEnd: 3},
 			account.Record{
 				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, End: "cancelled",
 				Models: []thread.ModelUse{{Provider: "p", Model: "gpt-x", Usage: core.Usage{Input: 19}, Inferences: 1}}, Spent: thread.Spent{Handler: 1000}, Memory: 128,
 			}, "usage", nil},
-		{"the log has the turn after all", after, ends, account.End{Run: record(core.RunDone, core.TerminationCancelled), Used: used(25), Unlogged: spent(4), LogEnd: 4},
+		{"the log has the turn after all", after, ends, accounting.End{Run: record(core.RunDone, core.TerminationCancelled), Used: used(25), Unlogged: spent(4), LogEnd: 4},
 			account.Record{
 				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, End: "cancelled",
 				Models: sinceBase(15), Spent: thread.Spent{Handler: 1000}, Memory: 128,
 			}, "usage", nil},
-		{"the claim is given back behind a turn of no log", going, thread.Result{}, account.End{Unlogged: spent(4), LogEnd: 3}, account.Record{}, "wasted", nil},
-		{"the claim is given back, and the log has the turn", going, thread.Result{}, account.End{Unlogged: spent(4), LogEnd: 4}, account.Record{}, "", nil},
-		{"no model was asked for the turn", going, thread.Result{}, account.End{Unlogged: &account.Spent{}, LogEnd: 3}, account.Record{}, "", nil},
-		{"the run is over, and no stretch of it is known", after, thread.Result{}, account.End{Unlogged: spent(4), LogEnd: 3}, account.Record{}, "", nil},
+		{"the claim is given back behind a turn of no log", going, thread.Result{}, accounting.End{Unlogged: spent(4), LogEnd: 3}, account.Record{}, "wasted", nil},
+		{"the claim is given back, and the log has the turn", going, thread.Result{}, accounting.End{Unlogged: spent(4), LogEnd: 4}, account.Record{}, "", nil},
+		{"no model was asked for the turn", going, thread.Result{}, accounting.End{Unlogged: &accounting.Spent{}, LogEnd: 3}, account.Record{}, "", nil},
+		{"the run is over, and no stretch of it is known", after, thread.Result{}, accounting.End{Unlogged: spent(4), LogEnd: 3}, account.Record{}, "", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var told account.Record
-			b := account.Books{Store: priced{memory.New()}, Metering: &account.Metering{Keep: time.Hour, Memory: 128, Ended: func(tenant string, r account.Record) {
+			b := accounting.Books{Store: priced{memory.New()}, Metering: &accounting.Metering{Keep: time.Hour, Memory: 128, Ended: func(tenant string, r account.Record) {
 				if told = r; tenant != "acme" {
 					t.Errorf("tenant %q", tenant)
 				}
 			}}}
-			r := b.Run(account.Claim{Key: theBill, Run: theRun})
+			r := b.Run(accounting.Claim{Key: theBill, Run: theRun})
 			r.StartTurn(3)
 			s, err := r.Settle(tt.next, tt.result, tt.end)
 			if err != nil {
@@ -133,14 +134,14 @@ func TestWhatAWriteSettles(t *testing.T) {
 }
 
 func TestWastedCallsAreOfTheWholeStretch(t *testing.T) {
-	b := account.Books{Store: memory.New(), Metering: &account.Metering{Keep: time.Hour}}
+	b := accounting.Books{Store: memory.New(), Metering: &accounting.Metering{Keep: time.Hour}}
 	head := thread.Head{Version: 9}
 	head.Run.ID, head.Run.Stretch = theRun, open
-	wasted := func(r *account.Run, version uint64) thread.Metered {
+	wasted := func(r *accounting.Run, version uint64) thread.Metered {
 		t.Helper()
 		next := head
 		next.Version = version
-		s, err := r.Settle(next, thread.Result{}, account.End{Unlogged: spent(4), LogEnd: 3})
+		s, err := r.Settle(next, thread.Result{}, accounting.End{Unlogged: spent(4), LogEnd: 3})
 		if err != nil || s.Record.Name != store.WastedName(theRun, version) {
 			t.Fatalf("it stores %q, %v", s.Record.Name, err)
 		}
@@ -154,7 +155,7 @@ func TestWastedCallsAreOfTheWholeStretch(t *testing.T) {
 		}
 		return m
 	}
-	first := b.Run(account.Claim{Key: theBill, Run: theRun})
+	first := b.Run(accounting.Claim{Key: theBill, Run: theRun})
 	first.StartTurn(3)
 	if diff := cmp.Diff(*used(4), wasted(&first, 9)); diff != "" {
 		t.Errorf("the first claim (-want +got):\n%s", diff)
@@ -162,7 +163,7 @@ func TestWastedCallsAreOfTheWholeStretch(t *testing.T) {
 	if diff := cmp.Diff(8, wasted(&first, 10).Models[0].Usage.Input); diff != "" {
 		t.Errorf("the same claim again (-want +got):\n%s", diff)
 	}
-	second := b.Run(account.Claim{Key: theBill, Run: theRun})
+	second := b.Run(accounting.Claim{Key: theBill, Run: theRun})
 	second.StartTurn(3)
 	head.Run.Stretch.Wasted = 10
 	if err := second.Recall(t.Context(), &head); err != nil {
@@ -182,10 +183,10 @@ func TestWastedCallsAreOfTheWholeStretch(t *testing.T) {
 }
 
 func TestNothingIsSettledWhereUsageIsNotRecorded(t *testing.T) {
-	var b account.Books
-	r := b.Run(account.Claim{Key: theBill, Run: theRun})
+	var b accounting.Books
+	r := b.Run(accounting.Claim{Key: theBill, Run: theRun})
 	r.StartTurn(3)
-	s, err := r.Settle(thread.Head{}, thread.Result{Stretch: &open}, account.End{Run: record(core.RunDone, core.TerminationNatural), Used: used(25)})
+	s, err := r.Settle(thread.Head{}, thread.Result{Stretch: &open}, accounting.End{Run: record(core.RunDone, core.TerminationNatural), Used: used(25)})
 	if err != nil || s.Has() {
 		t.Errorf("it stores %q, %v", s.Record.Name, err)
 	}
@@ -196,8 +197,8 @@ func TestNothingIsSettledWhereUsageIsNotRecorded(t *testing.T) {
 }
 
 func TestTotalsHaveEachModelWhereUsageIsRecorded(t *testing.T) {
-	b := account.Books{Metering: &account.Metering{}}
-	r := b.Run(account.Claim{Key: theBill, Run: theRun})
+	b := accounting.Books{Metering: &accounting.Metering{}}
+	r := b.Run(accounting.Claim{Key: theBill, Run: theRun})
 	s := spent(4)
 	s.Took(1500 * time.Microsecond)
 	s.Next()

@@ -1,4 +1,4 @@
-package account_test
+package accounting_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -30,7 +31,7 @@ type desk struct {
 	fails error // of each read of the counters; nil: it succeeds
 	head  thread.Head
 	fence uint64 // of the claim that the run's step has
-	books account.Books
+	books accounting.Books
 }
 
 // newDesk limits the tenant acme. A token of the provider p costs a cent.
@@ -40,16 +41,16 @@ func newDesk(t *testing.T, l account.Limits) *desk {
 	d.head.Claim.Fence, d.head.Run.ID = 7, theRun
 	e := env.System()
 	e.Now = func() time.Time { return theDay }
-	gate, err := account.NewGate(account.GateOptions{
+	gate, err := accounting.NewGate(accounting.GateOptions{
 		Env: e, Store: d, Limits: account.Tenants{Tenants: map[string]account.Limits{"acme": l, "other": {RunsADay: 1}}},
 		Cost: func(provider, _ string, u core.Usage, _ time.Time) (core.USD, bool) {
-			return core.USD(account.Tokens(u)) * core.Dollar / 100, provider == "p"
+			return core.USD(accounting.Tokens(u)) * core.Dollar / 100, provider == "p"
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.books = account.Books{Gate: gate, Store: d}
+	d.books = accounting.Books{Gate: gate, Store: d}
 	return d
 }
 
@@ -80,12 +81,12 @@ func (d *desk) Get(ctx context.Context, key core.ThreadKey, name string) (store.
 	return d.Store.Get(ctx, key, name)
 }
 
-func (d *desk) run() account.Run {
-	return d.books.Run(account.Claim{Key: theBill, Run: theRun, Holder: d})
+func (d *desk) run() accounting.Run {
+	return d.books.Run(accounting.Claim{Key: theBill, Run: theRun, Holder: d})
 }
 
 // begin is a run whose step has begun.
-func (d *desk) begin(totals thread.Totals) account.Run {
+func (d *desk) begin(totals thread.Totals) accounting.Run {
 	d.t.Helper()
 	r := d.run()
 	if err := r.Begin(d.t.Context(), totals, nil); err != nil {
@@ -112,8 +113,8 @@ func (d *desk) want(when, want string) {
 }
 
 // spent is a turn of one call.
-func spent(tokens int) *account.Spent {
-	s := new(account.Spent)
+func spent(tokens int) *accounting.Spent {
+	s := new(accounting.Spent)
 	s.Name("p", "gpt-x")
 	s.Call()
 	s.Count(core.Usage{Input: tokens})
@@ -215,7 +216,7 @@ func TestVoidOfNoTurnAsksNothing(t *testing.T) {
 	r := d.begin(thread.Totals{})
 	asked := d.asked
 	r.StartTurn(0)
-	for _, s := range []*account.Spent{nil, {}} {
+	for _, s := range []*accounting.Spent{nil, {}} {
 		if err := r.Void(t.Context(), s, 0); err != nil || d.asked != asked {
 			t.Errorf("%d calls of the store, %v", d.asked-asked, err)
 		}
@@ -304,7 +305,7 @@ func TestOverALimitIsKnownBeforeTheNextCall(t *testing.T) {
 	if err != nil || totals.Spend != 0 { // money is not limited: no cost
 		t.Fatalf("%+v, %v", totals, err)
 	}
-	if reached, ok := account.Reached(r.Over()); !ok || reached.Limit != account.TokensADay {
+	if reached, ok := errors.AsType[*account.ReachedError](r.Over()); !ok || reached.Limit != account.TokensADay {
 		t.Errorf("after the turn %v is reached", r.Over())
 	}
 	next := d.begin(totals)

@@ -1,4 +1,4 @@
-package account
+package accounting
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type Applicant struct {
 }
 
 // Admit counts a run before it is enqueued, and gives it a slot. A run that has one
-// is admitted again, for a caller whose first call had no answer. The error wraps a *[ReachedError] when a
+// is admitted again, for a caller whose first call had no answer. The error wraps an *account.ReachedError when a
 // limit is reached; nothing is counted then. It must not be called for a tenant without
 // limits.
 func (g *Gate) Admit(ctx context.Context, r Applicant) (store.Slot, error) {
@@ -46,7 +46,7 @@ func (g *Gate) Admit(ctx context.Context, r Applicant) (store.Slot, error) {
 	if admitted {
 		return after.Slots[r.ID], nil
 	}
-	if over := l.reached(after, true, slots); over != nil {
+	if over := reached(l, after, true, slots); over != nil {
 		return store.Slot{}, over
 	}
 	return store.Slot{}, core.Errorf(core.CodeUnavailable, "admit run %s: what the tenant has used changes under the write", r.ID)

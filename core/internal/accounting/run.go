@@ -1,4 +1,4 @@
-package account
+package accounting
 
 import (
 	"context"
@@ -115,7 +115,7 @@ func (r *Run) enter(ctx context.Context, totals thread.Totals) error {
 }
 
 // Over returns the limit of the day that the tenant has reached, as far as is known: it
-// wraps a *[ReachedError]; nil: none.
+// wraps an *account.ReachedError; nil: none.
 func (r *Run) Over() error { return r.now.Over }
 
 // Allows refuses a model whose price is not known where the tenant's money is limited, with

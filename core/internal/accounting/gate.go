@@ -1,10 +1,11 @@
-package account
+package accounting
 
 import (
 	"context"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -13,7 +14,7 @@ import (
 type GateOptions struct {
 	Env    *env.Env
 	Store  store.Admissions
-	Limits Tenants
+	Limits account.Tenants
 	// Cost returns what the tokens of a provider's model cost at a time; ok is false when its
 	// price is not known. It is asked only for tenants whose money is limited. nil: no price
 	// is known.
@@ -25,7 +26,7 @@ type GateOptions struct {
 type Gate struct {
 	env    *env.Env
 	store  store.Admissions
-	limits Tenants
+	limits account.Tenants
 	cost   func(string, string, core.Usage, time.Time) (core.USD, bool)
 }
 
@@ -48,9 +49,9 @@ func NewGate(o GateOptions) (*Gate, error) {
 }
 
 // Of returns a tenant's limits; zero: it has none.
-func (g *Gate) Of(tenant string) Limits {
+func (g *Gate) Of(tenant string) account.Limits {
 	if g == nil {
-		return Limits{}
+		return account.Limits{}
 	}
 	return g.limits.Of(tenant)
 }

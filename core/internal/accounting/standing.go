@@ -1,10 +1,11 @@
-package account
+package accounting
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -12,12 +13,12 @@ import (
 type standing struct {
 	Slot store.Slot // of the run
 	Has  bool       // it has one
-	Over error      // wraps a *[ReachedError] when a limit of the day is reached that a run must stop for; nil: none is
+	Over error      // wraps a *account.ReachedError when a limit of the day is reached that a run must stop for; nil: none is
 }
 
-func (l Limits) standing(a store.Admission, run core.ID) (s standing) {
+func standingOf(l account.Limits, a store.Admission, run core.ID) (s standing) {
 	s.Slot, s.Has = a.Slots[run]
-	if over := l.reached(a, false, 0); over != nil {
+	if over := reached(l, a, false, 0); over != nil {
 		s.Over = over
 	}
 	return s
@@ -33,7 +34,7 @@ func (g *Gate) look(ctx context.Context, tenant string, run core.ID) (standing, 
 	if err != nil {
 		return standing{}, fmt.Errorf("look at the limits of the tenant: %w", err)
 	}
-	return g.Of(tenant).standing(a, run), nil
+	return standingOf(g.Of(tenant), a, run), nil
 }
 
 // enter takes a slot for a run that has been admitted before, unasked: it has waited, or
@@ -54,7 +55,7 @@ func (g *Gate) enter(ctx context.Context, key core.ThreadKey, run core.ID, token
 	if err != nil {
 		return standing{}, false, fmt.Errorf("take a slot for run %s: %w", run, err)
 	}
-	s = g.Of(key.Tenant).standing(after, run)
+	s = standingOf(g.Of(key.Tenant), after, run)
 	return s, s.Slot == a.Slot, nil
 }
 
@@ -71,7 +72,7 @@ func (g *Gate) charge(ctx context.Context, tenant string, run core.ID, slot stor
 	if err != nil {
 		return standing{}, false, fmt.Errorf("charge run %s: %w", run, err)
 	}
-	return g.Of(tenant).standing(after, run), charged, nil
+	return standingOf(g.Of(tenant), after, run), charged, nil
 }
 
 // priced reports whether a provider's model may be called for a tenant: its price must be

@@ -1,4 +1,4 @@
-package account
+package accounting
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/store"
@@ -17,10 +18,10 @@ import (
 type LedgerOptions struct {
 	Store   store.Usages
 	Now     func() time.Time
-	Records thread.Records        // the schemas that the program reads and writes
-	Keep    time.Duration         // how long sums are kept: as long as records
-	Models  *catalog.Catalog      // what models cost; nil: nothing is known of it
-	Rates   func() (Rates, error) // what the cloud costs; nil: that is not known
+	Records thread.Records                // the schemas that the program reads and writes
+	Keep    time.Duration                 // how long sums are kept: as long as records
+	Models  *catalog.Catalog              // what models cost; nil: nothing is known of it
+	Rates   func() (account.Rates, error) // what the cloud costs; nil: that is not known
 }
 
 // Ledger reads what tenants have used. It is safe for concurrent use.
@@ -46,7 +47,7 @@ const pageOf = 500
 
 // stored is the payload of a store.UsageTotal.
 type stored struct {
-	Sums []Sum `json:"sums"`
+	Sums []account.Row `json:"sums"`
 }
 
 // Sum sums the marked hours of a shard that have passed, and returns how many it did. It
@@ -121,7 +122,7 @@ func (l *Ledger) hour(ctx context.Context, tenant string, hour int64, all sums, 
 			return n, err
 		}
 		for _, stored := range records {
-			var r Record
+			var r account.Record
 			if err := l.o.Records.Decode("usage", stored.Payload, &r); err != nil {
 				return n, fmt.Errorf("%s: %w", stored.Name, err)
 			}
