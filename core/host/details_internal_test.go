@@ -62,7 +62,7 @@ func TestALookEndsWithItsListener(t *testing.T) {
 		n    int // events
 	}{
 		"a log": {func() *told {
-			return &told{state: state.Restore(4, valuesOf("1")), of: theRun, log: []thread.Entry{saysText(1, "one"), saysText(2, "two")}}
+			return &told{state: state.Snapshot{}.With(4, valuesOf("1")), of: theRun, log: []thread.Entry{saysText(1, "one"), saysText(2, "two")}}
 		}, runningAt(2, 1, thread.CursorInfer), 10},
 		"an open round": {func() *told {
 			return &told{of: theRun, log: []thread.Entry{callsTwo()}, open: []openItem{{result: openResult{call: 0, entry: resultOf("a")}}, {ticket: asking("s")}}}
@@ -98,7 +98,7 @@ func TestALookEndsWithItsListener(t *testing.T) {
 // owed behind the last record is shown there.
 func TestTheStateBehindTheLastRecord(t *testing.T) {
 	patch := saysText(1, "one")
-	patch.Patch, patch.Revision = state.Patch{{Op: state.OpAdd, Path: "/thread/k", Value: json.RawMessage("1")}}, 5
+	patch.Patch, patch.Revision = state.Patch{{Op: "add", Path: "/thread/k", Value: json.RawMessage("1")}}, 5
 	s := &told{unknown: true, log: []thread.Entry{patch, saysText(2, "two")}}
 	f := following(s, &hearer{wants: wantsState})
 	f.stream.audience.started = true
@@ -115,7 +115,7 @@ func TestTheStateBehindTheLastRecord(t *testing.T) {
 		t.Errorf("before its first record: %v, reads %q", err, s.reads)
 	}
 	h := &hearer{wants: wantsState}
-	s = &told{state: state.Restore(4, valuesOf("1")), of: theRun, log: []thread.Entry{saysText(1, "one")}}
+	s = &told{state: state.Snapshot{}.With(4, valuesOf("1")), of: theRun, log: []thread.Entry{saysText(1, "one")}}
 	f = following(s, h)
 	f.stream.audience.started, f.stream.state.again, f.stream.place.next = true, true, 2
 	if _, _, err := f.show(t.Context(), runningAt(1, 1, thread.CursorInfer)); err != nil || h.brief() != `state:{"thread":{"k":1},"run":{}}` && h.brief() != `run_start state:{"thread":{"k":1},"run":{}}` || strings.Join(s.reads, " ") != "run state1" {

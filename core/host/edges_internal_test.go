@@ -157,7 +157,7 @@ func TestAnOldStateIsNotShown(t *testing.T) {
 	f := following(&told{unknown: true}, h)
 	f.stream.begin(core.Run{ID: theRun, FirstSeq: 1})
 	h.events = nil
-	f.stream.setState(state.Restore(3, valuesOf("1")), theRun)
+	f.stream.setState(state.Snapshot{}.With(3, valuesOf("1")), theRun)
 	f.stream.place.next = 3
 	if err := f.showState(t.Context(), runningAt(2, 1, thread.CursorInfer)); err != nil || h.brief() != "" || f.stream.state.fold != nil {
 		t.Errorf("%v, shown %q", err, h.brief())

@@ -413,7 +413,7 @@ func TestAReplayWaitsForItsReader(t *testing.T) {
 // The state is shown where the reader has caught up with a run, before the first record
 // that is not of what it takes back; once, and from then on where a step has changed it.
 func TestWhereAFollowerShowsTheState(t *testing.T) {
-	now := state.Restore(4, map[state.KeyPath]json.RawMessage{{Scope: state.ScopeThread, Name: "k"}: json.RawMessage("1"), {Scope: state.ScopeRun, Name: "r"}: json.RawMessage("2")})
+	now := state.Snapshot{}.With(4, map[state.KeyPath]json.RawMessage{{Scope: state.ScopeThread, Name: "k"}: json.RawMessage("1"), {Scope: state.ScopeRun, Name: "r"}: json.RawMessage("2")})
 	whole := `state:{"thread":{"k":1},"run":{"r":2}}`
 	fresh := `state:{"thread":{"k":1},"run":{}}`
 	for name, test := range map[string]struct {

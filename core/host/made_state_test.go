@@ -15,7 +15,7 @@ import (
 
 // sets is a patch that gives a key a JSON value.
 func sets(key, value string) state.Patch {
-	return state.Patch{{Op: state.OpAdd, Path: key, Value: json.RawMessage(value)}}
+	return state.Patch{{Op: "add", Path: key, Value: json.RawMessage(value)}}
 }
 
 // changed is a thread whose state came to revision 3 by run a, to 5 and 9 by run b, which

@@ -22,7 +22,7 @@ func valuesOf(k string) map[state.KeyPath]json.RawMessage {
 func record(seq, revision uint64, key, value string) store.LogEntry {
 	e := store.LogEntry{Seq: seq, Entry: thread.Entry{Run: theRun, Revision: revision}}
 	if key != "" {
-		e.Patch = state.Patch{{Op: state.OpAdd, Path: key, Value: json.RawMessage(value)}}
+		e.Patch = state.Patch{{Op: "add", Path: key, Value: json.RawMessage(value)}}
 	}
 	return e
 }
@@ -48,7 +48,7 @@ func TestAStreamFoldsTheStateThatItKnows(t *testing.T) {
 	} {
 		s := newStream(env.System(), theRun, &hearer{})
 		s.place.next = 5
-		s.setState(state.Restore(7, valuesOf("1")), theRun)
+		s.setState(state.Snapshot{}.With(7, valuesOf("1")), theRun)
 		if !s.knowsState() {
 			t.Errorf("%s: it is not known where it was read", name)
 		}
@@ -78,14 +78,14 @@ func TestAStreamFoldsTheStateThatItKnows(t *testing.T) {
 	}
 	s := newStream(env.System(), theRun, &hearer{})
 	s.place.next = 5
-	s.setState(state.Restore(7, valuesOf("1")), theRun)
+	s.setState(state.Snapshot{}.With(7, valuesOf("1")), theRun)
 	bad := record(5, 9, "", "")
-	bad.Patch = state.Patch{{Op: state.OpRemove, Path: "/thread/gone"}}
+	bad.Patch = state.Patch{{Op: "remove", Path: "/thread/gone"}}
 	if err := s.state.apply(bad); err == nil {
 		t.Error("a patch that does not fit is folded")
 	}
 	s.begin(core.Run{ID: theRun})
-	s.setState(state.Restore(7, valuesOf("1")), theRun)
+	s.setState(state.Snapshot{}.With(7, valuesOf("1")), theRun)
 	if err := s.showRecord(bad); err == nil || s.place.next != 5 {
 		t.Errorf("such a record is shown: %v, next %d", err, s.place.next)
 	}
@@ -114,7 +114,7 @@ func TestWhenTheStateIsShown(t *testing.T) {
 		s.begin(core.Run{ID: theRun})
 		h.events, s.state = nil, test.state
 		if test.known {
-			s.state.fold, s.state.revision = state.NewFold(state.Restore(3, test.values)), 9
+			s.state.fold, s.state.revision = state.Snapshot{}.With(3, test.values).Fold(), 9
 		}
 		if err := s.showState(); err != nil || h.brief() != test.want || s.state.owed != test.owed || s.state.again != test.again {
 			t.Errorf("%s: %q, %v, owed %t, again %t", name, h.brief(), err, s.state.owed, s.state.again)

@@ -235,7 +235,7 @@ func (s *stream) setState(now state.Snapshot, of core.ID) {
 	if of != s.run {
 		now = now.BeginRun()
 	}
-	s.state.fold, s.state.next, s.state.revision = state.NewFold(now), s.place.next, now.Revision()
+	s.state.fold, s.state.next, s.state.revision = now.Fold(), s.place.next, now.Revision()
 }
 
 // showState emits the state before the next record if it is known. It stays owed else, and

@@ -20,9 +20,7 @@ var (
 )
 
 // FailedScheduledActions holds the actions whose handler failed in this run.
-var FailedScheduledActions = state.Appending(state.Key[[]FailedAction, FailedAction]{
-	Name: "reveille.failed_actions", Scope: state.ScopeRun, Merge: state.Commutative,
-})
+var FailedScheduledActions = state.List[FailedAction]("reveille.failed_actions", state.ScopeRun)
 
 // FailedAction is a scheduled action that will not be tried again.
 type FailedAction struct {
@@ -34,7 +32,7 @@ type FailedAction struct {
 // pendingActions holds the actions that wait for their phase, so that they
 // survive the end of a step.
 var pendingActions = state.Key[pending, pendingUpdate]{
-	Name: "reveille.pending_actions", Scope: state.ScopeRun, Merge: state.Commutative,
+	Name: "reveille.pending_actions", Scope: state.ScopeRun, Commutative: true,
 	Apply: pending.apply,
 }
 

@@ -323,7 +323,7 @@ func TestWhatAnotherCallHasTakenIsNotRunAgain(t *testing.T) {
 
 func TestAQueueThatCannotBeReadIsThePhasesError(t *testing.T) {
 	var sent []string
-	damaged := state.Restore(1, map[state.KeyPath]json.RawMessage{{Name: "reveille.pending_actions"}: json.RawMessage(`5`)})
+	damaged := state.Snapshot{}.With(1, map[state.KeyPath]json.RawMessage{{Name: "reveille.pending_actions"}: json.RawMessage(`5`)})
 	_, err := engine(t, actor(&sent)).Phase(t.Context(), env.System(), at(core.PhaseBeforeInference, damaged))
 	want := `phase before_inference: decoding the value of state key "reveille.pending_actions": json: cannot unmarshal number into Go value of type plugin.pending`
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {

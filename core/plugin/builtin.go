@@ -91,25 +91,23 @@ type lastShown struct {
 // The runtime's keys. What holds for one step is transient: it is there when the
 // request is made, and in no record.
 var (
-	pinnedMessages = state.Merging(state.Key[map[string]*ContextMessage, map[string]*ContextMessage]{
-		Name: "reveille.context_messages", Scope: state.ScopeRun, Merge: state.Commutative,
-	})
-	stepMessages = state.Merging(state.Key[map[string]*ContextMessage, map[string]*ContextMessage]{
-		Name: "reveille.step_messages", Scope: state.ScopeRun, Merge: state.Commutative, Transient: true,
-	})
-	throttle = state.Merging(state.Key[map[string]lastShown, map[string]lastShown]{
-		Name: "reveille.context_throttle", Scope: state.ScopeRun, Merge: state.Commutative,
-	})
+	pinnedMessages = state.Map[ContextMessage]("reveille.context_messages", state.ScopeRun)
+	stepMessages   = func() state.MapKey[ContextMessage] {
+		k := state.Map[ContextMessage]("reveille.step_messages", state.ScopeRun)
+		k.Transient = true
+		return k
+	}()
+	throttle = state.Map[lastShown]("reveille.context_throttle", state.ScopeRun)
 	override = state.Key[model.Override, model.Override]{
-		Name: "reveille.inference_override", Scope: state.ScopeRun, Merge: state.Commutative, Transient: true,
+		Name: "reveille.inference_override", Scope: state.ScopeRun, Commutative: true, Transient: true,
 		Apply: model.Override.Merge,
 	}
 	excludedTools = state.Key[[]string, string]{
-		Name: "reveille.excluded_tools", Scope: state.ScopeRun, Merge: state.Commutative, Transient: true,
+		Name: "reveille.excluded_tools", Scope: state.ScopeRun, Commutative: true, Transient: true,
 		Apply: func(names []string, name string) []string { return append(names, name) },
 	}
 	includedTools = state.Key[[]string, []string]{
-		Name: "reveille.included_tools", Scope: state.ScopeRun, Merge: state.Commutative, Transient: true,
+		Name: "reveille.included_tools", Scope: state.ScopeRun, Commutative: true, Transient: true,
 		Apply: func(names, more []string) []string { return append(append([]string{}, names...), more...) },
 	}
 )
@@ -141,29 +139,28 @@ func addContextMessage(_ context.Context, c HandlerContext, m ContextMessage) (s
 		return state.Command{}, err
 	}
 	if m.Text == "" {
-		gone := map[string]*ContextMessage{m.Key: nil}
-		return state.Combine(pinnedMessages.Update(gone), stepMessages.Update(gone)), nil
+		return state.Combine(pinnedMessages.Delete(m.Key), stepMessages.Delete(m.Key)), nil
 	}
 	messages := stepMessages
 	if m.Persistent {
 		messages = pinnedMessages
 	}
-	command := messages.Update(map[string]*ContextMessage{m.Key: &m})
+	command := messages.Put(m.Key, m)
 	if m.Persistent && stepMessages.Has(c.Snapshot) { // one of this step must not hide the later one
-		command.Append(stepMessages.Update(map[string]*ContextMessage{m.Key: nil}))
+		command.Append(stepMessages.Delete(m.Key))
 	}
 	if m.CooldownTurns == 0 {
 		return command, nil
 	}
-	before, err := throttle.Read(c.Snapshot)
+	last, ok, err := throttle.Member(c.Snapshot, m.Key)
 	if err != nil {
 		return state.Command{}, err
 	}
 	now := lastShown{Step: c.Step, Hash: hash(m.Text)}
-	if last, ok := before[m.Key]; ok && last.Hash == now.Hash && now.Step-last.Step < m.CooldownTurns {
+	if ok && last.Hash == now.Hash && now.Step-last.Step < m.CooldownTurns {
 		return state.Command{}, nil
 	}
-	return state.Combine(command, throttle.Update(map[string]lastShown{m.Key: now})), nil
+	return state.Combine(command, throttle.Put(m.Key, now)), nil
 }
 
 func hash(text string) uint64 {
@@ -201,16 +198,16 @@ func (e *Engine) Adjustments(s state.Snapshot) (a Adjustments, err error) {
 	if a.included, err = includedTools.Read(s); err != nil {
 		return a, err
 	}
-	for _, key := range []state.Key[map[string]*ContextMessage, map[string]*ContextMessage]{pinnedMessages, stepMessages} {
+	for _, key := range []state.MapKey[ContextMessage]{pinnedMessages, stepMessages} {
 		messages, err := key.Read(s)
 		if err != nil {
 			return a, err
 		}
 		for name, m := range messages {
 			if i := slices.IndexFunc(a.Messages, func(n ContextMessage) bool { return n.Key == name }); i >= 0 {
-				a.Messages[i] = *m // this step's takes the place of the run's
+				a.Messages[i] = m // this step's takes the place of the run's
 			} else {
-				a.Messages = append(a.Messages, *m)
+				a.Messages = append(a.Messages, m)
 			}
 		}
 	}

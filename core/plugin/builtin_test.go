@@ -36,7 +36,7 @@ func adjusted(t *testing.T, steps int, a asks) (all []string, kept state.Snapsho
 	if err != nil {
 		t.Fatal(err)
 	}
-	fold := state.NewFold(state.Snapshot{})
+	fold := state.Snapshot{}.Fold()
 	for step := 1; step <= steps; step++ {
 		fold.BeginStep()
 		result, err := engine.Phase(t.Context(), env.System(), plugin.Moment{Context: plugin.Context{
@@ -183,7 +183,7 @@ func TestAThrottleThatCannotBeReadIsTheActionsFailure(t *testing.T) {
 	e := engine(t, asks(func(int) state.Command {
 		return plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "k", Text: "x", CooldownTurns: 3})
 	}))
-	damaged := state.Restore(1, map[state.KeyPath]json.RawMessage{{Name: "reveille.context_throttle"}: json.RawMessage(`5`)})
+	damaged := state.Snapshot{}.With(1, map[state.KeyPath]json.RawMessage{{Name: "reveille.context_throttle"}: json.RawMessage(`5`)})
 	got := run(t, e, at(core.PhaseBeforeInference, damaged))
 	failed, err := plugin.FailedScheduledActions.Read(got.Snapshot)
 	want := `decoding the value of state key "reveille.context_throttle": json: cannot unmarshal number into Go value of type map[string]plugin.lastShown`

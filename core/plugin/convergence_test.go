@@ -152,7 +152,7 @@ func TestPhaseConvergence(t *testing.T) {
 // the revision that it began with, if any of them asked, and for any other else: so
 // it can be applied as one, and whoever applies it elsewhere knows.
 func TestAPhaseIsForTheRevisionThatItBeganWith(t *testing.T) {
-	began := state.Restore(7, map[state.KeyPath]json.RawMessage{{Name: "tally"}: json.RawMessage(`["x"]`)})
+	began := state.Snapshot{}.With(7, map[state.KeyPath]json.RawMessage{{Name: "tally"}: json.RawMessage(`["x"]`)})
 	seven := uint64(7)
 	tests := []struct {
 		name  string

@@ -56,7 +56,7 @@ func ExampleRegistrar_Gate() {
 // that the action names, in the same step or a later one of the run.
 func ExampleAction() {
 	remind := plugin.Action[string]{Phase: core.PhaseStepEnd, Name: "remind"}
-	reminders := state.Appending(state.Key[[]string, string]{Name: "reminders"})
+	reminders := state.List[string]("reminders", state.ScopeRun)
 	reminder := func(r *plugin.Registrar) {
 		r.Key(reminders)
 		remind.Handle(r, func(_ context.Context, c plugin.HandlerContext, what string) (state.Command, error) {

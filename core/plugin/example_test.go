@@ -11,7 +11,7 @@ import (
 )
 
 // steps counts the steps of a run.
-var steps = state.Key[int, int]{Name: "steps", Scope: state.ScopeRun, Merge: state.Commutative,
+var steps = state.Key[int, int]{Name: "steps", Scope: state.ScopeRun, Commutative: true,
 	Apply: func(count, more int) int { return count + more }}
 
 // stepCounter is a plugin: one key and the hook that updates it.

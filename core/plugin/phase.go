@@ -67,7 +67,7 @@ func (p *phase) run(ctx context.Context, outside *env.Env, hooks []hook) (PhaseR
 		return PhaseResult{}, err
 	}
 	p.result.Snapshot = p.moment.Snapshot.Unbound()
-	p.result.Patch = state.Join(p.patches...)
+	p.result.Patch = state.Patch(nil).Join(p.patches...)
 	if p.based {
 		p.result.Command.Batch = p.result.Command.Batch.On(began)
 	}

@@ -24,7 +24,7 @@ func everything(phase core.Phase) plugin.Moment {
 	return plugin.Moment{
 		Context: plugin.Context{
 			Phase: phase, Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Run: core.ID{15: 1}, Step: 3,
-			Snapshot: state.Restore(7, map[state.KeyPath]json.RawMessage{{Name: "tally"}: json.RawMessage(`["x"]`)}),
+			Snapshot: state.Snapshot{}.With(7, map[state.KeyPath]json.RawMessage{{Name: "tally"}: json.RawMessage(`["x"]`)}),
 			Messages: []core.Message{core.UserMessage("hi").WithID("m1")}, Usage: core.Usage{Input: 5},
 			Now: time.UnixMilli(1_700_000_000_000), Request: json.RawMessage(`{"locale":"de"}`),
 		},

@@ -21,7 +21,7 @@ import (
 var (
 	log = state.Key[[]string, string]{Name: "log", Scope: state.ScopeThread,
 		Apply: func(v []string, s string) []string { return append(v, s) }}
-	tally = state.Appending(state.Key[[]string, string]{Name: "tally", Merge: state.Commutative})
+	tally = state.List[string]("tally", state.ScopeRun)
 )
 
 // part is a plugin of one function.
@@ -116,7 +116,7 @@ func checkPatch(t *testing.T, before state.Snapshot, got plugin.PhaseResult) {
 	if err := json.Unmarshal(stored, &patch); err != nil {
 		t.Fatal(err)
 	}
-	f := state.NewFold(before)
+	f := before.Fold()
 	if err := f.Apply(patch, got.Snapshot.Revision()); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestExclusiveConflictsRunAgainInEveryPhase(t *testing.T) {
 }
 
 func TestPhaseWithoutWorkKeepsTheSnapshot(t *testing.T) {
-	s := state.Restore(7, nil)
+	s := state.Snapshot{}.With(7, nil)
 	tests := []struct {
 		name string
 		e    *plugin.Engine

@@ -19,21 +19,20 @@ import (
 // are all made; what holds for one step is in no record.
 func TestTheRuntimesKeys(t *testing.T) {
 	type key struct {
-		Name      string
-		Scope     state.Scope
-		Merge     state.Merge
-		Transient bool
+		Name                   string
+		Scope                  state.Scope
+		Commutative, Transient bool
 	}
-	of := func(d state.Definition) key { return key{d.Name(), d.Scope(), d.Merge(), d.Transient()} }
+	of := func(d state.Definition) key { return key{d.Name(), d.Scope(), d.Commutative(), d.Transient()} }
 	want := []key{
-		{"reveille.failed_actions", state.ScopeRun, state.Commutative, false},
-		{"reveille.pending_actions", state.ScopeRun, state.Commutative, false},
-		{"reveille.context_messages", state.ScopeRun, state.Commutative, false},
-		{"reveille.step_messages", state.ScopeRun, state.Commutative, true},
-		{"reveille.context_throttle", state.ScopeRun, state.Commutative, false},
-		{"reveille.inference_override", state.ScopeRun, state.Commutative, true},
-		{"reveille.excluded_tools", state.ScopeRun, state.Commutative, true},
-		{"reveille.included_tools", state.ScopeRun, state.Commutative, true},
+		{"reveille.failed_actions", state.ScopeRun, true, false},
+		{"reveille.pending_actions", state.ScopeRun, true, false},
+		{"reveille.context_messages", state.ScopeRun, true, false},
+		{"reveille.step_messages", state.ScopeRun, true, true},
+		{"reveille.context_throttle", state.ScopeRun, true, false},
+		{"reveille.inference_override", state.ScopeRun, true, true},
+		{"reveille.excluded_tools", state.ScopeRun, true, true},
+		{"reveille.included_tools", state.ScopeRun, true, true},
 	}
 	var got []key
 	for _, k := range []interface{ Definition() state.Definition }{FailedScheduledActions, pendingActions, pinnedMessages, stepMessages, throttle, override, excludedTools, includedTools} {
@@ -307,7 +306,7 @@ func TestWhatWaitsForAPhase(t *testing.T) {
 		if test.queue != "" {
 			values[at] = json.RawMessage(test.queue)
 		}
-		m := Moment{Context: Context{Snapshot: state.Restore(1, values)}}
+		m := Moment{Context: Context{Snapshot: state.Snapshot{}.With(1, values)}}
 		e.bind(&m)
 		if got := e.Waiting(m.Snapshot, test.phase); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)

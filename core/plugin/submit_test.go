@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,8 +18,8 @@ import (
 
 // scratch belongs to one tool call; fuse takes one update and no second one.
 var (
-	scratch = state.Appending(state.Key[[]string, string]{Name: "scratch", Scope: state.ScopeCall})
-	fuse    = state.Key[int, int]{Name: "fuse", Scope: state.ScopeThread, Merge: state.Commutative, Apply: func(v, u int) int {
+	scratch = state.List[string]("scratch", state.ScopeCall)
+	fuse    = state.Key[int, int]{Name: "fuse", Scope: state.ScopeThread, Commutative: true, Apply: func(v, u int) int {
 		if v > 0 {
 			panic("blown")
 		}
@@ -117,8 +118,8 @@ func TestCallsSeeTheirOwnScratchOnly(t *testing.T) {
 	if diff := cmp.Diff([]string{"before_tool_execute saw 0", "tool 0", "after_tool_execute saw 2", "before_tool_execute saw 0", "tool 1", "after_tool_execute saw 2"}, effects); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := scratch.Read(s); !errors.Is(err, state.ErrNoCall) {
-		t.Errorf("after the round: %v, want ErrNoCall", err)
+	if _, err := scratch.Read(s); err == nil || !strings.HasSuffix(err.Error(), "the snapshot is bound to no tool call") {
+		t.Errorf("after the round: %v, want an error", err)
 	}
 }
 

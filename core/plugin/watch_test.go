@@ -26,7 +26,7 @@ type onePlace struct{}
 func (onePlace) ID() string { return "every" }
 
 func (onePlace) Register(r *plugin.Registrar) error {
-	notes := state.Appending(state.Key[[]string, string]{Name: "notes", Scope: state.ScopeRun, Merge: state.Commutative})
+	notes := state.List[string]("notes", state.ScopeRun)
 	later := plugin.Action[string]{Phase: core.PhaseStepEnd, Name: "later"}
 	send := plugin.Effect[string]{Name: "send"}
 	r.Key(notes)

@@ -7,10 +7,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// ErrConflict is a change that was made on another state than the one that it
-// meets, or beside a change that it does not go with: see [RevisionError],
-// [ConflictError] and [BaseError]. Made anew on the present snapshot it may fit.
-var ErrConflict = core.Errorf(core.CodeConflict, "the change does not fit what was changed meanwhile")
+// errConflict is a change that was made on another state than the one that it
+// meets, or beside a change that it does not go with. Made again on the present snapshot
+// it may fit.
+var errConflict = core.Errorf(core.CodeConflict, "the change does not fit what was changed meanwhile")
 
 // Batch is an ordered list of mutations that are applied together or not at all.
 type Batch struct {
@@ -54,7 +54,7 @@ func (b *Batch) add(d Batch) error {
 	case b.Base == nil || b.IsZero():
 		b.Base = d.Base
 	case *b.Base != *d.Base:
-		return &BaseError{Base: *b.Base, Other: *d.Base}
+		return core.Errorf(core.CodeConflict, "one batch is for revision %d and another for revision %d", *b.Base, *d.Base)
 	}
 	b.Mutations = append(b.Mutations, d.Mutations...)
 	return nil
@@ -73,7 +73,7 @@ type Mutation struct {
 func (m Mutation) merges() bool { return len(m.Update) > 0 }
 
 // RevisionError is a batch that was made for another revision than the one that it
-// was committed on. It is [ErrConflict].
+// was committed on. Its code is conflict.
 type RevisionError struct {
 	Expected uint64 // the batch's base
 	Actual   uint64
@@ -84,44 +84,15 @@ func (e *RevisionError) Error() string {
 	return fmt.Sprintf("the batch is for revision %d, the state is at revision %d", e.Expected, e.Actual)
 }
 
-// Unwrap returns [ErrConflict].
-func (e *RevisionError) Unwrap() error { return ErrConflict }
-
-// ConflictError is two batches that change a key in ways that do not merge. It is
-// [ErrConflict].
-type ConflictError struct {
-	Key string
-}
-
-// Error implements error.
-func (e *ConflictError) Error() string {
-	return fmt.Sprintf("two batches change state key %q in ways that do not merge", e.Key)
-}
-
-// Unwrap returns [ErrConflict].
-func (e *ConflictError) Unwrap() error { return ErrConflict }
-
-// BaseError is two batches that were made for different revisions. It is
-// [ErrConflict].
-type BaseError struct {
-	Base  uint64
-	Other uint64
-}
-
-// Error implements error.
-func (e *BaseError) Error() string {
-	return fmt.Sprintf("one batch is for revision %d and another for revision %d", e.Base, e.Other)
-}
-
-// Unwrap returns [ErrConflict].
-func (e *BaseError) Unwrap() error { return ErrConflict }
+// Unwrap returns an error of code conflict.
+func (e *RevisionError) Unwrap() error { return errConflict }
 
 // Conflict returns the first key in a's order that both batches change in a way
 // that does not merge: only updates of commutative keys do. A key that is not
 // registered does not merge. Both batches concern the same tool call, or none.
 func (r *Registry) Conflict(a, b Batch) (key string, conflict bool) {
 	for _, m := range a.Mutations {
-		commutes := r.definitions[m.Key].merge == Commutative && m.merges()
+		commutes := r.definitions[m.Key].commutative && m.merges()
 		for _, n := range b.Mutations {
 			if m.Key == n.Key && !(commutes && n.merges()) {
 				return m.Key, true
@@ -132,13 +103,13 @@ func (r *Registry) Conflict(a, b Batch) (key string, conflict bool) {
 }
 
 // Merge returns one batch that does what batches made side by side do, in order.
-// Two that change a key in ways that do not merge are a [*ConflictError], two with
-// different bases a [*BaseError]; a batch without a base goes with any.
+// Two that change a key in ways that do not merge, and two with different bases, have
+// code conflict; a batch without a base goes with any.
 func (r *Registry) Merge(batches ...Batch) (Batch, error) {
 	var all Batch
 	for _, b := range batches {
 		if key, conflict := r.Conflict(b, all); conflict {
-			return Batch{}, fmt.Errorf("merging batches: %w", &ConflictError{Key: key})
+			return Batch{}, core.Errorf(core.CodeConflict, "merging batches: two batches change state key %q in ways that do not merge", key)
 		}
 		if err := all.add(b); err != nil {
 			return Batch{}, fmt.Errorf("merging batches: %w", err)

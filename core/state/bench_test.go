@@ -25,7 +25,7 @@ func start(tb testing.TB) state.Snapshot {
 }
 
 func foldAll(tb testing.TB, s state.Snapshot, patches []state.Patch) state.Snapshot {
-	f := state.NewFold(s)
+	f := s.Fold()
 	for i, p := range patches {
 		if err := f.Apply(p, uint64(i+1)); err != nil {
 			tb.Fatal(err)
@@ -108,7 +108,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	b.Run("after an append to 4,000", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			f := state.NewFold(long)
+			f := long.Fold()
 			if err := f.Apply(patch, long.Revision()+1); err != nil {
 				b.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	b.Run("unchanged", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			state.NewFold(long).Snapshot()
+			long.Fold().Snapshot()
 		}
 	})
 }

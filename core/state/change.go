@@ -16,23 +16,20 @@ type change func(value, update json.RawMessage) (next json.RawMessage, edits []e
 
 // edit is an operation inside a key's value.
 type edit struct {
-	op    Op
+	op    string
 	path  string // from the value on, as a JSON pointer; empty: the value itself
 	value json.RawMessage
 }
 
-// Appending completes a key whose updates append one element each. Its patches
-// hold the element alone, and neither a commit nor a fold decodes the list.
-//
-//	var Names = state.Appending(state.Key[[]string, string]{Name: "names"})
-func Appending[E any](k Key[[]E, E]) Key[[]E, E] {
-	k.Apply = func(list []E, element E) []E { return append(list, element) }
-	k.change = func(value, update json.RawMessage) (json.RawMessage, []edit, error) {
-		decoded, err := decode[E](k.Name, "update", update)
+// appendElement is the change of a key whose updates append one element each: neither a
+// commit nor a fold decodes the list.
+func appendElement[E any](key string) change {
+	return func(value, update json.RawMessage) (json.RawMessage, []edit, error) {
+		decoded, err := decode[E](key, "update", update)
 		if err != nil {
 			return nil, nil, err
 		}
-		element, err := encode(k.Name, "update", decoded)
+		element, err := encode(key, "update", decoded)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -41,36 +38,14 @@ func Appending[E any](k Key[[]E, E]) Key[[]E, E] {
 		}
 		begun, isList := bytes.CutSuffix(value, []byte("]"))
 		if !isList || value[0] != '[' {
-			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is no list", k.Name)
+			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is no list", key)
 		}
 		comma := []byte(",")
 		if len(begun) == 1 {
 			comma = nil
 		}
-		return slices.Concat(begun, comma, element, []byte("]")), []edit{{OpAdd, "/-", element}}, nil
+		return slices.Concat(begun, comma, element, []byte("]")), []edit{{opAdd, "/-", element}}, nil
 	}
-	return k
-}
-
-// Merging completes a key whose updates set members of an object; a member
-// that encodes as null is removed. Its patches hold the changed members alone.
-//
-//	var Seen = state.Merging(state.Key[map[string]time.Time, map[string]time.Time]{Name: "seen"})
-func Merging[M any](k Key[map[string]M, map[string]M]) Key[map[string]M, map[string]M] {
-	k.Apply = func(object, members map[string]M) map[string]M {
-		merged := maps.Clone(object)
-		if merged == nil {
-			merged = map[string]M{}
-		}
-		maps.Copy(merged, members)
-		maps.DeleteFunc(merged, func(_ string, m M) bool {
-			text, err := core.EncodeJSON(m)
-			return err == nil && isNull(text)
-		})
-		return merged
-	}
-	k.change = setMembers[M](k.Name)
-	return k
 }
 
 // setMembers is the change of a key whose updates set and remove members of an
@@ -112,13 +87,13 @@ func (n *node) set(name string, value json.RawMessage) (made edit, changes bool)
 	switch {
 	case isNull(value):
 		delete(n.members, name)
-		return edit{op: OpRemove, path: extend("", name)}, present
+		return edit{op: opRemove, path: extend("", name)}, present
 	case !present:
-		made.op = OpAdd
+		made.op = opAdd
 	case bytes.Equal(was.raw, value):
 		return edit{}, false
 	default:
-		made.op = OpReplace
+		made.op = opReplace
 	}
 	n.members[name] = leaf(value)
 	made.path, made.value = extend("", name), value

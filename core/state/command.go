@@ -90,7 +90,7 @@ type Effect struct {
 }
 
 // Append adds what d does behind what c does. Two batches with different bases are
-// the command's Err, a [*BaseError].
+// the command's Err, of code conflict.
 func (c *Command) Append(d Command) {
 	if c.Err == nil {
 		c.Err = d.Err

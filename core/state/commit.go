@@ -15,7 +15,7 @@ import (
 // next one; a batch that changes nothing that is stored returns no patch and keeps
 // the revision, so that one revision names one state. A batch for another revision
 // is a [*RevisionError]; a key that is not registered is [ErrUnknownKey]; a
-// key of ScopeCall with an unbound snapshot is [ErrNoCall]; an update or a
+// key of ScopeCall with an unbound snapshot is an error; an update or a
 // value that does not decode has code corrupt; a panic of Apply is an
 // *env.PanicError.
 func (r *Registry) Commit(s Snapshot, b Batch) (Snapshot, Patch, error) {
@@ -44,7 +44,7 @@ func (r *Registry) Commit(s Snapshot, b Batch) (Snapshot, Patch, error) {
 		changed = true
 	}
 	if changed {
-		r.notify(Committed{Previous: s.revision, Operations: len(b.Mutations), Patch: patch, Snapshot: next})
+		r.notify(s, next, patch)
 	}
 	return next, patch, nil
 }
@@ -169,38 +169,28 @@ func (t *draft) appendTo(patch Patch) Patch {
 	return patch
 }
 
-// Committed is what a listener is told of one commit.
-type Committed struct {
-	Previous   uint64   // revision before it; that of Snapshot when only transient values changed
-	Operations int      // mutations of the batch; values that were removed, of an uninstall
-	Patch      Patch    // from one to the other
-	Snapshot   Snapshot // after it
-}
-
-// Revision returns the revision after the commit.
-func (c Committed) Revision() uint64 { return c.Snapshot.revision }
-
 type listener struct {
-	told     func(Committed)
+	told     func(before, after Snapshot, patch Patch)
 	panicked func(error)
 }
 
 // Listen returns a registry that calls told after every commit that changes
-// something, before Commit returns. A panic of it changes nothing for the committer;
+// something, before Commit returns: with the snapshots before and after it, which have one
+// revision when only transient values changed, and the patch between them. A panic of it changes nothing for the committer;
 // panicked, unless it is nil, is told of it: an *env.PanicError.
 //
 // A commit is one of a step's draft: it may never be stored, and a step that is taken
 // again makes it again. What counts is in the log.
-func (r *Registry) Listen(told func(Committed), panicked func(error)) *Registry {
+func (r *Registry) Listen(told func(before, after Snapshot, patch Patch), panicked func(error)) *Registry {
 	next := *r
 	next.listeners = append(slices.Clip(r.listeners), listener{told, panicked})
 	return &next
 }
 
-func (r *Registry) notify(c Committed) {
+func (r *Registry) notify(before, after Snapshot, patch Patch) {
 	for _, l := range r.listeners {
 		err := env.Protect(func() error {
-			l.told(c)
+			l.told(before, after, patch)
 			return nil
 		})
 		if err != nil && l.panicked != nil {

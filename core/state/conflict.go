@@ -1,45 +1,38 @@
 package state
 
-import "strings"
+import (
+	"strings"
 
-// ConflictKind says in which way two operations of two patches meet.
-type ConflictKind string
-
-// The kinds of conflict. Paths alone are looked at: two operations that put the same
-// value at one place are a conflict too, and names of members that are digits are
-// taken for indexes.
-const (
-	ConflictSame   ConflictKind = "same_path"   // both change one place
-	ConflictAbove  ConflictKind = "above"       // the first changes what holds the place of the second
-	ConflictBelow  ConflictKind = "below"       // the first changes a place inside what the second changes
-	ConflictShift  ConflictKind = "array_shift" // one adds to or takes from a list before an element that the other names
-	ConflictAppend ConflictKind = "both_append" // both add at the end of one list: their order shows
+	"github.com/reveille-run/reveille/core"
 )
 
-// Conflict is an operation of one patch and one of another that do not go together.
-type Conflict struct {
-	A, B string // their paths
-	Kind ConflictKind
-}
-
-// Conflicts returns what stands between two patches that were made from the same
-// state, by the operations of a and then those of b. When it is empty, they can be
-// folded one after the other in either order, to the same state. An operation whose
-// path is none is passed over: folding it says what is wrong.
-func Conflicts(a, b Patch) []Conflict {
-	var found []Conflict
-	for _, x := range a {
-		for _, y := range b {
-			if kind := meet(x, y); kind != "" {
-				found = append(found, Conflict{x.Path, y.Path, kind})
+// Conflict returns why two patches that were made from the same state cannot be folded in
+// either order, to the same state: the first operation of q that does not go with one of p.
+// Nil: they can. Only paths are compared: two operations that put the same value at one
+// place are a conflict too, and names of members that are digits count as indexes. An
+// operation without a valid path is ignored: folding it says what is wrong.
+func (p Patch) Conflict(q Patch) error {
+	for _, x := range p {
+		for _, y := range q {
+			if how := meet(x, y); how != "" {
+				return core.Errorf(core.CodeConflict, "%s at %q and %s at %q: %s", x.Op, core.Excerpt(x.Path), y.Op, core.Excerpt(y.Path), how)
 			}
 		}
 	}
-	return found
+	return nil
 }
 
+// How two operations meet.
+const (
+	meetSame   = "both change one place"
+	meetAbove  = "the first changes what holds the place of the second"
+	meetBelow  = "the first changes a place inside what the second changes"
+	meetShift  = "one moves the element of a list that the other names"
+	meetAppend = "both add at the end of one list"
+)
+
 // meet returns how two operations meet; empty: not at all.
-func meet(a, b Operation) ConflictKind {
+func meet(a, b Operation) string {
 	if _, _, err := parsePointer(a.Path); err != nil {
 		return ""
 	}
@@ -47,16 +40,16 @@ func meet(a, b Operation) ConflictKind {
 		return ""
 	}
 	switch {
-	case a.Path == b.Path && strings.HasSuffix(a.Path, "/-") && a.Op == OpAdd && b.Op == OpAdd:
-		return ConflictAppend
+	case a.Path == b.Path && strings.HasSuffix(a.Path, "/-") && a.Op == opAdd && b.Op == opAdd:
+		return meetAppend
 	case a.Path == b.Path:
-		return ConflictSame
+		return meetSame
 	case shifts(a, b.Path) || shifts(b, a.Path):
-		return ConflictShift
+		return meetShift
 	case strings.HasPrefix(b.Path, a.Path+"/"):
-		return ConflictAbove
+		return meetAbove
 	case strings.HasPrefix(a.Path, b.Path+"/"):
-		return ConflictBelow
+		return meetBelow
 	default:
 		return ""
 	}
@@ -65,7 +58,7 @@ func meet(a, b Operation) ConflictKind {
 // shifts reports whether an operation moves the element of a list that another's path
 // leads to or through.
 func shifts(o Operation, path string) bool {
-	if o.Op == OpReplace {
+	if o.Op == opReplace {
 		return false
 	}
 	list, token := cutLast(o.Path)
@@ -81,7 +74,7 @@ func shifts(o Operation, path string) bool {
 	}
 	// The other is inside the element when the indexes are one, since its path is not: what
 	// is inside an element that is removed is lost, not moved.
-	return at < other || at == other && o.Op == OpAdd
+	return at < other || at == other && o.Op == opAdd
 }
 
 // cutLast splits a pointer before its last token.

@@ -3,18 +3,27 @@ package state_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 )
 
 func TestConflictsOfTwoPatches(t *testing.T) {
-	op := func(op state.Op, path string) state.Operation {
+	const (
+		same  = "both change one place"
+		above = "the first changes what holds the place of the second"
+		below = "the first changes a place inside what the second changes"
+		shift = "one moves the element of a list that the other names"
+		end   = "both add at the end of one list"
+	)
+	op := func(op, path string) state.Operation {
 		o := state.Operation{Op: op, Path: path}
-		if op != state.OpRemove {
+		if op != "remove" {
 			o.Value = json.RawMessage("1")
 		}
 		return o
@@ -22,70 +31,71 @@ func TestConflictsOfTwoPatches(t *testing.T) {
 	tests := []struct {
 		name string
 		a, b state.Operation
-		want state.ConflictKind // empty: none
+		want string // empty: none
 	}{
-		{"one place", op(state.OpReplace, "/run/k/a"), op(state.OpRemove, "/run/k/a"), state.ConflictSame},
-		{"one key", op(state.OpAdd, "/run/k"), op(state.OpAdd, "/run/k"), state.ConflictSame},
-		{"what holds the other", op(state.OpReplace, "/run/k"), op(state.OpReplace, "/run/k/a/b"), state.ConflictAbove},
-		{"inside the other", op(state.OpReplace, "/run/k/a/b"), op(state.OpRemove, "/run/k/a"), state.ConflictBelow},
-		{"two members", op(state.OpAdd, "/run/k/a"), op(state.OpAdd, "/run/k/ab"), ""},
-		{"two keys", op(state.OpAdd, "/run/k"), op(state.OpAdd, "/run/k2"), ""},
-		{"one key in two scopes", op(state.OpAdd, "/run/k"), op(state.OpAdd, "/thread/k"), ""},
-		{"one key of two calls", op(state.OpAdd, "/call/0/k"), op(state.OpRemove, "/call/1/k"), ""},
-		{"an insert before an element", op(state.OpAdd, "/run/l/0"), op(state.OpReplace, "/run/l/1"), state.ConflictShift},
-		{"an insert before what holds the other", op(state.OpAdd, "/run/l/0"), op(state.OpReplace, "/run/l/2/a"), state.ConflictShift},
-		{"an insert at the element that holds the other", op(state.OpAdd, "/run/l/2"), op(state.OpReplace, "/run/l/2/a"), state.ConflictShift},
-		{"a removal before an element", op(state.OpReplace, "/run/l/10"), op(state.OpRemove, "/run/l/9"), state.ConflictShift},
-		{"a removal of what holds the other", op(state.OpRemove, "/run/l/2"), op(state.OpReplace, "/run/l/2/a"), state.ConflictAbove},
-		{"an insert behind an element", op(state.OpAdd, "/run/l/2"), op(state.OpReplace, "/run/l/1"), ""},
-		{"two elements", op(state.OpReplace, "/run/l/2"), op(state.OpReplace, "/run/l/1"), ""},
-		{"two appends", op(state.OpAdd, "/run/l/-"), op(state.OpAdd, "/run/l/-"), state.ConflictAppend},
-		{"an append and an element", op(state.OpAdd, "/run/l/-"), op(state.OpRemove, "/run/l/0"), ""},
-		{"two lists", op(state.OpAdd, "/run/l/0"), op(state.OpRemove, "/run/m/1"), ""},
-		{"a path that is none", op(state.OpAdd, "nowhere"), op(state.OpAdd, "nowhere"), ""},
+		{"one place", op("replace", "/run/k/a"), op("remove", "/run/k/a"), same},
+		{"one key", op("add", "/run/k"), op("add", "/run/k"), same},
+		{"what holds the other", op("replace", "/run/k"), op("replace", "/run/k/a/b"), above},
+		{"inside the other", op("replace", "/run/k/a/b"), op("remove", "/run/k/a"), below},
+		{"two members", op("add", "/run/k/a"), op("add", "/run/k/ab"), ""},
+		{"two keys", op("add", "/run/k"), op("add", "/run/k2"), ""},
+		{"one key in two scopes", op("add", "/run/k"), op("add", "/thread/k"), ""},
+		{"one key of two calls", op("add", "/call/0/k"), op("remove", "/call/1/k"), ""},
+		{"an insert before an element", op("add", "/run/l/0"), op("replace", "/run/l/1"), shift},
+		{"an insert before what holds the other", op("add", "/run/l/0"), op("replace", "/run/l/2/a"), shift},
+		{"an insert at the element that holds the other", op("add", "/run/l/2"), op("replace", "/run/l/2/a"), shift},
+		{"a removal before an element", op("replace", "/run/l/10"), op("remove", "/run/l/9"), shift},
+		{"a removal of what holds the other", op("remove", "/run/l/2"), op("replace", "/run/l/2/a"), above},
+		{"an insert behind an element", op("add", "/run/l/2"), op("replace", "/run/l/1"), ""},
+		{"two elements", op("replace", "/run/l/2"), op("replace", "/run/l/1"), ""},
+		{"two appends", op("add", "/run/l/-"), op("add", "/run/l/-"), end},
+		{"an append and an element", op("add", "/run/l/-"), op("remove", "/run/l/0"), ""},
+		{"two lists", op("add", "/run/l/0"), op("remove", "/run/m/1"), ""},
+		{"a path that is none", op("add", "nowhere"), op("add", "nowhere"), ""},
 	}
-	tests = append(tests, []struct {
+	tests = slices.Concat(tests, []struct {
 		name string
 		a, b state.Operation
-		want state.ConflictKind
+		want string
 	}{
-		{"an element behind the other's place", op(state.OpAdd, "/run/l/2"), op(state.OpReplace, "/run/l/1/x"), ""},
-		{"a member that is a number, and one that is none", op(state.OpAdd, "/run/o/0"), op(state.OpReplace, "/run/o/x/y"), ""},
-		{"a member that is none, and one that is a number", op(state.OpAdd, "/run/o/x"), op(state.OpReplace, "/run/o/0/y"), ""},
-		{"two keys whose names are numbers", op(state.OpAdd, "/run/0"), op(state.OpRemove, "/run/1"), ""},
-		{"two keys of a call whose names are numbers", op(state.OpAdd, "/call/1/0"), op(state.OpReplace, "/call/1/1/a"), ""},
-		{"an insert at the element that holds a member without a name", op(state.OpAdd, "/run/l/2"), op(state.OpReplace, "/run/l/2/"), state.ConflictShift},
-		{"a removal of the element that holds a member without a name", op(state.OpRemove, "/run/l/2"), op(state.OpReplace, "/run/l/2/"), state.ConflictAbove},
-		{"appends to two lists", op(state.OpAdd, "/run/l/-"), op(state.OpAdd, "/run/m/-"), ""},
-		{"an append and a replacement of nothing", op(state.OpAdd, "/run/l/-"), op(state.OpReplace, "/run/l/-"), state.ConflictSame},
-		{"a replacement of nothing and an append", op(state.OpReplace, "/run/l/-"), op(state.OpAdd, "/run/l/-"), state.ConflictSame},
-		{"a path that names no key, and one below it", op(state.OpRemove, "/run"), op(state.OpReplace, "/run/k"), ""},
-		{"a path below one that names no key", op(state.OpReplace, "/run/k"), op(state.OpRemove, "/run"), ""},
-		{"a key whose name begins as the other", op(state.OpReplace, "/run/ab"), op(state.OpReplace, "/run/a"), ""},
-	}...)
+		{"an element behind the other's place", op("add", "/run/l/2"), op("replace", "/run/l/1/x"), ""},
+		{"a member that is a number, and one that is none", op("add", "/run/o/0"), op("replace", "/run/o/x/y"), ""},
+		{"a member that is none, and one that is a number", op("add", "/run/o/x"), op("replace", "/run/o/0/y"), ""},
+		{"two keys whose names are numbers", op("add", "/run/0"), op("remove", "/run/1"), ""},
+		{"two keys of a call whose names are numbers", op("add", "/call/1/0"), op("replace", "/call/1/1/a"), ""},
+		{"an insert at the element that holds a member without a name", op("add", "/run/l/2"), op("replace", "/run/l/2/"), shift},
+		{"a removal of the element that holds a member without a name", op("remove", "/run/l/2"), op("replace", "/run/l/2/"), above},
+		{"appends to two lists", op("add", "/run/l/-"), op("add", "/run/m/-"), ""},
+		{"an append and a replacement of nothing", op("add", "/run/l/-"), op("replace", "/run/l/-"), same},
+		{"a replacement of nothing and an append", op("replace", "/run/l/-"), op("add", "/run/l/-"), same},
+		{"a path that names no key, and one below it", op("remove", "/run"), op("replace", "/run/k"), ""},
+		{"a path below one that names no key", op("replace", "/run/k"), op("remove", "/run"), ""},
+		{"a key whose name begins as the other", op("replace", "/run/ab"), op("replace", "/run/a"), ""},
+	})
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			var want []state.Conflict
+			want := "<nil>"
 			if test.want != "" {
-				want = []state.Conflict{{A: test.a.Path, B: test.b.Path, Kind: test.want}}
+				want = fmt.Sprintf("%s at %q and %s at %q: %s", test.a.Op, test.a.Path, test.b.Op, test.b.Path, test.want)
 			}
-			if diff := cmp.Diff(want, state.Conflicts(state.Patch{test.a}, state.Patch{test.b})); diff != "" {
+			err := state.Patch{test.a}.Conflict(state.Patch{test.b})
+			if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" || err != nil && core.CodeOf(err) != core.CodeConflict {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func TestConflictsAreInTheOrderOfTheOperations(t *testing.T) {
+func TestTheFirstConflictIsNamed(t *testing.T) {
 	a := parse(t, `[{"op":"add","path":"/run/x","value":1},{"op":"add","path":"/run/l/0","value":1}]`)
-	b := parse(t, `[{"op":"add","path":"/run/l/0","value":1},{"op":"add","path":"/run/l/3","value":1},{"op":"remove","path":"/run/x"}]`)
-	want := []state.Conflict{
-		{"/run/x", "/run/x", state.ConflictSame},
-		{"/run/l/0", "/run/l/0", state.ConflictSame},
-		{"/run/l/0", "/run/l/3", state.ConflictShift},
-	}
-	if diff := cmp.Diff(want, state.Conflicts(a, b)); diff != "" {
-		t.Error(diff)
+	b := parse(t, `[{"op":"remove","path":"/run/x"},{"op":"add","path":"/run/l/3","value":1},{"op":"add","path":"/run/l/0","value":1}]`)
+	for want, pair := range map[string][2]state.Patch{
+		`add at "/run/x" and remove at "/run/x": both change one place`:                                 {a, b},
+		`add at "/run/l/0" and add at "/run/l/3": one moves the element of a list that the other names`: {a[1:], b[1:]},
+	} {
+		if diff := cmp.Diff(want, fmt.Sprint(pair[0].Conflict(pair[1]))); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -95,7 +105,7 @@ func TestPatchesWithoutAConflictFoldInEitherOrder(t *testing.T) {
 	free := 0
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawPatch(t, before), drawPatch(t, before)
-		if len(state.Conflicts(a, b)) > 0 {
+		if a.Conflict(b) != nil {
 			return
 		}
 		free++
@@ -116,17 +126,17 @@ func drawPatch(t *rapid.T, s state.Snapshot) (p state.Patch) {
 		"/run/l", "/run/l/0", "/run/l/1", "/run/l/2", "/run/l/4", "/run/l/5", "/run/l/-", "/run/l/1/a", "/run/l/1/a/0", "/run/l/1/a/2", "/run/l/1/a/-",
 		"/run/l/1/1", "/run/l/3/a/x", "/run/l/4/0", "/run/l/4/1", "/run/o", "/run/o/a", "/run/o/0", "/run/o/0/b", "/run/o/2", "/run/new",
 	}
-	f := state.NewFold(s)
+	f := s.Fold()
 	revision := s.Revision()
 	for range rapid.IntRange(1, 3).Draw(t, "operations") {
 		o := state.Operation{
-			Op:   rapid.SampledFrom([]state.Op{state.OpAdd, state.OpReplace, state.OpRemove}).Draw(t, "op"),
+			Op:   rapid.SampledFrom([]string{"add", "replace", "remove"}).Draw(t, "op"),
 			Path: rapid.SampledFrom(paths).Draw(t, "path"),
 		}
-		if o.Op != state.OpRemove {
+		if o.Op != "remove" {
 			o.Value = json.RawMessage(rapid.SampledFrom([]string{`"v"`, `[5,6]`, `{"b":4}`}).Draw(t, "value"))
 		}
-		next := state.NewFold(f.Snapshot())
+		next := f.Snapshot().Fold()
 		revision++
 		if next.Apply(state.Patch{o}, revision) == nil {
 			p, f = append(p, o), next
@@ -145,8 +155,8 @@ func FuzzConflicts(f *testing.F) {
 		if json.Unmarshal(a, &p) != nil || json.Unmarshal(b, &q) != nil {
 			return
 		}
-		if there, back := state.Conflicts(p, q), state.Conflicts(q, p); len(there) != len(back) {
-			t.Fatalf("%v and %v", there, back)
+		if there, back := p.Conflict(q), q.Conflict(p); (there == nil) != (back == nil) {
+			t.Fatalf("%v, and the other way %v", there, back)
 		}
 	})
 }

@@ -13,12 +13,12 @@ import (
 // it as it is.
 func TestWhatChangesNothingAllocatesNothing(t *testing.T) {
 	all := func(state.KeyPath) bool { return true }
-	moved := state.NewFold(given(t, 1, map[string]string{"/run/k": `[1]`, "/thread/a": "1"}))
+	moved := given(t, 1, map[string]string{"/run/k": `[1]`, "/thread/a": "1"}).Fold()
 	if err := moved.Apply(parse(t, `[{"op":"add","path":"/run/k/-","value":2}]`), 2); err != nil {
 		t.Fatal(err)
 	}
 	moved.Snapshot()
-	still := state.NewFold(given(t, 1, map[string]string{"/run/k": `[1]`, "/thread/a": "1"}))
+	still := given(t, 1, map[string]string{"/run/k": `[1]`, "/thread/a": "1"}).Fold()
 	for name, f := range map[string]func(){
 		"a new run of an empty state":           func() { state.Snapshot{}.BeginRun() },
 		"a new step of an empty state":          func() { state.Snapshot{}.BeginStep() },
@@ -41,7 +41,7 @@ func TestAFoldCostsAsMuchInALargeState(t *testing.T) {
 		}
 		s, p := given(t, 1, map[string]string{"/run/l": list + "]"}), parse(t, `[{"op":"add","path":"/run/l/-","value":1}]`)
 		return testing.AllocsPerRun(20, func() {
-			if err := state.NewFold(s).Apply(p, 2); err != nil {
+			if err := s.Fold().Apply(p, 2); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -51,7 +51,7 @@ func TestAFoldCostsAsMuchInALargeState(t *testing.T) {
 		for i := range size {
 			values[fmt.Sprintf("/run/k%d", i)] = "1"
 		}
-		f, p, revision := state.NewFold(given(t, 1, values)), parse(t, `[{"op":"replace","path":"/run/k","value":2}]`), uint64(1)
+		f, p, revision := given(t, 1, values).Fold(), parse(t, `[{"op":"replace","path":"/run/k","value":2}]`), uint64(1)
 		return testing.AllocsPerRun(20, func() { // the first one copies what a snapshot holds, and is not counted
 			if revision++; f.Apply(p, revision) != nil {
 				t.Fatal("it does not fit")

@@ -12,24 +12,24 @@ import (
 // its time; what lies deeper is replaced.
 const maxDiffDepth = 16
 
-// Diff returns a patch that leads from one snapshot to the other: for every key
+// Diff returns the patch that leads from the snapshot to another: for every key
 // whose value differs the smaller, in bytes, of a diff and a replacement.
 //
 // The diff is ours, since what it must do is little: values are canonical, so
 // that equal means the same bytes; lists grow and shrink at their ends or change
 // in place; and wherever a replacement is smaller it wins, so that a longest
 // common subsequence would rarely be worth its quadratic time.
-func Diff(from, to Snapshot) Patch {
-	keys := slices.Collect(maps.Keys(from.values))
+func (s Snapshot) Diff(to Snapshot) Patch {
+	keys := slices.Collect(maps.Keys(s.values))
 	for key := range to.values {
-		if _, both := from.values[key]; !both {
+		if _, both := s.values[key]; !both {
 			keys = append(keys, key)
 		}
 	}
 	slices.SortFunc(keys, KeyPath.Compare)
 	var patch Patch
 	for _, key := range keys {
-		patch = append(patch, difference(key, from.values[key].bytes(), to.values[key].bytes())...)
+		patch = append(patch, difference(key, s.values[key].bytes(), to.values[key].bytes())...)
 	}
 	return patch
 }
@@ -42,9 +42,9 @@ func difference(key KeyPath, from, to json.RawMessage) Patch {
 	case bytes.Equal(from, to):
 		return nil
 	case from == nil:
-		return Patch{{Op: OpAdd, Path: path, Value: to}}
+		return Patch{{Op: opAdd, Path: path, Value: to}}
 	case to == nil:
-		return Patch{{Op: OpRemove, Path: path}}
+		return Patch{{Op: opRemove, Path: path}}
 	default:
 		return compare(path, from, to, maxDiffDepth)
 	}
@@ -55,7 +55,7 @@ func compare(path string, from, to []byte, depth int) Patch {
 	if bytes.Equal(from, to) {
 		return nil
 	}
-	replace := Operation{Op: OpReplace, Path: path, Value: to}
+	replace := Operation{Op: opReplace, Path: path, Value: to}
 	a, b := node{raw: from}, node{raw: to}
 	if depth == 0 || a.open() != nil || b.open() != nil || a.kind != b.kind {
 		return Patch{replace}
@@ -79,12 +79,12 @@ func compareMembers(path string, from, to map[string]*node, depth int) Patch {
 		if member, stays := to[name]; stays {
 			patch = append(patch, compare(at, from[name].raw, member.raw, depth)...)
 		} else {
-			patch = append(patch, Operation{Op: OpRemove, Path: at})
+			patch = append(patch, Operation{Op: opRemove, Path: at})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		if _, was := from[name]; !was {
-			patch = append(patch, Operation{Op: OpAdd, Path: extend(path, name), Value: to[name].raw})
+			patch = append(patch, Operation{Op: opAdd, Path: extend(path, name), Value: to[name].raw})
 		}
 	}
 	return patch
@@ -107,14 +107,14 @@ func compareItems(path string, from, to []*node, depth int) Patch {
 		patch = append(patch, compare(extend(path, strconv.Itoa(start+i)), from[i].raw, to[i].raw, depth)...)
 	}
 	for range from[same:] {
-		patch = append(patch, Operation{Op: OpRemove, Path: extend(path, strconv.Itoa(start+same))})
+		patch = append(patch, Operation{Op: opRemove, Path: extend(path, strconv.Itoa(start+same))})
 	}
 	for i, item := range to[same:] {
 		at := strconv.Itoa(start + same + i)
 		if end == 0 {
 			at = "-"
 		}
-		patch = append(patch, Operation{Op: OpAdd, Path: extend(path, at), Value: item.raw})
+		patch = append(patch, Operation{Op: opAdd, Path: extend(path, at), Value: item.raw})
 	}
 	return patch
 }

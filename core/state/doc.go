@@ -25,9 +25,9 @@
 // Its [Scope] says how long the value lives: as long as the thread, until the run ends,
 // or for one tool call, until its step ends. Three fields say more:
 //
-//   - Merge: hooks of a phase run side by side, on one snapshot. When two of them change
-//     an Exclusive key, the later one runs again, on what the earlier one has made of
-//     it. Updates of a Commutative key are applied one after the other as they are, in
+//   - Commutative: hooks of a phase run side by side, on one snapshot. When two of them change
+//     a key without it, the later one runs again, on what the earlier one has made of
+//     it. Updates of a commutative key are applied one after the other as they are, in
 //     the order in which the hooks are registered; nobody runs twice.
 //   - Transient: the value is not stored, and lasts until the next commit of the step.
 //   - Retain: [Registry.Uninstall] leaves the value.
@@ -52,9 +52,9 @@
 // that is gone stay, and are there when it comes back; a value whose Go type has changed
 // is an error for whoever reads it, and for nobody else.
 //
-// [ReplayTo] returns the state at an earlier revision, [Diff] the patch from one state to
-// another, [Patch.Inverse] the way back, [Join] one patch for several. [Conflicts] tells
-// whether two patches can be folded in either order.
+// [Snapshot.Diff] returns the patch from one state to another, [Patch.Inverse] the way
+// back, [Patch.Join] one patch for several. [Patch.Conflict] tells whether two patches can
+// be folded in either order.
 //
 // [Snapshot.Export] and [Registry.Import] carry the values of one scope out of a thread
 // and into another one.

@@ -26,7 +26,7 @@ type DocumentKey[V any] struct {
 //
 // Two hooks that edit one document collide, as those of any exclusive key do. Members
 // that are to merge are values of a lattice, declared by [LatticeAt]; to have two hooks
-// edit such a document side by side, Merge must be set to Commutative too.
+// edit such a document side by side, Commutative must be set too.
 func Document[V any](name string, scope Scope, lattices ...Lattice) DocumentKey[V] {
 	d := DocumentKey[V]{Key[V, []Edit]{Name: name, Scope: scope, weigh: true}}
 	d.change = func(value, update json.RawMessage) (json.RawMessage, []edit, error) {
@@ -48,7 +48,7 @@ func Document[V any](name string, scope Scope, lattices ...Lattice) DocumentKey[
 		}
 		next := root.json()
 		if _, err := decode[V](name, "value", next); err != nil {
-			return nil, nil, core.Errorf(core.CodeInvalid, "after edits of state key %q: %w: %w", name, ErrWrongType, err)
+			return nil, nil, core.Errorf(core.CodeInvalid, "after edits of state key %q: %w: %w", name, errWrongType, err)
 		}
 		return next, edits, nil
 	}
@@ -71,11 +71,11 @@ func LatticeAt[T interface{ Merge(T) T }](p Path) Lattice {
 		var a, b T
 		if len(value) > 0 {
 			if err := json.Unmarshal(value, &a); err != nil {
-				return nil, core.Errorf(core.CodeInvalid, "%w: %w", ErrWrongType, err)
+				return nil, core.Errorf(core.CodeInvalid, "%w: %w", errWrongType, err)
 			}
 		}
 		if err := json.Unmarshal(delta, &b); err != nil {
-			return nil, core.Errorf(core.CodeInvalid, "%w: %w", ErrWrongType, err)
+			return nil, core.Errorf(core.CodeInvalid, "%w: %w", errWrongType, err)
 		}
 		return encodeCanonical(a.Merge(b))
 	}}
@@ -119,7 +119,7 @@ func (d editor) apply(e Edit) ([]edit, error) {
 		return increase(target, e)
 	case editInsert:
 		if target == nil {
-			return nil, ErrMissing
+			return nil, errMissing
 		}
 		return target.insert(e.Path, strconv.Itoa(e.Index), e.Value)
 	case editRemove:
@@ -169,7 +169,7 @@ func (d editor) set(tokens []string, value json.RawMessage) ([]edit, error) {
 		if child == nil {
 			made := nest(tokens[i+1:], value)
 			n.members[token] = leaf(made)
-			return []edit{{OpAdd, at, made}}, nil
+			return []edit{{opAdd, at, made}}, nil
 		}
 		n = child
 	}
@@ -182,7 +182,7 @@ func (d editor) set(tokens []string, value json.RawMessage) ([]edit, error) {
 // put replaces a node's value.
 func put(n *node, at string, value json.RawMessage) []edit {
 	*n = node{raw: value}
-	return []edit{{OpReplace, at, value}}
+	return []edit{{opReplace, at, value}}
 }
 
 // nest returns the value within an object for each name.
@@ -201,16 +201,16 @@ func (n *node) hold(token string) error {
 	case kindObject:
 	case kindArray:
 		if _, ok := parseIndex(token); !ok {
-			return core.Errorf(core.CodeInvalid, "%w: a list has no member %q", ErrWrongType, core.Excerpt(token))
+			return core.Errorf(core.CodeInvalid, "%w: a list has no member %q", errWrongType, core.Excerpt(token))
 		}
 	default:
-		return core.Errorf(core.CodeInvalid, "%w: %s has no member %q", ErrWrongType, n.noun(), core.Excerpt(token))
+		return core.Errorf(core.CodeInvalid, "%w: %s has no member %q", errWrongType, n.noun(), core.Excerpt(token))
 	}
 	if err := n.open(); err != nil {
 		return core.Errorf(core.CodeCorrupt, "opening the document: %w", err)
 	}
 	if i, _ := parseIndex(token); n.kind == kindArray && i >= len(n.items) {
-		return core.Errorf(core.CodeInvalid, "%w: index %d of a list of %d", ErrOutOfRange, i, len(n.items))
+		return core.Errorf(core.CodeInvalid, "%w: index %d of a list of %d", errOutOfRange, i, len(n.items))
 	}
 	return nil
 }
@@ -230,18 +230,18 @@ func (d editor) remove(tokens []string) ([]edit, error) {
 	if err := parent.remove(tokens[last]); err != nil {
 		return nil, nil // it is not there
 	}
-	return []edit{{op: OpRemove, path: At(tokens...).pointer}}, nil
+	return []edit{{op: opRemove, path: At(tokens...).pointer}}, nil
 }
 
 func (d editor) merge(target *node, tokens []string, e Edit) ([]edit, error) {
 	if leaf(e.Value).shape() != kindObject {
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s to merge", ErrWrongType, leaf(e.Value).noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s to merge", errWrongType, leaf(e.Value).noun())
 	}
 	if target.isAbsent() {
 		return d.set(tokens, e.Value)
 	}
 	if target.shape() != kindObject {
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no object", ErrWrongType, target.noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no object", errWrongType, target.noun())
 	}
 	members := leaf(e.Value)
 	if err := members.open(); err != nil {
@@ -261,7 +261,7 @@ func (d editor) merge(target *node, tokens []string, e Edit) ([]edit, error) {
 func (d editor) join(target *node, tokens []string, e Edit) ([]edit, error) {
 	i := slices.IndexFunc(d.lattices, func(l Lattice) bool { return l.path == e.Path })
 	if i < 0 {
-		return nil, ErrNoLattice
+		return nil, errNoLattice
 	}
 	var value json.RawMessage
 	if !target.isAbsent() {

@@ -102,45 +102,44 @@ func TestEditsThatDoNotFit(t *testing.T) {
 	before := `{"big":9223372036854775807,"deep":-1e308,"f":1e308,"huge":9223372036854775808,"l":[1,2],"low":-9223372036854775808,"n":1,"no":false,"none":null,"o":{},"s":"x","tags":[1],"yes":true}`
 	tests := []struct {
 		edit state.Edit
-		is   error
 		want string
 	}{
-		{state.At("s", "a").Set(1), state.ErrWrongType, `set at "/s/a": wrong type: a text has no member "a"`},
-		{state.At("l", "a").Set(1), state.ErrWrongType, `set at "/l/a": wrong type: a list has no member "a"`},
-		{state.At("l").Index(2).Set(1), state.ErrOutOfRange, `set at "/l/2": out of range: index 2 of a list of 2`},
-		{state.At("s").Append(1), state.ErrWrongType, `append at "/s": wrong type: a text is no list`},
-		{state.At("o").Merge(1), state.ErrWrongType, `merge_object at "/o": wrong type: a number to merge`},
-		{state.At("l").Merge(map[string]int{}), state.ErrWrongType, `merge_object at "/l": wrong type: a list is no object`},
-		{state.At("missing").Increment(1), state.ErrMissing, `increment at "/missing": nothing is there`},
-		{state.At("none").Increment(1), state.ErrWrongType, `increment at "/none": wrong type: null is no number`},
-		{state.At("yes").Increment(1), state.ErrWrongType, `increment at "/yes": wrong type: a boolean is no number`},
-		{state.At("no").Increment(1), state.ErrWrongType, `increment at "/no": wrong type: a boolean is no number`},
-		{state.At("o").Decrement(1), state.ErrWrongType, `decrement at "/o": wrong type: an object is no number`},
-		{state.At("huge").Increment(1), state.ErrOutOfRange, `increment at "/huge": out of range: 9223372036854775808 and 1`},
-		{state.At("low").Decrement(1), state.ErrOutOfRange, `decrement at "/low": out of range: -9223372036854775808 and 1`},
-		{state.At("low").Increment(-1), state.ErrOutOfRange, `increment at "/low": out of range: -9223372036854775808 and -1`},
-		{state.Edit{Op: "increment", Path: "/n", Value: json.RawMessage("9223372036854775808")}, state.ErrOutOfRange, `increment at "/n": out of range: 5 and 9223372036854775808`},
-		{state.Edit{Op: "increment", Path: "/low", Value: json.RawMessage("9223372036854775808")}, state.ErrOutOfRange, `increment at "/low": out of range: -9223372036854775808 and 9223372036854775808`},
-		{state.At("huge").Decrement(1), state.ErrOutOfRange, `decrement at "/huge": out of range: 9223372036854775808 and 1`},
-		{state.At("big").Increment(1), state.ErrOutOfRange, `increment at "/big": out of range: 9223372036854775807 and 1`},
-		{state.At("big").Decrement(math.MinInt64), state.ErrOutOfRange, `decrement at "/big": out of range: 9223372036854775807 and -9223372036854775808`},
-		{state.At("f").IncrementFloat(1.7e308), state.ErrOutOfRange, `increment at "/f": out of range: 1e308 and 1.7e+308`},
-		{state.At("deep").IncrementFloat(-1.7e308), state.ErrOutOfRange, `increment at "/deep": out of range: -1e308 and -1.7e+308`},
-		{state.Edit{Op: "increment", Path: "/n", Value: json.RawMessage("1e400")}, state.ErrOutOfRange, `increment at "/n": out of range: 5 and 1e400`},
-		{state.Edit{Op: "increment", Path: "/n", Value: json.RawMessage(`"1"`)}, state.ErrWrongType, `increment at "/n": wrong type: a text is no amount`},
-		{state.At("l").Insert(3, 1), state.ErrOutOfRange, `insert at "/l": out of range: index 3 of a list of 2`},
-		{state.At("l").Insert(-1, 1), state.ErrOutOfRange, `insert at "/l": out of range: index -1 of a list of 2`},
-		{state.At("o").Insert(0, 1), state.ErrWrongType, `insert at "/o": wrong type: an object is no list`},
-		{state.At("missing").Insert(0, 1), state.ErrMissing, `insert at "/missing": nothing is there`},
-		{state.At("missing").Remove(1), state.ErrMissing, `remove at "/missing": nothing is there`},
-		{state.At("n").Remove(1), state.ErrWrongType, `remove at "/n": wrong type: a number is no list`},
-		{state.At("l").Join(lattice.SetOf("a")), state.ErrNoLattice, `lattice_merge at "/l": no lattice is declared there`},
-		{state.At("tags").Join(lattice.SetOf("a")), state.ErrWrongType, `lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type string`},
-		{state.At("tags").Join(3), state.ErrWrongType, `lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type string`},
-		{state.Edit{Op: "twist", Path: "/n", Value: json.RawMessage("1")}, nil, `twist at "/n": there is no such edit`},
-		{state.Edit{Op: "set", Path: "n", Value: json.RawMessage("1")}, nil, `set at "n": the path does not begin with a slash`},
-		{state.Edit{Op: "set", Path: "/~2", Value: json.RawMessage("1")}, nil, `set at "/~2": the path has a tilde that escapes nothing`},
-		{state.Edit{Op: "set", Path: "/n"}, nil, `set at "/n": the value: not JSON`},
+		{state.At("s", "a").Set(1), `set at "/s/a": wrong type: a text has no member "a"`},
+		{state.At("l", "a").Set(1), `set at "/l/a": wrong type: a list has no member "a"`},
+		{state.At("l").Index(2).Set(1), `set at "/l/2": out of range: index 2 of a list of 2`},
+		{state.At("s").Append(1), `append at "/s": wrong type: a text is no list`},
+		{state.At("o").Merge(1), `merge_object at "/o": wrong type: a number to merge`},
+		{state.At("l").Merge(map[string]int{}), `merge_object at "/l": wrong type: a list is no object`},
+		{state.At("missing").Increment(1), `increment at "/missing": nothing is there`},
+		{state.At("none").Increment(1), `increment at "/none": wrong type: null is no number`},
+		{state.At("yes").Increment(1), `increment at "/yes": wrong type: a boolean is no number`},
+		{state.At("no").Increment(1), `increment at "/no": wrong type: a boolean is no number`},
+		{state.At("o").Decrement(1), `decrement at "/o": wrong type: an object is no number`},
+		{state.At("huge").Increment(1), `increment at "/huge": out of range: 9223372036854775808 and 1`},
+		{state.At("low").Decrement(1), `decrement at "/low": out of range: -9223372036854775808 and 1`},
+		{state.At("low").Increment(-1), `increment at "/low": out of range: -9223372036854775808 and -1`},
+		{state.Edit{Op: "increment", Path: "/n", Value: json.RawMessage("9223372036854775808")}, `increment at "/n": out of range: 5 and 9223372036854775808`},
+		{state.Edit{Op: "increment", Path: "/low", Value: json.RawMessage("9223372036854775808")}, `increment at "/low": out of range: -9223372036854775808 and 9223372036854775808`},
+		{state.At("huge").Decrement(1), `decrement at "/huge": out of range: 9223372036854775808 and 1`},
+		{state.At("big").Increment(1), `increment at "/big": out of range: 9223372036854775807 and 1`},
+		{state.At("big").Decrement(math.MinInt64), `decrement at "/big": out of range: 9223372036854775807 and -9223372036854775808`},
+		{state.At("f").IncrementFloat(1.7e308), `increment at "/f": out of range: 1e308 and 1.7e+308`},
+		{state.At("deep").IncrementFloat(-1.7e308), `increment at "/deep": out of range: -1e308 and -1.7e+308`},
+		{state.Edit{Op: "increment", Path: "/n", Value: json.RawMessage("1e400")}, `increment at "/n": out of range: 5 and 1e400`},
+		{state.Edit{Op: "increment", Path: "/n", Value: json.RawMessage(`"1"`)}, `increment at "/n": wrong type: a text is no amount`},
+		{state.At("l").Insert(3, 1), `insert at "/l": out of range: index 3 of a list of 2`},
+		{state.At("l").Insert(-1, 1), `insert at "/l": out of range: index -1 of a list of 2`},
+		{state.At("o").Insert(0, 1), `insert at "/o": wrong type: an object is no list`},
+		{state.At("missing").Insert(0, 1), `insert at "/missing": nothing is there`},
+		{state.At("missing").Remove(1), `remove at "/missing": nothing is there`},
+		{state.At("n").Remove(1), `remove at "/n": wrong type: a number is no list`},
+		{state.At("l").Join(lattice.SetOf("a")), `lattice_merge at "/l": no lattice is declared there`},
+		{state.At("tags").Join(lattice.SetOf("a")), `lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type string`},
+		{state.At("tags").Join(3), `lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type string`},
+		{state.Edit{Op: "twist", Path: "/n", Value: json.RawMessage("1")}, `twist at "/n": there is no such edit`},
+		{state.Edit{Op: "set", Path: "n", Value: json.RawMessage("1")}, `set at "n": the path does not begin with a slash`},
+		{state.Edit{Op: "set", Path: "/~2", Value: json.RawMessage("1")}, `set at "/~2": the path has a tilde that escapes nothing`},
+		{state.Edit{Op: "set", Path: "/n"}, `set at "/n": the value: not JSON`},
 	}
 	for _, test := range tests {
 		t.Run(test.want, func(t *testing.T) {
@@ -149,7 +148,7 @@ func TestEditsThatDoNotFit(t *testing.T) {
 			if diff := cmp.Diff(`committing state: edit 1 of state key "doc": `+test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
-			if test.is != nil && !errors.Is(err, test.is) || core.CodeOf(err) != core.CodeInvalid {
+			if core.CodeOf(err) != core.CodeInvalid {
 				t.Errorf("%v has code %s", err, core.CodeOf(err))
 			}
 		})
@@ -195,7 +194,7 @@ func TestADocumentStaysWhatItIsReadAs(t *testing.T) {
 	}
 	_, _, err := r.Commit(s, typed.Edit(state.At("Done").Set("yes")).Batch)
 	want := `committing state: after edits of state key "task": wrong type: decoding the value of state key "task": json: cannot unmarshal string into Go struct field task.Done of type int`
-	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" || !errors.Is(err, state.ErrWrongType) || core.CodeOf(err) != core.CodeInvalid {
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" || core.CodeOf(err) != core.CodeInvalid {
 		t.Error(diff)
 	}
 }
@@ -243,7 +242,7 @@ func TestAnUpdateThatIsNoEditsIsCorrupt(t *testing.T) {
 func TestADeltaThatIsNoValueOfTheLatticeIsRefused(t *testing.T) {
 	_, _, err := registry(t, doc.Definition()).Commit(state.Snapshot{}, doc.Edit(state.At("tags").Join(3)).Batch)
 	want := `committing state: edit 0 of state key "doc": lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type []string`
-	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" || !errors.Is(err, state.ErrWrongType) {
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -292,7 +291,7 @@ func FuzzEdits(f *testing.F) {
 			}
 			return
 		}
-		fold := state.NewFold(before)
+		fold := before.Fold()
 		if err := fold.Apply(patch, s.Revision()); err != nil {
 			t.Fatal(err)
 		}

@@ -8,40 +8,38 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// The errors of an edit. Each is wrapped with the edit, its path and what is there.
+// The errors of an edit, of code invalid. Each is wrapped with the edit, its path and what
+// is there.
 var (
-	// ErrWrongType is an edit of something that it does not work on: an increment of
+	// errWrongType is an edit of something that it does not work on: an increment of
 	// a text, a member of a list.
-	ErrWrongType = core.Errorf(core.CodeInvalid, "wrong type")
-	// ErrOutOfRange is an index that a list does not have, or a sum that is no number
+	errWrongType = core.Errorf(core.CodeInvalid, "wrong type")
+	// errOutOfRange is an index that a list does not have, or a sum that is no number
 	// any more.
-	ErrOutOfRange = core.Errorf(core.CodeInvalid, "out of range")
-	// ErrMissing is an edit of what must be there, and is not.
-	ErrMissing = core.Errorf(core.CodeInvalid, "nothing is there")
-	// ErrNoLattice is a join at a path for which the document declares no lattice.
-	ErrNoLattice = core.Errorf(core.CodeInvalid, "no lattice is declared there")
+	errOutOfRange = core.Errorf(core.CodeInvalid, "out of range")
+	// errMissing is an edit of what must be there, and is not.
+	errMissing = core.Errorf(core.CodeInvalid, "nothing is there")
+	// errNoLattice is a join at a path for which the document declares no lattice.
+	errNoLattice = core.Errorf(core.CodeInvalid, "no lattice is declared there")
 )
-
-// EditOp is what an edit does.
-type EditOp string
 
 // The edits of a document. Those that create say so; the others change what is there.
 const (
-	editSet       EditOp = "set"           // sets a member or element; creates the objects that lead to it
-	editDelete    EditOp = "delete"        // removes a member or element; nothing, when there is none
-	editAppend    EditOp = "append"        // adds behind a list; creates it
-	editMerge     EditOp = "merge_object"  // sets the members that are given; creates the object
-	editIncrement EditOp = "increment"     // adds to a number
-	editDecrement EditOp = "decrement"     // subtracts from a number
-	editInsert    EditOp = "insert"        // puts an element before the one at an index, or at the end
-	editRemove    EditOp = "remove"        // removes the first element that is equal; nothing, when none is
-	editJoin      EditOp = "lattice_merge" // merges into a lattice; creates it
+	editSet       = "set"           // sets a member or element; creates the objects that lead to it
+	editDelete    = "delete"        // removes a member or element; nothing, when there is none
+	editAppend    = "append"        // adds behind a list; creates it
+	editMerge     = "merge_object"  // sets the members that are given; creates the object
+	editIncrement = "increment"     // adds to a number
+	editDecrement = "decrement"     // subtracts from a number
+	editInsert    = "insert"        // puts an element before the one at an index, or at the end
+	editRemove    = "remove"        // removes the first element that is equal; nothing, when none is
+	editJoin      = "lattice_merge" // merges into a lattice; creates it
 )
 
 // Edit is one change inside a document: see [Document]. It is made by a method of
 // [Path].
 type Edit struct {
-	Op    EditOp          `json:"op"`
+	Op    string          `json:"op"`
 	Path  string          `json:"path"`            // a JSON pointer; empty: the whole document
 	Index int             `json:"index,omitempty"` // of an insert
 	Value json.RawMessage `json:"value,omitempty"`
@@ -84,8 +82,8 @@ func (p Path) String() string { return p.pointer }
 
 // Set returns the edit that puts a value at the path, whatever was there. Objects on
 // the way that are missing or null are created; an element must be there already. A
-// scalar on the way is [ErrWrongType], an index that the list does not have
-// [ErrOutOfRange].
+// scalar on the way is the wrong type, an index that the list does not have
+// out of range.
 func (p Path) Set(value any) Edit { return p.edit(editSet, value) }
 
 // Delete returns the edit that removes what is at the path, if there is something.
@@ -93,17 +91,17 @@ func (p Path) Set(value any) Edit { return p.edit(editSet, value) }
 func (p Path) Delete() Edit { return Edit{Op: editDelete, Path: p.pointer} }
 
 // Append returns the edit that adds an element behind the list at the path, which is
-// created where nothing is. Anything else there is [ErrWrongType].
+// created where nothing is. Anything else there is the wrong type.
 func (p Path) Append(element any) Edit { return p.edit(editAppend, element) }
 
 // Merge returns the edit that sets the members of an object at the path, one level
 // deep, and leaves its other members alone; the object is created where nothing is.
-// Anything else there, and a value that encodes as anything else, is [ErrWrongType].
+// Anything else there, and a value that encodes as anything else, is the wrong type.
 func (p Path) Merge(members any) Edit { return p.edit(editMerge, members) }
 
 // Increment returns the edit that adds to the number at the path. Nothing there is
-// [ErrMissing], something else [ErrWrongType], a sum of two integers over 64 bits
-// [ErrOutOfRange].
+// missing, something else the wrong type, a sum of two integers over 64 bits
+// out of range.
 func (p Path) Increment(by int64) Edit { return p.edit(editIncrement, by) }
 
 // Decrement returns the edit that subtracts from the number at the path, with the
@@ -115,7 +113,7 @@ func (p Path) IncrementFloat(by float64) Edit { return p.edit(editIncrement, by)
 
 // Insert returns the edit that puts an element into the list at the path, before the
 // one with the index; the list's length is the index of its end. Nothing there is
-// [ErrMissing], something else [ErrWrongType], another index [ErrOutOfRange].
+// missing, something else the wrong type, another index out of range.
 func (p Path) Insert(index int, element any) Edit {
 	e := p.edit(editInsert, element)
 	e.Index = index
@@ -123,16 +121,16 @@ func (p Path) Insert(index int, element any) Edit {
 }
 
 // Remove returns the edit that removes the first element of the list at the path that
-// is equal to the given one, if there is one. Nothing at the path is [ErrMissing],
-// something else than a list [ErrWrongType].
+// is equal to the given one, if there is one. Nothing at the path is missing,
+// something else than a list the wrong type.
 func (p Path) Remove(element any) Edit { return p.edit(editRemove, element) }
 
 // Join returns the edit that merges a value into the lattice at the path, which is
 // created where nothing is. A path that the document declares no lattice for is
-// [ErrNoLattice]; what is no value of the lattice, there or given, is [ErrWrongType].
+// no lattice; what is no value of the lattice, there or given, is the wrong type.
 func (p Path) Join(delta any) Edit { return p.edit(editJoin, delta) }
 
-func (p Path) edit(op EditOp, value any) Edit {
+func (p Path) edit(op string, value any) Edit {
 	raw, err := core.EncodeJSON(value)
 	return Edit{Op: op, Path: p.pointer, Value: raw, err: err}
 }

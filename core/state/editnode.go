@@ -50,21 +50,21 @@ func (n *node) noun() string {
 // insert puts an element into a list, at an index or, by "-", at the end.
 func (n *node) insert(at, token string, value json.RawMessage) ([]edit, error) {
 	if n.shape() != kindArray {
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no list", ErrWrongType, n.noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no list", errWrongType, n.noun())
 	}
 	if err := n.add(token, value); err != nil {
-		return nil, core.Errorf(core.CodeInvalid, "%w: index %s of a list of %d", ErrOutOfRange, token, len(n.items))
+		return nil, core.Errorf(core.CodeInvalid, "%w: index %s of a list of %d", errOutOfRange, token, len(n.items))
 	}
-	return []edit{{OpAdd, extend(at, token), value}}, nil
+	return []edit{{opAdd, extend(at, token), value}}, nil
 }
 
 // removeElement removes the first element of a list that is equal to the edit's.
 func removeElement(target *node, e Edit) ([]edit, error) {
 	if target == nil {
-		return nil, ErrMissing
+		return nil, errMissing
 	}
 	if target.shape() != kindArray {
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no list", ErrWrongType, target.noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no list", errWrongType, target.noun())
 	}
 	if err := target.open(); err != nil {
 		return nil, core.Errorf(core.CodeCorrupt, "opening the document: %w", err)
@@ -77,7 +77,7 @@ func removeElement(target *node, e Edit) ([]edit, error) {
 		if err := target.remove(token); err != nil {
 			return nil, err
 		}
-		return []edit{{op: OpRemove, path: extend(e.Path, token)}}, nil
+		return []edit{{op: opRemove, path: extend(e.Path, token)}}, nil
 	}
 	return nil, nil
 }
@@ -86,11 +86,11 @@ func removeElement(target *node, e Edit) ([]edit, error) {
 func increase(target *node, e Edit) ([]edit, error) {
 	switch {
 	case target == nil:
-		return nil, ErrMissing
+		return nil, errMissing
 	case target.noun() != "a number":
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no number", ErrWrongType, target.noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no number", errWrongType, target.noun())
 	case leaf(e.Value).noun() != "a number":
-		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no amount", ErrWrongType, leaf(e.Value).noun())
+		return nil, core.Errorf(core.CodeInvalid, "%w: %s is no amount", errWrongType, leaf(e.Value).noun())
 	}
 	sum, err := add(string(target.raw), string(e.Value), e.Op == editDecrement)
 	if err != nil {
@@ -105,7 +105,7 @@ func increase(target *node, e Edit) ([]edit, error) {
 // add returns the sum of two JSON numbers, or their difference. Integers stay exact;
 // anything else is reckoned in 64-bit floats.
 func add(a, b string, negative bool) (json.RawMessage, error) {
-	tooLarge := core.Errorf(core.CodeInvalid, "%w: %s and %s", ErrOutOfRange, core.Excerpt(a), core.Excerpt(b))
+	tooLarge := core.Errorf(core.CodeInvalid, "%w: %s and %s", errOutOfRange, core.Excerpt(a), core.Excerpt(b))
 	if !strings.ContainsAny(a+b, ".eE") {
 		x, errX := strconv.ParseInt(a, 10, 64)
 		y, errY := strconv.ParseInt(b, 10, 64)

@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/core/state"
@@ -81,8 +80,8 @@ func ExampleDocument() {
 	// [boxes keys van] 1 <nil>
 }
 
-// What the log has kept leads to the state at any of its revisions, without the key.
-func ExampleReplayTo() {
+// The patches of commits lead to the state at any of its revisions, without the key.
+func ExampleFold() {
 	visits := state.Counter("visits", state.ScopeThread)
 	registry, err := state.NewRegistry(visits.Definition())
 	if err != nil {
@@ -90,29 +89,28 @@ func ExampleReplayTo() {
 		return
 	}
 	var s state.Snapshot
-	var log []state.Change
+	var log []state.Patch
 	for range 3 {
 		next, patch, err := registry.Commit(s, visits.Update(10).Batch)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		log = append(log, state.Change{Patch: patch, Revision: next.Revision()})
+		log = append(log, patch)
 		s = next
 	}
 
-	then, err := state.ReplayTo(state.Snapshot{}, slices.Values(log), 2)
-	if err != nil {
-		fmt.Println(err)
-		return
+	fold := state.Snapshot{}.Fold()
+	for i, patch := range log[:2] {
+		if err := fold.Apply(patch, uint64(i+1)); err != nil {
+			fmt.Println(err)
+			return
+		}
 	}
-	n, err := visits.Read(then)
-	fmt.Println(n, err)
-	_, err = state.ReplayTo(state.Snapshot{}, slices.Values(log), 4)
-	fmt.Println(err)
+	n, err := visits.Read(fold.Snapshot())
+	fmt.Println(n, fold.Revision(), err)
 	// Output:
-	// 20 <nil>
-	// replaying state to revision 4: the revision has not been reached: the last one is 3
+	// 20 2 <nil>
 }
 
 // Values of a scope leave a thread as one JSON text, and enter another one.
@@ -125,9 +123,9 @@ func ExampleRegistry_Import() {
 	}
 	text := []byte(`{"revision":12,"extensions":{"visits":3,"unknown":true}}`)
 
-	_, err = registry.Import(text, state.ScopeThread, state.UnknownError)
+	_, err = registry.Import(text, state.ScopeThread)
 	fmt.Println(err)
-	s, err := registry.Import(text, state.ScopeThread, state.UnknownSkip)
+	s, err := registry.ImportKnown(text, state.ScopeThread)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,7 +10,7 @@ import (
 // patch: values, which read the same whatever becomes of Apply.
 func Example() {
 	visits := state.Key[int, int]{
-		Name: "visits", Scope: state.ScopeThread, Merge: state.Commutative,
+		Name: "visits", Scope: state.ScopeThread, Commutative: true,
 		Apply: func(count, more int) int { return count + more },
 	}
 	registry, err := state.NewRegistry(visits.Definition())

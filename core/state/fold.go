@@ -9,7 +9,7 @@ import (
 // Fold builds a snapshot from the patches of a log. It calls no code of those
 // who made them, and takes time in proportion to the patches, not to the values
 // that they change. After an error it is of no use any more. It is not safe for
-// concurrent use.
+// concurrent use. [Snapshot.Fold] makes one.
 type Fold struct {
 	// Skip reports whether a key is already as it was after the record at hand;
 	// what the record does to it is passed over then. It serves snapshots that
@@ -22,9 +22,9 @@ type Fold struct {
 	nodes    map[KeyPath]*node // values that are being changed; those in values are out of date
 }
 
-// NewFold returns a fold that goes on from a snapshot. Values of transient keys are
-// no part of it.
-func NewFold(s Snapshot) *Fold {
+// Fold returns a fold that continues from the snapshot. Values of transient keys are
+// not part of it.
+func (s Snapshot) Fold() *Fold {
 	return &Fold{revision: s.revision, values: s.values, shared: true}
 }
 
@@ -118,7 +118,7 @@ func (f *Fold) apply(o Operation) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if o.Op != OpRemove {
+	if o.Op != opRemove {
 		if o.Value, err = canonical(o.Value); err != nil {
 			return refused(o, err)
 		}
@@ -145,9 +145,9 @@ func (f *Fold) apply(o Operation) error {
 		}
 	}
 	switch o.Op {
-	case OpAdd:
+	case opAdd:
 		err = n.add(inside[last], o.Value)
-	case OpReplace:
+	case opReplace:
 		err = n.replace(inside[last], o.Value)
 	default:
 		err = n.remove(inside[last])
@@ -160,12 +160,12 @@ func (f *Fold) apply(o Operation) error {
 
 // set changes a key as a whole.
 func (f *Fold) set(key KeyPath, o Operation) error {
-	if _, present := f.values[key]; !present && o.Op != OpAdd {
+	if _, present := f.values[key]; !present && o.Op != opAdd {
 		return refused(o, errNoTarget)
 	}
 	f.own()
 	delete(f.nodes, key)
-	if o.Op == OpRemove {
+	if o.Op == opRemove {
 		delete(f.values, key)
 	} else {
 		f.values[key] = newValue(o.Value)

@@ -126,7 +126,7 @@ func TestAPatchThatDoesNotFitIsCorrupt(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := given(t, 1, map[string]string{"/run/k": `{"a":[1,2]}`, "/run/n": "5", "/run/bad": "[1"})
-			err := state.NewFold(s).Apply(test.patch, 2)
+			err := s.Fold().Apply(test.patch, 2)
 			if diff := cmp.Diff("folding operation 0 of a state patch: "+test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
@@ -142,10 +142,10 @@ func TestAPatchThatDoesNotFitIsCorrupt(t *testing.T) {
 
 // Elements are appended in room that grows ahead of them; a snapshot keeps none of it.
 func TestAFoldedValueKeepsNoSpareRoom(t *testing.T) {
-	f := state.NewFold(given(t, 1, map[string]string{"/run/k": `[1]`}))
+	f := given(t, 1, map[string]string{"/run/k": `[1]`}).Fold()
 	appended := func(element string, revision uint64) []byte {
 		t.Helper()
-		if err := f.Apply(state.Patch{{Op: state.OpAdd, Path: "/run/k/-", Value: []byte(element)}}, revision); err != nil {
+		if err := f.Apply(state.Patch{{Op: "add", Path: "/run/k/-", Value: []byte(element)}}, revision); err != nil {
 			t.Fatal(err)
 		}
 		value, _ := f.Snapshot().Value(state.KeyPath{Name: "k"})
@@ -174,7 +174,7 @@ func TestARevisionNamesOneState(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			f := state.NewFold(given(t, 5, nil))
+			f := given(t, 5, nil).Fold()
 			err := f.Apply(test.patch, test.revision)
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
@@ -219,7 +219,7 @@ func TestAFoldSkipsWhatAKeyHasBehindIt(t *testing.T) {
 		{Scope: state.ScopeThread, Name: "late"}: 3,
 		{Scope: state.ScopeRun, Name: "late"}:    3,
 	}
-	f := state.NewFold(given(t, 4, map[string]string{"/thread/old": "1", "/thread/late": "3", "/run/late": "[3]"}))
+	f := given(t, 4, map[string]string{"/thread/old": "1", "/thread/late": "3", "/run/late": "[3]"}).Fold()
 	record := 0
 	f.Skip = func(key state.KeyPath) bool { return record <= asOf[key] }
 	for i, patch := range []string{
@@ -246,7 +246,7 @@ func TestAFoldSkipsWhatAKeyHasBehindIt(t *testing.T) {
 }
 
 func TestAFoldGoesOnBehindASnapshot(t *testing.T) {
-	f := state.NewFold(state.Snapshot{})
+	f := state.Snapshot{}.Fold()
 	step := func(revision uint64, patch string) state.Snapshot {
 		if err := f.Apply(parse(t, patch), revision); err != nil {
 			t.Fatal(err)

@@ -32,24 +32,18 @@ const (
 	ScopeCall                // for one tool call, until its step ends
 )
 
-// Merge says whether two concurrent hooks may change the same key.
-type Merge uint8
-
-// The merges. Exclusive keys make the later of two hooks run again on what the
-// earlier one committed; Commutative keys take both updates in order.
-const (
-	Exclusive Merge = iota
-	Commutative
-)
-
 // Key names a value of type V that changes by updates of type U. Both are
 // stored as JSON. Keys are declared once, as package variables, and registered
 // by their Definition. The usual ones are made by a function: [Counter], [Value],
-// [List], [Map], [Document], [Appending], [Merging], and those of package lattice.
+// [List], [Map], [Document], and those of package lattice.
 type Key[V, U any] struct {
 	Name  string // unique in a registry, and stored: renaming a key loses its values
 	Scope Scope  // stored too: a key of another scope starts empty
-	Merge Merge
+
+	// Commutative keys take the updates of hooks that run side by side, one after the other
+	// as they are, in the order in which the hooks are registered. Of two hooks that change
+	// another key the later one runs again, on what the earlier one committed.
+	Commutative bool
 
 	// Transient keeps the value out of patches, and so out of the log: it lasts until
 	// the next commit of the step, or until the step is taken again. Every later hook,
@@ -77,7 +71,7 @@ type Key[V, U any] struct {
 // must not be changed; to append to a list, or to one in a field, is fine. A value
 // that does not decode is an error with code [core.CodeCorrupt] (the type of the key
 // changed, for example), and stays as it is; a key of ScopeCall needs a snapshot
-// that is bound, else [ErrNoCall]. In a hook, gate or tool a key that no plugin of
+// that is bound, else it is an error. In a hook, gate or tool a key that no plugin of
 // the agent has registered is [ErrUnknownKey].
 func (k Key[V, U]) Read(s Snapshot) (V, error) {
 	if s.registry != nil && !s.registry.Has(k.Name) {
@@ -120,7 +114,7 @@ func (k Key[V, U]) Clear() Command {
 }
 
 // Set returns the command that makes value the key's, whatever it was: Apply is not
-// asked. Unlike updates of a [Commutative] key it goes with no other change of the
+// asked. Unlike updates of a commutative key it goes with no other change of the
 // key: of two hooks the later one runs again. A V that JSON cannot express is the
 // command's Err.
 func Set[V, U any](k Key[V, U], value V) Command {
@@ -134,7 +128,7 @@ func Set[V, U any](k Key[V, U], value V) Command {
 // Definition is the key without its types, for [NewRegistry].
 func (k Key[V, U]) Definition() Definition {
 	d := Definition{
-		name: k.Name, scope: k.Scope, merge: k.Merge, transient: k.Transient, retain: k.Retain,
+		name: k.Name, scope: k.Scope, commutative: k.Commutative, transient: k.Transient, retain: k.Retain,
 		change: k.change, check: k.check, weigh: k.weigh,
 	}
 	if d.change == nil && k.Apply != nil {
@@ -194,14 +188,14 @@ func encode(name, what string, value any) (json.RawMessage, error) {
 // Definition is a key as a [Registry] sees it. Only [Key.Definition] makes one
 // that a registry accepts.
 type Definition struct {
-	name      string
-	scope     Scope
-	merge     Merge
-	transient bool
-	retain    bool
-	weigh     bool
-	change    change
-	check     func(value json.RawMessage) error
+	name        string
+	scope       Scope
+	commutative bool
+	transient   bool
+	retain      bool
+	weigh       bool
+	change      change
+	check       func(value json.RawMessage) error
 }
 
 // Name returns the key's name.
@@ -210,8 +204,8 @@ func (d Definition) Name() string { return d.name }
 // Scope returns how long the key's value lives.
 func (d Definition) Scope() Scope { return d.scope }
 
-// Merge returns whether concurrent updates are compatible.
-func (d Definition) Merge() Merge { return d.merge }
+// Commutative reports whether hooks that run side by side may all update the key.
+func (d Definition) Commutative() bool { return d.commutative }
 
 // Transient reports whether the key's value is never stored.
 func (d Definition) Transient() bool { return d.transient }

@@ -156,22 +156,27 @@ func TestReplayingTheLogGivesTheSnapshotAtEveryRevision(t *testing.T) {
 				at[next.Revision()] = next
 			}
 		}
-		changes := func(yield func(state.Change) bool) {
+		for revision, want := range at {
+			fold := state.Snapshot{}.Fold()
 			for _, c := range log {
+				if c.From >= revision {
+					break
+				}
+				switch {
+				case c.NewRun:
+					fold.BeginRun()
+				case c.Fresh:
+					fold.BeginStep()
+				}
 				var patch state.Patch
 				if err := json.Unmarshal(c.Patch, &patch); err != nil {
 					t.Fatal(err)
 				}
-				if !yield(state.Change{Patch: patch, Revision: c.To, From: c.From, NewRun: c.NewRun, NewStep: c.Fresh}) {
-					return
+				if err := fold.Apply(patch, c.To); err != nil {
+					t.Fatal(err)
 				}
 			}
-		}
-		for revision, want := range at {
-			got, err := state.ReplayTo(state.Snapshot{}, changes, revision)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := fold.Snapshot()
 			if !got.Equal(want) {
 				t.Fatalf("revision %d: %s", revision, cmp.Diff(values(want), values(got)))
 			}

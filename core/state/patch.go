@@ -7,19 +7,18 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Op is what an operation of a patch does.
-type Op string
-
 // The operations of RFC 6902 that patches use.
 const (
-	OpAdd     Op = "add"     // sets a member or a whole key, inserts an element
-	OpReplace Op = "replace" // what must be there already
-	OpRemove  Op = "remove"  // what must be there
+	opAdd     = "add"     // sets a member or a whole key, inserts an element
+	opReplace = "replace" // what must be there already
+	opRemove  = "remove"  // what must be there
 )
 
 // Operation is one step of a [Patch].
 type Operation struct {
-	Op    Op              `json:"op"`
+	// Op is a word of RFC 6902: "add" sets a member or a whole key, or inserts an element;
+	// "replace" and "remove" change what must be there.
+	Op    string          `json:"op"`
 	Path  string          `json:"path"`            // a [KeyPath], and what leads into its value
 	Value json.RawMessage `json:"value,omitempty"` // none for a remove
 }
@@ -39,15 +38,15 @@ func (o *Operation) UnmarshalJSON(text []byte) error {
 
 func (o Operation) check() error {
 	switch o.Op {
-	case OpAdd, OpReplace:
+	case opAdd, opReplace:
 		if len(o.Value) == 0 {
 			return core.Errorf(core.CodeCorrupt, "operation %q of a state patch at %q has no value", o.Op, core.Excerpt(o.Path))
 		}
 		return nil
-	case OpRemove:
+	case opRemove:
 		return nil
 	default:
-		return core.Errorf(core.CodeCorrupt, "operation %q of a state patch does not exist", core.Excerpt(string(o.Op)))
+		return core.Errorf(core.CodeCorrupt, "operation %q of a state patch does not exist", core.Excerpt(o.Op))
 	}
 }
 
@@ -94,7 +93,7 @@ func (p Patch) Keys() []KeyPath {
 // changes no key that p does not touch. A patch that does not fit before is an
 // error with code [core.CodeCorrupt].
 func (p Patch) Inverse(before Snapshot) (Patch, error) {
-	f := NewFold(before)
+	f := before.Fold()
 	if err := f.operate(p); err != nil {
 		return nil, err
 	}
@@ -106,10 +105,17 @@ func (p Patch) Inverse(before Snapshot) (Patch, error) {
 	return back, nil
 }
 
-// Join returns one patch that does what the patches do in order. Of a key that
+// Join returns one patch that does what p and then the others do, in order. Of a key that
 // is set as a whole, only the last setting and what follows it is kept.
-func Join(patches ...Patch) Patch {
-	all := slices.Concat(patches...)
+func (p Patch) Join(others ...Patch) Patch {
+	size := len(p)
+	for _, o := range others {
+		size += len(o)
+	}
+	all := append(slices.Grow(Patch(nil), size), p...)
+	for _, o := range others {
+		all = append(all, o...)
+	}
 	if len(all) < 2 {
 		return all
 	}
@@ -128,9 +134,9 @@ func Join(patches ...Patch) Patch {
 		keys[i] = key
 		h := histories[key]
 		if !h.seen {
-			h = history{added: len(inside) == 0 && o.Op == OpAdd, seen: true}
+			h = history{added: len(inside) == 0 && o.Op == opAdd, seen: true}
 		}
-		if len(inside) == 0 && o.Op != OpRemove {
+		if len(inside) == 0 && o.Op != opRemove {
 			h.last = i
 		}
 		histories[key] = h
@@ -142,7 +148,7 @@ func Join(patches ...Patch) Patch {
 			continue
 		}
 		if i == h.last && h.added {
-			o.Op = OpAdd // what a replace would have found is left out
+			o.Op = opAdd // what a replace would have found is left out
 		}
 		joined = append(joined, o)
 	}

@@ -10,15 +10,6 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// UnknownKeys says what an import does with values of keys that are not registered.
-type UnknownKeys uint8
-
-// The policies for unknown keys.
-const (
-	UnknownError UnknownKeys = iota // the import fails, and names the key
-	UnknownSkip                     // the value is left out
-)
-
 // persisted is the form of one scope's values outside of a thread.
 type persisted struct {
 	Revision   *uint64                    `json:"revision"`
@@ -48,18 +39,28 @@ func (s Snapshot) Export(scope Scope) ([]byte, error) {
 
 // Import reads what [Snapshot.Export] wrote into a snapshot with values of that scope
 // only, bound to no call. A key that is not registered, is transient or has another
-// scope is an error, [ErrUnknownKey], or is left out, as the policy says. A value that
+// scope is [ErrUnknownKey], which names it; [Registry.ImportKnown] omits it. A value that
 // its key cannot decode has code corrupt; a text of another form has code invalid:
 // anything but the two members is refused.
-func (r *Registry) Import(data []byte, scope Scope, policy UnknownKeys) (Snapshot, error) {
-	s, err := r.parse(data, scope, policy)
+func (r *Registry) Import(data []byte, scope Scope) (Snapshot, error) {
+	return r.imported(data, scope, false)
+}
+
+// ImportKnown is [Registry.Import] without the values of keys that are not registered, are
+// transient or have another scope.
+func (r *Registry) ImportKnown(data []byte, scope Scope) (Snapshot, error) {
+	return r.imported(data, scope, true)
+}
+
+func (r *Registry) imported(data []byte, scope Scope, known bool) (Snapshot, error) {
+	s, err := r.parse(data, scope, known)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("importing state: %w", err)
 	}
 	return s, nil
 }
 
-func (r *Registry) parse(data []byte, scope Scope, policy UnknownKeys) (Snapshot, error) {
+func (r *Registry) parse(data []byte, scope Scope, known bool) (Snapshot, error) {
 	if err := portable(scope); err != nil {
 		return Snapshot{}, err
 	}
@@ -69,9 +70,9 @@ func (r *Registry) parse(data []byte, scope Scope, policy UnknownKeys) (Snapshot
 	}
 	s := Snapshot{revision: *in.Revision, values: make(map[KeyPath]*value, len(in.Extensions))}
 	for _, name := range slices.Sorted(maps.Keys(in.Extensions)) {
-		d, known := r.definitions[name]
-		if !known || d.scope != scope || d.transient {
-			if policy == UnknownSkip {
+		d, ok := r.definitions[name]
+		if !ok || d.scope != scope || d.transient {
+			if known {
 				continue
 			}
 			return Snapshot{}, fmt.Errorf("%w %q of scope %s", ErrUnknownKey, name, scope)

@@ -49,35 +49,39 @@ func TestExportHasTheStoredValuesOfAScope(t *testing.T) {
 
 func TestImportIsStrict(t *testing.T) {
 	tests := []struct {
-		name   string
-		data   string
-		scope  state.Scope
-		policy state.UnknownKeys
-		want   map[string]string // by path
-		err    string
-		code   core.Code
+		name  string
+		data  string
+		scope state.Scope
+		known bool              // the rest is omitted
+		want  map[string]string // by path
+		err   string
+		code  core.Code
 	}{
-		{"values of the scope", `{"revision":7,"extensions":{"total": 5 ,"seen":{"b":1,"a":2}}}`, state.ScopeThread, state.UnknownError, map[string]string{"/thread/seen": `{"a":2,"b":1}`, "/thread/total": "5"}, "<nil>", ""},
-		{"an unknown key is left out", `{"revision":7,"extensions":{"total":5,"gone":1}}`, state.ScopeThread, state.UnknownSkip, map[string]string{"/thread/total": "5"}, "<nil>", ""},
-		{"an unknown key is refused", `{"revision":7,"extensions":{"total":5,"gone":1}}`, state.ScopeThread, state.UnknownError, nil, `importing state: unknown state key "gone" of scope thread`, core.CodeInternal},
-		{"a key of another scope is unknown", `{"revision":7,"extensions":{"names":[]}}`, state.ScopeThread, state.UnknownError, nil, `importing state: unknown state key "names" of scope thread`, core.CodeInternal},
-		{"a key of another scope is left out", `{"revision":7,"extensions":{"names":[]}}`, state.ScopeThread, state.UnknownSkip, map[string]string{}, "<nil>", ""},
-		{"a transient key is unknown", `{"revision":7,"extensions":{"hint":"x"}}`, state.ScopeRun, state.UnknownError, nil, `importing state: unknown state key "hint" of scope run`, core.CodeInternal},
-		{"a value of another type", `{"revision":7,"extensions":{"total":"x"}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding the value of state key "total": json: cannot unmarshal string into Go value of type int`, core.CodeCorrupt},
-		{"another member", `{"revision":7,"extensions":{},"x":1}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: unknown field "x", allowed are revision, extensions`, core.CodeInvalid},
-		{"no revision", `{"extensions":{}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: it has no revision`, core.CodeInvalid},
-		{"a negative revision", `{"revision":-1,"extensions":{}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: revision is -1, want a whole number from 0 to 18446744073709551615`, core.CodeInvalid},
-		{"no extensions", `{"revision":7}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: it has no extensions`, core.CodeInvalid},
-		{"a key that is given twice", `{"revision":7,"extensions":{"total":1,"total":2}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: extensions.total is given twice`, core.CodeInvalid},
-		{"a list of extensions", `{"revision":7,"extensions":[]}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: extensions is a list, want an object`, core.CodeInvalid},
-		{"something behind it", `{"revision":7,"extensions":{}} {}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: value is not JSON at byte 32: invalid character '{' after top-level value`, core.CodeInvalid},
-		{"half of it", `{"revision":7,"exten`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: value is not JSON at byte 21: unexpected end of JSON input`, core.CodeInvalid},
-		{"values of a call", `{"revision":7,"extensions":{}}`, state.ScopeCall, state.UnknownSkip, nil, `importing state: values of call have no form of their own`, core.CodeInvalid},
+		{"values of the scope", `{"revision":7,"extensions":{"total": 5 ,"seen":{"b":1,"a":2}}}`, state.ScopeThread, false, map[string]string{"/thread/seen": `{"a":2,"b":1}`, "/thread/total": "5"}, "<nil>", ""},
+		{"an unknown key is left out", `{"revision":7,"extensions":{"total":5,"gone":1}}`, state.ScopeThread, true, map[string]string{"/thread/total": "5"}, "<nil>", ""},
+		{"an unknown key is refused", `{"revision":7,"extensions":{"total":5,"gone":1}}`, state.ScopeThread, false, nil, `importing state: unknown state key "gone" of scope thread`, core.CodeInternal},
+		{"a key of another scope is unknown", `{"revision":7,"extensions":{"names":[]}}`, state.ScopeThread, false, nil, `importing state: unknown state key "names" of scope thread`, core.CodeInternal},
+		{"a key of another scope is left out", `{"revision":7,"extensions":{"names":[]}}`, state.ScopeThread, true, map[string]string{}, "<nil>", ""},
+		{"a transient key is unknown", `{"revision":7,"extensions":{"hint":"x"}}`, state.ScopeRun, false, nil, `importing state: unknown state key "hint" of scope run`, core.CodeInternal},
+		{"a value of another type", `{"revision":7,"extensions":{"total":"x"}}`, state.ScopeThread, true, nil, `importing state: decoding the value of state key "total": json: cannot unmarshal string into Go value of type int`, core.CodeCorrupt},
+		{"another member", `{"revision":7,"extensions":{},"x":1}`, state.ScopeThread, true, nil, `importing state: decoding it: unknown field "x", allowed are revision, extensions`, core.CodeInvalid},
+		{"no revision", `{"extensions":{}}`, state.ScopeThread, true, nil, `importing state: it has no revision`, core.CodeInvalid},
+		{"a negative revision", `{"revision":-1,"extensions":{}}`, state.ScopeThread, true, nil, `importing state: decoding it: revision is -1, want a whole number from 0 to 18446744073709551615`, core.CodeInvalid},
+		{"no extensions", `{"revision":7}`, state.ScopeThread, true, nil, `importing state: it has no extensions`, core.CodeInvalid},
+		{"a key that is given twice", `{"revision":7,"extensions":{"total":1,"total":2}}`, state.ScopeThread, true, nil, `importing state: decoding it: extensions.total is given twice`, core.CodeInvalid},
+		{"a list of extensions", `{"revision":7,"extensions":[]}`, state.ScopeThread, true, nil, `importing state: decoding it: extensions is a list, want an object`, core.CodeInvalid},
+		{"something behind it", `{"revision":7,"extensions":{}} {}`, state.ScopeThread, true, nil, `importing state: decoding it: value is not JSON at byte 32: invalid character '{' after top-level value`, core.CodeInvalid},
+		{"half of it", `{"revision":7,"exten`, state.ScopeThread, true, nil, `importing state: decoding it: value is not JSON at byte 21: unexpected end of JSON input`, core.CodeInvalid},
+		{"values of a call", `{"revision":7,"extensions":{}}`, state.ScopeCall, true, nil, `importing state: values of call have no form of their own`, core.CodeInvalid},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := registry(t, total.Definition(), seen.Definition(), names.Definition(), note.Definition(), hint.Definition())
-			s, err := r.Import([]byte(test.data), test.scope, test.policy)
+			read := r.Import
+			if test.known {
+				read = r.ImportKnown
+			}
+			s, err := read([]byte(test.data), test.scope)
 			if diff := cmp.Diff(test.err, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
@@ -97,10 +101,10 @@ func TestImportIsStrict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := registry(t).Import(exported, state.ScopeRun, state.UnknownError); err != nil || !again.Equal(deep) {
+	if again, err := registry(t).Import(exported, state.ScopeRun); err != nil || !again.Equal(deep) {
 		t.Errorf("a value that nests deeply is imported as %v, %v", values(again), err)
 	}
-	_, err = registry(t).Import([]byte(`{"revision":1,"extensions":{"gone":1}}`), state.ScopeRun, state.UnknownError)
+	_, err = registry(t).Import([]byte(`{"revision":1,"extensions":{"gone":1}}`), state.ScopeRun)
 	if !errors.Is(err, state.ErrUnknownKey) {
 		t.Errorf("%v is not an unknown key", err)
 	}
@@ -114,7 +118,7 @@ func FuzzImport(f *testing.F) {
 	}
 	r := registry(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := r.Import(data, state.ScopeThread, state.UnknownSkip)
+		s, err := r.ImportKnown(data, state.ScopeThread)
 		if err != nil {
 			if code := core.CodeOf(err); code != core.CodeInvalid && code != core.CodeCorrupt {
 				t.Fatalf("%v has code %s", err, code)
@@ -125,7 +129,7 @@ func FuzzImport(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := r.Import(exported, state.ScopeThread, state.UnknownError)
+		again, err := r.Import(exported, state.ScopeThread)
 		if err != nil || !again.Equal(s) {
 			t.Fatalf("%s reads as %v, %v", exported, values(again), err)
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
 )
 
 type team struct {
@@ -19,14 +21,20 @@ type team struct {
 	Constraints []string `json:"constraints,omitempty"`
 }
 
+// everyone is the key of what all share.
+var everyone = state.Shared{}.Key()
+
 var teams = state.ProfileKey[team]{Name: "team_context"}
 
-func TestStateScopesSpellTheirKeys(t *testing.T) {
+// inMemory returns the profiles of a tenant, none yet.
+func inMemory() state.Profiles { return store.ProfilesOf(memory.New(), "acme") }
+
+func TestWhoSharesAProfileIsItsKey(t *testing.T) {
 	tests := []struct{ got, want string }{
-		{state.Global, "global"},
-		{state.ParentThread("t1"), "parent_thread::t1"},
-		{state.AgentType("planner"), "agent_type::planner"},
-		{state.Thread("t1"), "thread::t1"},
+		{state.Shared{}.Key(), "global"},
+		{state.Shared{ParentThread: "t1"}.Key(), "parent_thread::t1"},
+		{state.Shared{Agent: "planner"}.Key(), "agent_type::planner"},
+		{state.Shared{Thread: "t1"}.Key(), "thread::t1"},
 	}
 	for _, tt := range tests {
 		if tt.got != tt.want {
@@ -36,7 +44,7 @@ func TestStateScopesSpellTheirKeys(t *testing.T) {
 }
 
 func TestAProfileIsReadWrittenAndDeleted(t *testing.T) {
-	ctx, profiles := t.Context(), &state.MemoryProfiles{}
+	ctx, profiles := t.Context(), inMemory()
 	want := func(key string, want team) {
 		t.Helper()
 		got, err := teams.Read(ctx, profiles, key)
@@ -44,19 +52,19 @@ func TestAProfileIsReadWrittenAndDeleted(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", key, err, diff)
 		}
 	}
-	want(state.Global, team{})
+	want(everyone, team{})
 	write := func(key string, value team) {
 		t.Helper()
 		if err := teams.Write(ctx, profiles, key, value); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(state.Global, team{Goal: "ship <it>"})
-	write(state.Global, team{Goal: "ship & rest"}) // the last one wins
+	write(everyone, team{Goal: "ship <it>"})
+	write(everyone, team{Goal: "ship & rest"}) // the last one wins
 	write("alice", team{Goal: "rest", Constraints: []string{"quiet"}})
-	want(state.Global, team{Goal: "ship & rest"})
+	want(everyone, team{Goal: "ship & rest"})
 	want("alice", team{Goal: "rest", Constraints: []string{"quiet"}})
-	want(state.AgentType("planner"), team{})
+	want(state.Shared{Agent: "planner"}.Key(), team{})
 
 	stored, err := profiles.Read(ctx, state.ProfileName{Namespace: "team_context", Key: "global"})
 	if err != nil || string(stored.Value) != `{"goal":"ship & rest"}` {
@@ -65,15 +73,15 @@ func TestAProfileIsReadWrittenAndDeleted(t *testing.T) {
 	if keys, err := teams.Keys(ctx, profiles, "", "", 9); err != nil || fmt.Sprint(keys) != "[alice global]" {
 		t.Errorf("keys are %v, %v", keys, err)
 	}
-	if err := teams.Delete(ctx, profiles, state.Global); err != nil {
+	if err := teams.Delete(ctx, profiles, everyone); err != nil {
 		t.Error(err)
 	}
-	want(state.Global, team{})
+	want(everyone, team{})
 }
 
 // rival writes before each of the first writes of a profile that compare.
 type rival struct {
-	state.MemoryProfiles
+	state.Profiles
 	times  int
 	writes int
 }
@@ -81,11 +89,11 @@ type rival struct {
 func (r *rival) Write(ctx context.Context, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error) {
 	r.writes++
 	if r.writes <= r.times {
-		if _, err := r.MemoryProfiles.Write(ctx, name, fmt.Append(nil, 100*r.writes), state.AnyRevision); err != nil {
+		if _, err := r.Profiles.Write(ctx, name, fmt.Append(nil, 100*r.writes), state.AnyRevision); err != nil {
 			return 0, err
 		}
 	}
-	return r.MemoryProfiles.Write(ctx, name, value, revision)
+	return r.Profiles.Write(ctx, name, value, revision)
 }
 
 func TestProfileUpdateTriesAgainWhenAnotherWriterWasFaster(t *testing.T) {
@@ -116,7 +124,7 @@ func TestProfileUpdateTriesAgainWhenAnotherWriterWasFaster(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			profiles := &rival{times: tt.rivals}
+			profiles := &rival{Profiles: inMemory(), times: tt.rivals}
 			got, err := count.Update(t.Context(), profiles, "a", tt.change)
 			if got != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("returns %d, %v, want %d, %v", got, err, tt.want, tt.err)
@@ -130,7 +138,7 @@ func TestProfileUpdateTriesAgainWhenAnotherWriterWasFaster(t *testing.T) {
 }
 
 func TestAProfileThatStaysTheSameIsNotWritten(t *testing.T) {
-	ctx, profiles := t.Context(), &rival{}
+	ctx, profiles := t.Context(), &rival{Profiles: inMemory()}
 	if err := teams.Write(ctx, profiles, "a", team{Goal: "rest"}); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +149,7 @@ func TestAProfileThatStaysTheSameIsNotWritten(t *testing.T) {
 }
 
 func TestProfileErrors(t *testing.T) {
-	ctx, profiles := t.Context(), &state.MemoryProfiles{}
+	ctx, profiles := t.Context(), inMemory()
 	if _, err := profiles.Write(ctx, state.ProfileName{Namespace: "team_context", Key: "other"}, json.RawMessage(`[1]`), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +225,7 @@ func TestProfileErrors(t *testing.T) {
 
 // broken fails at each read or each write, and returns something all the same.
 type broken struct {
-	state.MemoryProfiles
+	state.Profiles
 	read, write error
 	writes      int
 }
@@ -247,24 +255,8 @@ func TestAProfileThatIsOutOfReachIsTheCallersError(t *testing.T) {
 	}
 	name := state.ProfileName{Namespace: "count", Key: "a"}
 	for value, revision := range map[string]uint64{"{": 0, "1": 5} {
-		if revision, err := (&state.MemoryProfiles{}).Write(ctx, name, json.RawMessage(value), revision); revision != 0 || err == nil {
+		if revision, err := inMemory().Write(ctx, name, json.RawMessage(value), revision); revision != 0 || err == nil {
 			t.Errorf("a write that is refused returns revision %d, %v", revision, err)
 		}
-	}
-}
-
-func TestMemoryProfilesShareNothingWithTheCaller(t *testing.T) {
-	ctx, profiles, name := t.Context(), &state.MemoryProfiles{}, state.ProfileName{Namespace: "n", Key: "k"}
-	value := json.RawMessage(`"stored"`)
-	if _, err := profiles.Write(ctx, name, value, 0); err != nil {
-		t.Fatal(err)
-	}
-	copy(value, `"XXXXXX"`)
-	for range 2 {
-		got, err := profiles.Read(ctx, name)
-		if err != nil || string(got.Value) != `"stored"` {
-			t.Fatalf("Read returns %s, %v", got.Value, err)
-		}
-		copy(got.Value, `"YYYYYY"`)
 	}
 }

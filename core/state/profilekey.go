@@ -12,14 +12,14 @@ import (
 
 // ProfileKey names profiles of type V: values outside of threads, each under a
 // key of its own. A preference has a user's or an agent's name as its key, what
-// is shared has a [StateScope]. Declare it once, as a package variable.
+// is shared has the key of a [Shared]. Declare it once, as a package variable.
 //
 //	var Locale = state.ProfileKey[string]{Name: "locale"}
 //
 //	err := Locale.Write(ctx, call.Profiles, "alice", "en-GB")
 //	locale, err := Locale.Read(ctx, call.Profiles, "alice")
 //
-// With nil profiles every method returns [ErrNoProfiles].
+// With nil profiles every method returns an error of code unsupported.
 type ProfileKey[V any] struct {
 	Name string // the namespace, stored: renaming it loses its values
 }
@@ -35,7 +35,7 @@ func (k ProfileKey[V]) Read(ctx context.Context, profiles Profiles, key string) 
 // last one wins. [ProfileKey.Update] is for a value that depends on the one before.
 func (k ProfileKey[V]) Write(ctx context.Context, profiles Profiles, key string, value V) error {
 	if profiles == nil {
-		return ErrNoProfiles
+		return errNoProfiles
 	}
 	raw, err := k.encode(value)
 	if err != nil {
@@ -86,7 +86,7 @@ func (k ProfileKey[V]) Update(ctx context.Context, profiles Profiles, key string
 // Delete erases the value under a key; it then reads as the zero V.
 func (k ProfileKey[V]) Delete(ctx context.Context, profiles Profiles, key string) error {
 	if profiles == nil {
-		return ErrNoProfiles
+		return errNoProfiles
 	}
 	return profiles.Delete(ctx, k.at(key), AnyRevision)
 }
@@ -95,7 +95,7 @@ func (k ProfileKey[V]) Delete(ctx context.Context, profiles Profiles, key string
 // after, at most limit.
 func (k ProfileKey[V]) Keys(ctx context.Context, profiles Profiles, prefix, after string, limit int) ([]string, error) {
 	if profiles == nil {
-		return nil, ErrNoProfiles
+		return nil, errNoProfiles
 	}
 	return profiles.Keys(ctx, k.Name, prefix, after, limit)
 }
@@ -104,7 +104,7 @@ func (k ProfileKey[V]) at(key string) ProfileName { return ProfileName{Namespace
 
 func (k ProfileKey[V]) read(ctx context.Context, profiles Profiles, key string) (value V, stored Profile, err error) {
 	if profiles == nil {
-		return value, Profile{}, ErrNoProfiles
+		return value, Profile{}, errNoProfiles
 	}
 	stored, err = profiles.Read(ctx, k.at(key))
 	if err != nil || stored.Revision == 0 {
@@ -125,18 +125,26 @@ func (k ProfileKey[V]) encode(value V) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// StateScope is a key of shared state: who shares it. It is plain text, so any
-// other text is one too; the functions spell the usual ones.
-type StateScope = string
+// Shared says who shares a profile: those who work for one parent thread, all runs of an
+// agent, or one thread, beside its state; at most one of them is set. The zero Shared is
+// all agents and threads of a tenant. Its Key is that of the profile, in a namespace of any
+// [ProfileKey]; it is plain text, and other texts are keys too.
+type Shared struct {
+	ParentThread string
+	Agent        string
+	Thread       string
+}
 
-// Global is the scope that all agents and threads of a tenant share.
-const Global StateScope = "global"
-
-// ParentThread is shared by those who work for the same parent thread.
-func ParentThread(id string) StateScope { return "parent_thread::" + id }
-
-// AgentType is shared by all runs of an agent.
-func AgentType(name string) StateScope { return "agent_type::" + name }
-
-// Thread is one thread's own, beside its state.
-func Thread(id string) StateScope { return "thread::" + id }
+// Key returns the key under which the profile is stored.
+func (s Shared) Key() string {
+	switch {
+	case s.ParentThread != "":
+		return "parent_thread::" + s.ParentThread
+	case s.Agent != "":
+		return "agent_type::" + s.Agent
+	case s.Thread != "":
+		return "thread::" + s.Thread
+	default:
+		return "global"
+	}
+}

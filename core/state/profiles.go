@@ -30,7 +30,7 @@ type Profiles interface {
 	// Write sets a value if the stored revision is the one given: 0 where nothing
 	// may stand, [AnyRevision] for whatever stands there. It returns the new
 	// revision. Another stored one is [ErrProfileConflict], a value over
-	// 256 KiB is [ErrProfileTooLarge], and one that is not JSON has code
+	// 256 KiB has code [core.CodeTooLarge], and one that is not JSON has code
 	// [core.CodeInvalid]; nothing was written then.
 	Write(ctx context.Context, name ProfileName, value json.RawMessage, revision uint64) (uint64, error)
 	// Delete erases a profile under the same condition as Write. Where nothing
@@ -63,16 +63,14 @@ const (
 var (
 	// ErrProfileConflict: the profile has another revision than the one given.
 	ErrProfileConflict = core.Errorf(core.CodeConflict, "the profile has another revision")
-	// ErrProfileTooLarge: the value is over 256 KiB.
-	ErrProfileTooLarge = core.Errorf(core.CodeTooLarge, "the profile is over the size limit")
-	// ErrNoProfiles: the code runs where no Profiles are, such as a test that sets none.
-	ErrNoProfiles = core.Errorf(core.CodeUnsupported, "there is no store of profiles here")
+	errProfileTooLarge = core.Errorf(core.CodeTooLarge, "the profile is over the size limit")
+	errNoProfiles      = core.Errorf(core.CodeUnsupported, "there is no store of profiles here")
 )
 
 // ProfileName is where a profile stands within its tenant.
 type ProfileName struct {
 	Namespace string // the kind of value: a [ProfileKey]'s name
-	Key       string // which of its kind: free text, often a [StateScope]
+	Key       string // which of its kind: free text, often that of a [Shared]
 }
 
 // String returns "namespace/key" for logs and errors.
@@ -102,39 +100,39 @@ func checkProfileText(what, text string) error {
 	return nil
 }
 
-// CheckProfileKeys validates what [Profiles.Keys] is given. prefix and after may
-// be empty.
-func CheckProfileKeys(namespace, prefix, after string) error {
-	if err := core.CheckName("profile namespace", namespace); err != nil {
+// CheckKeys validates what [Profiles.Keys] is given, with the prefix as the name's key.
+// Both prefix and after may be empty.
+func (n ProfileName) CheckKeys(after string) error {
+	if err := core.CheckName("profile namespace", n.Namespace); err != nil {
 		return err
 	}
-	if err := checkProfileText("prefix", prefix); err != nil {
+	if err := checkProfileText("prefix", n.Key); err != nil {
 		return err
 	}
 	return checkProfileText("key", after)
 }
 
-// CheckProfileWrite validates what [Profiles.Write] is given; all backends call
-// it, so that they refuse alike.
-func CheckProfileWrite(name ProfileName, value json.RawMessage) error {
-	if err := name.Check(); err != nil {
+// CheckWrite validates what [Profiles.Write] is given; all backends call it, so that they
+// refuse alike.
+func (n ProfileName) CheckWrite(value json.RawMessage) error {
+	if err := n.Check(); err != nil {
 		return err
 	}
 	if len(value) > maxProfileSize {
-		return fmt.Errorf("%w: %s has %d bytes, at most %d are allowed", ErrProfileTooLarge, name, len(value), maxProfileSize)
+		return fmt.Errorf("%w: %s has %d bytes, at most %d are allowed", errProfileTooLarge, n, len(value), maxProfileSize)
 	}
 	if !json.Valid(value) {
-		return core.Errorf(core.CodeInvalid, "value of profile %s is not JSON", name)
+		return core.Errorf(core.CodeInvalid, "value of profile %s is not JSON", n)
 	}
 	return nil
 }
 
-// AdmitProfile decides a write or a deletion under the condition that the stored
+// Admit decides a write or a deletion under the condition that the stored
 // revision is the one given (0: nothing is stored). Backends without their own
 // condition language call it under their lock; the others must decide the same.
-func AdmitProfile(name ProfileName, stored, revision uint64) error {
+func (n ProfileName) Admit(stored, revision uint64) error {
 	if revision == AnyRevision || revision == stored {
 		return nil
 	}
-	return fmt.Errorf("profile %s: %w", name, ErrProfileConflict)
+	return fmt.Errorf("profile %s: %w", n, ErrProfileConflict)
 }

@@ -77,7 +77,7 @@ func TestPatchesLeadThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var start, s state.Snapshot
 		var patches []state.Patch
-		log := state.NewFold(start)
+		log := start.Fold()
 		for range rapid.IntRange(1, 6).Draw(t, "commits") {
 			next, patch, err := r.Commit(s.ForCall(rapid.IntRange(0, 1).Draw(t, "call")), command(t).Batch)
 			if err != nil {
@@ -108,7 +108,7 @@ func TestPatchesLeadThereAndBack(t *testing.T) {
 			patches, s = append(patches, patch), next
 		}
 		same(t, "the log", s, log.Snapshot())
-		joined := state.Join(patches...)
+		joined := state.Patch(nil).Join(patches...)
 		same(t, "the joined patch", s, folded(t, start, joined, s.Revision()+1))
 		if len(joined) > 0 {
 			back, err := joined.Inverse(start)
@@ -117,7 +117,7 @@ func TestPatchesLeadThereAndBack(t *testing.T) {
 			}
 			same(t, "its inverse", start, folded(t, s, back, s.Revision()+1))
 		}
-		same(t, "the diff", s, folded(t, start, state.Diff(start, s), s.Revision()+1))
+		same(t, "the diff", s, folded(t, start, start.Diff(s), s.Revision()+1))
 	})
 }
 
@@ -132,7 +132,7 @@ func anything(t *rapid.T, value json.RawMessage) any {
 }
 
 func folded(t *rapid.T, s state.Snapshot, p state.Patch, revision uint64) state.Snapshot {
-	f := state.NewFold(s)
+	f := s.Fold()
 	if err := f.Apply(p, revision); err != nil {
 		t.Fatalf("%v: %s", err, text(p))
 	}
@@ -161,7 +161,7 @@ func FuzzFold(f *testing.F) {
 		if json.Unmarshal(data, &p) != nil {
 			return
 		}
-		fold := state.NewFold(before)
+		fold := before.Fold()
 		if err := fold.Apply(p, 2); err != nil {
 			if core.CodeOf(err) != core.CodeCorrupt {
 				t.Fatalf("%v has code %q", err, core.CodeOf(err))
@@ -203,7 +203,7 @@ func FuzzSpelling(f *testing.F) {
 		if err := decoder.Decode(&v); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := state.Restore(1, map[state.KeyPath]json.RawMessage{path: data}).Value(path)
+		got, _ := state.Snapshot{}.With(1, map[state.KeyPath]json.RawMessage{path: data}).Value(path)
 		if diff := cmp.Diff(text(v), string(got)); diff != "" {
 			t.Error(diff)
 		}

@@ -152,7 +152,7 @@ func BenchmarkRead(b *testing.B) {
 		path := state.KeyPath{Scope: state.ScopeThread, Name: "total"}
 		b.ReportAllocs()
 		for b.Loop() {
-			read(b, total, state.Restore(1, map[state.KeyPath]json.RawMessage{path: json.RawMessage("12")}))
+			read(b, total, state.Snapshot{}.With(1, map[state.KeyPath]json.RawMessage{path: json.RawMessage("12")}))
 		}
 	})
 }

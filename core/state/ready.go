@@ -5,7 +5,7 @@ package state
 //
 //	var Visits = state.Counter("visits", state.ScopeThread)
 func Counter(name string, scope Scope) Key[int, int] {
-	return Key[int, int]{Name: name, Scope: scope, Merge: Commutative, Apply: func(sum, more int) int { return sum + more }}
+	return Key[int, int]{Name: name, Scope: scope, Commutative: true, Apply: func(sum, more int) int { return sum + more }}
 }
 
 // Value returns a key whose updates replace the value. Of two hooks that do so at
@@ -18,11 +18,15 @@ func Value[T any](name string, scope Scope) Key[T, T] {
 
 // List returns a key whose updates append one element each. Hooks may append side by
 // side: the elements stand in the order in which the hooks are registered, those of
-// tools in the order of their calls.
+// tools in the order of their calls. Its patches hold the element alone.
 //
 //	var Notes = state.List[string]("notes", state.ScopeThread)
 func List[E any](name string, scope Scope) Key[[]E, E] {
-	return Appending(Key[[]E, E]{Name: name, Scope: scope, Merge: Commutative})
+	return Key[[]E, E]{
+		Name: name, Scope: scope, Commutative: true,
+		Apply:  func(list []E, element E) []E { return append(list, element) },
+		change: appendElement[E](name),
+	}
 }
 
 // MapKey is a key whose value is an object and whose updates set members; nil removes
@@ -40,7 +44,7 @@ type MapKey[V any] struct {
 //	command := state.Combine(Seen.Put("a", now), Seen.Delete("b"))
 func Map[V any](name string, scope Scope) MapKey[V] {
 	return MapKey[V]{Key[map[string]V, map[string]*V]{
-		Name: name, Scope: scope, Merge: Commutative, change: setMembers[*V](name),
+		Name: name, Scope: scope, Commutative: true, change: setMembers[*V](name),
 	}}
 }
 

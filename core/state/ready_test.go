@@ -12,18 +12,18 @@ func TestReadyMadeKeysSayWhatTheyAre(t *testing.T) {
 	tests := []struct {
 		name string
 		d    state.Definition
-		want state.Merge
+		want bool // commutative
 	}{
-		{"counter", state.Counter("counter", state.ScopeThread).Definition(), state.Commutative},
-		{"value", state.Value[string]("value", state.ScopeThread).Definition(), state.Exclusive},
-		{"list", state.List[string]("list", state.ScopeThread).Definition(), state.Commutative},
-		{"map", state.Map[string]("map", state.ScopeThread).Definition(), state.Commutative},
-		{"document", state.Document[any]("document", state.ScopeThread).Definition(), state.Exclusive},
+		{"counter", state.Counter("counter", state.ScopeThread).Definition(), true},
+		{"value", state.Value[string]("value", state.ScopeThread).Definition(), false},
+		{"list", state.List[string]("list", state.ScopeThread).Definition(), true},
+		{"map", state.Map[string]("map", state.ScopeThread).Definition(), true},
+		{"document", state.Document[any]("document", state.ScopeThread).Definition(), false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if test.d.Name() != test.name || test.d.Scope() != state.ScopeThread || test.d.Merge() != test.want || test.d.Transient() || test.d.Retain() {
-				t.Errorf("%s of scope %s merges %d", test.d.Name(), test.d.Scope(), test.d.Merge())
+			if test.d.Name() != test.name || test.d.Scope() != state.ScopeThread || test.d.Commutative() != test.want || test.d.Transient() || test.d.Retain() {
+				t.Errorf("%s of scope %s is commutative: %t", test.d.Name(), test.d.Scope(), test.d.Commutative())
 			}
 			if _, err := state.NewRegistry(test.d); err != nil {
 				t.Error(err)

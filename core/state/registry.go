@@ -34,8 +34,8 @@ func NewRegistry(definitions ...Definition) (*Registry, error) {
 		if d.change == nil {
 			return nil, fmt.Errorf("state key %q has no Apply", d.name)
 		}
-		if d.scope > ScopeCall || d.merge > Commutative {
-			return nil, fmt.Errorf("state key %q has scope %d and merge %d, which do not exist", d.name, d.scope, d.merge)
+		if d.scope > ScopeCall {
+			return nil, fmt.Errorf("state key %q has scope %d, which does not exist", d.name, d.scope)
 		}
 		if _, exists := r.definitions[d.name]; exists {
 			return nil, fmt.Errorf("state key %q is registered twice", d.name)
@@ -77,7 +77,7 @@ func (r *Registry) Uninstall(s Snapshot, keys ...string) (Snapshot, Patch, error
 	var patch Patch
 	for _, path := range s.Paths() {
 		if gone(path, nil) {
-			patch = append(patch, Operation{Op: OpRemove, Path: path.String()})
+			patch = append(patch, Operation{Op: opRemove, Path: path.String()})
 		}
 	}
 	next := s
@@ -87,7 +87,7 @@ func (r *Registry) Uninstall(s Snapshot, keys ...string) (Snapshot, Patch, error
 		next.revision++
 		next.values = maps.Clone(s.values)
 		maps.DeleteFunc(next.values, gone)
-		r.notify(Committed{Previous: s.revision, Operations: len(patch), Patch: patch, Snapshot: next})
+		r.notify(s, next, patch)
 	}
 	return next, patch, nil
 }

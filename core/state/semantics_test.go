@@ -12,7 +12,7 @@ import (
 // TestStateEngine is what a commit does, fact by fact: from one state, by one batch.
 func TestStateEngine(t *testing.T) {
 	before := map[string]string{"/thread/total": "1", "/run/names": `["a"]`, "/thread/gone": `"of a plugin that is gone"`}
-	other := state.Restore(3, nil)
+	other := state.Snapshot{}.With(3, nil)
 	tests := []struct {
 		name     string
 		batch    state.Batch
@@ -25,25 +25,25 @@ func TestStateEngine(t *testing.T) {
 		{"an empty batch changes nothing and tells nobody", state.Batch{}, 4, nil, "null", nil, "<nil>"},
 		{"an empty batch fits any revision", state.Batch{}.On(other), 4, nil, "null", nil, "<nil>"},
 		{"an absent key starts from the zero value", seen.Update(map[string]*int{"x": pointer(2)}).Batch, 5,
-			map[string]string{"/thread/seen": `{"x":2}`}, `[{"op":"add","path":"/thread/seen","value":{"x":2}}]`, []string{"4 to 5 by 1"}, "<nil>"},
+			map[string]string{"/thread/seen": `{"x":2}`}, `[{"op":"add","path":"/thread/seen","value":{"x":2}}]`, []string{"4 to 5"}, "<nil>"},
 		{"operations apply in order, and the revision rises once", state.Combine(total.Update(2), names.Update("b"), total.Update(3), total.Clear(), total.Update(7)).Batch, 5,
 			map[string]string{"/thread/total": "7", "/run/names": `["a","b"]`},
-			`[{"op":"replace","path":"/thread/total","value":7},{"op":"add","path":"/run/names/-","value":"b"}]`, []string{"4 to 5 by 5"}, "<nil>"},
+			`[{"op":"replace","path":"/thread/total","value":7},{"op":"add","path":"/run/names/-","value":"b"}]`, []string{"4 to 5"}, "<nil>"},
 		{"a clear removes the value", total.Clear().Batch, 5,
-			map[string]string{"/thread/total": ""}, `[{"op":"remove","path":"/thread/total"}]`, []string{"4 to 5 by 1"}, "<nil>"},
-		{"a batch for this revision", total.Update(1).Batch.On(state.Restore(4, nil)), 5,
-			map[string]string{"/thread/total": "2"}, `[{"op":"replace","path":"/thread/total","value":2}]`, []string{"4 to 5 by 1"}, "<nil>"},
+			map[string]string{"/thread/total": ""}, `[{"op":"remove","path":"/thread/total"}]`, []string{"4 to 5"}, "<nil>"},
+		{"a batch for this revision", total.Update(1).Batch.On(state.Snapshot{}.With(4, nil)), 5,
+			map[string]string{"/thread/total": "2"}, `[{"op":"replace","path":"/thread/total","value":2}]`, []string{"4 to 5"}, "<nil>"},
 		{"a batch for another revision", total.Update(1).Batch.On(other), 0, nil, "null", nil,
 			"committing state: the batch is for revision 3, the state is at revision 4"},
 		{"one unknown key refuses all", state.Batch{Mutations: []state.Mutation{{Key: "total"}, {Key: "gone"}}}, 0, nil, "null", nil,
 			`committing state: unknown state key "gone"`},
-		{"a transient value leaves the revision", hint.Update("x").Batch, 4, nil, "null", []string{"4 to 4 by 1"}, "<nil>"},
+		{"a transient value leaves the revision", hint.Update("x").Batch, 4, nil, "null", []string{"4 to 4"}, "<nil>"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var told []string
-			r := registry(t, total.Definition(), names.Definition(), seen.Definition(), hint.Definition()).Listen(func(c state.Committed) {
-				told = append(told, fmt.Sprintf("%d to %d by %d", c.Previous, c.Revision(), c.Operations))
+			r := registry(t, total.Definition(), names.Definition(), seen.Definition(), hint.Definition()).Listen(func(before, after state.Snapshot, _ state.Patch) {
+				told = append(told, fmt.Sprintf("%d to %d", before.Revision(), after.Revision()))
 			}, nil)
 			s := given(t, 4, before)
 			after, patch, err := r.Commit(s, test.batch)

@@ -32,7 +32,7 @@ func TestDocumentHasTheAcceptedValuesOfThreadAndRun(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, empty := state.Restore(3, tt.values).Document(visible)
+			got, empty := state.Snapshot{}.With(3, tt.values).Document(visible)
 			if string(got) != tt.want || empty != tt.empty {
 				t.Errorf("%s, empty %t; want %s, %t", got, empty, tt.want, tt.empty)
 			}
@@ -42,7 +42,7 @@ func TestDocumentHasTheAcceptedValuesOfThreadAndRun(t *testing.T) {
 
 func TestOnlyKeepsTheOperationsOnAcceptedKeys(t *testing.T) {
 	add := func(path string) state.Operation {
-		return state.Operation{Op: state.OpAdd, Path: path, Value: []byte("1")}
+		return state.Operation{Op: "add", Path: path, Value: []byte("1")}
 	}
 	patch := state.Patch{add("/thread/a"), add("/run/hidden/x"), add("/call/0/a"), add("/run/b/0"), add("nonsense")}
 	want := state.Patch{add("/thread/a"), add("/run/b/0")}
@@ -66,7 +66,7 @@ func TestTheSizeOfADocumentIsAboutItsBytes(t *testing.T) {
 		{Scope: state.ScopeRun, Name: "long"}:    []byte("7"),
 		{Scope: state.ScopeCall, Name: "hidden"}: []byte(`"not shown"`),
 	}
-	s := state.Restore(3, values)
+	s := state.Snapshot{}.With(3, values)
 	for _, tt := range []struct {
 		name string
 		keep func(state.KeyPath) bool

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// ErrNoCall is the use of a key of [ScopeCall] with a snapshot that is bound to
+// errNoCall is the use of a key of [ScopeCall] with a snapshot that is bound to
 // no tool call: in a phase of the whole step, for example.
-var ErrNoCall = errors.New("the snapshot is bound to no tool call")
+var errNoCall = errors.New("the snapshot is bound to no tool call")
 
 // Snapshot is the state at one revision. It is a value that never changes and
 // costs nothing to copy. The zero Snapshot is empty, at revision 0.
@@ -27,17 +27,19 @@ type Snapshot struct {
 	registry  *Registry
 }
 
-// Restore returns a snapshot of stored values, bound to no call.
-func Restore(revision uint64, values map[KeyPath]json.RawMessage) Snapshot {
-	s := Snapshot{revision: revision, values: make(map[KeyPath]*value, len(values))}
+// With returns a snapshot with stored values of its own at a revision, and with the
+// snapshot's others; it is bound to nothing. So a snapshot is made of what was stored.
+func (s Snapshot) With(revision uint64, values map[KeyPath]json.RawMessage) Snapshot {
+	next := Snapshot{revision: revision, values: make(map[KeyPath]*value, len(s.values)+len(values))}
+	maps.Copy(next.values, s.values)
 	for path, raw := range values {
 		v := newValue(raw) // one by one, so that none keeps another's bytes in memory
 		if spelled, err := canonical(raw); err == nil {
 			v.raw = spelled
-		} // else it is the key's error, when somebody reads it
-		s.values[path] = v
+		} // else it is the key's error, when it is read
+		next.values[path] = v
 	}
-	return s
+	return next
 }
 
 // Revision names the state: it counts the commits that changed something that is
@@ -111,7 +113,7 @@ func (s Snapshot) BeginRun() Snapshot {
 	if len(s.values) == 0 && len(s.transient) == 0 {
 		return s.Unbound()
 	}
-	f := NewFold(s)
+	f := s.Fold()
 	f.BeginRun()
 	return f.Snapshot()
 }
@@ -121,7 +123,7 @@ func (s Snapshot) BeginStep() Snapshot {
 	if len(s.values) == 0 && len(s.transient) == 0 {
 		return s.Unbound()
 	}
-	f := NewFold(s)
+	f := s.Fold()
 	f.BeginStep()
 	return f.Snapshot()
 }
@@ -131,7 +133,7 @@ func (s Snapshot) path(name string, scope Scope) (KeyPath, error) {
 	path := KeyPath{Scope: scope, Name: name}
 	if scope == ScopeCall {
 		if !s.bound {
-			return KeyPath{}, fmt.Errorf("state key %q belongs to one tool call: %w", name, ErrNoCall)
+			return KeyPath{}, fmt.Errorf("state key %q belongs to one tool call: %w", name, errNoCall)
 		}
 		path.Call = s.call
 	}

@@ -16,10 +16,16 @@ func add(v, n int) int                           { return v + n }
 func replace(_ *string, s *string) *string       { return s }
 func explode(map[string]int, int) map[string]int { panic("boom") }
 
+// exclusive returns the key for one hook at a time.
+func exclusive[V, U any](k state.Key[V, U]) state.Key[V, U] {
+	k.Commutative = false
+	return k
+}
+
 var (
-	total = state.Key[int, int]{Name: "total", Scope: state.ScopeThread, Merge: state.Commutative, Apply: add}
-	names = state.Appending(state.Key[[]string, string]{Name: "names", Scope: state.ScopeRun})
-	seen  = state.Merging(state.Key[map[string]*int, map[string]*int]{Name: "seen", Scope: state.ScopeThread})
+	total = state.Key[int, int]{Name: "total", Scope: state.ScopeThread, Commutative: true, Apply: add}
+	names = exclusive(state.List[string]("names", state.ScopeRun))
+	seen  = exclusive(state.Map[int]("seen", state.ScopeThread).Key)
 	plan  = state.Key[any, any]{Name: "plan/~", Scope: state.ScopeRun, Apply: func(_, u any) any { return u }}
 	note  = state.Key[*string, *string]{Name: "note", Scope: state.ScopeCall, Apply: replace}
 	bomb  = state.Key[map[string]int, int]{Name: "bomb", Apply: explode}
@@ -54,7 +60,7 @@ func commit(t *testing.T, r *state.Registry, s state.Snapshot, b state.Batch) (s
 
 func fold(t *testing.T, s state.Snapshot, revision uint64, patch string) state.Snapshot {
 	t.Helper()
-	f := state.NewFold(s)
+	f := s.Fold()
 	if err := f.Apply(parse(t, patch), revision); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +103,7 @@ func given(tb testing.TB, revision uint64, values map[string]string) state.Snaps
 		}
 		all[p] = json.RawMessage(value)
 	}
-	return state.Restore(revision, all)
+	return state.Snapshot{}.With(revision, all)
 }
 
 // values returns what a snapshot holds as text, by path.
@@ -120,7 +126,7 @@ func TestNewRegistryNamesTheKeyThatIsWrong(t *testing.T) {
 		{"no text", []state.Definition{state.Key[int, int]{Name: "\xff", Apply: add}.Definition()}, `state key "\xff" is not UTF-8`},
 		{"no Apply", []state.Definition{state.Key[int, int]{Name: "x"}.Definition()}, `state key "x" has no Apply`},
 		{"twice", []state.Definition{total.Definition(), total.Definition()}, `state key "total" is registered twice`},
-		{"unknown scope", []state.Definition{state.Key[int, int]{Name: "x", Scope: 9, Apply: add}.Definition()}, `state key "x" has scope 9 and merge 0, which do not exist`},
+		{"unknown scope", []state.Definition{state.Key[int, int]{Name: "x", Scope: 9, Apply: add}.Definition()}, `state key "x" has scope 9, which does not exist`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -134,8 +140,8 @@ func TestNewRegistryNamesTheKeyThatIsWrong(t *testing.T) {
 
 func TestDefinitionDescribesItsKey(t *testing.T) {
 	d := total.Definition()
-	if d.Name() != "total" || d.Scope() != state.ScopeThread || d.Merge() != state.Commutative {
-		t.Errorf("got %q, %d, %d", d.Name(), d.Scope(), d.Merge())
+	if d.Name() != "total" || d.Scope() != state.ScopeThread || !d.Commutative() {
+		t.Errorf("got %q, %d, %t", d.Name(), d.Scope(), d.Commutative())
 	}
 }
 
@@ -204,7 +210,7 @@ func TestRestoreTakesWhatASnapshotHeld(t *testing.T) {
 	for _, path := range s.Paths() {
 		stored[path], _ = s.Value(path)
 	}
-	again := state.Restore(7, stored)
+	again := state.Snapshot{}.With(7, stored)
 	want := map[string]string{"/thread/a": `{"a":2,"b":1}`, "/run/b": "[]", "/call/1/c": `"x"`, "/call/0/c": "null", "/thread/damaged": `{"`}
 	if diff := cmp.Diff(want, values(again)); diff != "" {
 		t.Error(diff)

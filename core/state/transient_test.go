@@ -59,7 +59,7 @@ func TestATransientValueIsReadAndNeverStored(t *testing.T) {
 	if !folded.Equal(second) || read(t, hint, folded) != "" {
 		t.Errorf("a fold has %v and %q", values(folded), read(t, hint, folded))
 	}
-	if len(state.Diff(folded, second)) != 0 {
+	if len(folded.Diff(second)) != 0 {
 		t.Error("a transient value makes a difference")
 	}
 }
@@ -75,7 +75,7 @@ func TestATransientValueEndsWithItsStretch(t *testing.T) {
 		{"the same step", s.For(r).ForCall(1), "a"},
 		{"another step", s.BeginStep(), ""},
 		{"another run", s.BeginRun(), ""},
-		{"a fold", state.NewFold(s).Snapshot(), ""},
+		{"a fold", s.Fold().Snapshot(), ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func ExampleInvalidArgument() {
 // not read.
 func ExampleResult_With() {
 	visited := state.Key[[]string, string]{
-		Name: "visited", Scope: state.ScopeThread, Merge: state.Commutative,
+		Name: "visited", Scope: state.ScopeThread, Commutative: true,
 		Apply: func(all []string, city string) []string { return append(all[:len(all):len(all)], city) },
 	}
 	result := tool.NewResult("sunny").With(visited.Update("Oslo")).WithMetadata("source", "met.no")

@@ -38,7 +38,7 @@ func (s *sharedState) sentBy(text json.RawMessage) {
 
 // canonical spells a value as snapshots do; nil: it has no such form.
 func canonical(text json.RawMessage) json.RawMessage {
-	value, ok := state.Restore(0, map[state.KeyPath]json.RawMessage{shared: text}).Value(shared)
+	value, ok := state.Snapshot{}.With(0, map[state.KeyPath]json.RawMessage{shared: text}).Value(shared)
 	if !ok {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (s *sharedState) snapshot(document json.RawMessage, revision uint64) (rest 
 		values[shared] = value
 		delete(all.Thread, shared.Name)
 	}
-	s.fold = state.NewFold(state.Restore(revision, values))
+	s.fold = state.Snapshot{}.With(revision, values).Fold()
 	if len(all.Thread)+len(all.Run) == 0 {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (s *sharedState) change(text json.RawMessage, revision uint64) (delta, rest
 		return nil, rest, false
 	}
 	if s.fold == nil {
-		s.fold = state.NewFold(state.Snapshot{})
+		s.fold = state.Snapshot{}.Fold()
 	}
 	if s.fold.Apply(ours, revision) != nil { // it is not what the patch was made for
 		s.fold = nil

@@ -76,7 +76,7 @@ func richTurns() [][]model.Delta {
 }
 
 var (
-	visits = state.Key[int, int]{Name: "visits", Scope: state.ScopeThread, Merge: state.Commutative, Apply: func(v, n int) int { return v + n }}
+	visits = state.Key[int, int]{Name: "visits", Scope: state.ScopeThread, Commutative: true, Apply: func(v, n int) int { return v + n }}
 	seen   = state.Key[[]string, string]{Name: "seen/tools", Apply: func(v []string, s string) []string { return append(v, s) }}
 	inCall = state.Key[int, int]{Name: "in_call", Scope: state.ScopeCall, Apply: func(v, n int) int { return v + n }}
 )
@@ -417,14 +417,14 @@ func checkState(t *testing.T, frames []sent) (shown int) {
 					values[state.KeyPath{Scope: scope, Name: key}] = value
 				}
 			}
-			fold = state.NewFold(state.Restore(f.event.Revision, values))
+			fold = state.Snapshot{}.With(f.event.Revision, values).Fold()
 		case core.EventStateDelta:
 			var patch state.Patch
 			if err := json.Unmarshal(f.event.Patch, &patch); err != nil {
 				t.Fatal(err)
 			}
 			if fold == nil { // no state was shown because there was none
-				fold = state.NewFold(state.Snapshot{})
+				fold = state.Snapshot{}.Fold()
 			}
 			if err := fold.Apply(patch, f.event.Revision); err != nil {
 				t.Error(err)

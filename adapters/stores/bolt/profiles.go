@@ -31,7 +31,7 @@ func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.Profi
 
 // WriteProfile implements [store.Profiles].
 func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (next uint64, err error) {
-	if err := state.CheckProfileWrite(name, value); err != nil {
+	if err := name.CheckWrite(value); err != nil {
 		return 0, err
 	}
 	at, err := profileAt(tenant, name)
@@ -44,7 +44,7 @@ func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.Prof
 		if err != nil && revision != state.AnyRevision {
 			return false, err
 		}
-		if err := state.AdmitProfile(name, stored.Revision, revision); err != nil {
+		if err := name.Admit(stored.Revision, revision); err != nil {
 			return false, err
 		}
 		last, err := readItem(w.tx.Bucket(metaBucket), revisionKey)
@@ -80,7 +80,7 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 		if err == nil && stored.Revision == 0 {
 			return false, nil
 		}
-		if err := state.AdmitProfile(name, stored.Revision, revision); err != nil {
+		if err := name.Admit(stored.Revision, revision); err != nil {
 			return false, err
 		}
 		return true, w.remove(profilesBucket, at)
@@ -93,7 +93,7 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 
 // ProfileKeys implements [store.Profiles]. It reads no value.
 func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) (keys []string, err error) {
-	if err := state.CheckProfileKeys(namespace, prefix, after); err != nil {
+	if err := (state.ProfileName{Namespace: namespace, Key: prefix}).CheckKeys(after); err != nil {
 		return nil, err
 	}
 	if err := core.CheckName("tenant", tenant); err != nil {

@@ -84,7 +84,7 @@ func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.Prof
 	if err != nil {
 		return 0, err
 	}
-	if err := state.CheckProfileWrite(name, value); err != nil {
+	if err := name.CheckWrite(value); err != nil {
 		return 0, err
 	}
 	doing := fmt.Sprintf("write profile %s of %s", name, tenant)
@@ -159,7 +159,7 @@ func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, afte
 	if err != nil {
 		return nil, err
 	}
-	if err := state.CheckProfileKeys(namespace, prefix, after); err != nil {
+	if err := (state.ProfileName{Namespace: namespace, Key: prefix}).CheckKeys(after); err != nil {
 		return nil, err
 	}
 	if limit <= 0 || after > prefix && !strings.HasPrefix(after, prefix) {

@@ -34,7 +34,7 @@ func parts(t *testing.T) agent.Parts {
 	}
 }
 
-var steps = state.Key[int, int]{Name: "steps", Scope: state.ScopeThread, Merge: state.Commutative,
+var steps = state.Key[int, int]{Name: "steps", Scope: state.ScopeThread, Commutative: true,
 	Apply: func(taken, more int) int { return taken + more }}
 
 // stepCounter counts every step when it ends.

@@ -33,7 +33,7 @@ func idlePlugins() []plugin.Plugin {
 
 func idlePlugin(id string) plugin.Plugin {
 	return pluginFunc{id, func(r *plugin.Registrar) {
-		r.Key(state.Appending(state.Key[[]string, string]{Name: id}))
+		r.Key(state.List[string](id, state.ScopeRun))
 		r.OnRunStart(idle[plugin.RunStart])
 		r.OnStepStart(idle[plugin.StepStart])
 		r.OnBeforeInference(idle[plugin.BeforeInference])

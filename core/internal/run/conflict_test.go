@@ -46,7 +46,7 @@ func TestABatchForOneRevisionInARound(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s/%s", tt.mode, tt.point), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				list := state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeThread, Merge: state.Commutative})
+				list := state.List[string]("list", state.ScopeThread)
 				var mu sync.Mutex // hooks and tools run side by side
 				var asked, last []string
 				change := func(point string, call int, s state.Snapshot) state.Command {

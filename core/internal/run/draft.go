@@ -90,7 +90,7 @@ func (d *draft) add(e thread.Entry) {
 // comes to the draft's state without any hook. Totals go along, so that a step
 // that reads only the log's end knows what the run has cost.
 func (d *draft) movePatches(e *thread.Entry) {
-	e.Patch = state.Join(d.patches...)
+	e.Patch = state.Patch(nil).Join(d.patches...)
 	e.Revision = d.snapshot.Revision()
 	totals := d.totals
 	e.Totals = &totals

@@ -49,7 +49,7 @@ func TestEffectFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				acts := plugin.Effect[string]{Name: "act"}
-				list := state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeThread, Merge: state.Commutative})
+				list := state.List[string]("list", state.ScopeThread)
 				emitted := false
 				emit := func(point string) (c state.Command) {
 					if point != tt.point || emitted {

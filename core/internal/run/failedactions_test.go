@@ -25,15 +25,15 @@ func TestWhichFailedActionsAreLogged(t *testing.T) {
 		patch state.Patch
 		want  []string
 	}{
-		{"the first", state.Patch{{Op: state.OpAdd, Path: failedActions, Value: json.RawMessage("[" + action("a") + "," + action("b") + "]")}},
+		{"the first", state.Patch{{Op: "add", Path: failedActions, Value: json.RawMessage("[" + action("a") + "," + action("b") + "]")}},
 			[]string{"level=WARN msg=\"scheduled action failed\" tenant=t thread=u run=" + core.ID{1}.String() + " step=3 action=a phase=before_inference error=wrong",
 				"level=WARN msg=\"scheduled action failed\" tenant=t thread=u run=" + core.ID{1}.String() + " step=3 action=b phase=before_inference error=wrong"}},
-		{"one more", state.Patch{{Op: state.OpAdd, Path: failedActions + "/2", Value: json.RawMessage(action("c"))}},
+		{"one more", state.Patch{{Op: "add", Path: failedActions + "/2", Value: json.RawMessage(action("c"))}},
 			[]string{"level=WARN msg=\"scheduled action failed\" tenant=t thread=u run=" + core.ID{1}.String() + " step=3 action=c phase=before_inference error=wrong"}},
 		{"none", state.Patch{
-			{Op: state.OpRemove, Path: failedActions}, {Op: state.OpRemove, Path: failedActions + "/0"},
-			{Op: state.OpAdd, Path: "/run/other", Value: json.RawMessage("[" + action("d") + "]")},
-			{Op: state.OpReplace, Path: failedActions, Value: json.RawMessage(`"e"`)}, {Op: state.OpReplace, Path: failedActions + "/0/error", Value: json.RawMessage(`"f"`)},
+			{Op: "remove", Path: failedActions}, {Op: "remove", Path: failedActions + "/0"},
+			{Op: "add", Path: "/run/other", Value: json.RawMessage("[" + action("d") + "]")},
+			{Op: "replace", Path: failedActions, Value: json.RawMessage(`"e"`)}, {Op: "replace", Path: failedActions + "/0/error", Value: json.RawMessage(`"f"`)},
 		}, nil},
 	}
 	for _, tt := range tests {

@@ -25,7 +25,7 @@ import (
 )
 
 // piled is a value that grows.
-var piled = state.Appending(state.Key[[]string, string]{Name: "piled", Scope: state.ScopeThread, Merge: state.Commutative})
+var piled = state.List[string]("piled", state.ScopeThread)
 
 // piles is a plugin with the key, and a RunEnd hook that adds so many bytes to it and
 // notes what it saw; negative: there is no hook.

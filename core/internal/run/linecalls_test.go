@@ -40,13 +40,14 @@ type pair struct {
 func newPair(t *testing.T) *pair {
 	t.Helper()
 	s := &pair{effect: plugin.Effect[string]{Name: "told"}, action: plugin.Action[string]{Phase: core.PhaseStepEnd, Name: "later"}}
-	s.taken = state.Key[string, string]{Name: "taken", Scope: state.ScopeRun, Merge: state.Commutative, Apply: func(had, set string) string {
+	s.taken = state.Key[string, string]{Name: "taken", Scope: state.ScopeRun, Commutative: true, Apply: func(had, set string) string {
 		if had != "" {
 			panic("taken")
 		}
 		return set
 	}}
-	s.list = state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeRun})
+	s.list = state.List[string]("list", state.ScopeRun)
+	s.list.Commutative = false
 	s.gate = func(plugin.GateCall) (plugin.Verdict, error) { return plugin.Allow, nil }
 	s.hook = func(plugin.BeforeTool) state.Command { return state.Command{} }
 	s.tool = func(tool.Call) tool.Result { return tool.NewResult("ok") }

@@ -38,7 +38,7 @@ type chronicle struct {
 
 func newChronicle() *chronicle {
 	return &chronicle{
-		key:    state.Appending(state.Key[[]string, string]{Name: "chronicle", Scope: state.ScopeThread, Merge: state.Commutative}),
+		key:    state.List[string]("chronicle", state.ScopeThread),
 		effect: plugin.Effect[string]{Name: "act"},
 	}
 }
@@ -94,7 +94,7 @@ func (w *world) chronicle(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fold := state.NewFold(state.Snapshot{})
+	fold := state.Snapshot{}.Fold()
 	for _, e := range entries {
 		if len(e.Patch) > 0 {
 			if err := fold.Apply(e.Patch, e.Revision); err != nil {

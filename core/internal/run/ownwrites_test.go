@@ -230,8 +230,8 @@ func TestWhatIsNoFailedAction(t *testing.T) {
 	var log said
 	h := &newScripted(t, &scripted{}, &log).holder
 	warnOfFailedActions(t.Context(), &h.log, []thread.Entry{{Patch: state.Patch{
-		{Op: state.OpAdd, Path: "/run/other", Value: []byte(action)},
-		{Op: state.OpAdd, Path: failedActions, Value: []byte("[" + action + `,"none"]`)},
+		{Op: "add", Path: "/run/other", Value: []byte(action)},
+		{Op: "add", Path: failedActions, Value: []byte("[" + action + `,"none"]`)},
 	}}})
 	if diff := cmp.Diff([]string(nil), log.lines); diff != "" {
 		t.Errorf("the log (-want +got):\n%s", diff)

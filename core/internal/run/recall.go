@@ -16,7 +16,7 @@ import (
 func (m *merger) values() thread.RoundRecord {
 	r := m.round
 	return thread.RoundRecord{
-		Turn: r.first - 1, Patch: state.Join(r.draft.patches...), Revision: r.draft.snapshot.Revision(), Merged: r.calls.merged(), Totals: r.draft.totals, After: r.draft.since,
+		Turn: r.first - 1, Patch: state.Patch(nil).Join(r.draft.patches...), Revision: r.draft.snapshot.Revision(), Merged: r.calls.merged(), Totals: r.draft.totals, After: r.draft.since,
 	}
 }
 
@@ -43,7 +43,7 @@ func (m *merger) recall(ctx context.Context) error {
 		return fmt.Errorf("the open round of version %d is not that of the turn at %d: %w", version, r.first-1, store.ErrCorrupt)
 	}
 	if len(open.Patch) > 0 {
-		fold := state.NewFold(d.snapshot)
+		fold := d.snapshot.Fold()
 		if err := fold.Apply(open.Patch, open.Revision); err != nil {
 			return fmt.Errorf("open round: %w", err)
 		}

@@ -44,7 +44,7 @@ func (c countsDecided) Time(at run.Instant) int64 {
 // where its change does not apply that is left out. The run stays blocked.
 func TestAGateThatBlocksBehindWhatASiblingHasChanged(t *testing.T) {
 	value := state.Key[string, string]{Name: "value", Scope: state.ScopeRun, Apply: func(_, set string) string { return set }}
-	taken := state.Key[string, string]{Name: "taken", Scope: state.ScopeRun, Merge: state.Commutative, Apply: func(had, set string) string {
+	taken := state.Key[string, string]{Name: "taken", Scope: state.ScopeRun, Commutative: true, Apply: func(had, set string) string {
 		if had != "" {
 			panic("taken")
 		}

@@ -89,8 +89,8 @@ func TestReplayOfRecordsWithoutAClockSaysTheTimeOfTheirTurn(t *testing.T) {
 	entries := []thread.Entry{
 		{Run: of, Step: 1, Message: &core.Message{ID: "m1", Role: core.RoleAssistant, Step: 1, CreatedAt: 2000, ToolCalls: []core.ToolCall{{ID: "c1", Name: "echo"}}}},
 		{Run: of, Step: 1, Message: &core.Message{ID: "m2", Role: core.RoleTool, CreatedAt: 3000, ToolResult: &core.ToolResult{CallID: "c1", Name: "echo"}}},
-		{Run: of, Step: 1, Patch: state.Patch{{Op: state.OpAdd, Path: "/thread/n", Value: []byte("1")}}, Revision: 1},
-		{Run: of, Step: 1, Closing: true, Patch: state.Patch{{Op: state.OpAdd, Path: "/thread/n", Value: []byte("2")}}, Revision: 2},
+		{Run: of, Step: 1, Patch: state.Patch{{Op: "add", Path: "/thread/n", Value: []byte("1")}}, Revision: 1},
+		{Run: of, Step: 1, Closing: true, Patch: state.Patch{{Op: "add", Path: "/thread/n", Value: []byte("2")}}, Revision: 2},
 	}
 	var got []string
 	replayer := history.NewReplayer(core.Run{ID: of, CreatedAt: 1000}, func(e core.Event) error {

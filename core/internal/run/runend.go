@@ -43,7 +43,7 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 	}
 	// Of the draft only what came since is RunEnd's. The rest is what the calls have changed,
 	// which each claim makes again from their results.
-	m.runEnded = &thread.EndRecord{At: m.draft.at, Patch: state.Join(m.draft.patches[len(before.patches):]...), Revision: m.draft.snapshot.Revision()}
+	m.runEnded = &thread.EndRecord{At: m.draft.at, Patch: state.Patch(nil).Join(m.draft.patches[len(before.patches):]...), Revision: m.draft.snapshot.Revision()}
 	if added := m.draft.effects[len(before.effects):]; len(added) > 0 {
 		m.runEnded.Command = &state.Command{Effects: added}
 	}
@@ -76,7 +76,7 @@ func (m *machine) foldRunEnd(end *thread.EndRecord) error {
 	if len(end.Patch) == 0 || m.base.conversation == nil {
 		return nil
 	}
-	fold := state.NewFold(m.draft.snapshot)
+	fold := m.draft.snapshot.Fold()
 	if err := fold.Apply(end.Patch, end.Revision); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (w *world) piled(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fold := state.NewFold(state.Snapshot{})
+	fold := state.Snapshot{}.Fold()
 	for _, e := range entries {
 		if err := fold.Apply(e.Patch, e.Revision); err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ func TestScheduledActionsRunOnceInARound(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var mu sync.Mutex // BeforeToolExecute runs side by side
 					var ran []string
-					list := state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeThread, Merge: state.Commutative})
+					list := state.List[string]("list", state.ScopeThread)
 					act := plugin.Action[string]{Phase: phase, Name: "act"}
 					tell := plugin.Effect[string]{Name: "tell"}
 					var told, last []string
@@ -81,7 +81,7 @@ func TestScheduledActionsOfAGate(t *testing.T) {
 				var mu sync.Mutex // BeforeToolExecute runs side by side
 				ran := map[string]int{}
 				act := plugin.Action[string]{Phase: core.PhaseBeforeToolExecute, Name: "act"}
-				list := state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeThread, Merge: state.Commutative})
+				list := state.List[string]("list", state.ScopeThread)
 				var last []string
 				w := newWorld(t, options{
 					mode: mode, model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`), calls("echo", `{"text":"c"}`), text("ok")),
@@ -142,7 +142,7 @@ func TestScheduledActionsOfARoundThatIsTakenOver(t *testing.T) {
 				died := false
 				act := plugin.Action[string]{Phase: core.PhaseBeforeToolExecute, Name: "act"}
 				tell := plugin.Effect[string]{Name: "tell"}
-				list := state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeThread, Merge: state.Commutative})
+				list := state.List[string]("list", state.ScopeThread)
 				work := toolFunc{name: "work", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
 					if !died && int(c.Key()[len(c.Key())-1]-'0') == tt.slow {
 						<-ctx.Done()

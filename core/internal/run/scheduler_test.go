@@ -34,13 +34,13 @@ func notes(did *[]string) plugin.Hook[plugin.BeforeTool] {
 // seenBy is a list that hooks change as a whole: two changes side by side would
 // lose one.
 var seenBy = state.Key[[]string, []string]{
-	Name: "seen_by", Scope: state.ScopeThread, Merge: state.Exclusive,
+	Name: "seen_by", Scope: state.ScopeThread,
 	Apply: func(_, to []string) []string { return to },
 }
 
 // ownList is the same for each call alone: what siblings change is another value.
 var ownList = state.Key[[]string, []string]{
-	Name: "own", Scope: state.ScopeCall, Merge: state.Exclusive,
+	Name: "own", Scope: state.ScopeCall,
 	Apply: func(_, to []string) []string { return to },
 }
 
@@ -170,7 +170,8 @@ func TestWhatACallSeesOfTheCallBefore(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(string(tt.mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				list := state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeThread})
+				list := state.List[string]("list", state.ScopeThread)
+				list.Commutative = false
 				var mu sync.Mutex // tools run side by side
 				var saw []string
 				sees := func(who string, s state.Snapshot) {

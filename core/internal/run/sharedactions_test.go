@@ -64,8 +64,8 @@ func TestWhoseTheActionsAreThatWaitForACall(t *testing.T) {
 				var mu sync.Mutex // BeforeToolExecute runs side by side
 				var ran, last []string
 				act := plugin.Action[string]{Phase: "before_tool_execute", Name: "act"}
-				list := state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeThread, Merge: state.Commutative})
-				once := state.Key[string, string]{Name: "once", Scope: state.ScopeRun, Merge: state.Commutative, Apply: sole.Apply}
+				list := state.List[string]("list", state.ScopeThread)
+				once := state.Key[string, string]{Name: "once", Scope: state.ScopeRun, Commutative: true, Apply: sole.Apply}
 				among := func(all []int, i int) bool {
 					for _, n := range all {
 						if n == i {

@@ -24,8 +24,8 @@ import (
 func sum(v, n int) int { return v + n }
 
 var (
-	inThread = state.Key[int, int]{Name: "in_thread", Scope: state.ScopeThread, Merge: state.Commutative, Apply: sum}
-	inRun    = state.Key[int, int]{Name: "in_run", Scope: state.ScopeRun, Merge: state.Commutative, Apply: sum}
+	inThread = state.Key[int, int]{Name: "in_thread", Scope: state.ScopeThread, Commutative: true, Apply: sum}
+	inRun    = state.Key[int, int]{Name: "in_run", Scope: state.ScopeRun, Commutative: true, Apply: sum}
 	inCall   = state.Key[int, int]{Name: "in_call", Scope: state.ScopeCall, Apply: sum}
 )
 

@@ -7,7 +7,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/state"
 )
 
 // supersede takes the log back from a sequence on, before the run says its own
@@ -38,12 +37,12 @@ func (d *draft) goBack(then *checkpoint.Conversation, from uint64, earlier []thr
 	now := d.snapshot
 	entry := thread.Entry{
 		Run: d.run, Superseded: &thread.Range{From: from, To: d.from}, Earlier: earlier,
-		Patch: state.Diff(now, then.Snapshot.BeginRun()), Revision: now.Revision(),
+		Patch: now.Diff(then.Snapshot.BeginRun()), Revision: now.Revision(),
 	}
 	if len(entry.Patch) > 0 {
 		entry.Revision++
 	}
-	fold := state.NewFold(now)
+	fold := now.Fold()
 	if err := fold.Apply(entry.Patch, entry.Revision); err != nil {
 		return core.Errorf(core.CodeInternal, "state before sequence %d: %w", from, err)
 	}

@@ -16,19 +16,19 @@ import (
 // the run's trail and one to the thread's count, and send it as mail: so each
 // command shows in the state whether it was applied, and how often.
 var (
-	trailKey = state.Appending(state.Key[[]string, string]{Name: "trail", Scope: state.ScopeRun, Merge: state.Commutative})
-	countKey = state.Key[int, int]{Name: "count", Scope: state.ScopeThread, Merge: state.Commutative,
+	trailKey = state.List[string]("trail", state.ScopeRun)
+	countKey = state.Key[int, int]{Name: "count", Scope: state.ScopeThread, Commutative: true,
 		Apply: func(v, add int) int { return v + add }}
-	lastKey = state.Key[string, string]{Name: "last", Scope: state.ScopeRun, Merge: state.Exclusive,
+	lastKey = state.Key[string, string]{Name: "last", Scope: state.ScopeRun,
 		Apply: func(_, set string) string { return set }}
 	// seatKey is for one call of each step: the change of another does not apply.
-	seatKey = state.Key[int, int]{Name: "seat", Scope: state.ScopeRun, Merge: state.Exclusive, Apply: func(had, step int) int {
+	seatKey = state.Key[int, int]{Name: "seat", Scope: state.ScopeRun, Apply: func(had, step int) int {
 		if had == step {
 			panic("the seat is taken")
 		}
 		return step
 	}}
-	callsKey = state.Key[string, string]{Name: "call", Scope: state.ScopeCall, Merge: state.Exclusive,
+	callsKey = state.Key[string, string]{Name: "call", Scope: state.ScopeCall,
 		Apply: func(_, set string) string { return set }}
 	mail = plugin.Effect[string]{Name: "mail"}
 )

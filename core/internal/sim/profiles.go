@@ -10,16 +10,6 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// profilesOf is what the store holds of a tenant's profiles.
-func (st *storage) profilesOf(tenant string) *state.MemoryProfiles {
-	profiles := st.profiles[tenant]
-	if profiles == nil {
-		profiles = &state.MemoryProfiles{}
-		st.profiles[tenant] = profiles
-	}
-	return profiles
-}
-
 // ask makes one request about profiles or snapshots: refusal is what the store
 // returns, and counts when the response arrives.
 func (b backend) ask(ctx context.Context, site Site, name string, do func() (refusal error)) error {
@@ -33,7 +23,7 @@ func (b backend) ask(ctx context.Context, site Site, name string, do func() (ref
 // ReadProfile implements [store.Profiles].
 func (b backend) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (profile state.Profile, err error) {
 	err = b.ask(ctx, SiteGet, name.String(), func() (err error) {
-		profile, err = b.host.world.storage.profilesOf(tenant).Read(context.Background(), name)
+		profile, err = b.host.world.storage.profiles.ReadProfile(context.Background(), tenant, name)
 		return err
 	})
 	return profile, err
@@ -42,7 +32,7 @@ func (b backend) ReadProfile(ctx context.Context, tenant string, name state.Prof
 // WriteProfile implements [store.Profiles].
 func (b backend) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (next uint64, err error) {
 	err = b.ask(ctx, SiteRewrite, name.String(), func() (err error) {
-		next, err = b.host.world.storage.profilesOf(tenant).Write(context.Background(), name, value, revision)
+		next, err = b.host.world.storage.profiles.WriteProfile(context.Background(), tenant, name, value, revision)
 		return err
 	})
 	return next, err
@@ -51,14 +41,14 @@ func (b backend) WriteProfile(ctx context.Context, tenant string, name state.Pro
 // DeleteProfile implements [store.Profiles].
 func (b backend) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
 	return b.ask(ctx, SiteRewrite, name.String(), func() error {
-		return b.host.world.storage.profilesOf(tenant).Delete(context.Background(), name, revision)
+		return b.host.world.storage.profiles.DeleteProfile(context.Background(), tenant, name, revision)
 	})
 }
 
 // ProfileKeys implements [store.Profiles].
 func (b backend) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) (keys []string, err error) {
 	err = b.ask(ctx, SiteGet, namespace, func() (err error) {
-		keys, err = b.host.world.storage.profilesOf(tenant).Keys(context.Background(), namespace, prefix, after, limit)
+		keys, err = b.host.world.storage.profiles.ProfileKeys(context.Background(), tenant, namespace, prefix, after, limit)
 		return err
 	})
 	return keys, err

@@ -46,7 +46,7 @@ func (lo *logged) noteShown(e thread.Entry, seq uint64) {
 		if r.From > 1 {
 			then = lo.states[r.From-2]
 		}
-		if now := lo.folded.fold.Snapshot(); len(state.Diff(now, then.BeginRun())) > 0 {
+		if now := lo.folded.fold.Snapshot(); len(now.Diff(then.BeginRun())) > 0 {
 			lo.th.fail("the range from %d is taken back, and the state is another than before it", r.From)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // its call; nothing stays closing for it.
 
 // bulkKey is a value that grows.
-var bulkKey = state.Appending(state.Key[[]string, string]{Name: "bulk", Scope: state.ScopeThread, Merge: state.Commutative})
+var bulkKey = state.List[string]("bulk", state.ScopeThread)
 
 // largerInput is how much more a tight store takes of queued input than of other records,
 // in bytes, so that the log may have no room for what was accepted.

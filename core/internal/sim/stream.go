@@ -74,14 +74,14 @@ func (s *stream) checkState(e core.Event) {
 	for name, value := range document.Run {
 		values[state.KeyPath{Scope: state.ScopeRun, Name: name}] = value
 	}
-	s.fold, s.blind = state.NewFold(state.Restore(e.Revision, values)), false
+	s.fold, s.blind = state.Snapshot{}.With(e.Revision, values).Fold(), false
 	s.th.checkStreamed(e, s.last == position.Position{} || s.last.Kind == position.RunStart)
 }
 
 // checkPatch: what is shown fits what was.
 func (s *stream) checkPatch(e core.Event) {
 	if s.fold == nil {
-		s.fold, s.blind = state.NewFold(state.Snapshot{}), true
+		s.fold, s.blind = state.Snapshot{}.Fold(), true
 	}
 	var patch state.Patch
 	err := json.Unmarshal(e.Patch, &patch)

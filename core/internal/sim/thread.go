@@ -128,7 +128,7 @@ type input struct {
 
 func newThreadState(w *World, i int, p *partition) *threadState {
 	th := &threadState{w: w, i: i, p: p, said: map[core.ID][]*said{}, asking: map[modelStep]*inquiry{}, budget: budget{known: map[modelStep]int{}, here: map[modelStep]int{}}}
-	th.logged = logged{th: th, fixed: map[uint64]bool{}, folded: folded{fold: state.NewFold(state.Snapshot{}), committed: map[string]bool{}}}
+	th.logged = logged{th: th, fixed: map[uint64]bool{}, folded: folded{fold: state.Snapshot{}.Fold(), committed: map[string]bool{}}}
 	th.inputs = inputs{
 		th: th, accepted: map[core.ID]*input{}, byText: map[string]*input{}, reads: map[string]int{}, readBy: map[string]core.ID{},
 		cut: map[core.ID]bool{}, named: map[core.ID]bool{}, takenBack: map[core.ID]bool{},

@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
@@ -142,16 +141,16 @@ type storage struct {
 	shards     [store.Shards][]*partition
 	byKey      map[core.ThreadKey]*partition
 	pointers   map[string][]byte
-	usage      *memory.Store                    // nothing else is in it
-	profiles   map[string]*state.MemoryProfiles // by tenant
-	tallies    map[string]*store.Tally          // by tenant
-	configs    map[string][]byte                // by hash
-	throttled  map[string]int                   // how often the put of a part was
+	usage      *memory.Store           // nothing else is in it
+	profiles   *memory.Store           // nothing else is in it
+	tallies    map[string]*store.Tally // by tenant
+	configs    map[string][]byte       // by hash
+	throttled  map[string]int          // how often the put of a part was
 }
 
 func newStorage() storage {
 	return storage{
-		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New(), profiles: map[string]*state.MemoryProfiles{},
+		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New(), profiles: memory.New(),
 		tallies: map[string]*store.Tally{}, configs: map[string][]byte{}, throttled: map[string]int{},
 	}
 }

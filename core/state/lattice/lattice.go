@@ -12,7 +12,7 @@ type Value[T any] interface {
 // updates go together in any order; state.Set and Clear do not.
 func Key[T Value[T]](name string, scope state.Scope) state.Key[T, T] {
 	return state.Key[T, T]{
-		Name: name, Scope: scope, Merge: state.Commutative,
+		Name: name, Scope: scope, Commutative: true,
 		Apply: func(value, delta T) T { return value.Merge(delta) },
 	}
 }

@@ -206,9 +206,10 @@ func TestAPatchHoldsWhatIsNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := state.Restore(1, map[state.KeyPath]json.RawMessage{
+	s := state.Snapshot{}.With(1, map[state.KeyPath]json.RawMessage{
 		{Scope: state.ScopeThread, Name: "k"}: json.RawMessage(`["a name that is long enough","c name that is long enough"]`),
 	})
+
 	_, patch, err := registry.Commit(s, key.Update(lattice.SetOf("b", "a name that is long enough")).Batch)
 	if diff := cmp.Diff(`[{"op":"add","path":"/thread/k/1","value":"b"}]`, text(patch)); diff != "" || err != nil {
 		t.Error(diff, err)

@@ -147,7 +147,7 @@ func checkOrder[T lattice.Value[T]](t *testing.T, draw func(*rapid.T) T) {
 		for range 2 {
 			order := rapid.Permutation(append(updates, updates[0])).Draw(t, "order")
 			var s state.Snapshot
-			f := state.NewFold(s)
+			f := s.Fold()
 			for _, u := range order {
 				next, patch, err := registry.Commit(s, key.Update(u).Batch)
 				if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -23,8 +22,8 @@ type Store struct {
 	waiting  map[string]map[string]int64 // by tenant and thread
 	lists    lists                       // nil: no list was asked for yet
 
-	profiles map[string]*state.MemoryProfiles // by tenant
-	configs  map[string][]byte                // by hash
+	profiles map[string]*profiles // by tenant
+	configs  map[string][]byte    // by hash
 	usages   usages
 	tallies  map[string]*store.Tally // by tenant
 }
@@ -44,7 +43,7 @@ var _ store.Backend = (*Store)(nil)
 func New() *Store {
 	s := &Store{
 		threads: map[core.ThreadKey]*contents{}, pointers: map[pointer][]byte{},
-		waiting: map[string]map[string]int64{}, profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{}, tallies: map[string]*store.Tally{},
+		waiting: map[string]map[string]int64{}, profiles: map[string]*profiles{}, configs: map[string][]byte{}, tallies: map[string]*store.Tally{},
 		usages: usages{},
 	}
 	for shard := range s.due {

@@ -9,54 +9,54 @@ import (
 )
 
 // profilesOf returns a tenant's profiles, and makes their place.
-func (s *Store) profilesOf(ctx context.Context, tenant string) (*state.MemoryProfiles, error) {
+func (s *Store) profilesOf(ctx context.Context, tenant string) (*profiles, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	profiles := s.profiles[tenant]
-	if profiles == nil {
-		profiles = &state.MemoryProfiles{}
-		s.profiles[tenant] = profiles
+	p := s.profiles[tenant]
+	if p == nil {
+		p = &profiles{}
+		s.profiles[tenant] = p
 	}
-	return profiles, nil
+	return p, nil
 }
 
 // ReadProfile implements [store.Profiles].
 func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error) {
-	profiles, err := s.profilesOf(ctx, tenant)
+	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
 		return state.Profile{}, err
 	}
-	return profiles.Read(ctx, name)
+	return p.Read(ctx, name)
 }
 
 // WriteProfile implements [store.Profiles].
 func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error) {
-	profiles, err := s.profilesOf(ctx, tenant)
+	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
 		return 0, err
 	}
-	return profiles.Write(ctx, name, value, revision)
+	return p.Write(ctx, name, value, revision)
 }
 
 // DeleteProfile implements [store.Profiles].
 func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
-	profiles, err := s.profilesOf(ctx, tenant)
+	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
 		return err
 	}
-	return profiles.Delete(ctx, name, revision)
+	return p.Delete(ctx, name, revision)
 }
 
 // ProfileKeys implements [store.Profiles].
 func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error) {
-	profiles, err := s.profilesOf(ctx, tenant)
+	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	return profiles.Keys(ctx, namespace, prefix, after, limit)
+	return p.Keys(ctx, namespace, prefix, after, limit)
 }
 
 // PutSnapshot implements [store.Configs]. There is no limit.

@@ -82,7 +82,7 @@ func profilesAreReadBackAtOnce(p *probe) {
 }
 
 func profileWritesCompareTheRevision(p *probe) {
-	name := named("budget", state.Global)
+	name := named("budget", state.Shared{}.Key())
 	write := func(revision uint64) error {
 		_, err := p.b.WriteProfile(p.ctx, p.tenant, name, json.RawMessage(`"refused"`), revision)
 		return err
@@ -275,8 +275,8 @@ func profilesTakeNoMoreThanTheLimit(p *probe) {
 	revision := p.writeProfile(p.tenant, name, largest, 0)
 	p.wantProfile(p.tenant, name, largest, revision)
 	_, err := p.b.WriteProfile(p.ctx, p.tenant, name, json.RawMessage(largest+" "), state.AnyRevision)
-	if !errors.Is(err, state.ErrProfileTooLarge) {
-		p.t.Errorf("WriteProfile of 262145 bytes, one over the limit, returns the error %v, want ErrProfileTooLarge", err)
+	if core.CodeOf(err) != core.CodeTooLarge {
+		p.t.Errorf("WriteProfile of 262145 bytes, one over the limit, returns the error %v, want code too_large", err)
 	}
 	p.wantProfile(p.tenant, name, largest, revision)
 }
@@ -327,22 +327,22 @@ func profilesOfATenant(p *probe) {
 		return func(before []string) ([]string, error) { return append(before, goal), nil }
 	}
 	for _, goal := range []string{"ship", "rest"} {
-		if _, err := goals.Update(p.ctx, ours, state.Global, add(goal)); err != nil {
+		if _, err := goals.Update(p.ctx, ours, state.Shared{}.Key(), add(goal)); err != nil {
 			p.t.Fatalf("Update: %v", err)
 		}
 	}
-	got, err := goals.Read(p.ctx, ours, state.Global)
+	got, err := goals.Read(p.ctx, ours, state.Shared{}.Key())
 	if diff := cmp.Diff([]string{"ship", "rest"}, got); err != nil || diff != "" {
 		p.t.Errorf("Read returns the error %v (-want +got):\n%s", err, diff)
 	}
-	if got, err := goals.Read(p.ctx, theirs, state.Global); err != nil || got != nil {
+	if got, err := goals.Read(p.ctx, theirs, state.Shared{}.Key()); err != nil || got != nil {
 		p.t.Errorf("another tenant reads %q, %v, want nothing", got, err)
 	}
 	keys, err := goals.Keys(p.ctx, ours, "", "", 9)
 	if diff := cmp.Diff([]string{"global"}, keys); err != nil || diff != "" {
 		p.t.Errorf("Keys returns the error %v (-want +got):\n%s", err, diff)
 	}
-	if err := goals.Delete(p.ctx, ours, state.Global); err != nil {
+	if err := goals.Delete(p.ctx, ours, state.Shared{}.Key()); err != nil {
 		p.t.Errorf("Delete: %v", err)
 	}
 	p.wantProfile(p.tenant, named("goals", "global"), "", 0)

@@ -108,7 +108,7 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 func TestEntriesThatDoNotFoldAreAnError(t *testing.T) {
 	r := New(Options{Window: all})
 	before := talked(1, 10)
-	next, err := r.Extend(before, []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}, List[core.Message]{}, nil)
+	next, err := r.Extend(before, []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: "remove", Path: "/thread/nothing"}}}}, List[core.Message]{}, nil)
 	if next != nil || err == nil || before.Seq != 1 {
 		t.Errorf("the conversation goes on to %+v, %v", next, err)
 	}

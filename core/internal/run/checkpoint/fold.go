@@ -25,7 +25,7 @@ type builder struct {
 // build goes on from a conversation, which stays as it is.
 func build(c *Conversation) *builder {
 	next := *c
-	return &builder{c: &next, fold: *state.NewFold(c.Snapshot), kept: c.Run}
+	return &builder{c: &next, fold: *c.Snapshot.Fold(), kept: c.Run}
 }
 
 // buildFrom begins with a stored snapshot and without messages, before the entry that

@@ -49,7 +49,7 @@ func TestSnapshotHasAtMost999Keys(t *testing.T) {
 		for i := range keys {
 			values[state.KeyPath{Scope: state.ScopeThread, Name: fmt.Sprint("k", i)}] = json.RawMessage("1")
 		}
-		now, got := state.Restore(1, values), -1
+		now, got := state.Snapshot{}.With(1, values), -1
 		saved, err := (&Conversation{Seq: 9, turns: 2, Snapshot: now}).SaveState(thread.Records{}, now, false)
 		if saved != nil {
 			got = len(saved.Values)

@@ -53,7 +53,7 @@ type snapshot struct {
 
 // fold begins to fold where the snapshot ends.
 func (s snapshot) fold() *state.Fold {
-	return state.NewFold(state.Restore(s.Revision, s.values))
+	return state.Snapshot{}.With(s.Revision, s.values).Fold()
 }
 
 // skipUntil passes over the changes of keys whose value is newer than the

@@ -206,7 +206,7 @@ func (d *director) compareRounds(s *recordedStep, recorded, present thread.Round
 func (d *director) compareStates(before, present []thread.Entry) (*Difference, error) {
 	var states [2]state.Snapshot
 	for i, log := range [][]thread.Entry{d.recording.entries, present} {
-		fold := state.NewFold(state.Snapshot{})
+		fold := state.Snapshot{}.Fold()
 		var at place
 		for _, entries := range [][]thread.Entry{before, log} {
 			for _, e := range entries {

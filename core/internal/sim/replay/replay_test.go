@@ -55,7 +55,7 @@ func (p tally) key() state.Key[int, int] {
 	if apply == nil {
 		apply = func(v, u int) int { return v + u }
 	}
-	return state.Key[int, int]{Name: "tally", Scope: state.ScopeThread, Merge: state.Commutative, Apply: apply}
+	return state.Key[int, int]{Name: "tally", Scope: state.ScopeThread, Commutative: true, Apply: apply}
 }
 
 func (p tally) Register(r *plugin.Registrar) error {

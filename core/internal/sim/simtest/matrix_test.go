@@ -79,7 +79,7 @@ func matrixParts() (agent.Parts, error) {
 	return parts, nil
 }
 
-var trace = state.Appending(state.Key[[]string, string]{Name: "trace", Scope: state.ScopeThread, Merge: state.Commutative})
+var trace = state.List[string]("trace", state.ScopeThread)
 
 // tracer notes each phase that it is asked at.
 type tracer struct{}

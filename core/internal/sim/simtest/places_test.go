@@ -23,7 +23,7 @@ func (clockless) ID() string { return "late" }
 
 // Register implements plugin.Plugin.
 func (p clockless) Register(r *plugin.Registrar) error {
-	key := state.Appending(state.Key[[]string, string]{Name: "late", Scope: state.ScopeRun, Merge: state.Commutative})
+	key := state.List[string]("late", state.ScopeRun)
 	r.Key(key)
 	text := func() string { return time.Now().Format(time.DateTime) }
 	later := plugin.Action[struct{}]{Phase: core.PhaseStepEnd, Name: "later"}

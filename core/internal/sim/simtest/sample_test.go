@@ -25,7 +25,7 @@ type sample struct {
 var sold int
 
 var (
-	noted  = state.Appending(state.Key[[]string, string]{Name: "noted", Scope: state.ScopeRun, Merge: state.Commutative})
+	noted  = state.List[string]("noted", state.ScopeRun)
 	mailed = plugin.Effect[string]{Name: "mail"}
 	logged = plugin.Effect[string]{Name: "log"}
 )
@@ -89,7 +89,7 @@ func (n *notes) ID() string { return n.id }
 
 // Register implements plugin.Plugin.
 func (n *notes) Register(r *plugin.Registrar) error {
-	key := state.Appending(state.Key[[]string, string]{Name: n.id, Scope: state.ScopeRun, Merge: state.Commutative})
+	key := state.List[string](n.id, state.ScopeRun)
 	r.Key(key)
 	r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (state.Command, error) {
 		text := n.note(c)
