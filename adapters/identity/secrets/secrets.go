@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// MaxAge is how old a value may be before it is read again.
-	MaxAge = 5 * time.Minute
-	// Pause is how long a read that failed, or brought what was refused, is not repeated
+	// maxAge is how old a value may be before it is read again.
+	maxAge = 5 * time.Minute
+	// pause is how long a read that failed, or brought what was refused, is not repeated
 	// while there is a value.
-	Pause = 10 * time.Second
-	// MaxKept is how many values are kept; then all are read anew.
-	MaxKept = 1024
+	pause = 10 * time.Second
+	// maxKept is how many values are kept; then all are read anew.
+	maxKept = 1024
 )
 
 // Reader reads secrets and keeps them for a while. It is safe for concurrent use.
@@ -82,7 +82,7 @@ func (r *Reader) Source(text string) (secret.Source, error) {
 	}, nil
 }
 
-// Refresh begins to read what was opened and is missing, or older than [MaxAge], beside
+// Refresh begins to read what was opened and is missing, or older than five minutes, beside
 // what the caller does until the values are used; those of single tenants apart, which
 // nobody knows yet. wait returns when that is over, so that nothing goes on behind the
 // caller's invocation. A read that fails is the user's of the value to see, who tries it
@@ -101,7 +101,7 @@ func (r *Reader) stale() (names []name) {
 	defer r.mu.Unlock()
 	now := r.now()
 	for _, n := range r.opened {
-		if k := r.kept[n]; k == nil || k.value.IsZero() || now.Sub(k.read) >= MaxAge && !now.Before(k.again) {
+		if k := r.kept[n]; k == nil || k.value.IsZero() || now.Sub(k.read) >= maxAge && !now.Before(k.again) {
 			names = append(names, n)
 		}
 	}
@@ -128,7 +128,7 @@ func (r *Reader) value(ctx context.Context, n name, refused secret.String) (secr
 	r.mu.Lock()
 	k := r.kept[n]
 	if k == nil {
-		if len(r.kept) >= MaxKept {
+		if len(r.kept) >= maxKept {
 			clear(r.kept)
 		}
 		k = &kept{}
@@ -136,7 +136,7 @@ func (r *Reader) value(ctx context.Context, n name, refused secret.String) (secr
 	}
 	now := r.now()
 	wrong := !refused.IsZero() && k.value.Equal(refused)
-	if !k.value.IsZero() && (!wrong && now.Sub(k.read) < MaxAge || now.Before(k.again)) {
+	if !k.value.IsZero() && (!wrong && now.Sub(k.read) < maxAge || now.Before(k.again)) {
 		defer r.mu.Unlock()
 		return k.value, nil
 	}
@@ -172,12 +172,12 @@ func (r *Reader) read(ctx context.Context, n name, k *kept, under *reading, refu
 	now := r.now()
 	if err == nil {
 		if value.Equal(refused) {
-			k.again = now.Add(Pause)
+			k.again = now.Add(pause)
 		}
 		k.value, k.read = value, now
 		return
 	}
-	k.again = now.Add(Pause)
+	k.again = now.Add(pause)
 	if !k.value.IsZero() {
 		r.log.WarnContext(ctx, "secret could not be read again, the last value stays in use", "secret", n.text(), "age", now.Sub(k.read).Round(time.Second).String(), "error", err)
 	}

@@ -123,7 +123,7 @@ func TestARefusedSecretIsReadAtOnce(t *testing.T) {
 	want(t, ctx, s, "", "key-1")
 	want(t, ctx, s, "key-1", "key-1") // there is no other yet
 	w.values["k"] = "key-2"
-	w.now = w.now.Add(Pause - 1)
+	w.now = w.now.Add(pause - 1)
 	want(t, ctx, s, "key-1", "key-1")
 	w.now = w.now.Add(1)
 	want(t, ctx, s, "key-1", "key-2")
@@ -139,7 +139,7 @@ func TestTheLastGoodValueStays(t *testing.T) {
 	s, ctx := w.source(t, "k"), t.Context()
 	want(t, ctx, s, "", "key-1")
 	w.status, w.kind = 500, "InternalServiceError"
-	w.now = w.now.Add(MaxAge)
+	w.now = w.now.Add(maxAge)
 	for range 3 {
 		want(t, ctx, s, "", "key-1")
 	}
@@ -150,7 +150,7 @@ func TestTheLastGoodValueStays(t *testing.T) {
 		t.Errorf("the log is %s", log)
 	}
 	w.status, w.values["k"] = 0, "key-2"
-	w.now = w.now.Add(Pause)
+	w.now = w.now.Add(pause)
 	want(t, ctx, s, "", "key-2")
 }
 
@@ -248,7 +248,7 @@ func TestOneReadsForAll(t *testing.T) {
 func TestKeptValuesAreBounded(t *testing.T) {
 	w := newWorld(t, map[string]string{})
 	s := w.source(t, "{tenant}")
-	for i := range MaxKept + 10 {
+	for i := range maxKept + 10 {
 		tenant := fmt.Sprint("t", i)
 		w.values[tenant] = tenant
 		want(t, core.WithIdentity(t.Context(), core.Identity{Tenant: tenant}), s, "", tenant)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
-	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
+	"github.com/reveille-run/reveille/adapters/internal/protocol/stresstest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
@@ -55,14 +55,14 @@ func BenchmarkServe(b *testing.B) {
 func measure(b *testing.B, stream func() error) {
 	b.Helper()
 	b.ReportAllocs()
-	began, used := time.Now(), protocoltest.ProcessorTime(b)
+	began, used := time.Now(), stresstest.ProcessorTime(b)
 	for b.Loop() {
 		if err := stream(); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(float64(b.N)*1001/time.Since(began).Seconds(), "frames/s")
-	b.ReportMetric(float64(protocoltest.ProcessorTime(b)-used)/float64(b.N)/1e6, "cpu-ms/op")
+	b.ReportMetric(float64(stresstest.ProcessorTime(b)-used)/float64(b.N)/1e6, "cpu-ms/op")
 }
 
 // repeating says the same of every event, so that encoding costs nothing.

@@ -66,7 +66,7 @@ type connection struct {
 // Serve speaks with one client about a host until it closes its side, or ctx is done; then it
 // returns nil. What runs is given back to the queue, and a call that waits for a person
 // goes on waiting: nothing is lost. The error is that of reading in, or says that there is
-// no agent to talk to. Nil options are the zero ones.
+// no agent to talk to. A message of the client may have 1 MiB. Nil options are the zero ones.
 //
 // When ctx ends before in does, a goroutine is left that waits for in; it ends with
 // the process, or when in is closed. So it is with a client that does not read, and out.

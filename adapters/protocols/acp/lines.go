@@ -15,8 +15,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// MaxLine bounds a message of the client, in bytes.
-const MaxLine = 1 << 20
+// maxLine bounds a message of the client, in bytes.
+const maxLine = 1 << 20
 
 // envelope is what stands around a message.
 type envelope struct {
@@ -55,7 +55,7 @@ func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 		if !long {
 			line = append(line, part...)
 		}
-		if len(bytes.TrimSpace(line)) > MaxLine {
+		if len(bytes.TrimSpace(line)) > maxLine {
 			line, long = nil, true
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -71,7 +71,7 @@ func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 func (c *connection) look(line []byte, long bool) *sdk.RequestError {
 	switch {
 	case long:
-		return &sdk.RequestError{Code: protocol.RPCInvalidRequest, Message: fmt.Sprintf("the message is longer than %d bytes", MaxLine)}
+		return &sdk.RequestError{Code: protocol.RPCInvalidRequest, Message: fmt.Sprintf("the message is longer than %d bytes", maxLine)}
 	case len(line) == 0:
 		return nil
 	case !json.Valid(line):

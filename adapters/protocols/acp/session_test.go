@@ -10,7 +10,6 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/protocols/acp"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -232,7 +231,7 @@ func TestMaxRoundsIsAStopReason(t *testing.T) {
 func TestALineAtTheLimitIsReadAndOneAboveIsRefused(t *testing.T) {
 	s := newTranscript(newWorld(t).serve(""))
 	line := `{"jsonrpc":"2.0","id":1,"method":"session/fly","params":{"x":"%s"}}`
-	full := fmt.Sprintf(line, strings.Repeat("x", acp.MaxLine-len(line)+2))
+	full := fmt.Sprintf(line, strings.Repeat("x", 1<<20-len(line)+2))
 	var got struct {
 		ID    *int
 		Error sdk.RequestError

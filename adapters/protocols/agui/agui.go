@@ -53,7 +53,7 @@ func streamPath(thread string) string {
 // framed is an Encoder as protocol.Serve wants one: each payload is the data of a frame
 // that has nothing else.
 type framed struct {
-	*Encoder
+	*encoder
 	frames []protocol.Frame
 }
 
@@ -62,7 +62,7 @@ func (*framed) Header() http.Header { return nil }
 
 // Encode implements protocol.Encoder.
 func (f *framed) Encode(e core.Event) ([]protocol.Frame, error) {
-	payloads, err := f.Encoder.Encode(e)
+	payloads, err := f.encoder.Encode(e)
 	f.frames = protocol.DataFrames(f.frames, payloads)
 	return f.frames, err
 }
@@ -74,6 +74,6 @@ func (f *framed) Fail(err error) []protocol.Frame {
 	if errors.Is(err, protocol.ErrUnfinished) {
 		text, code = interrupted, "stream_ended"
 	}
-	f.frames = protocol.DataFrames(f.frames, f.Encoder.Fail(text, code))
+	f.frames = protocol.DataFrames(f.frames, f.encoder.Fail(text, code))
 	return f.frames
 }

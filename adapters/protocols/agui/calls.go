@@ -10,7 +10,7 @@ import (
 
 // toolCall tells of a call: START, ARGS and END while the model makes it, RESULT when it
 // has one. A call that this response goes on with has its START in an earlier one.
-func (e *Encoder) toolCall(in core.Event) {
+func (e *encoder) toolCall(in core.Event) {
 	switch in.Type {
 	case core.EventToolCallStart:
 		e.callStart(in)
@@ -35,7 +35,7 @@ func (e *Encoder) toolCall(in core.Event) {
 }
 
 // callStart begins a call, behind the text of its turn.
-func (e *Encoder) callStart(in core.Event) {
+func (e *encoder) callStart(in core.Event) {
 	if e.open(in.CallID) != nil { // its start was told already
 		return
 	}
@@ -49,7 +49,7 @@ func (e *Encoder) callStart(in core.Event) {
 }
 
 // arguments tells a piece of a call's arguments.
-func (e *Encoder) arguments(c *call, delta string) {
+func (e *encoder) arguments(c *call, delta string) {
 	c.streamed = true
 	if said := e.transcript.call(c.id); said != nil {
 		said.arguments = append(said.arguments, delta...)
@@ -58,7 +58,7 @@ func (e *Encoder) arguments(c *call, delta string) {
 }
 
 // callReady completes a call's arguments: what was not streamed is told at once.
-func (e *Encoder) callReady(in core.Event) {
+func (e *encoder) callReady(in core.Event) {
 	c := e.open(in.CallID)
 	if c == nil {
 		e.callStart(in)
@@ -75,7 +75,7 @@ func (e *Encoder) callReady(in core.Event) {
 }
 
 // endCall says that a call's arguments are complete, once.
-func (e *Encoder) endCall(id string) {
+func (e *encoder) endCall(id string) {
 	if c := e.open(id); c != nil && !c.ended {
 		c.ended = true
 		e.emit(event{Type: "TOOL_CALL_END", ToolCallID: id})
@@ -83,14 +83,14 @@ func (e *Encoder) endCall(id string) {
 }
 
 // closeCalls ends the calls that are open when nothing more can come of them.
-func (e *Encoder) closeCalls() {
+func (e *encoder) closeCalls() {
 	for i := range e.calls {
 		e.endCall(e.calls[i].id)
 	}
 }
 
 // callCancel takes back a call whose arguments were cut off: nobody is to run it.
-func (e *Encoder) callCancel(id string) {
+func (e *encoder) callCancel(id string) {
 	if e.open(id) == nil {
 		return
 	}
@@ -102,7 +102,7 @@ func (e *Encoder) callCancel(id string) {
 }
 
 // dropCalls takes back the calls whose arguments never came to their end.
-func (e *Encoder) dropCalls() {
+func (e *encoder) dropCalls() {
 	for _, c := range slices.Clone(e.calls) {
 		if !c.ended {
 			e.callCancel(c.id)
@@ -111,13 +111,13 @@ func (e *Encoder) dropCalls() {
 }
 
 // forgetTicket forgets what a call waited for.
-func (e *Encoder) forgetTicket(id string) {
+func (e *encoder) forgetTicket(id string) {
 	e.tickets = slices.DeleteFunc(e.tickets, func(t core.Ticket) bool { return t.CallID == id })
 }
 
 // callDone tells a call's result. One that the client has given is not told again: it
 // would have the call's result twice.
-func (e *Encoder) callDone(in core.Event) {
+func (e *encoder) callDone(in core.Event) {
 	e.forgetTicket(in.CallID)
 	e.endCall(in.CallID)
 	e.forget(in.CallID)
@@ -144,7 +144,7 @@ func errorOf(in core.Event) string {
 
 // waiting is the outcome of a run that waits. What a person is asked is an interrupt;
 // a call that the client runs is none: it is pending, and its result comes as a message.
-func (e *Encoder) waiting() *outcome {
+func (e *encoder) waiting() *outcome {
 	o := &outcome{Type: "success"}
 	for _, t := range e.tickets {
 		switch {

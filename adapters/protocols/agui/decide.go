@@ -198,8 +198,8 @@ func (a *exchange) decide(all []mailbox.Deciding, s mailbox.Submission) error {
 // resumed is the response to answers. Results that the client gives are its own, and it has
 // them. A client may also put what a person has said where the result of the call will be,
 // which is not known yet: that is taken back before the result is told.
-func (a *exchange) resumed() Response {
-	to := Response{}
+func (a *exchange) resumed() response {
+	to := response{}
 	begin := len(a.in.messages) - len(a.in.tail())
 	for i, m := range a.in.messages {
 		waits := slices.IndexFunc(a.tickets, func(t core.Ticket) bool { return t.CallID == m.ToolCallID })

@@ -2,8 +2,8 @@
 // @ag-ui/client, and CopilotKit over it, work against Reveille unchanged: version 1.0,
 // and what is older as far back as 0.0.59.
 //
-// An [Encoder] turns the events of a run into those of the protocol; [New] returns the
-// handler with the routes:
+// [New] returns the handler with the routes, which turns the events of a run into those of
+// the protocol:
 //
 //	POST /v1/ag-ui/run                           start a run, or go on with one; stream it
 //	POST /v1/ag-ui/threads/{thread}/runs         the same, thread from the path

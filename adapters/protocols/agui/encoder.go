@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Response is what an [Encoder] must know of the request that it responds to.
-type Response struct {
+// response is what an [encoder] must know of the request that it responds to.
+type response struct {
 	ThreadID    string
 	RunID       string // the client's name of the run; empty: the run's own id
 	ParentRunID string
@@ -28,10 +28,10 @@ type Response struct {
 	Given []string
 }
 
-// Encoder turns the events of one response into the payloads of its frames. It does no
+// encoder turns the events of one response into the payloads of its frames. It does no
 // I/O. One Encoder serves one response.
-type Encoder struct {
-	to Response
+type encoder struct {
+	to response
 	events
 	transcript transcript
 	state      sharedState
@@ -55,9 +55,9 @@ type call struct {
 	streamed bool // some were told
 }
 
-// NewEncoder returns an encoder of a response.
-func NewEncoder(to Response) *Encoder {
-	e := &Encoder{to: to, transcript: transcript{before: to.History}}
+// newEncoder returns an encoder of a response.
+func newEncoder(to response) *encoder {
+	e := &encoder{to: to, transcript: transcript{before: to.History}}
 	if to.State != nil {
 		e.state.sentBy(to.State)
 	}
@@ -65,11 +65,11 @@ func NewEncoder(to Response) *Encoder {
 }
 
 // Ended reports whether the last event was produced.
-func (e *Encoder) Ended() bool { return e.ended }
+func (e *encoder) Ended() bool { return e.ended }
 
 // Encode returns the payloads that an event becomes, often none. They are valid until
 // the next call. After the end of the run it returns nothing.
-func (e *Encoder) Encode(in core.Event) ([][]byte, error) {
+func (e *encoder) Encode(in core.Event) ([][]byte, error) {
 	e.reset()
 	if e.ended {
 		return nil, nil
@@ -163,7 +163,7 @@ type skipped struct {
 }
 
 // Fail returns the payloads that end a stream which cannot go on, as Encode does.
-func (e *Encoder) Fail(text, code string) [][]byte {
+func (e *encoder) Fail(text, code string) [][]byte {
 	e.reset()
 	if e.ended {
 		return nil
@@ -174,7 +174,7 @@ func (e *Encoder) Fail(text, code string) [][]byte {
 }
 
 // start emits the first event of the stream, with the first event of whatever kind.
-func (e *Encoder) start(run core.ID) {
+func (e *encoder) start(run core.ID) {
 	if e.started {
 		return
 	}
@@ -196,12 +196,12 @@ func (e *Encoder) start(run core.ID) {
 const protocolVersion = "1.0"
 
 // showMessages tells the whole conversation.
-func (e *Encoder) showMessages() {
+func (e *encoder) showMessages() {
 	e.emit(event{Type: "MESSAGES_SNAPSHOT", Messages: e.transcript.all()})
 }
 
 // openStep begins a step; the one before it has ended, whether that was told or not.
-func (e *Encoder) openStep(in core.Event) {
+func (e *encoder) openStep(in core.Event) {
 	e.closeStep()
 	e.step = "step_" + strconv.Itoa(in.Step)
 	e.emit(event{Type: "STEP_STARTED", StepName: e.step})
@@ -212,7 +212,7 @@ func (e *Encoder) openStep(in core.Event) {
 
 // closeStep ends the step and all that is open in it. One whose beginning this response
 // did not tell has no end in it either.
-func (e *Encoder) closeStep() {
+func (e *encoder) closeStep() {
 	e.closeMessages()
 	e.closeCalls()
 	if e.step != "" {
@@ -221,7 +221,7 @@ func (e *Encoder) closeStep() {
 	}
 }
 
-func (e *Encoder) closeMessages() {
+func (e *encoder) closeMessages() {
 	e.closeReasoning()
 	if e.text {
 		e.text = false
@@ -229,7 +229,7 @@ func (e *Encoder) closeMessages() {
 	}
 }
 
-func (e *Encoder) closeReasoning() {
+func (e *encoder) closeReasoning() {
 	if e.reasoning != "" {
 		e.emit(event{Type: "REASONING_MESSAGE_END", MessageID: e.reasoning})
 		e.emit(event{Type: "REASONING_END", MessageID: e.reasoning})
@@ -239,7 +239,7 @@ func (e *Encoder) closeReasoning() {
 
 // textDelta opens the turn's message where it is not open. Text and reasoning take
 // turns; text behind reasoning goes on in the same message.
-func (e *Encoder) textDelta(in core.Event) {
+func (e *encoder) textDelta(in core.Event) {
 	if in.Delta == "" {
 		return
 	}
@@ -253,7 +253,7 @@ func (e *Encoder) textDelta(in core.Event) {
 	e.emit(event{Type: "TEXT_MESSAGE_CONTENT", MessageID: e.transcript.open.id, Delta: in.Delta})
 }
 
-func (e *Encoder) reasoningDelta(in core.Event) {
+func (e *encoder) reasoningDelta(in core.Event) {
 	if in.Delta == "" {
 		return
 	}
@@ -272,7 +272,7 @@ func (e *Encoder) reasoningDelta(in core.Event) {
 
 // encrypted passes on what a provider wants back of its reasoning. A value that is no
 // text goes as JSON.
-func (e *Encoder) encrypted(in core.Event) {
+func (e *encoder) encrypted(in core.Event) {
 	thoughts := e.transcript.open.reasoning
 	if len(thoughts) == 0 || len(in.EncryptedValue) == 0 {
 		return // it belongs to reasoning that was not shown
@@ -283,7 +283,7 @@ func (e *Encoder) encrypted(in core.Event) {
 }
 
 // startTurn opens the turn that an event is part of, where its step's begin was not told.
-func (e *Encoder) startTurn(in core.Event) {
+func (e *encoder) startTurn(in core.Event) {
 	id := in.MessageID
 	if id == "" || id == e.transcript.open.id {
 		return
@@ -293,7 +293,7 @@ func (e *Encoder) startTurn(in core.Event) {
 }
 
 // void takes back what was told of a turn that starts again, or never will be.
-func (e *Encoder) void() {
+func (e *encoder) void() {
 	e.closeMessages()
 	e.closeCalls()
 	e.calls = nil
@@ -303,7 +303,7 @@ func (e *Encoder) void() {
 }
 
 // finish ends the stream with its run.
-func (e *Encoder) finish(in core.Event) {
+func (e *encoder) finish(in core.Event) {
 	t := in.Termination
 	if t == nil {
 		t = &core.Termination{Type: core.TerminationNatural}
@@ -339,7 +339,7 @@ func (e *Encoder) finish(in core.Event) {
 }
 
 // fail ends the stream with an error.
-func (e *Encoder) fail(text, code string) {
+func (e *encoder) fail(text, code string) {
 	e.dropCalls()
 	e.closeStep()
 	e.emit(event{Type: "RUN_ERROR", Message: text, Code: code})
@@ -351,7 +351,7 @@ const interrupted = "the stream ended before the run, which goes on; send the sa
 
 // open returns a call that has no result yet, nil if there is none. There are at most
 // 32 in a turn, so that a list will do.
-func (e *Encoder) open(id string) *call {
+func (e *encoder) open(id string) *call {
 	i := slices.IndexFunc(e.calls, func(c call) bool { return c.id == id })
 	if i < 0 {
 		return nil
@@ -360,6 +360,6 @@ func (e *Encoder) open(id string) *call {
 }
 
 // forget takes a call off the open ones.
-func (e *Encoder) forget(id string) {
+func (e *encoder) forget(id string) {
 	e.calls = slices.DeleteFunc(e.calls, func(c call) bool { return c.id == id })
 }

@@ -148,7 +148,7 @@ func (a *exchange) say(s mailbox.Submission, run core.ID, known bool) error {
 		}
 	}
 	last := s.Messages[len(s.Messages)-1].ID
-	to := Response{History: a.in.Messages, State: a.in.sharedState()}
+	to := response{History: a.in.Messages, State: a.in.sharedState()}
 	switch _, said := runs[last]; {
 	case known && said:
 		return a.follow(run)
@@ -169,12 +169,12 @@ func (a *exchange) say(s mailbox.Submission, run core.ID, known bool) error {
 }
 
 // serve streams a response.
-func (a *exchange) serve(to Response, source func(host.Listener) error) error {
+func (a *exchange) serve(to response, source func(host.Listener) error) error {
 	to.ThreadID, to.RunID, to.ParentRunID, to.Modern = a.thread, a.in.RunID, a.in.ParentRunID, a.in.modern()
 	if to.RunID == "" && to.Reset {
 		to.RunID = a.h.Env.NewID().String()
 	}
-	return a.h.Serve(a.w, a.r, &framed{Encoder: NewEncoder(to)}, source)
+	return a.h.Serve(a.w, a.r, &framed{encoder: newEncoder(to)}, source)
 }
 
 // refuse responds with a RUN_ERROR: what the protocol has for an input that does not
@@ -184,7 +184,7 @@ func (a *exchange) refuse(err error) error {
 		return err
 	}
 	p := protocol.Public(err)
-	return a.serve(Response{}, func(l host.Listener) error {
+	return a.serve(response{}, func(l host.Listener) error {
 		t := &core.Termination{Type: core.TerminationError, Code: string(p.Code), Detail: p.Error}
 		return l.Emit(core.Event{Type: core.EventRunFinish, Termination: t})
 	})
@@ -219,7 +219,7 @@ func (a *exchange) attach() error {
 	if a.h.Buffered {
 		return protocol.ErrBuffered
 	}
-	to := Response{Reset: true}
+	to := response{Reset: true}
 	var err error
 	if to.History, err = a.history(core.ID{}); err != nil {
 		return err
@@ -232,7 +232,7 @@ func (a *exchange) follow(run core.ID) (err error) {
 	if a.h.Buffered {
 		return protocol.ErrBuffered
 	}
-	to := Response{Reset: true}
+	to := response{Reset: true}
 	if to.History, err = a.history(run); err != nil {
 		return err
 	}

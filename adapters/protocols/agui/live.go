@@ -17,7 +17,7 @@ const outputActivity = "tool-stream-output"
 // toolOutput shows a piece of what a running call puts out: an activity whose content
 // has a list of pieces, to which each one is added. To tell the whole output each time
 // would cost the square of it.
-func (e *Encoder) toolOutput(in core.Event) {
+func (e *encoder) toolOutput(in core.Event) {
 	id := in.CallID + ":output"
 	if !slices.Contains(e.outputs, in.CallID) {
 		e.outputs = append(e.outputs, in.CallID)
@@ -34,13 +34,13 @@ func (e *Encoder) toolOutput(in core.Event) {
 }
 
 // endOutput forgets what a call has put out: it has its result.
-func (e *Encoder) endOutput(id string) {
+func (e *encoder) endOutput(id string) {
 	e.outputs = slices.DeleteFunc(e.outputs, func(call string) bool { return call == id })
 }
 
 // activity tells of what a tool works on. The protocol wants an object: other content
 // stands in one, as its member content.
-func (e *Encoder) activity(in core.Event) {
+func (e *encoder) activity(in core.Event) {
 	if in.Type == core.EventActivitySnapshot {
 		content := any(in.Content)
 		object := strings.HasPrefix(strings.TrimSpace(string(in.Content)), "{")

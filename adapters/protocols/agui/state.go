@@ -126,7 +126,7 @@ func (s *sharedState) change(text json.RawMessage, revision uint64) (delta, rest
 // stateSnapshot sends the client a state that it does not have. If the client has sent a
 // state, it receives nothing until the thread has the members of that; then it receives the
 // whole value, even if it is equal to the one that it sent.
-func (e *Encoder) stateSnapshot(event core.Event) {
+func (e *encoder) stateSnapshot(event core.Event) {
 	if rest := e.state.snapshot(event.Snapshot, event.Revision); rest != nil && !e.state.rest {
 		e.state.rest = true
 		e.custom("reveille.state_snapshot", rest)
@@ -140,7 +140,7 @@ func (e *Encoder) stateSnapshot(event core.Event) {
 
 // showSent notes that the thread has the state that the client sent. The next showState
 // sends the value, whatever the client has.
-func (e *Encoder) showSent() {
+func (e *encoder) showSent() {
 	if e.state.sent {
 		e.state.sent, e.state.client = false, nil
 	}
@@ -148,7 +148,7 @@ func (e *Encoder) showSent() {
 
 // stateDelta tells the client of a change, by a patch where it has what the patch is
 // made for.
-func (e *Encoder) stateDelta(event core.Event) {
+func (e *encoder) stateDelta(event core.Event) {
 	delta, rest, whole := e.state.change(event.Patch, event.Revision)
 	if rest != nil {
 		e.state.rest = true
@@ -168,7 +168,7 @@ func (e *Encoder) stateDelta(event core.Event) {
 func wireDelta(delta json.RawMessage) event { return event{Type: "STATE_DELTA", Delta: delta} }
 
 // showState tells the whole state, unless the client has it.
-func (e *Encoder) showState() {
+func (e *encoder) showState() {
 	value := e.state.value()
 	if value == nil && e.state.fold != nil && e.state.client != nil { // it was taken away
 		value = json.RawMessage("{}")
@@ -181,6 +181,6 @@ func (e *Encoder) showState() {
 }
 
 // custom tells what the protocol has no event for.
-func (e *Encoder) custom(name string, value any) {
+func (e *encoder) custom(name string, value any) {
 	e.emit(event{Type: "CUSTOM", Name: name, Value: value})
 }

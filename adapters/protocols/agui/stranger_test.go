@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
+	"github.com/reveille-run/reveille/adapters/internal/protocol/stresstest"
 )
 
 // doubling is the schema of a tool that made one check of its arguments take hours and all
@@ -53,11 +53,11 @@ func TestErrorsNameNoTypesOfTheProgram(t *testing.T) {
 	if status != 400 || strings.TrimSpace(text) != want {
 		t.Errorf("%d %s, want %s", status, text, want)
 	}
-	for _, body := range protocoltest.Mistyped(`{"threadId":"t1","runId":"r1","parentRunId":"r0","state":{"a":1},"forwardedProps":{"a":1},` +
+	for _, body := range stresstest.Mistyped(`{"threadId":"t1","runId":"r1","parentRunId":"r0","state":{"a":1},"forwardedProps":{"a":1},` +
 		`"tools":[{"name":"draw","description":"d","parameters":{"type":"object","properties":{"a":{"type":"string"}}}}],"context":[{"description":"d","value":"v"}],` +
 		`"resume":[{"interruptId":"i","status":"resolved","payload":{"approved":true}}],` +
 		`"messages":[{"id":"m1","role":"user","content":[{"type":"text","text":"hello"}]},{"id":"m2","role":"tool","toolCallId":"c1","content":"x","error":"e"}]}`) {
-		if status, text := w.post(t, "/v1/ag-ui/run", body); protocoltest.NamesTypes(text) || status >= 500 {
+		if status, text := w.post(t, "/v1/ag-ui/run", body); stresstest.NamesTypes(text) || status >= 500 {
 			t.Errorf("%s\n%d %s", body, status, text)
 		}
 	}

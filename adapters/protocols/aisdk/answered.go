@@ -9,20 +9,20 @@ import (
 )
 
 // answered returns the decisions that come before new input: a client may settle a call that
-// waits, and send nothing until its person says something new. Shown is what the messages
+// waits, and send nothing until its person says something new. seen is what the messages
 // before the response show of the run. What nothing waits for is the history's own.
-func (h *handler) answered(r *http.Request, id core.Identity, thread string, req request) (all []answer, shown Shown, err error) {
+func (h *handler) answered(r *http.Request, id core.Identity, thread string, req request) (all []answer, seen shown, err error) {
 	m, ok := req.before()
 	if !ok {
-		return nil, shown, nil
+		return nil, seen, nil
 	}
 	said, err := readAnswers(m, req.approval)
 	if err != nil || len(said) == 0 {
-		return nil, shown, err
+		return nil, seen, err
 	}
 	record, err := h.waiting(r, id, thread, m)
 	if err != nil {
-		return nil, shown, unlessNotFound(err)
+		return nil, seen, unlessNotFound(err)
 	}
 	for _, a := range said {
 		waits := false
@@ -34,7 +34,7 @@ func (h *handler) answered(r *http.Request, id core.Identity, thread string, req
 		if !waits {
 			waits, err = a.find(record.Tickets)
 			if err != nil && core.CodeOf(err) != core.CodeChild { // the person has not said that: the client has, to go on
-				return nil, shown, err
+				return nil, seen, err
 			}
 		}
 		if waits {
@@ -42,7 +42,7 @@ func (h *handler) answered(r *http.Request, id core.Identity, thread string, req
 			all = append(all, a)
 		}
 	}
-	return all, Shown{Run: record.ID, Steps: record.Steps}, nil
+	return all, shown{Run: record.ID, Steps: record.Steps}, nil
 }
 
 // gives reports whether a client gave up a call that waits for an approval: it denies the
@@ -65,7 +65,7 @@ func (r request) before() (uiMessage, bool) {
 
 // startAnswered takes decisions and then the input beside them. The response is a message
 // of its own, since the client has the person's behind the one that it has answered.
-func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.Identity, answers []answer, shown Shown, s mailbox.Submission) error {
+func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.Identity, answers []answer, shown shown, s mailbox.Submission) error {
 	all := make([]mailbox.Deciding, len(answers))
 	for i, a := range answers {
 		all[i] = a.Deciding
@@ -79,7 +79,7 @@ func (h *handler) startAnswered(w http.ResponseWriter, r *http.Request, id core.
 		s.Answered = true
 		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
-	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l host.Listener) error {
+	return h.Serve(w, r, &framed{encoder: encoder{Shown: shown}}, func(l host.Listener) error {
 		_, err := h.Host.StreamAnswered(r.Context(), id, all, s, l)
 		return hide(err)
 	})

@@ -8,7 +8,7 @@ import (
 
 // data emits a part of the application's own. It is transient: a client hands it on and
 // keeps it in no message, so that a replay repeats nothing there.
-func (e *Encoder) data(name string, value any) {
+func (e *encoder) data(name string, value any) {
 	e.emit(chunk{Type: name, Data: value, Transient: true})
 }
 
@@ -19,7 +19,7 @@ type runInfo struct {
 	AgentID  string  `json:"agentId"`
 }
 
-func (e *Encoder) runInfo(event core.Event) {
+func (e *encoder) runInfo(event core.Event) {
 	e.data("data-run-info", runInfo{event.RunID, event.ThreadID, event.AgentID})
 }
 
@@ -40,7 +40,7 @@ type usage struct {
 	Reasoning int `json:"reasoningTokens,omitempty"`
 }
 
-func (e *Encoder) inference(event core.Event) {
+func (e *encoder) inference(event core.Event) {
 	told := inference{Model: event.Model, StopReason: event.StopReason, Duration: event.Duration}
 	if u := event.Usage; u != nil {
 		told.Usage = usage{u.Input, u.Output, u.Input + u.Output, u.CacheRead, u.Reasoning}
@@ -74,7 +74,7 @@ type retry struct {
 	Reason string `json:"reason"`
 }
 
-func (e *Encoder) retry(event core.Event) {
+func (e *encoder) retry(event core.Event) {
 	e.data("data-inference-retry", retry{event.Failed, event.Wait, event.Reason})
 }
 
@@ -86,7 +86,7 @@ type modelSwitch struct {
 	Failed int    `json:"failed,omitempty"`
 }
 
-func (e *Encoder) modelSwitch(event core.Event) {
+func (e *encoder) modelSwitch(event core.Event) {
 	e.data("data-model-switch", modelSwitch{event.From, event.Model, event.Reason, event.Failed})
 }
 
@@ -98,6 +98,6 @@ type modelCircuit struct {
 	Wait  int64  `json:"waitMs,omitempty"`
 }
 
-func (e *Encoder) modelCircuit(event core.Event) {
+func (e *encoder) modelCircuit(event core.Event) {
 	e.data("data-model-circuit", modelCircuit{event.Model, event.Status, event.Wait})
 }

@@ -101,7 +101,7 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request, id core.Identit
 	if h.Buffered {
 		return h.submitDecisions(w, r, id, thread, all)
 	}
-	return h.Serve(w, r, &framed{Encoder: Encoder{Continues: m.calls(), MessageID: m.ID}}, func(l host.Listener) error {
+	return h.Serve(w, r, &framed{encoder: encoder{Continues: m.calls(), MessageID: m.ID}}, func(l host.Listener) error {
 		return decideInTurn(all, func(d []mailbox.Deciding) (int, error) {
 			decided, err := h.Host.StreamDecisions(r.Context(), id, thread, d, l)
 			return len(decided), err

@@ -1,8 +1,7 @@
 // Package aisdk speaks the AI SDK's UI message stream, version 1, so that
 // useChat and its siblings work against Reveille unchanged.
 //
-// An [Encoder] turns the events of a run into chunks; [New] returns the
-// handler with the routes:
+// [New] returns the handler with the routes, which turns the events of a run into chunks:
 //
 //	POST /v1/ai-sdk/chat                     start a run, stream it
 //	POST /v1/ai-sdk/threads/{id}/runs        the same, thread from the path

@@ -9,10 +9,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Encoder turns the events of one response into the payloads of its frames. It
+// encoder turns the events of one response into the payloads of its frames. It
 // does no I/O; the zero value is ready. One Encoder serves one response: a
 // replay starts with a new one.
-type Encoder struct {
+type encoder struct {
 	// Continues are the ids of the calls that the client's copy of the message
 	// has, in a response that goes on with it. What is said of a call that is
 	// neither here nor in the response is left out: a client breaks off a stream
@@ -21,8 +21,8 @@ type Encoder struct {
 	// MessageID is the id of that copy; empty: the message is new, and named after
 	// the run.
 	MessageID string
-	// Shown is left out: the client has it in messages before this one.
-	Shown Shown
+	// shown is left out: the client has it in messages before this one.
+	Shown shown
 
 	chunks
 	started    bool
@@ -46,12 +46,12 @@ type call struct {
 }
 
 // Ended reports whether the terminal frame was produced.
-func (e *Encoder) Ended() bool { return e.ended }
+func (e *encoder) Ended() bool { return e.ended }
 
 // Encode returns the frames that an event becomes, often none. They are valid until
 // the next call. After the last frame, "[DONE]", it returns nothing: that of run_finish,
 // of run_yield, or of a step_restarted that makes void what the client was shown.
-func (e *Encoder) Encode(event core.Event) [][]byte {
+func (e *encoder) Encode(event core.Event) [][]byte {
 	e.reset()
 	if e.ended {
 		return nil
@@ -122,7 +122,7 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 }
 
 // Fail returns the frames that end a stream which cannot go on, as Encode does.
-func (e *Encoder) Fail(text string) [][]byte {
+func (e *encoder) Fail(text string) [][]byte {
 	e.reset()
 	if e.ended {
 		return nil
@@ -134,7 +134,7 @@ func (e *Encoder) Fail(text string) [][]byte {
 
 // start emits the message's first chunk, with the first event of whatever kind: the
 // message's id must stand in it, and follows from the run.
-func (e *Encoder) start(run core.ID) {
+func (e *encoder) start(run core.ID) {
 	if e.started {
 		return
 	}
@@ -151,7 +151,7 @@ func (e *Encoder) start(run core.ID) {
 
 // openStep begins a step unless one is open: any event of a step may be the first that
 // this response has of it.
-func (e *Encoder) openStep() {
+func (e *encoder) openStep() {
 	if !e.inStep {
 		e.inStep, e.said = true, false
 		e.emit(chunk{Type: "start-step"})
@@ -159,7 +159,7 @@ func (e *Encoder) openStep() {
 }
 
 // closeStep ends the step, its blocks first: no block goes on in the next one.
-func (e *Encoder) closeStep() {
+func (e *encoder) closeStep() {
 	e.closeBlocks()
 	if e.inStep {
 		e.inStep = false
@@ -167,7 +167,7 @@ func (e *Encoder) closeStep() {
 	}
 }
 
-func (e *Encoder) closeBlocks() {
+func (e *encoder) closeBlocks() {
 	if e.reasoning != "" {
 		e.emit(chunk{Type: "reasoning-end", ID: e.reasoning})
 		e.reasoning = ""
@@ -180,7 +180,7 @@ func (e *Encoder) closeBlocks() {
 
 // textDelta opens a text block where none is. Text and reasoning take turns: one block
 // is open at most, and none is opened again.
-func (e *Encoder) textDelta(delta string) {
+func (e *encoder) textDelta(delta string) {
 	if delta == "" {
 		return
 	}
@@ -193,7 +193,7 @@ func (e *Encoder) textDelta(delta string) {
 	e.emit(chunk{Type: "text-delta", ID: e.text, Delta: delta})
 }
 
-func (e *Encoder) reasoningDelta(delta string) {
+func (e *encoder) reasoningDelta(delta string) {
 	if delta == "" {
 		return
 	}
@@ -208,14 +208,14 @@ func (e *Encoder) reasoningDelta(delta string) {
 
 // block names a new block. The number is the response's, so that no block goes on with
 // one of an earlier step.
-func (e *Encoder) block(prefix string) string {
+func (e *encoder) block(prefix string) string {
 	e.said = true
 	id := prefix + strconv.Itoa(e.blocks)
 	e.blocks++
 	return id
 }
 
-func (e *Encoder) toolStart(event core.Event) {
+func (e *encoder) toolStart(event core.Event) {
 	if e.open(event.CallID) != nil { // its start was told already
 		return
 	}
@@ -223,7 +223,7 @@ func (e *Encoder) toolStart(event core.Event) {
 	e.emit(chunk{Type: "tool-input-start", ToolCallID: event.CallID, ToolName: event.Name})
 }
 
-func (e *Encoder) toolDelta(event core.Event) {
+func (e *encoder) toolDelta(event core.Event) {
 	if c := e.open(event.CallID); c != nil && !c.ready && event.Delta != "" {
 		e.emit(chunk{Type: "tool-input-delta", ToolCallID: c.id, InputTextDelta: event.Delta})
 	}
@@ -231,7 +231,7 @@ func (e *Encoder) toolDelta(event core.Event) {
 
 // toolReady completes a call's input. The call may be new here, when nothing of it was
 // streamed; what was is replaced by the whole.
-func (e *Encoder) toolReady(event core.Event) {
+func (e *encoder) toolReady(event core.Event) {
 	e.openStep()
 	e.closeBlocks()
 	c := e.open(event.CallID)
@@ -244,7 +244,7 @@ func (e *Encoder) toolReady(event core.Event) {
 
 // toolSuspended asks the client for approval. What else a call can wait for is
 // the call's output to the client, which it gives to calls with an input.
-func (e *Encoder) toolSuspended(event core.Event) {
+func (e *encoder) toolSuspended(event core.Event) {
 	t := event.Ticket
 	if t == nil || t.Decision != nil || !e.has(event.CallID) {
 		return
@@ -263,7 +263,7 @@ func (e *Encoder) toolSuspended(event core.Event) {
 
 // toolDone gives a call its result, once; a call that the client does not have is
 // passed over, see Continues.
-func (e *Encoder) toolDone(event core.Event) {
+func (e *encoder) toolDone(event core.Event) {
 	if !e.has(event.CallID) {
 		return
 	}
@@ -283,13 +283,13 @@ func (e *Encoder) toolDone(event core.Event) {
 }
 
 // has reports whether the client has a call.
-func (e *Encoder) has(id string) bool {
+func (e *encoder) has(id string) bool {
 	return slices.Contains(e.shown, id) || slices.Contains(e.Continues, id)
 }
 
 // toolCancel voids a call whose arguments were cut off, so that no client waits
 // for the rest of them.
-func (e *Encoder) toolCancel(event core.Event) {
+func (e *encoder) toolCancel(event core.Event) {
 	if c := e.open(event.CallID); c != nil {
 		e.emit(chunk{Type: "tool-input-error", ToolCallID: c.id, ToolName: c.name, Input: []byte("{}"), ErrorText: "the call was cut off and is void"})
 		e.forget(event.CallID)
@@ -299,7 +299,7 @@ func (e *Encoder) toolCancel(event core.Event) {
 // abandon ends the response when the step that it shows starts again: a client cannot
 // take back what it has of a message, and so has to resume, which replays it from its
 // first chunk. What is open ends first, for one that does not.
-func (e *Encoder) abandon() {
+func (e *encoder) abandon() {
 	const text = "the step was restarted"
 	if !e.said {
 		return
@@ -317,7 +317,7 @@ func (e *Encoder) abandon() {
 
 // finish ends the stream with its run, in the client's own terms: a cancelled run is
 // an abort, an error has a chunk of its own, and all else is a finish with a reason.
-func (e *Encoder) finish(t *core.Termination) {
+func (e *encoder) finish(t *core.Termination) {
 	if t == nil {
 		t = &core.Termination{Type: core.TerminationNatural}
 	}
@@ -336,7 +336,7 @@ func (e *Encoder) finish(t *core.Termination) {
 }
 
 // fail ends the stream with an error, which stands inside the step that it hit.
-func (e *Encoder) fail(text string) {
+func (e *encoder) fail(text string) {
 	e.closeBlocks()
 	e.emit(chunk{Type: "error", ErrorText: text})
 	e.closeStep()
@@ -345,14 +345,14 @@ func (e *Encoder) fail(text string) {
 }
 
 // end says that no frame follows; see Encode.
-func (e *Encoder) end() {
+func (e *encoder) end() {
 	e.ended = true
 	e.out = append(e.out, done)
 }
 
 // open returns a call that has no result yet, nil if there is none. There are at most
 // 32, so that a list will do.
-func (e *Encoder) open(id string) *call {
+func (e *encoder) open(id string) *call {
 	for i := range e.calls {
 		if e.calls[i].id == id {
 			return &e.calls[i]
@@ -363,14 +363,14 @@ func (e *Encoder) open(id string) *call {
 
 // track notes a call that begins: as open, and as shown for as long as the response
 // lasts. The pointer is valid until the next call is tracked.
-func (e *Encoder) track(c call) *call {
+func (e *encoder) track(c call) *call {
 	e.said = true
 	e.calls, e.shown = append(e.calls, c), append(e.shown, c.id)
 	return &e.calls[len(e.calls)-1]
 }
 
 // forget takes a call off the open ones; it stays shown.
-func (e *Encoder) forget(id string) {
+func (e *encoder) forget(id string) {
 	for i := range e.calls {
 		if e.calls[i].id == id {
 			e.calls = append(e.calls[:i], e.calls[i+1:]...)

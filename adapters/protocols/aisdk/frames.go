@@ -11,7 +11,7 @@ import (
 // framed is an Encoder as protocol.Serve wants one: each payload is the data of a
 // frame that has nothing else.
 type framed struct {
-	Encoder
+	encoder
 	frames []protocol.Frame
 }
 
@@ -22,7 +22,7 @@ func (*framed) Header() http.Header {
 
 // Encode implements protocol.Encoder.
 func (f *framed) Encode(e core.Event) ([]protocol.Frame, error) {
-	f.frames = protocol.DataFrames(f.frames, f.Encoder.Encode(e))
+	f.frames = protocol.DataFrames(f.frames, f.encoder.Encode(e))
 	return f.frames, nil
 }
 
@@ -33,7 +33,7 @@ func (f *framed) Fail(err error) []protocol.Frame {
 	if errors.Is(err, protocol.ErrUnfinished) {
 		text = interrupted
 	}
-	f.frames = protocol.DataFrames(f.frames, f.Encoder.Fail(text))
+	f.frames = protocol.DataFrames(f.frames, f.encoder.Fail(text))
 	return f.frames
 }
 

@@ -54,7 +54,7 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 	if shown, err = h.shownBefore(r, id, s.Thread.Thread, req); err != nil {
 		return hide(err)
 	}
-	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l host.Listener) error {
+	return h.Serve(w, r, &framed{encoder: encoder{Shown: shown}}, func(l host.Listener) error {
 		_, err := h.Host.Stream(r.Context(), s, l)
 		return hide(err)
 	})
@@ -113,7 +113,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return hide(err)
 	}
-	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l host.Listener) error {
+	return h.Serve(w, r, &framed{encoder: encoder{Shown: shown}}, func(l host.Listener) error {
 		return hide(h.Host.Follow(r.Context(), id, info.ActiveRun, l))
 	})
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // toolOutput shows what a running call puts out as its output, which is not final.
-func (e *Encoder) toolOutput(event core.Event) {
+func (e *encoder) toolOutput(event core.Event) {
 	c := e.open(event.CallID)
 	if c == nil && !slices.Contains(e.Continues, event.CallID) || c != nil && !c.ready {
 		return // over, or not told of
@@ -48,7 +48,7 @@ func (e *Encoder) toolOutput(event core.Event) {
 }
 
 // endOutput forgets what a call has put out: it has its result.
-func (e *Encoder) endOutput(id string) {
+func (e *encoder) endOutput(id string) {
 	e.outputs = slices.DeleteFunc(e.outputs, func(o output) bool { return o.id == id })
 }
 
@@ -63,7 +63,7 @@ type activity struct {
 
 // activity tells of what a tool works on. It is transient: a part of the message would
 // come back with each later request.
-func (e *Encoder) activity(event core.Event) {
+func (e *encoder) activity(event core.Event) {
 	data := activity{MessageID: event.MessageID, ActivityType: event.ActivityType, Replace: event.Replace}
 	kind := "data-activity-delta"
 	if event.Type == core.EventActivitySnapshot {
@@ -88,7 +88,7 @@ type attachment struct {
 
 // attach shows the activities that the protocol has parts for. One that lacks what
 // such a part must have is data alone.
-func (e *Encoder) attach(event core.Event) {
+func (e *encoder) attach(event core.Event) {
 	var a attachment
 	if json.Unmarshal(event.Content, &a) != nil {
 		return

@@ -15,8 +15,8 @@ import (
 // the step with which it begins. Input that is steered to a run that goes on anyway
 // ends no message: the stream that shows it does not end there either.
 
-// Shown is how many steps of a run the assistant messages before a response show.
-type Shown struct {
+// shown is how many steps of a run the assistant messages before a response show.
+type shown struct {
 	Run   core.ID
 	Steps int
 }
@@ -65,7 +65,7 @@ func (r request) mayWait() bool {
 // shownBefore looks for the run that new input goes on with: one that waits, or
 // did when the same request came before. A history in which nothing waits is not
 // worth the look, which reads the thread's head.
-func (h *handler) shownBefore(r *http.Request, id core.Identity, thread string, req request) (shown Shown, err error) {
+func (h *handler) shownBefore(r *http.Request, id core.Identity, thread string, req request) (shown shown, err error) {
 	if !req.mayWait() {
 		return shown, nil
 	}
@@ -105,8 +105,8 @@ const messagePage = 200
 // shownOf looks through the active run's messages for the newest input that took
 // the place of decisions: only what comes behind it belongs to the response that
 // is replayed.
-func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run core.ID) (Shown, error) {
-	shown := Shown{Run: run}
+func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run core.ID) (shown, error) {
+	shown := shown{Run: run}
 	record, err := h.Host.ReadRun(r.Context(), id, run)
 	if err != nil || record.FirstSeq == 0 {
 		return shown, err

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
+	"github.com/reveille-run/reveille/adapters/internal/protocol/stresstest"
 )
 
 // BenchmarkStream is a run that says 1,000 deltas as fast as it can, over a real
@@ -30,7 +30,7 @@ func BenchmarkStream(b *testing.B) {
 	server := httptest.NewServer(newServer(f))
 	defer server.Close()
 	b.ReportAllocs()
-	began, used := time.Now(), protocoltest.ProcessorTime(b)
+	began, used := time.Now(), stresstest.ProcessorTime(b)
 	for b.Loop() {
 		response, err := http.Post(server.URL+"/v1/runs", "application/json", strings.NewReader(hi))
 		if err != nil {
@@ -42,7 +42,7 @@ func BenchmarkStream(b *testing.B) {
 		_ = response.Body.Close()
 	}
 	b.ReportMetric(float64(b.N)*1004/time.Since(began).Seconds(), "frames/s")
-	b.ReportMetric(float64(protocoltest.ProcessorTime(b)-used)/float64(b.N)/1e6, "cpu-ms/op")
+	b.ReportMetric(float64(stresstest.ProcessorTime(b)-used)/float64(b.N)/1e6, "cpu-ms/op")
 }
 
 // BenchmarkSubmit is a request that queues input, from its text to the response.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
-	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
+	"github.com/reveille-run/reveille/adapters/internal/protocol/stresstest"
 )
 
 func TestErrorsNameNoTypesOfTheProgram(t *testing.T) {
@@ -23,8 +23,8 @@ func TestErrorsNameNoTypesOfTheProgram(t *testing.T) {
 		"/v1/threads/t1/decision": `{"tool_call_id":"c1","action":"resume","payload":{"approved":true},"remember":"run"}`,
 		"/v1/threads/t1/mailbox":  `{"payload":{"a":1}}`,
 	} {
-		for _, body := range protocoltest.Mistyped(body) {
-			if rec := do(r, "POST", path, body); protocoltest.NamesTypes(rec.Body.String()) || rec.Code >= 500 {
+		for _, body := range stresstest.Mistyped(body) {
+			if rec := do(r, "POST", path, body); stresstest.NamesTypes(rec.Body.String()) || rec.Code >= 500 {
 				t.Errorf("%s %s\n%d %s", path, strings.TrimSpace(body), rec.Code, rec.Body)
 			}
 		}

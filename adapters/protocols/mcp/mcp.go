@@ -24,12 +24,13 @@ type Options struct {
 	Buffered bool
 	Log      *slog.Logger // nil: slog.Default()
 	// Wait is how long a call may take where nothing can be streamed, before it is
-	// told that its run goes on; 0: [DefaultWait].
+	// told that its run goes on; 0: 20 s, since API Gateway gives a
+	// request 30 s.
 	Wait time.Duration
 }
 
-// DefaultWait is Options.Wait that says nothing: API Gateway gives a request 30 s.
-const DefaultWait = 20 * time.Second
+// defaultWait is Options.Wait that says nothing.
+const defaultWait = 20 * time.Second
 
 // name is how the server presents itself.
 const name = "reveille"
@@ -58,7 +59,7 @@ func New(host protocol.Host, o *Options) http.Handler {
 	offered := host.Exposed()
 	h := &handler{
 		Server: protocol.NewServer(host, protocol.Options{Buffered: o.Buffered, Log: o.Log}),
-		wait:   cmp.Or(o.Wait, DefaultWait), offered: offered, exposed: make(map[string]agent.Exposed, len(offered)),
+		wait:   cmp.Or(o.Wait, defaultWait), offered: offered, exposed: make(map[string]agent.Exposed, len(offered)),
 	}
 	sure := true // that the SDK takes all parameters
 	for _, e := range offered {

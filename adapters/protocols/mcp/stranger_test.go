@@ -3,7 +3,7 @@ package mcp_test
 import (
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/protocols/protocoltest"
+	"github.com/reveille-run/reveille/adapters/internal/protocol/stresstest"
 )
 
 func TestErrorsNameNoTypesOfTheProgram(t *testing.T) {
@@ -19,9 +19,9 @@ func TestErrorsNameNoTypesOfTheProgram(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"a","version":"1"}}}`,
 	} {
 		for _, era := range []string{modern, legacy} {
-			for _, body := range protocoltest.Mistyped(call) {
+			for _, body := range stresstest.Mistyped(call) {
 				status, _, text := send(t, "POST", url+"/v1/mcp", body, "Mcp-Protocol-Version", era)
-				if protocoltest.NamesTypes(text) || status >= 500 {
+				if stresstest.NamesTypes(text) || status >= 500 {
 					t.Errorf("%s\n%d %s", body, status, text)
 				}
 			}

@@ -52,8 +52,9 @@ func (n *Narrow) Stuck(tb testing.TB) {
 
 // Deaf posts a JSON body to a path and reads nothing of the response, until the
 // test ends.
-func Deaf(tb testing.TB, address net.Addr, path, body string) {
+func (n *Narrow) Deaf(tb testing.TB, path, body string) {
 	tb.Helper()
+	address := n.Listener.Addr()
 	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		var failed error
 		err := c.Control(func(fd uintptr) { failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 1) })

@@ -1,3 +1,3 @@
 // Package protocoltest helps to test how a host treats a client that opens a
-// stream and reads nothing, and what streams cost.
+// stream and reads nothing.
 package protocoltest

@@ -57,7 +57,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait time.Duration) ([]Mes
 }
 
 // Delete removes deliveries by their receipts, ten a request. What the queue
-// refuses is tried once more and then reported as a [*BatchError].
+// refuses is tried once more and then reported as in [Queue.WakeBatch].
 func (q *Queue) Delete(ctx context.Context, receipts []string) error {
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(receipts))
 	for i, receipt := range receipts {

@@ -14,37 +14,26 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// MaxDelay is the longest that SQS holds a message back. Longer waits are the
+// maxDelay is the longest that SQS holds a message back. Longer waits are the
 // sweeper's: a hint that comes early finds future work and is sent again.
-const MaxDelay = 15 * time.Minute
+const maxDelay = 15 * time.Minute
 
 // batchSize is how many entries one batch request may have.
 const batchSize = 10
 
-// API is what a queue needs of SQS; *sqs.Client implements it.
-type API interface {
-	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
-	SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error)
-	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
-	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
-	ChangeMessageVisibility(context.Context, *sqs.ChangeMessageVisibilityInput, ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityOutput, error)
-}
-
-var _ API = (*sqs.Client)(nil)
-
 // Queue is one SQS queue of wake-ups. It is safe for concurrent use.
 type Queue struct {
-	client API
+	client *sqs.Client
 	url    *string
 }
 
 // New returns the queue at a URL.
-func New(client API, queueURL string) *Queue {
+func New(client *sqs.Client, queueURL string) *Queue {
 	return &Queue{client: client, url: aws.String(queueURL)}
 }
 
 // Wake sends a hint that becomes visible after delay, which is rounded up to the
-// second and cut at [MaxDelay]. After an error it may have been sent all the
+// second and cut at 15 minutes. After an error it may have been sent all the
 // same; sending it again does no harm.
 func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) error {
 	body, err := encode(w)
@@ -70,16 +59,16 @@ func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) er
 const request = 100
 
 // WakeBatch sends many hints, ten a request. What the queue refuses is sent once
-// more; what then is still not sent is a [*BatchError] with the positions in ws.
-// A hint that is invalid in itself is reported in the same way, without being
-// sent.
+// more; what then is still not sent is an error that has the errors of all such hints, the
+// code of the first, and a method Failed() int that says how many they are. A hint that is
+// invalid in itself is reported in the same way, without being sent.
 func (q *Queue) WakeBatch(ctx context.Context, ws []core.WakeUp, delay time.Duration) error {
-	var failed []Failure
+	var failed []failure
 	entries := make([]types.SendMessageBatchRequestEntry, 0, len(ws))
 	for i, w := range ws {
 		body, err := encode(w)
 		if err != nil {
-			failed = append(failed, Failure{Index: i, Err: err})
+			failed = append(failed, failure{Index: i, Err: err})
 			continue
 		}
 		entries = append(entries, types.SendMessageBatchRequestEntry{
@@ -102,6 +91,6 @@ func (q *Queue) WakeBatch(ctx context.Context, ws []core.WakeUp, delay time.Dura
 
 // delaySeconds rounds up, so that no hint comes before its time.
 func delaySeconds(delay time.Duration) int32 {
-	delay = min(max(delay, 0), MaxDelay)
+	delay = min(max(delay, 0), maxDelay)
 	return int32((delay + time.Second - 1) / time.Second)
 }

@@ -230,7 +230,7 @@ func TestWakeBatchReportsItsItems(t *testing.T) {
 }
 
 func indexes(err error) []int {
-	var failed *BatchError
+	var failed *batchFailure
 	if !errors.As(err, &failed) {
 		return nil
 	}

@@ -15,9 +15,9 @@ var (
 	// ErrLocked: another process, or another Store of this one, has the file
 	// open. Nothing was read or written.
 	ErrLocked = core.Errorf(core.CodeUnavailable, "another process has the file open")
-	// ErrSchema: an older or a newer version of the program laid the file out.
+	// errSchema: an older or a newer version of the program laid the file out.
 	// Nothing was written.
-	ErrSchema = core.Errorf(core.CodeSchema, "the file was written by another version of the program")
+	errSchema = core.Errorf(core.CodeSchema, "the file was written by another version of the program")
 	// ErrReplaced: what stands at the path is not the file that was opened. It
 	// was deleted, moved or replaced meanwhile, and what would be written now
 	// would be gone with it. Nothing was written.
@@ -57,8 +57,8 @@ var _ store.Backend = (*Store)(nil)
 
 // Open opens the file at path, and makes it (mode 0600) and its folder (mode
 // 0700) if they do not exist. A file that another process has open is
-// [ErrLocked], one of another version [ErrSchema], a damaged one
-// store.ErrCorrupt; a file that this package did not make is an error that
+// [ErrLocked], one of another version is of code
+// [core.CodeSchema], a damaged one store.ErrCorrupt; a file that this package did not make is an error that
 // leaves it as it was. Each error names the file. The caller must call Close.
 func Open(path string, options Options) (*Store, error) {
 	if options.Now == nil {
@@ -120,15 +120,11 @@ func (s *Store) Probe(ctx context.Context) error {
 	return nil
 }
 
-// Stats is what a Store did since it was opened.
-type Stats struct {
-	Transactions int64 // each of one call or of several that came together
-	Syncs        int64 // of the file to the disk: two a transaction, one more when it makes the file longer
-}
-
-// Stats returns the counts so far.
-func (s *Store) Stats() Stats {
-	return Stats{Transactions: s.db.transactions.Load(), Syncs: s.db.syncs.Load()}
+// Stats returns what the store did since it was opened: transactions, each of one call or of
+// several that came together, and syncs of the file to the disk, two a transaction and one
+// more when it makes the file longer.
+func (s *Store) Stats() (transactions, syncs int64) {
+	return s.db.transactions.Load(), s.db.syncs.Load()
 }
 
 // view reads what is stored; it is consistent, and must be copied before read returns.

@@ -195,7 +195,7 @@ func TestOpenRefusesEarlierFormats(t *testing.T) {
 		content := read(t, path)
 		_, err = bolt.Open(path, bolt.Options{})
 		want := "open store " + path + ": the file was written by another version of the program, an older one (schema " + schema + ", this one reads 4): move the file away to begin anew, or open it with that version"
-		if !errors.Is(err, bolt.ErrSchema) || err.Error() != want {
+		if core.CodeOf(err) != core.CodeSchema || err.Error() != want {
 			t.Errorf("Open returns the error %v, want %s", err, want)
 		}
 		if !bytes.Equal(read(t, path), content) {

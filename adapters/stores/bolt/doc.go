@@ -79,5 +79,5 @@
 //	configs     hash                           as a record, fence and version 0
 //	admissions  tenant                         JSON of a store.Tally
 //
-// A file of an earlier format is [ErrSchema], and stays as it is.
+// A file of an earlier format is an error of code [core.CodeSchema], and stays as it is.
 package bolt

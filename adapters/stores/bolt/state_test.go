@@ -70,15 +70,15 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 	}
 	costs := [][2]int64{{5, 10}, {4, 8}, {4, 8}} // the first run of a process stores its agent, too
 	for i, want := range [][]string{nil, {"S#", "S#/thread/visited"}, {"S#", "S#/thread/visited"}} {
-		before := s.Stats()
+		before := counted(s)
 		states = nil
 		if _, err := program.Stream(t.Context(), mailbox.Submission{
 			Thread: key, Opening: mailbox.Opening{AgentID: "demo"}, Messages: []core.Message{core.UserMessage("echo: hello")},
 		}, host.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
 		}
-		after := s.Stats()
-		if got, want := [2]int64{after.Transactions - before.Transactions, after.Syncs - before.Syncs}, costs[i]; got != want {
+		after := counted(s)
+		if got, want := [2]int64{after[0] - before[0], after[1] - before[1]}, costs[i]; got != want {
 			t.Errorf("run %d: %d transactions and syncs, want %d", i+1, got, want)
 		}
 		slices.Sort(states)

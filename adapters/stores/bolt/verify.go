@@ -63,9 +63,9 @@ func checkSchema(text []byte) error {
 	case err != nil || number < 1:
 		return core.Errorf(core.CodeCorrupt, "schema number %q is not one", core.Excerpt(string(text)))
 	case number < schemaNumber:
-		return fmt.Errorf("%w, an older one (schema %d, this one reads %d): move the file away to begin anew, or open it with that version", ErrSchema, number, schemaNumber)
+		return fmt.Errorf("%w, an older one (schema %d, this one reads %d): move the file away to begin anew, or open it with that version", errSchema, number, schemaNumber)
 	case number > schemaNumber:
-		return fmt.Errorf("%w, a newer one (schema %d, this one reads %d): run that version, or move the file away to begin anew", ErrSchema, number, schemaNumber)
+		return fmt.Errorf("%w, a newer one (schema %d, this one reads %d): run that version, or move the file away to begin anew", errSchema, number, schemaNumber)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 func TestWhatLimitsCost(t *testing.T) {
 	maker, table := client(t)
 	config := configTable(t, maker)
-	meter := dynamotest.NewMeter(http.DefaultTransport)
+	meter := &dynamotest.Meter{Next: http.DefaultTransport}
 	c, err := dynamo.NewClient(awsenv.Config{Transport: meter, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)

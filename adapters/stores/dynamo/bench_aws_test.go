@@ -58,7 +58,7 @@ type bench struct {
 func newBench(t testing.TB, talk chatter) *bench {
 	t.Helper()
 	maker, table := client(t)
-	b := &bench{table: table, meter: dynamotest.NewMeter(http.DefaultTransport), model: &talk}
+	b := &bench{table: table, meter: &dynamotest.Meter{Next: http.DefaultTransport}, model: &talk}
 	c, err := dynamo.NewClient(awsenv.Config{Transport: b.meter, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func BenchmarkItems(b *testing.B) {
 	}
 	for _, name := range []string{"300B", "2KB", "noise", "64KB"} {
 		record := store.Record{Name: "M#000000000001", Fence: 3, Payload: payloads[name]}
-		it, err := encodeRecord(text("T#acme#t1"), record, MaxPayload)
+		it, err := encodeRecord(text("T#acme#t1"), record, maxPayload)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func BenchmarkItems(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(record.Payload)))
 			for b.Loop() {
-				if _, err := encodeRecord(text("T#acme#t1"), record, MaxPayload); err != nil {
+				if _, err := encodeRecord(text("T#acme#t1"), record, maxPayload); err != nil {
 					b.Fatal(err)
 				}
 			}

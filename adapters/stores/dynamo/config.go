@@ -29,7 +29,7 @@ func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) er
 		return err
 	}
 	doing := fmt.Sprintf("put snapshot %s", hash)
-	if err := setPayload(it, "snapshot "+hash, content, MaxPayload); err != nil {
+	if err := setPayload(it, "snapshot "+hash, content, maxPayload); err != nil {
 		return err
 	}
 	met, err := s.config.put(ctx, doing, &dynamodb.PutItemInput{Item: it, ConditionExpression: aws.String("attribute_not_exists(pk)")})

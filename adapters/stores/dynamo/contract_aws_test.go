@@ -82,7 +82,7 @@ func TestContract(t *testing.T) {
 		}
 		return dynamo.New(another, dynamo.Options{Table: table, ConfigTable: config})
 	}
-	options := storetest.Options{MaxPayload: dynamo.MaxPayload, Stop: stop, Reopen: reopen}
+	options := storetest.Options{MaxPayload: 350 << 10, Stop: stop, Reopen: reopen}
 	options.Run(t, func(t *testing.T) store.Backend {
 		return dynamo.New(c, dynamo.Options{Table: table, ConfigTable: config})
 	})

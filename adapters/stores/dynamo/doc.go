@@ -68,9 +68,9 @@
 //
 // # Limits
 //
-// A payload may have 350 KB after compression ([MaxPayload]); a larger one is
+// A payload may have 350 KB after compression; a larger one is
 // [store.ErrTooLarge] before anything is sent. Where there is a bucket
-// ([Options.Objects]) the payload of a record may have 16 MB ([MaxObject]).
+// ([Options.Objects]) the payload of a record may have 16 MB.
 //
 // # Objects
 //

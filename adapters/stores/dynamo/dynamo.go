@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,25 +10,13 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// API is what the store needs of DynamoDB; *dynamodb.Client implements it.
-type API interface {
-	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
-	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
-	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
-}
-
-var _ API = (*dynamodb.Client)(nil)
-
 // Options configures a Store. The zero value works.
 type Options struct {
 	Table       string           // of threads; default "threads"
 	ConfigTable string           // of profiles and configuration snapshots; default "config"
 	Now         func() time.Time // decides what has expired; default time.Now
 	// Objects is the bucket for payloads of records over 32 KB after compression. Nil:
-	// none, and over [MaxPayload] they are refused.
+	// none, and over 350 KB they are refused.
 	Objects Objects
 }
 
@@ -48,7 +35,7 @@ var _ store.Backend = (*Store)(nil)
 // New returns a store on tables as template.yaml deploys them; for the tests of a
 // program on it package tables makes them. Whoever steps runs needs both: a run stores the
 // agent that it begins with in the second one.
-func New(client API, o Options) *Store {
+func New(client *dynamodb.Client, o Options) *Store {
 	s := &Store{
 		threads: table{client, aws.String(cmp.Or(o.Table, "threads"))},
 		config:  table{client, aws.String(cmp.Or(o.ConfigTable, "config"))},

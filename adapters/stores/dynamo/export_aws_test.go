@@ -15,7 +15,7 @@ func Items(key core.ThreadKey, head store.Head, records []store.Record) (items [
 	}
 	items = append(items, encodeHead(pk, key, &head))
 	for _, record := range records {
-		it, err := encodeRecord(pk, record, MaxPayload)
+		it, err := encodeRecord(pk, record, maxPayload)
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func FuzzDecodeItem(f *testing.F) {
 		if len(r.Payload) > 16<<20 {
 			t.Fatalf("payload has %d bytes", len(r.Payload))
 		}
-		again, err := encodeRecord(text("T#acme#t1"), r, MaxPayload)
+		again, err := encodeRecord(text("T#acme#t1"), r, maxPayload)
 		if err != nil {
 			return // over a limit, or a name that is never written
 		}

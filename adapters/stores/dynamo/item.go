@@ -12,12 +12,12 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// MaxPayload is the largest payload that an item holds, in bytes after compression.
-// With keys and attribute names the item stays under DynamoDB's 400 KB. MaxObject is
+// maxPayload is the largest payload that an item holds, in bytes after compression.
+// With keys and attribute names the item stays under DynamoDB's 400 KB. maxObject is
 // the largest of a record where there is a bucket, in bytes before compression.
 const (
-	MaxPayload = 350 << 10
-	MaxObject  = maxUnpacked
+	maxPayload = 350 << 10
+	maxObject  = maxUnpacked
 )
 
 // DynamoDB's limits of the two keys, in bytes.

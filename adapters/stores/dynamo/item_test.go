@@ -52,7 +52,7 @@ func TestRecordsAsItems(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := encodeRecord(text("T#acme#t1"), tt.record, MaxPayload)
+			got, err := encodeRecord(text("T#acme#t1"), tt.record, maxPayload)
 			if err != nil {
 				t.Fatal(err)
 			}

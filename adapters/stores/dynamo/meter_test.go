@@ -19,7 +19,7 @@ import (
 // metered returns a store whose requests are counted and get the replies.
 func metered(t *testing.T, replies ...reply) (*Store, *dynamotest.Meter) {
 	t.Helper()
-	m := dynamotest.NewMeter(&wire{t: t, replies: replies})
+	m := &dynamotest.Meter{Next: &wire{t: t, replies: replies}}
 	return New(testClient(t, m), Options{}), m
 }
 
@@ -200,7 +200,7 @@ func TestMeterCountsSequentialRoundTrips(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := dynamotest.NewMeter(&slow{t: t, start: time.Now()})
+				m := &dynamotest.Meter{Next: &slow{t: t, start: time.Now()}}
 				s := New(testClient(t, m), Options{})
 				for range 2 { // and from zero again
 					m.Reset()

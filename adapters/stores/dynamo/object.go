@@ -14,7 +14,7 @@ import (
 )
 
 // What an item may hold, in bytes after compression, where there is a bucket: what is
-// larger becomes an object. Without a bucket it is [MaxPayload].
+// larger becomes an object. Without a bucket it is [maxPayload].
 const overflowOver = 32 << 10
 
 // Objects is a bucket; adapters/stores/s3 implements it. It must show what was put at once.

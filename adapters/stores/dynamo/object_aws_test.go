@@ -70,7 +70,7 @@ func TestContractWithABucket(t *testing.T) {
 		return dynamo.New(c, dynamo.Options{Table: table, ConfigTable: config, Objects: objects})
 	}
 	options := storetest.Options{
-		MaxPayload: dynamo.MaxPayload, MaxRecord: dynamo.MaxObject, Stop: stop,
+		MaxPayload: 350 << 10, MaxRecord: 16 << 20, Stop: stop,
 		Reopen: func(*testing.T, store.Backend) store.Backend { return on(c) },
 	}
 	options.Run(t, func(*testing.T) store.Backend { return on(stoppable) })

@@ -33,7 +33,7 @@ func (s *Store) preparePointer(tenant string, p store.Pointer) (pointerPut, erro
 	if p.TTL > 0 {
 		it[attrExpires] = number(s.now().Add(p.TTL + time.Second - 1).Unix())
 	}
-	return pointerPut{doing, p, it}, setPayload(it, doing, p.Value, MaxPayload)
+	return pointerPut{doing, p, it}, setPayload(it, doing, p.Value, maxPayload)
 }
 
 // putPointer returns nil when the pointer holds the value now, else the pointer

@@ -90,7 +90,7 @@ func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.Prof
 	doing := fmt.Sprintf("write profile %s of %s", name, tenant)
 	next := s.revision()
 	it[attrRevision] = number(next)
-	if err := setPayload(it, doing, value, MaxPayload); err != nil {
+	if err := setPayload(it, doing, value, maxPayload); err != nil {
 		return 0, err
 	}
 	input := &dynamodb.PutItemInput{Item: it}

@@ -45,9 +45,9 @@ func (s *Store) prepareRecord(key core.ThreadKey, pk types.AttributeValue, recor
 		return recordPut{}, err
 	}
 	p := recordPut{doing: fmt.Sprintf("put %s of %s", record.Name, key), key: key, record: record}
-	limit, inside := MaxPayload, s.objects == nil || record.Kind() == store.KindLatest
+	limit, inside := maxPayload, s.objects == nil || record.Kind() == store.KindLatest
 	if !inside {
-		limit = MaxObject
+		limit = maxObject
 	}
 	it, err := encodeRecord(pk, record, limit)
 	if err != nil {

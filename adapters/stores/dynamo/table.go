@@ -12,7 +12,7 @@ import (
 
 // table is one table: what every kind of item is written and read by.
 type table struct {
-	client API
+	client *dynamodb.Client
 	name   *string
 }
 

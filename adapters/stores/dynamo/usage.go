@@ -48,7 +48,7 @@ func (s *Store) prepareUsage(key core.ThreadKey, usage *store.Usage) (*usagePut,
 		it[attrExpires] = number(u.Expires)
 	}
 	doing := fmt.Sprintf("put %s of %s", u.Name, key)
-	return &usagePut{doing, *usage, it}, setPayload(it, doing, u.Payload, MaxPayload)
+	return &usagePut{doing, *usage, it}, setPayload(it, doing, u.Payload, maxPayload)
 }
 
 // putUsage sends a usage record.
@@ -201,7 +201,7 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 	if total.Expires != 0 {
 		it[attrExpires] = number(total.Expires)
 	}
-	if err := setPayload(it, doing, total.Payload, MaxPayload); err != nil {
+	if err := setPayload(it, doing, total.Payload, maxPayload); err != nil {
 		return err
 	}
 	input := &dynamodb.PutItemInput{Item: it, ConditionExpression: aws.String("attribute_not_exists(pk)")}

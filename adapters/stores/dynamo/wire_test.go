@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/core"
@@ -124,7 +125,7 @@ func scripted(t *testing.T, replies ...reply) (*Store, *wire) {
 	return New(testClient(t, w), Options{Now: func() time.Time { return time.Unix(at, 0) }}), w
 }
 
-func testClient(t testing.TB, transport http.RoundTripper) API {
+func testClient(t testing.TB, transport http.RoundTripper) *dynamodb.Client {
 	t.Helper()
 	environment := map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 	client, err := NewClient(awsenv.Config{

@@ -43,16 +43,16 @@ func TestATwoStepRunIsFourTransactions(t *testing.T) {
 		began := time.Now()
 		for _, tt := range []struct {
 			thread string
-			want   bolt.Stats
-		}{{"t1", bolt.Stats{Transactions: 5, Syncs: 10}}, {"t2", bolt.Stats{Transactions: 4, Syncs: 8}}} { // the first run of a process stores its agent, too
-			before := h.file.Stats()
+			want   [2]int64 // transactions and syncs
+		}{{"t1", [2]int64{5, 10}}, {"t2", [2]int64{4, 8}}} { // the first run of a process stores its agent, too
+			transactions, syncs := h.file.Stats()
 			_, body := post(t, url+"/v1/ai-sdk/chat", strings.Replace(chat, "t1", tt.thread, 1))
 			if !strings.HasSuffix(body, "data: [DONE]\n\n") {
 				t.Fatal(body)
 			}
-			after := h.file.Stats()
-			if got := (bolt.Stats{Transactions: after.Transactions - before.Transactions, Syncs: after.Syncs - before.Syncs}); got != tt.want {
-				missed = errors.Join(missed, fmt.Errorf("%s: %+v, want %+v", tt.thread, got, tt.want))
+			moreTransactions, moreSyncs := h.file.Stats()
+			if got := [2]int64{moreTransactions - transactions, moreSyncs - syncs}; got != tt.want {
+				missed = errors.Join(missed, fmt.Errorf("%s: %d, want %d", tt.thread, got, tt.want))
 			}
 		}
 		// A step that takes longer than this stores what its model has said so far: the one excuse.

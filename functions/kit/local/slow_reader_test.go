@@ -32,7 +32,7 @@ func TestADeafClientDelaysNobody(t *testing.T) {
 		_ = server.Close()
 		<-ended
 	}()
-	protocoltest.Deaf(t, listener.Addr(), "/v1/runs", `{"threadId":"t1","messages":[{"role":"user","content":"slow: 600"}]}`)
+	slow.Deaf(t, "/v1/runs", `{"threadId":"t1","messages":[{"role":"user","content":"slow: 600"}]}`)
 	slow.Stuck(t)
 	began := time.Now()
 	response, err := http.Post(others.URL+"/v1/threads/t1/cancel", "application/json", http.NoBody)

@@ -39,7 +39,7 @@ func TestADeafClientDelaysNobody(t *testing.T) {
 	front.Listener = slow
 	front.Start()
 	t.Cleanup(front.Close)
-	protocoltest.Deaf(t, front.Listener.Addr(), "/v1/runs", string(body))
+	slow.Deaf(t, "/v1/runs", string(body))
 	slow.Stuck(t)
 	began := time.Now()
 	response, err := http.Post(api+"/v1/threads/t1/cancel", "application/json", http.NoBody)

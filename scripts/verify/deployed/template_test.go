@@ -104,7 +104,7 @@ func deployWith(tb testing.TB, parameters map[string]string, o deployOptions) *d
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := &deployment{world: &world{report: o.report}, stack: s, calls: map[string]*recorder{}, meter: dynamotest.NewMeter(http.DefaultTransport)}
+	d := &deployment{world: &world{report: o.report}, stack: s, calls: map[string]*recorder{}, meter: &dynamotest.Meter{Next: http.DefaultTransport}}
 	d.makeTables(tb, tables)
 	d.makeQueues(tb, queues)
 	d.makeBucket(tb)

@@ -37,7 +37,7 @@ import (
 // It also counts the sequential round trips, since they are the latency of what
 // was metered: see [Meter.Rounds].
 type Meter struct {
-	next http.RoundTripper
+	Next http.RoundTripper // makes the requests
 
 	mu     sync.Mutex
 	units  map[string]Units
@@ -75,11 +75,6 @@ type seen struct {
 
 // listedKey is the place of the index listed among a seen item's keys.
 const listedKey = 2
-
-// NewMeter returns a meter in front of next.
-func NewMeter(next http.RoundTripper) *Meter {
-	return &Meter{next: next, units: map[string]Units{}, items: map[itemKey]seen{}}
-}
 
 // Rounds is the number of sequential round trips since the last Reset: the
 // length of the longest chain of requests, each of which began after the one
@@ -135,7 +130,7 @@ func (m *Meter) RoundTrip(request *http.Request) (*http.Response, error) {
 		request = &copied
 	}
 	defer m.round()()
-	response, err := m.next.RoundTrip(request)
+	response, err := m.Next.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +149,9 @@ func (m *Meter) RoundTrip(request *http.Request) (*http.Response, error) {
 func (m *Meter) round() func() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.units == nil {
+		m.units, m.items = map[string]Units{}, map[itemKey]seen{}
+	}
 	place := m.rounds.begin()
 	return func() {
 		m.mu.Lock()

@@ -1,4 +1,4 @@
-package protocoltest
+package stresstest
 
 import (
 	"encoding/json"

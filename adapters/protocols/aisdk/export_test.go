@@ -1,0 +1,7 @@
+package aisdk
+
+// What tests of the encoder alone use.
+type (
+	Encoder = encoder
+	Shown   = shown
+)
