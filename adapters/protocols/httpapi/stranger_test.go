@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/adapters/internal/protocol/stresstest"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 
 func TestErrorsNameNoTypesOfTheProgram(t *testing.T) {
