@@ -167,7 +167,7 @@
 //
 // Where is usage charged?
 //
-//   - core/account/doc.go: the three ledgers, and what a crash does to each.
+//   - core/internal/accounting/doc.go: the three ledgers, and what a crash does to each.
 //   - core/internal/accounting/run.go, Turn and Void: the tenant's counters, before the commit of a turn.
 //   - core/internal/accounting/settle.go, Settle: the usage record, in the commit that ends a stretch.
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"slices"
 
@@ -116,10 +117,12 @@ func (r *Resolved) Hash() string {
 // field that this program does not know has code schema: a newer one wrote it.
 func (r *Registry) ResolveContent(text []byte) (*Resolved, error) {
 	var c content
-	if err := (strict.Options{MaxDepth: strict.AnyDepth}).Decode(text, &c); strict.Unknown(err) {
-		return nil, core.Errorf(core.CodeSchema, "content of an agent: %w", err)
-	} else if err != nil {
-		return nil, core.Errorf(core.CodeCorrupt, "content of an agent: %w", err)
+	if err := (strict.Options{MaxDepth: -1}).Decode(text, &c); err != nil {
+		code := core.CodeCorrupt
+		if wrong, ok := errors.AsType[*strict.Error](err); ok && wrong.Unknown() {
+			code = core.CodeSchema
+		}
+		return nil, core.Errorf(code, "content of an agent: %w", err)
 	}
 	if err := c.check(); err != nil {
 		return nil, core.Errorf(core.CodeCorrupt, "content of an agent: %w", err)

@@ -91,7 +91,7 @@ func (r *Registry) parse(data []byte, scope Scope, known bool) (Snapshot, error)
 
 func decodePersisted(data []byte) (persisted, error) {
 	var in persisted
-	if err := (strict.Options{MaxDepth: strict.AnyDepth}).Decode(data, &in); err != nil {
+	if err := (strict.Options{MaxDepth: -1}).Decode(data, &in); err != nil {
 		return in, core.Errorf(core.CodeInvalid, "decoding it: %w", err)
 	}
 	if in.Revision == nil {

@@ -69,7 +69,7 @@ func (d *decoder) more(end byte) bool {
 func (d *decoder) raw() ([]byte, *Error) {
 	begin := d.at
 	if d.at = endOfValue(d.data, begin, d.options.MaxDepth-d.depth); d.at < 0 {
-		at, _ := TooDeep(d.data, d.options.MaxDepth)
+		at, _ := tooDeepAt(d.data, d.options.MaxDepth)
 		return nil, tooDeep(at, d.options.MaxDepth)
 	}
 	if d.options.Raw {
@@ -126,7 +126,7 @@ func (d *decoder) value(p *plan, v reflect.Value) *Error {
 // own lets a value decode itself.
 func (d *decoder) own(p *plan, v reflect.Value) *Error {
 	begin := d.at
-	err := v.Addr().Interface().(Unmarshaler).UnmarshalStrict(Value{d, begin})
+	err := v.Addr().Interface().(ownDecoder).UnmarshalStrict(Value{d, begin})
 	if err != nil {
 		return d.foreign(err, p, begin)
 	}

@@ -1,10 +1,10 @@
 package strict
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -14,7 +14,7 @@ import (
 // Error is what is wrong at one place of a JSON value.
 type Error struct {
 	// Path leads to the place, such as "members[2].weight"; empty: the value as a whole.
-	Path string
+	Path Path
 	// Offset is the byte of the JSON, from 0, at which it is: the first of a value that is
 	// wrong, of the name of a field that is unknown or given twice, of the object that
 	// lacks a field.
@@ -54,8 +54,8 @@ func tooDeep(offset, most int) *Error {
 func (e *Error) Error() string {
 	switch {
 	case e.kind == unknownField:
-		in := strings.TrimSuffix(strings.TrimSuffix(e.Path, e.name), ".")
-		if in = excerpt(in); in == "" {
+		in := strings.TrimSuffix(strings.TrimSuffix(string(e.Path), e.name), ".")
+		if in = excerpt(Path(in)); in == "" {
 			in = e.whole
 		}
 		if in != "" {
@@ -91,33 +91,26 @@ func (e *Error) of(name string) *Error {
 	return e
 }
 
-// within puts the name of the object's member before the path.
-func (e *Error) within(name string) *Error {
-	switch {
-	case e.Path == "":
-		e.Path = name
-	case e.Path[0] == '[':
-		e.Path = name + e.Path
-	default:
-		e.Path = Join(name, e.Path)
-	}
+// Within puts the name of a member before the path, for an error of what was decoded apart
+// from its object. It returns the error.
+func (e *Error) Within(name string) *Error {
+	e.Path = Path(name).join(e.Path)
 	return e
 }
 
-// Join returns the path of an object's member.
-func Join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
+// Unknown reports whether it is about a field that is unknown.
+func (e *Error) Unknown() bool { return e.kind == unknownField }
 
-// Index returns the path of a list's item.
-func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+// Line returns the line and the column of the place in the JSON, both from 1. Columns count
+// bytes.
+func (e *Error) Line(data []byte) (line, column int) {
+	before := data[:min(max(e.Offset, 0), len(data))]
+	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}
 
 // maxPath bounds the path that an error quotes, in bytes: names are as long as whoever
 // wrote the JSON likes.
 const maxPath = 256
 
 // excerpt shortens a path at its end.
-func excerpt(path string) string { return wire.Shorten(path, maxPath) }
+func excerpt(path Path) string { return wire.Shorten(string(path), maxPath) }

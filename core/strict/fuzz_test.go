@@ -119,7 +119,7 @@ func FuzzDecode(f *testing.F) {
 // tooLong reports whether a text is nested deeper than Decode goes: of a value that
 // encoding/json writes with members that were not there.
 func tooLong(text []byte) bool {
-	_, deep := strict.TooDeep(text, strict.DefaultDepth)
+	deep := strict.Options{}.CheckDepth(text) != nil
 	return deep
 }
 
@@ -138,7 +138,7 @@ func FuzzFind(f *testing.F) {
 		if at.Offset < 0 || at.Offset > len(data) {
 			t.Fatalf("%s: offset %d", data, at.Offset)
 		}
-		if offset, found := strict.Find(data, at.Path); !found && at.Offset != offset {
+		if offset, found := at.Path.Find(data); !found && at.Offset != offset {
 			t.Fatalf("%s: %+v, found is %d", data, at, offset)
 		}
 	})

@@ -185,7 +185,7 @@ func TestDepth(t *testing.T) {
 	}
 	for _, depth := range []int{64, 100} {
 		o := strict.Options{MaxDepth: depth}
-		if depth == strict.DefaultDepth {
+		if depth == 64 {
 			o.MaxDepth = 0
 		}
 		for name, into := range map[string]func() any{
@@ -213,20 +213,24 @@ func TestDepth(t *testing.T) {
 	check(t, strict.Decode([]byte(strings.Repeat("[", 100_000)), new(any)), "value is nested more than 64 deep at byte 65", "", 64)
 }
 
-func TestAnyDepthIsAsDeepAsEncodingJSONGoes(t *testing.T) {
-	o := strict.Options{MaxDepth: strict.AnyDepth}
+func TestDepthWithoutALimitIsAsDeepAsEncodingJSONGoes(t *testing.T) {
+	o := strict.Options{MaxDepth: -1}
 	if err := o.Decode([]byte(nest(`[`, `]`, 10_000)), new(any)); err != nil {
 		t.Error(err)
 	}
 	check(t, o.Decode([]byte(nest(`[`, `]`, 10_001)), new(any)), "value is nested more than 10000 deep at byte 10001", "", 10_000)
 }
 
-func TestTooDeep(t *testing.T) {
+func TestCheckDepth(t *testing.T) {
 	for text, want := range map[string]int{
 		`[[],[],{},{},[{}]]`: 14, `[[],[],{},{},[]]`: -1, `{"a[[[":"\"[[[","b":[[`: 21, `"[[[`: -1, `"\`: -1, `[]]]]][[[[`: -1, `"a\\"[[[`: 7, "": -1,
 	} {
-		if at, deep := strict.TooDeep([]byte(text), 2); deep != (want >= 0) || deep && at != want {
-			t.Errorf("%s: %d, %t, want %d", text, at, deep, want)
+		err := strict.Options{Name: "body", MaxDepth: 2}.CheckDepth([]byte(text))
+		if want < 0 && err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if want >= 0 {
+			check(t, err, fmt.Sprintf("body is nested more than 2 deep at byte %d", want+1), "", want)
 		}
 	}
 }

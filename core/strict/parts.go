@@ -16,10 +16,10 @@ func (d *decoder) object(member func(name string, offset int) *Error) *Error {
 			return err
 		}
 		if !seen.add(name) {
-			return problem(begin, "is given twice").within(name)
+			return problem(begin, "is given twice").Within(name)
 		}
 		if err := member(name, begin); err != nil {
-			return err.within(name)
+			return err.Within(name)
 		}
 		d.skipSpace()
 	}
@@ -58,7 +58,7 @@ func (d *decoder) list(item func(i int) *Error) *Error {
 			err = item(i)
 		}
 		if err != nil {
-			return err.within(Index("", i))
+			return err.Within(string(Path("").Item(i)))
 		}
 		d.skipSpace()
 	}
@@ -122,7 +122,7 @@ func (d *decoder) fields(p *plan, v reflect.Value) *Error {
 	if d.options.Required {
 		for i, f := range p.fields {
 			if f.required && seen[i] == 0 {
-				return problem(object, "is required").within(f.spellings[0])
+				return problem(object, "is required").Within(f.spellings[0])
 			}
 		}
 	}
@@ -143,15 +143,15 @@ func (d *decoder) field(p *plan, v reflect.Value, seen []uint8) *Error {
 	}
 	if !known {
 		name, _ := unquote(raw, plain)
-		return &Error{Path: name, Offset: begin, kind: unknownField, name: name, text: instead(name, p.allowed())}
+		return &Error{Path: Path(name), Offset: begin, kind: unknownField, name: name, text: instead(name, p.allowed())}
 	}
 	f := &p.fields[spelled.field]
 	name := f.spellings[spelled.number]
 	switch before := seen[spelled.field]; {
 	case before == uint8(spelled.number+1):
-		return problem(begin, "is given twice").within(name)
+		return problem(begin, "is given twice").Within(name)
 	case before > 0:
-		return problem(begin, "is given twice, as %s too", f.spellings[before-1]).within(name)
+		return problem(begin, "is given twice, as %s too", f.spellings[before-1]).Within(name)
 	}
 	seen[spelled.field] = uint8(spelled.number + 1)
 	to := v
@@ -159,7 +159,7 @@ func (d *decoder) field(p *plan, v reflect.Value, seen []uint8) *Error {
 		to = to.Field(i)
 	}
 	if err := d.value(f.plan, to); err != nil {
-		return err.within(name)
+		return err.Within(name)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ const (
 	formOther   form = iota // encoding/json decodes it
 	formForeign             // encoding/json decodes it, and refuses unknown fields
 	formBroken              // none can be decoded: a tag makes no sense, want says which
-	formOwn                 // an Unmarshaler
+	formOwn                 // one with UnmarshalStrict
 	formSelf                // a json.Unmarshaler
 	formRaw                 // a json.RawMessage
 	formBytes               // bytes as base64: encoding/json decodes them
@@ -81,7 +81,7 @@ func planOf(t reflect.Type) *plan {
 type planner map[reflect.Type]*plan
 
 var (
-	ownUnmarshaler  = reflect.TypeFor[Unmarshaler]()
+	ownUnmarshaler  = reflect.TypeFor[ownDecoder]()
 	unmarshaler     = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	rawMessage      = reflect.TypeFor[json.RawMessage]()

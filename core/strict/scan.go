@@ -92,9 +92,9 @@ func unquote(raw []byte, plain bool) (text string, err error) {
 	return text, err
 }
 
-// TooDeep looks for the bracket that exceeds the depth: with most 1 it is that of a list
+// tooDeepAt looks for the bracket that exceeds the depth: with most 1 it is that of a list
 // in a list. The text need not be JSON.
-func TooDeep(text []byte, most int) (offset int, deep bool) {
+func tooDeepAt(text []byte, most int) (offset int, deep bool) {
 	depth := 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -110,11 +110,4 @@ func TooDeep(text []byte, most int) (offset int, deep bool) {
 		}
 	}
 	return 0, false
-}
-
-// Line returns the line and the column of a byte of a text, both from 1. Columns count
-// bytes.
-func Line(text []byte, offset int) (line, column int) {
-	before := text[:min(max(offset, 0), len(text))]
-	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
 }

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -8,8 +9,8 @@ import (
 
 // How deep lists and objects nest, the outermost counted.
 const (
-	DefaultDepth = 64     // at most, where Options do not say
-	AnyDepth     = 10_000 // as deep as encoding/json goes: for what a program has stored
+	defaultDepth = 64     // at most, where Options do not say
+	anyDepth     = 10_000 // as deep as encoding/json goes
 )
 
 // Options say how a value is decoded. The zero value is that of [Decode].
@@ -18,7 +19,8 @@ type Options struct {
 	Name string
 	// MaxBytes is the size of the largest value; 0: any.
 	MaxBytes int
-	// MaxDepth is how deep lists and objects nest at most; 0: DefaultDepth.
+	// MaxDepth is how deep lists and objects nest at most, the outermost counted; 0: 64.
+	// Below 0: as deep as encoding/json goes, for what a program has stored.
 	MaxDepth int
 	// NoNull refuses null, but for json.RawMessage, any and fields whose tag allows it.
 	// Without, null is what it is for encoding/json: it leaves most fields as they are.
@@ -46,9 +48,7 @@ func Decode(data []byte, into any) error { return Options{}.Decode(data, into) }
 
 // Decode is the function Decode with options.
 func (o Options) Decode(data []byte, into any) error {
-	if o.MaxDepth == 0 {
-		o.MaxDepth = DefaultDepth
-	}
+	o.MaxDepth = o.depth()
 	if o.MaxBytes > 0 && len(data) > o.MaxBytes {
 		return problem(0, "has %d bytes, at most %d are allowed", len(data), o.MaxBytes).of(o.Name)
 	}
@@ -65,9 +65,26 @@ func (o Options) Decode(data []byte, into any) error {
 	return nil
 }
 
+// depth returns how deep lists and objects nest at most.
+func (o Options) depth() int {
+	if o.MaxDepth < 0 {
+		return anyDepth
+	}
+	return cmp.Or(o.MaxDepth, defaultDepth)
+}
+
+// CheckDepth returns the error of a text that is nested too deeply: what Decode would
+// return. The text need not be JSON, and nothing else of it is checked.
+func (o Options) CheckDepth(text []byte) error {
+	if at, deep := tooDeepAt(text, o.depth()); deep {
+		return tooDeep(at, o.depth()).of(o.Name)
+	}
+	return nil
+}
+
 // syntax returns why data is not one JSON value.
 func (o Options) syntax(data []byte, want string) *Error {
-	if at, deep := TooDeep(data, o.MaxDepth); deep {
+	if at, deep := tooDeepAt(data, o.MaxDepth); deep {
 		return tooDeep(at, o.MaxDepth)
 	}
 	err := json.Unmarshal(data, new(json.RawMessage))
@@ -87,9 +104,3 @@ func (o Options) syntax(data []byte, want string) *Error {
 
 // endsEarly is what encoding/json says of a value without its end.
 const endsEarly = "unexpected end of JSON input"
-
-// Unknown reports whether err is an unknown field.
-func Unknown(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.kind == unknownField
-}

@@ -5,16 +5,18 @@ import (
 	"reflect"
 )
 
-// Unmarshaler is a type that has several forms as JSON, or wants to say more of what is
-// wrong. In contrast to a json.Unmarshaler it has the decoder's options, and nothing is
-// read twice.
-type Unmarshaler interface {
-	// UnmarshalStrict decodes the value, null too where the tag of its field allows it.
-	// Paths of errors begin at the value, as those of [Errorf] and [Value.Decode] do.
-	UnmarshalStrict(Value) error
-}
+// ownDecoder is a type that decodes itself from a [Value].
+type ownDecoder interface{ UnmarshalStrict(Value) error }
 
-// Value is a value of the JSON that is decoded. It is valid until UnmarshalStrict returns.
+// Value is a value of the JSON that is decoded, for a type that has several forms, or wants
+// to say more of what is wrong. The type has the method
+//
+//	UnmarshalStrict(strict.Value) error
+//
+// which decodes the value, null too where the tag of its field allows it. Paths of its errors
+// begin at the value, as those of [Errorf] and [Value.Decode] do. In contrast to an
+// UnmarshalJSON it has the decoder's options, and nothing is read twice. The Value is valid
+// until UnmarshalStrict returns.
 type Value struct {
 	d     *decoder
 	begin int

@@ -21,7 +21,7 @@ func messages(said []inputMessage) []core.Message {
 	return all
 }
 
-// UnmarshalStrict implements strict.Unmarshaler: a text is like one block of it.
+// UnmarshalStrict is for [strict.Value]: a text is like one block of it.
 func (c *inputContent) UnmarshalStrict(v strict.Value) error {
 	switch v.First() {
 	case '"':
@@ -34,7 +34,7 @@ func (c *inputContent) UnmarshalStrict(v strict.Value) error {
 	return v.Want("a string or a list of text and file blocks")
 }
 
-// UnmarshalStrict implements strict.Unmarshaler: which keys a block may have depends on its
+// UnmarshalStrict is for [strict.Value]: which keys a block may have depends on its
 // type, and one of a type that is not supported may have any.
 func (b *inputBlock) UnmarshalStrict(v strict.Value) error {
 	type plain inputBlock
@@ -81,7 +81,7 @@ func given(text *string) string {
 	return *text
 }
 
-// UnmarshalStrict implements strict.Unmarshaler.
+// UnmarshalStrict is for [strict.Value].
 func (t *Title) UnmarshalStrict(v strict.Value) error {
 	t.text = new(string)
 	switch v.First() {
@@ -96,7 +96,7 @@ func (t *Title) UnmarshalStrict(v strict.Value) error {
 	return v.Want("a string, or null")
 }
 
-// UnmarshalStrict implements strict.Unmarshaler.
+// UnmarshalStrict is for [strict.Value].
 func (m *Metadata) UnmarshalStrict(v strict.Value) error {
 	if first := v.First(); first != '{' && first != 'n' {
 		return v.Want("an object, or null")
@@ -104,7 +104,7 @@ func (m *Metadata) UnmarshalStrict(v strict.Value) error {
 	return v.Decode((*json.RawMessage)(m))
 }
 
-// UnmarshalStrict implements strict.Unmarshaler. An object must not have a key twice, which
+// UnmarshalStrict is for [strict.Value]. An object must not have a key twice, which
 // its text may be.
 func (p *AnyJSON) UnmarshalStrict(v strict.Value) error {
 	if v.First() == '{' {

@@ -12,12 +12,11 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/strict"
 )
 
 const (
 	maxBody  = 1 << 20 // bytes
-	maxDepth = strict.DefaultDepth
+	maxDepth = 64
 )
 
 // errMediaType becomes a 415, as [protocol.ErrForm] does: no code of the table has it.
@@ -55,10 +54,7 @@ func limit(w http.ResponseWriter, r *http.Request) error {
 	if !utf8.Valid(body) {
 		return core.Errorf(core.CodeInvalid, "body is not UTF-8 at byte %d", invalidAt(body))
 	}
-	if at, deep := strict.TooDeep(body, maxDepth); deep {
-		return core.Errorf(core.CodeInvalid, "body is nested more than %d deep at byte %d", maxDepth, at+1)
-	}
-	return nil
+	return bodies.CheckDepth(body)
 }
 
 // whole is a body that was read within the limits.

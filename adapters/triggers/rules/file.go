@@ -22,7 +22,7 @@ func Parse(name string, data []byte) ([]Trigger, error) {
 	}
 	err := strict.Options{Name: "file", MaxBytes: MaxFile, NoNull: true, Required: true, Raw: true}.Decode(data, &file)
 	if wrong, ok := errors.AsType[*strict.Error](err); ok {
-		line, column := strict.Line(data, wrong.Offset)
+		line, column := wrong.Line(data)
 		return nil, core.Errorf(core.CodeInvalid, "%s:%d:%d: %w", name, line, column, err)
 	}
 	return file.Triggers, err

@@ -35,11 +35,9 @@ type test func(value any, present bool) bool
 const operators = "prefix, suffix, equals-ignore-case, exists, anything-but, numeric"
 
 func parsePattern(source json.RawMessage) (*pattern, error) {
-	if err := (strict.Options{Name: "filter", Raw: true}).Decode(source, new(json.RawMessage)); err != nil {
-		if wrong, ok := errors.AsType[*strict.Error](err); ok && wrong.Path != "" {
-			wrong.Path = strict.Join("filter", wrong.Path)
-		}
-		return nil, core.Errorf(core.CodeInvalid, "%w", err)
+	err := strict.Options{Raw: true}.Decode(source, new(json.RawMessage))
+	if wrong, ok := errors.AsType[*strict.Error](err); ok {
+		return nil, core.Errorf(core.CodeInvalid, "%w", wrong.Within("filter"))
 	}
 	d := json.NewDecoder(bytes.NewReader(source))
 	d.UseNumber()

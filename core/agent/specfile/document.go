@@ -35,13 +35,13 @@ type document struct {
 	// find returns the place of the part that a path leads to, of an object's member that
 	// of its name; where the file leaves it out, that of the nearest part which would
 	// contain it. It takes as long as reading the document does.
-	find func(path string) place
+	find func(strict.Path) place
 }
 
 // part is one of a document.
 type part struct {
 	of   document
-	path string
+	path strict.Path
 }
 
 // String returns the place of a part, for an error about another one.
@@ -51,22 +51,22 @@ func (p part) String() string {
 }
 
 // failed says where in the file the error of the part at path is.
-func (d document) failed(path string, err error) error {
+func (d document) failed(path strict.Path, err error) error {
 	var decoding *strict.Error
 	if errors.As(err, &decoding) {
 		return failed(d.file, d.find(under(path, decoding.Path)), decoding)
 	}
 	var field *agent.FieldError
 	if errors.As(err, &field) {
-		return failed(d.file, d.find(under(path, field.Field)), field)
+		return failed(d.file, d.find(under(path, strict.Path(field.Field))), field)
 	}
 	return failed(d.file, d.find(path), err)
 }
 
 // under is the path of a part within the part at path.
-func under(path, rest string) string {
+func under(path, rest strict.Path) strict.Path {
 	if rest == "" {
 		return path
 	}
-	return strict.Join(path, rest)
+	return path.Member(string(rest))
 }

@@ -20,16 +20,16 @@ func parseJSON(data []byte) (documents []document, err error) {
 			return nil, errorAt(placeAt(data, errorOffset(data, err)), "not JSON: %w", err)
 		}
 		begin := int(decoder.InputOffset()) - len(value)
-		if at, deep := strict.TooDeep(value, maxDepth); deep {
-			return nil, errorAt(placeAt(data, begin+at), "lists and objects nest deeper than %d", maxDepth)
+		if deep, ok := errors.AsType[*strict.Error](strict.Options{MaxDepth: maxDepth}.CheckDepth(value)); ok {
+			return nil, errorAt(placeAt(data, begin+deep.Offset), "lists and objects nest deeper than %d", maxDepth)
 		}
 		// A field that is given twice, also in what a plugin decodes.
 		err := strict.Options{Raw: true}.Decode(value, new(json.RawMessage))
 		if twice := (*strict.Error)(nil); errors.As(err, &twice) {
 			return nil, errorAt(placeAt(data, begin+twice.Offset), "%w", err)
 		}
-		documents = append(documents, document{json: value, find: func(path string) place {
-			at, _ := strict.Find(value, path)
+		documents = append(documents, document{json: value, find: func(path strict.Path) place {
+			at, _ := path.Find(value)
 			return placeAt(data, begin+at)
 		}})
 	}
@@ -46,6 +46,6 @@ func errorOffset(data []byte, err error) int {
 }
 
 func placeAt(data []byte, offset int) place {
-	line, column := strict.Line(data, offset)
+	line, column := (&strict.Error{Offset: offset}).Line(data)
 	return place{line: line, column: column}
 }

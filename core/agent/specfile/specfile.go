@@ -192,7 +192,7 @@ func (r *reading) file(name string, data []byte) error {
 // document reads an agent, or lists of specs: an id at the top makes the difference,
 // which no list of specs has.
 func (r *reading) document(d document) error {
-	if _, single := strict.Find(d.json, "id"); single {
+	if _, single := strict.Path("id").Find(d.json); single {
 		return r.agent(d, "", d.json)
 	}
 	var l lists
@@ -206,14 +206,14 @@ func (r *reading) document(d document) error {
 		r.parts.Default, r.ids["default"] = l.Default, part{d, "default"}
 	}
 	for _, list := range []struct {
-		name  string
+		name  strict.Path
 		items []json.RawMessage
-		read  func(d document, at string, item json.RawMessage) error
+		read  func(d document, at strict.Path, item json.RawMessage) error
 	}{
 		{"agents", l.Agents, r.agent}, {"models", l.Models, r.model}, {"pools", l.Pools, r.pool}, {"providers", l.Providers, r.provider},
 	} {
 		for i, item := range list.items {
-			if err := list.read(d, strict.Index(list.name, i), item); err != nil {
+			if err := list.read(d, list.name.Item(i), item); err != nil {
 				return err
 			}
 		}
@@ -223,7 +223,7 @@ func (r *reading) document(d document) error {
 
 // add decodes one checked spec into the list of its kind. An id stands once among all
 // files that are read together, each kind having ids of its own.
-func add[S any](r *reading, kind string, decode func([]byte) (S, error), id func(S) string, list *[]S, d document, at string, item json.RawMessage) error {
+func add[S any](r *reading, kind string, decode func([]byte) (S, error), id func(S) string, list *[]S, d document, at strict.Path, item json.RawMessage) error {
 	spec, err := decode(item)
 	if err == nil {
 		err = r.once(kind, id(spec), d, at)
@@ -235,23 +235,23 @@ func add[S any](r *reading, kind string, decode func([]byte) (S, error), id func
 	return nil
 }
 
-func (r *reading) agent(d document, at string, item json.RawMessage) error {
+func (r *reading) agent(d document, at strict.Path, item json.RawMessage) error {
 	return add(r, "agent", agent.DecodeSpec, func(s agent.Spec) string { return s.ID }, &r.parts.Specs, d, at, item)
 }
 
-func (r *reading) model(d document, at string, item json.RawMessage) error {
+func (r *reading) model(d document, at strict.Path, item json.RawMessage) error {
 	return add(r, "model", agent.DecodeModel, func(m agent.ModelSpec) string { return m.ID }, &r.parts.ModelSpecs, d, at, item)
 }
 
-func (r *reading) pool(d document, at string, item json.RawMessage) error {
+func (r *reading) pool(d document, at strict.Path, item json.RawMessage) error {
 	return add(r, "pool", agent.DecodePool, func(p agent.ModelPoolSpec) string { return p.ID }, &r.parts.Pools, d, at, item)
 }
 
 // provider reads a provider, and its key from where the file says: a key in a file would
 // be shown to whoever reads the file, so that one is refused before it is decoded.
-func (r *reading) provider(d document, at string, item json.RawMessage) error {
-	if _, given := strict.Find(item, "api_key"); given {
-		return d.failed(strict.Join(at, "api_key"), errors.New("api_key does not belong into a file, api_key_env names the environment variable that holds it"))
+func (r *reading) provider(d document, at strict.Path, item json.RawMessage) error {
+	if _, given := strict.Path("api_key").Find(item); given {
+		return d.failed(at.Member("api_key"), errors.New("api_key does not belong into a file, api_key_env names the environment variable that holds it"))
 	}
 	err := add(r, "provider", agent.DecodeProvider, func(p agent.ProviderSpec) string { return p.ID }, &r.parts.Providers, d, at, item)
 	if err != nil {
@@ -265,7 +265,7 @@ func (r *reading) provider(d document, at string, item json.RawMessage) error {
 }
 
 // once notes where an id was given, and refuses it where it was before.
-func (r *reading) once(kind, id string, d document, at string) error {
+func (r *reading) once(kind, id string, d document, at strict.Path) error {
 	key := kind + " " + id
 	if first, twice := r.ids[key]; twice {
 		return fmt.Errorf("%s %q is given twice, first at %s", kind, id, first)

@@ -30,7 +30,7 @@ func parseYAML(data []byte) (documents []document, err error) {
 		if len(root.Content) == 0 || root.Content[0].ShortTag() == "!!null" {
 			continue
 		}
-		c := conversion{at: map[string]place{}}
+		c := conversion{at: map[strict.Path]place{}}
 		c.at[""] = placeOf(root.Content[0])
 		if err := c.value(root.Content[0], "", 1); err != nil {
 			return nil, err
@@ -40,12 +40,12 @@ func parseYAML(data []byte) (documents []document, err error) {
 }
 
 // find returns the place of a path or of the nearest part that would contain it.
-func (c conversion) find(path string) place {
+func (c conversion) find(path strict.Path) place {
 	for {
 		if at, ok := c.at[path]; ok || path == "" {
 			return at
 		}
-		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+		path = path[:max(strings.LastIndexAny(string(path), ".["), 0)]
 	}
 }
 
@@ -71,13 +71,13 @@ func placeOf(n *yaml.Node) place { return place{line: n.Line, column: n.Column} 
 // conversion writes a tree of YAML as JSON.
 type conversion struct {
 	out   bytes.Buffer
-	at    map[string]place
+	at    map[strict.Path]place
 	nodes int
 }
 
 // value writes a value. Aliases are written out where they stand, so that a few lines
 // may stand for very much: hence the bounds.
-func (c *conversion) value(n *yaml.Node, path string, depth int) error {
+func (c *conversion) value(n *yaml.Node, path strict.Path, depth int) error {
 	if c.nodes++; c.nodes > maxNodes {
 		return errorAt(placeOf(n), "the document has more than %d values, aliases counted where they stand", maxNodes)
 	}
@@ -99,7 +99,7 @@ func (c *conversion) value(n *yaml.Node, path string, depth int) error {
 
 // object writes a mapping, and notes the places of its fields. What YAML reads and JSON
 // cannot say is refused instead of guessed at.
-func (c *conversion) object(n *yaml.Node, path string, depth int) error {
+func (c *conversion) object(n *yaml.Node, path strict.Path, depth int) error {
 	if tag := n.ShortTag(); tag != "!!map" {
 		return errorAt(placeOf(n), "tag %s has no meaning here", tag)
 	}
@@ -113,7 +113,7 @@ func (c *conversion) object(n *yaml.Node, path string, depth int) error {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
 			return errorAt(placeOf(key), "a field's name is text, put it in quotes")
 		}
-		at := strict.Join(path, key.Value)
+		at := path.Member(key.Value)
 		if seen[key.Value] {
 			return errorAt(placeOf(key), "%s is given twice", at)
 		}
@@ -134,7 +134,7 @@ func (c *conversion) object(n *yaml.Node, path string, depth int) error {
 	return nil
 }
 
-func (c *conversion) list(n *yaml.Node, path string, depth int) error {
+func (c *conversion) list(n *yaml.Node, path strict.Path, depth int) error {
 	if tag := n.ShortTag(); tag != "!!seq" {
 		return errorAt(placeOf(n), "tag %s has no meaning here", tag)
 	}
@@ -143,7 +143,7 @@ func (c *conversion) list(n *yaml.Node, path string, depth int) error {
 		if i > 0 {
 			c.out.WriteByte(',')
 		}
-		at := strict.Index(path, i)
+		at := path.Item(i)
 		c.at[at] = placeOf(item)
 		if err := c.value(item, at, depth+1); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package strict_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/reveille-run/reveille/core/strict"
@@ -29,11 +30,11 @@ func TestFind(t *testing.T) {
 		{"none", 1, false},
 	}
 	for _, tt := range tests {
-		if offset, found := strict.Find([]byte(text), tt.path); offset != tt.offset || found != tt.found {
+		if offset, found := strict.Path(tt.path).Find([]byte(text)); offset != tt.offset || found != tt.found {
 			t.Errorf("%s: %d, %t, want %d, %t", tt.path, offset, found, tt.offset, tt.found)
 		}
 	}
-	if offset, found := strict.Find([]byte(`{"a":`), "a"); offset != 0 || found {
+	if offset, found := strict.Path("a").Find([]byte(`{"a":`)); offset != 0 || found {
 		t.Errorf("of no JSON: %d, %t", offset, found)
 	}
 }
@@ -41,8 +42,22 @@ func TestFind(t *testing.T) {
 func TestLine(t *testing.T) {
 	const text = "ab\n\nc"
 	for offset, want := range map[int][2]int{0: {1, 1}, 2: {1, 3}, 3: {2, 1}, 4: {3, 1}, 5: {3, 2}, 99: {3, 2}, -1: {1, 1}} {
-		if line, column := strict.Line([]byte(text), offset); line != want[0] || column != want[1] {
+		if line, column := (&strict.Error{Offset: offset}).Line([]byte(text)); line != want[0] || column != want[1] {
 			t.Errorf("byte %d: line %d, column %d, want %v", offset, line, column, want)
+		}
+	}
+}
+
+func TestErrorWithinAnObjectHasTheWholePath(t *testing.T) {
+	for text, want := range map[string]string{
+		`[{"id":5}]`: "filter[0].id is 5, want a string", `{}`: "filter is an object, want a list",
+	} {
+		err := strict.Decode([]byte(text), &[]struct {
+			ID string `json:"id"`
+		}{})
+		wrong, ok := errors.AsType[*strict.Error](err)
+		if !ok || wrong.Within("filter").Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
