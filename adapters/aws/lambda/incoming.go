@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -97,8 +97,8 @@ func readArrivals(payload json.RawMessage) ([]arrival, error) {
 // moment is an event of a schedule. Two processes that come to the same moment make
 // the same event of it.
 func moment(top fields, payload json.RawMessage) (a arrival, err error) {
-	a = arrival{Event: incoming.Event{Source: incoming.Schedule, Data: payload}}
-	if a.Trigger, err = top.text("trigger"); err != nil {
+	trigger, err := top.text("trigger")
+	if err != nil {
 		return a, err
 	}
 	when, err := top.text("time")
@@ -109,8 +109,7 @@ func moment(top fields, payload json.RawMessage) (a arrival, err error) {
 	if err != nil {
 		return a, core.Errorf(core.CodeInvalid, "time %q is not of RFC 3339, such as 2026-11-22T05:00:00Z", core.Excerpt(when))
 	}
-	a.ID = at.UTC().Format(time.RFC3339)
-	return a, nil
+	return arrival{Event: incoming.Moment(trigger, at, payload)}, nil
 }
 
 // readRecords reads a list of records, all of which are of the first one's source. One

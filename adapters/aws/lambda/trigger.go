@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 )

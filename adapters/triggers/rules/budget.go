@@ -14,16 +14,16 @@ import (
 // event, which is a stranger's, says how often it goes round: a limit of the text alone
 // stops neither.
 const (
-	// MaxSteps is about how many parts of the template are run, each as often as it is
+	// maxSteps is about how many parts of the template are run, each as often as it is
 	// reached. A part is about eight bytes of the template.
-	MaxSteps = 1_000_000
-	// MaxMade is the most bytes of text that functions may make, written or not.
-	MaxMade = 4 << 20
+	maxSteps = 1_000_000
+	// maxMade is the most bytes of text that functions may make, written or not.
+	maxMade = 4 << 20
 )
 
 var (
-	errSteps = fmt.Errorf("the template takes more than %d steps for this event", MaxSteps)
-	errMade  = fmt.Errorf("the template makes more than %d bytes of text for this event", MaxMade)
+	errSteps = fmt.Errorf("the template takes more than %d steps for this event", maxSteps)
+	errMade  = fmt.Errorf("the template makes more than %d bytes of text for this event", maxMade)
 )
 
 // budget is what is left while a template is executed.

@@ -20,7 +20,7 @@ func rendered(t *testing.T, source, event string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made.render(withoutNulls(data), MaxPrompt)
+	return made.render(withoutNulls(data), maxPrompt)
 }
 
 // Each of these ran for hours or took all memory, and most of them write nothing.

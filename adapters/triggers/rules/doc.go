@@ -1,7 +1,7 @@
 // Package rules starts runs when something happens: a [Set] of triggers takes an
 // event, looks which of them want it, and submits a run for each.
 //
-// A trigger is data, in a file of JSON that [Parse] reads:
+// A trigger is data, in a file of JSON that [New] reads:
 //
 //	{"triggers": [{
 //	  "name": "uploads", "source": "s3", "agent": "reader", "tenant": "acme",
@@ -9,6 +9,29 @@
 //	  "thread": "upload-{{name .s3.object.urlDecodedKey}}",
 //	  "prompt": "Read {{.s3.object.urlDecodedKey}} in bucket {{.s3.bucket.name}}."
 //	}]}
+//
+// Its keys:
+//
+//   - name: unique, without colons; what the event of a schedule and the route of a webhook
+//     name.
+//   - source: where its events come from: eventbridge, s3, sns, sqs, dynamodb, schedule or
+//     webhook.
+//   - filter: a pattern that an event must match; absent: every event of the source.
+//   - agent: absent, the default agent of the deployment.
+//   - tenant, user: whose run it is; absent, [Options].Tenant, and unowned, so that every
+//     user of the tenant may read it.
+//   - thread: the template of the thread's id; absent: a new thread for each event.
+//   - prompt: the template of the message that the run starts with, at most 64 KB when it is
+//     made. Required.
+//   - key: the template of what identifies the event when it is delivered again; absent:
+//     the source's own id of it.
+//   - schedule: of source schedule, when [Set.KeepTime] fires it, in UTC. On AWS the
+//     deployment's schedule does, by the trigger's name.
+//   - webhook: of source webhook, {"scheme", "secret"}. The scheme says how requests are
+//     signed: github (X-Hub-Signature-256), standard (Standard Webhooks) or slack
+//     (X-Slack-Signature). The secret is the name of an environment variable that holds one
+//     or several secrets, with blanks between them; absent: WEBHOOK_SECRET. The secret itself
+//     is never in the file.
 //
 // # The event
 //
@@ -27,13 +50,25 @@
 // {"numeric": [">", 0, "<=", 10]} among them, and objects of such lists. Of a value that
 // is a list one item must match. Any other operator is an error at start.
 //
+// # Schedules
+//
+// A schedule is an expression of EventBridge: rate(1 minute), rate(5 minutes), rate(1 hour),
+// rate(2 days), or cron(minutes hours day-of-month month day-of-week year). The fields of
+// cron have numbers, the names JAN to DEC and SUN to SAT, lists (1,15), ranges (MON-FRI),
+// steps (0/15, 10-50/10) and * for all; one of the two kinds of days is ?. A week begins
+// with SUN, which is 1. L as a day of the month is its last. W, # and L as a day of the week
+// are not supported. A rate counts from midnight, so that every process comes to the same
+// moments.
+//
 // # Templates
 //
 // thread, prompt and key are templates of package text/template over the event. A name
 // that the event does not have is an error, and null counts as absent: {{with index .
 // "subject"}} asks whether it is there. An object or a list is printed as JSON. Numbers
 // keep their text. Two functions are added: json prints any value as JSON, and name
-// makes a value fit for a thread's id, which allows A-Z a-z 0-9 . _ : - alone.
+// makes a value fit for a thread's id, which allows A-Z a-z 0-9 . _ : - alone. A template
+// has at most 16 KB, and for one event takes at most a million steps and makes at most 4 MB
+// of text.
 //
 // # Once
 //

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -24,17 +24,12 @@ func (printer) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt,
 
 // A trigger starts a run for each event that its filter wants.
 func Example() {
-	triggers, err := rules.Parse("triggers.json", []byte(`{"triggers": [{
+	set, err := rules.New(`{"triggers": [{
 		"name": "orders", "source": "eventbridge", "tenant": "acme",
 		"filter": {"detail": {"total": [{"numeric": [">=", 100]}]}},
 		"thread": "customer-{{.detail.customer}}",
 		"prompt": "Order {{.detail.order}} is worth {{.detail.total}}."
-	}]}`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	set, err := rules.New(triggers, rules.Options{Runtime: printer{}, Logger: slog.New(slog.DiscardHandler)})
+	}]}`, rules.Options{Runtime: printer{}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -9,18 +9,18 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// MaxFile is the most bytes of a file of triggers.
-const MaxFile = 1 << 20
+// maxFile is the most bytes of a file of triggers.
+const maxFile = 1 << 20
 
-// Parse reads triggers from JSON: {"triggers": [...]}, each an object whose keys are
-// the fields of [Trigger] in lower case. An unknown key, one that is given twice and a
+// parseFile reads triggers from JSON: {"triggers": [...]}, each an object whose keys are
+// the fields of [trigger] in lower case. An unknown key, one that is given twice and a
 // value of another type are errors with the name, such as the file's, the line and the
 // column, both from 1. What the triggers must be is checked by [New].
-func Parse(name string, data []byte) ([]Trigger, error) {
+func parseFile(name string, data []byte) ([]trigger, error) {
 	var file struct {
-		Triggers []Trigger `json:"triggers"`
+		Triggers []trigger `json:"triggers"`
 	}
-	err := strict.Options{Name: "file", MaxBytes: MaxFile, NoNull: true, Required: true, Raw: true}.Decode(data, &file)
+	err := strict.Options{Name: "file", MaxBytes: maxFile, NoNull: true, Required: true, Raw: true}.Decode(data, &file)
 	if wrong, ok := errors.AsType[*strict.Error](err); ok {
 		line, column := wrong.Line(data)
 		return nil, core.Errorf(core.CodeInvalid, "%s:%d:%d: %w", name, line, column, err)
@@ -28,18 +28,18 @@ func Parse(name string, data []byte) ([]Trigger, error) {
 	return file.Triggers, err
 }
 
-// Read reads the triggers that a setting names: a file, or the JSON itself, which
+// readSetting reads the triggers that a setting names: a file, or the JSON itself, which
 // begins with a brace. Empty: there are none.
-func Read(setting string) ([]Trigger, error) {
+func readSetting(setting string) ([]trigger, error) {
 	switch {
 	case setting == "":
 		return nil, nil
 	case strings.HasPrefix(strings.TrimSpace(setting), "{"):
-		return Parse("REVEILLE_TRIGGERS", []byte(setting))
+		return parseFile("REVEILLE_TRIGGERS", []byte(setting))
 	}
 	data, err := os.ReadFile(setting)
 	if err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "REVEILLE_TRIGGERS: %w", err)
 	}
-	return Parse(setting, data)
+	return parseFile(setting, data)
 }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/core"
 )
 
-// Trigger says which events start a run, and which run.
-type Trigger struct {
+// trigger says which events start a run, and which run.
+type trigger struct {
 	Name   string          `json:"name,omitempty"`   // unique, without colons; what a schedule's event and the route of a webhook name
 	Source incoming.Source `json:"source,omitempty"` // where its events come from
 	// Filter is a pattern that an event must match, as JSON: see the package comment.
@@ -27,46 +27,46 @@ type Trigger struct {
 	// the source's own id of it.
 	Key string `json:"key,omitempty"`
 
-	// Schedule is when the local host fires a trigger of source schedule:
-	// "rate(5 minutes)" or "cron(0 9 ? * MON-FRI *)", in UTC; see [ParseSchedule].
+	// schedule is when the local host fires a trigger of source schedule:
+	// "rate(5 minutes)" or "cron(0 9 ? * MON-FRI *)", in UTC; see [parseSchedule].
 	// Empty: never. On AWS the deployment's schedule does, by the trigger's name.
 	Schedule string   `json:"schedule,omitempty"`
-	Webhook  *Webhook `json:"webhook,omitempty"` // of source webhook, which requires it
+	Webhook  *webhook `json:"webhook,omitempty"` // of source webhook, which requires it
 }
 
-// Webhook says how requests to a trigger are signed.
-type Webhook struct {
-	Scheme Scheme `json:"scheme,omitempty"`
+// webhook says how requests to a trigger are signed.
+type webhook struct {
+	Scheme scheme `json:"scheme,omitempty"`
 	// Secret is the name of the environment variable that holds the secret, or several
 	// with blanks between them while one takes another's place. Empty:
-	// [DefaultSecret]. The secret itself never stands beside a trigger.
+	// [defaultSecret]. The secret itself never stands beside a trigger.
 	Secret string `json:"secret,omitempty"`
 }
 
-// DefaultSecret is the variable of a [Webhook] that names none.
-const DefaultSecret = "WEBHOOK_SECRET"
+// defaultSecret is the variable of a [webhook] that names none.
+const defaultSecret = "WEBHOOK_SECRET"
 
-// Scheme is a way in which webhooks are signed.
-type Scheme string
+// scheme is a way in which webhooks are signed.
+type scheme string
 
 // The schemes; each signs the body as it was sent, with HMAC-SHA256.
 const (
-	SchemeGitHub   Scheme = "github"   // X-Hub-Signature-256, X-GitHub-Delivery
-	SchemeStandard Scheme = "standard" // Standard Webhooks: webhook-id, webhook-timestamp, webhook-signature
-	SchemeSlack    Scheme = "slack"    // X-Slack-Request-Timestamp, X-Slack-Signature
+	schemeGitHub   scheme = "github"   // X-Hub-Signature-256, X-GitHub-Delivery
+	schemeStandard scheme = "standard" // Standard Webhooks: webhook-id, webhook-timestamp, webhook-signature
+	schemeSlack    scheme = "slack"    // X-Slack-Request-Timestamp, X-Slack-Signature
 )
 
 // Variable is the name of the environment variable that holds the secret.
-func (w Webhook) Variable() string {
+func (w webhook) Variable() string {
 	if w.Secret == "" {
-		return DefaultSecret
+		return defaultSecret
 	}
 	return w.Secret
 }
 
-func (w Webhook) check() error {
+func (w webhook) check() error {
 	switch w.Scheme {
-	case SchemeGitHub, SchemeStandard, SchemeSlack:
+	case schemeGitHub, schemeStandard, schemeSlack:
 	default:
 		return at("webhook.scheme", fmt.Errorf("%q is unknown, allowed are github, standard, slack", core.Excerpt(string(w.Scheme))))
 	}
@@ -84,13 +84,13 @@ func (w Webhook) check() error {
 
 // compiled is a trigger that is ready to take events.
 type compiled struct {
-	Trigger
+	trigger
 	filter              *pattern // nil: everything
 	thread, prompt, key *text    // nil: not given
 }
 
-func compile(t Trigger) (c *compiled, err error) {
-	c = &compiled{Trigger: t}
+func compile(t trigger) (c *compiled, err error) {
+	c = &compiled{trigger: t}
 	if err := core.CheckName("name", t.Name); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func compile(t Trigger) (c *compiled, err error) {
 }
 
 // checkSource refuses what does not belong to the trigger's source.
-func (t Trigger) checkSource() error {
+func (t trigger) checkSource() error {
 	switch t.Source {
 	case incoming.EventBridge, incoming.S3, incoming.SNS, incoming.SQS, incoming.DynamoDB, incoming.Schedule, incoming.Webhook:
 	case "":
@@ -135,7 +135,7 @@ func (t Trigger) checkSource() error {
 		if t.Source != incoming.Schedule {
 			return at("schedule", fmt.Errorf("belongs to source schedule, this is %s", t.Source))
 		}
-		if _, err := ParseSchedule(t.Schedule); err != nil {
+		if _, err := parseSchedule(t.Schedule); err != nil {
 			return at("schedule", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package rules_test
+package rules
 
 import (
 	"context"
@@ -11,23 +11,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
+	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// agents are a runtime that keeps what is submitted, and refuses what its threads say.
-type agents struct {
+// desk are a runtime that keeps what is submitted, and refuses what its threads say.
+type desk struct {
 	submitted []mailbox.Submission
 	refused   map[string]error // by thread
 	preset    string
 }
 
-func (*agents) HasAgent(id string) bool { return id == "demo" || id == "other" }
-func (a *agents) DefaultAgent() string  { return a.preset }
-func (a *agents) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
+func (*desk) HasAgent(id string) bool { return id == "demo" || id == "other" }
+func (a *desk) DefaultAgent() string  { return a.preset }
+func (a *desk) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
 	if err := a.refused[s.Thread.Thread]; err != nil {
 		return mailbox.Receipt{}, err
 	}
@@ -36,20 +35,20 @@ func (a *agents) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receip
 }
 
 // set makes triggers of the members of one, or of a whole list.
-func set(a *agents, text string) (*rules.Set, error) {
+func setOf(a *desk, text string) (*Set, error) {
 	if !strings.HasPrefix(text, "[") {
 		text = "[" + text + "]"
 	}
-	all, err := rules.Parse("t.json", []byte(`{"triggers":`+text+`}`))
+	all, err := parseFile("t.json", []byte(`{"triggers":`+text+`}`))
 	if err != nil {
 		return nil, err
 	}
-	return rules.New(all, rules.Options{Runtime: a, Tenant: "acme", Logger: slog.New(slog.DiscardHandler)})
+	return newSet(all, Options{Runtime: a, Tenant: "acme", Logger: slog.New(slog.DiscardHandler)})
 }
 
-func mustSet(t *testing.T, a *agents, text string) *rules.Set {
+func mustSet(t *testing.T, a *desk, text string) *Set {
 	t.Helper()
-	s, err := set(a, text)
+	s, err := setOf(a, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +104,7 @@ func TestWhatIsWrongWithATriggerIsNamed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := set(&agents{preset: "demo"}, tt.text)
+			_, err := setOf(&desk{preset: "demo"}, tt.text)
 			if err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
 				t.Errorf("got %v, code %q, want\n%s", err, core.CodeOf(err), tt.want)
 			}
@@ -126,11 +125,11 @@ func TestWhatIsWrongWithAFileIsNamed(t *testing.T) {
 		{"too long", strings.Repeat(" ", 1<<20+1), "f:1:1: file has 1048577 bytes, at most 1048576 are allowed"},
 	}
 	for _, tt := range tests {
-		if _, err := rules.Parse("f", []byte(tt.text)); err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
+		if _, err := parseFile("f", []byte(tt.text)); err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
 		}
 	}
-	if all, err := rules.Parse("f", []byte(strings.Repeat(" ", 1<<20-15)+`{"triggers":[]}`)); err != nil || len(all) != 0 {
+	if all, err := parseFile("f", []byte(strings.Repeat(" ", 1<<20-15)+`{"triggers":[]}`)); err != nil || len(all) != 0 {
 		t.Errorf("the longest file: %v, %v", all, err)
 	}
 }
@@ -141,7 +140,7 @@ func TestAFilterOfAProgramIsAsStrict(t *testing.T) {
 		`{"a"`:                        "triggers[0] (a): filter is not JSON at byte 5: unexpected end of JSON input",
 		`null`:                        "triggers[0] (a): filter must be an object",
 	} {
-		_, err := rules.New([]rules.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x", Filter: json.RawMessage(filter)}}, rules.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"})
+		_, err := newSet([]trigger{{Name: "a", Source: incoming.SQS, Prompt: "x", Filter: json.RawMessage(filter)}}, Options{Runtime: &desk{preset: "demo"}, Tenant: "acme"})
 		if err == nil || err.Error() != want || core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("%s: %v, code %q, want %s", filter, err, core.CodeOf(err), want)
 		}
@@ -149,25 +148,25 @@ func TestAFilterOfAProgramIsAsStrict(t *testing.T) {
 }
 
 func TestWhoseRunItIs(t *testing.T) {
-	one := []rules.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x"}}
-	all := []rules.Trigger{{Name: "a", Source: incoming.SQS, Prompt: "x", Agent: "other", Tenant: "t", User: "u"}}
+	one := []trigger{{Name: "a", Source: incoming.SQS, Prompt: "x"}}
+	all := []trigger{{Name: "a", Source: incoming.SQS, Prompt: "x", Agent: "other", Tenant: "t", User: "u"}}
 	tests := []struct {
 		name     string
-		triggers []rules.Trigger
-		o        rules.Options
+		triggers []trigger
+		o        Options
 		want     string
 	}{
-		{"as the trigger says", all, rules.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"}, "t u other"},
-		{"as the deployment says", one, rules.Options{Runtime: &agents{preset: "demo"}, Tenant: "acme"}, "acme  demo"},
-		{"everybody's", all, rules.Options{Runtime: &agents{preset: "demo"}, Everybody: &core.Identity{Tenant: "local"}}, "local  other"},
-		{"no tenant", one, rules.Options{Runtime: &agents{preset: "demo"}}, "triggers[0] (a): tenant is required: the deployment has no tenant of its own (REVEILLE_TENANT)"},
-		{"no agent", one, rules.Options{Runtime: &agents{}, Tenant: "acme"}, "triggers[0] (a): agent is required: the deployment has no default agent"},
+		{"as the trigger says", all, Options{Runtime: &desk{preset: "demo"}, Tenant: "acme"}, "t u other"},
+		{"as the deployment says", one, Options{Runtime: &desk{preset: "demo"}, Tenant: "acme"}, "acme  demo"},
+		{"everybody's", all, Options{Runtime: &desk{preset: "demo"}, Everybody: &core.Identity{Tenant: "local"}}, "local  other"},
+		{"no tenant", one, Options{Runtime: &desk{preset: "demo"}}, "triggers[0] (a): tenant is required: the deployment has no tenant of its own (REVEILLE_TENANT)"},
+		{"no agent", one, Options{Runtime: &desk{}, Tenant: "acme"}, "triggers[0] (a): agent is required: the deployment has no default agent"},
 	}
 	for _, tt := range tests {
-		s, err := rules.New(tt.triggers, tt.o)
+		s, err := newSet(tt.triggers, tt.o)
 		got := fmt.Sprint(err)
 		if err == nil {
-			first := s.Triggers()[0]
+			first := s.all()[0]
 			got = strings.Join([]string{first.Tenant, first.User, first.Agent}, " ")
 		}
 		if got != tt.want {
@@ -177,7 +176,7 @@ func TestWhoseRunItIs(t *testing.T) {
 }
 
 // fire gives an event of a queue to the triggers.
-func fire(t *testing.T, s *rules.Set, id, data string) ([]mailbox.Receipt, error) {
+func fire(t *testing.T, s *Set, id, data string) ([]mailbox.Receipt, error) {
 	t.Helper()
 	return s.Fire(t.Context(), incoming.Event{Source: incoming.SQS, ID: id, Data: json.RawMessage(data)})
 }
@@ -209,7 +208,7 @@ func TestFilters(t *testing.T) {
 		{`{"a":["x",{"prefix":"y"},{"exists":false}]}`, []string{`{"a":"x"}`, `{"a":"yy"}`, `{}`}, []string{`{"a":"z"}`}},
 	}
 	for _, tt := range tests {
-		s := mustSet(t, &agents{preset: "demo"}, `{"name":"a","source":"sqs","prompt":"x","filter":`+tt.filter+`}`)
+		s := mustSet(t, &desk{preset: "demo"}, `{"name":"a","source":"sqs","prompt":"x","filter":`+tt.filter+`}`)
 		for i, event := range append(tt.want, tt.not...) {
 			receipts, err := fire(t, s, "1", event)
 			if wants := i < len(tt.want); err != nil || wants != (len(receipts) == 1) {
@@ -240,7 +239,7 @@ func TestTemplates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := &agents{preset: "demo"}
+			a := &desk{preset: "demo"}
 			prompt, _ := json.Marshal(tt.template)
 			_, err := fire(t, mustSet(t, a, `{"name":"a","source":"sqs","prompt":`+string(prompt)+`}`), "1", tt.event)
 			if tt.err != "" {
@@ -257,7 +256,7 @@ func TestTemplates(t *testing.T) {
 }
 
 func TestAPromptEndsAtItsLimit(t *testing.T) {
-	a := &agents{preset: "demo"}
+	a := &desk{preset: "demo"}
 	s := mustSet(t, a, `{"name":"a","source":"sqs","prompt":"{{.a}}{{.a}}"}`)
 	if _, err := fire(t, s, "1", `{"a":"`+strings.Repeat("x", 32768)+`"}`); err != nil || len(a.submitted[0].Messages[0].Text()) != 65536 {
 		t.Errorf("at the limit: %v", err)
@@ -285,7 +284,7 @@ func TestThreadsAndKeys(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := &agents{preset: "demo"}
+			a := &desk{preset: "demo"}
 			_, err := fire(t, mustSet(t, a, `{"name":"a","source":"sqs","prompt":"x"`+tt.members+`}`), "e1", tt.event)
 			if tt.err != "" {
 				if err == nil || err.Error() != tt.err {
@@ -307,7 +306,7 @@ func TestThreadsAndKeys(t *testing.T) {
 // One event may start several runs; one trigger's failure is not another's.
 func TestEachTriggerIsTried(t *testing.T) {
 	full := core.Errorf(core.CodeFull, "the thread is full")
-	a := &agents{preset: "demo", refused: map[string]error{"two": full}}
+	a := &desk{preset: "demo", refused: map[string]error{"two": full}}
 	s := mustSet(t, a, `[
 		{"name":"a","source":"sqs","prompt":"{{.gone}}"},
 		{"name":"b","source":"sqs","prompt":"x","thread":"two"},
@@ -349,12 +348,12 @@ func FuzzFire(f *testing.F) {
 	f.Add(`{"a":["x",{"prefix":"y"},{"numeric":[">",1]}]}`, `{"a":"x","b":{"c":[1,null]}}`)
 	f.Add(`{"a":{"b":[{"anything-but":["x"]},{"exists":false}]}}`, `{"a":[{"b":[]}]}`)
 	f.Fuzz(func(t *testing.T, filter, event string) {
-		a := &agents{preset: "demo"}
-		s, err := set(a, `{"name":"a","source":"sqs","prompt":"{{.}}","filter":`+filter+`}`)
+		a := &desk{preset: "demo"}
+		s, err := setOf(a, `{"name":"a","source":"sqs","prompt":"{{.}}","filter":`+filter+`}`)
 		if err != nil {
 			return
 		}
-		for _, tr := range s.Triggers() {
+		for _, tr := range s.all() {
 			if tr.Name == "" {
 				t.Error("a trigger without name")
 			}
@@ -371,8 +370,8 @@ func FuzzFire(f *testing.F) {
 
 // A refused trigger is an error that goes away: the source sends the event again.
 func TestATriggerThatALimitRefusesFailsAndIsTriedAgain(t *testing.T) {
-	a := &agents{refused: map[string]error{"t1": &account.ReachedError{Limit: account.ConcurrentRuns, Allowed: "1", Used: "1"}}}
-	s, err := set(a, `{"name":"a","source":"sqs","agent":"demo","tenant":"acme","thread":"t1","prompt":"go"}`)
+	a := &desk{refused: map[string]error{"t1": &account.ReachedError{Limit: account.ConcurrentRuns, Allowed: "1", Used: "1"}}}
+	s, err := setOf(a, `{"name":"a","source":"sqs","agent":"demo","tenant":"acme","thread":"t1","prompt":"go"}`)
 	if err != nil {
 		t.Fatal(err)
 	}

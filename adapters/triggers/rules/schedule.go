@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Schedule is when something happens again and again, in UTC.
-type Schedule struct {
+// schedule is when something happens again and again, in UTC.
+type schedule struct {
 	every time.Duration // of a rate; 0: the fields count
 	// Each is a set of numbers; a day must be in both sets of days.
 	minutes, hours, days, months, weekdays, years set
@@ -19,7 +19,7 @@ type Schedule struct {
 // set is a bit for each number.
 type set map[int]bool
 
-// ParseSchedule reads an expression of EventBridge:
+// parseSchedule reads an expression of EventBridge:
 //
 //	rate(1 minute), rate(5 minutes), rate(1 hour), rate(2 days)
 //	cron(minutes hours day-of-month month day-of-week year)
@@ -29,7 +29,7 @@ type set map[int]bool
 // days is ?. A week begins with SUN, which is 1. L as a day of the month is its last.
 // W, # and L as a day of the week are not supported. A rate counts from midnight, so
 // that every process comes to the same moments.
-func ParseSchedule(expression string) (Schedule, error) {
+func parseSchedule(expression string) (schedule, error) {
 	kind, rest, ok := strings.Cut(expression, "(")
 	inside, closed := strings.CutSuffix(rest, ")")
 	if ok && closed {
@@ -40,20 +40,20 @@ func ParseSchedule(expression string) (Schedule, error) {
 			return parseCron(inside)
 		}
 	}
-	return Schedule{}, fmt.Errorf("%q is no schedule, allowed are rate(5 minutes) and cron(0 9 * * ? *)", expression)
+	return schedule{}, fmt.Errorf("%q is no schedule, allowed are rate(5 minutes) and cron(0 9 * * ? *)", expression)
 }
 
 var units = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}
 
-func parseRate(inside string) (Schedule, error) {
+func parseRate(inside string) (schedule, error) {
 	number, unit, _ := strings.Cut(inside, " ")
 	n, err := digits(number)
 	singular := strings.TrimSuffix(unit, "s")
 	length, known := units[singular]
 	if err != nil || n < 1 || n > 10_000 || !known || (n == 1) != (unit == singular) {
-		return Schedule{}, fmt.Errorf("rate(%s) is no rate, allowed are a number from 1 to 10000 and minute, minutes, hour, hours, day or days, the singular for 1", inside)
+		return schedule{}, fmt.Errorf("rate(%s) is no rate, allowed are a number from 1 to 10000 and minute, minutes, hour, hours, day or days, the singular for 1", inside)
 	}
-	return Schedule{every: time.Duration(n) * length}, nil
+	return schedule{every: time.Duration(n) * length}, nil
 }
 
 // part is a field of cron.
@@ -72,7 +72,7 @@ var parts = []part{
 	{"year", 1970, 2199, nil},
 }
 
-func parseCron(inside string) (s Schedule, err error) {
+func parseCron(inside string) (s schedule, err error) {
 	fields := strings.Fields(inside)
 	if len(fields) != len(parts) {
 		return s, fmt.Errorf("cron(%s) has %d fields, required are six: minutes hours day-of-month month day-of-week year", inside, len(fields))
@@ -85,7 +85,7 @@ func parseCron(inside string) (s Schedule, err error) {
 	}
 	for i, into := range []*set{&s.minutes, &s.hours, &s.days, &s.months, &s.weekdays, &s.years} {
 		if *into, err = parts[i].parse(fields[i]); err != nil {
-			return Schedule{}, fmt.Errorf("cron(%s): %s: %w", inside, parts[i].name, err)
+			return schedule{}, fmt.Errorf("cron(%s): %s: %w", inside, parts[i].name, err)
 		}
 	}
 	return s, nil
@@ -160,11 +160,11 @@ func digits(text string) (int, error) {
 	return int(n), err
 }
 
-// ErrOver is returned for a schedule that comes to no moment any more.
-var ErrOver = errors.New("the schedule has no moment left")
+// errOver is returned for a schedule that comes to no moment any more.
+var errOver = errors.New("the schedule has no moment left")
 
-// Next returns the first moment after a time, or [ErrOver].
-func (s Schedule) Next(after time.Time) (time.Time, error) {
+// next returns the first moment after a time, or [errOver].
+func (s schedule) next(after time.Time) (time.Time, error) {
 	after = after.UTC()
 	if s.every > 0 {
 		return after.Truncate(s.every).Add(s.every), nil // Truncate counts from a midnight
@@ -180,14 +180,14 @@ func (s Schedule) Next(after time.Time) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, ErrOver
+	return time.Time{}, errOver
 }
 
 func startOfNext(day time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, time.UTC)
 }
 
-func (s Schedule) onDay(day time.Time) bool {
+func (s schedule) onDay(day time.Time) bool {
 	return s.years[day.Year()] && s.months[int(day.Month())] && s.days[day.Day()] && s.weekdays[int(day.Weekday())+1] &&
 		(!s.lastDay || startOfNext(day).Day() == 1)
 }

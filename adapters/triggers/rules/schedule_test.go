@@ -1,4 +1,4 @@
-package rules_test
+package rules
 
 import (
 	"errors"
@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
 )
 
 func TestSchedules(t *testing.T) {
@@ -37,7 +35,7 @@ func TestSchedules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.expression, func(t *testing.T) {
-			s, err := rules.ParseSchedule(tt.expression)
+			s, err := parseSchedule(tt.expression)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +46,7 @@ func TestSchedules(t *testing.T) {
 			at = at.In(time.FixedZone("east", 5*3600)) // schedules are in UTC all the same
 			var got []string
 			for range tt.want {
-				if at, err = s.Next(at); errors.Is(err, rules.ErrOver) {
+				if at, err = s.next(at); errors.Is(err, errOver) {
 					got = append(got, "over")
 					break
 				}
@@ -95,7 +93,7 @@ func TestSchedulesThatAreRefused(t *testing.T) {
 		{"cron(1,,2 9 * * ? *)", `cron(1,,2 9 * * ? *): minutes: "" is not allowed, allowed are 0 to 59`},
 	}
 	for _, tt := range tests {
-		if _, err := rules.ParseSchedule(tt.expression); err == nil || err.Error() != tt.want {
+		if _, err := parseSchedule(tt.expression); err == nil || err.Error() != tt.want {
 			t.Errorf("%s: %v, want %s", tt.expression, err, tt.want)
 		}
 	}
@@ -105,12 +103,12 @@ func FuzzSchedule(f *testing.F) {
 	f.Add("cron(0/5 9-17 L JAN,JUL ? 2026-2030)")
 	f.Add("rate(7 hours)")
 	f.Fuzz(func(t *testing.T, expression string) {
-		s, err := rules.ParseSchedule(expression)
+		s, err := parseSchedule(expression)
 		if err != nil {
 			return
 		}
 		now := time.Date(2026, 11, 22, 5, 7, 30, 0, time.UTC)
-		next, err := s.Next(now)
+		next, err := s.next(now)
 		if err == nil && !next.After(now) {
 			t.Errorf("%s comes to %s", expression, next)
 		}

@@ -10,22 +10,20 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
+	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// Runtime is what triggers need of the runtime; *host.Host is one.
-type Runtime interface {
-	HasAgent(id string) bool
-	DefaultAgent() string
-	// Submit returns when the run is durably queued.
-	Submit(context.Context, mailbox.Submission) (mailbox.Receipt, error)
-}
-
 // Options configures [New].
 type Options struct {
-	Runtime Runtime // required
+	// Runtime takes the runs: a *host.Host. Required.
+	Runtime interface {
+		HasAgent(id string) bool
+		DefaultAgent() string
+		// Submit returns when the run is durably queued.
+		Submit(context.Context, mailbox.Submission) (mailbox.Receipt, error)
+	}
 	// Tenant is that of triggers that name none; empty: they must.
 	Tenant string
 	// Everybody is whose every run is, whatever the triggers say: where one identity
@@ -41,9 +39,22 @@ type Set struct {
 	triggers []*compiled
 }
 
-// New checks triggers and makes a set of them. An error says which one, which part of
-// it, and what is allowed.
-func New(triggers []Trigger, o Options) (*Set, error) {
+// New reads the triggers that a setting names and makes a set of them: those of a file, or
+// of JSON itself, which begins with a brace. Empty: there are none. The package comment has
+// the form of the JSON, of which 1 MiB is allowed.
+//
+// An unknown key, one that is given twice and a value of another type are errors with the
+// file's name, the line and the column, both from 1. Of a trigger that is wrong the error
+// says which one, which part of it, and what is allowed.
+func New(setting string, o Options) (*Set, error) {
+	triggers, err := readSetting(setting)
+	if err != nil {
+		return nil, err
+	}
+	return newSet(triggers, o)
+}
+
+func newSet(triggers []trigger, o Options) (*Set, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -57,7 +68,7 @@ func New(triggers []Trigger, o Options) (*Set, error) {
 	return s, nil
 }
 
-func (s *Set) add(t Trigger) error {
+func (s *Set) add(t trigger) error {
 	if slices.ContainsFunc(s.triggers, func(c *compiled) bool { return c.Name == t.Name }) {
 		return at("name", errors.New("is that of an earlier trigger"))
 	}
@@ -95,27 +106,38 @@ func (s *Set) add(t Trigger) error {
 	return nil
 }
 
-// Triggers returns the triggers, in their order, with the agents and tenants that they
-// have here.
-func (s *Set) Triggers() []Trigger {
-	var all []Trigger
+// Names returns what the triggers are called, in their order, each with its source behind
+// it, such as "report (schedule)".
+func (s *Set) Names() []string {
+	var names []string
+	for _, t := range s.all() {
+		names = append(names, fmt.Sprintf("%s (%s)", t.Name, t.Source))
+	}
+	return names
+}
+
+// all are the triggers, in their order, with the agents and tenants that they have here.
+func (s *Set) all() []trigger {
+	var all []trigger
 	for _, c := range s.triggers {
-		all = append(all, c.Trigger)
+		all = append(all, c.trigger)
 	}
 	return all
 }
 
-// Find returns the trigger of a name.
-func (s *Set) Find(name string) (Trigger, bool) {
+// find returns the trigger of a name.
+func (s *Set) find(name string) (trigger, bool) {
 	for _, c := range s.triggers {
 		if c.Name == name {
-			return c.Trigger, true
+			return c.trigger, true
 		}
 	}
-	return Trigger{}, false
+	return trigger{}, false
 }
 
-// Fire implements incoming.Firer. Each trigger is tried, also when another one failed.
+// Fire starts the runs that an event asks for, as package lambda and [Set.Routes] read it. It
+// returns a receipt for each trigger that took the event; those of runs that an earlier
+// delivery started are duplicates. Each trigger is tried, also when another one failed.
 // An error that the event itself causes, or what a trigger makes of it, has code
 // invalid or too_large: it will not go away. An event for a trigger that there is none
 // of, or of another source, is core.CodeNotFound.
@@ -127,7 +149,7 @@ func (s *Set) Fire(ctx context.Context, e incoming.Event) ([]mailbox.Receipt, er
 	if err != nil {
 		return nil, err
 	}
-	if t, ok := s.Find(e.Trigger); e.Trigger != "" && (!ok || t.Source != e.Source) {
+	if t, ok := s.find(e.Trigger); e.Trigger != "" && (!ok || t.Source != e.Source) {
 		return nil, core.Errorf(core.CodeNotFound, "no trigger %q of source %s", core.Excerpt(e.Trigger), e.Source)
 	}
 	var receipts []mailbox.Receipt
@@ -183,7 +205,7 @@ type about struct {
 func (c *compiled) submission(e incoming.Event, data object) (sub mailbox.Submission, err error) {
 	key := e.ID
 	if c.key != nil {
-		if key, err = c.key.render(data, MaxTemplate); err != nil {
+		if key, err = c.key.render(data, maxTemplate); err != nil {
 			return sub, err
 		}
 		if key == "" {
@@ -192,11 +214,11 @@ func (c *compiled) submission(e incoming.Event, data object) (sub mailbox.Submis
 	}
 	thread := newThread(c.Name, key)
 	if c.thread != nil {
-		if thread, err = c.thread.render(data, MaxTemplate); err != nil {
+		if thread, err = c.thread.render(data, maxTemplate); err != nil {
 			return sub, err
 		}
 	}
-	prompt, err := c.prompt.render(data, MaxPrompt)
+	prompt, err := c.prompt.render(data, maxPrompt)
 	if err != nil {
 		return sub, err
 	}

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// MaxPrompt is the most bytes that a prompt may have when it is made of an event.
-	MaxPrompt = 64 << 10
-	// MaxTemplate is the most bytes that a template may have.
-	MaxTemplate = 16 << 10
+	// maxPrompt is the most bytes that a prompt may have when it is made of an event.
+	maxPrompt = 64 << 10
+	// maxTemplate is the most bytes that a template may have.
+	maxTemplate = 16 << 10
 	// maxDepth is how deep lists and objects of an event may nest.
 	maxDepth = 64
 )
@@ -30,8 +30,8 @@ type text struct {
 }
 
 func parseText(name, source string) (*text, error) {
-	if len(source) > MaxTemplate {
-		return nil, fmt.Errorf("has %d bytes, at most %d are allowed", len(source), MaxTemplate)
+	if len(source) > maxTemplate {
+		return nil, fmt.Errorf("has %d bytes, at most %d are allowed", len(source), maxTemplate)
 	}
 	t, err := template.New(name).Option("missingkey=error").Funcs((&budget{}).functions()).Parse(source)
 	if err != nil {
@@ -46,10 +46,10 @@ func parseText(name, source string) (*text, error) {
 // errLong ends a template that writes too much.
 var errLong = errors.New("the text is too long")
 
-// render makes the text of an event's data, at most limit bytes, within [MaxSteps] and
-// [MaxMade].
+// render makes the text of an event's data, at most limit bytes, within [maxSteps] and
+// [maxMade].
 func (t *text) render(data object, limit int) (string, error) {
-	b := &budget{steps: MaxSteps, bytes: MaxMade, weight: 1 + longest(data)/16384}
+	b := &budget{steps: maxSteps, bytes: maxMade, weight: 1 + longest(data)/16384}
 	counted, err := t.template.Clone() // the functions count for this event alone
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", t.name, err)

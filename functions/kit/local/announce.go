@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
 
 // announce writes the host's first line: what runs here, and where; at "" it is
 // standard input. Requests are served from a moment later on; until then they wait.
-func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers []rules.Trigger) {
+func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers []string) {
 	url := "stdin"
 	if s.Addr != "" {
 		url = "http://" + s.Addr
@@ -24,18 +23,9 @@ func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers
 	}
 	attributes = append(attributes, "agents", agents(parts), "data", s.Data)
 	if len(triggers) > 0 {
-		attributes = append(attributes, "triggers", names(triggers))
+		attributes = append(attributes, "triggers", strings.Join(triggers, ", "))
 	}
 	log.Info("listening", attributes...)
-}
-
-// names lists the triggers with their sources.
-func names(triggers []rules.Trigger) string {
-	var all []string
-	for _, t := range triggers {
-		all = append(all, fmt.Sprintf("%s (%s)", t.Name, t.Source))
-	}
-	return strings.Join(all, ", ")
 }
 
 // agents lists the agents with the models that they call.

@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/functions/kit/settings"
 )
@@ -35,9 +33,7 @@ func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 			"small": {Name: "scripted"}, "large": {Name: "gpt-5-mini"}, "unused": {Name: "other"},
 		},
 	}, nil)
-	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory"}, agent.Parts{}, []rules.Trigger{
-		{Name: "orders", Source: incoming.EventBridge}, {Name: "report", Source: incoming.Schedule},
-	})
+	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory"}, agent.Parts{}, []string{"orders (eventbridge)", "report (schedule)"})
 	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory", Page: "off"}, agent.Parts{}, nil)
 	want := `level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="clerk (model pool), demo (model scripted), writer (model gpt-5-mini)" data=.reveille/reveille.db` + "\n" +
 		`level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="" data=memory triggers="orders (eventbridge), report (schedule)"` + "\n" +

@@ -84,7 +84,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 	dead := awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: h.runtime, Env: e, Logger: log})
 	h.wait.Go(func() { h.queue.run(ctx, step, dead) })
 	h.wait.Go(func() { h.sweep(ctx, s.Sweep) })
-	h.keepTime(ctx, e)
+	h.wait.Go(func() { h.triggers.KeepTime(ctx, e) })
 	return h, nil
 }
 
@@ -130,7 +130,7 @@ func (h *localHost) build(e *env.Env, s settings.Settings, backend store.Backend
 	if err := h.openTriggers(e, s, log); err != nil {
 		return err
 	}
-	announce(log, s, parts, h.triggers.Triggers())
+	announce(log, s, parts, h.triggers.Names())
 	return nil
 }
 

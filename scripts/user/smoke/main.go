@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -41,7 +40,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, us
 	flags.StringVar(&s.trigger.url, "trigger", "", "`address` of a trigger: the output ApiUrl, or that of a local host, and /v1/triggers/NAME")
 	flags.StringVar(&s.trigger.event, "event", "", "`file` of the JSON that is sent there")
 	flags.Func("scheme", "how the request is signed, with SMOKE_TRIGGER_SECRET: `github`, standard or slack", func(v string) error {
-		s.trigger.scheme = rules.Scheme(v)
+		s.trigger.scheme = v
 		return nil
 	})
 	flags.Func("header", "a further `NAME: VALUE` of that request, such as X-GitHub-Event: issues; repeatable", s.trigger.addHeader)

@@ -18,16 +18,22 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/identity/signature"
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"
+)
+
+// The values of -scheme, as triggers name them.
+const (
+	github   = "github"
+	standard = "standard"
+	slack    = "slack"
 )
 
 // fired is the trigger that an event is sent to.
 type fired struct {
 	url    string // empty: none
 	event  string // file of the event; empty: an object with the name of this check
-	scheme rules.Scheme
+	scheme string
 	secret string // empty: the request is not signed
 	header http.Header
 }
@@ -62,7 +68,7 @@ func (f fired) check() error {
 			return errors.New("SMOKE_TRIGGER_SECRET is set: -scheme says how a request is signed with it: github, standard or slack")
 		}
 		return nil
-	case rules.SchemeGitHub, rules.SchemeStandard, rules.SchemeSlack:
+	case github, standard, slack:
 		if f.secret == "" {
 			return fmt.Errorf("-scheme %s signs with SMOKE_TRIGGER_SECRET, which is not set", f.scheme)
 		}
@@ -157,13 +163,13 @@ func (f fired) sign(h http.Header, id string, body []byte) error {
 	h.Set("Content-Type", "application/json")
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	switch f.scheme {
-	case rules.SchemeGitHub:
+	case github:
 		h.Set("X-GitHub-Delivery", id)
 		h.Set("X-Hub-Signature-256", "sha256="+f.sum(body))
-	case rules.SchemeSlack:
+	case slack:
 		h.Set("X-Slack-Request-Timestamp", now)
 		h.Set("X-Slack-Signature", "v0="+f.sum([]byte("v0:"+now+":"), body))
-	case rules.SchemeStandard:
+	case standard:
 		keys, err := signature.ReadKeys(secret.New(f.secret))
 		if err != nil {
 			return fmt.Errorf("SMOKE_TRIGGER_SECRET: %w", err)

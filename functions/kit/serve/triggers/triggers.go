@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/adapters/triggers/rules"
-	"github.com/reveille-run/reveille/adapters/triggers/webhook"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
@@ -34,15 +33,11 @@ func Main(parts wiring.Parts) {
 
 // handle makes the handler of the triggers that REVEILLE_TRIGGERS names.
 func handle(c *cloud.Function, rt *host.Host) (func(context.Context, json.RawMessage) (any, error), error) {
-	all, err := rules.Read(c.Settings.Triggers)
+	set, err := rules.New(c.Settings.Triggers, rules.Options{Runtime: rt, Tenant: c.Settings.EverybodysTenant(), Logger: c.Logger})
 	if err != nil {
 		return nil, err
 	}
-	set, err := rules.New(all, rules.Options{Runtime: rt, Tenant: c.Settings.EverybodysTenant(), Logger: c.Logger})
-	if err != nil {
-		return nil, err
-	}
-	routes, err := webhook.New(webhook.Options{Triggers: set, Env: c.Env, Secret: os.Getenv, Source: new(keys.Keys).Settings(c).OpenSecret, Logger: c.Logger})
+	routes, err := set.Routes(rules.RouteOptions{Env: c.Env, Secret: os.Getenv, Source: new(keys.Keys).Settings(c).OpenSecret})
 	if err != nil {
 		return nil, err
 	}

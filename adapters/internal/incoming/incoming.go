@@ -1,12 +1,13 @@
 // Package incoming is an [Event] of the outside world that may start runs, as those
-// that receive events (package aws/lambda, the routes of package webhook, the local
-// host's clock) give it to the triggers of package rules. It is a room of its own
-// so that neither side links the other.
+// that receive events (package aws/lambda, the routes and clocks of package rules) give it to
+// the triggers of package rules. It is a package of its own so that package lambda does not
+// link these.
 package incoming
 
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -39,6 +40,12 @@ type Event struct {
 	Trigger string
 	// Data is what filters and templates see: a JSON object.
 	Data json.RawMessage
+}
+
+// Moment returns the event of a schedule. Whoever comes to the same moment makes the same
+// event of it.
+func Moment(trigger string, at time.Time, data json.RawMessage) Event {
+	return Event{Source: Schedule, ID: at.UTC().Format(time.RFC3339), Trigger: trigger, Data: data}
 }
 
 // Firer starts the runs that an event asks for.

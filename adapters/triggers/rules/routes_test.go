@@ -1,4 +1,4 @@
-package webhook_test
+package rules
 
 import (
 	"context"
@@ -15,9 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
-	"github.com/reveille-run/reveille/adapters/triggers/webhook"
+	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -36,7 +34,7 @@ func (a *agents) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receip
 	return mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: core.ID{1}, DispatchID: core.ID{2}}, nil
 }
 
-const secret = "secret"
+const signingSecret = "secret"
 
 // now is the server's clock.
 var now = time.Unix(1531420618, 0)
@@ -46,30 +44,31 @@ var quiet = slog.New(slog.DiscardHandler)
 // newSite is the routes of four triggers.
 func newSite(t *testing.T, a *agents) http.Handler {
 	t.Helper()
-	slack := &rules.Webhook{Scheme: rules.SchemeSlack, Secret: "SLACK_SECRET"}
-	set, err := rules.New([]rules.Trigger{
+	slack := &webhook{Scheme: schemeSlack, Secret: "SLACK_SECRET"}
+	set, err := newSet([]trigger{
 		{Name: "chat", Source: incoming.Webhook, Webhook: slack, Prompt: "{{.}}"},
 		{Name: "full", Source: incoming.Webhook, Webhook: slack, Prompt: "x", Thread: "full"},
-		{Name: "code", Source: incoming.Webhook, Webhook: &rules.Webhook{Scheme: rules.SchemeGitHub, Secret: "SLACK_SECRET"}, Prompt: "x"},
+		{Name: "code", Source: incoming.Webhook, Webhook: &webhook{Scheme: schemeGitHub, Secret: "SLACK_SECRET"}, Prompt: "x"},
 		{Name: "orders", Source: incoming.EventBridge, Prompt: "x"},
-	}, rules.Options{Runtime: a, Tenant: "acme", Logger: quiet})
+	}, Options{Runtime: a, Tenant: "acme", Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := env.System()
 	e.Now = func() time.Time { return now }
-	routes, err := webhook.New(webhook.Options{Triggers: set, Env: e, Logger: quiet, Secret: func(name string) string {
-		return map[string]string{"SLACK_SECRET": secret}[name]
+	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "next: ", r.URL.Path) })
+	routes, err := set.Routes(RouteOptions{Next: next, Env: e, Secret: func(name string) string {
+		return map[string]string{"SLACK_SECRET": signingSecret}[name]
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return webhook.Before(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "next: ", r.URL.Path) }), routes)
+	return routes
 }
 
 // signed posts a body as Slack would.
 func signed(path, body string) *http.Request {
-	mac := hmac.New(sha256.New, []byte(secret))
+	mac := hmac.New(sha256.New, []byte(signingSecret))
 	mac.Write([]byte("v0:1531420618:" + body))
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
@@ -94,7 +93,7 @@ func TestRequests(t *testing.T) {
 		{"a challenge", signed("/v1/triggers/chat", `{"type":"url_verification","challenge":"3eZbrw1aB"}`), 200, `{"challenge":"3eZbrw1aB"}`},
 		{"what is a challenge to Slack alone", func() *http.Request {
 			const body = `{"type":"url_verification","challenge":"3eZbrw1aB"}`
-			mac := hmac.New(sha256.New, []byte(secret))
+			mac := hmac.New(sha256.New, []byte(signingSecret))
 			mac.Write([]byte(body))
 			return with(with(signed("/v1/triggers/code", body), "X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil))), "X-GitHub-Delivery", "d1")
 		}(), 202, `{"status":"queued","runs":[{"thread_id":"code-6b0602208ad04ee70b032087ec92ada2","run_id":"01000000-0000-0000-0000-000000000000","dispatch_id":"02000000-0000-0000-0000-000000000000","duplicate":false}]}`},

@@ -1,75 +1,71 @@
-// Package webhook is the route by which events come over HTTP:
-//
-//	POST /v1/triggers/{name}    an event for that trigger: 202 with its run
-//
-// Of a trigger of source webhook it is the real thing: whoever sends is known by the
-// signature of the body alone, so that the route stands before what authenticates
-// people. Without a right signature it is 401. Events of other sources are taken where
-// [Options.Read] is given, as on the local host, to play them in.
-//
-// The response is {"status": "queued", "runs": [{"thread_id", "run_id", "dispatch_id",
-// "duplicate"}]}, or {"status": "ignored", "runs": []} when the trigger's filter does
-// not want the event. A body is JSON and has 1 MB at most.
-package webhook
+package rules
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"os"
 	"strings"
 
+	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// Prefix is where the route lies.
-const Prefix = "/v1/triggers/"
+// routePrefix is where the route lies.
+const routePrefix = "/v1/triggers/"
 
 // maxBody is the most bytes of a body.
 const maxBody = 1 << 20
 
-// Options configures [New].
-type Options struct {
-	Triggers *rules.Set // required
-	Env      *env.Env   // required
+// RouteOptions configures [Set.Routes].
+type RouteOptions struct {
+	// Next serves what is no trigger's; nil: it is not found.
+	Next http.Handler
+	Env  *env.Env // required
 	// Secret returns an environment variable, such as os.Getenv. Required when a
 	// trigger is of source webhook.
 	Secret func(name string) string
 	// Source opens the secret whose name a variable holds: of a trigger without a Secret
-	// the variable of that with [NameSuffix] behind it. nil: there are none.
+	// WEBHOOK_SECRET_NAME, of another the one of its name with _NAME behind it. nil: there are none.
 	Source func(name string) (secret.Source, error)
-	// Read takes a body apart into events, for triggers of other sources; nil: these
+	// read takes a body apart into events, for triggers of other sources; nil: these
 	// are not found.
-	Read   func(json.RawMessage) ([]incoming.Event, error)
-	Logger *slog.Logger // nil: slog.Default()
+	Read func(json.RawMessage) ([]incoming.Event, error)
 }
 
 type handler struct {
-	Options
+	RouteOptions
+	triggers  *Set
 	verifiers map[string]func(context.Context) (*verifier, error) // by the name of the trigger
 }
 
-// NameSuffix ends the variable that names a secret, beside the one that would hold it.
-const NameSuffix = "_NAME"
+// nameSuffix ends the variable that names a secret, beside the one that would hold it.
+const nameSuffix = "_NAME"
 
-// New returns the handler of everything below [Prefix]. An error names the variable of
-// a secret that is missing or malformed.
-func New(o Options) (http.Handler, error) {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	h := &handler{Options: o, verifiers: map[string]func(context.Context) (*verifier, error){}}
-	for _, t := range o.Triggers.Triggers() {
+// Routes returns the handler of the route by which events come over HTTP:
+//
+//	POST /v1/triggers/{name}    an event for that trigger: 202 with its run
+//
+// Of a trigger of source webhook it is the real thing: whoever sends is known by the
+// signature of the body alone, so that the route stands before what authenticates
+// people. Without a right signature it is 401. Events of other sources are taken where
+// Read is given, as on the local host, to play them in.
+//
+// The response is {"status": "queued", "runs": [{"thread_id", "run_id", "dispatch_id",
+// "duplicate"}]}, or {"status": "ignored", "runs": []} when the trigger's filter does
+// not want the event. A body is JSON and has 1 MB at most.
+//
+// An error names the variable of a secret that is missing or malformed.
+func (s *Set) Routes(o RouteOptions) (http.Handler, error) {
+	h := &handler{RouteOptions: o, triggers: s, verifiers: map[string]func(context.Context) (*verifier, error){}}
+	for _, t := range s.all() {
 		if t.Webhook == nil {
 			continue
 		}
@@ -84,19 +80,19 @@ func New(o Options) (http.Handler, error) {
 
 // verifier returns what knows the requests of a trigger: by the secret that its variable
 // holds, or by one that is looked up at each request.
-func (o Options) verifier(w rules.Webhook) (func(context.Context) (*verifier, error), error) {
+func (o RouteOptions) verifier(w webhook) (func(context.Context) (*verifier, error), error) {
 	variable := w.Variable()
-	name := o.Secret(variable + NameSuffix)
+	name := o.Secret(variable + nameSuffix)
 	if name == "" || o.Source == nil {
 		v, err := newVerifier(w, o.Secret(variable))
 		return func(context.Context) (*verifier, error) { return v, nil }, err
 	}
 	if o.Secret(variable) != "" {
-		return nil, core.Errorf(core.CodeInvalid, "environment variables %s and %s%s are both set, one is the secret and the other names it", variable, variable, NameSuffix)
+		return nil, core.Errorf(core.CodeInvalid, "environment variables %s and %s%s are both set, one is the secret and the other names it", variable, variable, nameSuffix)
 	}
 	source, err := o.Source(name)
 	if err != nil {
-		return nil, core.Errorf(core.CodeInvalid, "environment variable %s%s: %w", variable, NameSuffix, err)
+		return nil, core.Errorf(core.CodeInvalid, "environment variable %s%s: %w", variable, nameSuffix, err)
 	}
 	return func(ctx context.Context) (*verifier, error) {
 		text, err := source(ctx, secret.String{})
@@ -111,18 +107,6 @@ func (o Options) verifier(w rules.Webhook) (func(context.Context) (*verifier, er
 	}, nil
 }
 
-// Before returns a handler that gives what lies below [Prefix] to the routes, and
-// everything else to next.
-func Before(next, routes http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, Prefix) {
-			routes.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // refusal is a status that no code stands for.
 type refusal struct {
 	status int
@@ -131,6 +115,10 @@ type refusal struct {
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.Next != nil && !strings.HasPrefix(r.URL.Path, routePrefix) {
+		h.Next.ServeHTTP(w, r)
+		return
+	}
 	var response any
 	err := env.Protect(func() (err error) {
 		response, err = h.serve(w, r)
@@ -141,7 +129,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &special):
 		protocol.JSON(w, special.status, protocol.Public(special.error))
 	case err != nil:
-		protocol.Refuse(w, h.Logger, err)
+		protocol.Refuse(w, h.triggers.Logger, err)
 	default:
 		status := http.StatusAccepted
 		if _, ok := response.(challenge); ok {
@@ -152,8 +140,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
-	name := strings.TrimPrefix(r.URL.Path, Prefix)
-	t, ok := h.Triggers.Find(name)
+	name := strings.TrimPrefix(r.URL.Path, routePrefix)
+	t, ok := h.triggers.find(name)
 	if !ok || t.Source != incoming.Webhook && h.Read == nil {
 		return nil, core.Errorf(core.CodeNotFound, "trigger %s not found", core.Excerpt(name))
 	}
@@ -207,7 +195,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // played reads events that a person sends in the name of their source.
-func (h *handler) played(t rules.Trigger, body []byte) ([]incoming.Event, error) {
+func (h *handler) played(t trigger, body []byte) ([]incoming.Event, error) {
 	events, err := h.Read(body)
 	if err != nil {
 		return nil, err
@@ -254,8 +242,8 @@ type challenge struct {
 }
 
 // asked returns what to respond to a challenge.
-func asked(t rules.Trigger, body []byte) (c challenge, ok bool) {
-	if t.Webhook.Scheme != rules.SchemeSlack || json.Unmarshal(body, &c) != nil || c.Type != "url_verification" {
+func asked(t trigger, body []byte) (c challenge, ok bool) {
+	if t.Webhook.Scheme != schemeSlack || json.Unmarshal(body, &c) != nil || c.Type != "url_verification" {
 		return c, false
 	}
 	return challenge{Challenge: c.Challenge}, true
@@ -279,9 +267,9 @@ type run struct {
 func (h *handler) fire(r *http.Request, events []incoming.Event) (accepted, error) {
 	a := accepted{Status: "ignored", Runs: []run{}}
 	for _, e := range events {
-		receipts, err := h.Triggers.Fire(r.Context(), e)
+		receipts, err := h.triggers.Fire(r.Context(), e)
 		if err != nil {
-			h.Logger.WarnContext(r.Context(), "event failed", "source", e.Source, "event", e.ID, "trigger", e.Trigger, "error", err)
+			h.triggers.Logger.WarnContext(r.Context(), "event failed", "source", e.Source, "event", e.ID, "trigger", e.Trigger, "error", err)
 			return a, err
 		}
 		for _, receipt := range receipts {

@@ -1,4 +1,4 @@
-package webhook
+package rules
 
 import (
 	"crypto/hmac"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/identity/signature"
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"
 )
@@ -22,12 +21,12 @@ const tolerance = 5 * time.Minute
 
 // verifier checks the requests of one trigger.
 type verifier struct {
-	scheme  rules.Scheme
+	scheme  scheme
 	secrets [][]byte // any of which may have signed
 }
 
 // newVerifier reads the secrets of a trigger out of the text of their variable.
-func newVerifier(w rules.Webhook, text string) (*verifier, error) {
+func newVerifier(w webhook, text string) (*verifier, error) {
 	v := &verifier{scheme: w.Scheme}
 	for secret := range strings.FieldsSeq(text) {
 		v.secrets = append(v.secrets, []byte(secret))
@@ -35,7 +34,7 @@ func newVerifier(w rules.Webhook, text string) (*verifier, error) {
 	if len(v.secrets) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, "environment variable %s is required: it is the secret that signs requests", w.Variable())
 	}
-	if w.Scheme == rules.SchemeStandard {
+	if w.Scheme == schemeStandard {
 		keys, err := signature.ReadKeys(secret.New(text))
 		if err != nil {
 			return nil, core.Errorf(core.CodeInvalid, "environment variable %s: %w", w.Variable(), err)
@@ -49,9 +48,9 @@ func newVerifier(w rules.Webhook, text string) (*verifier, error) {
 // delivered again.
 func (v *verifier) verify(h http.Header, body []byte, now time.Time) (id string, err error) {
 	switch v.scheme {
-	case rules.SchemeGitHub:
+	case schemeGitHub:
 		return v.github(h, body)
-	case rules.SchemeStandard:
+	case schemeStandard:
 		return v.standard(h, body, now)
 	}
 	return v.slack(h, body, now)

@@ -1,4 +1,4 @@
-package webhook
+package rules
 
 import (
 	"net/http"
@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -39,12 +38,12 @@ func headers(pairs ...string) http.Header {
 }
 
 func TestSignatures(t *testing.T) {
-	github := &verifier{rules.SchemeGitHub, [][]byte{[]byte("another"), []byte(githubSecret)}}
-	standard, err := newVerifier(rules.Webhook{Scheme: rules.SchemeStandard}, "whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE= "+standardSecret)
+	github := &verifier{schemeGitHub, [][]byte{[]byte("another"), []byte(githubSecret)}}
+	standard, err := newVerifier(webhook{Scheme: schemeStandard}, "whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE= "+standardSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slack, err := newVerifier(rules.Webhook{Scheme: rules.SchemeSlack}, slackSecret)
+	slack, err := newVerifier(webhook{Scheme: schemeSlack}, slackSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +64,7 @@ func TestSignatures(t *testing.T) {
 		err    string
 	}{
 		{"GitHub", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
-		{"GitHub, by the older secret", &verifier{rules.SchemeGitHub, [][]byte{[]byte(githubSecret), []byte("another")}}, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
+		{"GitHub, by the older secret", &verifier{schemeGitHub, [][]byte{[]byte(githubSecret), []byte("another")}}, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, in capitals", github, headers("X-Hub-Signature-256", "sha256="+strings.ToUpper(githubSignature[7:]), "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, another body", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody + " ", 0, "", wrong + "github asks for"},
 		{"GitHub, its old hash", github, headers("X-Hub-Signature-256", "sha1="+githubSignature[7:], "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github asks for"},
@@ -112,12 +111,12 @@ func TestSignatures(t *testing.T) {
 
 func TestSecretsThatAreRefused(t *testing.T) {
 	tests := []struct {
-		w            rules.Webhook
+		w            webhook
 		secret, want string
 	}{
-		{rules.Webhook{Scheme: rules.SchemeGitHub}, " ", "environment variable WEBHOOK_SECRET is required: it is the secret that signs requests"},
-		{rules.Webhook{Scheme: rules.SchemeStandard, Secret: "BILLING"}, "whsec_not-base64", "environment variable BILLING: secret 1 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
-		{rules.Webhook{Scheme: rules.SchemeStandard, Secret: "BILLING"}, standardSecret + " whsec_c2VjcmV0", "environment variable BILLING: secret 2 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
+		{webhook{Scheme: schemeGitHub}, " ", "environment variable WEBHOOK_SECRET is required: it is the secret that signs requests"},
+		{webhook{Scheme: schemeStandard, Secret: "BILLING"}, "whsec_not-base64", "environment variable BILLING: secret 1 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
+		{webhook{Scheme: schemeStandard, Secret: "BILLING"}, standardSecret + " whsec_c2VjcmV0", "environment variable BILLING: secret 2 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
 	}
 	for _, tt := range tests {
 		if _, err := newVerifier(tt.w, tt.secret); err == nil || err.Error() != tt.want {

@@ -1,4 +1,4 @@
-package webhook_test
+package rules
 
 import (
 	"context"
@@ -8,20 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/triggers/incoming"
-	"github.com/reveille-run/reveille/adapters/triggers/rules"
-	"github.com/reveille-run/reveille/adapters/triggers/webhook"
+	"github.com/reveille-run/reveille/adapters/internal/incoming"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	secrets "github.com/reveille-run/reveille/core/secret"
 )
 
-// one is a trigger whose requests Slack signs.
-func one(t *testing.T) *rules.Set {
+// chat is a trigger whose requests Slack signs.
+func chat(t *testing.T) *Set {
 	t.Helper()
-	set, err := rules.New([]rules.Trigger{
-		{Name: "chat", Source: incoming.Webhook, Webhook: &rules.Webhook{Scheme: rules.SchemeSlack, Secret: "SLACK_SECRET"}, Prompt: "x"},
-	}, rules.Options{Runtime: &agents{}, Tenant: "acme", Logger: quiet})
+	set, err := newSet([]trigger{
+		{Name: "chat", Source: incoming.Webhook, Webhook: &webhook{Scheme: schemeSlack, Secret: "SLACK_SECRET"}, Prompt: "x"},
+	}, Options{Runtime: &agents{}, Tenant: "acme", Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +33,8 @@ func TestSecretThatIsNamed(t *testing.T) {
 	e.Now = func() time.Time { return now }
 	var text string
 	var away error
-	routes, err := webhook.New(webhook.Options{
-		Triggers: one(t), Env: e, Logger: quiet,
+	routes, err := chat(t).Routes(RouteOptions{
+		Env:    e,
 		Secret: func(name string) string { return map[string]string{"SLACK_SECRET_NAME": "prod/slack"}[name] },
 		Source: func(name string) (secrets.Source, error) {
 			if name != "prod/slack" {
@@ -53,11 +51,11 @@ func TestSecretThatIsNamed(t *testing.T) {
 		away   error
 		status int
 	}{
-		{secret, nil, 202},
+		{signingSecret, nil, 202},
 		{"another", nil, 401},
-		{"another " + secret, nil, 202},
+		{"another " + signingSecret, nil, 202},
 		{"", nil, 500},
-		{secret, core.Errorf(core.CodeUnavailable, "read secret prod/slack: status 500"), 503},
+		{signingSecret, core.Errorf(core.CodeUnavailable, "read secret prod/slack: status 500"), 503},
 	} {
 		text, away = step.text, step.away
 		w := httptest.NewRecorder()
@@ -80,7 +78,7 @@ func TestNamesOfSecretsThatAreRefused(t *testing.T) {
 		{"no name", map[string]string{"SLACK_SECRET_NAME": "a b"}, refuse, "trigger chat: environment variable SLACK_SECRET_NAME: no name of a secret"},
 		{"nowhere to look", map[string]string{"SLACK_SECRET_NAME": "n"}, nil, "trigger chat: environment variable SLACK_SECRET is required: it is the secret that signs requests"},
 	} {
-		_, err := webhook.New(webhook.Options{Triggers: one(t), Env: env.System(), Logger: quiet, Secret: func(name string) string { return test.env[name] }, Source: test.source})
+		_, err := chat(t).Routes(RouteOptions{Env: env.System(), Secret: func(name string) string { return test.env[name] }, Source: test.source})
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
