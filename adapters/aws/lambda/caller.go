@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/identity/caller"
+	"github.com/reveille-run/reveille/adapters/internal/caller"
 )
 
 // Door is a front end of AWS that invokes a function with an HTTP request.

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/identity/caller"
+	"github.com/reveille-run/reveille/adapters/internal/caller"
 )
 
 // seenBy is what a handler is told about the sender of an event.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
-	"github.com/reveille-run/reveille/adapters/identity/caller"
+	"github.com/reveille-run/reveille/adapters/internal/caller"
 	"github.com/reveille-run/reveille/core"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/reveille-run/reveille/adapters/identity/caller"
+	"github.com/reveille-run/reveille/adapters/internal/caller"
 )
 
 func FuzzHTTPEvent(f *testing.F) {

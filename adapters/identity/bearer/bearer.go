@@ -8,7 +8,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"github.com/reveille-run/reveille/adapters/identity/caller"
+	identity "github.com/reveille-run/reveille/adapters/identity/caller"
+	"github.com/reveille-run/reveille/adapters/internal/caller"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
@@ -17,10 +18,11 @@ import (
 // with "none" or a shared secret anybody could sign.
 var algorithms = []string{oidc.RS256, oidc.ES256, oidc.EdDSA}
 
-// Options configures a [Verifier]. Env and Issuer are required.
+// Options configures [New]. Env, and the Issuer of Tokens, are required.
 type Options struct {
-	Env    *env.Env
-	Issuer string // the claim "iss", to the last slash
+	Env *env.Env
+	// Tokens says which tokens count, and for whom.
+	Tokens identity.Tokens
 	// KeysURL is where the issuer publishes its keys. Empty: the issuer's address
 	// followed by "/.well-known/jwks.json", as Cognito has it.
 	KeysURL string
@@ -28,24 +30,41 @@ type Options struct {
 	Transport http.RoundTripper
 }
 
-// Verifier verifies tokens. It fetches the issuer's keys when the first token
-// comes, and may be used concurrently.
-type Verifier struct {
+// New returns what says who sent a request, by its bearer token: a value of
+// httpapi.Options.Authenticate, safe for concurrent use. It fetches the issuer's keys when
+// the first token comes.
+//
+// The token is the only value of the header Authorization. An error has code
+// [core.CodeUnauthorized] when there is no such token or it proves nothing, with a text that
+// does not say why, and [core.CodeUnavailable] when the issuer's keys cannot be had.
+func New(o Options) func(*http.Request) (core.Identity, error) {
+	v := newVerifier(o)
+	return func(r *http.Request) (core.Identity, error) {
+		token, err := v.caller(r) // and never what an event says about a token
+		if err != nil {
+			return core.Identity{}, err
+		}
+		return o.Tokens.Authenticate(r.WithContext(caller.With(r.Context(), token)))
+	}
+}
+
+// verifier verifies tokens.
+type verifier struct {
 	config oidc.Config
 	issuer string
 	keys   *keys
 }
 
-// New returns a verifier; it calls nobody yet.
-func New(o Options) *Verifier {
+// newVerifier returns a verifier; it calls nobody yet.
+func newVerifier(o Options) *verifier {
 	if o.KeysURL == "" {
-		o.KeysURL = strings.TrimSuffix(o.Issuer, "/") + "/.well-known/jwks.json"
+		o.KeysURL = strings.TrimSuffix(o.Tokens.Issuer, "/") + "/.well-known/jwks.json"
 	}
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport
 	}
-	return &Verifier{
-		issuer: o.Issuer, keys: newKeys(o.Env, o.KeysURL, o.Transport),
+	return &verifier{
+		issuer: o.Tokens.Issuer, keys: newKeys(o.Env, o.KeysURL, o.Transport),
 		// The policy knows the clients; go-oidc knows one.
 		config: oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms, Now: o.Env.Now},
 	}
@@ -56,11 +75,8 @@ var (
 	errBadToken = core.Errorf(core.CodeUnauthorized, "the bearer token is not valid here")
 )
 
-// Caller returns the holder of the request's token, which is the only value of
-// the header Authorization. An error has code [core.CodeUnauthorized] when there
-// is no such token or it proves nothing, with a text that does not say why, and
-// [core.CodeUnavailable] when the issuer's keys cannot be had.
-func (v *Verifier) Caller(r *http.Request) (caller.Token, error) {
+// caller returns the holder of the request's token.
+func (v *verifier) caller(r *http.Request) (caller.Token, error) {
 	token, ok := tokenOf(r.Header)
 	if !ok {
 		return caller.Token{}, errNoToken

@@ -3,6 +3,6 @@
 // Gateway whose word is not enough, since whoever may invoke the function can
 // send it an event with any claims.
 //
-// A [Verifier] checks the signature, the issuer and the time. Whom the token is
+// [New] checks the signature, the issuer and the time. Whom the token is
 // for, and who its holder is here, is a policy of package caller.
 package bearer

@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 	"github.com/google/go-cmp/cmp"
 
+	identity "github.com/reveille-run/reveille/adapters/identity/caller"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
@@ -88,7 +89,7 @@ func TestWhatTheIssuerDidNotSign(t *testing.T) {
 		"a signature that was cut":             good[:len(good)-4],
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := New(Options{Env: env.System(), Issuer: issuer, Transport: i})
+			v := newVerifier(Options{Env: env.System(), Tokens: identity.Tokens{Issuer: issuer}, Transport: i})
 			if _, err := ask(v, "Bearer "+good); err != nil {
 				t.Fatalf("a good token: %v", err)
 			}

@@ -3,9 +3,11 @@ package caller
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/reveille-run/reveille/adapters/internal/caller"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -16,32 +18,40 @@ var errUnverified = core.Errorf(core.CodeUnauthorized, "the request carries no c
 
 // The values of the claim token_use, by which Cognito tells its tokens apart.
 const (
-	UseID     = "id"
-	UseAccess = "access"
+	useID     = "id"
+	useAccess = "access"
 )
 
-// Tenant says where the tenant of a caller comes from: exactly one field is set.
-type Tenant struct {
-	Constant string // everybody is of this tenant
-	Claim    string // name of the claim or key; who has none is refused
+// authenticate asks a policy about the caller that was verified.
+func authenticate(r *http.Request, policy func(caller.Caller) (core.Identity, error)) (core.Identity, error) {
+	// Front ends differ in which of two values they look at.
+	if len(r.Header.Values("Authorization")) > 1 {
+		return core.Identity{}, core.Errorf(core.CodeUnauthorized, "the header Authorization is given twice")
+	}
+	return policy(caller.From(r.Context()))
 }
 
-func (t Tenant) of(c Claims) (string, error) {
-	if t.Constant != "" {
-		return t.Constant, nil
+// tenancy says where the tenant of a caller comes from: exactly one of the two is set.
+type tenancy struct{ constant, claim string }
+
+func (t tenancy) of(c caller.Claims) (string, error) {
+	if t.constant != "" {
+		return t.constant, nil
 	}
-	tenant := c[t.Claim]
+	tenant := c[t.claim]
 	// A list arrives as text such as "[a b]", which is no name. It must not be
 	// hashed into one: nobody meant such a tenant.
 	if core.CheckName("tenant", tenant) != nil {
-		return "", core.Errorf(core.CodeUnauthorized, "the verified claim %q names no tenant", t.Claim)
+		return "", core.Errorf(core.CodeUnauthorized, "the verified claim %q names no tenant", t.claim)
 	}
 	return tenant, nil
 }
 
 // Tokens is the policy for holders of tokens. The user is the claim "sub".
 type Tokens struct {
-	Tenant Tenant
+	// Tenant is everybody's; or TenantClaim names the claim that is the tenant, and who has
+	// none is refused. Exactly one of the two is set.
+	Tenant, TenantClaim string
 	// Issuer is the claim "iss", to the last slash. Empty: whoever verified the
 	// token has looked at it.
 	Issuer string
@@ -49,32 +59,37 @@ type Tokens struct {
 	// access token of Cognito, "client_id". Empty: any.
 	Clients []string
 	// Use is the required claim "token_use". A token without that claim is not of
-	// Cognito and passes as [UseID]. Empty is UseID.
+	// Cognito and passes as one of use "id". "id" or "access"; empty: "id".
 	Use string
 }
 
-// Identity returns whom a [Token] stands for.
-func (p Tokens) Identity(c Caller) (core.Identity, error) {
-	token, ok := c.(Token)
+// Authenticate returns whom the token of a request stands for, that a front end or package
+// bearer has verified: a value of httpapi.Options.Authenticate.
+func (p Tokens) Authenticate(r *http.Request) (core.Identity, error) {
+	return authenticate(r, p.identity)
+}
+
+func (p Tokens) identity(c caller.Caller) (core.Identity, error) {
+	token, ok := c.(caller.Token)
 	if !ok {
 		return core.Identity{}, errUnverified
 	}
 	if err := p.check(token); err != nil {
 		return core.Identity{}, err
 	}
-	return identity(p.Tenant, token.Claims, "sub")
+	return identity(tenancy{p.Tenant, p.TenantClaim}, token.Claims, "sub")
 }
 
-func (p Tokens) check(t Token) error {
+func (p Tokens) check(t caller.Token) error {
 	if p.Issuer != "" && t.Claims["iss"] != p.Issuer {
 		return core.Errorf(core.CodeUnauthorized, "the token is of another issuer")
 	}
 	use, marked := t.Claims["token_use"]
-	if p.Use == UseAccess && use != UseAccess || p.Use != UseAccess && marked && use != UseID {
+	if p.Use == useAccess && use != useAccess || p.Use != useAccess && marked && use != useID {
 		return core.Errorf(core.CodeUnauthorized, "the token is of another use")
 	}
 	audience := t.Audience
-	if use == UseAccess {
+	if use == useAccess {
 		audience = []string{t.Claims["client_id"]}
 	}
 	known := func(client string) bool { return slices.Contains(p.Clients, client) }
@@ -86,20 +101,26 @@ func (p Tokens) check(t Token) error {
 
 // Contexts is the policy for requests that a Lambda authorizer allowed.
 type Contexts struct {
-	Tenant Tenant
-	User   string // key of its context that names the user
+	// Tenant is everybody's; or TenantClaim names the key of its context that is the tenant,
+	// and who has none is refused. Exactly one of the two is set.
+	Tenant, TenantClaim string
+	User                string // key of its context that names the user
 }
 
-// Identity returns whom a [Context] stands for.
-func (p Contexts) Identity(c Caller) (core.Identity, error) {
-	context, ok := c.(Context)
+// Authenticate returns whom the authorizer let in: a value of httpapi.Options.Authenticate.
+func (p Contexts) Authenticate(r *http.Request) (core.Identity, error) {
+	return authenticate(r, p.identity)
+}
+
+func (p Contexts) identity(c caller.Caller) (core.Identity, error) {
+	context, ok := c.(caller.Context)
 	if !ok {
 		return core.Identity{}, errUnverified
 	}
-	return identity(p.Tenant, context.Claims, p.User)
+	return identity(tenancy{p.Tenant, p.TenantClaim}, context.Claims, p.User)
 }
 
-func identity(t Tenant, c Claims, user string) (core.Identity, error) {
+func identity(t tenancy, c caller.Claims, user string) (core.Identity, error) {
 	tenant, err := t.of(c)
 	if err != nil {
 		return core.Identity{}, err
@@ -116,18 +137,23 @@ func identity(t Tenant, c Claims, user string) (core.Identity, error) {
 // pool does not.
 type Signers map[string]string
 
-// Identity returns whom a [Signer] or [PoolUser] stands for.
-func (p Signers) Identity(c Caller) (core.Identity, error) {
+// Authenticate returns who signed a request, as the front end has verified it: a value of
+// httpapi.Options.Authenticate.
+func (p Signers) Authenticate(r *http.Request) (core.Identity, error) {
+	return authenticate(r, p.identity)
+}
+
+func (p Signers) identity(c caller.Caller) (core.Identity, error) {
 	switch c := c.(type) {
-	case Signer:
+	case caller.Signer:
 		return p.signer(c)
-	case PoolUser:
+	case caller.PoolUser:
 		return p.poolUser(c)
 	}
 	return core.Identity{}, errUnverified
 }
 
-func (p Signers) signer(s Signer) (core.Identity, error) {
+func (p Signers) signer(s caller.Signer) (core.Identity, error) {
 	// The root user and federated users have an id that begins with the account's
 	// number; what follows it is again the caller's own choice.
 	id, _, _ := strings.Cut(s.ID, ":")
@@ -142,7 +168,7 @@ func (p Signers) signer(s Signer) (core.Identity, error) {
 	return core.Identity{Tenant: tenant, User: "iam:" + id}, nil
 }
 
-func (p Signers) poolUser(u PoolUser) (core.Identity, error) {
+func (p Signers) poolUser(u caller.PoolUser) (core.Identity, error) {
 	tenant := p[u.Pool]
 	if u.Pool == "" || tenant == "" {
 		return core.Identity{}, core.Errorf(core.CodeDenied, "this identity pool has no tenant here")

@@ -3,14 +3,15 @@ package secrets
 import (
 	"context"
 	"encoding/json"
-	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
-	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/secret"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/secret"
 )
 
 const (

@@ -6,13 +6,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
-	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/secret"
 	"net/http"
 	"os"
 	"testing"
 	"time"
+
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/secret"
 )
 
 // TestSecretsOnTheWire reads what stands in the services, and what it is changed to.

@@ -40,37 +40,18 @@ func authenticate(s settings.Settings, e *env.Env, t http.RoundTripper) (func(*h
 		return nil, err
 	}
 	i := s.Identity
-	tenant := caller.Tenant{Constant: i.Tenant, Claim: i.TenantClaim}
-	tokens := caller.Tokens{Tenant: tenant, Issuer: i.Issuer, Clients: i.Clients, Use: i.TokenUse}
+	tokens := caller.Tokens{Tenant: i.Tenant, TenantClaim: i.TenantClaim, Issuer: i.Issuer, Clients: i.Clients, Use: i.TokenUse}
 	switch s.Auth {
 	case iam:
-		return vouched(caller.Signers(i.Tenants).Identity), nil
+		return caller.Signers(i.Tenants).Authenticate, nil
 	case gateway:
-		return vouched(tokens.Identity), nil
+		return tokens.Authenticate, nil
 	case lambda:
-		return vouched(caller.Contexts{Tenant: tenant, User: i.UserClaim}.Identity), nil
+		return caller.Contexts{Tenant: i.Tenant, TenantClaim: i.TenantClaim, User: i.UserClaim}.Authenticate, nil
 	case jwt:
-		verifier := bearer.New(bearer.Options{Env: e, Issuer: i.Issuer, KeysURL: i.KeysURL, Transport: t})
-		return func(r *http.Request) (core.Identity, error) {
-			token, err := verifier.Caller(r) // and never what the event says about a token
-			if err != nil {
-				return core.Identity{}, err
-			}
-			return tokens.Identity(token)
-		}, nil
+		return bearer.New(bearer.Options{Env: e, Tokens: tokens, KeysURL: i.KeysURL, Transport: t}), nil
 	}
 	return httpapi.Anonymous(s.EverybodysTenant()), nil
-}
-
-// vouched takes the caller that the front end of AWS vouches for.
-func vouched(policy func(caller.Caller) (core.Identity, error)) func(*http.Request) (core.Identity, error) {
-	return func(r *http.Request) (core.Identity, error) {
-		// Front ends differ in which of two values they look at.
-		if len(r.Header.Values("Authorization")) > 1 {
-			return core.Identity{}, core.Errorf(core.CodeUnauthorized, "the header Authorization is given twice")
-		}
-		return policy(caller.From(r.Context()))
-	}
 }
 
 // variables are those that belong to a way to authenticate, with what is asked of

@@ -34,18 +34,19 @@ func get(t *testing.T, url string) *http.Response {
 func TestHTTPThroughEveryShape(t *testing.T) {
 	h := newHost(t, function("stream"), function("buffered"))
 	cognito := json.RawMessage(`{"claims":{"sub":"ada"}}`)
-	iam := json.RawMessage(`{"iam":{"accountId":"123456789012","userId":"ada","cognitoIdentity":null}}`)
+	iam := json.RawMessage(`{"iam":{"accountId":"123456789012","userId":"AIDAADA","cognitoIdentity":null}}`)
 	jwt := json.RawMessage(`{"jwt":{"claims":{"sub":"ada"},"scopes":null}}`)
 	tests := []struct {
 		name  string
 		front Front
 		many  []string
 		path  string
+		user  string
 	}{
-		{"Function URL, streamed", Front{Function: "stream", Authorizer: iam}, []string{"1, 2"}, "/echo/a%2Fb"},
-		{"REST API, streamed", Front{Function: "stream", Shape: ShapeREST, Authorizer: cognito}, []string{"1", "2"}, "/echo/a%2Fb"},
-		{"REST API, buffered", Front{Function: "buffered", Shape: ShapeREST, Authorizer: cognito}, []string{"1", "2"}, "/echo/a%2Fb"},
-		{"HTTP API, buffered", Front{Function: "buffered", Shape: ShapeHTTP, Authorizer: jwt}, []string{"1,2"}, "/echo/a/b"},
+		{"Function URL, streamed", Front{Function: "stream", Authorizer: iam}, []string{"1, 2"}, "/echo/a%2Fb", "iam:AIDAADA"},
+		{"REST API, streamed", Front{Function: "stream", Shape: ShapeREST, Authorizer: cognito}, []string{"1", "2"}, "/echo/a%2Fb", "ada"},
+		{"REST API, buffered", Front{Function: "buffered", Shape: ShapeREST, Authorizer: cognito}, []string{"1", "2"}, "/echo/a%2Fb", "ada"},
+		{"HTTP API, buffered", Front{Function: "buffered", Shape: ShapeHTTP, Authorizer: jwt}, []string{"1,2"}, "/echo/a/b", "ada"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestHTTPThroughEveryShape(t *testing.T) {
 			}
 			want := map[string]any{
 				"method": "POST", "path": tt.path, "query": map[string]any{"x": []any{"1", "2 "}}, "body": "hello",
-				"cookie": "sid=1; theme=dark", "accept": "application/json, text/event-stream", "caller": "ada",
+				"cookie": "sid=1; theme=dark", "accept": "application/json, text/event-stream", "caller": tt.user,
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
