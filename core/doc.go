@@ -35,9 +35,9 @@
 //   - plugin: code that takes part in runs; plugin.Plugin.
 //   - phase: a named point in a step; [Phase].
 //   - hook: a plugin's function at a phase; plugin.Hook.
-//   - gate: a plugin's function that decides about a call; plugin.Gate, plugin.Verdict.
+//   - gate: a plugin's function that decides about a call; plugin.Verdict.
 //   - approval: a tool's question to a person before each of its calls; tool.Spec.
-//   - transform: a plugin's change of the request to the model; plugin.Transform.
+//   - transform: a plugin's change of the request to the model; plugin.Registrar.
 //   - section: a part of a spec that configures a plugin; plugin.Section.
 //   - stop policy: what ends a run that could go on; agent.StopPolicy.
 //   - pool: models that agents use as one; agent.ModelPoolSpec.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 )
@@ -181,7 +182,7 @@ func TestPluginsSeeTheirAgent(t *testing.T) {
 		ID: "a", Model: "small", Description: "Digs.", Plugins: []string{"teller"}, ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "read"},
 	})
 	p.Plugins = append(p.Plugins, teller{&seen})
-	if _, err := resolve(t, p, "a").Engine.Gate(t.Context(), plugin.Moment{Turn: &core.Message{}, Call: &core.ToolCall{}}); err != nil {
+	if _, err := resolve(t, p, "a").Engine.Gate(t.Context(), engine.Moment{Turn: &core.Message{}, Call: &core.ToolCall{}}); err != nil {
 		t.Fatal(err)
 	}
 	if seen.ID != "a" || seen.Description != "Digs." || seen.Model != "small" || seen.ModelName != "vendor-small-1" {

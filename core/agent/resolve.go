@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/stop"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -25,7 +26,7 @@ type Resolved struct {
 	ModelName  string
 	Tools      map[string]tool.Tool
 	ModelTools []model.ToolDefinition // the same tools as the model sees them, sorted by name
-	Engine     *plugin.Engine
+	Engine     *engine.Engine
 	// Gone are tools that the spec names and this program has not, sorted: of an agent
 	// that another one resolved. It goes on without them.
 	Gone []string
@@ -71,7 +72,7 @@ func newCode(parts Parts) (*code, error) {
 		c.tools[name] = admitted
 	}
 	for i, p := range parts.Plugins {
-		id, err := plugin.IDOf(p)
+		id, err := engine.IDOf(p)
 		if err != nil {
 			return nil, fmt.Errorf("Parts.Plugins[%d]: %w", i, err)
 		}
@@ -106,7 +107,7 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 		plugins = append(plugins, p)
 	}
 	var err error
-	if r.Engine, err = plugin.New(plugins, plugin.Options{
+	if r.Engine, err = engine.New(plugins, engine.Options{
 		Filter: spec.ActiveHookFilter, Agent: plugin.Agent{ID: spec.ID, Description: spec.Description, Model: spec.Model, ModelName: r.ModelName},
 		Sections: spec.Sections,
 	}); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 )
 
@@ -68,7 +69,7 @@ func TestOnePluginHasOtherSettingsForEachAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := r.Engine.Gate(t.Context(), plugin.Moment{Turn: &core.Message{}, Call: &core.ToolCall{}})
+		v, err := r.Engine.Gate(t.Context(), engine.Moment{Turn: &core.Message{}, Call: &core.ToolCall{}})
 		if err != nil || v.Reason != want {
 			t.Errorf("%s: %q, %v; want %q", id, v.Reason, err, want)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -490,7 +491,7 @@ func TestARunErrorHasItsCodeAndItsCause(t *testing.T) {
 	if !errors.Is(err, cause) || core.CodeOf(err) != "plugin" {
 		t.Errorf("%v with code %s, want the hook's error behind it and code plugin", err, core.CodeOf(err))
 	}
-	failed, ok := errors.AsType[*plugin.FailedError](err)
+	failed, ok := errors.AsType[*engine.FailedError](err)
 	if !ok || failed.Plugin != "ledger" || failed.Phase != core.PhaseStepStart {
 		t.Errorf("%+v, want the plugin and the phase", failed)
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +23,8 @@ type Agent struct {
 	// Tools are those that the agent has, as a model may be told of them, sorted by
 	// name. They are not known yet while plugins register.
 	Tools []model.ToolDefinition
-
-	sections map[string]any // as Section.Read has decoded them
+	// Sections has what plugins have read of the spec's sections, by name: see [Section.Of].
+	Sections map[string]any
 }
 
 // Tool returns one of the agent's tools.
@@ -61,9 +60,12 @@ type Context struct {
 	// the host has none.
 	Profiles state.Profiles
 
-	plugin string // whose hook sees it
-	key    string // of the action or effect that is handled
-	call   int    // 1 + index of the call that it is about; 0: none
+	// Plugin, Handles and About are what NewID tells apart beside run, step and phase: the
+	// id of the plugin whose function sees this, the action or effect that a handler
+	// handles, and 1 + the index of the call that it is about, or 0.
+	Plugin  string
+	Handles string
+	About   int
 }
 
 // NewID returns an id that is derived from the run, the step, the phase, the call,
@@ -75,9 +77,9 @@ func (c Context) NewID(name string) core.ID {
 	_, _ = h.Write(c.Run[:])
 	var numbers [16]byte
 	binary.BigEndian.PutUint64(numbers[:8], uint64(c.Step))
-	binary.BigEndian.PutUint64(numbers[8:], uint64(c.call))
+	binary.BigEndian.PutUint64(numbers[8:], uint64(c.About))
 	_, _ = h.Write(numbers[:])
-	for _, part := range []string{string(c.Phase), c.plugin, c.key, name} {
+	for _, part := range []string{string(c.Phase), c.Plugin, c.Handles, name} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write([]byte(part))
 	}
@@ -114,11 +116,6 @@ type GateCall struct {
 	Answer *core.Decision
 }
 
-// suspensionID names the suspension of a gate that gives it no id.
-func suspensionID(run core.ID, step, call int, plugin string) string {
-	return fmt.Sprintf("%s.%d.%d.%s", run, step, call, plugin)
-}
-
 // BeforeTool is what a hook sees of a call that the gates have let through.
 type BeforeTool struct {
 	Context
@@ -152,71 +149,4 @@ type HandlerContext struct {
 	Context
 	Call      *core.ToolCall // of an action at a tool phase, or of an effect that a call asked for; else nil
 	CallIndex int            // of Call in its turn, from 0
-}
-
-// Moment is a point of a run as the [Engine] is told of it. What the phase does
-// not have is absent. Where Call is set, the engine binds Snapshot to it, so that
-// keys of [state.ScopeCall] are that call's.
-type Moment struct {
-	Context
-	Turn        *core.Message     // the model's turn, from AfterInference on
-	Call        *core.ToolCall    // gates, BeforeToolExecute, AfterToolExecute, effects of a call
-	CallIndex   int               // of Call in Turn, from 0
-	Resume      *core.Resume      // gates and BeforeToolExecute of a call that goes on after a decision
-	Granted     []string          // gates of such a call: the ids of all its suspensions that were decided to resume
-	Answers     []core.Resume     // gates of such a call: what the earlier ones of these decisions said of how long they hold
-	Approval    string            // gates and refusals: what a person is asked before the tool runs, as its spec says
-	Result      *core.ToolResult  // AfterToolExecute
-	Termination *core.Termination // RunEnd
-	// Taken: actions that waited for the phase, with ids up to this one, are run by another
-	// call of the round, on the same snapshot; 0: this call runs them.
-	Taken uint64
-}
-
-// bind makes the moment as the engine's plugins see it: with its agent, and its
-// snapshot bound to the agent's keys and to the call, if there is one.
-func (e *Engine) bind(m *Moment) {
-	m.Agent = &e.agent
-	m.Snapshot = m.Snapshot.For(e.registry)
-	if m.Call != nil {
-		m.Snapshot = m.Snapshot.ForCall(m.CallIndex)
-		m.Context.call = m.CallIndex + 1
-	}
-}
-
-// shown is what any hook or gate of a plugin sees of the moment.
-func (m *Moment) shown(plugin string) Context {
-	c := m.Context
-	c.plugin = plugin
-	return c
-}
-
-// gateCall is what a plugin's gate sees of the moment.
-func (m *Moment) gateCall(plugin string) GateCall {
-	return GateCall{m.shown(plugin), *m.Turn, *m.Call, m.CallIndex, m.Resume, m.answer(plugin)}
-}
-
-// answer is the decision about the suspension of a plugin's gate.
-func (m *Moment) answer(plugin string) *core.Decision {
-	if m.Resume == nil && len(m.Granted) == 0 {
-		return nil
-	}
-	id := suspensionID(m.Run, m.Step, m.CallIndex, plugin)
-	if m.Resume != nil && m.Resume.Suspension == id {
-		return &m.Resume.Decision
-	}
-	if i := slices.IndexFunc(m.Answers, func(r core.Resume) bool { return r.Suspension == id }); i >= 0 {
-		return &m.Answers[i].Decision
-	}
-	if slices.Contains(m.Granted, id) {
-		return &core.Decision{Action: core.DecisionResume}
-	}
-	return nil
-}
-
-// handler is what the handler of a plugin's action or effect sees of the moment.
-func (m *Moment) handler(plugin, key string) HandlerContext {
-	c := HandlerContext{Context: m.shown(plugin), Call: m.Call, CallIndex: m.CallIndex}
-	c.key = key
-	return c
 }

@@ -50,30 +50,29 @@
 // actions that are due run in rounds, since an action may schedule others for the same
 // phase; more than 16 rounds are an error.
 //
-// What a phase came to is a [PhaseResult]: the patch to store, which leads to the same
-// state again without the plugins' code, and the effects to run once it is stored. An
-// error or a panic of a hook ends the run, and nothing of the phase counts.
+// The outcome of a phase is a patch of the state, which leads to the same state again
+// without the plugins' code, and the effects to run once it is stored. An error or a panic
+// of a hook ends the run, and nothing of the phase counts.
 //
 // # Gates
 //
-// A [Gate] decides about a call whose arguments are valid, before BeforeTool: [Allow],
-// [SetResult], [Suspend] or [Block], of which a later one outranks an earlier one. Gates
-// are asked one after the other, each on what those before it changed. What they changed
-// counts with the call's result. The first gate of a call is the runtime's own, which asks
+// A gate ([Registrar.Gate]) decides about a call whose arguments are valid, before
+// BeforeTool: [Allow], [SetResult], [Suspend] or [Block], of which a later one outranks an
+// earlier one. Gates are asked one after the other, each on what those before it changed.
+// What they changed counts with the call's result. The first gate of a call is the runtime's own, which asks
 // a person the Approval of the tool's spec; no plugin answers that question.
 //
 // # Actions
 //
 // An [Action] is work for a phase of the same run, now or in a later step: it is stored
-// with the state until its phase comes. One that fails is kept among
-// [FailedScheduledActions] and logged, and the run goes on. Four belong to every agent
+// with the state until its phase comes. One that fails is kept in the state, under
+// reveille.failed_actions, and logged, and the run goes on. Four belong to every agent
 // and change the model's next request: [AddContextMessage], [SetInferenceOverride],
-// [ExcludeTool] and [IncludeOnlyTools]. They write to keys of the runtime, which
-// [Engine.Adjustments] reads when the request is made.
+// [ExcludeTool] and [IncludeOnlyTools].
 //
 // # Transforms
 //
-// A [Transform] changes the request itself, as the last that is done to it.
+// A transform ([Registrar.Transform]) changes the request itself, after everything else.
 //
 // # Effects
 //
@@ -81,9 +80,5 @@
 // most once, since a crash may come in between. One that fails is logged and counted, and
 // what was committed stands.
 //
-// # The engine
-//
-// An [Engine] runs what the plugins of one agent registered. Package run tells it of each
-// point of a run by a [Moment]; nothing else needs it, but tests of a plugin. Names that
-// begin with "reveille." are the runtime's.
+// Names that begin with "reveille." are the runtime's.
 package plugin

@@ -3,9 +3,7 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -35,10 +33,10 @@ type Section[C any] struct {
 // or *C refuses are errors that name the section.
 func (s Section[C]) Read(r *Registrar) (C, error) {
 	if s.Name == "" {
-		r.refuse("section has no name")
+		r.to.Refuse("section has no name")
 		return s.Default, nil
 	}
-	value, err := s.decode(r.sections[s.Name])
+	value, err := s.decode(r.to.Sections[s.Name])
 	if err != nil {
 		return value, fmt.Errorf("section %q: %w", s.Name, err)
 	}
@@ -49,7 +47,7 @@ func (s Section[C]) Read(r *Registrar) (C, error) {
 // section was not read.
 func (s Section[C]) Of(c Context) C {
 	if c.Agent != nil {
-		if value, ok := c.Agent.sections[s.Name].(C); ok {
+		if value, ok := c.Agent.Sections[s.Name].(C); ok {
 			return value
 		}
 	}
@@ -120,15 +118,12 @@ func copyOf[C any](value C) (again C, err error) {
 // declare notes a section that a plugin has read. Two plugins may share one, as the
 // same type.
 func (r *Registrar) declare(name string, value any) error {
-	if r.engine.agent.sections == nil {
-		r.engine.agent.sections = map[string]any{}
+	if r.to.Values == nil {
+		r.to.Values = map[string]any{}
 	}
-	if before, exists := r.engine.agent.sections[name]; exists && reflect.TypeOf(before) != reflect.TypeOf(value) {
+	if before, exists := r.to.Values[name]; exists && reflect.TypeOf(before) != reflect.TypeOf(value) {
 		return fmt.Errorf("section %q is a %T here, and a %T of another plugin", name, value, before)
 	}
-	r.engine.agent.sections[name] = value
+	r.to.Values[name] = value
 	return nil
 }
-
-// Sections returns the names of the sections that the plugins have read, sorted.
-func (e *Engine) Sections() []string { return slices.Sorted(maps.Keys(e.agent.sections)) }

@@ -11,8 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/state"
 )
 
 // quota configures a plugin of the tests.
@@ -74,7 +75,7 @@ func TestASectionIsReadOverItsDefault(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var got quota
-			e, err := plugin.New([]plugin.Plugin{limiter{func(q quota) { got = q }}}, plugin.Options{Sections: sections(test.section)})
+			e, err := engine.New([]plugin.Plugin{limiter{func(q quota) { got = q }}}, engine.Options{Sections: sections(test.section)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +101,7 @@ func TestASectionThatIsWrongNamesItself(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			read := func(q quota) { t.Errorf("it was read as %v", q) }
-			_, err := plugin.New([]plugin.Plugin{limiter{read}}, plugin.Options{Sections: sections(test.section)})
+			_, err := engine.New([]plugin.Plugin{limiter{read}}, engine.Options{Sections: sections(test.section)})
 			if diff := cmp.Diff(`registering plugin "limiter": section "quota": `+test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
@@ -119,30 +120,30 @@ func (c *capped) Check() error {
 }
 
 func TestASectionsCheckMayBeThePointers(t *testing.T) {
-	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+	_, err := engine.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
 		_, err := plugin.Section[capped]{Name: "quota"}.Read(r)
 		return err
-	}}}, plugin.Options{Sections: sections(`{"Max":6}`)})
+	}}}, engine.Options{Sections: sections(`{"Max":6}`)})
 	if diff := cmp.Diff(`registering plugin "p": section "quota": too many`, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestASectionMayBeReadAsAPointer(t *testing.T) {
-	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+	_, err := engine.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
 		_, err := plugin.Section[*capped]{Name: "quota", Default: &capped{}}.Read(r)
 		return err
-	}}}, plugin.Options{Sections: sections(`{"Max":6}`)})
+	}}}, engine.Options{Sections: sections(`{"Max":6}`)})
 	if diff := cmp.Diff(`registering plugin "p": section "quota": too many`, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestADefaultThatIsNoJSONIsTheSectionsError(t *testing.T) {
-	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+	_, err := engine.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
 		_, err := plugin.Section[struct{ Share float64 }]{Name: "quota", Default: struct{ Share float64 }{math.NaN()}}.Read(r)
 		return err
-	}}}, plugin.Options{Sections: sections(`{"Share":1}`)})
+	}}}, engine.Options{Sections: sections(`{"Share":1}`)})
 	if diff := cmp.Diff(`registering plugin "p": section "quota": json: unsupported value: NaN`, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
@@ -159,13 +160,13 @@ func (f filled) MarshalJSON() ([]byte, error) {
 }
 
 func TestADefaultThatIsZeroNeedsNoJSON(t *testing.T) {
-	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+	_, err := engine.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
 		got, err := plugin.Section[filled]{Name: "quota"}.Read(r)
 		if got.Max != 6 {
 			t.Errorf("reads %+v", got)
 		}
 		return err
-	}}}, plugin.Options{Sections: sections(`{"Max":6}`)})
+	}}}, engine.Options{Sections: sections(`{"Max":6}`)})
 	if err != nil {
 		t.Error(err)
 	}
@@ -175,10 +176,10 @@ func TestTwoPluginsShareASectionAsOneType(t *testing.T) {
 	reads := func(id string, read func(r *plugin.Registrar) error) plugin.Plugin { return part{id, read} }
 	quotaOf := func(r *plugin.Registrar) error { _, err := quotas().Read(r); return err }
 	other := func(r *plugin.Registrar) error { _, err := plugin.Section[capped]{Name: "quota"}.Read(r); return err }
-	if _, err := plugin.New([]plugin.Plugin{reads("a", quotaOf), reads("b", quotaOf)}, plugin.Options{}); err != nil {
+	if _, err := engine.New([]plugin.Plugin{reads("a", quotaOf), reads("b", quotaOf)}, engine.Options{}); err != nil {
 		t.Error(err)
 	}
-	_, err := plugin.New([]plugin.Plugin{reads("a", quotaOf), reads("b", other)}, plugin.Options{})
+	_, err := engine.New([]plugin.Plugin{reads("a", quotaOf), reads("b", other)}, engine.Options{})
 	if diff := cmp.Diff(`registering plugin "b": section "quota" is a plugin_test.capped here, and a plugin_test.quota of another plugin`, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
@@ -187,8 +188,8 @@ func TestTwoPluginsShareASectionAsOneType(t *testing.T) {
 // One plugin serves many agents, each with the settings of its own spec.
 func TestAgentsHaveTheirOwnSettings(t *testing.T) {
 	shared := limiter{func(quota) {}}
-	settled := func(section string) *plugin.Engine {
-		e, err := plugin.New([]plugin.Plugin{shared}, plugin.Options{Sections: sections(section)})
+	settled := func(section string) *engine.Engine {
+		e, err := engine.New([]plugin.Plugin{shared}, engine.Options{Sections: sections(section)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,10 +197,10 @@ func TestAgentsHaveTheirOwnSettings(t *testing.T) {
 	}
 	strict, lax, bare := settled(`{"note":"strict"}`), settled(`{"note":"lax"}`), settled("")
 	for _, test := range []struct {
-		engine *plugin.Engine
+		engine *engine.Engine
 		want   string
 	}{{strict, "strict"}, {lax, "lax"}, {bare, "default"}, {strict, "strict"}} {
-		got, err := test.engine.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
+		got, err := test.engine.Gate(t.Context(), engine.Moment{Turn: &core.Message{}, Call: &core.ToolCall{ID: "c1"}})
 		if err != nil || got.Reason != test.want {
 			t.Errorf("the gate says %q, %v, want %q", got.Reason, err, test.want)
 		}
@@ -212,10 +213,10 @@ func TestAgentsHaveTheirOwnSettings(t *testing.T) {
 
 func TestReadingASectionLeavesItsDefaultAlone(t *testing.T) {
 	section := quotas()
-	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+	_, err := engine.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
 		_, err := section.Read(r)
 		return err
-	}}}, plugin.Options{Sections: sections(`{"hosts":{"b":2}}`)})
+	}}}, engine.Options{Sections: sections(`{"hosts":{"b":2}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 )
 
@@ -29,7 +30,7 @@ func TestASettingIsReadAsTheValueThatItWasMadeOf(t *testing.T) {
 				t.Errorf("%s %s, %v; want quota %s", setting.Name, setting.Value, setting.Check(), test.text)
 			}
 			var got quota
-			_, err := plugin.New([]plugin.Plugin{limiter{func(q quota) { got = q }}}, plugin.Options{Sections: plugin.Sections(setting)})
+			_, err := engine.New([]plugin.Plugin{limiter{func(q quota) { got = q }}}, engine.Options{Sections: plugin.Sections(setting)})
 			if diff := cmp.Diff(test.value, got); err != nil || diff != "" {
 				t.Error(err, diff)
 			}
@@ -78,7 +79,7 @@ func TestReadRefusesASettingThatIsUnsound(t *testing.T) {
 		`registering plugin "limiter": section "quota": per_day is negative`:    {bad},
 		`registering plugin "limiter": section "quota": section is given twice`: {good, good},
 	} {
-		_, err := plugin.New([]plugin.Plugin{limiter{func(quota) {}}}, plugin.Options{Sections: plugin.Sections(settings...)})
+		_, err := engine.New([]plugin.Plugin{limiter{func(quota) {}}}, engine.Options{Sections: plugin.Sections(settings...)})
 		if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 			t.Error(diff)
 		}

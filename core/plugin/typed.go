@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/registered"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -27,20 +28,24 @@ func (a Action[P]) Schedule(payload P) state.Command {
 	return state.Command{Actions: []state.Action{{Phase: a.Phase, Key: a.Name, Payload: raw}}}
 }
 
-// Handle registers the action's handler; a payload that does not decode is a
-// failure of the action.
+// Handle registers the action's handler, which runs at the phase for which the action was
+// scheduled. An error of it, or a payload that does not decode, is kept with the run's
+// state and logged; the action is not retried, and the run continues.
+//
+// It holds even when the plugin's hooks are filtered out. An action that an earlier phase
+// has scheduled for a tool phase runs once, with the first call that comes to it.
 func (a Action[P]) Handle(r *Registrar, handle func(ctx context.Context, c HandlerContext, payload P) (state.Command, error)) {
-	if handle == nil {
-		r.Action(a.Phase, a.Name, nil)
-		return
-	}
-	r.Action(a.Phase, a.Name, func(ctx context.Context, c HandlerContext, raw json.RawMessage) (state.Command, error) {
-		payload, err := decode[P](raw)
-		if err != nil {
-			return state.Command{}, err
+	var run func(ctx context.Context, c HandlerContext, raw json.RawMessage) (state.Command, error)
+	if handle != nil {
+		run = func(ctx context.Context, c HandlerContext, raw json.RawMessage) (state.Command, error) {
+			payload, err := decode[P](raw)
+			if err != nil {
+				return state.Command{}, err
+			}
+			return handle(ctx, c, payload)
 		}
-		return handle(ctx, c, payload)
-	})
+	}
+	r.to.Add(registered.Part{Kind: registered.Action, Phase: a.Phase, Name: a.Name, Value: run})
 }
 
 // Effect declares a kind of thing to do in the world after the commit, with a payload
@@ -59,20 +64,21 @@ func (e Effect[P]) Emit(payload P) state.Command {
 	return state.Command{Effects: []state.Effect{{Key: e.Name, Payload: raw}}}
 }
 
-// Handle registers the effect's handler; a payload that does not decode is a
-// failure of the effect.
+// Handle registers the effect's handler, which acts on the world after the commit, at most
+// once. An error of it, or a payload that does not decode, is logged; nothing is rolled
+// back. It holds even when the plugin's hooks are filtered out.
 func (e Effect[P]) Handle(r *Registrar, handle func(ctx context.Context, c HandlerContext, payload P) error) {
-	if handle == nil {
-		r.Effect(e.Name, nil)
-		return
-	}
-	r.Effect(e.Name, func(ctx context.Context, c HandlerContext, raw json.RawMessage) error {
-		payload, err := decode[P](raw)
-		if err != nil {
-			return err
+	var run func(ctx context.Context, c HandlerContext, raw json.RawMessage) error
+	if handle != nil {
+		run = func(ctx context.Context, c HandlerContext, raw json.RawMessage) error {
+			payload, err := decode[P](raw)
+			if err != nil {
+				return err
+			}
+			return handle(ctx, c, payload)
 		}
-		return handle(ctx, c, payload)
-	})
+	}
+	r.to.Add(registered.Part{Kind: registered.Effect, Name: e.Name, Value: run})
 }
 
 func decode[P any](raw json.RawMessage) (P, error) {

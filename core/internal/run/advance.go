@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -51,7 +52,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	m.holder.events.Emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.holder.stepBegan), MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
-		if err := m.phase(ctx, phase, plugin.Moment{}); err != nil {
+		if err := m.phase(ctx, phase, engine.Moment{}); err != nil {
 			return Stepped{}, err
 		}
 	}
@@ -62,7 +63,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 		}
 		return Stepped{}, err
 	}
-	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
+	if err := m.phase(ctx, core.PhaseAfterInference, engine.Moment{Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
 	if err := m.charge(ctx); err != nil {
@@ -97,7 +98,7 @@ func (m *machine) startRun(ctx context.Context) error {
 	if err := m.mergeFrontend(); err != nil {
 		return err
 	}
-	return m.phase(ctx, core.PhaseRunStart, plugin.Moment{})
+	return m.phase(ctx, core.PhaseRunStart, engine.Moment{})
 }
 
 // endOfTurn ends the step of a turn without calls: nothing can happen between the two

@@ -215,7 +215,7 @@ func TestGatesThatEndedTheirCallsAreAskedAgain(t *testing.T) {
 				r.Key(seenBy)
 				r.Gate(func(_ context.Context, c plugin.GateCall) (v plugin.Verdict, err error) {
 					asked = append(asked, fmt.Sprint("gate", c.CallIndex))
-					if v, _ = blockB(c); v.Kind != plugin.VerdictBlock {
+					if v, _ = blockB(c); !v.Block {
 						v = plugin.SetResult(core.ToolResult{Message: "given"})
 					}
 					v.Command, err = adds(c.Snapshot, fmt.Sprint("gate", c.CallIndex))

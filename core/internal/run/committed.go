@@ -3,7 +3,7 @@ package run
 import (
 	"context"
 
-	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/internal/engine"
 )
 
 // committed is what follows commits A and B: the turn is the log's now. The draft goes into
@@ -21,7 +21,7 @@ func (m *machine) committed(ctx context.Context) {
 	}
 	warnOfFailedActions(ctx, &m.holder.log, m.draft.entries)
 	m.begin()
-	m.base.hooks.act(ctx, &m.holder, v, plugin.Moment{}, effects)
+	m.base.hooks.act(ctx, &m.holder, v, engine.Moment{}, effects)
 }
 
 // remember makes the conversation that the commit came to, and caches it: the

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/plugin"
 )
 
 // details are what clients read of runs that end with an error, by code. The
@@ -34,7 +34,7 @@ func detail(code, where string, cause error) string {
 	var panicked *env.PanicError
 	var failed *model.Error
 	var gone *inference.GoneError
-	var plug *plugin.FailedError
+	var plug *engine.FailedError
 	general := details[code]
 	errors.As(cause, &panicked)
 	if code == "plugin" && errors.As(cause, &plug) {

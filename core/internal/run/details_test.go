@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/plugin"
 )
 
 func TestWhatClientsReadOfAFailure(t *testing.T) {
@@ -26,9 +26,9 @@ func TestWhatClientsReadOfAFailure(t *testing.T) {
 		{"a model adapter that panicked", "model", "", fmt.Errorf("call: %w", panicked), "the model adapter panicked"},
 		{"a hook that panicked", "plugin", "phase run_start", panicked, "phase run_start: code of the agent panicked"},
 		{"a hook", "plugin", "phase run_start", secret, "phase run_start: a plugin failed"},
-		{"a hook of a known plugin", "plugin", "phase run_start", &plugin.FailedError{Plugin: "p", Cause: secret}, `phase run_start: plugin "p" failed`},
-		{"one that panicked", "plugin", "phase run_start", &plugin.FailedError{Plugin: "p", Cause: panicked}, `phase run_start: plugin "p" panicked`},
-		{"a known plugin, of something else", "tool", "call c1", &plugin.FailedError{Plugin: "p", Cause: secret}, "call c1: it ended the run with an error"},
+		{"a hook of a known plugin", "plugin", "phase run_start", &engine.FailedError{Plugin: "p", Cause: secret}, `phase run_start: plugin "p" failed`},
+		{"one that panicked", "plugin", "phase run_start", &engine.FailedError{Plugin: "p", Cause: panicked}, `phase run_start: plugin "p" panicked`},
+		{"a known plugin, of something else", "tool", "call c1", &engine.FailedError{Plugin: "p", Cause: secret}, "call c1: it ended the run with an error"},
 		{"a hook that panicked somewhere", "plugin", "", panicked, "code of the agent panicked"},
 		{"a policy that panicked", "stop_policy", `stop policy "x"`, panicked, `stop policy "x" panicked`},
 		{"a pool whose members are gone", "model", "", &inference.GoneError{Public: "no member is left", Cause: secret}, "no member is left"},

@@ -3,10 +3,10 @@ package run
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
-	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -117,7 +117,7 @@ func (d *draft) addClose() {
 
 // merge takes over what a phase came to. Its effects wait for the commit that
 // makes the rest visible.
-func (d *draft) merge(r plugin.PhaseResult) {
+func (d *draft) merge(r engine.PhaseResult) {
 	d.snapshot = r.Snapshot
 	if len(r.Patch) > 0 {
 		d.patches = append(d.patches, r.Patch)

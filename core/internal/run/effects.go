@@ -3,8 +3,8 @@ package run
 import (
 	"context"
 
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/plugin"
 )
 
 // callEffects runs the effects of the calls that a write has moved to done: the
@@ -27,7 +27,7 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 		if effects := r.calls.effects(i); len(effects) > 0 {
 			v := r.draft.view()
 			v.at = r.calls[i].result.entry.Message.CreatedAt
-			r.base.hooks.act(ctx, r.holder, v, plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
+			r.base.hooks.act(ctx, r.holder, v, engine.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}, effects)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -20,30 +21,30 @@ import (
 )
 
 // everywhere adds a hook to every phase, which is handed all that the phase shows.
-func everywhere(r *plugin.Registrar, hook func(m plugin.Moment) (state.Command, error)) {
+func everywhere(r *plugin.Registrar, hook func(m engine.Moment) (state.Command, error)) {
 	r.OnRunStart(func(_ context.Context, c plugin.RunStart) (state.Command, error) {
-		return hook(plugin.Moment{Context: c.Context})
+		return hook(engine.Moment{Context: c.Context})
 	})
 	r.OnStepStart(func(_ context.Context, c plugin.StepStart) (state.Command, error) {
-		return hook(plugin.Moment{Context: c.Context})
+		return hook(engine.Moment{Context: c.Context})
 	})
 	r.OnBeforeInference(func(_ context.Context, c plugin.BeforeInference) (state.Command, error) {
-		return hook(plugin.Moment{Context: c.Context})
+		return hook(engine.Moment{Context: c.Context})
 	})
 	r.OnAfterInference(func(_ context.Context, c plugin.AfterInference) (state.Command, error) {
-		return hook(plugin.Moment{Context: c.Context, Turn: &c.Turn})
+		return hook(engine.Moment{Context: c.Context, Turn: &c.Turn})
 	})
 	r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
-		return hook(plugin.Moment{Context: c.Context, Turn: &c.Turn, Call: &c.Call, CallIndex: c.CallIndex})
+		return hook(engine.Moment{Context: c.Context, Turn: &c.Turn, Call: &c.Call, CallIndex: c.CallIndex})
 	})
 	r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
-		return hook(plugin.Moment{Context: c.Context, Turn: &c.Turn, Call: &c.Call, CallIndex: c.CallIndex, Result: &c.Result})
+		return hook(engine.Moment{Context: c.Context, Turn: &c.Turn, Call: &c.Call, CallIndex: c.CallIndex, Result: &c.Result})
 	})
 	r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (state.Command, error) {
-		return hook(plugin.Moment{Context: c.Context})
+		return hook(engine.Moment{Context: c.Context})
 	})
 	r.OnRunEnd(func(_ context.Context, c plugin.RunEnd) (state.Command, error) {
-		return hook(plugin.Moment{Context: c.Context, Termination: &c.Termination})
+		return hook(engine.Moment{Context: c.Context, Termination: &c.Termination})
 	})
 }
 
@@ -52,7 +53,7 @@ func everywhere(r *plugin.Registrar, hook func(m plugin.Moment) (state.Command, 
 func telling(w *world, did *[]string) plugin.Plugin {
 	tell := plugin.Effect[string]{Name: "tell"}
 	return pluginFunc{"telling", func(r *plugin.Registrar) {
-		everywhere(r, func(m plugin.Moment) (state.Command, error) {
+		everywhere(r, func(m engine.Moment) (state.Command, error) {
 			what := fmt.Sprintf("%s of step %d", m.Phase, m.Step)
 			if m.Call != nil {
 				what = fmt.Sprintf("%s of call %d", m.Phase, m.CallIndex)
@@ -188,7 +189,7 @@ func TestEffectsOfACallRunWithTheWriteThatMovesItToDone(t *testing.T) {
 }
 
 // shows is what a hook or a handler is shown, in one line: RUN stands for the run.
-func shows(m plugin.Moment) string {
+func shows(m engine.Moment) string {
 	line := fmt.Sprintf("%s of %s, %s step %d, %d messages", m.Phase, m.Thread, m.Agent.ID, m.Step, len(m.Messages))
 	if m.Turn != nil {
 		line += ", turn " + m.Turn.ID
@@ -212,7 +213,7 @@ func TestWhatHooksAndEffectsAreShown(t *testing.T) {
 		w := newWorld(t, options{
 			model: replies(calls("echo", `{"text":"a"}`, "tells", "{}"), text("ok")), tools: []tool.Tool{tells},
 			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-				everywhere(r, func(m plugin.Moment) (state.Command, error) {
+				everywhere(r, func(m engine.Moment) (state.Command, error) {
 					shown = append(shown, shows(m))
 					if m.Phase != core.PhaseRunEnd {
 						return state.Command{}, nil
@@ -220,7 +221,7 @@ func TestWhatHooksAndEffectsAreShown(t *testing.T) {
 					return tell.Emit("over"), nil
 				})
 				tell.Handle(r, func(_ context.Context, c plugin.HandlerContext, what string) error {
-					shown = append(shown, what+shows(plugin.Moment{Context: c.Context, Call: c.Call, CallIndex: c.CallIndex}))
+					shown = append(shown, what+shows(engine.Moment{Context: c.Context, Call: c.Call, CallIndex: c.CallIndex}))
 					return nil
 				})
 			}}},
@@ -301,7 +302,7 @@ func TestCommandThatCannotBeStoredIsTheCallsErrorAfterOneExecution(t *testing.T)
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 						r.Key(inRun)
-						r.Effect("tell", func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
+						plugin.Effect[json.RawMessage]{Name: "tell"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
 					}}},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/plugin"
 )
 
 // What each end of a run writes, in which order, and who reads it. All of it is in
@@ -334,7 +334,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, skipped 
 	m.holder.account.Report(p.settled)
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
-	m.base.hooks.act(ctx, &m.holder, m.draft.view(), plugin.Moment{}, m.draft.effects)
+	m.base.hooks.act(ctx, &m.holder, m.draft.view(), engine.Moment{}, m.draft.effects)
 	if m.base.conversation != nil {
 		m.remember(ctx)
 		m.base.storeSnapshot(ctx, &m.holder)

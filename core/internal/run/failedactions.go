@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
 
 // failedActions is where a run's failed actions stand in its state.
-var failedActions = state.KeyPath{Scope: plugin.FailedScheduledActions.Scope, Name: plugin.FailedScheduledActions.Name}.String()
+var failedActions = state.KeyPath{Scope: engine.FailedScheduledActions.Scope, Name: engine.FailedScheduledActions.Name}.String()
 
 // warnOfFailedActions logs the scheduled actions whose failure was just committed. An
 // action that fails ends nothing: a context message with a wrong target, say, would
@@ -24,9 +24,9 @@ func warnOfFailedActions(ctx context.Context, log *logger, committed []thread.En
 			if !found {
 				continue
 			}
-			var failed []plugin.FailedAction // what is removed has no value to read
+			var failed []engine.FailedAction // what is removed has no value to read
 			if rest != "" {                  // one that was appended
-				failed = make([]plugin.FailedAction, 1)
+				failed = make([]engine.FailedAction, 1)
 				if json.Unmarshal(o.Value, &failed[0]) != nil {
 					continue
 				}

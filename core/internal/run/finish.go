@@ -4,15 +4,15 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/plugin"
 )
 
 // finishStep ends the step: its last phase, its remaining records, commit B. StepEnd
 // runs once for a step, when its round has closed, and sees all results.
 func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
 	m.draft.at = m.lastSaid()
-	if err := m.phase(ctx, core.PhaseStepEnd, plugin.Moment{}); err != nil {
+	if err := m.phase(ctx, core.PhaseStepEnd, engine.Moment{}); err != nil {
 		return Stepped{}, err
 	}
 	return m.commitStep(ctx, end)

@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -96,10 +97,10 @@ func (g *gates) gate(ctx context.Context, t *task) (admission, error) {
 	if err != nil {
 		return admission{}, err
 	}
-	switch verdict.Kind {
-	case plugin.VerdictBlock, plugin.VerdictSetResult:
+	switch {
+	case verdict.Block, verdict.Result != nil:
 		return admission{end: endedBy(verdict, t)}, nil
-	case plugin.VerdictSuspend:
+	case verdict.Suspend != nil:
 		return admission{task: t, ticket: verdict.Suspend}, nil
 	}
 	return admission{task: t}, nil
@@ -109,7 +110,7 @@ func (g *gates) gate(ctx context.Context, t *task) (admission, error) {
 // or give a result.
 func endedBy(verdict plugin.Verdict, t *task) *conclusion {
 	end := conclusion{hooks: t.hooks, decision: t.decision}
-	if verdict.Kind == plugin.VerdictBlock {
+	if verdict.Block {
 		reason := wire.Shorten(verdict.Reason, maxDetail)
 		end.result, end.blocked = synthetic(core.ResultBlocked, "blocked: "+reason), reason
 		return &end
@@ -133,7 +134,7 @@ func endedBy(verdict plugin.Verdict, t *task) *conclusion {
 // for nothing.
 func (g *gates) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 	r := g.round
-	verdict, after, err := r.base.hooks.gate(ctx, g.viewOf(t), plugin.Moment{
+	verdict, after, err := r.base.hooks.gate(ctx, g.viewOf(t), engine.Moment{
 		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended, Answers: t.answers,
 		Approval: approvalOf(t.tool),
 	})
@@ -217,7 +218,7 @@ func (g *gates) share(t *task, behind bool) {
 // beforeTool runs BeforeToolExecute for one call.
 func (g *gates) beforeTool(ctx context.Context, t *task) error {
 	r := g.round
-	before, err := r.base.hooks.phase(ctx, core.PhaseBeforeToolExecute, g.viewOf(t), plugin.Moment{
+	before, err := r.base.hooks.phase(ctx, core.PhaseBeforeToolExecute, g.viewOf(t), engine.Moment{
 		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Taken: t.taken,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -19,7 +20,7 @@ import (
 // fails while the context ends may have failed for another reason; the next claim calls it
 // again and sees.
 type hooks struct {
-	engine *plugin.Engine // nil: the agent is not known, and no plugin listens
+	engine *engine.Engine // nil: the agent is not known, and no plugin listens
 	env    *env.Env
 	log    *logger
 	failed *atomic.Int64 // effects that have failed in this process
@@ -47,13 +48,13 @@ type view struct {
 func (h *hooks) listens(phase core.Phase) bool { return h.engine != nil && h.engine.Listens(phase) }
 
 // fill says in a moment what every hook may read.
-func (h *hooks) fill(m *plugin.Moment, phase core.Phase, v *view) {
+func (h *hooks) fill(m *engine.Moment, phase core.Phase, v *view) {
 	m.Thread, m.User, m.Run, m.Request, m.Profiles = h.thread, h.user, h.run, h.request, h.profiles
 	m.Phase, m.Step, m.Snapshot, m.Messages, m.Usage, m.Now = phase, v.step, v.snapshot, v.messages, v.usage, clock(v.at)
 }
 
 // phase runs the hooks of a phase.
-func (h *hooks) phase(ctx context.Context, phase core.Phase, v view, m plugin.Moment) (plugin.PhaseResult, error) {
+func (h *hooks) phase(ctx context.Context, phase core.Phase, v view, m engine.Moment) (engine.PhaseResult, error) {
 	h.fill(&m, phase, &v)
 	result, err := h.engine.Phase(ctx, h.env, m)
 	if err != nil {
@@ -64,11 +65,11 @@ func (h *hooks) phase(ctx context.Context, phase core.Phase, v view, m plugin.Mo
 
 // gate asks the gates about a call. The result has their command, applied to the snapshot
 // that they were shown.
-func (h *hooks) gate(ctx context.Context, v view, m plugin.Moment) (plugin.Verdict, plugin.PhaseResult, error) {
+func (h *hooks) gate(ctx context.Context, v view, m engine.Moment) (plugin.Verdict, engine.PhaseResult, error) {
 	h.fill(&m, "", &v)
 	verdict, err := h.engine.Gate(ctx, m)
 	if err != nil {
-		return verdict, plugin.PhaseResult{}, hookError(ctx, "gate", m.Call, err)
+		return verdict, engine.PhaseResult{}, hookError(ctx, "gate", m.Call, err)
 	}
 	after, err := h.engine.Submit(v.snapshot, m.CallIndex, verdict.Command)
 	if err != nil { // cannot be: the engine has applied it to this very snapshot
@@ -78,7 +79,7 @@ func (h *hooks) gate(ctx context.Context, v view, m plugin.Moment) (plugin.Verdi
 }
 
 // refused returns what counts with the refusal of a call, as its gates say.
-func (h *hooks) refused(ctx context.Context, v view, m plugin.Moment) (state.Command, error) {
+func (h *hooks) refused(ctx context.Context, v view, m engine.Moment) (state.Command, error) {
 	h.fill(&m, "", &v)
 	command, err := h.engine.Refused(ctx, m)
 	if err != nil {
@@ -91,7 +92,7 @@ func (h *hooks) refused(ctx context.Context, v view, m plugin.Moment) (state.Com
 // has: neither a lost claim nor a cancel ends their context, since what was
 // committed stands, and no other process acts on it. Failures are logged, one line each, and
 // counted; nothing else depends on them, for the same reason.
-func (h *hooks) act(ctx context.Context, claim *holder, v view, m plugin.Moment, effects []state.Effect) {
+func (h *hooks) act(ctx context.Context, claim *holder, v view, m engine.Moment, effects []state.Effect) {
 	if len(effects) == 0 || !h.acts {
 		return
 	}

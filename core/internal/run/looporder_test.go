@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -48,7 +49,7 @@ func (l *loop) Register(r *plugin.Registrar) error {
 		l.note("effect of %s", of)
 		return nil
 	})
-	everywhere(r, func(m plugin.Moment) (state.Command, error) {
+	everywhere(r, func(m engine.Moment) (state.Command, error) {
 		switch m.Phase {
 		case core.PhaseRunStart:
 			l.note("run_start")

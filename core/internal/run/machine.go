@@ -5,10 +5,10 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/plugin"
 )
 
 // machine takes a step: it leads the draft, the model's turn and the tool round
@@ -92,7 +92,7 @@ func (m *machine) enter(number int) {
 }
 
 // phase runs a phase's hooks and takes what they changed into the draft.
-func (m *machine) phase(ctx context.Context, phase core.Phase, moment plugin.Moment) error {
+func (m *machine) phase(ctx context.Context, phase core.Phase, moment engine.Moment) error {
 	result, err := m.base.hooks.phase(ctx, phase, m.draft.view(), moment)
 	if err != nil {
 		return err

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -93,7 +93,7 @@ func (m *merger) mergeResult(ctx context.Context, i int) {
 
 // apply takes what came to a call into the draft. Effects are left out: they run
 // when the call is done, from its result.
-func (m *merger) apply(came plugin.PhaseResult) {
+func (m *merger) apply(came engine.PhaseResult) {
 	came.Command.Effects = nil
 	m.round.draft.merge(came)
 }
@@ -144,7 +144,7 @@ func (m *merger) afterTool(ctx context.Context, i int) error {
 	m.showResults(i)
 	v := r.draft.view()
 	v.at = said.CreatedAt
-	after, err := r.base.hooks.phase(ctx, core.PhaseAfterToolExecute, v, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: said.ToolResult})
+	after, err := r.base.hooks.phase(ctx, core.PhaseAfterToolExecute, v, engine.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: said.ToolResult})
 	if err != nil {
 		return err
 	}

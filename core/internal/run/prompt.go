@@ -7,10 +7,10 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -151,7 +151,7 @@ func (p *prompt) idle(effort model.Effort) time.Duration {
 // transform is apart from Request so that the request of an agent without transforms
 // stays on the stack.
 func (p *prompt) transform(ctx context.Context, request model.Request) (model.Request, error) {
-	var m plugin.Moment
+	var m engine.Moment
 	v := p.draft.view()
 	p.base.hooks.fill(&m, core.PhaseBeforeInference, &v)
 	err := p.base.hooks.engine.Transform(ctx, m, &request)
@@ -176,7 +176,7 @@ func (p *prompt) toolChoice() model.ToolChoice {
 }
 
 // offered returns the tools that the model is shown, in a slice of its own.
-func offered(tools []model.ToolDefinition, asked *plugin.Adjustments) []model.ToolDefinition {
+func offered(tools []model.ToolDefinition, asked *engine.Adjustments) []model.ToolDefinition {
 	var shown []model.ToolDefinition
 	for _, t := range tools {
 		if asked.Offers(t.Name) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -69,7 +69,7 @@ func (g *gates) askRefusal(ctx context.Context, t *task) (state.Command, error) 
 		return state.Command{}, nil
 	}
 	r := g.round
-	return r.base.hooks.refused(ctx, g.viewOf(t), plugin.Moment{
+	return r.base.hooks.refused(ctx, g.viewOf(t), engine.Moment{
 		Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Approval: approvalOf(r.draft.tool(r.base.agent, t.call.Name)),
 	})
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -35,7 +35,7 @@ func (m *machine) runEnd(ctx context.Context, t *core.Termination) (skipped bool
 	before := m.draft
 	within, cancel := m.holder.env.WithTimeout(ctx, m.holder.lease)
 	defer cancel()
-	if err := m.phase(within, core.PhaseRunEnd, plugin.Moment{Termination: t}); err != nil {
+	if err := m.phase(within, core.PhaseRunEnd, engine.Moment{Termination: t}); err != nil {
 		if ctx.Err() != nil {
 			return false, fmt.Errorf("run end: %w", context.Cause(ctx))
 		}

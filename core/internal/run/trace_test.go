@@ -20,6 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -236,7 +237,7 @@ func (r *trace) plugin() plugin.Plugin {
 			r.note("effect of %s", of)
 			return nil
 		})
-		everywhere(p, func(m plugin.Moment) (state.Command, error) {
+		everywhere(p, func(m engine.Moment) (state.Command, error) {
 			r.note("phase %s", m.Phase)
 			switch m.Phase {
 			case core.PhaseAfterInference, core.PhaseAfterToolExecute:

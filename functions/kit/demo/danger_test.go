@@ -7,8 +7,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 )
@@ -32,46 +32,42 @@ func TestDangerCountsItsExecutionsByText(t *testing.T) {
 }
 
 func TestDangerWaitsForAPersonAndNothingElseDoes(t *testing.T) {
-	parts, err := demo.Parts(map[string]agent.ModelBinding{"default": {Model: model.None{}}})
+	parts, err := demo.Parts(map[string]agent.ModelBinding{demo.Model: {Model: scripted.Rules()}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := agent.NewRegistry(parts)
+	r, err := reveille.New(parts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resolved, err := registry.Resolve("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	verdict := func(name string, resume *core.Resume) plugin.Verdict {
-		t.Helper()
-		call := core.ToolCall{ID: "c", Name: name, Arguments: []byte(`{"text":"x"}`)}
-		v, err := resolved.Engine.Gate(t.Context(), plugin.Moment{
-			Context: plugin.Context{Run: core.ID{15: 1}, Step: 1}, Turn: &core.Message{}, Call: &call, Resume: resume,
-		})
+	for name, arguments := range map[string]string{"echo": `{"text":"x"}`, "set_state": `{"set":{"a":1}}`, "ask_user": `{"question":"when?"}`} {
+		got, err := r.Run(t.Context(), reveille.Input{Text: "call: " + name + " " + arguments})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v
-	}
-	for _, name := range []string{"echo", "ask_user", "set_state"} {
-		if got := verdict(name, nil); got.Kind != plugin.VerdictAllow {
-			t.Errorf("%s: verdict %d, want allow", name, got.Kind)
+		for _, ticket := range got.Tickets {
+			if ticket.Suspension.Action != "tool:ask_user" {
+				t.Errorf("%s waits for %+v", name, ticket.Suspension)
+			}
 		}
 	}
-	asked := verdict("danger", nil)
-	want := &core.TicketRequest{
-		ID: "00000000-0000-0000-0000-000000000001.1.0.permission", Action: "tool:PermissionConfirm",
+	waits, err := r.Run(t.Context(), reveille.Input{Text: `call: danger {"text":"x"}`})
+	if err != nil || len(waits.Tickets) != 1 {
+		t.Fatalf("danger: %+v, %v; want one ticket", waits.Termination, err)
+	}
+	want := core.TicketRequest{
+		ID: waits.Run.ID.String() + ".1.0.permission", Action: "tool:PermissionConfirm",
 		Message: "May the agent use the tool danger?", Parameters: []byte(`{"tool":"danger","arguments":{"text":"x"}}`),
 		Mode: core.ResumeReplay, Kind: core.TicketPerson,
+	}.Suspension("danger")
+	if diff := cmp.Diff(want, waits.Tickets[0].Suspension); diff != "" {
+		t.Fatalf("danger (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, asked.Suspend); asked.Kind != plugin.VerdictSuspend || diff != "" {
-		t.Fatalf("danger: verdict %d (-want +got):\n%s", asked.Kind, diff)
+	if err := r.Decide(t.Context(), waits.Run.ID, reveille.Approve(waits.Tickets[0])); err != nil {
+		t.Fatal(err)
 	}
-	granted := &core.Resume{Suspension: want.ID, Decision: core.Decision{Action: core.DecisionResume}}
-	if got := verdict("danger", granted); got.Kind != plugin.VerdictAllow {
-		t.Errorf("danger, granted: verdict %d, want allow", got.Kind)
+	if done, err := r.Wait(t.Context(), waits.Run.ID); err != nil || done.Termination.Type != core.TerminationNatural {
+		t.Errorf("danger, granted: %+v, %v; want it done", done.Termination, err)
 	}
 }
 

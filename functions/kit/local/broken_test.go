@@ -54,6 +54,6 @@ type idle struct{}
 func (idle) ID() string { return "idle" }
 
 func (idle) Register(r *plugin.Registrar) error {
-	r.Effect("mail", nil)
+	plugin.Effect[string]{Name: "mail"}.Handle(r, nil)
 	return nil
 }

@@ -352,7 +352,7 @@ var stepMutants = []mutant{
 		Name: "RunEnd runs twice",
 		File: "core/internal/run/runend.go",
 		Old:  "	before := m.draft\n	within, cancel",
-		New:  "	before := m.draft\n	_ = m.phase(ctx, core.PhaseRunEnd, plugin.Moment{Termination: t})\n	m.draft = before\n	within, cancel",
+		New:  "	before := m.draft\n	_ = m.phase(ctx, core.PhaseRunEnd, engine.Moment{Termination: t})\n	m.draft = before\n	within, cancel",
 	},
 	{
 		Name: "the record of a closing run is believed as it is cached",

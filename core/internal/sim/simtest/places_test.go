@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -16,7 +17,7 @@ import (
 )
 
 // clockless is a plugin that reads the clock at one place.
-type clockless struct{ place plugin.Place }
+type clockless struct{ place engine.Place }
 
 // ID implements plugin.Plugin.
 func (clockless) ID() string { return "late" }
@@ -31,18 +32,18 @@ func (p clockless) Register(r *plugin.Registrar) error {
 		return key.Update(text()), nil
 	})
 	switch p.place {
-	case plugin.PlaceGate:
+	case engine.PlaceGate:
 		r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Allow.With(key.Update(text())), nil
 		})
-	case plugin.PlaceTransform:
+	case engine.PlaceTransform:
 		r.Transform(func(_ context.Context, _ plugin.BeforeInference, request *model.Request) error {
 			request.System = "It is " + text()
 			return nil
 		})
-	case plugin.PlaceAction:
+	case engine.PlaceAction:
 		r.OnStepStart(func(context.Context, plugin.StepStart) (state.Command, error) { return later.Schedule(struct{}{}), nil })
-	case plugin.PlaceHook:
+	case engine.PlaceHook:
 		r.OnAfterTool(func(context.Context, plugin.AfterTool) (state.Command, error) { return key.Update(text()), nil })
 	}
 	return nil
@@ -50,13 +51,13 @@ func (p clockless) Register(r *plugin.Registrar) error {
 
 func TestClockIsNamedWhereverItIsRead(t *testing.T) {
 	tests := []struct {
-		place plugin.Place
+		place engine.Place
 		want  string
 	}{
-		{plugin.PlaceHook, "clock: hook 1 of plugin late at after_tool_execute"},
-		{plugin.PlaceGate, "clock: gate 1 of plugin late"},
-		{plugin.PlaceTransform, "clock: transform 1 of plugin late"},
-		{plugin.PlaceAction, "clock: action later of plugin late"},
+		{engine.PlaceHook, "clock: hook 1 of plugin late at after_tool_execute"},
+		{engine.PlaceGate, "clock: gate 1 of plugin late"},
+		{engine.PlaceTransform, "clock: transform 1 of plugin late"},
+		{engine.PlaceAction, "clock: action later of plugin late"},
 		{"tool", "clock: tool look"},
 	}
 	for _, tt := range tests {

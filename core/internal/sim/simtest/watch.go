@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -97,7 +98,7 @@ func (w *world) cast(p *process) (agent.Parts, error) {
 			parts.Tools[i] = watchedTool{t, p}
 		}
 	}
-	watcher := plugin.Watcher{
+	watcher := engine.Watcher{
 		Show: w.show,
 		Tool: func(t tool.Tool) tool.Tool { return watchedTool{t, p} },
 		Saw:  w.saw,
@@ -105,7 +106,7 @@ func (w *world) cast(p *process) (agent.Parts, error) {
 	parts.Plugins = slices.Clone(parts.Plugins)
 	for i, known := range parts.Plugins {
 		if known != nil {
-			parts.Plugins[i] = plugin.Watched(known, watcher)
+			parts.Plugins[i] = engine.Watched(known, watcher)
 		}
 	}
 	return parts, nil
@@ -174,7 +175,7 @@ func (w *world) show(c plugin.Context) plugin.Context {
 }
 
 // saw notes what a function of a plugin came to.
-func (w *world) saw(s plugin.Seen) {
+func (w *world) saw(s engine.Seen) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	run := number(s.Context.Run)
@@ -185,16 +186,16 @@ func (w *world) saw(s plugin.Seen) {
 	who := fmt.Sprintf("%s %d of plugin %s", s.Place, s.Number, s.Plugin)
 	came := any(s.Command)
 	switch s.Place {
-	case plugin.PlaceEffect:
+	case engine.PlaceEffect:
 		w.watched.effects[fmt.Sprintf("%s of run %d: %s", s.Name, run, s.Payload)]++
 		return
-	case plugin.PlaceHook:
+	case engine.PlaceHook:
 		who += " at " + string(s.Context.Phase)
-	case plugin.PlaceAction:
+	case engine.PlaceAction:
 		who = fmt.Sprintf("action %s of plugin %s", s.Name, s.Plugin)
-	case plugin.PlaceGate:
+	case engine.PlaceGate:
 		came = s.Verdict
-	case plugin.PlaceTransform:
+	case engine.PlaceTransform:
 		came = requested(s.Request)
 	}
 	w.watched.asked(s.Command)

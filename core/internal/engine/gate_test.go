@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -30,7 +31,7 @@ func TestGateReturnsTheHighestVerdictAndTheFirstOfEquals(t *testing.T) {
 		return plugin.SetResult(core.ToolResult{Data: json.RawMessage(text)})
 	}
 	set := func(text string) plugin.Verdict {
-		return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{CallID: "c1", Name: "pay", Data: json.RawMessage(text)}}
+		return plugin.Verdict{Result: &core.ToolResult{CallID: "c1", Name: "pay", Data: json.RawMessage(text)}}
 	}
 	tests := []struct {
 		name     string
@@ -46,7 +47,7 @@ func TestGateReturnsTheHighestVerdictAndTheFirstOfEquals(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := engine(t, gates(test.verdicts...)...).Gate(t.Context(), plugin.Moment{Turn: &core.Message{}, Call: &core.ToolCall{ID: "c1", Name: "pay"}})
+			got, err := built(t, gates(test.verdicts...)...).Gate(t.Context(), engine.Moment{Turn: &core.Message{}, Call: &core.ToolCall{ID: "c1", Name: "pay"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,19 +61,13 @@ func TestGateReturnsTheHighestVerdictAndTheFirstOfEquals(t *testing.T) {
 func TestGateErrorsNameThePlugin(t *testing.T) {
 	tests := []struct {
 		name string
-		gate plugin.Gate
+		gate func(context.Context, plugin.GateCall) (plugin.Verdict, error)
 		want string
 	}{
 		{"an error", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Verdict{}, errors.New("no rules")
 		}, `gate of plugin "bad": no rules`},
 		{"a panic", func(context.Context, plugin.GateCall) (plugin.Verdict, error) { panic("oh") }, `gate of plugin "bad": panic: oh`},
-		{"a result that is not there", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
-			return plugin.Verdict{Kind: plugin.VerdictSetResult}, nil
-		}, `gate of plugin "bad": the verdict sets no result`},
-		{"a wait for nothing", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
-			return plugin.Verdict{Kind: plugin.VerdictSuspend}, nil
-		}, `gate of plugin "bad": the verdict does not say what the call waits for`},
 		{"a command that could not be made", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Allow.With(state.Command{Err: errors.New("no number")}), nil
 		}, `gate of plugin "bad": no number`},
@@ -82,13 +77,19 @@ func TestGateErrorsNameThePlugin(t *testing.T) {
 		{"a suspension whose id is none", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Suspend(core.TicketRequest{ID: "a b"}), nil
 		}, `gate of plugin "bad": suspension id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`},
-		{"no such verdict", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
-			return plugin.Verdict{Kind: 9}, nil
-		}, `gate of plugin "bad": verdict 9 does not exist`},
+		{"a result and a block", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Verdict{Block: true, Result: &core.ToolResult{}}, nil
+		}, `gate of plugin "bad": the verdict has more than one of Block, Result and Suspend`},
+		{"a result and a wait", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Verdict{Suspend: &core.TicketRequest{}, Result: &core.ToolResult{}}, nil
+		}, `gate of plugin "bad": the verdict has more than one of Block, Result and Suspend`},
+		{"a block and a wait", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Verdict{Suspend: &core.TicketRequest{}, Block: true}, nil
+		}, `gate of plugin "bad": the verdict has more than one of Block, Result and Suspend`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			e := engine(t, part{"bad", func(r *plugin.Registrar) error { r.Gate(test.gate); return nil }})
+			e := built(t, part{"bad", func(r *plugin.Registrar) error { r.Gate(test.gate); return nil }})
 			_, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
@@ -106,7 +107,7 @@ func TestAGateSeesWhatTheGatesBeforeItHaveChanged(t *testing.T) {
 		})
 		return nil
 	}}
-	e := engine(t, append(gates(plugin.Allow.With(tally.Update("a")), plugin.Block("no").With(tally.Update("b"))), looks)...)
+	e := built(t, append(gates(plugin.Allow.With(tally.Update("a")), plugin.Block("no").With(tally.Update("b"))), looks)...)
 	if _, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1")); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestAGateSeesWhatTheGatesBeforeItHaveChanged(t *testing.T) {
 
 func TestASuspensionIsGrantedByItsId(t *testing.T) {
 	suspended := func(id string) plugin.Verdict {
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{ID: id, Message: "sure?"}}
+		return plugin.Verdict{Suspend: &core.TicketRequest{ID: id, Message: "sure?"}}
 	}
 	const first, second = "00000000-0000-0000-0000-000000000001.3.1.gate0", "00000000-0000-0000-0000-000000000001.3.1.gate1"
 	tests := []struct {
@@ -137,7 +138,7 @@ func TestASuspensionIsGrantedByItsId(t *testing.T) {
 			ask := plugin.Suspend(core.TicketRequest{Message: "sure?"})
 			m := call("", state.Snapshot{}, 1, "c1")
 			m.Run, m.Step, m.Granted, m.Resume = core.ID{15: 1}, 3, test.granted, test.resume
-			got, err := engine(t, gates(ask, ask)...).Gate(t.Context(), m)
+			got, err := built(t, gates(ask, ask)...).Gate(t.Context(), m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +155,7 @@ func TestASuspensionIsGrantedByItsId(t *testing.T) {
 // A gate may return one result for all its calls, and one request.
 func TestWhatAGateReturnsStaysItsOwn(t *testing.T) {
 	result := plugin.SetResult(core.ToolResult{Data: json.RawMessage(`1`)})
-	e := engine(t, gates(result)...)
+	e := built(t, gates(result)...)
 	first, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +175,7 @@ func TestAVerdictCarriesItsCommands(t *testing.T) {
 		plugin.Block("no").With(tally.Update("c")),
 		plugin.Suspend(core.TicketRequest{}),
 	}
-	got, err := engine(t, gates(verdicts...)...).Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
+	got, err := built(t, gates(verdicts...)...).Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -50,12 +51,12 @@ var keys = part{"keys", func(r *plugin.Registrar) error {
 type hook = plugin.Hook[plugin.Context]
 
 // at is a phase of the step on a state.
-func at(phase core.Phase, s state.Snapshot) plugin.Moment {
-	return plugin.Moment{Context: plugin.Context{Phase: phase, Snapshot: s}}
+func at(phase core.Phase, s state.Snapshot) engine.Moment {
+	return engine.Moment{Context: plugin.Context{Phase: phase, Snapshot: s}}
 }
 
 // call is a phase of a call, or its gates.
-func call(phase core.Phase, s state.Snapshot, index int, id string) plugin.Moment {
+func call(phase core.Phase, s state.Snapshot, index int, id string) engine.Moment {
 	m := at(phase, s)
 	m.Turn, m.Call, m.CallIndex = &core.Message{}, &core.ToolCall{ID: id}, index
 	return m
@@ -73,9 +74,9 @@ func write(k state.Key[[]string, string], text string) hook {
 	return func(context.Context, plugin.Context) (state.Command, error) { return k.Update(text), nil }
 }
 
-func engine(t *testing.T, plugins ...plugin.Plugin) *plugin.Engine {
+func built(t *testing.T, plugins ...plugin.Plugin) *engine.Engine {
 	t.Helper()
-	e, err := plugin.New(append([]plugin.Plugin{keys}, plugins...), plugin.Options{})
+	e, err := engine.New(append([]plugin.Plugin{keys}, plugins...), engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func read(t *testing.T, k state.Key[[]string, string], s state.Snapshot) []strin
 
 // run runs a phase and checks what holds for every one: its patch, stored and
 // folded again, gives its snapshot.
-func run(t *testing.T, e *plugin.Engine, m plugin.Moment) plugin.PhaseResult {
+func run(t *testing.T, e *engine.Engine, m engine.Moment) engine.PhaseResult {
 	t.Helper()
 	got, err := e.Phase(t.Context(), env.System(), m)
 	if err != nil {
@@ -106,7 +107,7 @@ func run(t *testing.T, e *plugin.Engine, m plugin.Moment) plugin.PhaseResult {
 	return got
 }
 
-func checkPatch(t *testing.T, before state.Snapshot, got plugin.PhaseResult) {
+func checkPatch(t *testing.T, before state.Snapshot, got engine.PhaseResult) {
 	t.Helper()
 	stored, err := json.Marshal(got.Patch)
 	if err != nil {
@@ -138,7 +139,7 @@ func values(s state.Snapshot) map[string]string {
 func TestHooksCommitInRegistrationOrder(t *testing.T) {
 	// The first hook returns only after the last one did.
 	last := make(chan struct{})
-	e := engine(t,
+	e := built(t,
 		on("a", core.PhaseStepStart, func(ctx context.Context, c plugin.Context) (state.Command, error) {
 			<-last
 			return tally.Update("a"), nil
@@ -178,7 +179,7 @@ func TestExclusiveConflictsRunAgainInEveryPhase(t *testing.T) {
 					return log.Update(fmt.Sprintf("%s saw %d", name, len(v))), nil
 				}
 			}
-			e := engine(t, on("a", phase, seen("a")), on("b", phase, seen("b")), on("c", phase, write(tally, "c")), on("d", phase, seen("d")))
+			e := built(t, on("a", phase, seen("a")), on("b", phase, seen("b")), on("c", phase, write(tally, "c")), on("d", phase, seen("d")))
 			got := run(t, e, at(phase, state.Snapshot{}))
 			if diff := cmp.Diff([]string{"a saw 0", "b saw 1", "d saw 2"}, read(t, log, got.Snapshot)); diff != "" {
 				t.Error(diff)
@@ -197,10 +198,10 @@ func TestPhaseWithoutWorkKeepsTheSnapshot(t *testing.T) {
 	s := state.Snapshot{}.With(7, nil)
 	tests := []struct {
 		name string
-		e    *plugin.Engine
+		e    *engine.Engine
 	}{
-		{"no hooks", engine(t)},
-		{"a hook that does nothing", engine(t, on("a", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, nil }))},
+		{"no hooks", built(t)},
+		{"a hook that does nothing", built(t, on("a", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, nil }))},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -229,13 +230,13 @@ func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
 		{"an update that is no JSON", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "log", Update: json.RawMessage("{")}}}}), `plugin "bad" in phase step_end: update of state key "log" is not JSON`, nil},
 		{"an effect that is no JSON", command(state.Command{Effects: []state.Effect{{Key: "nobody", Payload: json.RawMessage("{")}}}), `plugin "bad" in phase step_end: payload of effect "nobody" is not JSON`, nil},
 		{"a command that could not be made", command(state.Combine(tally.Update("x"), state.Command{Err: refused})), `plugin "bad" in phase step_end: refused`, refused},
-		{"an unknown action", command(state.Command{Actions: []state.Action{{Phase: core.PhaseStepEnd, Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for scheduled action "nobody" at phase "step_end"`, plugin.ErrUnknownAction},
-		{"an unknown effect", command(state.Command{Effects: []state.Effect{{Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for effect "nobody"`, plugin.ErrUnknownEffect},
+		{"an unknown action", command(state.Command{Actions: []state.Action{{Phase: core.PhaseStepEnd, Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for scheduled action "nobody" at phase "step_end"`, engine.ErrUnknownAction},
+		{"an unknown effect", command(state.Command{Effects: []state.Effect{{Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for effect "nobody"`, engine.ErrUnknownEffect},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			// The error must be the first in registration order, whatever comes first in time.
-			e := engine(t, on("good", core.PhaseStepEnd, write(tally, "x")), on("bad", core.PhaseStepEnd, test.hook),
+			e := built(t, on("good", core.PhaseStepEnd, write(tally, "x")), on("bad", core.PhaseStepEnd, test.hook),
 				on("worse", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) { panic("later") }))
 			got, err := e.Phase(t.Context(), env.System(), at(core.PhaseStepEnd, state.Snapshot{}))
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
@@ -260,10 +261,10 @@ func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
 			return plugin.Block(""), nil
 		})
 		r.Tool(greet)
-		r.Action(core.PhaseStepEnd, "act", func(ctx context.Context, c plugin.HandlerContext, _ json.RawMessage) (state.Command, error) {
+		plugin.Action[json.RawMessage]{Phase: core.PhaseStepEnd, Name: "act"}.Handle(r, func(ctx context.Context, c plugin.HandlerContext, _ json.RawMessage) (state.Command, error) {
 			return tally.Update("acted"), nil
 		})
-		r.Effect("send", func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
+		plugin.Effect[json.RawMessage]{Name: "send"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
 		return nil
 	}}
 	schedule := on("schedule", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
@@ -274,14 +275,14 @@ func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
 		filter []string
 		tally  []string
 		tools  int
-		gate   plugin.VerdictKind
+		blocks bool
 	}{
-		{"active", nil, []string{"all", "acted"}, 1, plugin.VerdictBlock},
-		{"filtered", []string{"schedule"}, []string{"acted"}, 0, plugin.VerdictAllow},
+		{"active", nil, []string{"all", "acted"}, 1, true},
+		{"filtered", []string{"schedule"}, []string{"acted"}, 0, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			e, err := plugin.New([]plugin.Plugin{keys, all, schedule}, plugin.Options{Filter: test.filter})
+			e, err := engine.New([]plugin.Plugin{keys, all, schedule}, engine.Options{Filter: test.filter})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -293,8 +294,8 @@ func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
 				t.Errorf("%d tools, key registered %v", len(e.Tools()), e.Registry().Has("own"))
 			}
 			verdict, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
-			if err != nil || verdict.Kind != test.gate {
-				t.Errorf("verdict %d, %v, want %d", verdict.Kind, err, test.gate)
+			if err != nil || verdict.Block != test.blocks {
+				t.Errorf("verdict %+v, %v, want blocked %t", verdict, err, test.blocks)
 			}
 		})
 	}
@@ -302,7 +303,7 @@ func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
 
 func TestARegistrarThatIsKeptChangesNothing(t *testing.T) {
 	var kept *plugin.Registrar
-	e, err := plugin.New([]plugin.Plugin{part{"keeps", func(r *plugin.Registrar) error { kept = r; return nil }}}, plugin.Options{})
+	e, err := engine.New([]plugin.Plugin{part{"keeps", func(r *plugin.Registrar) error { kept = r; return nil }}}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +320,7 @@ func dig(name string) tool.Tool {
 }
 
 func TestAnEngineGivesItsToolsAway(t *testing.T) {
-	e := engine(t, part{"digs", func(r *plugin.Registrar) error { r.Tool(dig("dig")); return nil }})
+	e := built(t, part{"digs", func(r *plugin.Registrar) error { r.Tool(dig("dig")); return nil }})
 	e.Tools()[0] = nil
 	if e.Tools()[0] == nil {
 		t.Error("the engine has lost its tool")
@@ -328,12 +329,12 @@ func TestAnEngineGivesItsToolsAway(t *testing.T) {
 
 func TestListensToPhasesWithHooksOrHandlers(t *testing.T) {
 	act := part{"acts", func(r *plugin.Registrar) error {
-		r.Action(core.PhaseStepStart, "a", func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
+		plugin.Action[json.RawMessage]{Phase: core.PhaseStepStart, Name: "a"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
 			return state.Command{}, nil
 		})
 		return nil
 	}}
-	e := engine(t, act, on("hook", core.PhaseStepEnd, write(tally, "x")))
+	e := built(t, act, on("hook", core.PhaseStepEnd, write(tally, "x")))
 	var got []core.Phase
 	for _, phase := range allPhases {
 		if e.Listens(phase) {
@@ -367,7 +368,7 @@ func TestAHookThatFailsWhenItRunsAgainIsNamed(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			e := engine(t, on("first", core.PhaseStepEnd, write(log, "a")), on("late", core.PhaseStepEnd, test.hook))
+			e := built(t, on("first", core.PhaseStepEnd, write(log, "a")), on("late", core.PhaseStepEnd, test.hook))
 			got, err := e.Phase(t.Context(), env.System(), at(core.PhaseStepEnd, state.Snapshot{}))
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
@@ -398,19 +399,19 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"filter without plugin", []plugin.Plugin{part{id: "a"}}, []string{"b"}, `active hook filter names plugin "b", which the agent does not have`},
 		{"filter without a name", []plugin.Plugin{part{id: "a"}}, []string{""}, `active hook filter names plugin "", which the agent does not have`},
 		{"one key twice", []plugin.Plugin{keys, register(func(r *plugin.Registrar) { r.Key(log) })}, nil, `registering plugin "bad": state key "log" is already registered by plugin "keys"`},
-		{"a key of the runtime", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(plugin.FailedScheduledActions) })}, nil, `registering plugin "bad": state key "reveille.failed_actions": names that begin with "reveille." are the runtime's`},
+		{"a key of the runtime", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(engine.FailedScheduledActions) })}, nil, `registering plugin "bad": state key "reveille.failed_actions": names that begin with "reveille." are the runtime's`},
 		{"a key without Apply", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(state.Key[int, int]{Name: "x"}) })}, nil, `state key "x" has no Apply`},
 		{"a nil hook", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook(core.PhaseStepEnd, nil) })}, nil, `registering plugin "bad": hook of phase "step_end" is nil`},
 		{"no such phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook("later", write(log, "x")) })}, nil, `registering plugin "bad": hook of phase "later", which does not exist`},
 		{"a nil hook of a phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.OnRunEnd(nil) })}, nil, `registering plugin "bad": hook of phase "run_end" is nil`},
 		{"a key of the runtime's", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(state.Counter("reveille.mine", state.ScopeRun)) })}, nil, `registering plugin "bad": state key "reveille.mine": names that begin with "reveille." are the runtime's`},
 		{"an action of the runtime's", []plugin.Plugin{register(func(r *plugin.Registrar) {
-			r.Action(core.PhaseStepEnd, "reveille.mine", func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
+			plugin.Action[json.RawMessage]{Phase: core.PhaseStepEnd, Name: "reveille.mine"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
 				return state.Command{}, nil
 			})
 		})}, nil, `registering plugin "bad": action "reveille.mine": names that begin with "reveille." are the runtime's`},
 		{"an effect of the runtime's", []plugin.Plugin{register(func(r *plugin.Registrar) {
-			r.Effect("reveille.mine", func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
+			plugin.Effect[json.RawMessage]{Name: "reveille.mine"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
 		})}, nil, `registering plugin "bad": effect "reveille.mine": names that begin with "reveille." are the runtime's`},
 		{"a section without a name", []plugin.Plugin{register(func(r *plugin.Registrar) { _, _ = plugin.Section[int]{}.Read(r) })}, nil, `registering plugin "bad": section has no name`},
 		{"a nil key", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(nil) })}, nil, `registering plugin "bad": state key is nil`},
@@ -418,22 +419,27 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"a nil gate", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Gate(nil) })}, nil, `registering plugin "bad": gate is nil`},
 		{"a nil tool", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Tool(nil) })}, nil, `registering plugin "bad": tool is nil`},
 		{"an action twice", []plugin.Plugin{register(func(r *plugin.Registrar) {
-			r.Action(core.PhaseStepEnd, "a", act)
-			r.Action(core.PhaseRunEnd, "a", act)
-			r.Action(core.PhaseStepEnd, "a", act)
+			plugin.Action[json.RawMessage]{Phase: core.PhaseStepEnd, Name: "a"}.Handle(r, act)
+			plugin.Action[json.RawMessage]{Phase: core.PhaseRunEnd, Name: "a"}.Handle(r, act)
+			plugin.Action[json.RawMessage]{Phase: core.PhaseStepEnd, Name: "a"}.Handle(r, act)
 		})}, nil, `registering plugin "bad": action "a" of phase "step_end" is already handled by plugin "bad"`},
-		{"an action without key", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Action(core.PhaseStepEnd, "", act) })}, nil, `registering plugin "bad": action "" of phase "step_end" has no key or no handler`},
-		{"an action of no phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Action("later", "a", act) })}, nil, `registering plugin "bad": action "a" of phase "later", which does not exist`},
+		{"an action without key", []plugin.Plugin{register(func(r *plugin.Registrar) {
+			plugin.Action[json.RawMessage]{Phase: core.PhaseStepEnd, Name: ""}.Handle(r, act)
+		})}, nil, `registering plugin "bad": action "" of phase "step_end" has no key or no handler`},
+		{"an action of no phase", []plugin.Plugin{register(func(r *plugin.Registrar) { plugin.Action[json.RawMessage]{Phase: "later", Name: "a"}.Handle(r, act) })}, nil, `registering plugin "bad": action "a" of phase "later", which does not exist`},
 		{"a tool without a name", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Tool(dig("")) })}, nil, `registering plugin "bad": tool name is empty`},
 		{"one tool twice", []plugin.Plugin{part{"a", func(r *plugin.Registrar) error { r.Tool(dig("dig")); return nil }}, register(func(r *plugin.Registrar) { r.Tool(dig("dig")) })}, nil, `registering plugin "bad": tool "dig" is already registered by plugin "a"`},
-		{"an effect twice", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Effect("e", send); r.Effect("e", send) })}, nil, `registering plugin "bad": effect "e" is already handled by plugin "bad"`},
-		{"an effect without key", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Effect("", send) })}, nil, `registering plugin "bad": effect "" has no key or no handler`},
+		{"an effect twice", []plugin.Plugin{register(func(r *plugin.Registrar) {
+			plugin.Effect[json.RawMessage]{Name: "e"}.Handle(r, send)
+			plugin.Effect[json.RawMessage]{Name: "e"}.Handle(r, send)
+		})}, nil, `registering plugin "bad": effect "e" is already handled by plugin "bad"`},
+		{"an effect without key", []plugin.Plugin{register(func(r *plugin.Registrar) { plugin.Effect[json.RawMessage]{Name: ""}.Handle(r, send) })}, nil, `registering plugin "bad": effect "" has no key or no handler`},
 		{"a panic", []plugin.Plugin{part{"bad", func(*plugin.Registrar) error { panic("oh") }}}, nil, `registering plugin "bad": panic: oh`},
 		{"an error", []plugin.Plugin{part{"bad", func(*plugin.Registrar) error { return errors.New("no key file") }}}, nil, `registering plugin "bad": no key file`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := plugin.New(test.plugins, plugin.Options{Filter: test.filter})
+			_, err := engine.New(test.plugins, engine.Options{Filter: test.filter})
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}

@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -27,15 +28,15 @@ func (stepCounter) Register(r *plugin.Registrar) error {
 
 // An engine runs the hooks of the plugins that it is made of, phase by phase.
 func Example() {
-	engine, err := plugin.New([]plugin.Plugin{stepCounter{}}, plugin.Options{})
+	e, err := engine.New([]plugin.Plugin{stepCounter{}}, engine.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	var snapshot state.Snapshot
 	for range 3 {
-		end := plugin.Moment{Context: plugin.Context{Phase: core.PhaseStepEnd, Snapshot: snapshot}}
-		result, err := engine.Phase(context.Background(), env.System(), end)
+		end := engine.Moment{Context: plugin.Context{Phase: core.PhaseStepEnd, Snapshot: snapshot}}
+		result, err := e.Phase(context.Background(), env.System(), end)
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -34,7 +35,7 @@ func TestAPayloadThatJSONCannotExpressIsTheHooksError(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			e := engine(t, on("bad", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
+			e := built(t, on("bad", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
 				return state.Combine(tally.Update("before"), test.command, tally.Update("after")), nil
 			}))
 			got, err := e.Phase(t.Context(), env.System(), at(core.PhaseStepEnd, state.Snapshot{}))
@@ -81,7 +82,7 @@ func TestASetOrClearOfACommutativeKeyCollides(t *testing.T) {
 					return command(seen), err
 				})
 			}
-			e := engine(t, returns("first", test.first), returns("second", test.second))
+			e := built(t, returns("first", test.first), returns("second", test.second))
 			start, err := e.Submit(state.Snapshot{}, 0, tally.Update("0"))
 			if err != nil {
 				t.Fatal(err)
@@ -105,14 +106,14 @@ func TestAKeyThatIsNotRegisteredCannotBeRead(t *testing.T) {
 		_, err := foreign.Read(c.Snapshot)
 		return err
 	}
-	hooked := engine(t, on("looks", core.PhaseStepEnd, func(_ context.Context, c plugin.Context) (state.Command, error) { return state.Command{}, look(c) }))
-	gated := engine(t, part{"looks", func(r *plugin.Registrar) error {
+	hooked := built(t, on("looks", core.PhaseStepEnd, func(_ context.Context, c plugin.Context) (state.Command, error) { return state.Command{}, look(c) }))
+	gated := built(t, part{"looks", func(r *plugin.Registrar) error {
 		r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Allow, look(c.Context)
 		})
 		return nil
 	}})
-	handled := engine(t, part{"looks", func(r *plugin.Registrar) error {
+	handled := built(t, part{"looks", func(r *plugin.Registrar) error {
 		note.Handle(r, func(_ context.Context, c plugin.HandlerContext, _ string) (state.Command, error) {
 			return state.Command{}, look(c.Context)
 		})
@@ -138,7 +139,7 @@ func TestAKeyThatIsNotRegisteredCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := run(t, handled, at(core.PhaseBeforeInference, waiting.Snapshot))
-	failed, err := plugin.FailedScheduledActions.Read(got.Snapshot)
+	failed, err := engine.FailedScheduledActions.Read(got.Snapshot)
 	if err != nil || len(failed) != 1 || failed[0].Error != want {
 		t.Errorf("failed actions %v, %v, want one that says %s", failed, err, want)
 	}

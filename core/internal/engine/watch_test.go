@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -50,13 +51,13 @@ func (onePlace) Register(r *plugin.Registrar) error {
 func TestWatcherIsToldOfEachFunction(t *testing.T) {
 	var mu sync.Mutex // hooks of a phase run side by side
 	var seen []string
-	w := plugin.Watcher{
+	w := engine.Watcher{
 		Show: func(c plugin.Context) plugin.Context {
 			c.Run, c.Now = core.ID{15: 7}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 			return c
 		},
 		Tool: func(t tool.Tool) tool.Tool { return renamed{t} },
-		Saw: func(s plugin.Seen) {
+		Saw: func(s engine.Seen) {
 			line := fmt.Sprintf("%s %d%s of %s in run %s, call %d: %d mutations, %d actions", s.Place, s.Number, s.Name, s.Plugin, s.Context.Run, s.Call,
 				len(s.Command.Batch.Mutations), len(s.Command.Actions))
 			if s.Verdict != nil {
@@ -70,19 +71,19 @@ func TestWatcherIsToldOfEachFunction(t *testing.T) {
 			seen = append(seen, fmt.Sprintf("%s, payload %s, error %v", line, s.Payload, s.Err))
 		},
 	}
-	e, err := plugin.New([]plugin.Plugin{plugin.Watched(onePlace{}, w)}, plugin.Options{})
+	e, err := engine.New([]plugin.Plugin{engine.Watched(onePlace{}, w)}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, m := t.Context(), plugin.Moment{Context: plugin.Context{Phase: core.PhaseStepEnd, Run: core.ID{1}}}
+	ctx, m := t.Context(), engine.Moment{Context: plugin.Context{Phase: core.PhaseStepEnd, Run: core.ID{1}}}
 	end, err := e.Phase(ctx, env.System(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	call := m
 	call.Turn, call.Call, call.CallIndex = &core.Message{}, &core.ToolCall{Name: "x"}, 2
-	if v, err := e.Gate(ctx, call); err != nil || v.Kind != plugin.VerdictBlock {
-		t.Errorf("verdict %d, %v", v.Kind, err)
+	if v, err := e.Gate(ctx, call); err != nil || !v.Block {
+		t.Errorf("verdict %+v, %v", v, err)
 	}
 	if err := e.Transform(ctx, m, &model.Request{}); err != nil {
 		t.Error(err)
@@ -115,11 +116,11 @@ func TestWatcherIsToldOfEachFunction(t *testing.T) {
 
 // Without functions a watcher changes nothing.
 func TestWatcherMayBeEmpty(t *testing.T) {
-	e, err := plugin.New([]plugin.Plugin{plugin.Watched(onePlace{}, plugin.Watcher{})}, plugin.Options{})
+	e, err := engine.New([]plugin.Plugin{engine.Watched(onePlace{}, engine.Watcher{})}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := plugin.Moment{Context: plugin.Context{Phase: core.PhaseStepEnd, Run: core.ID{1}}}
+	m := engine.Moment{Context: plugin.Context{Phase: core.PhaseStepEnd, Run: core.ID{1}}}
 	if _, err := e.Phase(t.Context(), env.System(), m); err != nil {
 		t.Error(err)
 	}

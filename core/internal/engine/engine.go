@@ -1,16 +1,19 @@
-package plugin
+package engine
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/registered"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -23,7 +26,7 @@ type Engine struct {
 	gates    []gate
 	refusals []refusal
 	patterns []toolPattern
-	agent    Agent
+	agent    plugin.Agent
 
 	transforms []transform
 	tools      []tool.Tool
@@ -43,13 +46,14 @@ type Options struct {
 	// and tools are active; keys and handlers hold for all, so that state and
 	// scheduled work outlive a change of the filter.
 	Filter   []string
-	Agent    Agent                      // what hooks are told of it
+	Agent    plugin.Agent               // what hooks are told of it
 	Sections map[string]json.RawMessage // of its spec: see [Section]
 }
 
-func empty(agent Agent) *Engine {
+func empty(a plugin.Agent) *Engine {
+	a.Sections = map[string]any{}
 	return &Engine{
-		agent:        agent,
+		agent:        a,
 		hooks:        map[core.Phase][]hook{},
 		actions:      map[duty]actionHandler{},
 		effects:      map[string]effectHandler{},
@@ -59,12 +63,30 @@ func empty(agent Agent) *Engine {
 	}
 }
 
+// IDOf returns a plugin's id. A nil plugin, an id that is no name, and a panic of ID
+// are errors.
+func IDOf(p plugin.Plugin) (id string, err error) {
+	if p == nil {
+		return "", errors.New("plugin is nil")
+	}
+	err = env.Protect(func() error {
+		id = p.ID()
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("id of a plugin of type %T: %w", p, err)
+	}
+	return id, core.CheckName("plugin id", id)
+}
+
 // New registers the plugins in order. Two plugins with one id or one key, a filter
 // that names none of the plugins, and whatever Register refuses are errors that name
 // the plugin.
-func New(plugins []Plugin, o Options) (*Engine, error) {
+func New(plugins []plugin.Plugin, o Options) (*Engine, error) {
 	filter, e := o.Filter, empty(o.Agent)
-	registerBuiltin(&Registrar{engine: e, plugin: "runtime", active: true, builtin: true})
+	if err := e.register(builtin{}, &collector{engine: e, plugin: "runtime", builtin: true}, nil); err != nil {
+		return nil, err
+	}
 	ids := make([]string, 0, len(plugins))
 	for _, p := range plugins {
 		id, err := IDOf(p)
@@ -74,14 +96,15 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 		if slices.Contains(ids, id) {
 			return nil, fmt.Errorf("plugin %q is given twice", id)
 		}
-		if strings.HasPrefix(id, runtimePrefix) {
-			return nil, fmt.Errorf("plugin %q: ids that begin with %q are the runtime's", id, runtimePrefix)
+		if strings.HasPrefix(id, registered.Prefix) {
+			return nil, fmt.Errorf("plugin %q: ids that begin with %q are the runtime's", id, registered.Prefix)
 		}
 		ids = append(ids, id)
-		r := &Registrar{engine: e, plugin: id, active: len(filter) == 0 || slices.Contains(filter, id), sections: o.Sections}
-		err = env.Protect(func() error { return p.Register(r) })
-		r.engine = empty(Agent{}) // a plugin that keeps r cannot change what runs already share
-		if err := errors.Join(err, r.err()); err != nil {
+		t := &collector{engine: e, plugin: id, active: len(filter) == 0 || slices.Contains(filter, id)}
+		if w, ok := p.(*watched); ok {
+			t.watcher = &w.watcher
+		}
+		if err := e.register(p, t, o.Sections); err != nil {
 			return nil, fmt.Errorf("registering plugin %q: %w", id, err)
 		}
 	}
@@ -96,6 +119,17 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 	}
 	e.registry = registry
 	return e, nil
+}
+
+// register adds what a plugin registers. A plugin that keeps its Registrar changes nothing by
+// it later.
+func (e *Engine) register(p plugin.Plugin, t *collector, sections map[string]json.RawMessage) error {
+	r := new(plugin.Registrar)
+	given := r.Registered()
+	given.Sections, given.Values = sections, e.agent.Sections
+	err := env.Protect(func() error { return p.Register(r) })
+	given.Values = nil
+	return errors.Join(err, env.Protect(func() error { return t.collect(given.Parts) }))
 }
 
 // Equip tells the plugins which tools the agent has, sorted by name. It comes before the
@@ -140,37 +174,37 @@ func (e *Engine) Listens(phase core.Phase) bool {
 // engine's own, which asks m.Approval of a person, if there is one. The highest
 // verdict wins, the first of equals; its Command is that of all gates together,
 // fit for [Engine.Submit], and for the revision of m's snapshot only if that of any
-// gate had a base. The result of a VerdictSetResult carries the call's
-// id and name, a VerdictSuspend has an id. A gate's error or panic is an error
+// gate had a base. The result of a SetResult carries the call's
+// id and name, a Suspend has an id. A gate's error or panic is an error
 // that names its plugin.
-func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
+func (e *Engine) Gate(ctx context.Context, m Moment) (plugin.Verdict, error) {
 	gates := e.gates
 	if m.Approval != "" {
 		gates = slices.Concat([]gate{{approvalGate, approvals{m.Approval}.gate}}, gates)
 	}
 	if len(gates) == 0 {
-		return Allow, nil
+		return plugin.Allow, nil
 	}
 	e.bind(&m)
 	began, based := m.Snapshot, false
-	var best Verdict
+	var best plugin.Verdict
 	var together state.Command
 	for _, g := range gates {
 		v, err := e.ask(ctx, g, &m)
 		if err != nil {
-			return Verdict{}, &FailedError{Plugin: g.plugin, Part: "gate", Cause: err}
+			return plugin.Verdict{}, &FailedError{Plugin: g.plugin, Part: "gate", Cause: err}
 		}
 		based = based || v.Command.Batch.Base != nil
 		v.Command.Batch.Base = nil // ask has kept to it
 		together.Append(v.Command)
-		if v.Kind > best.Kind {
+		if rank(v) > rank(best) {
 			best = v
 		}
 	}
 	if best.Command = together; based {
 		best.Command.Batch = together.Batch.On(began)
 	}
-	if best.Kind == VerdictSetResult {
+	if best.Result != nil {
 		result := *best.Result
 		result.CallID, result.Name = m.Call.ID, m.Call.Name
 		best.Result = &result
@@ -179,13 +213,13 @@ func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
 }
 
 // ask asks one gate and takes its command into the snapshot of m.
-func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err error) {
+func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v plugin.Verdict, err error) {
 	err = env.Protect(func() (err error) {
 		v, err = g.run(ctx, m.gateCall(g.plugin))
 		return err
 	})
 	if err == nil {
-		err = v.check()
+		err = check(v)
 	}
 	if err == nil {
 		v.Command, err = e.postpone(v.Command, "")
@@ -193,7 +227,7 @@ func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err err
 	if err == nil && !v.Command.IsZero() {
 		m.Snapshot, _, err = e.registry.Commit(m.Snapshot, v.Command.Batch)
 	}
-	if err != nil || v.Kind != VerdictSuspend {
+	if err != nil || v.Suspend == nil {
 		return v, err
 	}
 	suspend := *v.Suspend
@@ -202,9 +236,36 @@ func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err err
 	}
 	v.Suspend = &suspend
 	if slices.Contains(m.Granted, suspend.ID) || m.Resume != nil && m.Resume.Suspension == suspend.ID {
-		v.Kind, v.Suspend = VerdictAllow, nil
+		v.Suspend = nil
 	}
 	return v, core.CheckName("suspension id", suspend.ID)
+}
+
+// rank orders the verdicts: a higher one outranks a lower one.
+func rank(v plugin.Verdict) int {
+	switch {
+	case v.Block:
+		return 3
+	case v.Suspend != nil:
+		return 2
+	case v.Result != nil:
+		return 1
+	}
+	return 0
+}
+
+// check refuses a verdict that is two at once.
+func check(v plugin.Verdict) error {
+	said := 0
+	for _, is := range []bool{v.Block, v.Suspend != nil, v.Result != nil} {
+		if is {
+			said++
+		}
+	}
+	if said > 1 {
+		return errors.New("the verdict has more than one of Block, Result and Suspend")
+	}
+	return nil
 }
 
 // Refused asks what follows from the decision m.Resume, which does not let the call
@@ -254,3 +315,6 @@ func (e *Engine) RunEffects(ctx context.Context, m Moment, effects []state.Effec
 	}
 	return failed
 }
+
+// Sections returns the names of the sections that the plugins have read, sorted.
+func (e *Engine) Sections() []string { return slices.Sorted(maps.Keys(e.agent.Sections)) }

@@ -1,4 +1,4 @@
-package plugin
+package engine
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -140,17 +141,17 @@ func (n named) ID() string {
 	return string(n)
 }
 
-func (named) Register(*Registrar) error { return nil }
+func (named) Register(*plugin.Registrar) error { return nil }
 
 func TestTheIdOfAPlugin(t *testing.T) {
 	for _, test := range []struct {
-		p    Plugin
+		p    plugin.Plugin
 		id   string
 		text string
 	}{
 		{named("a"), "a", ""},
 		{nil, "", "plugin is nil"},
-		{named("panics"), "", "id of a plugin of type plugin.named: panic: boom"},
+		{named("panics"), "", "id of a plugin of type engine.named: panic: boom"},
 		{named("a#b"), "a#b", `plugin id "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 	} {
 		id, err := IDOf(test.p)
@@ -163,12 +164,12 @@ func TestTheIdOfAPlugin(t *testing.T) {
 // registering is a plugin that registers what a test says.
 type registering struct {
 	id string
-	do func(*Registrar)
+	do func(*plugin.Registrar)
 }
 
 func (r registering) ID() string { return r.id }
 
-func (r registering) Register(to *Registrar) error {
+func (r registering) Register(to *plugin.Registrar) error {
 	r.do(to)
 	return nil
 }
@@ -177,16 +178,16 @@ func (r registering) Register(to *Registrar) error {
 func TestAWatcherIsToldOfFailures(t *testing.T) {
 	no := errors.New("no")
 	var seen []Seen
-	one := registering{"one", func(r *Registrar) {
-		r.OnStepEnd(func(context.Context, StepEnd) (state.Command, error) { return state.Command{}, no })
-		r.Gate(func(context.Context, GateCall) (Verdict, error) { return Verdict{}, nil })
-		r.Gate(func(context.Context, GateCall) (Verdict, error) {
-			return Verdict{Command: state.Command{Effects: []state.Effect{{Key: "e"}}}}, no
+	one := registering{"one", func(r *plugin.Registrar) {
+		r.OnStepEnd(func(context.Context, plugin.StepEnd) (state.Command, error) { return state.Command{}, no })
+		r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) { return plugin.Verdict{}, nil })
+		r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Verdict{Command: state.Command{Effects: []state.Effect{{Key: "e"}}}}, no
 		})
-		r.Transform(func(context.Context, BeforeInference, *model.Request) error { return nil })
-		r.Transform(func(context.Context, BeforeInference, *model.Request) error { return no })
-		r.Effect("e", func(context.Context, HandlerContext, json.RawMessage) error { return nil })
-		r.Action(core.PhaseStepEnd, "a", func(context.Context, HandlerContext, json.RawMessage) (state.Command, error) {
+		r.Transform(func(context.Context, plugin.BeforeInference, *model.Request) error { return nil })
+		r.Transform(func(context.Context, plugin.BeforeInference, *model.Request) error { return no })
+		plugin.Effect[json.RawMessage]{Name: "e"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
+		plugin.Action[json.RawMessage]{Phase: core.PhaseStepEnd, Name: "a"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
 			return state.Command{}, no
 		})
 		r.Tool(tool.New(tool.Spec{Name: "t"}, func(context.Context, tool.Call, struct{}) (string, error) { return "", nil }))
@@ -197,11 +198,11 @@ func TestAWatcherIsToldOfFailures(t *testing.T) {
 		}
 		return t
 	}}
-	e, err := New([]Plugin{Watched(one, watcher)}, Options{})
+	e, err := New([]plugin.Plugin{Watched(one, watcher)}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := Moment{Context: Context{Phase: core.PhaseStepEnd}, Turn: &core.Message{}, Call: &core.ToolCall{}}
+	m := Moment{Context: plugin.Context{Phase: core.PhaseStepEnd}, Turn: &core.Message{}, Call: &core.ToolCall{}}
 	if _, err := e.hooks[core.PhaseStepEnd][0].run(t.Context(), &m); !errors.Is(err, no) {
 		t.Error(err)
 	}
@@ -211,7 +212,7 @@ func TestAWatcherIsToldOfFailures(t *testing.T) {
 	if err := e.Transform(t.Context(), m, &model.Request{}); !errors.Is(err, no) {
 		t.Error(err)
 	}
-	if _, err := e.actions[duty{core.PhaseStepEnd, "a"}].run(t.Context(), HandlerContext{}, nil); !errors.Is(err, no) {
+	if _, err := e.actions[duty{core.PhaseStepEnd, "a"}].run(t.Context(), plugin.HandlerContext{}, nil); !errors.Is(err, no) {
 		t.Error(err)
 	}
 	want := []struct {
@@ -228,8 +229,8 @@ func TestAWatcherIsToldOfFailures(t *testing.T) {
 			t.Errorf("%d: %s %d, %v, %d effects", i, s.Place, s.Number, s.Err, len(s.Command.Effects))
 		}
 	}
-	nothing := registering{"nothing", func(r *Registrar) { r.Tool(nil) }}
-	if _, err := New([]Plugin{Watched(nothing, watcher)}, Options{}); fmt.Sprint(err) != `registering plugin "nothing": tool is nil` {
+	nothing := registering{"nothing", func(r *plugin.Registrar) { r.Tool(nil) }}
+	if _, err := New([]plugin.Plugin{Watched(nothing, watcher)}, Options{}); fmt.Sprint(err) != `registering plugin "nothing": tool is nil` {
 		t.Errorf("a tool that is nil: %v", err)
 	}
 }
@@ -237,22 +238,21 @@ func TestAWatcherIsToldOfFailures(t *testing.T) {
 // What a plugin may not register under a name of the runtime's own changes nothing.
 func TestTheRuntimesNamesAreReserved(t *testing.T) {
 	key := state.Key[int, int]{Name: "reveille.mine", Scope: state.ScopeRun, Apply: func(int, int) int { return 0 }}
-	for name, do := range map[string]func(*Registrar){
-		"key": func(r *Registrar) { r.Key(key) },
-		"action": func(r *Registrar) {
-			r.Action(core.PhaseStepEnd, "reveille.mine", func(context.Context, HandlerContext, json.RawMessage) (state.Command, error) {
+	for name, do := range map[string]func(*plugin.Registrar){
+		"key": func(r *plugin.Registrar) { r.Key(key) },
+		"action": func(r *plugin.Registrar) {
+			plugin.Action[json.RawMessage]{Phase: core.PhaseStepEnd, Name: "reveille.mine"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
 				return state.Command{}, nil
 			})
 		},
-		"effect": func(r *Registrar) {
-			r.Effect("reveille.mine", func(context.Context, HandlerContext, json.RawMessage) error { return nil })
+		"effect": func(r *plugin.Registrar) {
+			plugin.Effect[json.RawMessage]{Name: "reveille.mine"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
 		},
 	} {
-		e := empty(Agent{})
-		r := &Registrar{engine: e, plugin: "p", active: true}
-		do(r)
-		if r.err() == nil || len(e.keys)+len(e.definitions)+len(e.actions)+len(e.effects)+len(e.actionPhases) != 0 {
-			t.Errorf("%s: %v, and the engine has %v %v %v", name, r.err(), e.keys, e.actions, e.effects)
+		e := empty(plugin.Agent{})
+		err := e.register(registering{"p", do}, &collector{engine: e, plugin: "p", active: true}, nil)
+		if err == nil || len(e.keys)+len(e.definitions)+len(e.actions)+len(e.effects)+len(e.actionPhases) != 0 {
+			t.Errorf("%s: %v, and the engine has %v %v %v", name, err, e.keys, e.actions, e.effects)
 		}
 	}
 	e, err := New(nil, Options{})
@@ -263,8 +263,8 @@ func TestTheRuntimesNamesAreReserved(t *testing.T) {
 
 // A pattern that panics is an error, and is not passed on as one that matches nothing.
 func TestAToolPatternThatPanics(t *testing.T) {
-	one := registering{"one", func(r *Registrar) { r.ToolPattern("sections.x", "a*", func(string) bool { panic("boom") }) }}
-	e, err := New([]Plugin{one}, Options{})
+	one := registering{"one", func(r *plugin.Registrar) { r.ToolPattern("sections.x", "a*", func(string) bool { panic("boom") }) }}
+	e, err := New([]plugin.Plugin{one}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,12 +280,12 @@ func TestAToolPatternThatPanics(t *testing.T) {
 // What waits for a phase: nothing where nobody handles one there, or the queue is empty or
 // cannot be read.
 func TestWhatWaitsForAPhase(t *testing.T) {
-	handles := registering{"handles", func(r *Registrar) {
-		r.Action(core.PhaseStepEnd, "a", func(context.Context, HandlerContext, json.RawMessage) (state.Command, error) {
+	handles := registering{"handles", func(r *plugin.Registrar) {
+		plugin.Action[json.RawMessage]{Phase: core.PhaseStepEnd, Name: "a"}.Handle(r, func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
 			return state.Command{}, nil
 		})
 	}}
-	e, err := New([]Plugin{handles}, Options{})
+	e, err := New([]plugin.Plugin{handles}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestWhatWaitsForAPhase(t *testing.T) {
 		if test.queue != "" {
 			values[at] = json.RawMessage(test.queue)
 		}
-		m := Moment{Context: Context{Snapshot: state.Snapshot{}.With(1, values)}}
+		m := Moment{Context: plugin.Context{Snapshot: state.Snapshot{}.With(1, values)}}
 		e.bind(&m)
 		if got := e.Waiting(m.Snapshot, test.phase); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)

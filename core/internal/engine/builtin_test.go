@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -32,20 +33,20 @@ func (a asks) Register(r *plugin.Registrar) error {
 // have.
 func adjusted(t *testing.T, steps int, a asks) (all []string, kept state.Snapshot) {
 	t.Helper()
-	engine, err := plugin.New([]plugin.Plugin{a}, plugin.Options{})
+	e, err := engine.New([]plugin.Plugin{a}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fold := state.Snapshot{}.Fold()
 	for step := 1; step <= steps; step++ {
 		fold.BeginStep()
-		result, err := engine.Phase(t.Context(), env.System(), plugin.Moment{Context: plugin.Context{
+		result, err := e.Phase(t.Context(), env.System(), engine.Moment{Context: plugin.Context{
 			Phase: core.PhaseBeforeInference, Step: step, Snapshot: fold.Snapshot(),
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		adjustments, err := engine.Adjustments(result.Snapshot)
+		adjustments, err := e.Adjustments(result.Snapshot)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +158,7 @@ func TestBadContextMessagesAreFailedActions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, kept := adjusted(t, 1, func(int) state.Command { return plugin.AddContextMessage.Schedule(tt.message) })
-			failed, err := plugin.FailedScheduledActions.Read(kept)
+			failed, err := engine.FailedScheduledActions.Read(kept)
 			if err != nil || len(failed) != 1 {
 				t.Fatalf("%v, %v; want one failed action", failed, err)
 			}
@@ -180,13 +181,13 @@ func TestTheThrottleKeepsWhenAndWhatWasShown(t *testing.T) {
 }
 
 func TestAThrottleThatCannotBeReadIsTheActionsFailure(t *testing.T) {
-	e := engine(t, asks(func(int) state.Command {
+	e := built(t, asks(func(int) state.Command {
 		return plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "k", Text: "x", CooldownTurns: 3})
 	}))
 	damaged := state.Snapshot{}.With(1, map[state.KeyPath]json.RawMessage{{Name: "reveille.context_throttle"}: json.RawMessage(`5`)})
 	got := run(t, e, at(core.PhaseBeforeInference, damaged))
-	failed, err := plugin.FailedScheduledActions.Read(got.Snapshot)
-	want := `decoding the value of state key "reveille.context_throttle": json: cannot unmarshal number into Go value of type map[string]plugin.lastShown`
+	failed, err := engine.FailedScheduledActions.Read(got.Snapshot)
+	want := `decoding the value of state key "reveille.context_throttle": json: cannot unmarshal number into Go value of type map[string]engine.lastShown`
 	if err != nil || len(failed) != 1 || failed[0].Error != want {
 		t.Errorf("failed actions: %+v, %v; want one: %s", failed, err, want)
 	}
@@ -195,7 +196,7 @@ func TestAThrottleThatCannotBeReadIsTheActionsFailure(t *testing.T) {
 func TestAdjustmentsThatCannotBeReadNameTheirKey(t *testing.T) {
 	for _, key := range []string{"inference_override", "excluded_tools", "included_tools", "context_messages", "step_messages"} {
 		t.Run(key, func(t *testing.T) {
-			e := engine(t)
+			e := built(t)
 			damaged, _, err := e.Registry().Commit(state.Snapshot{}, state.Batch{Mutations: []state.Mutation{{Key: "reveille." + key, Value: json.RawMessage(`5`)}}})
 			if err != nil {
 				t.Fatal(err)
@@ -225,15 +226,15 @@ func TestToolFilterUnitesWhatIsIncludedAndTakesAwayWhatIsExcluded(t *testing.T) 
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			engine, err := plugin.New([]plugin.Plugin{asks(func(int) state.Command { return tt.command })}, plugin.Options{})
+			e, err := engine.New([]plugin.Plugin{asks(func(int) state.Command { return tt.command })}, engine.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			result, err := engine.Phase(t.Context(), env.System(), plugin.Moment{Context: plugin.Context{Phase: core.PhaseBeforeInference, Step: 1}})
+			result, err := e.Phase(t.Context(), env.System(), engine.Moment{Context: plugin.Context{Phase: core.PhaseBeforeInference, Step: 1}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := engine.Adjustments(result.Snapshot)
+			a, err := e.Adjustments(result.Snapshot)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -255,21 +256,21 @@ func TestToolFilterUnitesWhatIsIncludedAndTakesAwayWhatIsExcluded(t *testing.T) 
 
 func TestTheLaterOverrideCountsFieldByField(t *testing.T) {
 	set := plugin.SetInferenceOverride.Schedule
-	engine, err := plugin.New([]plugin.Plugin{asks(func(int) state.Command {
+	e, err := engine.New([]plugin.Plugin{asks(func(int) state.Command {
 		return state.Combine(set(model.Override{MaxTokens: 5, UpstreamModel: "small"}), set(model.Override{MaxTokens: 7, TopP: new(0.5)}), set(model.Override{MaxTokens: -1}))
-	})}, plugin.Options{})
+	})}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := engine.Phase(t.Context(), env.System(), plugin.Moment{Context: plugin.Context{Phase: core.PhaseBeforeInference, Step: 1}})
+	result, err := e.Phase(t.Context(), env.System(), engine.Moment{Context: plugin.Context{Phase: core.PhaseBeforeInference, Step: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := engine.Adjustments(result.Snapshot)
+	a, err := e.Adjustments(result.Snapshot)
 	if diff := cmp.Diff(model.Override{UpstreamModel: "small", MaxTokens: 7, TopP: new(0.5)}, a.Override); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	failed, _ := plugin.FailedScheduledActions.Read(result.Snapshot)
+	failed, _ := engine.FailedScheduledActions.Read(result.Snapshot)
 	if len(failed) != 1 || failed[0].Error != "max_tokens is -1, want 0 (as the agent has it) or more" {
 		t.Errorf("failed actions: %+v, want the negative limit", failed)
 	}
@@ -286,11 +287,11 @@ func TestATransformSeesItsAgentAndItsKeys(t *testing.T) {
 		})
 		return nil
 	}}
-	e, err := plugin.New([]plugin.Plugin{looks}, plugin.Options{Agent: demo})
+	e, err := engine.New([]plugin.Plugin{looks}, engine.Options{Agent: demo})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !e.Transforms() || engine(t).Transforms() {
+	if !e.Transforms() || built(t).Transforms() {
 		t.Error("Transforms says that there are none, or that an engine without any has some")
 	}
 	if err := e.Transform(t.Context(), everything(core.PhaseBeforeInference), &model.Request{}); err != nil {
@@ -312,12 +313,12 @@ func TestTransformsRunInOrderAndNameTheirPlugin(t *testing.T) {
 		}}
 	}
 	run := func(plugins ...plugin.Plugin) (string, error) {
-		engine, err := plugin.New(plugins, plugin.Options{})
+		e, err := engine.New(plugins, engine.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		request := model.Request{System: "0"}
-		err = engine.Transform(t.Context(), plugin.Moment{}, &request)
+		err = e.Transform(t.Context(), engine.Moment{}, &request)
 		return request.System, err
 	}
 	if got, err := run(adds("a", "1", nil), adds("b", "2", nil)); got != "012" || err != nil {

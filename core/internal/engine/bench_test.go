@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"fmt"
@@ -6,17 +6,18 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
 
-func hooked(tb testing.TB, n int) *plugin.Engine {
+func hooked(tb testing.TB, n int) *engine.Engine {
 	tb.Helper()
 	plugins := []plugin.Plugin{keys}
 	for i := range n {
 		plugins = append(plugins, on(fmt.Sprintf("hook%d", i), core.PhaseStepStart, write(tally, "x")))
 	}
-	e, err := plugin.New(plugins, plugin.Options{})
+	e, err := engine.New(plugins, engine.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

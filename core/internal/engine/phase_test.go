@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -20,8 +21,8 @@ var allPhases = []core.Phase{core.PhaseRunStart, core.PhaseStepStart, core.Phase
 	core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd, core.PhaseRunEnd}
 
 // everything is a moment with all that a phase may have.
-func everything(phase core.Phase) plugin.Moment {
-	return plugin.Moment{
+func everything(phase core.Phase) engine.Moment {
+	return engine.Moment{
 		Context: plugin.Context{
 			Phase: phase, Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", Run: core.ID{15: 1}, Step: 3,
 			Snapshot: state.Snapshot{}.With(7, map[state.KeyPath]json.RawMessage{{Name: "tally"}: json.RawMessage(`["x"]`)}),
@@ -52,11 +53,11 @@ func (w *witness) Register(r *plugin.Registrar) error {
 		w.seen = append(w.seen, c)
 		return plugin.Allow, nil
 	})
-	r.Effect("see", func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
+	plugin.Effect[json.RawMessage]{Name: "see"}.Handle(r, func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
 		w.seen = append(w.seen, c)
 		return nil
 	})
-	r.Action(core.PhaseBeforeToolExecute, "see", func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) (state.Command, error) {
+	plugin.Action[json.RawMessage]{Phase: core.PhaseBeforeToolExecute, Name: "see"}.Handle(r, func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) (state.Command, error) {
 		w.seen = append(w.seen, c)
 		return state.Command{}, nil
 	})
@@ -74,10 +75,10 @@ func noting[C any](w *witness) plugin.Hook[C] {
 var demo = plugin.Agent{ID: "demo", Description: "Helps.", Model: "m", ModelName: "big"}
 
 // sees says what a witness of the demo agent has seen when f has run.
-func sees(t *testing.T, f func(e *plugin.Engine)) []any {
+func sees(t *testing.T, f func(e *engine.Engine)) []any {
 	t.Helper()
 	w := &witness{}
-	e, err := plugin.New([]plugin.Plugin{keys, w}, plugin.Options{Agent: demo})
+	e, err := engine.New([]plugin.Plugin{keys, w}, engine.Options{Agent: demo})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func sees(t *testing.T, f func(e *plugin.Engine)) []any {
 	return w.seen
 }
 
-var unexported = cmpopts.IgnoreUnexported(plugin.Context{}, plugin.Agent{})
+var whose = cmp.Options{cmpopts.IgnoreFields(plugin.Context{}, "Plugin", "Handles", "About"), cmpopts.IgnoreFields(plugin.Agent{}, "Sections")}
 
 func TestEachPhaseHasItsHooksWhichSeeWhatItHas(t *testing.T) {
 	turn, call, resume := core.Message{ID: "m2"}, core.ToolCall{ID: "c2"}, &core.Resume{Suspension: "s1"}
@@ -107,10 +108,10 @@ func TestEachPhaseHasItsHooksWhichSeeWhatItHas(t *testing.T) {
 	}
 	for _, phase := range allPhases {
 		t.Run(string(phase), func(t *testing.T) {
-			got := sees(t, func(e *plugin.Engine) { run(t, e, everything(phase)) })
+			got := sees(t, func(e *engine.Engine) { run(t, e, everything(phase)) })
 			c := everything(phase).Context
 			c.Agent = &demo
-			if diff := cmp.Diff([]any{tests[phase](c)}, got, unexported); diff != "" {
+			if diff := cmp.Diff([]any{tests[phase](c)}, got, whose); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -122,39 +123,39 @@ func TestGatesAndHandlersSeeTheirCall(t *testing.T) {
 	c.Agent = &demo
 	turn, call := core.Message{ID: "m2"}, core.ToolCall{ID: "c2"}
 	t.Run("a gate", func(t *testing.T) {
-		got := sees(t, func(e *plugin.Engine) {
+		got := sees(t, func(e *engine.Engine) {
 			if _, err := e.Gate(t.Context(), everything("")); err != nil {
 				t.Error(err)
 			}
 		})
 		want := []any{plugin.GateCall{Context: c, Turn: turn, Call: call, CallIndex: 1, Resume: &core.Resume{Suspension: "s1"}}}
-		if diff := cmp.Diff(want, got, unexported); diff != "" {
+		if diff := cmp.Diff(want, got, whose); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("an effect", func(t *testing.T) {
-		got := sees(t, func(e *plugin.Engine) {
+		got := sees(t, func(e *engine.Engine) {
 			if err := e.RunEffects(t.Context(), everything(""), []state.Effect{{Key: "see"}}); err != nil {
 				t.Error(err)
 			}
 		})
-		if diff := cmp.Diff([]any{plugin.HandlerContext{Context: c, Call: &call, CallIndex: 1}}, got, unexported); diff != "" {
+		if diff := cmp.Diff([]any{plugin.HandlerContext{Context: c, Call: &call, CallIndex: 1}}, got, whose); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("an effect of no call", func(t *testing.T) {
-		got := sees(t, func(e *plugin.Engine) {
-			if err := e.RunEffects(t.Context(), plugin.Moment{Context: everything("").Context}, []state.Effect{{Key: "see"}}); err != nil {
+		got := sees(t, func(e *engine.Engine) {
+			if err := e.RunEffects(t.Context(), engine.Moment{Context: everything("").Context}, []state.Effect{{Key: "see"}}); err != nil {
 				t.Error(err)
 			}
 		})
-		if diff := cmp.Diff([]any{plugin.HandlerContext{Context: c}}, got, unexported); diff != "" {
+		if diff := cmp.Diff([]any{plugin.HandlerContext{Context: c}}, got, whose); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("an action", func(t *testing.T) {
 		m := everything(core.PhaseBeforeToolExecute)
-		got := sees(t, func(e *plugin.Engine) {
+		got := sees(t, func(e *engine.Engine) {
 			waiting, err := e.Submit(m.Snapshot, 1, state.Command{Actions: []state.Action{{Phase: core.PhaseBeforeToolExecute, Key: "see"}}})
 			if err != nil {
 				t.Fatal(err)
@@ -164,7 +165,7 @@ func TestGatesAndHandlersSeeTheirCall(t *testing.T) {
 		})
 		c := m.Context
 		c.Agent = &demo
-		if diff := cmp.Diff(plugin.HandlerContext{Context: c, Call: &call, CallIndex: 1}, got[len(got)-1], unexported); diff != "" {
+		if diff := cmp.Diff(plugin.HandlerContext{Context: c, Call: &call, CallIndex: 1}, got[len(got)-1], whose); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -182,7 +183,7 @@ func TestNewIDNamesAPlace(t *testing.T) {
 	}
 	newID := func(p place) core.ID {
 		var id core.ID
-		e := engine(t, on(p.plugin, p.phase, func(_ context.Context, c plugin.Context) (state.Command, error) {
+		e := built(t, on(p.plugin, p.phase, func(_ context.Context, c plugin.Context) (state.Command, error) {
 			id = c.NewID(p.name)
 			return state.Command{}, nil
 		}))
@@ -227,7 +228,7 @@ func TestNewIDNamesAPlace(t *testing.T) {
 // The id of a place is in the log of those who use it: it must not become another.
 func TestNewIDOfAPlaceStaysTheSame(t *testing.T) {
 	var got []string
-	e := engine(t, part{"ids", func(r *plugin.Registrar) error {
+	e := built(t, part{"ids", func(r *plugin.Registrar) error {
 		r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (state.Command, error) {
 			for _, name := range []string{"invoice", "receipt", "mail", "note"} {
 				got = append(got, c.NewID(name).String())
@@ -258,7 +259,7 @@ func TestNewIDIsTheSameWhenAHookRunsAgain(t *testing.T) {
 			return log.Update(id), nil
 		})
 	}
-	run(t, engine(t, collide("a"), collide("b")), at(core.PhaseStepEnd, state.Snapshot{}))
+	run(t, built(t, collide("a"), collide("b")), at(core.PhaseStepEnd, state.Snapshot{}))
 	if len(ids["a"]) != 1 || len(ids["b"]) != 2 || ids["b"][0] != ids["b"][1] || slices.Contains(ids["b"], ids["a"][0]) {
 		t.Errorf("ids %v, want one of a, and another twice of b", ids)
 	}
@@ -273,22 +274,22 @@ func TestNewIDOfAGateOrHandlerIsThatPluginsAlone(t *testing.T) {
 				note("gate of "+id, c.Context)
 				return plugin.Allow, nil
 			})
-			r.Effect(id, func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
+			plugin.Effect[json.RawMessage]{Name: id}.Handle(r, func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
 				note("effect of "+id, c.Context)
 				return nil
 			})
-			r.Effect(id+"2", func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
+			plugin.Effect[json.RawMessage]{Name: id + "2"}.Handle(r, func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
 				note("another effect of "+id, c.Context)
 				return nil
 			})
-			r.Action(core.PhaseStepEnd, id, func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) (state.Command, error) {
+			plugin.Action[json.RawMessage]{Phase: core.PhaseStepEnd, Name: id}.Handle(r, func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) (state.Command, error) {
 				note("action of "+id, c.Context)
 				return state.Command{}, nil
 			})
 			return nil
 		}}
 	}
-	e := engine(t, sayer("a"), sayer("b"))
+	e := built(t, sayer("a"), sayer("b"))
 	if _, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c")); err != nil {
 		t.Fatal(err)
 	}

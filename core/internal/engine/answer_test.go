@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -34,7 +35,7 @@ func TestAGateSeesTheAnswerToItsOwnSuspension(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got *core.Decision
-			e := engine(t, part{"asker", func(r *plugin.Registrar) error {
+			e := built(t, part{"asker", func(r *plugin.Registrar) error {
 				r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 					got = c.Answer
 					return plugin.Allow, nil
@@ -73,7 +74,7 @@ func TestARefusalReachesWhoAsked(t *testing.T) {
 			return nil
 		}}
 	}
-	e := engine(t, hook("other"), hook("asker"))
+	e := built(t, hook("other"), hook("asker"))
 	refused := func(suspension string) (state.Command, error) {
 		m := call("", state.Snapshot{}, 1, "c1")
 		m.Run, m.Step, m.Resume = core.ID{15: 1}, 3, &core.Resume{Suspension: suspension, Decision: core.Decision{ID: "d"}}
@@ -107,12 +108,12 @@ func TestAPluginHasOneHookOfRefusals(t *testing.T) {
 		`registering plugin "p": there are two hooks of refusals`:   func(r *plugin.Registrar) { r.OnRefusal(none); r.OnRefusal(none) },
 		`registering plugin "p": tool pattern at x has no function`: func(r *plugin.Registrar) { r.ToolPattern("x", "*", nil) },
 	} {
-		_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error { register(r); return nil }}}, plugin.Options{})
+		_, err := engine.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error { register(r); return nil }}}, engine.Options{})
 		if fmt.Sprint(err) != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	e, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error { r.OnRefusal(none); return nil }}, part{"q", func(*plugin.Registrar) error { return nil }}}, plugin.Options{Filter: []string{"q"}})
+	e, err := engine.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error { r.OnRefusal(none); return nil }}, part{"q", func(*plugin.Registrar) error { return nil }}}, engine.Options{Filter: []string{"q"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestAPluginHasOneHookOfRefusals(t *testing.T) {
 func TestPluginsAreToldOfTheirAgentsTools(t *testing.T) {
 	tools := []model.ToolDefinition{{Name: "a", Description: "A"}, {Name: "b"}}
 	var found []string
-	e := engine(t, part{"p", func(r *plugin.Registrar) error {
+	e := built(t, part{"p", func(r *plugin.Registrar) error {
 		r.ToolPattern("sections.p.one", "x*", func(name string) bool { return name == "x" })
 		r.ToolPattern("sections.p.two", "b", func(name string) bool { return name == "b" })
 		r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {

@@ -1,4 +1,4 @@
-package plugin
+package engine
 
 // What tests compare with.
 var (

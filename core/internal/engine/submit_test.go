@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -37,7 +38,7 @@ func light(context.Context, plugin.Context) (state.Command, error) {
 }
 
 func TestUpdatesThatFailOnlyTogetherAreTheLatersError(t *testing.T) {
-	e := engine(t, extra, on("one", core.PhaseStepEnd, light), on("other", core.PhaseStepEnd, light))
+	e := built(t, extra, on("one", core.PhaseStepEnd, light), on("other", core.PhaseStepEnd, light))
 	got, err := e.Phase(t.Context(), env.System(), at(core.PhaseStepEnd, state.Snapshot{}))
 	want := `plugin "other" in phase step_end: committing state: applying an update of state key "fuse": panic: blown`
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
@@ -47,14 +48,14 @@ func TestUpdatesThatFailOnlyTogetherAreTheLatersError(t *testing.T) {
 		t.Errorf("something is left to store: %v", got)
 	}
 	// What is there stays readable and changeable for those who do not collide.
-	alone := run(t, engine(t, extra, on("one", core.PhaseStepEnd, light)), at(core.PhaseStepEnd, state.Snapshot{}))
+	alone := run(t, built(t, extra, on("one", core.PhaseStepEnd, light)), at(core.PhaseStepEnd, state.Snapshot{}))
 	if diff := cmp.Diff(map[string]string{"/thread/fuse": "1"}, values(alone.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestCallsThatFailOnlyTogetherAreTheLatersError(t *testing.T) {
-	e := engine(t, extra)
+	e := built(t, extra)
 	c := fuse.Update(1)
 	first, err := e.Submit(state.Snapshot{}, 0, c)
 	if err != nil {
@@ -79,12 +80,12 @@ func TestCallsSeeTheirOwnScratchOnly(t *testing.T) {
 		}
 		return scratch.Update(fmt.Sprintf("%s saw %d", c.Phase, len(v))), nil
 	}
-	e := engine(t, extra, on("before", core.PhaseBeforeToolExecute, look), on("after", core.PhaseAfterToolExecute, look), part{"rest", func(r *plugin.Registrar) error {
+	e := built(t, extra, on("before", core.PhaseBeforeToolExecute, look), on("after", core.PhaseAfterToolExecute, look), part{"rest", func(r *plugin.Registrar) error {
 		r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 			_, err := scratch.Read(c.Snapshot)
 			return plugin.Allow, err
 		})
-		r.Effect("look", func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
+		plugin.Effect[json.RawMessage]{Name: "look"}.Handle(r, func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
 			v, err := scratch.Read(c.Snapshot)
 			effects = append(effects, v...)
 			return err
@@ -124,7 +125,7 @@ func TestCallsSeeTheirOwnScratchOnly(t *testing.T) {
 }
 
 func TestAPhaseOfTheStepHasNoCall(t *testing.T) {
-	e := engine(t, extra, on("lost", core.PhaseStepEnd, write(scratch, "x")))
+	e := built(t, extra, on("lost", core.PhaseStepEnd, write(scratch, "x")))
 	_, err := e.Phase(t.Context(), env.System(), at(core.PhaseStepEnd, state.Snapshot{}))
 	want := `plugin "lost" in phase step_end: committing state: state key "scratch" belongs to one tool call: the snapshot is bound to no tool call`
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
@@ -153,7 +154,7 @@ func TestARevisionNamesOneStateWhicheverHookLooks(t *testing.T) {
 		// The second hook collides with the first, and so looks before and after it.
 		plugins = append(plugins, on("first-"+string(phase), phase, write(log, "first")), on("second-"+string(phase), phase, look("second")))
 	}
-	e := engine(t, plugins...)
+	e := built(t, plugins...)
 	var s state.Snapshot
 	for _, phase := range phases {
 		s = run(t, e, at(phase, s)).Snapshot
@@ -168,7 +169,7 @@ func TestEveryPhaseHandsItsEffectsOut(t *testing.T) {
 		core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd, core.PhaseRunEnd}
 	for _, phase := range phases {
 		t.Run(string(phase), func(t *testing.T) {
-			e := engine(t, actor(nil), on("mails", phase, func(context.Context, plugin.Context) (state.Command, error) { return mail.Emit("hi"), nil }))
+			e := built(t, actor(nil), on("mails", phase, func(context.Context, plugin.Context) (state.Command, error) { return mail.Emit("hi"), nil }))
 			got := run(t, e, at(phase, state.Snapshot{}))
 			if diff := cmp.Diff([]state.Effect{{Key: "mail", Payload: json.RawMessage(`"hi"`)}}, got.Command.Effects); diff != "" {
 				t.Error(diff)
@@ -184,18 +185,18 @@ func TestEveryPhaseHandsItsEffectsOut(t *testing.T) {
 // came to is merged one after the other. What each of them scheduled and
 // finished must not come back.
 func TestActionsOfParallelCallsDoNotMeet(t *testing.T) {
-	e := engine(t, actor(nil), part{"now", func(r *plugin.Registrar) error {
+	e := built(t, actor(nil), part{"now", func(r *plugin.Registrar) error {
 		r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
 			command := notes("later " + c.Call.ID)
 			command.Actions = append(command.Actions, state.Action{Phase: core.PhaseAfterToolExecute, Key: "now", Payload: json.RawMessage(`"` + c.Call.ID + `"`)})
 			return command, nil
 		})
-		r.Action(core.PhaseAfterToolExecute, "now", func(ctx context.Context, c plugin.HandlerContext, payload json.RawMessage) (state.Command, error) {
+		plugin.Action[json.RawMessage]{Phase: core.PhaseAfterToolExecute, Name: "now"}.Handle(r, func(ctx context.Context, c plugin.HandlerContext, payload json.RawMessage) (state.Command, error) {
 			return tally.Update("now " + string(payload)), nil
 		})
 		return nil
 	}})
-	after := func(s state.Snapshot, i int, id string) plugin.Moment {
+	after := func(s state.Snapshot, i int, id string) engine.Moment {
 		m := call(core.PhaseAfterToolExecute, s, i, id)
 		m.Result = &core.ToolResult{}
 		return m
@@ -223,7 +224,7 @@ func TestActionsOfParallelCallsDoNotMeet(t *testing.T) {
 }
 
 func TestSubmitQueuesActionsAndKeepsEffects(t *testing.T) {
-	e := engine(t, actor(nil))
+	e := built(t, actor(nil))
 	c := state.Combine(notes("one"), mail.Emit("hi"))
 	got, err := e.Submit(state.Snapshot{}, 0, c)
 	if err != nil {
@@ -261,14 +262,14 @@ func TestCheckAndSubmitRefuseWhatNobodyHandles(t *testing.T) {
 		is      error
 	}{
 		{"a key", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}, `unknown state key "nobody"`, state.ErrUnknownKey},
-		{"an action", state.Command{Actions: []state.Action{{Phase: core.PhaseRunEnd, Key: "note"}}}, `no handler for scheduled action "note" at phase "run_end"`, plugin.ErrUnknownAction},
-		{"an effect", state.Command{Effects: []state.Effect{{Key: "nobody"}}}, `no handler for effect "nobody"`, plugin.ErrUnknownEffect},
+		{"an action", state.Command{Actions: []state.Action{{Phase: core.PhaseRunEnd, Key: "note"}}}, `no handler for scheduled action "note" at phase "run_end"`, engine.ErrUnknownAction},
+		{"an effect", state.Command{Effects: []state.Effect{{Key: "nobody"}}}, `no handler for effect "nobody"`, engine.ErrUnknownEffect},
 		{"what could not be made", state.Combine(tally.Update("x"), state.Command{Err: errUnmade}), "no number", errUnmade},
 		{"what is no JSON", state.Command{Effects: []state.Effect{{Key: "mail", Payload: json.RawMessage("{")}}}, `payload of effect "mail" is not JSON`, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			e := engine(t, actor(nil))
+			e := built(t, actor(nil))
 			for _, err := range []error{e.Check(test.command), errorOf(e.Submit(state.Snapshot{}, 0, test.command))} {
 				if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 					t.Error(diff)
@@ -281,4 +282,4 @@ func TestCheckAndSubmitRefuseWhatNobodyHandles(t *testing.T) {
 	}
 }
 
-func errorOf(_ plugin.PhaseResult, err error) error { return err }
+func errorOf(_ engine.PhaseResult, err error) error { return err }

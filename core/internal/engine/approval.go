@@ -1,4 +1,4 @@
-package plugin
+package engine
 
 import (
 	"context"
@@ -9,18 +9,20 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/pattern"
+	"github.com/reveille-run/reveille/core/internal/registered"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
 
 // approvalGate names the engine's own gate, which asks the question of a tool's
 // [tool.Spec].Approval: where a plugin's gate has the plugin's id.
-const approvalGate = runtimePrefix + "approval"
+const approvalGate = registered.Prefix + "approval"
 
 // The state keys of remembered approvals. Members are named by digests, of which
 // [approval.member] says what goes in.
 var (
-	runApprovals    = state.Map[approval]("reveille.run_approvals", state.ScopeRun)
-	threadApprovals = state.Map[approval]("reveille.thread_approvals", state.ScopeThread)
+	runApprovals    = state.Map[approval](registered.RunApprovals, state.ScopeRun)
+	threadApprovals = state.Map[approval](registered.ThreadApprovals, state.ScopeThread)
 )
 
 // approval is an answer to a tool's question that holds for more than one call.
@@ -46,13 +48,13 @@ type approvals struct{ question string }
 
 // gate suspends the call until a person has approved it, or earlier did so for calls of
 // its kind.
-func (a approvals) gate(_ context.Context, c GateCall) (Verdict, error) {
+func (a approvals) gate(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 	answer, denied, err := a.recall(c)
 	if err != nil {
-		return Verdict{}, err
+		return plugin.Verdict{}, err
 	}
 	if denied {
-		return SetResult(core.ToolResult{
+		return plugin.SetResult(core.ToolResult{
 			Message: "denied: a person has denied such calls of " + c.Call.Name, IsError: true, Status: core.ResultDenied,
 		}), nil
 	}
@@ -61,27 +63,27 @@ func (a approvals) gate(_ context.Context, c GateCall) (Verdict, error) {
 		remembered = a.remember(c, false)
 	}
 	if answer {
-		return Allow.With(remembered), nil
+		return plugin.Allow.With(remembered), nil
 	}
 	asked, err := core.EncodeJSON(struct {
 		Tool      string          `json:"tool"`
 		Arguments json.RawMessage `json:"arguments"`
 	}{c.Call.Name, c.Call.Arguments})
 	if err != nil {
-		return Verdict{}, err
+		return plugin.Verdict{}, err
 	}
 	request := core.TicketRequest{Message: a.question, Action: core.ActionConfirm, Parameters: asked}
-	return Suspend(request).With(remembered), nil
+	return plugin.Suspend(request).With(remembered), nil
 }
 
 // refused remembers that a person has denied a call.
-func (a approvals) refused(_ context.Context, c GateCall) (state.Command, error) {
+func (a approvals) refused(_ context.Context, c plugin.GateCall) (state.Command, error) {
 	return a.remember(c, true), nil
 }
 
 // recall returns the remembered answer that covers a call: one about the same call before
 // one about all calls of the tool, and denied before approved.
-func (a approvals) recall(c GateCall) (answered, denied bool, err error) {
+func (a approvals) recall(c plugin.GateCall) (answered, denied bool, err error) {
 	var kept []map[string]approval
 	for _, key := range []state.MapKey[approval]{runApprovals, threadApprovals} {
 		if !key.Has(c.Snapshot) {
@@ -116,7 +118,7 @@ func (a approvals) recall(c GateCall) (answered, denied bool, err error) {
 
 // remember returns the command that keeps the answer to the call's question for as long
 // as it says.
-func (a approvals) remember(c GateCall, denied bool) state.Command {
+func (a approvals) remember(c plugin.GateCall, denied bool) state.Command {
 	kind, ok := ofCall(c)
 	if c.Answer.RememberAs == core.RememberRule {
 		kind, ok = ofTool(c), true
@@ -135,22 +137,15 @@ func (a approvals) remember(c GateCall, denied bool) state.Command {
 }
 
 // ofTool is an answer about all calls of the tool.
-func ofTool(c GateCall) approval { return approval{Agent: c.Agent.ID, Tool: c.Call.Name} }
+func ofTool(c plugin.GateCall) approval { return approval{Agent: c.Agent.ID, Tool: c.Call.Name} }
 
 // ofCall is an answer about calls of the tool with the same arguments. Arguments that can
 // be read in two ways have none.
-func ofCall(c GateCall) (kind approval, ok bool) {
+func ofCall(c plugin.GateCall) (kind approval, ok bool) {
 	t, _ := c.Agent.Tool(c.Call.Name)
 	arguments, ok := pattern.NewCall(c.Call.Name, c.Call.Arguments, t.Parameters).Canonical()
 	digest := sha256.Sum256([]byte(arguments))
 	kind = ofTool(c)
 	kind.Arguments = hex.EncodeToString(digest[:16])
 	return kind, ok
-}
-
-// ForgetApprovals returns the command by which a plugin or a tool withdraws all remembered
-// answers to the Approval questions of tools, in the run and in the thread, of all its
-// agents: each call of such a tool asks again.
-func ForgetApprovals() state.Command {
-	return state.Combine(runApprovals.Clear(), threadApprovals.Clear())
 }

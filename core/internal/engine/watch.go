@@ -1,10 +1,11 @@
-package plugin
+package engine
 
 import (
 	"context"
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -15,7 +16,7 @@ import (
 type Watcher struct {
 	// Show returns what a function is shown in the place of its context: with another
 	// clock or run, of which NewID makes other ids.
-	Show func(c Context) Context
+	Show func(c plugin.Context) plugin.Context
 	// Tool returns what runs in the place of a tool that the plugin adds.
 	Tool func(t tool.Tool) tool.Tool
 	// Saw is told of each function that has returned.
@@ -40,11 +41,11 @@ type Seen struct {
 	Plugin  string
 	Number  int    // of the plugin's hooks of the phase, or of the agent's gates or transforms, from 1
 	Name    string // of the action or effect
-	Context Context
+	Context plugin.Context
 	Call    int // index of the call that it is about, from 0; -1: none
 
 	Command state.Command   // hooks, gates and actions
-	Verdict *Verdict        // gates
+	Verdict *plugin.Verdict // gates
 	Request *model.Request  // transforms: what they made; it must not be changed
 	Payload json.RawMessage // actions and effects: what they were given
 	Err     error
@@ -52,17 +53,11 @@ type Seen struct {
 
 // Watched returns the plugin as it is, and has w told what its hooks, gates,
 // transforms and handlers come to.
-func Watched(p Plugin, w Watcher) Plugin { return watched{p, w} }
+func Watched(p plugin.Plugin, w Watcher) plugin.Plugin { return &watched{p, w} }
 
 type watched struct {
-	Plugin
+	plugin.Plugin
 	watcher Watcher
-}
-
-// Register implements Plugin.
-func (p watched) Register(r *Registrar) error {
-	r.watcher = &p.watcher
-	return p.Plugin.Register(r)
 }
 
 // moment is m as the watcher shows it. Hooks share m.
@@ -72,7 +67,7 @@ func (w *Watcher) moment(m *Moment) *Moment {
 	return &shown
 }
 
-func (w *Watcher) context(c Context) Context {
+func (w *Watcher) context(c plugin.Context) plugin.Context {
 	if w.Show != nil {
 		return w.Show(c)
 	}
@@ -80,53 +75,53 @@ func (w *Watcher) context(c Context) Context {
 }
 
 func (w *Watcher) saw(s Seen) {
-	s.Call = s.Context.call - 1
+	s.Call = s.Context.About - 1
 	if w.Saw != nil {
 		w.Saw(s)
 	}
 }
 
-func (w *Watcher) hook(plugin string, number int, run hookFunc) hookFunc {
+func (w *Watcher) hook(id string, number int, run hookFunc) hookFunc {
 	return func(ctx context.Context, m *Moment) (state.Command, error) {
 		m = w.moment(m)
 		command, err := run(ctx, m)
-		w.saw(Seen{Place: PlaceHook, Plugin: plugin, Number: number, Context: m.Context, Command: command, Err: err})
+		w.saw(Seen{Place: PlaceHook, Plugin: id, Number: number, Context: m.Context, Command: command, Err: err})
 		return command, err
 	}
 }
 
-func (w *Watcher) gate(plugin string, number int, run Gate) Gate {
-	return func(ctx context.Context, c GateCall) (Verdict, error) {
+func (w *Watcher) gate(id string, number int, run gateFunc) gateFunc {
+	return func(ctx context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 		c.Context = w.context(c.Context)
 		v, err := run(ctx, c)
-		w.saw(Seen{Place: PlaceGate, Plugin: plugin, Number: number, Context: c.Context, Command: v.Command, Verdict: &v, Err: err})
+		w.saw(Seen{Place: PlaceGate, Plugin: id, Number: number, Context: c.Context, Command: v.Command, Verdict: &v, Err: err})
 		return v, err
 	}
 }
 
-func (w *Watcher) transform(plugin string, number int, run Transform) Transform {
-	return func(ctx context.Context, c BeforeInference, request *model.Request) error {
+func (w *Watcher) transform(id string, number int, run transformFunc) transformFunc {
+	return func(ctx context.Context, c plugin.BeforeInference, request *model.Request) error {
 		c.Context = w.context(c.Context)
 		err := run(ctx, c, request)
-		w.saw(Seen{Place: PlaceTransform, Plugin: plugin, Number: number, Context: c.Context, Request: request, Err: err})
+		w.saw(Seen{Place: PlaceTransform, Plugin: id, Number: number, Context: c.Context, Request: request, Err: err})
 		return err
 	}
 }
 
-func (w *Watcher) action(plugin, name string, run ActionHandler) ActionHandler {
-	return func(ctx context.Context, c HandlerContext, payload json.RawMessage) (state.Command, error) {
+func (w *Watcher) action(id, name string, run actionFunc) actionFunc {
+	return func(ctx context.Context, c plugin.HandlerContext, payload json.RawMessage) (state.Command, error) {
 		c.Context = w.context(c.Context)
 		command, err := run(ctx, c, payload)
-		w.saw(Seen{Place: PlaceAction, Plugin: plugin, Name: name, Context: c.Context, Command: command, Payload: payload, Err: err})
+		w.saw(Seen{Place: PlaceAction, Plugin: id, Name: name, Context: c.Context, Command: command, Payload: payload, Err: err})
 		return command, err
 	}
 }
 
-func (w *Watcher) effect(plugin, name string, run EffectHandler) EffectHandler {
-	return func(ctx context.Context, c HandlerContext, payload json.RawMessage) error {
+func (w *Watcher) effect(id, name string, run effectFunc) effectFunc {
+	return func(ctx context.Context, c plugin.HandlerContext, payload json.RawMessage) error {
 		c.Context = w.context(c.Context)
 		err := run(ctx, c, payload)
-		w.saw(Seen{Place: PlaceEffect, Plugin: plugin, Name: name, Context: c.Context, Payload: payload, Err: err})
+		w.saw(Seen{Place: PlaceEffect, Plugin: id, Name: name, Context: c.Context, Payload: payload, Err: err})
 		return err
 	}
 }

@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -130,7 +131,7 @@ func TestScheduledActionsOfAPhase(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			waiting, err := engine(t, part{"laters", laters}).Submit(state.Snapshot{}, 0, test.waits)
+			waiting, err := built(t, part{"laters", laters}).Submit(state.Snapshot{}, 0, test.waits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +139,7 @@ func TestScheduledActionsOfAPhase(t *testing.T) {
 			if test.then != nil {
 				s = test.then(s)
 			}
-			e := engine(t, part{"laters", test.plugin}, on("hook", core.PhaseBeforeInference, returns(test.hook)))
+			e := built(t, part{"laters", test.plugin}, on("hook", core.PhaseBeforeInference, returns(test.hook)))
 			between := run(t, e, at(core.PhaseAfterInference, s)) // at another phase nothing happens
 			got := run(t, e, at(core.PhaseBeforeInference, between.Snapshot))
 			if diff := cmp.Diff(test.want, read(t, tally, got.Snapshot)); diff != "" {
@@ -161,7 +162,7 @@ func TestScheduledActionsOfAPhase(t *testing.T) {
 // An action whose handler fails, or whose command cannot be applied, is put aside with
 // its id: the phase goes on, and nothing of it is committed or tried again.
 func TestFailedScheduledActions(t *testing.T) {
-	e := engine(t, actor(nil))
+	e := built(t, actor(nil))
 	c := notes("fail", "one", "panic", "stray", "unknown", "strange", "bad", "stale", "unmade")
 	c.Actions = append(c.Actions, state.Action{Phase: core.PhaseBeforeInference, Key: "note", Payload: json.RawMessage("1")})
 	waiting, err := e.Submit(state.Snapshot{}, 0, c)
@@ -172,14 +173,14 @@ func TestFailedScheduledActions(t *testing.T) {
 	if diff := cmp.Diff([]string{"one"}, read(t, tally, got.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
-	failed, err := plugin.FailedScheduledActions.Read(got.Snapshot)
+	failed, err := engine.FailedScheduledActions.Read(got.Snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}
 	action := func(payload string) state.Action {
 		return state.Action{Phase: "before_inference", Key: "note", Payload: json.RawMessage(payload)}
 	}
-	want := []plugin.FailedAction{
+	want := []engine.FailedAction{
 		{ID: 1, Action: action(`"fail"`), Error: "no paper"},
 		{ID: 3, Action: action(`"panic"`), Error: "panic: oh"},
 		{ID: 4, Action: action(`"stray"`), Error: `unknown state key "nobody"`},
@@ -210,7 +211,7 @@ func TestScheduledActionsOfSixteenRounds(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.rounds), func(t *testing.T) {
-			e := engine(t, actor(nil))
+			e := built(t, actor(nil))
 			waiting, err := e.Submit(state.Snapshot{}, 0, chain.Schedule(test.rounds))
 			if err != nil {
 				t.Fatal(err)
@@ -220,7 +221,7 @@ func TestScheduledActionsOfSixteenRounds(t *testing.T) {
 				t.Error(diff)
 			}
 			if err != nil {
-				if !errors.Is(err, plugin.ErrTooManyRounds) || !got.Command.IsZero() {
+				if !errors.Is(err, engine.ErrTooManyRounds) || !got.Command.IsZero() {
 					t.Errorf("%v, command %v", err, got.Command)
 				}
 				return
@@ -234,7 +235,7 @@ func TestScheduledActionsOfSixteenRounds(t *testing.T) {
 
 func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	e := engine(t, part{"slow", func(r *plugin.Registrar) error {
+	e := built(t, part{"slow", func(r *plugin.Registrar) error {
 		note.Handle(r, func(ctx context.Context, _ plugin.HandlerContext, _ string) (state.Command, error) {
 			cancel()
 			return state.Command{}, ctx.Err()
@@ -254,7 +255,7 @@ func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
 // An action that has succeeded counts, although its worker is to stop.
 func TestAnActionThatSucceedsWhileItsWorkerStopsIsDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	e := engine(t, part{"quick", func(r *plugin.Registrar) error {
+	e := built(t, part{"quick", func(r *plugin.Registrar) error {
 		note.Handle(r, func(_ context.Context, _ plugin.HandlerContext, text string) (state.Command, error) {
 			cancel()
 			return tally.Update(text), nil
@@ -289,11 +290,11 @@ func TestActionsThatAreNotDueGoOnWaiting(t *testing.T) {
 			return nil
 		}}
 	}
-	waiting, err := engine(t, acts(note, later, gone)).Submit(state.Snapshot{}, 0, state.Combine(later.Schedule("later"), gone.Schedule("gone"), note.Schedule("now")))
+	waiting, err := built(t, acts(note, later, gone)).Submit(state.Snapshot{}, 0, state.Combine(later.Schedule("later"), gone.Schedule("gone"), note.Schedule("now")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, engine(t, acts(note, later)), at(core.PhaseBeforeInference, waiting.Snapshot))
+	got := run(t, built(t, acts(note, later)), at(core.PhaseBeforeInference, waiting.Snapshot))
 	want := map[string]string{
 		"/run/tally":                    `["now"]`,
 		"/run/reveille.pending_actions": `{"last":3,"queue":[{"action":{"key":"note","payload":"later","phase":"step_end"},"id":1},{"action":{"key":"gone","payload":"gone","phase":"before_inference"},"id":2}]}`,
@@ -304,7 +305,7 @@ func TestActionsThatAreNotDueGoOnWaiting(t *testing.T) {
 }
 
 func TestWhatAnotherCallHasTakenIsNotRunAgain(t *testing.T) {
-	e := engine(t, part{"acts", func(r *plugin.Registrar) error {
+	e := built(t, part{"acts", func(r *plugin.Registrar) error {
 		note.Handle(r, func(_ context.Context, _ plugin.HandlerContext, text string) (state.Command, error) {
 			return tally.Update(text), nil
 		})
@@ -324,8 +325,8 @@ func TestWhatAnotherCallHasTakenIsNotRunAgain(t *testing.T) {
 func TestAQueueThatCannotBeReadIsThePhasesError(t *testing.T) {
 	var sent []string
 	damaged := state.Snapshot{}.With(1, map[state.KeyPath]json.RawMessage{{Name: "reveille.pending_actions"}: json.RawMessage(`5`)})
-	_, err := engine(t, actor(&sent)).Phase(t.Context(), env.System(), at(core.PhaseBeforeInference, damaged))
-	want := `phase before_inference: decoding the value of state key "reveille.pending_actions": json: cannot unmarshal number into Go value of type plugin.pending`
+	_, err := built(t, actor(&sent)).Phase(t.Context(), env.System(), at(core.PhaseBeforeInference, damaged))
+	want := `phase before_inference: decoding the value of state key "reveille.pending_actions": json: cannot unmarshal number into Go value of type engine.pending`
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
@@ -340,7 +341,7 @@ func TestAFailedActionKeepsTheBeginningOfALongError(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			e := engine(t, part{"fails", func(r *plugin.Registrar) error {
+			e := built(t, part{"fails", func(r *plugin.Registrar) error {
 				note.Handle(r, func(context.Context, plugin.HandlerContext, string) (state.Command, error) {
 					return state.Command{}, errors.New(test.text)
 				})
@@ -350,7 +351,7 @@ func TestAFailedActionKeepsTheBeginningOfALongError(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			failed, err := plugin.FailedScheduledActions.Read(run(t, e, at(core.PhaseBeforeInference, waiting.Snapshot)).Snapshot)
+			failed, err := engine.FailedScheduledActions.Read(run(t, e, at(core.PhaseBeforeInference, waiting.Snapshot)).Snapshot)
 			if err != nil || len(failed) != 1 || failed[0].Error != test.want {
 				t.Errorf("got %v, %v, want %s", failed, err, test.want)
 			}
@@ -360,7 +361,7 @@ func TestAFailedActionKeepsTheBeginningOfALongError(t *testing.T) {
 
 func TestAPayloadThatDoesNotDecodeReachesNoHandler(t *testing.T) {
 	var sent []string
-	e := engine(t, actor(&sent))
+	e := built(t, actor(&sent))
 	err := errors.Join(e.RunEffects(t.Context(), at("", state.Snapshot{}), []state.Effect{{Key: "mail", Payload: json.RawMessage(`5`)}, {Key: "mail"}})...)
 	want := `effect "mail" of plugin "actor": decoding the payload: json: cannot unmarshal number into Go value of type string`
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
@@ -373,7 +374,7 @@ func TestAPayloadThatDoesNotDecodeReachesNoHandler(t *testing.T) {
 
 func TestEffectsAllRunAndEachFailureIsReturned(t *testing.T) {
 	var sent []string
-	e := engine(t, actor(&sent), on("mails", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
+	e := built(t, actor(&sent), on("mails", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
 		return state.Combine(mail.Emit("a"), mail.Emit("fail"), mail.Emit("b")), nil
 	}))
 	got := run(t, e, at(core.PhaseStepEnd, state.Snapshot{}))
@@ -393,11 +394,11 @@ func TestEffectsAllRunAndEachFailureIsReturned(t *testing.T) {
 }
 
 func TestHandleWithoutAHandlerIsAnError(t *testing.T) {
-	_, err := plugin.New([]plugin.Plugin{part{"bad", func(r *plugin.Registrar) error {
+	_, err := engine.New([]plugin.Plugin{part{"bad", func(r *plugin.Registrar) error {
 		note.Handle(r, nil)
 		mail.Handle(r, nil)
 		return nil
-	}}}, plugin.Options{})
+	}}}, engine.Options{})
 	want := "registering plugin \"bad\": action \"note\" of phase \"before_inference\" has no key or no handler\neffect \"mail\" has no key or no handler"
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
@@ -408,7 +409,7 @@ func TestHandleWithoutAHandlerIsAnError(t *testing.T) {
 // from the queue what it removes of the ids that waited before it.
 func TestWhatWaitedBeforeACommandIsTakenByIt(t *testing.T) {
 	var sent []string
-	e := engine(t, actor(&sent))
+	e := built(t, actor(&sent))
 	scheduled, err := e.Submit(state.Snapshot{}, 0, notes("a"))
 	if err != nil {
 		t.Fatal(err)
@@ -422,7 +423,7 @@ func TestWhatWaitedBeforeACommandIsTakenByIt(t *testing.T) {
 		t.Errorf("without a queue: %d", got)
 	}
 	later := plugin.Action[string]{Phase: core.PhaseStepEnd, Name: "later"}
-	laters := engine(t, part{"laters", func(r *plugin.Registrar) error {
+	laters := built(t, part{"laters", func(r *plugin.Registrar) error {
 		later.Handle(r, func(context.Context, plugin.HandlerContext, string) (state.Command, error) {
 			return state.Command{}, nil
 		})

@@ -1,4 +1,4 @@
-package plugin_test
+package engine_test
 
 import (
 	"context"
@@ -123,7 +123,7 @@ func TestPhaseConvergence(t *testing.T) {
 					return h(ctx, c)
 				}))
 			}
-			got, err := engine(t, plugins...).Phase(t.Context(), env.System(), at(core.PhaseStepStart, state.Snapshot{}))
+			got, err := built(t, plugins...).Phase(t.Context(), env.System(), at(core.PhaseStepStart, state.Snapshot{}))
 			asked := ""
 			for i, n := range ran {
 				asked += fmt.Sprintf(" %c%d", 'a'+i, n)
@@ -178,11 +178,11 @@ func TestAPhaseIsForTheRevisionThatItBeganWith(t *testing.T) {
 					return nil
 				}})
 			}
-			phase := run(t, engine(t, hooks...), call(core.PhaseBeforeToolExecute, began, 0, "c"))
+			phase := run(t, built(t, hooks...), call(core.PhaseBeforeToolExecute, began, 0, "c"))
 			if diff := cmp.Diff(test.want, phase.Command.Batch.Base); diff != "" {
 				t.Errorf("of a phase: %s", diff)
 			}
-			e := engine(t, gates...)
+			e := built(t, gates...)
 			verdict, err := e.Gate(t.Context(), call("", began, 0, "c"))
 			if err != nil {
 				t.Fatal(err)
