@@ -45,11 +45,11 @@ func TestAfterResponseIsCalledOnceTheResponseIsPosted(t *testing.T) {
 func TestAfterResponseIsCalledWhenAStreamsHandlerHasEnded(t *testing.T) {
 	ended, calls := false, 0
 	release := make(chan struct{})
-	handler := Stream(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	handler := Handlers{Logger: quiet}.Stream(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "hello")
 		<-release
 		ended = true
-	}), HTTPOptions{Logger: quiet})
+	}))
 	response, err := AfterResponse(handler, func() {
 		if calls++; !ended {
 			t.Error("the handler goes on")

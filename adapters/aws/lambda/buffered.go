@@ -9,19 +9,19 @@ import (
 	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
 )
 
-// Buffered returns a handler that serves h behind an API Gateway REST API
+// Buffered returns a handler that serves an http.Handler behind an API Gateway REST API
 // (payload format 1.0) or HTTP API (2.0); the event tells which. Its result is an
 // events.APIGatewayProxyResponse or an events.APIGatewayV2HTTPResponse. A panic
-// of h is a 500 with {"error", "code"}; an event that is no HTTP request is an
+// of it is a 500 with {"error", "code"}; an event that is no HTTP request is an
 // error.
 //
 // AWS limits a buffered response to 6 MB and API Gateway its time to 30 s.
-func Buffered(h http.Handler, o HTTPOptions) func(context.Context, json.RawMessage) (any, error) {
-	o = o.withDefaults()
+func (h Handlers) Buffered(handler http.Handler) func(context.Context, json.RawMessage) (any, error) {
+	o := h.withDefaults(defaultHTTPReserve)
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		ctx, cancel := endBefore(ctx, o.Env.Now(), o.Reserve)
 		defer cancel()
-		x, err := o.newExchange(ctx, payload, DoorHTTP, h)
+		x, err := o.newExchange(ctx, payload, doorHTTP, handler)
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,7 @@ func TestBufferedResponds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Buffered(tt.handler, HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(tt.event))
+			got, err := Handlers{Logger: quiet}.Buffered(tt.handler)(t.Context(), json.RawMessage(tt.event))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestBufferedResponds(t *testing.T) {
 
 func TestBufferedHandlerSeesTheWholeRequest(t *testing.T) {
 	var got seen
-	handle := Buffered(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = see(t, r) }), HTTPOptions{Logger: quiet})
+	handle := Handlers{Logger: quiet}.Buffered(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = see(t, r) }))
 	if _, err := handle(t.Context(), readEvent[json.RawMessage](t, "http-api.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestBufferedContextEndsBeforeTheDeadline(t *testing.T) {
 		started := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
 		defer cancel()
-		handle := Buffered(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), HTTPOptions{Logger: quiet})
+		handle := Handlers{Logger: quiet}.Buffered(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 		if _, err := handle(ctx, json.RawMessage(restGet)); err != nil {
 			t.Fatal(err)
 		}

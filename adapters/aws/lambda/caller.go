@@ -3,36 +3,42 @@ package lambda
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/internal/caller"
 )
 
-// Door is a front end of AWS that invokes a function with an HTTP request.
-type Door string
+// door is a front end of AWS that invokes a function with an HTTP request.
+type door string
 
 // The doors. The payload alone does not tell the first two apart: the handler
-// does, since [Stream] never stands behind an HTTP API and [Buffered] never
+// does, since a stream is never behind an HTTP API and a buffered one never
 // behind a Function URL.
 const (
-	DoorURL  Door = "function-url" // Function URL, payload format 2.0
-	DoorHTTP Door = "http-api"     // API Gateway HTTP API, payload format 2.0
-	DoorREST Door = "rest-api"     // API Gateway REST API, payload format 1.0
+	doorURL  door = "function-url" // Function URL, payload format 2.0
+	doorHTTP door = "http-api"     // API Gateway HTTP API, payload format 2.0
+	doorREST door = "rest-api"     // API Gateway REST API, payload format 1.0
 )
 
 type doorKey struct{}
 
-// DoorOf returns the door of a request of [Stream] or [Buffered], "" elsewhere.
-func DoorOf(ctx context.Context) Door {
-	d, _ := ctx.Value(doorKey{}).(Door)
+// BehindREST reports whether a request of [Handlers.Stream] or [Handlers.Buffered] came
+// through an API Gateway REST API, which adds no headers of CORS by itself, unlike Function
+// URLs and HTTP APIs.
+func BehindREST(r *http.Request) bool { return doorOf(r.Context()) == doorREST }
+
+// doorOf returns the door of a request, "" elsewhere.
+func doorOf(ctx context.Context) door {
+	d, _ := ctx.Value(doorKey{}).(door)
 	return d
 }
 
 // caller returns what the door verified about the request: nil when that is
 // nothing, or nothing that belongs to this door.
 func (e *httpEvent) caller() caller.Caller {
-	if e.door() == DoorREST {
+	if e.door() == doorREST {
 		return e.callerREST()
 	}
 	var by struct{ JWT, Lambda, IAM json.RawMessage }
@@ -43,7 +49,7 @@ func (e *httpEvent) caller() caller.Caller {
 	switch {
 	case iam && !jwt && !lambda:
 		return signerV2(by.IAM, e.door())
-	case e.door() == DoorURL: // it has no other authorizer
+	case e.door() == doorURL: // it has no other authorizer
 		return nil
 	case jwt && !lambda && !iam:
 		var token struct{ Claims json.RawMessage }
@@ -80,7 +86,7 @@ func (e *httpEvent) callerREST() caller.Caller {
 
 // signerV2 reads the field "iam", which a Function URL and an HTTP API share but
 // for the identity of a pool's user.
-func signerV2(iam json.RawMessage, door Door) caller.Caller {
+func signerV2(iam json.RawMessage, door door) caller.Caller {
 	var fields struct {
 		AccountID string          `json:"accountId"`
 		UserID    string          `json:"userId"`
@@ -97,7 +103,7 @@ func signerV2(iam json.RawMessage, door Door) caller.Caller {
 		IdentityID string   `json:"identityId"`
 		PoolID     string   `json:"identityPoolId"`
 	}
-	if door == DoorURL || json.Unmarshal(fields.Cognito, &user) != nil {
+	if door == doorURL || json.Unmarshal(fields.Cognito, &user) != nil {
 		return caller.PoolUser{}
 	}
 	return caller.PoolUser{Pool: user.PoolID, Identity: user.IdentityID, Authenticated: slices.Contains(user.AMR, "authenticated")}

@@ -16,10 +16,10 @@ import (
 )
 
 // seenBy is what a handler is told about the sender of an event.
-func seenBy(t *testing.T, handle func(http.Handler, HTTPOptions) func(context.Context, json.RawMessage) (any, error), event string) (c caller.Caller, d Door) {
+func seenBy(t *testing.T, handle func(Handlers, http.Handler) func(context.Context, json.RawMessage) (any, error), event string) (c caller.Caller, d door) {
 	t.Helper()
-	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { c, d = caller.From(r.Context()), DoorOf(r.Context()) })
-	response, err := handle(h, HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(event))
+	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { c, d = caller.From(r.Context()), doorOf(r.Context()) })
+	response, err := handle(Handlers{Logger: quiet}, h)(t.Context(), json.RawMessage(event))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,14 +71,14 @@ func TestCallerOfEveryDoorAndAuthorizer(t *testing.T) {
 		{"rest-iam-guest", caller.PoolUser{Pool: poolID, Identity: identityID}},
 		{"rest-test", nil},
 	}
-	doors := map[string]Door{"url": DoorURL, "http": DoorHTTP, "rest": DoorREST}
+	doors := map[string]door{"url": doorURL, "http": doorHTTP, "rest": doorREST}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
 			event := string(readEvent[json.RawMessage](t, "callers/"+tt.file+".json"))
 			kind, _, _ := strings.Cut(tt.file, "-")
-			handle := Stream
+			handle := Handlers.Stream
 			if kind == "http" {
-				handle = Buffered
+				handle = Handlers.Buffered
 			}
 			got, door := seenBy(t, handle, event)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -125,36 +125,36 @@ func TestWhatDoesNotBelongToADoorIsNobody(t *testing.T) {
 	}
 	tests := []struct {
 		name  string
-		door  Door
+		door  door
 		event string
 		want  caller.Caller
 	}{
-		{"a token at a Function URL", DoorURL, v2(`{"jwt":{"claims":{"sub":"u"}}}`), nil},
-		{"a context at a Function URL", DoorURL, v2(`{"lambda":{"user":"u"}}`), nil},
-		{"two authorizers at a Function URL", DoorURL, v2(`{"iam":{"userId":"AIDA1"},"jwt":{"claims":{"sub":"u"}}}`), nil},
-		{"two authorizers", DoorHTTP, v2(`{"lambda":{"user":"u"},"jwt":{"claims":{"sub":"u"}}}`), nil},
-		{"one and a null", DoorHTTP, v2(`{"lambda":null,"jwt":{"claims":{"sub":"u"}}}`), caller.Token{Claims: caller.Claims{"sub": "u"}}},
-		{"the claims of a REST API", DoorHTTP, v2(`{"claims":{"sub":"u"}}`), nil},
-		{"the user of a REST API", DoorHTTP, `{"version":"2.0","requestContext":{"http":{"method":"GET"},"identity":{"user":"AIDA1","userArn":"a"}}}`, nil},
-		{"an authorizer that is no object", DoorHTTP, v2(`"jwt"`), nil},
-		{"a token that is no object", DoorHTTP, v2(`{"jwt":7}`), nil},
-		{"claims that are no object", DoorHTTP, v2(`{"jwt":{"claims":[1]}}`), caller.Token{Claims: caller.Claims{}}},
-		{"numbers, lists and nulls", DoorHTTP, v2(`{"jwt":{"claims":{"exp":1795237980,"aud":["a"],"sub":null,"ok":"yes"}}}`), caller.Token{Claims: caller.Claims{"ok": "yes"}}},
-		{"a signer that is no object", DoorHTTP, v2(`{"iam":"AIDA1"}`), nil},
-		{"a pool's user at a Function URL", DoorURL, v2(`{"iam":{"userId":"AROA1:x","cognitoIdentity":{"amr":["authenticated"],"identityId":"i","identityPoolId":"p"}}}`), caller.PoolUser{}},
-		{"a pool's user without identity", DoorHTTP, v2(`{"iam":{"userId":"AROA1:CognitoIdentityCredentials","cognitoIdentity":null}}`), caller.PoolUser{}},
-		{"an identity that is no object", DoorHTTP, v2(`{"iam":{"userId":"AROA1:x","cognitoIdentity":"i"}}`), caller.PoolUser{}},
-		{"the authorizers of an HTTP API", DoorREST, v1(`"authorizer":{"jwt":{"claims":{"sub":"u"}}}`), caller.Context{Claims: caller.Claims{}}},
-		{"an authorizer that is no object, REST", DoorREST, v1(`"authorizer":7,"identity":{"user":"AIDA1"}`), nil},
-		{"claims that are text", DoorREST, v1(`"authorizer":{"claims":"u","user":"ada"}`), caller.Context{Claims: caller.Claims{"claims": "u", "user": "ada"}}},
-		{"an API key", DoorREST, v1(`"identity":{"apiKey":"secret","apiKeyId":"id"}`), nil},
-		{"an identity without pool", DoorREST, v1(`"identity":{"cognitoIdentityId":"i","user":"AROA1:x","userArn":"a"}`), caller.PoolUser{Identity: "i"}},
+		{"a token at a Function URL", doorURL, v2(`{"jwt":{"claims":{"sub":"u"}}}`), nil},
+		{"a context at a Function URL", doorURL, v2(`{"lambda":{"user":"u"}}`), nil},
+		{"two authorizers at a Function URL", doorURL, v2(`{"iam":{"userId":"AIDA1"},"jwt":{"claims":{"sub":"u"}}}`), nil},
+		{"two authorizers", doorHTTP, v2(`{"lambda":{"user":"u"},"jwt":{"claims":{"sub":"u"}}}`), nil},
+		{"one and a null", doorHTTP, v2(`{"lambda":null,"jwt":{"claims":{"sub":"u"}}}`), caller.Token{Claims: caller.Claims{"sub": "u"}}},
+		{"the claims of a REST API", doorHTTP, v2(`{"claims":{"sub":"u"}}`), nil},
+		{"the user of a REST API", doorHTTP, `{"version":"2.0","requestContext":{"http":{"method":"GET"},"identity":{"user":"AIDA1","userArn":"a"}}}`, nil},
+		{"an authorizer that is no object", doorHTTP, v2(`"jwt"`), nil},
+		{"a token that is no object", doorHTTP, v2(`{"jwt":7}`), nil},
+		{"claims that are no object", doorHTTP, v2(`{"jwt":{"claims":[1]}}`), caller.Token{Claims: caller.Claims{}}},
+		{"numbers, lists and nulls", doorHTTP, v2(`{"jwt":{"claims":{"exp":1795237980,"aud":["a"],"sub":null,"ok":"yes"}}}`), caller.Token{Claims: caller.Claims{"ok": "yes"}}},
+		{"a signer that is no object", doorHTTP, v2(`{"iam":"AIDA1"}`), nil},
+		{"a pool's user at a Function URL", doorURL, v2(`{"iam":{"userId":"AROA1:x","cognitoIdentity":{"amr":["authenticated"],"identityId":"i","identityPoolId":"p"}}}`), caller.PoolUser{}},
+		{"a pool's user without identity", doorHTTP, v2(`{"iam":{"userId":"AROA1:CognitoIdentityCredentials","cognitoIdentity":null}}`), caller.PoolUser{}},
+		{"an identity that is no object", doorHTTP, v2(`{"iam":{"userId":"AROA1:x","cognitoIdentity":"i"}}`), caller.PoolUser{}},
+		{"the authorizers of an HTTP API", doorREST, v1(`"authorizer":{"jwt":{"claims":{"sub":"u"}}}`), caller.Context{Claims: caller.Claims{}}},
+		{"an authorizer that is no object, REST", doorREST, v1(`"authorizer":7,"identity":{"user":"AIDA1"}`), nil},
+		{"claims that are text", doorREST, v1(`"authorizer":{"claims":"u","user":"ada"}`), caller.Context{Claims: caller.Claims{"claims": "u", "user": "ada"}}},
+		{"an API key", doorREST, v1(`"identity":{"apiKey":"secret","apiKeyId":"id"}`), nil},
+		{"an identity without pool", doorREST, v1(`"identity":{"cognitoIdentityId":"i","user":"AROA1:x","userArn":"a"}`), caller.PoolUser{Identity: "i"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			handle := Stream
-			if tt.door == DoorHTTP {
-				handle = Buffered
+			handle := Handlers.Stream
+			if tt.door == doorHTTP {
+				handle = Handlers.Buffered
 			}
 			got, door := seenBy(t, handle, tt.event)
 			if diff := cmp.Diff(tt.want, got); diff != "" || door != tt.door {
@@ -172,7 +172,7 @@ func TestHeadersThatAreGivenTwiceStayTwo(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			event, err := readHTTPEvent(json.RawMessage(tt.event), DoorURL)
+			event, err := readHTTPEvent(json.RawMessage(tt.event), doorURL)
 			if err != nil {
 				t.Fatal(err)
 			}

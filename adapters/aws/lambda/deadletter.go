@@ -3,7 +3,6 @@ package lambda
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -11,34 +10,21 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Unfinished reads a thread's head and, when it still has work to do, sends a
-// new wake-up with a delay; woken says whether it did.
-type Unfinished interface {
-	Rewake(ctx context.Context, w core.WakeUp) (woken bool, err error)
-}
-
-// DeadLetterOptions configures [DeadLetterHandler].
-type DeadLetterOptions struct {
-	Unfinished Unfinished    // required
-	Env        *env.Env      // nil: env.System()
-	Logger     *slog.Logger  // nil: slog.Default()
-	Reserve    time.Duration // as in [StepOptions]
-}
-
-// DeadLetterHandler returns a handler for the dead-letter queue of the mailbox,
+// DeadLetters returns a handler for the dead-letter queue of the mailbox,
 // with ReportBatchItemFailures. A wake-up is only a hint, so one that ran out of
 // receives says nothing about its run: the thread's head decides. Unfinished
 // work is woken again and the message deleted; what is finished is just deleted;
 // a message whose thread could not be looked at stays in the queue.
 //
 // The handler itself never returns an error.
-func DeadLetterHandler(o DeadLetterOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	letters, reserve := newLetters(o), o.Reserve
-	if reserve <= 0 {
-		reserve = DefaultReserve
-	}
+//
+// rewake is the method Rewake of a host or mailbox: it reads a thread's head and, when it
+// still has work to do, sends a new wake-up with a delay; woken says whether it did.
+func (h Handlers) DeadLetters(rewake func(context.Context, core.WakeUp) (woken bool, err error)) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	h = h.withDefaults(defaultReserve)
+	letters := letters{rewake, h.Env, h.Logger}
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		ctx, cancel := endBefore(ctx, letters.env.Now(), reserve)
+		ctx, cancel := endBefore(ctx, h.Env.Now(), h.Reserve)
 		defer cancel()
 		return itemFailures(letters.handle(ctx, event)), nil
 	}
@@ -46,13 +32,9 @@ func DeadLetterHandler(o DeadLetterOptions) func(context.Context, events.SQSEven
 
 // letters looks after dead letters.
 type letters struct {
-	unfinished Unfinished
+	unfinished func(context.Context, core.WakeUp) (woken bool, err error)
 	env        *env.Env
 	log        *slog.Logger
-}
-
-func newLetters(o DeadLetterOptions) letters {
-	return letters{o.Unfinished, orSystem(o.Env), orDefault(o.Logger)}
 }
 
 // handle returns the deliveries that stay in the queue.
@@ -66,7 +48,7 @@ func (l letters) handle(ctx context.Context, event events.SQSEvent) (failed []*d
 func (l letters) rewake(ctx context.Context, d *delivery) bool {
 	var woken bool
 	err := env.Protect(func() (err error) {
-		woken, err = l.unfinished.Rewake(ctx, d.wake)
+		woken, err = l.unfinished(ctx, d.wake)
 		return err
 	})
 	if err != nil {

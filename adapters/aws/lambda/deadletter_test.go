@@ -17,7 +17,7 @@ type rewakeFunc func(ctx context.Context, w core.WakeUp) (bool, error)
 func (f rewakeFunc) Rewake(ctx context.Context, w core.WakeUp) (bool, error) { return f(ctx, w) }
 
 func TestDeadLetterKeepsOnlyWhatCouldNotBeLookedAt(t *testing.T) {
-	handle := DeadLetterHandler(DeadLetterOptions{Logger: quiet, Unfinished: rewakeFunc(func(_ context.Context, w core.WakeUp) (bool, error) {
+	handle := Handlers{Logger: quiet}.DeadLetters(func(_ context.Context, w core.WakeUp) (bool, error) {
 		switch w.Thread {
 		case "unfinished":
 			return true, nil
@@ -27,7 +27,7 @@ func TestDeadLetterKeepsOnlyWhatCouldNotBeLookedAt(t *testing.T) {
 			panic("bug")
 		}
 		return false, errors.New("throttled")
-	})})
+	})
 	response, err := handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{
 		message("m1", "unfinished", 6),
 		message("m2", "unreadable", 1),

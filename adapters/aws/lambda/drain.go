@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// DeadLetterQueue is the dead-letter queue of the mailbox, which a sweep drains.
-type DeadLetterQueue interface {
+// deadLetterQueue is the dead-letter queue of the mailbox, which a sweep drains.
+type deadLetterQueue interface {
 	// Receive waits up to wait for 1 to most messages, at most 10, each of which is
 	// hidden for some minutes then. No message in that time is an empty response.
 	Receive(ctx context.Context, most int, wait time.Duration) ([]events.SQSMessage, error)
@@ -26,13 +26,13 @@ const (
 	furtherWait = time.Second
 )
 
-// drain does what a mapping to [DeadLetterHandler] would, without one, which
+// drain does what a mapping to [Handlers.DeadLetters] would, without one, which
 // would poll the empty queue all the time: it receives until the queue is empty
 // or receiving ends, and returns how many messages are gone. What was begun by then is
 // finished under work, which lasts longer. One of which nothing could
 // be handled ends it, too: receiving more would only hide more. Errors are those of
 // the queue; a message that was not deleted comes again.
-func (l letters) drain(receiving, work context.Context, queue DeadLetterQueue) (gone int, err error) {
+func (l letters) drain(receiving, work context.Context, queue deadLetterQueue) (gone int, err error) {
 	for wait := time.Duration(0); receiving.Err() == nil; wait = furtherWait {
 		messages, err := queue.Receive(work, drainBatch, wait) // one that is broken off may hide messages
 		if err != nil {

@@ -92,20 +92,20 @@ func TestASweepDrainsTheDeadLetterQueue(t *testing.T) {
 		deleted []string
 		waits   []time.Duration // of each receive
 		left    int             // that no receive has hidden
-		result  SweepResult
+		result  sweepResult
 		wantErr string
 	}{
-		{"nothing there", &letterBox{}, nil, []time.Duration{0}, 0, SweepResult{}, ""},
-		{"some, and looks again", (&letterBox{}).put("a", "b"), []string{"r0", "r1"}, []time.Duration{0, time.Second}, 0, SweepResult{Dead: 2}, ""},
-		{"what could not be looked at stays", (&letterBox{}).put("a", "unreadable", "bug", "b"), []string{"r0", "r3"}, []time.Duration{0, time.Second}, 0, SweepResult{Dead: 2}, ""},
-		{"a batch of which nothing could be looked at is the last", (&letterBox{}).put(append(make10("unreadable"), "a")...), nil, []time.Duration{0}, 1, SweepResult{}, ""},
-		{"the queue cannot be read", &letterBox{receiveFails: errors.New("denied")}, nil, []time.Duration{0}, 0, SweepResult{}, "sweep: receive dead letters: denied"},
-		{"the queue keeps what was deleted", (&letterBox{deleteErr: errors.New("denied")}).put("a"), []string{"r0"}, []time.Duration{0}, 0, SweepResult{}, "sweep: delete dead letters: denied"},
+		{"nothing there", &letterBox{}, nil, []time.Duration{0}, 0, sweepResult{}, ""},
+		{"some, and looks again", (&letterBox{}).put("a", "b"), []string{"r0", "r1"}, []time.Duration{0, time.Second}, 0, sweepResult{Dead: 2}, ""},
+		{"what could not be looked at stays", (&letterBox{}).put("a", "unreadable", "bug", "b"), []string{"r0", "r3"}, []time.Duration{0, time.Second}, 0, sweepResult{Dead: 2}, ""},
+		{"a batch of which nothing could be looked at is the last", (&letterBox{}).put(append(make10("unreadable"), "a")...), nil, []time.Duration{0}, 1, sweepResult{}, ""},
+		{"the queue cannot be read", &letterBox{receiveFails: errors.New("denied")}, nil, []time.Duration{0}, 0, sweepResult{}, "sweep: receive dead letters: denied"},
+		{"the queue keeps what was deleted", (&letterBox{deleteErr: errors.New("denied")}).put("a"), []string{"r0"}, []time.Duration{0}, 0, sweepResult{}, "sweep: delete dead letters: denied"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			handle := SweepHandler(SweepOptions{Logger: quiet, Sweeper: sweepFunc(idle), DeadLetters: tt.box, Unfinished: rewakeFunc(byThread)})
-			got, err := handle(t.Context(), nil)
+			handle := Handlers{Logger: quiet}.Sweep(idle, byThread, tt.box)
+			got, err := swept(handle(t.Context(), nil))
 			if got != tt.result || errorText(err) != tt.wantErr {
 				t.Errorf("%+v, %v, want %+v, %q", got, err, tt.result, tt.wantErr)
 			}
@@ -131,8 +131,8 @@ func make10(thread string) (threads []string) {
 
 func TestWhatIsNoWakeUpIsDeletedFromTheDeadLetterQueue(t *testing.T) {
 	box := &letterBox{visible: []events.SQSMessage{{MessageId: "m", ReceiptHandle: "r", Body: "garbage"}}}
-	handle := SweepHandler(SweepOptions{Logger: quiet, Sweeper: sweepFunc(idle), DeadLetters: box, Unfinished: rewakeFunc(byThread)})
-	if got, err := handle(t.Context(), nil); got.Dead != 1 || err != nil || len(box.deleted) != 1 {
+	handle := Handlers{Logger: quiet}.Sweep(idle, byThread, box)
+	if got, err := swept(handle(t.Context(), nil)); got.Dead != 1 || err != nil || len(box.deleted) != 1 {
 		t.Errorf("%+v, %v, deleted %v", got, err, box.deleted)
 	}
 }
@@ -146,14 +146,14 @@ func TestTenThousandDeadLettersAreGoneInMinutes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				box := (&letterBox{takes: takes}).put(many(10_000)...)
 				var woken atomic.Int32
-				handle := SweepHandler(SweepOptions{Logger: quiet, DeadLetters: box, Sweeper: sweepFunc(idle), Unfinished: rewakeFunc(func(context.Context, core.WakeUp) (bool, error) {
+				handle := Handlers{Logger: quiet}.Sweep(idle, func(context.Context, core.WakeUp) (bool, error) {
 					woken.Add(1)
 					return true, nil
-				})})
+				}, box)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				begin := time.Now()
-				got, err := handle(ctx, nil)
+				got, err := swept(handle(ctx, nil))
 				if got.Dead != want || err != nil || len(box.deleted) != want || int(woken.Load()) != want || len(box.visible) != 10_000-want {
 					t.Errorf("%+v, %v; %d deleted, %d woken, %d left; want %d", got, err, len(box.deleted), woken.Load(), len(box.visible), want)
 				}
@@ -171,13 +171,13 @@ func TestTenThousandDeadLettersAreGoneInMinutes(t *testing.T) {
 func TestABatchIsFinishedInTheReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		box := (&letterBox{takes: 500 * time.Millisecond}).put(many(1000)...)
-		handle := SweepHandler(SweepOptions{Logger: quiet, DeadLetters: box, Sweeper: sweepFunc(idle), Unfinished: rewakeFunc(func(ctx context.Context, _ core.WakeUp) (bool, error) {
+		handle := Handlers{Logger: quiet}.Sweep(idle, func(ctx context.Context, _ core.WakeUp) (bool, error) {
 			time.Sleep(700 * time.Millisecond)
 			return true, ctx.Err()
-		})})
+		}, box)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if got, err := handle(ctx, nil); got.Dead != 460 || err != nil || len(box.deleted) != 460 || len(box.visible) != 540 {
+		if got, err := swept(handle(ctx, nil)); got.Dead != 460 || err != nil || len(box.deleted) != 460 || len(box.visible) != 540 {
 			t.Errorf("%+v, %v; %d deleted, %d not received; want 460 and 540", got, err, len(box.deleted), len(box.visible))
 		}
 	})
@@ -195,21 +195,21 @@ func TestNeitherStarvesTheOther(t *testing.T) {
 		name    string
 		sweep   sweepFunc
 		box     *letterBox
-		want    SweepResult
+		want    sweepResult
 		wantErr string
 	}{
-		{"a long sweep", untilTheEnd, (&letterBox{}).put("a", "b"), SweepResult{Woken: 3, Dead: 2}, "sweep: context deadline exceeded"},
-		{"many letters", func(context.Context) (int, error) { return 4, nil }, (&letterBox{takes: 5400 * time.Millisecond}).put(many(1000)...), SweepResult{Woken: 4, Dead: 110}, ""},
-		{"a sweep that panics", func(context.Context) (int, error) { panic("bug") }, (&letterBox{}).put("a"), SweepResult{Dead: 1}, "sweep: panic: bug"},
-		{"a queue that cannot be read", func(context.Context) (int, error) { return 5, nil }, &letterBox{receiveFails: errors.New("denied")}, SweepResult{Woken: 5}, "sweep: receive dead letters: denied"},
+		{"a long sweep", untilTheEnd, (&letterBox{}).put("a", "b"), sweepResult{Woken: 3, Dead: 2}, "sweep: context deadline exceeded"},
+		{"many letters", func(context.Context) (int, error) { return 4, nil }, (&letterBox{takes: 5400 * time.Millisecond}).put(many(1000)...), sweepResult{Woken: 4, Dead: 110}, ""},
+		{"a sweep that panics", func(context.Context) (int, error) { panic("bug") }, (&letterBox{}).put("a"), sweepResult{Dead: 1}, "sweep: panic: bug"},
+		{"a queue that cannot be read", func(context.Context) (int, error) { return 5, nil }, &letterBox{receiveFails: errors.New("denied")}, sweepResult{Woken: 5}, "sweep: receive dead letters: denied"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				handle := SweepHandler(SweepOptions{Logger: quiet, Sweeper: tt.sweep, DeadLetters: tt.box, Unfinished: rewakeFunc(byThread)})
+				handle := Handlers{Logger: quiet}.Sweep(tt.sweep, byThread, tt.box)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				got, err := handle(ctx, json.RawMessage(`{}`))
+				got, err := swept(handle(ctx, json.RawMessage(`{}`)))
 				if got != tt.want || errorText(err) != tt.wantErr {
 					t.Errorf("%+v, %v, want %+v, %q", got, err, tt.want, tt.wantErr)
 				}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
-	"github.com/reveille-run/reveille/adapters/internal/caller"
+	"github.com/reveille-run/reveille/adapters/identity/caller"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -22,9 +22,9 @@ func (printer) WorkBatch(_ context.Context, hints []core.WakeUp) []error {
 	return make([]error, len(hints))
 }
 
-// A Lambda function's main does lambda.Start(awslambda.StepHandler(...)).
-func ExampleStepHandler() {
-	handle := awslambda.StepHandler(awslambda.StepOptions{Worker: printer{}})
+// A Lambda function's main does lambda.Start(handle).
+func ExampleHandlers_Step() {
+	handle := awslambda.Handlers{}.Step(printer{}.WorkBatch)
 	response, _ := handle(context.Background(), events.SQSEvent{Records: []events.SQSMessage{
 		{MessageId: "m1", Body: `{"tenant":"acme","thread":"t-1"}`},
 	}})
@@ -34,14 +34,18 @@ func ExampleStepHandler() {
 	// 0 failures
 }
 
-// A Lambda function's main does lambda.Start(awslambda.Stream(...)).
-func ExampleStream() {
+// What an authorizer returned about a request says who sent it.
+func ExampleHandlers_Stream() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) {
-		a, _ := caller.From(r.Context()).(caller.Context)
-		fmt.Fprintf(w, "hello %s of %s", a.Claims["principalId"], a.Claims["tenant"])
+		id, err := caller.Contexts{TenantClaim: "tenant", User: "principalId"}.Authenticate(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprintf(w, "hello %s of %s", id.User, id.Tenant)
 	})
-	handle := awslambda.Stream(mux, awslambda.HTTPOptions{})
+	handle := awslambda.Handlers{}.Stream(mux)
 	response, _ := handle(context.Background(), json.RawMessage(`{
 		"httpMethod": "GET", "path": "/hello",
 		"requestContext": {"authorizer": {"principalId": "ada", "tenant": "acme"}}

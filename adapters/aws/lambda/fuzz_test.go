@@ -26,13 +26,13 @@ func FuzzHTTPEvent(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	handle := Buffered(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	handle := Handlers{Logger: quiet}.Buffered(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "" || r.URL.Path[0] != '/' || r.Host != "" && r.Header.Get("Host") != "" {
 			panic("a request that net/http would not have made")
 		}
 		_, _ = io.ReadAll(r.Body)
 		_ = caller.From(r.Context())
-	}), HTTPOptions{Logger: quiet})
+	}))
 	f.Fuzz(func(t *testing.T, event []byte) {
 		response, err := handle(t.Context(), json.RawMessage(event))
 		if err != nil && !errors.Is(err, errNoHTTPEvent) {

@@ -6,34 +6,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/reveille-run/reveille/adapters/internal/caller"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
-
-// DefaultHTTPReserve is the time that [Stream] and [Buffered] keep for
-// themselves before their invocation's deadline.
-const DefaultHTTPReserve = 2 * time.Second
-
-// HTTPOptions configures [Stream] and [Buffered]. The zero value works.
-type HTTPOptions struct {
-	Env    *env.Env     // nil: env.System()
-	Logger *slog.Logger // nil: slog.Default()
-	// Reserve is how long before the invocation's deadline a request's context
-	// ends, so that its handler can still write an end. 0: [DefaultHTTPReserve].
-	// It is never more than half of the time that is left.
-	Reserve time.Duration
-}
-
-func (o HTTPOptions) withDefaults() HTTPOptions {
-	o.Env, o.Logger = orSystem(o.Env), orDefault(o.Logger)
-	if o.Reserve <= 0 {
-		o.Reserve = DefaultHTTPReserve
-	}
-	return o
-}
 
 // exchange is one HTTP request out of an event, and who responds to it.
 type exchange struct {
@@ -46,7 +23,7 @@ type exchange struct {
 // HTTP client can cause.
 //
 // v2 is the door of events in payload format 2.0.
-func (o HTTPOptions) newExchange(ctx context.Context, payload json.RawMessage, v2 Door, h http.Handler) (exchange, error) {
+func (h Handlers) newExchange(ctx context.Context, payload json.RawMessage, v2 door, handler http.Handler) (exchange, error) {
 	event, err := readHTTPEvent(payload, v2)
 	if err != nil {
 		return exchange{}, err
@@ -57,11 +34,11 @@ func (o HTTPOptions) newExchange(ctx context.Context, payload json.RawMessage, v
 	}
 	request, err := event.request(ctx)
 	if err != nil {
-		o.Logger.WarnContext(ctx, "malformed HTTP event", "error", err)
+		h.Logger.WarnContext(ctx, "malformed HTTP event", "error", err)
 		request, _ = http.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
-		h = refuse(err)
+		handler = refuse(err)
 	}
-	return exchange{event: event, request: request, handler: h}, nil
+	return exchange{event: event, request: request, handler: handler}, nil
 }
 
 func refuse(err error) http.Handler {

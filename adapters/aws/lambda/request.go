@@ -20,7 +20,7 @@ import (
 // HTTP APIs). Fields of one shape are empty in the other; what we do not use is
 // left out.
 type httpEvent struct {
-	v2Door Door // what stands before the function when the event has format 2.0
+	v2Door door // what stands before the function when the event has format 2.0
 
 	Version         string            `json:"version"`
 	Headers         map[string]string `json:"headers"`
@@ -64,7 +64,7 @@ type identityV1 struct {
 
 var errNoHTTPEvent = errors.New("the event is neither an HTTP request of payload format 1.0 (REST API) nor 2.0 (Function URL, HTTP API)")
 
-func readHTTPEvent(payload json.RawMessage, v2 Door) (*httpEvent, error) {
+func readHTTPEvent(payload json.RawMessage, v2 door) (*httpEvent, error) {
 	e := httpEvent{v2Door: v2}
 	if err := json.Unmarshal(payload, &e); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoHTTPEvent, err)
@@ -77,11 +77,11 @@ func readHTTPEvent(payload json.RawMessage, v2 Door) (*httpEvent, error) {
 
 func (e *httpEvent) v2() bool { return e.Version == "2.0" }
 
-func (e *httpEvent) door() Door {
+func (e *httpEvent) door() door {
 	if e.v2() {
 		return e.v2Door
 	}
-	return DoorREST
+	return doorREST
 }
 
 func (e *httpEvent) method() string {

@@ -66,7 +66,7 @@ func TestRequestOfEveryShape(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
-			event, err := readHTTPEvent(readEvent[json.RawMessage](t, tt.file), DoorURL)
+			event, err := readHTTPEvent(readEvent[json.RawMessage](t, tt.file), doorURL)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestRequestPaths(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			event, err := readHTTPEvent(json.RawMessage(tt.event), DoorURL)
+			event, err := readHTTPEvent(json.RawMessage(tt.event), doorURL)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,8 +112,8 @@ func TestRequestPaths(t *testing.T) {
 func TestEventThatIsNoRequestIsAnError(t *testing.T) {
 	for _, event := range []string{``, `null`, `[]`, `{}`, `{"Records":[]}`, `{"version":"2.0","httpMethod":"GET"}`} {
 		for name, handle := range map[string]func(context.Context, json.RawMessage) (any, error){
-			"stream":   Stream(http.NotFoundHandler(), HTTPOptions{Logger: quiet}),
-			"buffered": Buffered(http.NotFoundHandler(), HTTPOptions{Logger: quiet}),
+			"stream":   Handlers{Logger: quiet}.Stream(http.NotFoundHandler()),
+			"buffered": Handlers{Logger: quiet}.Buffered(http.NotFoundHandler()),
 		} {
 			if response, err := handle(t.Context(), json.RawMessage(event)); err == nil {
 				t.Errorf("%s of %q returned %v", name, event, response)

@@ -12,30 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Worker works on the threads that wake-ups name.
-type Worker interface {
-	// WorkBatch works on the threads of one delivery at once and returns an error
-	// for each wake-up that should be delivered again; one with nothing left to
-	// do is no error. No wake-up's failure touches another.
-	WorkBatch(ctx context.Context, hints []core.WakeUp) []error
-}
-
-// DefaultReserve is the time that a handler keeps for itself before its
-// invocation's deadline.
-const DefaultReserve = 5 * time.Second
-
-// StepOptions configures [StepHandler].
-type StepOptions struct {
-	Worker Worker       // required
-	Env    *env.Env     // nil: env.System()
-	Logger *slog.Logger // nil: slog.Default()
-	// Reserve is how long before the invocation's deadline a step's context
-	// ends: the time to hand the run on. 0: [DefaultReserve]. It is never more
-	// than half of the time that is left.
-	Reserve time.Duration
-}
-
-// StepHandler returns a handler for batches of wake-ups from SQS with
+// Step returns a handler for batches of wake-ups from SQS with
 // ReportBatchItemFailures. The threads of a batch are worked on at once, each
 // once; the failure of one fails its own messages only. A message that is no
 // wake-up is acknowledged and logged, since it can never succeed.
@@ -43,18 +20,20 @@ type StepOptions struct {
 // The handler itself never returns an error. The queue's receive count is of no
 // use to it: what the sweep sends is always fresh, and only claims count as
 // attempts of a run.
-func StepHandler(o StepOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	s := stepper{worker: o.Worker, env: orSystem(o.Env), log: orDefault(o.Logger), reserve: o.Reserve}
-	if s.reserve <= 0 {
-		s.reserve = DefaultReserve
-	}
+//
+// work is the method WorkBatch of a host: it works on the threads of one delivery at once
+// and returns an error for each wake-up that should be delivered again; one with nothing
+// left to do is no error. No wake-up's failure touches another.
+func (h Handlers) Step(work func(ctx context.Context, hints []core.WakeUp) []error) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	h = h.withDefaults(defaultReserve)
+	s := stepper{work: work, env: h.Env, log: h.Logger, reserve: h.Reserve}
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		return s.handle(ctx, readBatch(event, s.log)), nil
 	}
 }
 
 type stepper struct {
-	worker  Worker
+	work    func(context.Context, []core.WakeUp) []error
 	env     *env.Env
 	log     *slog.Logger
 	reserve time.Duration
@@ -69,7 +48,7 @@ func (s stepper) handle(ctx context.Context, b batch) events.SQSEventResponse {
 	}
 	var errs []error
 	if err := env.Protect(func() error {
-		errs = s.worker.WorkBatch(ctx, hints)
+		errs = s.work(ctx, hints)
 		return nil
 	}); err != nil {
 		errs = make([]error, len(hints))
@@ -102,18 +81,4 @@ func endBefore(ctx context.Context, now time.Time, reserve time.Duration) (conte
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, deadline.Add(-min(reserve, deadline.Sub(now)/2)))
-}
-
-func orSystem(e *env.Env) *env.Env {
-	if e == nil {
-		return env.System()
-	}
-	return e
-}
-
-func orDefault(l *slog.Logger) *slog.Logger {
-	if l == nil {
-		return slog.Default()
-	}
-	return l
 }

@@ -34,7 +34,7 @@ func TestStepLogsByWhatItMeans(t *testing.T) {
 				}
 				return errors.New("not done")
 			})
-			handler := StepHandler(StepOptions{Worker: worker, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			handler := Handlers{Logger: slog.New(slog.NewTextHandler(&log, nil))}.Step(worker.WorkBatch)
 			if _, err := handler(ctx, events.SQSEvent{Records: []events.SQSMessage{message("m1", "t1", 1)}}); err != nil {
 				t.Fatal(err)
 			}

@@ -63,10 +63,10 @@ func readEvent[E any](t *testing.T, name string) E {
 
 func TestStepGivesEachThreadToTheWorkerOnce(t *testing.T) {
 	got := map[string]uint64{}
-	handle := StepHandler(StepOptions{Logger: quiet, Worker: workFunc(func(_ context.Context, w core.WakeUp) error {
+	handle := Handlers{Logger: quiet}.Step(workFunc(func(_ context.Context, w core.WakeUp) error {
 		got[w.Key().String()+" "+w.Dispatch.String()] = w.Epoch
 		return nil
-	})})
+	}).WorkBatch)
 	response, err := handle(t.Context(), readEvent[events.SQSEvent](t, "sqs.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestStepFailsOnlyTheItemsThatFailed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			handle := StepHandler(StepOptions{Logger: quiet, Worker: workFunc(func(_ context.Context, w core.WakeUp) error {
+			handle := Handlers{Logger: quiet}.Step(workFunc(func(_ context.Context, w core.WakeUp) error {
 				switch w.Thread {
 				case "error":
 					return errors.New("the store is down")
@@ -113,7 +113,7 @@ func TestStepFailsOnlyTheItemsThatFailed(t *testing.T) {
 				}
 				t.Errorf("Work was called for %q", w.Thread)
 				return nil
-			})})
+			}).WorkBatch)
 			response, err := handle(t.Context(), events.SQSEvent{Records: tt.messages})
 			if err != nil {
 				t.Fatal(err)
@@ -134,14 +134,14 @@ func (f batchFunc) WorkBatch(ctx context.Context, hints []core.WakeUp) []error {
 // beside what, for which it must see all.
 func TestStepGivesABatchToTheWorkerWhole(t *testing.T) {
 	var got [][]string
-	handle := StepHandler(StepOptions{Logger: quiet, Worker: batchFunc(func(_ context.Context, hints []core.WakeUp) []error {
+	handle := Handlers{Logger: quiet}.Step(batchFunc(func(_ context.Context, hints []core.WakeUp) []error {
 		var threads []string
 		for _, hint := range hints {
 			threads = append(threads, hint.Thread)
 		}
 		got = append(got, threads)
 		return make([]error, len(hints))
-	})})
+	}).WorkBatch)
 	batch := []events.SQSMessage{message("m1", "c", 1), message("m2", "a", 7), message("m3", "c", 3), message("m4", "b", 1)}
 	response, _ := handle(t.Context(), events.SQSEvent{Records: batch})
 	if diff := cmp.Diff([][]string{{"c", "a", "b"}}, got); diff != "" {
@@ -179,10 +179,10 @@ func TestHintsOfAThreadBecomeOne(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []core.WakeUp
-			handle := StepHandler(StepOptions{Logger: quiet, Worker: workFunc(func(_ context.Context, w core.WakeUp) error {
+			handle := Handlers{Logger: quiet}.Step(workFunc(func(_ context.Context, w core.WakeUp) error {
 				got = append(got, w)
 				return nil
-			})})
+			}).WorkBatch)
 			event := events.SQSEvent{}
 			for _, w := range []core.WakeUp{tt.first, tt.second} {
 				body, err := json.Marshal(w)
@@ -221,10 +221,10 @@ func TestStepContextEndsBeforeTheDeadline(t *testing.T) {
 				started := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
 				defer cancel()
-				handle := StepHandler(StepOptions{Logger: quiet, Reserve: tt.reserve, Worker: workFunc(func(ctx context.Context, _ core.WakeUp) error {
+				handle := Handlers{Logger: quiet, Reserve: tt.reserve}.Step(workFunc(func(ctx context.Context, _ core.WakeUp) error {
 					<-ctx.Done()
 					return ctx.Err()
-				})})
+				}).WorkBatch)
 				response, _ := handle(ctx, events.SQSEvent{Records: []events.SQSMessage{message("m1", "a", 1)}})
 				if got := time.Since(started); got != tt.want {
 					t.Errorf("ended after %v, want %v", got, tt.want)
@@ -238,12 +238,12 @@ func TestStepContextEndsBeforeTheDeadline(t *testing.T) {
 }
 
 func TestStepContextHasNoDeadlineWithoutOne(t *testing.T) {
-	handle := StepHandler(StepOptions{Logger: quiet, Worker: workFunc(func(ctx context.Context, _ core.WakeUp) error {
+	handle := Handlers{Logger: quiet}.Step(workFunc(func(ctx context.Context, _ core.WakeUp) error {
 		if deadline, ok := ctx.Deadline(); ok {
 			t.Errorf("deadline = %v", deadline)
 		}
 		return nil
-	})})
+	}).WorkBatch)
 	if _, err := handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{message("m1", "a", 1)}}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 )
 
-// Stream returns a handler that serves h behind a Function URL with invoke mode
+// Stream returns a handler that serves an http.Handler behind a Function URL with invoke mode
 // RESPONSE_STREAM (payload format 2.0) or an API Gateway REST API with response
 // transfer mode STREAM (1.0); the event tells which. Its result is a
 // *events.LambdaFunctionURLStreamingResponse or a
@@ -25,12 +25,12 @@ import (
 //
 // The status and header leave with the first body byte or Flush, later bytes as
 // they are written, at most 64 KiB ahead of the client; a write that waits for it
-// ends with the deadline that http.ResponseController sets. h runs in a goroutine of
+// ends with the deadline that http.ResponseController sets. It runs in a goroutine of
 // its own. The result's Close, which the runtime client calls before it asks for
 // the next event, waits for it, whether or not somebody still reads: AWS does
 // not tell when a client goes away, and a disconnect is no cancel.
 //
-// A stream that ends early never looks complete. If h panics before anything
+// A stream that ends early never looks complete. If it panics before anything
 // left, the client gets a 500 with {"error", "code"}; after that, an event stream
 // gets an error event, and every stream ends with a read error, which the
 // runtime client reports in its trailers and the front end makes a broken
@@ -40,12 +40,12 @@ import (
 // A bodyless response to which a body is allowed becomes a single newline, since
 // Function URLs let clients wait for the first byte of an empty stream, in some
 // accounts for minutes.
-func Stream(h http.Handler, o HTTPOptions) func(context.Context, json.RawMessage) (any, error) {
-	o = o.withDefaults()
+func (h Handlers) Stream(handler http.Handler) func(context.Context, json.RawMessage) (any, error) {
+	o := h.withDefaults(defaultHTTPReserve)
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		now := o.Env.Now()
 		requestCtx, cancel := endBefore(ctx, now, o.Reserve)
-		x, err := o.newExchange(requestCtx, payload, DoorURL, h)
+		x, err := o.newExchange(requestCtx, payload, doorURL, handler)
 		if err != nil {
 			cancel()
 			return nil, err

@@ -36,7 +36,7 @@ type opened struct {
 
 func open(t *testing.T, ctx context.Context, h http.Handler, event string) opened {
 	t.Helper()
-	response, err := Stream(h, HTTPOptions{Logger: quiet})(ctx, json.RawMessage(event))
+	response, err := Handlers{Logger: quiet}.Stream(h)(ctx, json.RawMessage(event))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestStreamResponds(t *testing.T) {
 }
 
 func TestStreamReturnsPointers(t *testing.T) {
-	handle := Stream(http.NotFoundHandler(), HTTPOptions{Logger: quiet})
+	handle := Handlers{Logger: quiet}.Stream(http.NotFoundHandler())
 	response, _ := handle(t.Context(), json.RawMessage(urlGet))
 	if r, ok := response.(*events.LambdaFunctionURLStreamingResponse); !ok {
 		t.Errorf("Function URL: %T", response)
@@ -365,13 +365,13 @@ func TestStreamOfAStuckHandlerBreaks(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
-				response, err := Stream(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				response, err := Handlers{Logger: quiet}.Stream(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					tt.before(w)
 					time.Sleep(time.Hour)
 					if _, err := io.WriteString(w, "more"); err == nil {
 						t.Error("a write after the end succeeded")
 					}
-				}), HTTPOptions{Logger: quiet})(ctx, json.RawMessage(restGet))
+				}))(ctx, json.RawMessage(restGet))
 				if err != nil {
 					t.Fatal(err)
 				}

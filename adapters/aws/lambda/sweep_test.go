@@ -12,6 +12,12 @@ type sweepFunc func(ctx context.Context) (int, error)
 
 func (f sweepFunc) Sweep(ctx context.Context) (int, error) { return f(ctx) }
 
+// swept is the response of a sweep.
+func swept(response any, err error) (sweepResult, error) {
+	result, _ := response.(sweepResult)
+	return result, err
+}
+
 func TestSweep(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -26,8 +32,8 @@ func TestSweep(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			handle := SweepHandler(SweepOptions{Sweeper: tt.sweep, Logger: quiet})
-			got, err := handle(t.Context(), readEvent[json.RawMessage](t, "schedule.json"))
+			handle := Handlers{Logger: quiet}.Sweep(tt.sweep, nil, nil)
+			got, err := swept(handle(t.Context(), readEvent[json.RawMessage](t, "schedule.json")))
 			if got.Woken != tt.want {
 				t.Errorf("woken = %d, want %d", got.Woken, tt.want)
 			}

@@ -16,18 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// TriggerOptions configures [TriggerHandler].
-type TriggerOptions struct {
-	Firer   incoming.Firer // required
-	Env     *env.Env       // nil: env.System()
-	Logger  *slog.Logger   // nil: slog.Default()
-	Reserve time.Duration  // as in [StepOptions]
-	// Routes serves HTTP requests, which are webhooks; nil: a payload that is one is
-	// as unknown as any other.
-	Routes http.Handler
-}
-
-// TriggerHandler returns a handler for every source of events that starts runs; see
+// Trigger returns a handler for every source of events that starts runs; see
 // [ReadEvents]. Each event may come again: it starts nothing twice.
 //
 // What failed comes again, and in the end to the queue that its source has for it:
@@ -42,19 +31,19 @@ type TriggerOptions struct {
 //     the function's destination for failures.
 //
 // An event that no trigger wants is no failure. One line of the log counts what an
-// invocation brought. A payload of another shape fails the invocation. An HTTP request
-// is served as [Buffered] does.
-func TriggerHandler(o TriggerOptions) func(context.Context, json.RawMessage) (any, error) {
-	t := triggering{firer: o.Firer, env: orSystem(o.Env), log: orDefault(o.Logger), reserve: o.Reserve}
-	if t.reserve <= 0 {
-		t.reserve = DefaultReserve
-	}
+// invocation brought. A payload of another shape fails the invocation.
+//
+// triggers are a *rules.Set. HTTP requests, which are webhooks, are served by routes as
+// [Handlers.Buffered] does; nil: a payload that is one is as unknown as any other.
+func (h Handlers) Trigger(triggers incoming.Firer, routes http.Handler) func(context.Context, json.RawMessage) (any, error) {
 	var serve func(context.Context, json.RawMessage) (any, error)
-	if o.Routes != nil {
-		serve = Buffered(o.Routes, HTTPOptions{Env: o.Env, Logger: o.Logger})
+	if routes != nil {
+		serve = Handlers{Env: h.Env, Logger: h.Logger}.Buffered(routes)
 	}
+	h = h.withDefaults(defaultReserve)
+	t := triggering{firer: triggers, env: h.Env, log: h.Logger, reserve: h.Reserve}
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
-		if _, err := readHTTPEvent(payload, DoorHTTP); err == nil && serve != nil {
+		if _, err := readHTTPEvent(payload, doorHTTP); err == nil && serve != nil {
 			return serve(ctx, payload)
 		}
 		ctx, cancel := endBefore(ctx, t.env.Now(), t.reserve)

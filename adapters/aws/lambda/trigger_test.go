@@ -121,7 +121,7 @@ func invoke(t *testing.T, f *firer, payload string) (response, failure, line str
 		}
 		return a
 	}}))
-	got, err := TriggerHandler(TriggerOptions{Firer: f, Logger: logger})(t.Context(), json.RawMessage(payload))
+	got, err := Handlers{Logger: logger}.Trigger(f, nil)(t.Context(), json.RawMessage(payload))
 	encoded, encodeErr := json.Marshal(got)
 	if encodeErr != nil {
 		t.Fatal(encodeErr)
@@ -196,14 +196,14 @@ func TestWebhooksAreServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := TriggerHandler(TriggerOptions{Firer: &firer{}, Logger: quiet, Routes: routes})(t.Context(), payload)
+	got, err := Handlers{Logger: quiet}.Trigger(&firer{}, routes)(t.Context(), payload)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := got.(events.APIGatewayV2HTTPResponse); r.StatusCode != 200 || r.Body != "POST /v1/triggers/issues" {
 		t.Errorf("response %d: %s", r.StatusCode, r.Body)
 	}
-	if _, err := TriggerHandler(TriggerOptions{Firer: &firer{}, Logger: quiet})(t.Context(), payload); core.CodeOf(err) != core.CodeInvalid {
+	if _, err := (Handlers{Logger: quiet}).Trigger(&firer{}, nil)(t.Context(), payload); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("without routes: %v", err)
 	}
 }
@@ -230,6 +230,6 @@ func FuzzEvents(f *testing.F) {
 				t.Errorf("event %+v", e)
 			}
 		}
-		_, _ = TriggerHandler(TriggerOptions{Firer: &firer{}, Logger: quiet})(t.Context(), payload)
+		_, _ = Handlers{Logger: quiet}.Trigger(&firer{}, nil)(t.Context(), payload)
 	})
 }

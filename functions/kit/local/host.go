@@ -80,8 +80,8 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		log.Error("the disk takes no writes, it may be full: the host only reads until there is room", "error", err)
 	}
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	step := awslambda.StepHandler(awslambda.StepOptions{Worker: h.runtime, Env: e, Logger: log})
-	dead := awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: h.runtime, Env: e, Logger: log})
+	handlers := awslambda.Handlers{Env: e, Logger: log}
+	step, dead := handlers.Step(h.runtime.WorkBatch), handlers.DeadLetters(h.runtime.Rewake)
 	h.wait.Go(func() { h.queue.run(ctx, step, dead) })
 	h.wait.Go(func() { h.sweep(ctx, s.Sweep) })
 	h.wait.Go(func() { h.triggers.KeepTime(ctx, e) })

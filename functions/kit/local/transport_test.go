@@ -51,7 +51,7 @@ func (r asked) overLambda(t *testing.T, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := awslambda.Stream(h, awslambda.HTTPOptions{Logger: slog.New(slog.DiscardHandler)})(t.Context(), payload)
+	got, err := awslambda.Handlers{Logger: slog.New(slog.DiscardHandler)}.Stream(h)(t.Context(), payload)
 	if err != nil {
 		t.Fatal(err)
 	}

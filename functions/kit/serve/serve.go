@@ -33,7 +33,7 @@ func Step(parts wiring.Parts, models wiring.Models) {
 	c, rt := launch.Start(func(c *cloud.Function) (agent.Parts, error) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
 	}, func(c *cloud.Function) (mailbox.Publisher, error) { return publisher(c, secrets.Settings(c)) })
-	handler := awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger})
+	handler := awslambda.Handlers{Env: c.Env, Logger: c.Logger}.Step(rt.WorkBatch)
 	lambda.Start(awslambda.AfterResponse(keys.Invocation(&secrets, handler), launch.EndAbandoned(rt, c.Logger)))
 }
 

@@ -96,7 +96,7 @@ func TestStreamedRequests(t *testing.T) {
 		t.Run(tt.file, func(t *testing.T) {
 			tt.check(t)
 			h, asked := deployed(t, false)
-			got, err := awslambda.Stream(h, awslambda.HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(readText(t, "events", tt.file)))
+			got, err := awslambda.Handlers{Logger: quiet}.Stream(h)(t.Context(), json.RawMessage(readText(t, "events", tt.file)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestStreamedRequests(t *testing.T) {
 func TestBufferedRequest(t *testing.T) {
 	sample[events.APIGatewayV2HTTPRequest](t, "api.json")
 	h, asked := deployed(t, true)
-	got, err := awslambda.Buffered(h, awslambda.HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(readText(t, "events", "api.json")))
+	got, err := awslambda.Handlers{Logger: quiet}.Buffered(h)(t.Context(), json.RawMessage(readText(t, "events", "api.json")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,13 +78,13 @@ func TestBatches(t *testing.T) {
 		want    []core.WakeUp
 	}{
 		{"step.json", "arn:aws:sqs:us-east-1:123456789012:reveille-Queue-1A2B3C4D5E6F", func(f workFunc) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-			return awslambda.StepHandler(awslambda.StepOptions{Worker: f, Logger: quiet})
+			return awslambda.Handlers{Logger: quiet}.Step(f.WorkBatch)
 		}, []core.WakeUp{
 			{Tenant: "default", Thread: "t1", Dispatch: id(t, "01938a5e-7b4c-7def-8123-456789abcdef"), Epoch: 3},
 			{Tenant: "default", Thread: "t2", Dispatch: id(t, "01938a5e-7b4d-7def-8123-456789abcdf0"), Epoch: 1},
 		}},
 		{"sweep-dlq.json", "arn:aws:sqs:us-east-1:123456789012:reveille-DeadLetterQueue-6F5E4D3C2B1A", func(f workFunc) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-			return awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: f, Logger: quiet})
+			return awslambda.Handlers{Logger: quiet}.DeadLetters(f.Rewake)
 		}, []core.WakeUp{
 			{Tenant: "default", Thread: "t3", Dispatch: id(t, "01938a5e-7b4e-7def-8123-456789abcdf1"), Epoch: 2},
 		}},
@@ -132,10 +132,6 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-type sweepFunc func() (int, error)
-
-func (f sweepFunc) Sweep(context.Context) (int, error) { return f() }
-
 func TestScheduledSweep(t *testing.T) {
 	event := sample[events.EventBridgeEvent](t, "sweep.json")
 	if event.Source != "aws.scheduler" || event.DetailType != "Scheduled Event" || !event.Time.Equal(time.Date(2026, 11, 21, 4, 13, 0, 0, time.UTC)) {
@@ -146,9 +142,9 @@ func TestScheduledSweep(t *testing.T) {
 	if err := json.Unmarshal([]byte(readText(t, "events", "sweep.json")), &batch); err != nil || len(batch.Records) != 0 {
 		t.Errorf("as a batch it has %d records, %v", len(batch.Records), err)
 	}
-	handle := awslambda.SweepHandler(awslambda.SweepOptions{Logger: quiet, Sweeper: sweepFunc(func() (int, error) { return 2, nil })})
+	handle := awslambda.Handlers{Logger: quiet}.Sweep(func(context.Context) (int, error) { return 2, nil }, nil, nil)
 	got, err := handle(t.Context(), json.RawMessage(readText(t, "events", "sweep.json")))
-	if err != nil || got.Woken != 2 {
-		t.Errorf("response %+v, %v", got, err)
+	if encoded, _ := json.Marshal(got); err != nil || string(encoded) != `{"woken":2}` {
+		t.Errorf("response %s, %v", encoded, err)
 	}
 }

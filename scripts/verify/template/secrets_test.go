@@ -1,11 +1,12 @@
 package template
 
 import (
-	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
-	"github.com/reveille-run/reveille/adapters/identity/secrets"
 	"regexp"
 	"strings"
 	"testing"
+
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/identity/secrets"
 )
 
 // TestNoSecretIsInAFunctionsConfiguration: each is named there, and read when it is used.

@@ -71,7 +71,7 @@ func TestEachSampleIsForOneTrigger(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
 			a := &agents{}
-			handle := awslambda.TriggerHandler(awslambda.TriggerOptions{Firer: triggersOf(t, a, "events", "triggers.json"), Logger: quiet})
+			handle := awslambda.Handlers{Logger: quiet}.Trigger(triggersOf(t, a, "events", "triggers.json"), nil)
 			response, err := handle(t.Context(), json.RawMessage(readText(t, "events", tt.file)))
 			encoded, encodeErr := json.Marshal(response)
 			if err != nil || encodeErr != nil || string(encoded) != tt.response {

@@ -78,18 +78,18 @@ func (i *issuing) policy(t *testing.T, variables ...string) func(*http.Request) 
 }
 
 // door is a handler of Lambda as the functions make it.
-type door func(http.Handler, awslambda.HTTPOptions) func(context.Context, json.RawMessage) (any, error)
+type door func(awslambda.Handlers, http.Handler) func(context.Context, json.RawMessage) (any, error)
 
 // The doors: url stands behind a Function URL or a REST API, api behind an HTTP
 // API.
 var (
-	url door = awslambda.Stream
-	api door = awslambda.Buffered
+	url door = awslambda.Handlers.Stream
+	api door = awslambda.Handlers.Buffered
 )
 
 func handle(t *testing.T, d door, h http.Handler, event string) {
 	t.Helper()
-	response, err := d(h, awslambda.HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(event))
+	response, err := d(awslambda.Handlers{Logger: quiet}, h)(t.Context(), json.RawMessage(event))
 	if err != nil {
 		t.Fatal(err)
 	}

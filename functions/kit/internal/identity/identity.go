@@ -97,7 +97,7 @@ func check(s settings.Settings) error {
 func AllowOrigins(s settings.Settings, h http.Handler) http.Handler {
 	cors := httpapi.CORS(s.Origins, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if awslambda.DoorOf(r.Context()) == awslambda.DoorREST {
+		if awslambda.BehindREST(r) {
 			cors.ServeHTTP(w, r)
 			return
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/kit/settings"
@@ -74,17 +73,15 @@ func TestHeadersOfCORSHaveOneHome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, called := map[awslambda.Door]string{}, 0
+	var got []string
 	h := AllowOrigins(s, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		called++
-		got[awslambda.DoorOf(r.Context())] = w.Header().Get("Access-Control-Allow-Origin")
+		got = append(got, w.Header().Get("Access-Control-Allow-Origin"))
 	}))
 	v2Event := v2(`"authorizer":null`, `"origin":"https://app.example"`)
 	handle(t, url, h, v2Event)
 	handle(t, api, h, v2Event)
 	handle(t, url, h, v1(`"authorizer":null`, `"Origin":["https://app.example"]`))
-	want := map[awslambda.Door]string{awslambda.DoorURL: "", awslambda.DoorHTTP: "", awslambda.DoorREST: "https://app.example"}
-	if diff := cmp.Diff(want, got); diff != "" || called != 3 {
-		t.Errorf("%d calls for 3 requests, %s", called, diff)
+	if diff := cmp.Diff([]string{"", "", "https://app.example"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

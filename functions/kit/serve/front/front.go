@@ -33,13 +33,13 @@ func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
 	}, nil)
 	handler := identity.AllowOrigins(c.Settings, web(streamed(c, rt, authenticator(c))))
-	stream := awslambda.Stream(keys.Request(&secrets, handler), streaming(c))
+	stream := streaming(c).Stream(keys.Request(&secrets, handler))
 	lambda.Start(awslambda.AfterResponse(stream, launch.EndAbandoned(rt, c.Logger)))
 }
 
 // streaming is how the transport of [Stream] works.
-func streaming(c *cloud.Function) awslambda.HTTPOptions {
-	return awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve}
+func streaming(c *cloud.Function) awslambda.Handlers {
+	return awslambda.Handlers{Env: c.Env, Logger: c.Logger, Reserve: reserve}
 }
 
 // streamed is what the protocols of [Stream] are mounted with.
@@ -63,7 +63,7 @@ func buffered(c *cloud.Function, rt *host.Host, authenticate func(*http.Request)
 func API(parts wiring.Parts, web wiring.Web) {
 	c, rt := launch.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() }, nil)
 	handler := identity.AllowOrigins(c.Settings, web(buffered(c, rt, authenticator(c))))
-	lambda.Start(awslambda.Buffered(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger}))
+	lambda.Start(awslambda.Handlers{Env: c.Env, Logger: c.Logger}.Buffered(handler))
 }
 
 // Authenticate returns who sent a request, as REVEILLE_AUTH says. An error names

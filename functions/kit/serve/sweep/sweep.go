@@ -34,12 +34,12 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	options := awslambda.SweepOptions{Sweeper: repair{box, c}, Unfinished: box, Env: c.Env, Logger: c.Logger}
+	handlers, repair := awslambda.Handlers{Env: c.Env, Logger: c.Logger}, repair{box, c}
+	sweep := handlers.Sweep(repair.sweep, box.Rewake, nil)
 	if c.DeadLetters != nil {
-		options.DeadLetters = letters{c.DeadLetters}
+		sweep = handlers.Sweep(repair.sweep, box.Rewake, letters{c.DeadLetters})
 	}
-	sweep := awslambda.SweepHandler(options)
-	dead := awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: box, Env: c.Env, Logger: c.Logger})
+	dead := handlers.DeadLetters(box.Rewake)
 	lambda.Start(func(ctx context.Context, event json.RawMessage) (any, error) {
 		var batch events.SQSEvent
 		if json.Unmarshal(event, &batch) == nil && len(batch.Records) > 0 {
@@ -62,7 +62,7 @@ func configure(c *cloud.Function) (mailbox.Options, error) {
 // letters is a queue whose messages look like those of an event.
 type letters struct{ *sqs.Queue }
 
-// Receive implements awslambda.DeadLetterQueue.
+// Receive is that of the queue.
 func (l letters) Receive(ctx context.Context, most int, wait time.Duration) ([]events.SQSMessage, error) {
 	received, err := l.Queue.Receive(ctx, most, wait)
 	if err != nil {
@@ -77,18 +77,18 @@ func (l letters) Receive(ctx context.Context, most int, wait time.Duration) ([]e
 
 // repair is a sweep, and behind it a part of the sums of what was used.
 type repair struct {
-	*mailbox.Service
-	c *cloud.Function
+	box *mailbox.Service
+	c   *cloud.Function
 }
 
 // sumTime is how long one sweep may sum: the next goes on.
 const sumTime = 15 * time.Second
 
-// Sweep implements awslambda.Sweeper. A sum that fails is no failure of the sweep: its
+// sweep wakes threads, and sums. A sum that fails is no failure of the sweep: its
 // hour stays marked, and reports read its records.
-func (r repair) Sweep(ctx context.Context) (woken int, err error) {
-	woken, err = r.Service.Sweep(ctx)
-	summed, failed := r.SumUsage(ctx, r.c.Env.Now().Add(sumTime))
+func (r repair) sweep(ctx context.Context) (woken int, err error) {
+	woken, err = r.box.Sweep(ctx)
+	summed, failed := r.box.SumUsage(ctx, r.c.Env.Now().Add(sumTime))
 	if failed != nil && ctx.Err() == nil {
 		r.c.Logger.ErrorContext(ctx, "hours of usage could not be summed, a later sweep tries again", "summed", summed, "error", failed)
 	}

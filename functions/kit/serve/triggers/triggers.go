@@ -41,5 +41,5 @@ func handle(c *cloud.Function, rt *host.Host) (func(context.Context, json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	return awslambda.TriggerHandler(awslambda.TriggerOptions{Firer: set, Env: c.Env, Logger: c.Logger, Routes: routes}), nil
+	return awslambda.Handlers{Env: c.Env, Logger: c.Logger}.Trigger(set, routes), nil
 }

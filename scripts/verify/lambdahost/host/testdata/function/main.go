@@ -26,11 +26,11 @@ func main() {
 	case "stream":
 		// So long that a stuck handler is ended at half of a short timeout: well before the
 		// host kills the process, even where the machine stalls for seconds.
-		lambda.Start(awslambda.Stream(routes(), awslambda.HTTPOptions{Logger: quiet, Reserve: 6 * time.Second}))
+		lambda.Start(awslambda.Handlers{Logger: quiet, Reserve: 6 * time.Second}.Stream(routes()))
 	case "buffered":
-		lambda.Start(awslambda.Buffered(routes(), awslambda.HTTPOptions{Logger: quiet}))
+		lambda.Start(awslambda.Handlers{Logger: quiet}.Buffered(routes()))
 	case "step":
-		lambda.Start(awslambda.StepHandler(awslambda.StepOptions{Worker: worker{}, Logger: quiet}))
+		lambda.Start(awslambda.Handlers{Logger: quiet}.Step(worker{}.WorkBatch))
 	case "event":
 		lambda.Start(obey)
 	case "exit":
