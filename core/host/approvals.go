@@ -28,50 +28,46 @@ const (
 //
 // A page costs the index, then for each of its threads the head, the run's record
 // and one record for each ticket.
-func (r *Host) Approvals(ctx context.Context, id core.Identity, q ApprovalQuery) (ApprovalPage, error) {
+func (r *Host) Approvals(ctx context.Context, id core.Identity, q ApprovalQuery) (Page[Approval], error) {
 	q, err := q.complete()
 	if err != nil {
-		return ApprovalPage{}, err
+		return Page[Approval]{}, err
 	}
 	tenant := r.reads.tenantOf(id)
 	if err := core.CheckName("tenant", tenant); err != nil {
-		return ApprovalPage{}, err
+		return Page[Approval]{}, err
 	}
-	// q.After moves past every thread of the index that the page has looked at.
-	page, size := ApprovalPage{Approvals: []Approval{}}, 0
+	after, err := parseWaiting(q.After)
+	if err != nil {
+		return Page[Approval]{}, err
+	}
+	// after moves past every thread of the index that the page has looked at.
+	page, size := Page[Approval]{Items: []Approval{}}, 0
 	for range approvalsLooked / approvalsAtOnce {
-		waiting, err := r.reads.store.Waiting(ctx, tenant, q.After.waiting(), approvalsAtOnce)
+		waiting, err := r.reads.store.Waiting(ctx, tenant, after, approvalsAtOnce)
 		if err != nil {
-			return ApprovalPage{}, fmt.Errorf("list approvals: %w", err)
+			return Page[Approval]{}, fmt.Errorf("list approvals: %w", err)
 		}
 		found, err := r.reads.askedIn(ctx, id, tenant, waiting)
 		if err != nil {
-			return ApprovalPage{}, fmt.Errorf("list approvals: %w", err)
+			return Page[Approval]{}, fmt.Errorf("list approvals: %w", err)
 		}
 		for i, asked := range found {
 			more := sizeOf(asked)
 			// A thread's approvals are never divided between pages, and the first always fit.
-			if len(page.Approvals) > 0 && (len(page.Approvals)+len(asked) > q.Limit || size+more > q.Bytes) {
-				page.Next = q.After
+			if len(page.Items) > 0 && (len(page.Items)+len(asked) > q.Limit || size+more > q.Bytes) {
+				page.Next = waitingText(after)
 				return page, nil
 			}
-			page.Approvals, size = append(page.Approvals, asked...), size+more
-			q.After = &ApprovalCursor{Since: waiting[i].Since, Thread: waiting[i].Thread}
+			page.Items, size = append(page.Items, asked...), size+more
+			after = &store.Waiting{Since: waiting[i].Since, Thread: waiting[i].Thread}
 		}
 		if len(waiting) < approvalsAtOnce {
 			return page, nil
 		}
 	}
-	page.Next = q.After
+	page.Next = waitingText(after)
 	return page, nil
-}
-
-// waiting returns the cursor in the store's form; nil stays nil.
-func (c *ApprovalCursor) waiting() *store.Waiting {
-	if c == nil {
-		return nil
-	}
-	return &store.Waiting{Thread: c.Thread, Since: c.Since}
 }
 
 // complete returns the query with its defaults, or core.CodeInvalid.

@@ -59,15 +59,15 @@ func say(t *testing.T, p *host.Host, tenant, name, user, text string) mailbox.Re
 }
 
 // messages lists what a page asks, by thread.
-func messages(page host.ApprovalPage) []string {
+func messages(page host.Page[host.Approval]) []string {
 	list := []string{}
-	for _, a := range page.Approvals {
+	for _, a := range page.Items {
 		list = append(list, a.ThreadID+": "+a.Ticket.Suspension.Message)
 	}
 	return list
 }
 
-func approvals(t *testing.T, p *host.Host, tenant, user string, q host.ApprovalQuery) host.ApprovalPage {
+func approvals(t *testing.T, p *host.Host, tenant, user string, q host.ApprovalQuery) host.Page[host.Approval] {
 	t.Helper()
 	page, err := p.Approvals(t.Context(), core.Identity{Tenant: tenant, User: user}, q)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestApprovalsAreWhatThePersonMayReadAndDecide(t *testing.T) {
 			t.Errorf("%s of %s (-want +got):\n%s", tt.user, tt.tenant, diff)
 		}
 	}
-	got := approvals(t, p, "acme", "", host.ApprovalQuery{}).Approvals[0]
+	got := approvals(t, p, "acme", "", host.ApprovalQuery{}).Items[0]
 	if got.RunID != first.RunID || got.AgentID != "demo" || got.Ticket.Tool != "confirm" || string(got.Ticket.Arguments) != `{"text":"one"}` || got.Ticket.CreatedAt == 0 {
 		t.Errorf("the approval is %+v", got)
 	}
@@ -132,11 +132,11 @@ func TestApprovalsComeInPages(t *testing.T) {
 		pages := 0
 		for ; ; pages++ {
 			page := approvals(t, p, "acme", "", q)
-			if q.Limit > 0 && len(page.Approvals) > q.Limit {
-				t.Fatalf("%+v: a page has %d", q, len(page.Approvals))
+			if q.Limit > 0 && len(page.Items) > q.Limit {
+				t.Fatalf("%+v: a page has %d", q, len(page.Items))
 			}
 			got = append(got, messages(page)...)
-			if q.After = page.Next; q.After == nil {
+			if q.After = page.Next; q.After == "" {
 				break
 			}
 		}
@@ -172,8 +172,8 @@ func TestAThreadsApprovalsStayTogether(t *testing.T) {
 		var sizes []int
 		for {
 			page := approvals(t, p, "acme", "", q)
-			got, sizes = append(got, messages(page)...), append(sizes, len(page.Approvals))
-			if q.After = page.Next; q.After == nil {
+			got, sizes = append(got, messages(page)...), append(sizes, len(page.Items))
+			if q.After = page.Next; q.After == "" {
 				break
 			}
 		}
@@ -222,7 +222,7 @@ func TestAPageOfApprovalsLooksAtSoManyThreads(t *testing.T) {
 		return list, nil
 	}})
 	page := approvals(t, p, "acme", "", host.ApprovalQuery{})
-	if want := (host.ApprovalCursor{Since: 200, Thread: "absent"}); len(page.Approvals) != 0 || page.Next == nil || *page.Next != want || looked != 200 {
+	if want := "200:absent"; len(page.Items) != 0 || page.Next != want || looked != 200 {
 		t.Errorf("%d threads were looked at, the page is %+v, want 200 and its Next behind them", looked, page)
 	}
 }

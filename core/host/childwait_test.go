@@ -74,10 +74,10 @@ func TestARunWhoseChildAsksAPersonWaits(t *testing.T) {
 			t.Fatalf("%+v, %d tickets, %v; want it suspended for its child", result.Termination, len(result.Tickets), err)
 		}
 		page, err := r.Approvals(t.Context(), core.Identity{}, host.ApprovalQuery{})
-		if err != nil || len(page.Approvals) != 1 {
-			t.Fatalf("%d approvals, %v", len(page.Approvals), err)
+		if err != nil || len(page.Items) != 1 {
+			t.Fatalf("%d approvals, %v", len(page.Items), err)
 		}
-		asked := page.Approvals[0]
+		asked := page.Items[0]
 		if _, err := r.Decide(t.Context(), core.Identity{}, asked.RunID, host.Approve(asked.Ticket)); err != nil {
 			t.Fatal(err)
 		}

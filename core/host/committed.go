@@ -13,17 +13,11 @@ import (
 
 // EventQuery selects a page of a run's events.
 type EventQuery struct {
-	After string // events strictly after the one with this Position; empty: from the first
+	After string // events strictly after the one with this Position, a page's Next; empty: from the first
 	Limit int    // 1 to 200; 0: 50
 }
 
-// EventPage is a page of a run's events, oldest first.
-type EventPage struct {
-	Events []core.Event
-	More   bool // more are committed: continue after the last of Events
-}
-
-// Committed reads the committed events of a run that have a position, as a late stream
+// Committed reads the committed events of a run that have a position, oldest first, as a late stream
 // shows them: the text of each block in one event. It omits what exists live only, and
 // what a stream repeats without a position (a snapshot of the state, a ticket). An event
 // whose position lies after the query's is returned whole, even if the reader was shown the
@@ -31,7 +25,7 @@ type EventPage struct {
 //
 // A page costs the run's records from its first, whatever After is: positions are not
 // indexed.
-func (r *Host) Committed(ctx context.Context, id core.Identity, runID core.ID, q EventQuery) (page EventPage, err error) {
+func (r *Host) Committed(ctx context.Context, id core.Identity, runID core.ID, q EventQuery) (page Page[core.Event], err error) {
 	bounds, err := MessageQuery{Limit: q.Limit}.complete()
 	if err != nil {
 		return page, err
@@ -48,9 +42,9 @@ func (r *Host) Committed(ctx context.Context, id core.Identity, runID core.ID, q
 	}
 	// The replay starts at the run's first record: an event's position is only known when
 	// the records before it were replayed.
-	c := committed{after: after, limit: bounds.Limit, page: EventPage{Events: []core.Event{}}}
+	c := committed{after: after, limit: bounds.Limit, page: Page[core.Event]{Items: []core.Event{}}}
 	err = r.reads.replayCommitted(ctx, key, head, record, &c)
-	if c.page.More { // the error is errFull
+	if c.page.Next != "" { // the error is errFull
 		err = nil
 	}
 	if err != nil {
@@ -91,7 +85,7 @@ type committed struct {
 	after position.Position // of the last event that the reader has; zero: none
 	limit int
 	size  int
-	page  EventPage
+	page  Page[core.Event]
 }
 
 // emit is the replay's run.Sink. Events without a position are omitted.
@@ -103,10 +97,10 @@ func (c *committed) emit(e core.Event) error {
 	const around = 256 // ids and times
 	// Of the event's fields those that can be large; the JSON of the rest is bounded.
 	size := around + len(e.Delta) + len(e.Arguments) + len(e.Result) + len(e.Patch) + len(e.Response) + len(e.EncryptedValue)
-	if len(c.page.Events) == c.limit || len(c.page.Events) > 0 && c.size+size > maxPageBytes {
-		c.page.More = true
+	if len(c.page.Items) == c.limit || len(c.page.Items) > 0 && c.size+size > maxPageBytes {
+		c.page.Next = c.page.Items[len(c.page.Items)-1].Position
 		return errFull
 	}
-	c.page.Events, c.size = append(c.page.Events, e), c.size+size
+	c.page.Items, c.size = append(c.page.Items, e), c.size+size
 	return nil
 }

@@ -47,15 +47,15 @@ func TestAPageOfEventsIsFull(t *testing.T) {
 				e := eventAt(i + 1)
 				large(&e, size)
 				err := c.emit(e)
-				if full := i >= test.want; errors.Is(err, errFull) != full || c.page.More != full {
-					t.Errorf("%s of %s: event %d returns %v, more %t", name, field, i, err, c.page.More)
+				if full := i >= test.want; errors.Is(err, errFull) != full || (c.page.Next != "") != full {
+					t.Errorf("%s of %s: event %d returns %v, more %t", name, field, i, err, (c.page.Next != ""))
 				}
 				if err != nil {
 					break
 				}
 			}
-			if len(c.page.Events) != test.want {
-				t.Errorf("%s of %s: %d events, want %d", name, field, len(c.page.Events), test.want)
+			if len(c.page.Items) != test.want {
+				t.Errorf("%s of %s: %d events, want %d", name, field, len(c.page.Items), test.want)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func TestAPageOfEventsBeginsAfterItsPlace(t *testing.T) {
 			}
 		}
 		var got []int
-		for _, e := range c.page.Events {
+		for _, e := range c.page.Items {
 			at, err := position.Parse(e.Position)
 			if err != nil {
 				t.Fatal(err)

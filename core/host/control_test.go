@@ -199,11 +199,11 @@ func TestADeletedThreadIsGoneForItsReaders(t *testing.T) {
 	if _, err := p.ReadRun(t.Context(), local, receipt.RunID); core.CodeOf(err) != core.CodeDeleted {
 		t.Errorf("its run: %v", err)
 	}
-	if page, err := p.Threads(t.Context(), local, host.ThreadQuery{}); err != nil || len(page.Threads) != 0 {
+	if page, err := p.Threads(t.Context(), local, host.ThreadQuery{}); err != nil || len(page.Items) != 0 {
 		t.Errorf("threads %v, %v", threadNames(page), err)
 	}
-	if page, err := p.Runs(t.Context(), local, host.RunQuery{}); err != nil || len(page.Runs) != 0 {
-		t.Errorf("runs %v, %v", page.Runs, err)
+	if page, err := p.Runs(t.Context(), local, host.RunQuery{}); err != nil || len(page.Items) != 0 {
+		t.Errorf("runs %v, %v", page.Items, err)
 	}
 }
 

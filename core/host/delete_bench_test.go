@@ -2,9 +2,10 @@ package host_test
 
 import (
 	"fmt"
+	"testing"
+
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"testing"
 )
 
 // BenchmarkDeleteThread deletes a finished thread among many others, in memory, with what it

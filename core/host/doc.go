@@ -37,7 +37,7 @@
 //	to change input      EditInput, RetractInput, before a step has read it
 //	threads              CreateThread, UpdateThread, DeleteThread, Thread, Threads
 //	what was said        Messages, Mailbox for what waits, Approvals for who is asked
-//	runs                 ReadRun, Runs, ThreadRuns, ActiveRun, RunOfKey, Steps, Committed
+//	runs                 ReadRun, Runs, ActiveRun, RunOfKey, Steps, Committed
 //	state                State at a revision, StatePatches between revisions
 //	what there is        Agents, Agent, DefaultAgent, Capabilities, Exposed, Limits
 //	to work              Work, or WorkBatch and WorkLocal with Sweep, Rewake, Reclaim

@@ -135,7 +135,7 @@ func changes(t *testing.T, process *host.Host, q host.StateQuery) (all []host.St
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all = append(all, page.Changes...); page.Next == nil {
+		if all = append(all, page.Items...); page.Next == "" {
 			return all
 		}
 		q.After = page.Next
@@ -199,14 +199,14 @@ func TestCommittedEventsAreThoseOfALateStream(t *testing.T) {
 			q := host.EventQuery{Limit: limit}
 			for more := true; more; {
 				page, err := process.Committed(t.Context(), local, runs[1], q)
-				if err != nil || len(page.Events) > limit || page.More && len(page.Events) != limit {
-					t.Fatalf("a page of %d has %d events, more %v: %v", limit, len(page.Events), page.More, err)
+				if err != nil || len(page.Items) > limit || page.Next != "" && len(page.Items) != limit {
+					t.Fatalf("a page of %d has %d events, more %v: %v", limit, len(page.Items), page.Next != "", err)
 				}
-				for _, e := range page.Events {
+				for _, e := range page.Items {
 					got = append(got, e.Position+" "+string(e.Type))
 					q.After = e.Position
 				}
-				more = page.More
+				more = page.Next != ""
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("in pages of %d (-late stream +pages):\n%s", limit, diff)

@@ -15,8 +15,8 @@ import (
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
-func threadNames(page host.ThreadPage) (names []string) {
-	for _, t := range page.Threads {
+func threadNames(page host.Page[host.Thread]) (names []string) {
+	for _, t := range page.Items {
 		names = append(names, t.ID)
 	}
 	return names
@@ -34,13 +34,13 @@ func TestASearchStopsAndGoesOn(t *testing.T) {
 		}
 		q := host.ThreadQuery{Text: "t000"} // ten, of which all are among the oldest: names of the same time are listed backwards
 		page, err := process.Threads(t.Context(), local, q)
-		if err != nil || len(page.Threads) != 0 || page.Next == nil {
-			t.Fatalf("the first page has %q and goes on at %v, %v", threadNames(page), page.Next, err)
+		if err != nil || len(page.Items) != 0 || page.Next == "" {
+			t.Fatalf("the first page has %q and goes on at %q, %v", threadNames(page), page.Next, err)
 		}
-		q.Before = page.Next
+		q.After = page.Next
 		page, err = process.Threads(t.Context(), local, q)
-		if diff := cmp.Diff([]string{"t0009", "t0008", "t0007", "t0006", "t0005", "t0004", "t0003", "t0002", "t0001", "t0000"}, threadNames(page)); diff != "" || err != nil || page.Next != nil {
-			t.Errorf("%v, goes on at %v (-want +got):\n%s", err, page.Next, diff)
+		if diff := cmp.Diff([]string{"t0009", "t0008", "t0007", "t0006", "t0005", "t0004", "t0003", "t0002", "t0001", "t0000"}, threadNames(page)); diff != "" || err != nil || page.Next != "" {
+			t.Errorf("%v, goes on at %q (-want +got):\n%s", err, page.Next, diff)
 		}
 	})
 }
@@ -94,7 +94,7 @@ func TestAListSurvivesWhatItCannotRead(t *testing.T) {
 		if diff := cmp.Diff([]string{"t1"}, threadNames(page)); diff != "" || err != nil {
 			t.Fatalf("%v (-want +got):\n%s", err, diff)
 		}
-		if got := page.Threads[0]; got.Activity != 5 || got.Title != "T" || got.AgentID != "" {
+		if got := page.Items[0]; got.Activity != 5 || got.Title != "T" || got.AgentID != "" {
 			t.Errorf("t1 is %+v", got)
 		}
 	})

@@ -53,25 +53,25 @@ func TestHowTheCommittedEventsOfARunEnd(t *testing.T) {
 			r.Termination = &core.Termination{Type: core.TerminationNatural}
 		}))
 		page, err := p.Committed(t.Context(), local, idOf('b', 0), host.EventQuery{})
-		if got := typesOf(page.Events); got != test.want || err != nil || page.More {
-			t.Errorf("%s: %s, more %t, %v; want %s", name, got, page.More, err, test.want)
+		if got := typesOf(page.Items); got != test.want || err != nil || page.Next != "" {
+			t.Errorf("%s: %s, more %t, %v; want %s", name, got, page.Next != "", err, test.want)
 		}
-		all := page.Events
+		all := page.Items
 		end := all[len(all)-1].Position
-		if rest, err := p.Committed(t.Context(), local, idOf('b', 0), host.EventQuery{After: end}); err != nil || rest.More || rest.Events == nil || len(rest.Events) > 0 {
+		if rest, err := p.Committed(t.Context(), local, idOf('b', 0), host.EventQuery{After: end}); err != nil || rest.Next != "" || rest.Items == nil || len(rest.Items) > 0 {
 			t.Errorf("%s: behind the last there is %+v, %v", name, rest, err)
 		}
 		for limit := 1; limit <= len(all)+1; limit++ { // in pages of any size each event comes once
 			var got []core.Event
 			for q := (host.EventQuery{Limit: limit}); ; {
 				page, err := p.Committed(t.Context(), local, idOf('b', 0), q)
-				if err != nil || len(page.Events) > limit {
-					t.Fatal(name, len(page.Events), err)
+				if err != nil || len(page.Items) > limit {
+					t.Fatal(name, len(page.Items), err)
 				}
-				if got = append(got, page.Events...); !page.More {
+				if got = append(got, page.Items...); page.Next == "" {
 					break
 				}
-				q.After = page.Events[len(page.Events)-1].Position
+				q.After = page.Items[len(page.Items)-1].Position
 			}
 			if diff := cmp.Diff(typesOf(all), typesOf(got)); diff != "" {
 				t.Errorf("%s in pages of %d (-want +got):\n%s", name, limit, diff)
@@ -81,7 +81,7 @@ func TestHowTheCommittedEventsOfARunEnd(t *testing.T) {
 	m := newMade(t)
 	p := m.process(m.run('b', 0, func(r *thread.RunRecord) { r.Termination = &core.Termination{Type: core.TerminationCancelled} }))
 	page, err := p.Committed(t.Context(), local, idOf('b', 0), host.EventQuery{})
-	if got := typesOf(page.Events); got != "run_start run_finish" || err != nil {
+	if got := typesOf(page.Items); got != "run_start run_finish" || err != nil {
 		t.Errorf("a run that ended before its first step: %s, %v", got, err)
 	}
 }
@@ -205,12 +205,12 @@ func TestWhatAnIndexListsIsNotShownToAnybody(t *testing.T) {
 	}
 	for id, want := range map[core.Identity]int{ann: 1, bob: 0} {
 		runs, err := p.Runs(t.Context(), id, host.RunQuery{})
-		if err != nil || len(runs.Runs) != want {
-			t.Errorf("%s is listed %d runs, %v", id.User, len(runs.Runs), err)
+		if err != nil || len(runs.Items) != want {
+			t.Errorf("%s is listed %d runs, %v", id.User, len(runs.Items), err)
 		}
 		threads, err := p.Threads(t.Context(), id, host.ThreadQuery{})
-		if err != nil || len(threads.Threads) != want {
-			t.Errorf("%s is listed %d threads, %v", id.User, len(threads.Threads), err)
+		if err != nil || len(threads.Items) != want {
+			t.Errorf("%s is listed %d threads, %v", id.User, len(threads.Items), err)
 		}
 	}
 }

@@ -27,8 +27,8 @@ func TestInWhichListsThreadsAreFound(t *testing.T) {
 		want int
 	}{{host.ThreadQuery{}, 1}, {host.ThreadQuery{Parent: "t1"}, 0}} {
 		page, err := p.Threads(t.Context(), local, test.q)
-		if err != nil || len(page.Threads) != test.want {
-			t.Errorf("%+v: %+v, %v", test.q, page.Threads, err)
+		if err != nil || len(page.Items) != test.want {
+			t.Errorf("%+v: %+v, %v", test.q, page.Items, err)
 		}
 	}
 }
@@ -41,8 +41,8 @@ func TestARunWithoutARecord(t *testing.T) {
 	pointer.Value = bytes.ReplaceAll(pointer.Value, []byte(idOf('b', 0).String()), []byte(idOf('c', 0).String()))
 	m.listing('b', thread.Listing{List: recordname.RunsList(""), At: 5})
 	before := newRig(t).process("w", m.store)
-	if page, err := before.Runs(t.Context(), local, host.RunQuery{}); err != nil || len(page.Runs) != 0 {
-		t.Errorf("without a head: %+v, %v", page.Runs, err)
+	if page, err := before.Runs(t.Context(), local, host.RunQuery{}); err != nil || len(page.Items) != 0 {
+		t.Errorf("without a head: %+v, %v", page.Items, err)
 	}
 	p := m.process(pointer)
 	if run, err := p.ReadRun(t.Context(), local, idOf('c', 0)); core.CodeOf(err) != core.CodeNotFound || err.Error() != "run "+idOf('c', 0).String()+" not found" {

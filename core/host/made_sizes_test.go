@@ -118,9 +118,9 @@ func TestNothingOfADamagedListingCounts(t *testing.T) {
 	m.put(recordname.Listing(idOf('b', 0)), []byte(`{"schema":1,"list":"`+recordname.RunsList("")+damaged), nil)
 	m.put(store.ActivityName, []byte(`{"schema":1,"list":"`+recordname.ThreadsList("")+damaged), nil)
 	p := m.process(m.run('b', 0, nil))
-	page, err := p.ThreadRuns(t.Context(), local, "t1", host.RunQuery{Agent: "demo"})
-	if err != nil || len(page.Runs) != 1 || page.Runs[0].ID != idOf('b', 0) {
-		t.Errorf("runs %+v, %v", page.Runs, err)
+	page, err := p.Runs(t.Context(), local, host.RunQuery{Thread: "t1", Agent: "demo"})
+	if err != nil || len(page.Items) != 1 || page.Items[0].ID != idOf('b', 0) {
+		t.Errorf("runs %+v, %v", page.Items, err)
 	}
 	got, err := p.Thread(t.Context(), local, "t1")
 	if diff := cmp.Diff(host.Thread{ID: "t1", Created: m.head.Created()}, got); diff != "" || err != nil {
@@ -137,11 +137,11 @@ func TestRunsOfOtherAgentsAreNotRead(t *testing.T) {
 	p := newRig(t).process("w", way)
 	way.counts()
 	page, err := p.Runs(t.Context(), local, host.RunQuery{Agent: "demo"})
-	if heads := way.counts()["head"]; err != nil || len(page.Runs) != 0 || heads != 0 {
-		t.Errorf("%+v, %v, %d heads are read", page.Runs, err, heads)
+	if heads := way.counts()["head"]; err != nil || len(page.Items) != 0 || heads != 0 {
+		t.Errorf("%+v, %v, %d heads are read", page.Items, err, heads)
 	}
 	page, err = p.Runs(t.Context(), local, host.RunQuery{Agent: "other"})
 	if heads := way.counts()["head"]; err != nil || heads != 1 {
-		t.Errorf("the other agent's: %+v, %v, %d heads are read", page.Runs, err, heads)
+		t.Errorf("the other agent's: %+v, %v, %d heads are read", page.Items, err, heads)
 	}
 }

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -83,7 +84,7 @@ func TestTheStateOfAnEmptyThread(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	page, err := p.StatePatches(t.Context(), local, "t1", host.StateQuery{})
-	if diff := cmp.Diff(host.StateChanges{Changes: []host.StateChange{}}, page); diff != "" || err != nil {
+	if diff := cmp.Diff(host.Page[host.StateChange]{Items: []host.StateChange{}}, page); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
@@ -94,24 +95,24 @@ func TestTheChangesOfAState(t *testing.T) {
 	first := host.StateChange{Revision: 3, Run: a, Step: 1, At: 70, Patch: json.RawMessage(`[{"op":"add","path":"/thread/k","value":1}]`)}
 	second := host.StateChange{Revision: 5, Run: b, At: 80, Patch: json.RawMessage(`[{"op":"add","path":"/run/r","value":"b"}]`), NewRun: true, Reverts: true}
 	third := host.StateChange{Revision: 9, Run: b, Step: 2, At: 90, Patch: json.RawMessage(`[{"op":"add","path":"/thread/k","value":2}]`)}
-	cursor := func(seq uint64, run core.ID) *host.StateCursor { return &host.StateCursor{Seq: seq, Run: run} }
+	cursor := func(seq uint64, run core.ID) string { return fmt.Sprintf("%d#%s", seq, run) }
 	unnamed := second
 	unnamed.NewRun = false // a cursor that knows no run
 	for _, test := range []struct {
 		name string
 		q    host.StateQuery
-		want host.StateChanges
+		want host.Page[host.StateChange]
 	}{
-		{"all", host.StateQuery{}, host.StateChanges{Changes: []host.StateChange{first, second, third}}},
-		{"as many as there are", host.StateQuery{Limit: 3}, host.StateChanges{Changes: []host.StateChange{first, second, third}}},
-		{"one", host.StateQuery{Limit: 1}, host.StateChanges{Changes: []host.StateChange{first}, Next: cursor(2, a)}},
-		{"the next", host.StateQuery{Limit: 1, After: cursor(2, a)}, host.StateChanges{Changes: []host.StateChange{second}, Next: cursor(4, b)}},
-		{"the last", host.StateQuery{Limit: 1, After: cursor(4, b)}, host.StateChanges{Changes: []host.StateChange{third}}},
-		{"behind all", host.StateQuery{After: cursor(6, b)}, host.StateChanges{Changes: []host.StateChange{}}},
-		{"behind no run", host.StateQuery{Limit: 1, After: cursor(2, core.ID{})}, host.StateChanges{Changes: []host.StateChange{unnamed}, Next: cursor(4, b)}},
-		{"since a revision", host.StateQuery{Since: 3}, host.StateChanges{Changes: []host.StateChange{second, third}}},
-		{"since the last", host.StateQuery{Since: 9}, host.StateChanges{Changes: []host.StateChange{}}},
-		{"a cursor comes before a revision", host.StateQuery{Since: 99, After: cursor(4, b)}, host.StateChanges{Changes: []host.StateChange{third}}},
+		{"all", host.StateQuery{}, host.Page[host.StateChange]{Items: []host.StateChange{first, second, third}}},
+		{"as many as there are", host.StateQuery{Limit: 3}, host.Page[host.StateChange]{Items: []host.StateChange{first, second, third}}},
+		{"one", host.StateQuery{Limit: 1}, host.Page[host.StateChange]{Items: []host.StateChange{first}, Next: cursor(2, a)}},
+		{"the next", host.StateQuery{Limit: 1, After: cursor(2, a)}, host.Page[host.StateChange]{Items: []host.StateChange{second}, Next: cursor(4, b)}},
+		{"the last", host.StateQuery{Limit: 1, After: cursor(4, b)}, host.Page[host.StateChange]{Items: []host.StateChange{third}}},
+		{"behind all", host.StateQuery{After: cursor(6, b)}, host.Page[host.StateChange]{Items: []host.StateChange{}}},
+		{"behind no run", host.StateQuery{Limit: 1, After: cursor(2, core.ID{})}, host.Page[host.StateChange]{Items: []host.StateChange{unnamed}, Next: cursor(4, b)}},
+		{"since a revision", host.StateQuery{Since: 3}, host.Page[host.StateChange]{Items: []host.StateChange{second, third}}},
+		{"since the last", host.StateQuery{Since: 9}, host.Page[host.StateChange]{Items: []host.StateChange{}}},
+		{"a cursor comes before a revision", host.StateQuery{Since: 99, After: cursor(4, b)}, host.Page[host.StateChange]{Items: []host.StateChange{third}}},
 	} {
 		got, err := p.StatePatches(t.Context(), local, "t1", test.q)
 		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
@@ -156,8 +157,8 @@ func TestChangesOfAStateArePagedByBytes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, len(page.Changes))
-			if q.After = page.Next; q.After == nil {
+			got = append(got, len(page.Items))
+			if q.After = page.Next; q.After == "" {
 				break
 			}
 		}
@@ -169,11 +170,12 @@ func TestChangesOfAStateArePagedByBytes(t *testing.T) {
 
 // A page looks at 5,000 records, however few of them have changed anything.
 func TestAPageOfChangesLooksAtSoManyRecords(t *testing.T) {
+	noRun := "5000#" + core.ID{}.String()
 	for _, test := range []struct {
 		records uint64
-		next    *host.StateCursor
+		next    string
 	}{
-		{5000, nil}, {5001, &host.StateCursor{Seq: 5000}}, {10001, &host.StateCursor{Seq: 5000}},
+		{5000, ""}, {5001, noRun}, {10001, noRun},
 	} {
 		m := newMade(t)
 		for range test.records {
@@ -181,14 +183,14 @@ func TestAPageOfChangesLooksAtSoManyRecords(t *testing.T) {
 		}
 		p := m.process()
 		got, err := p.StatePatches(t.Context(), local, "t1", host.StateQuery{})
-		if diff := cmp.Diff(host.StateChanges{Changes: []host.StateChange{}, Next: test.next}, got); diff != "" || err != nil {
+		if diff := cmp.Diff(host.Page[host.StateChange]{Items: []host.StateChange{}, Next: test.next}, got); diff != "" || err != nil {
 			t.Errorf("of %d records: %v (-want +got):\n%s", test.records, err, diff)
 		}
-		if test.next == nil {
+		if test.next == "" {
 			continue
 		}
-		got, err = p.StatePatches(t.Context(), local, "t1", host.StateQuery{After: &host.StateCursor{Seq: 5001, Run: idOf('a', 0)}})
-		want := host.StateChanges{Changes: []host.StateChange{}}
+		got, err = p.StatePatches(t.Context(), local, "t1", host.StateQuery{After: "5001#" + idOf('a', 0).String()})
+		want := host.Page[host.StateChange]{Items: []host.StateChange{}}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("of %d records, from the second page: %v (-want +got):\n%s", test.records, err, diff)
 		}

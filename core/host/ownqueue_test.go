@@ -281,10 +281,10 @@ func TestChildrenAreSteppedByAnotherProcess(t *testing.T) {
 			t.Fatalf("%+v, %v", waiting.Termination, err)
 		}
 		page, err := b.Approvals(t.Context(), local, host.ApprovalQuery{})
-		if err != nil || len(page.Approvals) != 1 {
-			t.Fatalf("%d approvals, %v", len(page.Approvals), err)
+		if err != nil || len(page.Items) != 1 {
+			t.Fatalf("%d approvals, %v", len(page.Items), err)
 		}
-		asked := page.Approvals[0]
+		asked := page.Items[0]
 		if _, err := a.Decide(t.Context(), local, asked.RunID, host.Approve(asked.Ticket)); err != nil {
 			t.Fatal(err)
 		}

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 )
 
-// The queries and pages of reads. Every page has its own Next, which is opaque to clients:
-// protocols encode it. A zero query asks for the first page.
+// The queries of reads, and what they return. A zero query asks for the first page.
 
 // MessageQuery selects a page of a thread's messages.
 type MessageQuery struct {
@@ -79,25 +77,18 @@ type Thread struct {
 
 // ThreadQuery selects a page of a user's threads.
 type ThreadQuery struct {
-	// Before is a page's Next; nil: from the newest.
-	Before *store.Place
+	// After is a page's Next; empty: from the newest.
+	After string
 	// Limit is the number of threads, 1 to 200; 0: 50.
 	Limit int
 	// Text is searched for in the title, in Asked and in the id, case-insensitively, at
-	// most MaxSearch bytes; empty: all threads.
+	// most 200 bytes; empty: all threads.
 	Text string
 	// Agent is the agent of the last run; empty: any.
 	Agent string
 	// Parent is the thread whose child threads are listed; empty: threads that are not
 	// child threads.
 	Parent string
-}
-
-// ThreadPage is a page of threads, newest activity first. It may have fewer threads than
-// its limit, even none, and not be the last.
-type ThreadPage struct {
-	Threads []Thread
-	Next    *store.Place // Before of the next page; nil: this is the last
 }
 
 // ThreadChange is a change of a thread's title and metadata.
@@ -119,10 +110,13 @@ type NewThread struct {
 
 // RunQuery selects a page of runs.
 type RunQuery struct {
-	// Before is a page's Next; nil: from the newest.
-	Before *store.Place
+	// After is a page's Next; empty: from the newest.
+	After string
 	// Limit is the number of runs, 1 to 200; 0: 50.
 	Limit int
+	// Thread is the thread that the runs were submitted on; empty: all that the caller may
+	// read.
+	Thread string
 	// Status, Agent and Termination are what a run must have; empty: any. With
 	// Termination only runs that have ended match.
 	Status      core.RunStatus
@@ -130,17 +124,10 @@ type RunQuery struct {
 	Termination core.TerminationType
 }
 
-// RunPage is a page of runs, newest submission first. It may have fewer runs than its
-// limit, even none, and not be the last.
-type RunPage struct {
-	Runs []core.Run
-	Next *store.Place // Before of the next page; nil: this is the last
-}
-
 // ApprovalQuery selects a page of the calls that wait for a decision.
 type ApprovalQuery struct {
-	// After is a page's Next; nil: from the start.
-	After *ApprovalCursor
+	// After is a page's Next; empty: from the start.
+	After string
 	// Limit is the number of calls, 1 to 200; 0: 50. The calls of one thread are never
 	// divided, so that a page has more if one thread alone has more.
 	Limit int
@@ -149,24 +136,10 @@ type ApprovalQuery struct {
 	Bytes int
 }
 
-// ApprovalCursor is a place in the order of the threads that wait for a decision:
-// those that have waited longest come first.
-type ApprovalCursor struct {
-	Since  int64 // unix milliseconds
-	Thread string
-}
-
 // Approval is a call that waits for a person or a client.
 type Approval struct {
 	ThreadID string
 	RunID    core.ID
 	AgentID  string
 	Ticket   core.Ticket
-}
-
-// ApprovalPage is a page of the calls that wait for a decision. It may have fewer calls
-// than its limit, even none, and not be the last.
-type ApprovalPage struct {
-	Approvals []Approval      // those of one thread together, in call order
-	Next      *ApprovalCursor // After of the next page; nil: this is the last
 }

@@ -76,7 +76,7 @@ func TestAReadThatFailsIsTheErrorOfItsCall(t *testing.T) {
 			return err
 		},
 		"mailbox":          func(ctx context.Context) error { _, err := p.Mailbox(ctx, ann, "t", mailbox.ListQuery{}); return err },
-		"runs of a thread": func(ctx context.Context) error { _, err := p.ThreadRuns(ctx, ann, "t", host.RunQuery{}); return err },
+		"runs of a thread": func(ctx context.Context) error { _, err := p.Runs(ctx, ann, host.RunQuery{Thread: "t"}); return err },
 		"runs":             func(ctx context.Context) error { _, err := p.Runs(ctx, ann, host.RunQuery{}); return err },
 		"threads":          func(ctx context.Context) error { _, err := p.Threads(ctx, ann, host.ThreadQuery{}); return err },
 		"children": func(ctx context.Context) error {

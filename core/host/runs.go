@@ -58,15 +58,23 @@ func (r *Host) RunOfKey(ctx context.Context, id core.Identity, threadID, name st
 // Runs lists runs of the caller's threads and of threads without an owner, newest first,
 // runs of child threads included. Each run is as its head and record are when the page is
 // read. A run that was submitted a moment ago may be missing: the list is updated after
-// the submission.
+// the submission. With a Thread the listings that the thread itself has are read, one for
+// each run.
 //
 // A page costs the lists, then for each run the head of its thread and its record.
-func (r *Host) Runs(ctx context.Context, id core.Identity, q RunQuery) (RunPage, error) {
+func (r *Host) Runs(ctx context.Context, id core.Identity, q RunQuery) (Page[core.Run], error) {
 	if err := q.check(); err != nil {
-		return RunPage{}, err
+		return Page[core.Run]{}, err
+	}
+	before, err := parseListed(q.After)
+	if err != nil {
+		return Page[core.Run]{}, err
+	}
+	if q.Thread != "" {
+		return r.threadRuns(ctx, id, q, before)
 	}
 	tenant := r.reads.tenantOf(id)
-	items, next, err := walk(ctx, r.reads, tenant, listsOf(recordname.RunsList, id.User), q.Before, q.limit(), func(ctx context.Context, e entry) (*core.Run, int, error) {
+	items, next, err := walk(ctx, r.reads, tenant, listsOf(recordname.RunsList, id.User), before, q.limit(), func(ctx context.Context, e entry) (*core.Run, int, error) {
 		if !q.mayBe(e.Listing) {
 			return nil, 0, nil
 		}
@@ -78,29 +86,25 @@ func (r *Host) Runs(ctx context.Context, id core.Identity, q RunQuery) (RunPage,
 		}
 		return r.reads.listedRun(ctx, key, head, e, q)
 	})
-	return RunPage{Runs: items, Next: next}, err
+	return Page[core.Run]{Items: items, Next: listedText(next)}, err
 }
 
-// ThreadRuns lists the runs that were submitted on a thread, as Runs does. It reads the
-// listings that the thread itself has, one for each run.
-func (r *Host) ThreadRuns(ctx context.Context, id core.Identity, threadID string, q RunQuery) (page RunPage, err error) {
-	if err := q.check(); err != nil {
-		return RunPage{}, err
-	}
-	key, head, err := r.reads.visible(ctx, id, threadID)
+// threadRuns is Runs of a thread.
+func (r *Host) threadRuns(ctx context.Context, id core.Identity, q RunQuery, after *store.Place) (page Page[core.Run], err error) {
+	key, head, err := r.reads.visible(ctx, id, q.Thread)
 	if err != nil {
-		return RunPage{}, err
+		return Page[core.Run]{}, err
 	}
 	// before is the name of the record before which the page continues. Names of a thread's
 	// listings ascend with the submission's time, since ids start with it.
 	before, bytes := "", 0
-	if q.Before != nil {
-		before = q.Before.Name
+	if after != nil {
+		before = after.Name
 	}
 	for range listedLooked / listedAtOnce {
 		records, err := r.reads.store.RecordsBackwards(ctx, key, store.ActivityName, before, listedAtOnce)
 		if err != nil {
-			return RunPage{}, fmt.Errorf("list runs of thread %s: %w", threadID, err)
+			return Page[core.Run]{}, fmt.Errorf("list runs of thread %s: %w", q.Thread, err)
 		}
 		for _, record := range records {
 			e := entry{Place: store.Place{Name: record.Name}}
@@ -113,15 +117,15 @@ func (r *Host) ThreadRuns(ctx context.Context, id core.Identity, threadID string
 				run, size, err = r.reads.listedRun(ctx, key, head, e, q)
 			}
 			if err != nil {
-				return RunPage{}, err
+				return Page[core.Run]{}, err
 			}
 			if run != nil {
 				// The first run always fits: a page without any would have no cursor past it.
-				if len(page.Runs) == q.limit() || len(page.Runs) > 0 && bytes+size > maxPageBytes {
-					page.Next = &store.Place{Thread: threadID, Name: before}
+				if len(page.Items) == q.limit() || len(page.Items) > 0 && bytes+size > maxPageBytes {
+					page.Next = listedText(&store.Place{Thread: q.Thread, Name: before})
 					return page, nil
 				}
-				page.Runs, bytes = append(page.Runs, *run), bytes+size
+				page.Items, bytes = append(page.Items, *run), bytes+size
 			}
 			before = record.Name
 		}
@@ -130,7 +134,7 @@ func (r *Host) ThreadRuns(ctx context.Context, id core.Identity, threadID string
 		}
 	}
 	// As many records were read as a page may cost. What follows is another page's.
-	page.Next = &store.Place{Thread: threadID, Name: before}
+	page.Next = listedText(&store.Place{Thread: q.Thread, Name: before})
 	return page, nil
 }
 

@@ -38,23 +38,23 @@ func manyRuns(t *testing.T) (*host.Host, map[core.ID]string) {
 }
 
 // named are the names of all runs that a query finds, in pages of its limit.
-func named(t *testing.T, names map[core.ID]string, q host.RunQuery, list func(host.RunQuery) (host.RunPage, error)) (all []string) {
+func named(t *testing.T, names map[core.ID]string, q host.RunQuery, list func(host.RunQuery) (host.Page[core.Run], error)) (all []string) {
 	t.Helper()
 	for {
 		page, err := list(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q.Limit > 0 && len(page.Runs) > q.Limit {
-			t.Errorf("a page of %d has %d runs", q.Limit, len(page.Runs))
+		if q.Limit > 0 && len(page.Items) > q.Limit {
+			t.Errorf("a page of %d has %d runs", q.Limit, len(page.Items))
 		}
-		for _, run := range page.Runs {
+		for _, run := range page.Items {
 			all = append(all, names[run.ID])
 		}
-		if page.Next == nil {
+		if page.Next == "" {
 			return all
 		}
-		q.Before = page.Next
+		q.After = page.Next
 	}
 }
 
@@ -76,11 +76,14 @@ func TestRunsAreListedByWhatIsAskedFor(t *testing.T) {
 			{"of the agent", host.RunQuery{Agent: "demo"}, []string{"a5", "b4", "a3", "b2", "a1"}, []string{"a5", "a3", "a1"}},
 			{"of another agent", host.RunQuery{Agent: "nobody"}, nil, nil},
 		} {
-			got := named(t, names, test.q, func(q host.RunQuery) (host.RunPage, error) { return p.Runs(t.Context(), local, q) })
+			got := named(t, names, test.q, func(q host.RunQuery) (host.Page[core.Run], error) { return p.Runs(t.Context(), local, q) })
 			if diff := cmp.Diff(test.all, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.name, diff)
 			}
-			got = named(t, names, test.q, func(q host.RunQuery) (host.RunPage, error) { return p.ThreadRuns(t.Context(), local, "a", q) })
+			got = named(t, names, test.q, func(q host.RunQuery) (host.Page[core.Run], error) {
+				q.Thread = "a"
+				return p.Runs(t.Context(), local, q)
+			})
 			if diff := cmp.Diff(test.ofA, got); diff != "" {
 				t.Errorf("%s of a thread (-want +got):\n%s", test.name, diff)
 			}
@@ -94,8 +97,8 @@ func TestRunsOfOthersAreNotListed(t *testing.T) {
 	ours := say(t, p, "acme", "ours", "", "hello")
 	for user, want := range map[string]int{"ann": 2, "bob": 1, "": 1} {
 		page, err := p.Runs(t.Context(), core.Identity{Tenant: "acme", User: user}, host.RunQuery{})
-		if err != nil || len(page.Runs) != want || page.Runs[len(page.Runs)-1].ID != ours.RunID && want == 1 {
-			t.Errorf("%q is listed %+v, %v, want %d", user, page.Runs, err, want)
+		if err != nil || len(page.Items) != want || page.Items[len(page.Items)-1].ID != ours.RunID && want == 1 {
+			t.Errorf("%q is listed %+v, %v, want %d", user, page.Items, err, want)
 		}
 	}
 }
@@ -103,19 +106,20 @@ func TestRunsOfOthersAreNotListed(t *testing.T) {
 func TestRunQueriesThatAreRefused(t *testing.T) {
 	p := confirming(t, nil)
 	for name, q := range map[string]host.RunQuery{
-		"limit": {Limit: 201}, "negative limit": {Limit: -1}, "status": {Status: "sleeping"}, "termination": {Termination: "lightning"},
+		"limit": {Limit: 201}, "place": {After: "x"}, "negative limit": {Limit: -1}, "status": {Status: "sleeping"}, "termination": {Termination: "lightning"},
 	} {
 		if _, err := p.Runs(t.Context(), local, q); core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := p.ThreadRuns(t.Context(), local, "a", q); core.CodeOf(err) != core.CodeInvalid {
+		q.Thread = "a"
+		if _, err := p.Runs(t.Context(), local, q); core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("%s of a thread: %v", name, err)
 		}
 	}
 	if _, err := p.Threads(t.Context(), local, host.ThreadQuery{Limit: 201}); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("threads: %v", err)
 	}
-	for _, text := range []string{string(make([]byte, host.MaxSearch+1)), "\xff"} {
+	for _, text := range []string{string(make([]byte, 201)), "\xff"} {
 		if _, err := p.Threads(t.Context(), local, host.ThreadQuery{Text: text}); core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("a search for %d bytes: %v", len(text), err)
 		}
@@ -194,8 +198,8 @@ func TestAnUnreadableListingIsARunOfAnyAgent(t *testing.T) {
 	if err := r.store.Put(t.Context(), key, store.Record{Name: name, Fence: 99, Version: 99, Payload: []byte(`{"schema":99,"list":"` + recordname.RunsList("") + `","at":5}`)}); err != nil {
 		t.Fatal(err)
 	}
-	page, err := p.ThreadRuns(t.Context(), local, "t", host.RunQuery{Agent: "demo"})
-	if err != nil || len(page.Runs) != 1 || page.Runs[0].ID != receipt.RunID {
+	page, err := p.Runs(t.Context(), local, host.RunQuery{Thread: "t", Agent: "demo"})
+	if err != nil || len(page.Items) != 1 || page.Items[0].ID != receipt.RunID {
 		t.Errorf("%+v, %v", page, err)
 	}
 }

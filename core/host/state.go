@@ -103,15 +103,9 @@ func (r *reader) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head
 
 // StateQuery selects a page of a thread's changes of state.
 type StateQuery struct {
-	Since uint64       // only changes after this revision; 0: all
-	After *StateCursor // a page's Next; nil: from Since on
-	Limit int          // 1 to 200; 0: 50
-}
-
-// StateCursor is a place between the changes of a thread.
-type StateCursor struct {
-	Seq uint64  // the log was read up to this sequence
-	Run core.ID // of the last change
+	Since uint64 // only changes after this revision; 0: all
+	After string // a page's Next; empty: from Since on
+	Limit int    // 1 to 200; 0: 50
 }
 
 // StateChange is the change that one record of the log made to the document of [StateView].
@@ -129,12 +123,6 @@ type StateChange struct {
 	Reverts bool
 }
 
-// StateChanges is a page of changes, oldest first.
-type StateChanges struct {
-	Changes []StateChange
-	Next    *StateCursor // After of the next page; nil: this is the last
-}
-
 // statePageLooked bounds how many records of the log one page of changes reads.
 const statePageLooked = 5000
 
@@ -142,7 +130,7 @@ const statePageLooked = 5000
 // {"thread":{},"run":{}}, or to the document at Since, they lead to the present document.
 // Changes of hidden keys are omitted, so that revisions may be missing; a page may therefore
 // have no changes and still have a Next.
-func (r *Host) StatePatches(ctx context.Context, id core.Identity, threadID string, q StateQuery) (page StateChanges, err error) {
+func (r *Host) StatePatches(ctx context.Context, id core.Identity, threadID string, q StateQuery) (page Page[StateChange], err error) {
 	bounds, err := MessageQuery{Limit: q.Limit}.complete()
 	if err != nil {
 		return page, err
@@ -151,22 +139,24 @@ func (r *Host) StatePatches(ctx context.Context, id core.Identity, threadID stri
 	if err != nil {
 		return page, err
 	}
-	at := StateCursor{}
+	at := changed{}
 	switch {
-	case q.After != nil:
-		at = *q.After
+	case q.After != "":
+		if at, err = parseChanged(q.After); err != nil {
+			return page, err
+		}
 	case q.Since > 0:
-		if at.Seq, err = r.reads.seqOf(ctx, key, head, q.Since); err != nil {
+		if at.seq, err = r.reads.seqOf(ctx, key, head, q.Since); err != nil {
 			return page, fmt.Errorf("thread %s: %w", threadID, err)
 		}
-		if at.Run, err = r.reads.runAt(ctx, key, at.Seq); err != nil { // whose values State shows there
+		if at.run, err = r.reads.runAt(ctx, key, at.seq); err != nil { // whose values State shows there
 			return page, err
 		}
 	}
 	// One page reads at most statePageLooked records, however few of them change the state.
-	page.Changes = []StateChange{}
-	size, last := 0, min(head.Seq, at.Seq+statePageLooked)
-	for e, err := range store.Entries(ctx, r.reads.store, r.reads.records, key, at.Seq+1, last) {
+	page.Items = []StateChange{}
+	size, last := 0, min(head.Seq, at.seq+statePageLooked)
+	for e, err := range store.Entries(ctx, r.reads.store, r.reads.records, key, at.seq+1, last) {
 		if err != nil {
 			return page, err
 		}
@@ -178,19 +168,19 @@ func (r *Host) StatePatches(ctx context.Context, id core.Identity, threadID stri
 			if err != nil {
 				return page, err
 			}
-			if size += len(text); len(page.Changes) == bounds.Limit || len(page.Changes) > 0 && size > maxPageBytes {
-				page.Next = &at
+			if size += len(text); len(page.Items) == bounds.Limit || len(page.Items) > 0 && size > maxPageBytes {
+				page.Next = at.String()
 				return page, nil
 			}
-			page.Changes = append(page.Changes, StateChange{
-				Revision: e.Revision, Run: e.Run, Step: e.Step, At: e.At, Patch: text, NewRun: e.Run != at.Run && !at.Run.IsZero(), Reverts: e.Superseded != nil,
+			page.Items = append(page.Items, StateChange{
+				Revision: e.Revision, Run: e.Run, Step: e.Step, At: e.At, Patch: text, NewRun: e.Run != at.run && !at.run.IsZero(), Reverts: e.Superseded != nil,
 			})
-			at.Run = e.Run
+			at.run = e.Run
 		}
-		at.Seq = e.Seq
+		at.seq = e.Seq
 	}
 	if last < head.Seq {
-		page.Next = &at
+		page.Next = at.String()
 	}
 	return page, nil
 }

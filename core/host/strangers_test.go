@@ -46,7 +46,7 @@ func TestAnothersThreadLooksLikeOneThatDoesNotExist(t *testing.T) {
 			return err
 		},
 		"runs": func(ctx context.Context, id core.Identity, thread string, _ core.ID) error {
-			_, err := p.ThreadRuns(ctx, id, thread, host.RunQuery{})
+			_, err := p.Runs(ctx, id, host.RunQuery{Thread: thread})
 			return err
 		},
 		"active": func(ctx context.Context, id core.Identity, thread string, _ core.ID) error {

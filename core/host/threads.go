@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// MaxSearch is the longest text that threads are searched for, in bytes.
-const MaxSearch = 200
+// maxSearch is the longest text that threads are searched for, in bytes.
+const maxSearch = 200
 
 // Threads lists the caller's threads and threads without an owner, newest activity first,
 // without deleted ones. The open and queued runs are as the head has them when the page is
@@ -22,25 +22,29 @@ const MaxSearch = 200
 //
 // A page costs the lists, then for each thread two reads: its head, and its title and
 // metadata.
-func (r *Host) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (ThreadPage, error) {
+func (r *Host) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (Page[Thread], error) {
 	runs := RunQuery{Limit: q.Limit}
 	if err := runs.check(); err != nil {
-		return ThreadPage{}, err
+		return Page[Thread]{}, err
 	}
-	if len(q.Text) > MaxSearch || !utf8.ValidString(q.Text) {
-		return ThreadPage{}, core.Errorf(core.CodeInvalid, "text to search for has %d bytes, at most %d of UTF-8 are allowed", len(q.Text), MaxSearch)
+	if len(q.Text) > maxSearch || !utf8.ValidString(q.Text) {
+		return Page[Thread]{}, core.Errorf(core.CodeInvalid, "text to search for has %d bytes, at most %d of UTF-8 are allowed", len(q.Text), maxSearch)
+	}
+	before, err := parseListed(q.After)
+	if err != nil {
+		return Page[Thread]{}, err
 	}
 	// The children of a thread have a list of their own. Which of them the caller may read,
 	// their heads decide.
 	lists := listsOf(recordname.ThreadsList, id.User)
 	if q.Parent != "" {
 		if _, _, err := r.reads.visible(ctx, id, q.Parent); err != nil {
-			return ThreadPage{}, err
+			return Page[Thread]{}, err
 		}
 		lists = []string{recordname.ChildrenList(q.Parent)}
 	}
 	tenant, text := r.reads.tenantOf(id), strings.ToLower(q.Text)
-	items, next, err := walk(ctx, r.reads, tenant, lists, q.Before, runs.limit(), func(ctx context.Context, e entry) (*Thread, int, error) {
+	items, next, err := walk(ctx, r.reads, tenant, lists, before, runs.limit(), func(ctx context.Context, e entry) (*Thread, int, error) {
 		if e.Name != store.ActivityName || q.Agent != "" && e.AgentID != q.Agent {
 			return nil, 0, nil
 		}
@@ -59,7 +63,7 @@ func (r *Host) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (Th
 		const around = 2 << 10 // an excerpt, names, ids and times
 		return &info, around + len(about.Title) + len(about.Metadata), nil
 	})
-	return ThreadPage{Threads: items, Next: next}, err
+	return Page[Thread]{Items: items, Next: listedText(next)}, err
 }
 
 // describe combines what a thread's head, its title and metadata, and its listing have of

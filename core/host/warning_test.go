@@ -2,10 +2,11 @@ package host_test
 
 import (
 	"bytes"
-	"github.com/reveille-run/reveille/core/host"
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/reveille-run/reveille/core/host"
 )
 
 func TestWhatHasNoEffectInASpecIsLogged(t *testing.T) {

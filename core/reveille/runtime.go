@@ -143,34 +143,32 @@ func (r *Runtime) Thread(ctx context.Context, id string) (Thread, error) {
 // Threads yields the threads that match the query, newest activity first. The query's Limit
 // is the size of the pages in which they are read.
 func (r *Runtime) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[Thread, error] {
-	return pages(q.Before, func(before *store.Place) ([]Thread, *store.Place, error) {
-		q.Before = before
+	return pages(q.After, func(after string) ([]Thread, string, error) {
+		q.After = after
 		page, err := r.host.Threads(ctx, r.identity, q)
-		return page.Threads, page.Next, err
+		return page.Items, page.Next, err
 	})
 }
 
 // Messages yields the messages of a thread, oldest first.
 func (r *Runtime) Messages(ctx context.Context, thread string) iter.Seq2[Message, error] {
-	return pages(new(uint64), func(after *uint64) ([]Message, *uint64, error) {
-		page, err := r.host.Messages(ctx, r.identity, thread, host.MessageQuery{After: *after})
-		if page.Next == 0 {
-			return page.Messages, nil, err
-		}
-		return page.Messages, &page.Next, err
+	return pages(0, func(after uint64) ([]Message, uint64, error) {
+		page, err := r.host.Messages(ctx, r.identity, thread, host.MessageQuery{After: after})
+		return page.Messages, page.Next, err
 	})
 }
 
 // Approvals yields the calls that wait for a decision, longest waiting first.
 func (r *Runtime) Approvals(ctx context.Context) iter.Seq2[Approval, error] {
-	return pages(nil, func(after *host.ApprovalCursor) ([]Approval, *host.ApprovalCursor, error) {
+	return pages("", func(after string) ([]Approval, string, error) {
 		page, err := r.host.Approvals(ctx, r.identity, host.ApprovalQuery{After: after})
-		return page.Approvals, page.Next, err
+		return page.Items, page.Next, err
 	})
 }
 
-// pages yields the elements of all pages, from the cursor at.
-func pages[Element, Cursor any](at *Cursor, read func(*Cursor) ([]Element, *Cursor, error)) iter.Seq2[Element, error] {
+// pages yields the elements of all pages, from the cursor at. The zero cursor is behind
+// the last page.
+func pages[Element any, Cursor comparable](at Cursor, read func(Cursor) ([]Element, Cursor, error)) iter.Seq2[Element, error] {
 	return func(yield func(Element, error) bool) {
 		for {
 			page, next, err := read(at)
@@ -184,7 +182,7 @@ func pages[Element, Cursor any](at *Cursor, read func(*Cursor) ([]Element, *Curs
 					return
 				}
 			}
-			if next == nil {
+			if next == *new(Cursor) {
 				return
 			}
 			at = next

@@ -31,7 +31,7 @@ type Reader interface {
 	ReadRun(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
 	// Approvals lists the calls that wait for a decision in the threads that the caller
 	// may read.
-	Approvals(ctx context.Context, id core.Identity, q host.ApprovalQuery) (host.ApprovalPage, error)
+	Approvals(ctx context.Context, id core.Identity, q host.ApprovalQuery) (host.Page[host.Approval], error)
 	// Follow emits a run's events from its first until run_finish.
 	Follow(ctx context.Context, id core.Identity, run core.ID, listener host.Listener) error
 }
@@ -80,24 +80,22 @@ type Controller interface {
 
 // Lister lists threads and runs, and makes and describes threads.
 type Lister interface {
-	Threads(ctx context.Context, id core.Identity, q host.ThreadQuery) (host.ThreadPage, error)
+	Threads(ctx context.Context, id core.Identity, q host.ThreadQuery) (host.Page[host.Thread], error)
 	// CreateThread makes a thread that nothing was said on yet.
 	CreateThread(ctx context.Context, id core.Identity, m host.NewThread) (host.Thread, error)
 	// UpdateThread changes what is said of a thread.
 	UpdateThread(ctx context.Context, id core.Identity, thread string, c host.ThreadChange) (host.Thread, error)
-	Runs(ctx context.Context, id core.Identity, q host.RunQuery) (host.RunPage, error)
-	// ThreadRuns is Runs of one thread.
-	ThreadRuns(ctx context.Context, id core.Identity, thread string, q host.RunQuery) (host.RunPage, error)
+	Runs(ctx context.Context, id core.Identity, q host.RunQuery) (host.Page[core.Run], error)
 }
 
 // Viewer shows what a thread's log and the program tell.
 type Viewer interface {
 	// State reads the state of a thread, at a revision or, for nil, as it stands.
 	State(ctx context.Context, id core.Identity, thread string, revision *uint64) (host.StateView, error)
-	StatePatches(ctx context.Context, id core.Identity, thread string, q host.StateQuery) (host.StateChanges, error)
+	StatePatches(ctx context.Context, id core.Identity, thread string, q host.StateQuery) (host.Page[host.StateChange], error)
 	Steps(ctx context.Context, id core.Identity, run core.ID, q host.StepQuery) (host.StepPage, error)
 	// Committed reads the events of a run that have a place.
-	Committed(ctx context.Context, id core.Identity, run core.ID, q host.EventQuery) (host.EventPage, error)
+	Committed(ctx context.Context, id core.Identity, run core.ID, q host.EventQuery) (host.Page[core.Event], error)
 }
 
 // Accountant says what tenants may use and have used.

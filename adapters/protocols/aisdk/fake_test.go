@@ -127,9 +127,9 @@ func (f *fake) StreamAnswered(ctx context.Context, _ core.Identity, all []mailbo
 	return f.Stream(ctx, s, listener)
 }
 
-func (f *fake) Approvals(context.Context, core.Identity, host.ApprovalQuery) (host.ApprovalPage, error) {
+func (f *fake) Approvals(context.Context, core.Identity, host.ApprovalQuery) (host.Page[host.Approval], error) {
 	f.called("Approvals")
-	return host.ApprovalPage{}, nil
+	return host.Page[host.Approval]{}, nil
 }
 
 func (f *fake) ReadRun(_ context.Context, _ core.Identity, run core.ID) (core.Run, error) {

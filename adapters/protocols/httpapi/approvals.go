@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
@@ -34,33 +32,17 @@ func (a *api) getApprovals(w http.ResponseWriter, r *http.Request, id core.Ident
 		return err
 	}
 	q := host.ApprovalQuery{Limit: limit}
-	if cursor != nil {
-		if q.After, err = approvalCursor(*cursor); err != nil {
-			return err
-		}
+	if q.After, err = placeOf(approvalsCursor, cursor); err != nil {
+		return err
 	}
 	got, err := a.Host.Approvals(r.Context(), id, q)
 	if err != nil {
 		return err
 	}
-	page := approvals{Approvals: []approval{}, HasMore: got.Next != nil, Limit: shown(limit)} // [] and not null, for clients that iterate
-	for _, waits := range got.Approvals {
+	page := approvals{Approvals: []approval{}, HasMore: got.Next != "", NextCursor: cursorOf(approvalsCursor, got.Next), Limit: shown(limit)} // [] and not null, for clients that iterate
+	for _, waits := range got.Items {
 		page.Approvals = append(page.Approvals, approval{waits.ThreadID, waits.RunID, waits.AgentID, waits.Ticket})
-	}
-	if page.HasMore {
-		next := encodePlace(approvalsCursor, strconv.FormatInt(got.Next.Since, 10)+":"+got.Next.Thread)
-		page.NextCursor = &next
 	}
 	protocol.JSON(w, http.StatusOK, page)
 	return nil
-}
-
-func approvalCursor(cursor string) (*host.ApprovalCursor, error) {
-	place, ok := decodeCursor(approvalsCursor, cursor)
-	digits, thread, found := strings.Cut(place, ":")
-	since, err := strconv.ParseInt(digits, 10, 64)
-	if !ok || !found || err != nil || core.CheckName("thread", thread) != nil {
-		return nil, badCursor(cursor)
-	}
-	return &host.ApprovalCursor{Since: since, Thread: thread}, nil
 }

@@ -20,15 +20,15 @@ func TestApprovals(t *testing.T) {
 	bare := host.Approval{ThreadID: "t:2", RunID: runID, AgentID: "demo", Ticket: core.Ticket{CreatedAt: 6, Kind: core.TicketClient,
 		Suspension: core.Suspension{ID: "s2", Action: "tool:ask"}, CallID: "c2", Tool: "ask", Arguments: json.RawMessage(`{}`), Mode: core.ResumeAsResult,
 	}}
-	f := &fake{approvals: func(id core.Identity, q host.ApprovalQuery) (host.ApprovalPage, error) {
+	f := &fake{approvals: func(id core.Identity, q host.ApprovalQuery) (host.Page[host.Approval], error) {
 		if id != (core.Identity{Tenant: "acme", User: "ann"}) {
 			t.Errorf("read as %v", id)
 		}
 		asked = append(asked, q)
-		if q.After == nil {
-			return host.ApprovalPage{Approvals: []host.Approval{waits, bare}, Next: &host.ApprovalCursor{Since: 1_700_000_000_000, Thread: "t:2"}}, nil
+		if q.After == "" {
+			return host.Page[host.Approval]{Items: []host.Approval{waits, bare}, Next: "1700000000000:t:2"}, nil
 		}
-		return host.ApprovalPage{}, nil
+		return host.Page[host.Approval]{}, nil
 	}}
 	h := newServer(f)
 	const cursor = "YXBwcm92YWxzOjE3MDAwMDAwMDAwMDA6dDoy"
@@ -37,7 +37,7 @@ func TestApprovals(t *testing.T) {
 		`{"thread_id":"t:2","run_id":"`+runText+`","agent_id":"demo","tool_call_id":"c2","tool_name":"ask","arguments":{},"suspension_id":"s2","action":"tool:ask","resume_mode":"use_decision_as_tool_result","kind":"client","created_at":6}`+
 		`],"has_more":true,"next_cursor":"`+cursor+`","limit":50}`)
 	check(t, do(h, "GET", "/v1/approvals?limit=7&cursor="+cursor, ""), 200, `{"approvals":[],"has_more":false,"next_cursor":null,"limit":7}`)
-	want := []host.ApprovalQuery{{}, {After: &host.ApprovalCursor{Since: 1_700_000_000_000, Thread: "t:2"}, Limit: 7}}
+	want := []host.ApprovalQuery{{}, {After: "1700000000000:t:2", Limit: 7}}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
 	}
@@ -50,9 +50,6 @@ func TestBadApprovalQueries(t *testing.T) {
 		"user=bob":                    `query has the unknown parameter \"user\", allowed are limit, cursor`,
 		"cursor=7":                    `cursor \"7\"` + cursor,
 		"cursor=bWVzc2FnZXM6MQ":       `cursor \"bWVzc2FnZXM6MQ\"` + cursor, // another route's
-		"cursor=YXBwcm92YWxzOjE3":     `cursor \"YXBwcm92YWxzOjE3\"` + cursor,
-		"cursor=YXBwcm92YWxzOng6dA":   `cursor \"YXBwcm92YWxzOng6dA\"` + cursor,   // approvals:x:t
-		"cursor=YXBwcm92YWxzOjE6YSNi": `cursor \"YXBwcm92YWxzOjE6YSNi\"` + cursor, // approvals:1:a#b
 	} {
 		t.Run(query, func(t *testing.T) {
 			f := &fake{}

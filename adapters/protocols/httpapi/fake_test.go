@@ -40,7 +40,7 @@ type fake struct {
 	thread       func(core.Identity) (host.Thread, error)
 	messages     func(core.Identity, host.MessageQuery) (host.MessagePage, error)
 	run          func(core.Identity) (core.Run, error)
-	approvals    func(core.Identity, host.ApprovalQuery) (host.ApprovalPage, error)
+	approvals    func(core.Identity, host.ApprovalQuery) (host.Page[host.Approval], error)
 	cancelRun    func(core.Identity) error
 	cancelThread func(core.Identity) error
 	decide       func(mailbox.Deciding) (mailbox.Decided, error)
@@ -127,10 +127,10 @@ func (f *fake) ReadRun(_ context.Context, id core.Identity, run core.ID) (core.R
 	return f.run(id)
 }
 
-func (f *fake) Approvals(_ context.Context, id core.Identity, q host.ApprovalQuery) (host.ApprovalPage, error) {
+func (f *fake) Approvals(_ context.Context, id core.Identity, q host.ApprovalQuery) (host.Page[host.Approval], error) {
 	f.called("Approvals")
 	if f.approvals == nil {
-		return host.ApprovalPage{}, nil
+		return host.Page[host.Approval]{}, nil
 	}
 	return f.approvals(id, q)
 }

@@ -31,26 +31,3 @@ func FuzzBodies(f *testing.F) {
 		}
 	})
 }
-
-// A cursor that a client makes up is refused, or is one that this server would have given.
-func FuzzListCursors(f *testing.F) {
-	for _, seed := range []string{"threads:1#t1#L#", "runs:0#t1#", "patches:7#00000000-0000-4000-8000-000000000000", "threads:-1#t1#L#", "runs:1##", "threads:+1#t#a"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		cursor := encodePlace("", text)
-		for _, kind := range []string{threadsCursor, runsCursor} {
-			place, err := decodeListed(kind, &cursor)
-			if err != nil {
-				continue
-			}
-			again, err := decodeListed(kind, encodeListed(kind, place))
-			if err != nil || *again != *place || place.At < 0 {
-				t.Fatalf("%q is the place %+v, and that %+v, %v", text, place, again, err)
-			}
-		}
-		if at, err := decodeStateCursor(cursor); err == nil && at.Seq >= 1<<40 {
-			t.Fatalf("%q is the place %+v", text, at)
-		}
-	})
-}

@@ -26,9 +26,9 @@ func TestLimitsOfPagesAreClampedAndSaid(t *testing.T) {
 	} {
 		t.Run(test.limit, func(t *testing.T) {
 			asked := -1
-			f := &fake{approvals: func(_ core.Identity, q host.ApprovalQuery) (host.ApprovalPage, error) {
+			f := &fake{approvals: func(_ core.Identity, q host.ApprovalQuery) (host.Page[host.Approval], error) {
 				asked = q.Limit
-				return host.ApprovalPage{}, nil
+				return host.Page[host.Approval]{}, nil
 			}}
 			rec := do(newServer(f), "GET", "/v1/approvals"+test.limit, "")
 			var page struct{ Limit int }

@@ -27,23 +27,16 @@ func (a *api) getMailbox(w http.ResponseWriter, r *http.Request, id core.Identit
 		return err
 	}
 	q := mailbox.ListQuery{Limit: limit, Status: core.DispatchStatus(values.Get("status"))}
-	if cursor != nil {
-		var ok bool
-		if q.After, ok = decodeCursor(mailboxCursor, *cursor); !ok || q.After == "" {
-			return badCursor(*cursor)
-		}
+	if q.After, err = placeOf(mailboxCursor, cursor); err != nil {
+		return err
 	}
 	got, err := a.Host.Mailbox(r.Context(), id, thread, q)
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
-	l := listing{Epoch: got.Epoch, Items: got.Dispatches, HasMore: got.Next != "", Limit: shown(limit)}
+	l := listing{Epoch: got.Epoch, Items: got.Dispatches, HasMore: got.Next != "", NextCursor: cursorOf(mailboxCursor, got.Next), Limit: shown(limit)}
 	if l.Items == nil { // [] and not null, for clients that iterate
 		l.Items = []core.Dispatch{}
-	}
-	if l.HasMore {
-		cursor := encodePlace(mailboxCursor, got.Next)
-		l.NextCursor = &cursor
 	}
 	protocol.JSON(w, http.StatusOK, l)
 	return nil

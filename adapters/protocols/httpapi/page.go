@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // What cursors begin with keeps those of other routes, and numbers made up by
@@ -108,28 +106,26 @@ func decodeCursor(kind, cursor string) (place string, ok bool) {
 	return strings.CutPrefix(string(text), kind)
 }
 
-// encodeListed makes a cursor of a list of threads or runs.
-func encodeListed(kind string, p *store.Place) *string {
-	if p == nil {
+// cursorOf makes the cursor of a page's Next; nil: the page is the last.
+func cursorOf(kind, next string) *string {
+	if next == "" {
 		return nil
 	}
-	cursor := encodePlace(kind, strconv.FormatInt(p.At, 10)+"#"+p.Thread+"#"+p.Name)
+	cursor := encodePlace(kind, next)
 	return &cursor
 }
 
-// decodeListed is the place that a cursor of a list says; nil: from the newest.
-func decodeListed(kind string, cursor *string) (*store.Place, error) {
+// placeOf returns the place that a cursor of a kind says; empty: there is no cursor. What
+// the place means, the host knows.
+func placeOf(kind string, cursor *string) (string, error) {
 	if cursor == nil {
-		return nil, nil
+		return "", nil
 	}
-	text, ok := decodeCursor(kind, *cursor)
-	at, rest, cut := strings.Cut(text, "#")
-	thread, name, more := strings.Cut(rest, "#")
-	millis, err := strconv.ParseInt(at, 10, 64)
-	if !ok || !cut || !more || err != nil || millis < 0 || core.CheckName("thread", thread) != nil || !utf8.ValidString(name) {
-		return nil, badCursor(*cursor)
+	place, ok := decodeCursor(kind, *cursor)
+	if !ok || place == "" {
+		return "", badCursor(*cursor)
 	}
-	return &store.Place{At: millis, Thread: thread, Name: name}, nil
+	return place, nil
 }
 
 func badCursor(cursor string) error {

@@ -18,19 +18,11 @@ type runList struct {
 
 // getRuns lists runs of all threads that the caller may read, or of one of them.
 func (a *api) getRuns(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	q, thread, err := runQuery(r.URL.RawQuery, "thread")
+	q, err := runQuery(r.URL.RawQuery, "thread")
 	if err != nil {
 		return err
 	}
-	if thread != "" {
-		return a.runsOf(w, r, id, thread, q)
-	}
-	got, err := a.Host.Runs(r.Context(), id, q)
-	if err != nil {
-		return err
-	}
-	answerRuns(w, got, q.Limit)
-	return nil
+	return a.listRuns(w, r, id, q)
 }
 
 func (a *api) getThreadRuns(w http.ResponseWriter, r *http.Request, id core.Identity) error {
@@ -38,19 +30,24 @@ func (a *api) getThreadRuns(w http.ResponseWriter, r *http.Request, id core.Iden
 	if err != nil {
 		return err
 	}
-	q, _, err := runQuery(r.URL.RawQuery)
+	q, err := runQuery(r.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	return a.runsOf(w, r, id, thread, q)
+	q.Thread = thread
+	return a.listRuns(w, r, id, q)
 }
 
-func (a *api) runsOf(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, q host.RunQuery) error {
-	got, err := a.Host.ThreadRuns(r.Context(), id, thread, q)
+func (a *api) listRuns(w http.ResponseWriter, r *http.Request, id core.Identity, q host.RunQuery) error {
+	got, err := a.Host.Runs(r.Context(), id, q)
 	if err != nil {
-		return protocol.Hide(err, "thread", thread)
+		return protocol.Hide(err, "thread", q.Thread)
 	}
-	answerRuns(w, got, q.Limit)
+	list := runList{Runs: got.Items, HasMore: got.Next != "", Limit: shown(q.Limit), NextCursor: cursorOf(runsCursor, got.Next)}
+	if list.Runs == nil { // [] and not null, for clients that iterate
+		list.Runs = []core.Run{}
+	}
+	protocol.JSON(w, http.StatusOK, list)
 	return nil
 }
 
@@ -63,40 +60,32 @@ func (a *api) latestRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if _, err := query(r.URL.RawQuery); err != nil {
 		return err
 	}
-	got, err := a.Host.ThreadRuns(r.Context(), id, thread, host.RunQuery{Limit: 1})
+	got, err := a.Host.Runs(r.Context(), id, host.RunQuery{Limit: 1, Thread: thread})
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
-	if len(got.Runs) == 0 {
+	if len(got.Items) == 0 {
 		return core.Errorf(core.CodeNotFound, "thread %s has no run", thread)
 	}
-	protocol.JSON(w, http.StatusOK, got.Runs[0])
+	protocol.JSON(w, http.StatusOK, got.Items[0])
 	return nil
 }
 
-func answerRuns(w http.ResponseWriter, got host.RunPage, limit int) {
-	list := runList{Runs: got.Runs, HasMore: got.Next != nil, Limit: shown(limit), NextCursor: encodeListed(runsCursor, got.Next)}
-	if list.Runs == nil { // [] and not null, for clients that iterate
-		list.Runs = []core.Run{}
-	}
-	protocol.JSON(w, http.StatusOK, list)
-}
-
-// runQuery reads the filters of a list of runs, and the thread where it may be one.
-func runQuery(raw string, more ...string) (q host.RunQuery, thread string, err error) {
+// runQuery reads the filters of a list of runs; more is what else the route takes.
+func runQuery(raw string, more ...string) (q host.RunQuery, err error) {
 	limit, cursor, values, err := filteredQuery(raw, append([]string{"status", "agent", "termination"}, more...)...)
 	if err != nil {
-		return q, "", err
+		return q, err
 	}
 	q = host.RunQuery{
 		Limit: limit, Status: core.RunStatus(values.Get("status")), Agent: values.Get("agent"), Termination: core.TerminationType(values.Get("termination")),
 	}
 	if values.Has("thread") {
-		thread = values.Get("thread")
-		if err := core.CheckName("thread", thread); err != nil {
-			return q, "", err
+		q.Thread = values.Get("thread")
+		if err := core.CheckName("thread", q.Thread); err != nil {
+			return q, err
 		}
 	}
-	q.Before, err = decodeListed(runsCursor, cursor)
-	return q, thread, err
+	q.After, err = placeOf(runsCursor, cursor)
+	return q, err
 }

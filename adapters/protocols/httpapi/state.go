@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/reveille-run/reveille/adapters/internal/protocol"
 	"github.com/reveille-run/reveille/core"
@@ -81,7 +80,7 @@ func (a *api) getStatePatches(w http.ResponseWriter, r *http.Request, id core.Id
 	case cursor != nil && values.Has("since"):
 		return core.Errorf(core.CodeInvalid, "query has both cursor and since, at most one is allowed")
 	case cursor != nil:
-		if q.After, err = decodeStateCursor(*cursor); err != nil {
+		if q.After, err = placeOf(patchesCursor, cursor); err != nil {
 			return err
 		}
 	case values.Has("since"):
@@ -96,27 +95,12 @@ func (a *api) getStatePatches(w http.ResponseWriter, r *http.Request, id core.Id
 		}
 		return protocol.Hide(err, "thread", thread)
 	}
-	page := statePatches{ThreadID: thread, Patches: []statePatch{}, HasMore: got.Next != nil, Limit: shown(limit)}
-	for _, c := range got.Changes {
+	page := statePatches{ThreadID: thread, Patches: []statePatch{}, HasMore: got.Next != "", NextCursor: cursorOf(patchesCursor, got.Next), Limit: shown(limit)}
+	for _, c := range got.Items {
 		page.Patches = append(page.Patches, statePatch{Revision: c.Revision, RunID: c.Run, Step: c.Step, At: c.At, NewRun: c.NewRun, Reverts: c.Reverts, Patch: c.Patch})
-	}
-	if got.Next != nil {
-		next := encodePlace(patchesCursor, strconv.FormatUint(got.Next.Seq, 10)+"#"+got.Next.Run.String())
-		page.NextCursor = &next
 	}
 	protocol.JSON(w, http.StatusOK, page)
 	return nil
-}
-
-func decodeStateCursor(cursor string) (*host.StateCursor, error) {
-	text, ok := decodeCursor(patchesCursor, cursor)
-	seq, run, cut := strings.Cut(text, "#")
-	n, err := strconv.ParseUint(seq, 10, 40)
-	runID, bad := core.ParseID(run)
-	if !ok || !cut || err != nil || bad != nil {
-		return nil, badCursor(cursor)
-	}
-	return &host.StateCursor{Seq: n, Run: runID}, nil
 }
 
 // maxRevision is the largest that JSON's numbers hold in every client.

@@ -71,8 +71,8 @@ func (a *api) getThreads(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return err
 	}
-	list := threadList{Threads: []threadInfo{}, HasMore: got.Next != nil, Limit: limit, NextCursor: encodeListed(threadsCursor, got.Next)}
-	for _, t := range got.Threads {
+	list := threadList{Threads: []threadInfo{}, HasMore: got.Next != "", Limit: limit, NextCursor: cursorOf(threadsCursor, got.Next)}
+	for _, t := range got.Items {
 		info := infoOf(t)
 		info.Metadata = nil
 		list.Threads = append(list.Threads, info)
@@ -86,8 +86,8 @@ func (a *api) getSummaries(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	list := threadSummaries{Threads: []threadSummary{}, HasMore: got.Next != nil, Limit: limit, NextCursor: encodeListed(threadsCursor, got.Next)}
-	for _, t := range got.Threads {
+	list := threadSummaries{Threads: []threadSummary{}, HasMore: got.Next != "", Limit: limit, NextCursor: cursorOf(threadsCursor, got.Next)}
+	for _, t := range got.Items {
 		list.Threads = append(list.Threads, threadSummary{threadInfo: infoOf(t), Asked: t.Asked, Excerpt: t.Excerpt, LastRun: t.Last})
 	}
 	protocol.JSON(w, http.StatusOK, list)
@@ -95,7 +95,7 @@ func (a *api) getSummaries(w http.ResponseWriter, r *http.Request, id core.Ident
 }
 
 // threads reads a page of threads, and the most that it may have.
-func (a *api) threads(r *http.Request, id core.Identity) (page host.ThreadPage, most int, err error) {
+func (a *api) threads(r *http.Request, id core.Identity) (page host.Page[host.Thread], most int, err error) {
 	limit, cursor, values, err := filteredQuery(r.URL.RawQuery, "q", "agent", "parent")
 	if err != nil {
 		return page, 0, err
@@ -106,7 +106,7 @@ func (a *api) threads(r *http.Request, id core.Identity) (page host.ThreadPage, 
 			return page, 0, err
 		}
 	}
-	if q.Before, err = decodeListed(threadsCursor, cursor); err != nil {
+	if q.After, err = placeOf(threadsCursor, cursor); err != nil {
 		return page, 0, err
 	}
 	page, err = a.Host.Threads(r.Context(), id, q)

@@ -160,29 +160,23 @@ func (a *api) getEvents(w http.ResponseWriter, r *http.Request, id core.Identity
 		return err
 	}
 	q := host.EventQuery{Limit: limit}
-	after := values.Get("after")
-	if cursor != nil {
-		text, ok := decodeCursor(eventsCursor, *cursor)
-		if !ok {
-			return badCursor(*cursor)
+	switch {
+	case cursor != nil && values.Has("after"):
+		return core.Errorf(core.CodeInvalid, "query has both cursor and after, at most one is allowed")
+	case cursor != nil:
+		if q.After, err = placeOf(eventsCursor, cursor); err != nil {
+			return err
 		}
-		if after != "" {
-			return core.Errorf(core.CodeInvalid, "query has both cursor and after, at most one is allowed")
-		}
-		after = text
+	default:
+		q.After = values.Get("after")
 	}
-	q.After = after
 	got, err := a.Host.Committed(r.Context(), id, runID, q)
 	if err != nil {
 		return protocol.Hide(err, "run", runID.String())
 	}
-	page := eventList{Events: []placedEvent{}, HasMore: got.More, Limit: shown(limit)}
-	for _, e := range got.Events {
+	page := eventList{Events: []placedEvent{}, HasMore: got.Next != "", NextCursor: cursorOf(eventsCursor, got.Next), Limit: shown(limit)}
+	for _, e := range got.Items {
 		page.Events = append(page.Events, placedEvent{Position: e.Position, Event: e})
-		if got.More {
-			next := encodePlace(eventsCursor, e.Position)
-			page.NextCursor = &next
-		}
 	}
 	protocol.JSON(w, http.StatusOK, page)
 	return nil
