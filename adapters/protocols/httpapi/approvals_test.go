@@ -46,10 +46,10 @@ func TestApprovals(t *testing.T) {
 func TestBadApprovalQueries(t *testing.T) {
 	const cursor = ` is not one that this route gave`
 	for query, want := range map[string]string{
-		"limit=1.5":                   `limit \"1.5\" is not a whole number`,
-		"user=bob":                    `query has the unknown parameter \"user\", allowed are limit, cursor`,
-		"cursor=7":                    `cursor \"7\"` + cursor,
-		"cursor=bWVzc2FnZXM6MQ":       `cursor \"bWVzc2FnZXM6MQ\"` + cursor, // another route's
+		"limit=1.5":             `limit \"1.5\" is not a whole number`,
+		"user=bob":              `query has the unknown parameter \"user\", allowed are limit, cursor`,
+		"cursor=7":              `cursor \"7\"` + cursor,
+		"cursor=bWVzc2FnZXM6MQ": `cursor \"bWVzc2FnZXM6MQ\"` + cursor, // another route's
 	} {
 		t.Run(query, func(t *testing.T) {
 			f := &fake{}
