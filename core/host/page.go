@@ -19,13 +19,18 @@ type Page[T any] struct {
 }
 
 // Places in lists are texts, so that a page's Next means nothing to those who pass it on.
-// The empty text is the beginning.
+// The empty text is the beginning. The texts are no secret: a place that a client makes up
+// shows it nothing that the list would not.
 
+// badPlace is the error of a text that no page gave. Its word is that of the clients of
+// protocols, who send places as cursors.
 func badPlace(text string) error {
 	return core.Errorf(core.CodeInvalid, "cursor %q is not one that this list gave", core.Excerpt(text))
 }
 
-// listedText is a place in a list of threads or runs.
+// listedText is a place in a list of threads or runs: its time in unix milliseconds, the
+// thread, and the name of the record, between "#", which none of them but a record's name
+// may have. nil is the end of the list.
 func listedText(p *store.Place) string {
 	if p == nil {
 		return ""
@@ -33,6 +38,7 @@ func listedText(p *store.Place) string {
 	return strconv.FormatInt(p.At, 10) + "#" + p.Thread + "#" + p.Name
 }
 
+// parseListed reads what listedText wrote; nil: from the newest.
 func parseListed(text string) (*store.Place, error) {
 	if text == "" {
 		return nil, nil
@@ -55,6 +61,7 @@ func waitingText(w *store.Waiting) string {
 	return strconv.FormatInt(w.Since, 10) + ":" + w.Thread
 }
 
+// parseWaiting reads what waitingText wrote; nil: from the one that has waited longest.
 func parseWaiting(text string) (*store.Waiting, error) {
 	if text == "" {
 		return nil, nil
@@ -73,8 +80,10 @@ type changed struct {
 	run core.ID // of the last change
 }
 
+// String is the place as a page's Next has it.
 func (c changed) String() string { return strconv.FormatUint(c.seq, 10) + "#" + c.run.String() }
 
+// parseChanged reads what String wrote. A sequence has at most 40 bits.
 func parseChanged(text string) (changed, error) {
 	seq, run, cut := strings.Cut(text, "#")
 	n, err := strconv.ParseUint(seq, 10, 40)
