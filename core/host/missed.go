@@ -6,7 +6,10 @@ import (
 )
 
 // Missed is what a reader that comes back to a run does not have yet: it drops from the
-// run's events what the reader has. The zero value drops nothing.
+// run's events what the reader has. The zero value drops nothing. A protocol makes one for
+// each stream, from the last event that its client names, and passes each event of
+// [Host.Follow] through Rest, in order: what comes first decides about what comes later.
+// It is not safe for concurrent use.
 type Missed struct {
 	// Finishes keeps run_finish even if the reader has it: for clients that take an empty
 	// response for a failure.
@@ -41,6 +44,7 @@ func (m *Missed) Fits(e core.Event) error {
 	if !m.active {
 		return nil
 	}
+	// A position names its run, also in an event that does not.
 	of := e.RunID
 	if at, err := position.Parse(e.Position); err == nil {
 		of = at.Run
@@ -67,6 +71,7 @@ func (m *Missed) Rest(e core.Event) []core.Event {
 		return []core.Event{e}
 	}
 	entire := e
+	// From here on the event has a place, so that it is known whether the reader has it.
 	e, ok := position.Behind(e, at, m.last)
 	if !ok {
 		if m.Finishes && entire.Type == core.EventRunFinish {

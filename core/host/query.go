@@ -136,7 +136,8 @@ type ApprovalQuery struct {
 	Bytes int
 }
 
-// Approval is a call that waits for a person or a client.
+// Approval is a call that waits for a person or a client. A page has those of one thread
+// together, in the order of the calls.
 type Approval struct {
 	ThreadID string
 	RunID    core.ID

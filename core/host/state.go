@@ -109,6 +109,7 @@ type StateQuery struct {
 }
 
 // StateChange is the change that one record of the log made to the document of [StateView].
+// A page has them oldest first.
 type StateChange struct {
 	Revision uint64
 	Run      core.ID
