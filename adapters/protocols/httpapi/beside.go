@@ -7,22 +7,24 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Problem is the body of every refusal: Error is for people and may change, Code is for
-// programs and does not.
-type Problem = protocol.Problem
+// problem is the body of every refusal.
+type problem = protocol.Problem
 
-// ErrForm refuses a request that a form of a web page could have sent, see [Form]; with 415.
-var ErrForm = protocol.ErrForm
+// Refuse refuses a request with {"error", "code"}, as the routes do: text is for people and
+// may change, code is for programs and does not.
+func Refuse(w http.ResponseWriter, status int, code core.Code, text string) {
+	protocol.JSON(w, status, problem{Error: text, Code: code})
+}
 
-// Form reports whether a form of a web page could have sent the request: a POST whose content
-// type is not JSON. Handlers beside [New]'s refuse it with [ErrForm].
-func Form(r *http.Request) bool { return protocol.Form(r) }
-
-// Public returns what a client may read of an error: nothing of what is inside.
-func Public(err error) Problem { return protocol.Public(err) }
-
-// Status returns the HTTP status of a code.
-func Status(code core.Code) int { return protocol.Status(code) }
+// RefuseForm refuses a request that a form of a web page could have sent, a POST whose
+// content type is not JSON, with 415, and reports whether it did. [New]'s handler refuses
+// them already.
+func RefuseForm(w http.ResponseWriter, r *http.Request) (refused bool) {
+	if refused = protocol.Form(r); refused {
+		protocol.JSON(w, http.StatusUnsupportedMediaType, protocol.Public(protocol.ErrForm))
+	}
+	return refused
+}
 
 // WriteJSON writes a response whose body is a value as JSON. What cannot be encoded is a 500,
 // and no half response.

@@ -82,7 +82,7 @@ func given(text *string) string {
 }
 
 // UnmarshalStrict is for [strict.Value].
-func (t *Title) UnmarshalStrict(v strict.Value) error {
+func (t *titleText) UnmarshalStrict(v strict.Value) error {
 	t.text = new(string)
 	switch v.First() {
 	case 'n':
@@ -97,7 +97,7 @@ func (t *Title) UnmarshalStrict(v strict.Value) error {
 }
 
 // UnmarshalStrict is for [strict.Value].
-func (m *Metadata) UnmarshalStrict(v strict.Value) error {
+func (m *metadataObject) UnmarshalStrict(v strict.Value) error {
 	if first := v.First(); first != '{' && first != 'n' {
 		return v.Want("an object, or null")
 	}
@@ -106,7 +106,7 @@ func (m *Metadata) UnmarshalStrict(v strict.Value) error {
 
 // UnmarshalStrict is for [strict.Value]. An object must not have a key twice, which
 // its text may be.
-func (p *AnyJSON) UnmarshalStrict(v strict.Value) error {
+func (p *anyJSON) UnmarshalStrict(v strict.Value) error {
 	if v.First() == '{' {
 		var members map[string]json.RawMessage
 		if err := v.Decode(&members); err != nil {
@@ -121,7 +121,7 @@ func (p *AnyJSON) UnmarshalStrict(v strict.Value) error {
 }
 
 // said is what a person would have said: the object's text, else the JSON itself.
-func (p *AnyJSON) said() string {
+func (p *anyJSON) said() string {
 	if p.text != nil {
 		return *p.text
 	}

@@ -10,7 +10,7 @@
 //	err := r.Work(ctx) // until ctx ends
 //	return errors.Join(err, server.Shutdown(within))
 //
-// [Routes] has all of them, with what each takes and returns. Of it are made the mux, the
+// [allRoutes] has all of them, with what each takes and returns. Of it are made the mux, the
 // OpenAPI document at /openapi.json and the README's table; after a change there, or of a
 // type that is encoded, `go generate` writes the last two again.
 //

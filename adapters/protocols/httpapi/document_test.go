@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 

@@ -20,7 +20,7 @@ func FuzzBodies(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, route := range Routes() {
+		for _, route := range allRoutes() {
 			if route.Body == nil {
 				continue
 			}

@@ -10,18 +10,18 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-//go:generate go run ../../../scripts/verify/openapi
+//go:generate go test -run TestWhatIsWrittenOfTheRoutes -update .
 
-// document is the OpenAPI document of [Routes]. It is made beforehand, so that a start
+// document is the OpenAPI document of [allRoutes]. It is made beforehand, so that a start
 // costs nothing for it.
 //
 //go:embed openapi.json
 var document []byte
 
-// Route is one route of the native API: what the server does with a request, and what
+// route is one route of the native API: what the server does with a request, and what
 // the OpenAPI document and the README's table say of it. The zero values of types stand
 // for their shapes: the keys that a decoder takes, or those that an encoder writes.
-type Route struct {
+type route struct {
 	Method, Path string // Path with {thread}, {run} and so on, as http.ServeMux has it
 	Name         string // of the operation, unique
 	Text         string // CommonMark: what it does, one sentence or more, the first without end
@@ -32,17 +32,17 @@ type Route struct {
 	Body  any  // nil: none, or {}
 	Empty bool // Body may be missing
 	// Answers are its successes.
-	Answers []Answer
+	Answers []answer
 	// Refuses are the codes of its own refusals. Those that every route has are not
-	// among them: [Common].
+	// among them: [common].
 	Refuses []core.Code
 
 	serve func(*api, http.ResponseWriter, *http.Request, core.Identity) error
 	plain func(*api, http.ResponseWriter, *http.Request) // instead of serve, of an open route
 }
 
-// Answer is a response that is no refusal.
-type Answer struct {
+// answer is a response that is no refusal.
+type answer struct {
 	Status int
 	Text   string // when, if not always
 	Body   any    // JSON; nil: none
@@ -50,16 +50,16 @@ type Answer struct {
 	Raw    bool   // JSON of no type of ours
 }
 
-// Refusal is the status and the code of a refusal.
-type Refusal struct {
+// refusal is the status and the code of a refusal.
+type refusal struct {
 	Status int
 	Code   core.Code
 }
 
-// Common are the refusals that every route has which asks who sends a request: those of
+// common are the refusals that every route has which asks who sends a request: those of
 // whoever says so, of the limits of bodies, and of what is out of order.
-func Common() []Refusal {
-	return []Refusal{
+func common() []refusal {
+	return []refusal{
 		{http.StatusBadRequest, core.CodeInvalid},
 		{http.StatusUnauthorized, core.CodeUnauthorized},
 		{http.StatusForbidden, core.CodeDenied},
@@ -85,7 +85,7 @@ func (a *api) openapi(w http.ResponseWriter, _ *http.Request, _ core.Identity) e
 // function's start, and most requests are a protocol's: as long as all mounts lie apart
 // from the routes, the routes are made when a request is for no mount.
 func (a *api) route() http.Handler {
-	mounts, routes := http.NewServeMux(), Routes()
+	mounts, routes := http.NewServeMux(), allRoutes()
 	for pattern, handler := range a.options.Mounts {
 		if !apart(pattern, routes) {
 			return a.all() // now: what contradicts a route ends the start
@@ -97,7 +97,7 @@ func (a *api) route() http.Handler {
 }
 
 // apart reports whether no path can be both a mount's and a route's.
-func apart(pattern string, routes []Route) bool {
+func apart(pattern string, routes []route) bool {
 	at, _, _ := strings.Cut(pattern, "{")
 	if !strings.HasPrefix(at, "/") { // it has a method or a host
 		return false
@@ -111,7 +111,7 @@ func apart(pattern string, routes []Route) bool {
 }
 
 // parameters are the names that a route's query may have.
-func (r *Route) parameters() (names []string) {
+func (r *route) parameters() (names []string) {
 	for _, takes := range r.Takes {
 		t := reflect.TypeOf(takes)
 		for i := range t.NumField() {
@@ -127,7 +127,7 @@ func (r *Route) parameters() (names []string) {
 // all returns the mux of the routes and the mounts.
 func (a *api) all() http.Handler {
 	mux := http.NewServeMux()
-	for _, r := range Routes() {
+	for _, r := range allRoutes() {
 		handler := func(w http.ResponseWriter, request *http.Request) { r.plain(a, w, request) }
 		if r.plain == nil {
 			handler = a.Handle(func(w http.ResponseWriter, request *http.Request, id core.Identity) error {

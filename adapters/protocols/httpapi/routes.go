@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Routes are all routes of the native API, the only place where they are named.
-func Routes() []Route {
+// allRoutes are all routes of the native API, the only place where they are named.
+func allRoutes() []route {
 	return slices.Concat(listRoutes(), viewRoutes(), catalogRoutes(), threadRoutes(), inboxRoutes(), runRoutes(), hostRoutes())
 }
 
@@ -23,116 +23,116 @@ var (
 )
 
 // queued are the successes of a route that queues a run.
-var queued = []Answer{{Status: http.StatusAccepted, Body: protocol.Accepted{}}}
+var queued = []answer{{Status: http.StatusAccepted, Body: protocol.Accepted{}}}
 
-func listRoutes() []Route {
-	return []Route{
+func listRoutes() []route {
+	return []route{
 		{
 			Method: "GET", Path: "/v1/threads", Name: "getThreads", serve: (*api).getThreads,
 			Text:  "threads of the caller and of nobody, newest activity first: when they were made, or a run of them ended or began to wait; a page that is filtered may have fewer than its limit, or none, while there are more",
-			Takes: []any{paged{}, ofThreads{}}, Answers: []Answer{{Status: 200, Body: threadList{}}}, Refuses: absent,
+			Takes: []any{paged{}, ofThreads{}}, Answers: []answer{{Status: 200, Body: threadList{}}}, Refuses: absent,
 		},
 		{
 			Method: "GET", Path: "/v1/threads/summaries", Name: "getSummaries", serve: (*api).getSummaries,
 			Text:  "the same with what the last run answered and came to, and with metadata",
-			Takes: []any{paged{}, ofThreads{}}, Answers: []Answer{{Status: 200, Body: threadSummaries{}}}, Refuses: absent,
+			Takes: []any{paged{}, ofThreads{}}, Answers: []answer{{Status: 200, Body: threadSummaries{}}}, Refuses: absent,
 		},
 		{
 			Method: "POST", Path: "/v1/threads", Name: "postThread", serve: (*api).postThread,
 			Text:  "makes a thread that nothing was said on yet; a message to a thread that does not exist makes it too",
-			Takes: []any{keyed{}}, Body: making{}, Empty: true, Answers: []Answer{{Status: 201, Body: threadInfo{}}},
+			Takes: []any{keyed{}}, Body: making{}, Empty: true, Answers: []answer{{Status: 201, Body: threadInfo{}}},
 			Refuses: []core.Code{core.CodeNotFound, core.CodeConflict, core.CodeDeleted, core.CodeThrottled},
 		},
 		{
 			Method: "GET", Path: "/v1/runs", Name: "getRuns", serve: (*api).getRuns,
 			Text:  "runs on threads of the caller and of nobody, newest first by when they were submitted, those of child threads among them; a page that is filtered may have fewer than its limit, or none, while there are more",
-			Takes: []any{paged{}, ofRuns{}, ofOneThread{}}, Answers: []Answer{{Status: 200, Body: runList{}}}, Refuses: absent,
+			Takes: []any{paged{}, ofRuns{}, ofOneThread{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: absent,
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/runs", Name: "getThreadRuns", serve: (*api).getThreadRuns,
 			Text:  "its runs, newest first by when they were submitted",
-			Takes: []any{ofThread{}, paged{}, ofRuns{}}, Answers: []Answer{{Status: 200, Body: runList{}}}, Refuses: absent,
+			Takes: []any{ofThread{}, paged{}, ofRuns{}}, Answers: []answer{{Status: 200, Body: runList{}}}, Refuses: absent,
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/runs/latest", Name: "getLatestRun", serve: (*api).latestRun,
 			Text:  "the run that was submitted last; 404 when there is none",
-			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 200, Body: core.Run{}}}, Refuses: absent,
+			Takes: []any{ofThread{}}, Answers: []answer{{Status: 200, Body: core.Run{}}}, Refuses: absent,
 		},
 	}
 }
 
-func viewRoutes() []Route {
-	return []Route{
+func viewRoutes() []route {
+	return []route{
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/state", Name: "getState", serve: (*api).getState,
 			Text:  "the state of thread and run, as `state_snapshot` shows it, as it stands or at a revision; 404 for one that it has not stopped at, 413 over 3 MB",
-			Takes: []any{ofThread{}, ofRevision{}}, Answers: []Answer{{Status: 200, Body: threadState{}}}, Refuses: absent,
+			Takes: []any{ofThread{}, ofRevision{}}, Answers: []answer{{Status: 200, Body: threadState{}}}, Refuses: absent,
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/state/patches", Name: "getStatePatches", serve: (*api).getStatePatches,
 			Text:  "what has changed the state, oldest first: each a JSON Patch on the state with those before it",
-			Takes: []any{ofThread{}, sinceRevision{}, paged{}}, Answers: []Answer{{Status: 200, Body: statePatches{}}}, Refuses: absent,
+			Takes: []any{ofThread{}, sinceRevision{}, paged{}}, Answers: []answer{{Status: 200, Body: statePatches{}}}, Refuses: absent,
 		},
 		{
 			Method: "GET", Path: "/v1/runs/{run}/steps", Name: "getSteps", serve: (*api).getSteps,
 			Text:  "its timeline: each step with what the model said, how long it took and cost, its calls with arguments, results and times",
-			Takes: []any{ofRun{}, paged{}}, Answers: []Answer{{Status: 200, Body: runSteps{}}}, Refuses: absent,
+			Takes: []any{ofRun{}, paged{}}, Answers: []answer{{Status: 200, Body: runSteps{}}}, Refuses: absent,
 		},
 		{
 			Method: "GET", Path: "/v1/runs/{run}/events", Name: "getEvents", serve: (*api).getEvents,
 			Text:  "its events that are committed and have a place, oldest first, as a stream that comes late shows them",
-			Takes: []any{ofRun{}, behindEvent{}, paged{}}, Answers: []Answer{{Status: 200, Body: eventList{}}}, Refuses: absent,
+			Takes: []any{ofRun{}, behindEvent{}, paged{}}, Answers: []answer{{Status: 200, Body: eventList{}}}, Refuses: absent,
 		},
 	}
 }
 
-func catalogRoutes() []Route {
-	return []Route{
+func catalogRoutes() []route {
+	return []route{
 		{
 			Method: "GET", Path: "/v1/agents", Name: "getAgents", serve: (*api).getAgents,
 			Text:    "the agents: model, plugins, tools and delegates by name; never a system prompt or a plugin's settings",
-			Answers: []Answer{{Status: 200, Body: agentList{}}},
+			Answers: []answer{{Status: 200, Body: agentList{}}},
 		},
 		{
 			Method: "GET", Path: "/v1/agents/{agent}", Name: "getAgent", serve: (*api).getAgent,
 			Text:  "one of them, with its tools and the JSON Schemas of their arguments",
-			Takes: []any{ofAgent{}}, Answers: []Answer{{Status: 200, Body: agentDetail{}}}, Refuses: []core.Code{core.CodeNotFound},
+			Takes: []any{ofAgent{}}, Answers: []answer{{Status: 200, Body: agentDetail{}}}, Refuses: []core.Code{core.CodeNotFound},
 		},
 		{
 			Method: "GET", Path: "/v1/capabilities", Name: "getCapabilities", serve: (*api).getCapabilities,
 			Text:    "agents, tools, plugins, models and providers that are registered, and the protocols that are served",
-			Answers: []Answer{{Status: 200, Body: capabilities{}}},
+			Answers: []answer{{Status: 200, Body: capabilities{}}},
 		},
 	}
 }
 
-func threadRoutes() []Route {
+func threadRoutes() []route {
 	const describes = "changes title and metadata: null takes them away, metadata is a merge patch (RFC 7396)"
-	return []Route{
+	return []route{
 		{
 			Method: "GET", Path: "/v1/threads/{thread}", Name: "getThread", serve: (*api).getThread,
 			Text:  "the thread",
-			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
+			Takes: []any{ofThread{}}, Answers: []answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
 		},
 		{
 			Method: "PATCH", Path: "/v1/threads/{thread}", Name: "patchThread", serve: (*api).patchThread,
 			Text:  describes,
-			Takes: []any{ofThread{}}, Body: described{}, Answers: []Answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
+			Takes: []any{ofThread{}}, Body: described{}, Answers: []answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
 		},
 		{
 			Method: "PATCH", Path: "/v1/threads/{thread}/metadata", Name: "patchMetadata", serve: (*api).patchThread,
 			Text:  "the same",
-			Takes: []any{ofThread{}}, Body: described{}, Answers: []Answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
+			Takes: []any{ofThread{}}, Body: described{}, Answers: []answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
 		},
 		{
 			Method: "DELETE", Path: "/v1/threads/{thread}", Name: "deleteThread", serve: (*api).deleteThread,
 			Text:  "deletes it permanently: its id and those of its runs are 410, and its workers stop; child threads stay unless `child_strategy` is `cascade` (default `detach`; `reject`: 409 while there is one); the sweep erases its records, at once and again 20 minutes later, for what a paused worker may still write",
-			Takes: []any{ofThread{}, childStrategy{}}, Answers: []Answer{{Status: 204}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict}),
+			Takes: []any{ofThread{}, childStrategy{}}, Answers: []answer{{Status: 204}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict}),
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/messages", Name: "getMessages", serve: (*api).getMessages,
 			Text:  "its messages; a page ends at its limit or at 3 MB, the last one (newest first: the first one) with results of an open tool round and with input that no step has read (`\"pending\":true`)",
-			Takes: []any{ofThread{}, paged{}, ofMessages{}}, Answers: []Answer{{Status: 200, Body: page{}}}, Refuses: absent,
+			Takes: []any{ofThread{}, paged{}, ofMessages{}}, Answers: []answer{{Status: 200, Body: page{}}}, Refuses: absent,
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/messages", Name: "postMessages", serve: (*api).postMessages,
@@ -142,80 +142,80 @@ func threadRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/cancel", Name: "cancelThread", serve: (*api).cancelThread,
 			Text:  "cancels its open run, or the first that is queued, never a delayed one; 404 when there is none",
-			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 202, Body: threadCancelled{}}}, Refuses: absent,
+			Takes: []any{ofThread{}}, Answers: []answer{{Status: 202, Body: threadCancelled{}}}, Refuses: absent,
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/interrupt", Name: "interruptThread", serve: (*api).interruptThread,
 			Text:  "ends the open run and all that is queued, and puts the input, if there is any, in their place; delayed runs stay; 404 without input when there is nothing to end",
 			Takes: []any{ofThread{}, keyed{}}, Body: interruption{}, Empty: true,
-			Answers: []Answer{{Status: 202, Body: interrupted{}}}, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeSuperseded}),
+			Answers: []answer{{Status: 202, Body: interrupted{}}}, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeSuperseded}),
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/decision", Name: "decideThread", serve: (*api).decideThread,
 			Text:  "decides on a call of its open run that waits, also for the same decision again (`\"duplicate\":true`); 409 for another one, 409 `child` where the call waits for a child run, 400 for a payload that the ticket does not take",
-			Takes: []any{ofThread{}}, Body: decisionBody{}, Answers: []Answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided, core.CodeChild}),
+			Takes: []any{ofThread{}}, Body: decisionBody{}, Answers: []answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided, core.CodeChild}),
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/fork", Name: "forkThread", serve: (*api).forkThread,
 			Text:  "a new thread with the messages and the state up to that one (of a turn with calls: up to their results); the other thread stays as it is",
-			Takes: []any{ofThread{}, keyed{}}, Body: fork{}, Answers: []Answer{{Status: 201, Body: forked{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeSuperseded}),
+			Takes: []any{ofThread{}, keyed{}}, Body: fork{}, Answers: []answer{{Status: 201, Body: forked{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeSuperseded}),
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/runs/active", Name: "getActiveRun", serve: (*api).activeRun,
 			Text:  "the open run with its tickets, or null",
-			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 200, Body: active{}}}, Refuses: absent,
+			Takes: []any{ofThread{}}, Answers: []answer{{Status: 200, Body: active{}}}, Refuses: absent,
 		},
 	}
 }
 
-func inboxRoutes() []Route {
-	return []Route{
+func inboxRoutes() []route {
+	return []route{
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/mailbox", Name: "getMailbox", serve: (*api).getMailbox,
 			Text:  "what is open and queued, then what is over: runs and inputs with the state of their delivery, priority, attempts and, until a step has read them, messages",
-			Takes: []any{ofThread{}, paged{}, ofStatus{}}, Answers: []Answer{{Status: 200, Body: listing{}}}, Refuses: absent,
+			Takes: []any{ofThread{}, paged{}, ofStatus{}}, Answers: []answer{{Status: 200, Body: listing{}}}, Refuses: absent,
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/mailbox", Name: "postMailbox", serve: (*api).postMailbox,
 			Text:  "queues any JSON as input, for programs; of an object its `text`, if it has one",
-			Takes: []any{ofThread{}, keyed{}}, Body: payload{}, Answers: []Answer{{Status: 201, Body: pushed{}}}, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeConflict, core.CodeFull}),
+			Takes: []any{ofThread{}, keyed{}}, Body: payload{}, Answers: []answer{{Status: 201, Body: pushed{}}}, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeConflict, core.CodeFull}),
 		},
 		{
 			Method: "PATCH", Path: "/v1/threads/{thread}/mailbox/{input}", Name: "patchInput", serve: (*api).patchInput,
 			Text:  "changes input that no step has read; 404 once it was read",
-			Takes: []any{ofThread{}, ofInput{}}, Body: edit{}, Answers: []Answer{{Status: 200, Body: edited{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported}),
+			Takes: []any{ofThread{}, ofInput{}}, Body: edit{}, Answers: []answer{{Status: 200, Body: edited{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported}),
 		},
 		{
 			Method: "DELETE", Path: "/v1/threads/{thread}/mailbox/{input}", Name: "deleteInput", serve: (*api).deleteInput,
 			Text:  "takes back input that no step has read; a queued run that is taken back is cancelled",
-			Takes: []any{ofThread{}, ofInput{}}, Answers: []Answer{{Status: 204}}, Refuses: absent,
+			Takes: []any{ofThread{}, ofInput{}}, Answers: []answer{{Status: 204}}, Refuses: absent,
 		},
 	}
 }
 
-func runRoutes() []Route {
-	return []Route{
+func runRoutes() []route {
+	return []route{
 		{
 			Method: "POST", Path: "/v1/runs", Name: "postRun", serve: (*api).postRun,
 			Text:  "starts a run, as for messages, and streams its events (sent again with its `Idempotency-Key` and a `Last-Event-ID`: those after that event, and `run_finish`); behind a door that cannot stream it queues the run",
 			Takes: []any{keyed{}, resuming{}}, Body: newRun{}, Refuses: slices.Concat(refused, limits, []core.Code{core.CodeNotAcceptable}),
-			Answers: []Answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 202, Text: "behind a door that cannot stream", Body: protocol.Accepted{}}},
+			Answers: []answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 202, Text: "behind a door that cannot stream", Body: protocol.Accepted{}}},
 		},
 		{
 			Method: "GET", Path: "/v1/runs/{run}", Name: "getRun", serve: (*api).getRun,
 			Text:  "the run, with the tickets of calls that wait",
-			Takes: []any{ofRun{}}, Answers: []Answer{{Status: 200, Body: core.Run{}}}, Refuses: absent,
+			Takes: []any{ofRun{}}, Answers: []answer{{Status: 200, Body: core.Run{}}}, Refuses: absent,
 		},
 		{
 			Method: "GET", Path: "/v1/runs/{run}/events/stream", Name: "followRun", serve: (*api).followRun,
 			Text:  "its events, from the first or after `Last-Event-ID` (also as the query parameter `lastEventId`), until it is done or waits (behind Lambda it ends with `run_yield` after 60 s that it only followed: connect again)",
 			Takes: []any{ofRun{}, following{}}, Refuses: slices.Concat(absent, []core.Code{core.CodeNotAcceptable}),
-			Answers: []Answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 204, Text: "there is nothing after it"}},
+			Answers: []answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 204, Text: "there is nothing after it"}},
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/cancel", Name: "cancelRun", serve: (*api).cancelRun,
 			Text:  "cancels it; 404 when it is over",
-			Takes: []any{ofRun{}}, Answers: []Answer{{Status: 202, Body: runCancelled{}}}, Refuses: absent,
+			Takes: []any{ofRun{}}, Answers: []answer{{Status: 202, Body: runCancelled{}}}, Refuses: absent,
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/inputs", Name: "postInputs", serve: (*api).postInputs,
@@ -225,7 +225,7 @@ func runRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/runs/{run}/decision", Name: "decideRun", serve: (*api).decideRun,
 			Text:  "decides on a call of it that waits, as for the thread",
-			Takes: []any{ofRun{}}, Body: decisionBody{}, Answers: []Answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided, core.CodeChild}),
+			Takes: []any{ofRun{}}, Body: decisionBody{}, Answers: []answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided, core.CodeChild}),
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/continue", Name: "continueRun", serve: (*api).continueRun,
@@ -240,35 +240,35 @@ func runRoutes() []Route {
 	}
 }
 
-func hostRoutes() []Route {
-	healthy := []Answer{{Status: 200, Body: health{}}, {Status: 503, Text: "the process should be replaced, or the store cannot be reached", Body: health{}}}
+func hostRoutes() []route {
+	healthy := []answer{{Status: 200, Body: health{}}, {Status: 503, Text: "the process should be replaced, or the store cannot be reached", Body: health{}}}
 	const sick = "whether requests can be served, and why not: the store cannot be reached (looked at once a second at most), or the process should be replaced, since 16 tools that do not end when they are told to still run in it; on the local host also while its file is gone from its place, or the disk takes no writes"
-	return []Route{
+	return []route{
 		{
 			Method: "GET", Path: "/v1/approvals", Name: "getApprovals", serve: (*api).getApprovals,
 			Text:  "the calls that wait for a person, or for a tool that the client runs (`kind` is `client`), longest waiting first, in your threads and in threads without an owner; a page ends at its limit (50) or at 3 MB, and may have fewer or none while there are more",
-			Takes: []any{paged{}}, Answers: []Answer{{Status: 200, Body: approvals{}}}, Refuses: []core.Code{core.CodeThrottled},
+			Takes: []any{paged{}}, Answers: []answer{{Status: 200, Body: approvals{}}}, Refuses: []core.Code{core.CodeThrottled},
 		},
 		{
 			Method: "GET", Path: "/v1/usage", Name: "getUsage", serve: (*api).getUsage,
 			Text:  "what the caller has used, or, for a caller without a user or one of `REVEILLE_USAGE_READERS`, everybody of the tenant: tokens, inferences, tool calls, times, units of the store and money, by day, user, agent, run and model, up to the newest stretch of a run that has ended or waits; money is `null` where a price is not known",
 			Takes: []any{ofUsage{}}, Refuses: []core.Code{core.CodeNotFound, core.CodeThrottled},
-			Answers: []Answer{{Status: 200, Text: "with `format=csv` or `Accept: text/csv` a table", Body: usageReport{}}},
+			Answers: []answer{{Status: 200, Text: "with `format=csv` or `Accept: text/csv` a table", Body: usageReport{}}},
 		},
 		{
 			Method: "GET", Path: "/v1/limits", Name: "getLimits", serve: (*api).getLimits,
 			Text:    "the limits of the caller's tenant, what it has used of them today (UTC), and when the day ends; `{}` without limits",
-			Answers: []Answer{{Status: 200, Body: limitsOf{}}}, Refuses: []core.Code{core.CodeThrottled},
+			Answers: []answer{{Status: 200, Body: limitsOf{}}}, Refuses: []core.Code{core.CodeThrottled},
 		},
 		{
 			Method: "GET", Path: "/openapi.json", Name: "getDocument", serve: (*api).openapi,
 			Text:    "this document: OpenAPI 3.1",
-			Answers: []Answer{{Status: 200, Raw: true}},
+			Answers: []answer{{Status: 200, Raw: true}},
 		},
 		{Method: "GET", Path: "/health", Name: "getHealth", Open: true, plain: (*api).health, Text: sick, Answers: healthy},
 		{
 			Method: "GET", Path: "/health/live", Name: "getLive", Open: true, plain: (*api).live,
-			Text: "that the process answers, whatever ails it", Answers: []Answer{{Status: 200, Body: health{}}},
+			Text: "that the process answers, whatever ails it", Answers: []answer{{Status: 200, Body: health{}}},
 		},
 	}
 }

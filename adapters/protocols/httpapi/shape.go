@@ -15,22 +15,22 @@ import (
 // is checked elsewhere: min, max, minLength, maxLength, minItems, enum and pattern. That of
 // a field "_" is JSON which the type's whole schema has too.
 
-// Name is an id that a client chooses: 1 to 128 of the characters A-Z a-z 0-9 . _ : and -,
+// chosenName is an id that a client chooses: 1 to 128 of the characters A-Z a-z 0-9 . _ : and -,
 // neither "." nor "..".
-type Name string
+type chosenName string
 
-// OptionalName is a Name, or empty, which is none.
-type OptionalName string
+// optionalName is a Name, or empty, which is none.
+type optionalName string
 
-// Title is one line of 1 to 200 characters, not all of them blank, or null, which is an
+// titleText is one line of 1 to 200 characters, not all of them blank, or null, which is an
 // empty one.
-type Title struct{ text *string } // nil: it is not there
+type titleText struct{ text *string } // nil: it is not there
 
-// Metadata is an object, whatever is in it, or null; of a change, a merge patch (RFC 7396).
-type Metadata json.RawMessage // nil: it is not there
+// metadataObject is an object, whatever is in it, or null; of a change, a merge patch (RFC 7396).
+type metadataObject json.RawMessage // nil: it is not there
 
 type ofThread struct {
-	Thread Name `in:"path" json:"thread"` // the thread's id
+	Thread chosenName `in:"path" json:"thread"` // the thread's id
 }
 
 type ofRun struct {
@@ -64,9 +64,9 @@ type ofMessages struct {
 }
 
 type ofThreads struct {
-	Text   string `in:"query" json:"q,omitempty" schema:"maxLength=200"` // in the title, in how the last input begins, or in the id, upper and lower case alike
-	Agent  string `in:"query" json:"agent,omitempty"`                    // of the last run
-	Parent Name   `in:"query" json:"parent,omitempty"`                   // its child threads, which are left out otherwise
+	Text   string     `in:"query" json:"q,omitempty" schema:"maxLength=200"` // in the title, in how the last input begins, or in the id, upper and lower case alike
+	Agent  string     `in:"query" json:"agent,omitempty"`                    // of the last run
+	Parent chosenName `in:"query" json:"parent,omitempty"`                   // its child threads, which are left out otherwise
 }
 
 type ofRuns struct {
@@ -76,7 +76,7 @@ type ofRuns struct {
 }
 
 type ofOneThread struct {
-	Thread Name `in:"query" json:"thread,omitempty"` // that thread's alone
+	Thread chosenName `in:"query" json:"thread,omitempty"` // that thread's alone
 }
 
 type ofAgent struct {
@@ -105,7 +105,7 @@ type childStrategy struct {
 type keyed struct {
 	// Makes the request safe to send again: the same key and body return the first
 	// result, another body under the key is 409.
-	Key Name `in:"header" json:"Idempotency-Key,omitempty"`
+	Key chosenName `in:"header" json:"Idempotency-Key,omitempty"`
 }
 
 type following struct {
@@ -120,7 +120,7 @@ type resuming struct {
 
 // inputMessage is what is said to an agent.
 type inputMessage struct {
-	ID      OptionalName `json:"id,omitempty"`
+	ID      optionalName `json:"id,omitempty"`
 	Role    string       `json:"role" schema:"enum=user"`
 	Content inputContent `json:"content"`
 }
@@ -153,9 +153,9 @@ type submitted struct {
 	said
 	// Says again what the thread was told in the message of this id, or before it if
 	// that is an answer. Whatever stands behind it is taken back.
-	RegenerateFrom *Name `json:"regenerate_from,omitempty" strict:"also=regenerateFrom"`
+	RegenerateFrom *chosenName `json:"regenerate_from,omitempty" strict:"also=regenerateFrom"`
 	// The messages take the place of the one with this id, and of what stands behind it.
-	ReplaceMessage *Name `json:"replace_message,omitempty" strict:"also=replaceMessage"`
+	ReplaceMessage *chosenName `json:"replace_message,omitempty" strict:"also=replaceMessage"`
 }
 
 // queueing says when a run comes to its turn.
@@ -174,7 +174,7 @@ type submission struct {
 // newRun is input for a thread that the body may name; without it is a new one.
 type newRun struct {
 	submitted
-	ThreadID OptionalName `json:"threadId,omitempty" strict:"also=thread_id"`
+	ThreadID optionalName `json:"threadId,omitempty" strict:"also=thread_id"`
 	_        struct{}     `schema:"{\"if\":{\"required\":[\"messages\"]},\"then\":{\"not\":{\"required\":[\"regenerate_from\"]}},\"else\":{\"required\":[\"regenerate_from\",\"threadId\"]},\"dependentRequired\":{\"replace_message\":[\"messages\",\"threadId\"]}}"`
 }
 
@@ -190,15 +190,15 @@ type furtherInput struct {
 	_ struct{} `schema:"{\"required\":[\"messages\"]}"`
 }
 
-// AnyJSON is any JSON.
-type AnyJSON struct {
+// anyJSON is any JSON.
+type anyJSON struct {
 	raw  json.RawMessage
 	text *string // of an object that has one; nil: none
 }
 
 // payload is input that is no conversation's.
 type payload struct {
-	Payload AnyJSON `json:"payload" strict:"null"` // of an object its text, if it has one, is what is said; else the JSON itself
+	Payload anyJSON `json:"payload" strict:"null"` // of an object its text, if it has one, is what is said; else the JSON itself
 	AgentID string  `json:"agentId,omitempty" strict:"also=agent_id"`
 	queueing
 }
@@ -210,8 +210,8 @@ type edit struct {
 
 // fork says where a thread is forked.
 type fork struct {
-	At       Name  `json:"at"`                                         // id of the last message that the fork has
-	ThreadID *Name `json:"threadId,omitempty" strict:"also=thread_id"` // of the fork; without it is a new one
+	At       chosenName  `json:"at"`                                         // id of the last message that the fork has
+	ThreadID *chosenName `json:"threadId,omitempty" strict:"also=thread_id"` // of the fork; without it is a new one
 }
 
 // decisionBody is what is decided about a call that waits. It names the call or the
@@ -222,7 +222,7 @@ type decisionBody struct {
 	Action       core.DecisionAction `json:"action"`
 	Payload      json.RawMessage     `json:"payload,omitempty"`                              // a person's {"approved": false} cancels, whatever the action says
 	Reason       string              `json:"reason,omitempty"`                               // for the model
-	DecisionID   OptionalName        `json:"decision_id,omitempty" strict:"also=decisionId"` // the same again does nothing; made of what the decision says without
+	DecisionID   optionalName        `json:"decision_id,omitempty" strict:"also=decisionId"` // the same again does nothing; made of what the decision says without
 	Remember     core.Remember       `json:"remember,omitempty"`                             // for how long a person's answer to a request for permission holds
 	RememberAs   core.RememberAs     `json:"remember_as,omitempty" strict:"also=rememberAs"` // what it holds for; with remember run or thread alone
 	_            struct{}            `schema:"{\"if\":{\"required\":[\"tool_call_id\"]},\"then\":{\"not\":{\"required\":[\"suspension_id\"]}},\"else\":{\"required\":[\"suspension_id\"]},\"dependentSchemas\":{\"remember_as\":{\"required\":[\"remember\"],\"properties\":{\"remember\":{\"enum\":[\"run\",\"thread\"]}}}}}"`
@@ -230,7 +230,7 @@ type decisionBody struct {
 
 // making is a thread that nothing was said on yet.
 type making struct {
-	ThreadID OptionalName `json:"threadId,omitempty" strict:"also=thread_id"` // without it is a new one
+	ThreadID optionalName `json:"threadId,omitempty" strict:"also=thread_id"` // without it is a new one
 	describing
 }
 
@@ -241,8 +241,8 @@ type described struct {
 
 // describing is what is said of a thread.
 type describing struct {
-	Title    Title    `json:"title,omitzero" strict:"null"`     // one line; null takes it away
-	Metadata Metadata `json:"metadata,omitempty" strict:"null"` // at most 64 keys and 16 KB; null takes it away
+	Title    titleText      `json:"title,omitzero" strict:"null"`     // one line; null takes it away
+	Metadata metadataObject `json:"metadata,omitempty" strict:"null"` // at most 64 keys and 16 KB; null takes it away
 }
 
 // threadCancelled is the body of a 202 for a cancel of a thread's run.

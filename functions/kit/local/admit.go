@@ -11,16 +11,13 @@ import (
 // admit counts the requests that are under way, and refuses those that would be more than
 // most. Whoever asks for the health of the host is always told.
 func (h *localHost) admit(most int, next http.Handler) http.Handler {
-	full := httpapi.Problem{
-		Error: fmt.Sprintf("%d requests are under way, no more are taken: try again (REVEILLE_MAX_REQUESTS)", most),
-		Code:  core.CodeThrottled,
-	}
+	full := fmt.Sprintf("%d requests are under way, no more are taken: try again (REVEILLE_MAX_REQUESTS)", most)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := h.open.Add(1)
 		defer h.open.Add(-1)
 		if n > int64(most) && r.URL.Path != "/health" && r.URL.Path != "/health/live" {
 			w.Header().Set("Retry-After", "1")
-			httpapi.WriteJSON(w, http.StatusServiceUnavailable, full)
+			httpapi.Refuse(w, http.StatusServiceUnavailable, core.CodeThrottled, full)
 			return
 		}
 		next.ServeHTTP(w, r)

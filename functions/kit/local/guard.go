@@ -23,7 +23,7 @@ import (
 //     changes something must therefore come from the host's own pages, from
 //     configured origins, or from a program, which says nothing of a site.
 //   - A browser that sends neither header is old. All that one of its pages can send here
-//     without a preflight is a form, which is refused on every endpoint ([httpapi.Form]).
+//     without a preflight is a form, which is refused on every endpoint ([httpapi.RefuseForm]).
 type guard struct {
 	hosts   []string // in lower case, IPv6 addresses in brackets
 	origins []string
@@ -45,22 +45,17 @@ func newGuard(s settings.Settings, next http.Handler) http.Handler {
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(g.hosts, hostOf(r.Host)) {
-		httpapi.WriteJSON(w, http.StatusMisdirectedRequest, httpapi.Problem{
-			Error: "host " + strconv.Quote(core.Excerpt(r.Host)) + " is no name of this machine; REVEILLE_HOSTS names further ones",
-			Code:  core.CodeForbidden,
-		})
+		httpapi.Refuse(w, http.StatusMisdirectedRequest, core.CodeForbidden,
+			"host "+strconv.Quote(core.Excerpt(r.Host))+" is no name of this machine; REVEILLE_HOSTS names further ones")
 		return
 	}
 	if !safe(r.Method) {
 		if !g.own(r) {
-			httpapi.WriteJSON(w, http.StatusForbidden, httpapi.Problem{
-				Error: "the request comes from a page of another site; REVEILLE_ORIGINS names those that may send",
-				Code:  core.CodeForbidden,
-			})
+			httpapi.Refuse(w, http.StatusForbidden, core.CodeForbidden,
+				"the request comes from a page of another site; REVEILLE_ORIGINS names those that may send")
 			return
 		}
-		if httpapi.Form(r) {
-			httpapi.WriteJSON(w, http.StatusUnsupportedMediaType, httpapi.Public(httpapi.ErrForm))
+		if httpapi.RefuseForm(w, r) {
 			return
 		}
 	}

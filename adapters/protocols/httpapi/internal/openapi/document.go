@@ -1,4 +1,4 @@
-package main
+package openapi
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 
 // The parts of an OpenAPI document that ours has, in the order in which they are written.
@@ -96,9 +94,10 @@ const about = "The native routes. Bodies are decoded strictly: an unknown, repea
 	"What belongs to another user or tenant is 404, like what does not exist. The protocols that are mounted beside these routes have documents of their own."
 
 // Document is the OpenAPI document of routes. Root is the module's folder, whose sources
-// say what types and fields are.
-func Document(root string, routes []httpapi.Route) ([]byte, error) {
+// say what types and fields are. problem stands for the body of every refusal.
+func Document(root string, routes []Route, problem any) ([]byte, error) {
 	s := &schemas{
+		problem:    reflect.TypeOf(problem),
 		source:     &source{root: root, packages: map[string]*texts{}},
 		components: map[string]*jsonschema.Schema{}, responses: map[string]response{}, made: map[reflect.Type]string{},
 	}
@@ -131,7 +130,7 @@ func Document(root string, routes []httpapi.Route) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-func (s *schemas) operation(r httpapi.Route, links map[string]link) (*operation, error) {
+func (s *schemas) operation(r Route, links map[string]link) (*operation, error) {
 	summary, _, _ := strings.Cut(r.Text, ";")
 	o := &operation{OperationID: r.Name, Summary: summary, Description: r.Text, Responses: map[string]response{}}
 	if r.Open {
@@ -164,7 +163,7 @@ func (s *schemas) operation(r httpapi.Route, links map[string]link) (*operation,
 	return o, s.refusals(o, r)
 }
 
-func (s *schemas) answer(o *operation, a httpapi.Answer) error {
+func (s *schemas) answer(o *operation, a Answer) error {
 	made := response{Description: cmp.Or(a.Text, http.StatusText(a.Status)), Links: map[string]link{}}
 	schema, kind := &jsonschema.Schema{Type: "object"}, jsonType
 	if a.Body != nil {
@@ -195,7 +194,7 @@ func (s *schemas) answer(o *operation, a httpapi.Answer) error {
 var named = map[string]string{"thread": "thread_id", "run": "run_id", "input": "dispatch_id"}
 
 // links lead from a response to the operations on what it names.
-func links(routes []httpapi.Route) map[string]link {
+func links(routes []Route) map[string]link {
 	all := map[string]link{}
 	for _, r := range routes {
 		parameters := map[string]string{}
@@ -227,27 +226,16 @@ func (s *schemas) link(to response, body reflect.Type, links map[string]link) {
 	}
 }
 
-// Refusals are all refusals of a route.
-func Refusals(r httpapi.Route) (all []httpapi.Refusal) {
-	if r.Open {
-		return nil
-	}
-	all = httpapi.Common()
-	for _, code := range r.Refuses {
-		all = append(all, httpapi.Refusal{Status: httpapi.Status(code), Code: code})
-	}
-	return all
-}
-
-// refusals documents them: one response a status, with the codes that it may have.
+// refusals documents the refusals of a route: one response a status, with the codes that
+// it may have.
 // Routes share those that have the same codes.
-func (s *schemas) refusals(o *operation, r httpapi.Route) error {
-	problem, err := s.of(reflect.TypeFor[httpapi.Problem]())
+func (s *schemas) refusals(o *operation, r Route) error {
+	problem, err := s.of(s.problem)
 	if err != nil {
 		return err
 	}
 	codes := map[int][]any{}
-	for _, refusal := range Refusals(r) {
+	for _, refusal := range r.Refuses {
 		codes[refusal.Status] = append(codes[refusal.Status], string(refusal.Code))
 	}
 	for _, status := range slices.Sorted(maps.Keys(codes)) {

@@ -1,4 +1,4 @@
-package main
+package openapi
 
 import (
 	"encoding/json"
@@ -17,6 +17,7 @@ import (
 // schemas makes the schemas of types. Each struct becomes a component, which others
 // refer to.
 type schemas struct {
+	problem    reflect.Type
 	source     *source
 	components map[string]*jsonschema.Schema
 	responses  map[string]response     // by the name of their component
@@ -41,15 +42,15 @@ func written(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
 	}
 	switch t.Name() {
-	case "Name":
+	case "chosenName":
 		return &jsonschema.Schema{Type: "string", Pattern: namePattern, Not: &jsonschema.Schema{Enum: []any{".", ".."}}}
-	case "OptionalName":
+	case "optionalName":
 		return &jsonschema.Schema{Type: "string", Pattern: strings.Replace(namePattern, "{1,", "{0,", 1), Not: &jsonschema.Schema{Enum: []any{".", ".."}}}
-	case "AnyJSON":
+	case "anyJSON":
 		return anything()
-	case "Title":
+	case "titleText":
 		return &jsonschema.Schema{Types: []string{"string", "null"}, MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(200)}
-	case "Metadata":
+	case "metadataObject":
 		return &jsonschema.Schema{Types: []string{"object", "null"}, MaxProperties: jsonschema.Ptr(64)}
 	}
 	return nil

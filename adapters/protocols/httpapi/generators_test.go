@@ -1,17 +1,17 @@
-package main
+package httpapi
 
 import (
 	"encoding/json"
 	"slices"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi/internal/openapi"
 )
 
 // Generators of clients refuse a schema that is true or false, and make a type without
 // keys of an object's oneOf. additionalProperties may be false, as OpenAPI always had it.
 func TestSchemasAreThoseThatGeneratorsOfClientsRead(t *testing.T) {
-	document, err := Document("../../..", httpapi.Routes())
+	document, err := openapi.Document("../../..", documented(), problem{})
 	if err != nil {
 		t.Fatal(err)
 	}

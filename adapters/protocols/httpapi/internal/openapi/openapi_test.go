@@ -1,64 +1,22 @@
-package main
+package openapi
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 )
 
-func root(t *testing.T) string {
-	t.Helper()
-	folder, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folder
-}
-
-func read(t *testing.T, name string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-const repair = "run go generate ./adapters/protocols/httpapi"
-
-func TestTheDocumentIsThatOfTheRoutes(t *testing.T) {
-	want, err := Document(root(t), httpapi.Routes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(read(t, documentFile))); diff != "" {
-		t.Errorf("%s is another (-want +is): %s\n%s", documentFile, repair, diff)
-	}
-}
-
-func TestTheReadmesTableIsThatOfTheRoutes(t *testing.T) {
-	readme := read(t, readmeFile)
-	want, err := withTable(readme, Table(httpapi.Routes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(readme)); diff != "" {
-		t.Errorf("%s has another table (-want +is): %s\n%s", readmeFile, repair, diff)
-	}
-}
+// chosenName is called as that of the routes.
+type chosenName string
 
 // sample is a route of everything that a route may be made of.
 type sample struct {
-	Thread httpapi.Name `in:"path" json:"thread"`
-	Limit  int          `in:"query" json:"limit,omitempty" schema:"min=1,max=200"`
+	Thread chosenName `in:"path" json:"thread"`
+	Limit  int        `in:"query" json:"limit,omitempty" schema:"min=1,max=200"`
 }
 
 type sampleBody struct {
@@ -70,9 +28,9 @@ type sampleBody struct {
 }
 
 func TestARouteInTheTable(t *testing.T) {
-	got := Table([]httpapi.Route{{
+	got := table([]Route{{
 		Method: "POST", Path: "/v1/a/{thread}", Text: "does a | b", Takes: []any{sample{}}, Body: sampleBody{}, Empty: true,
-		Answers: []httpapi.Answer{{Status: 200, Stream: true}, {Status: 202, Text: "else", Body: core.Usage{}}},
+		Answers: []Answer{{Status: 200, Stream: true}, {Status: 202, Text: "else", Body: core.Usage{}}},
 	}})
 	want := "| route | response |\n|---|---|\n" +
 		"| `POST /v1/a/{thread}?limit` `{says, status?, when?, usage}` or without a body | 200 as SSE, 202 `{input?, output?, cache_read?, cache_write?, reasoning?}` (else): does a \\| b |\n"
@@ -108,14 +66,14 @@ func TestWhatATagNarrows(t *testing.T) {
 	}
 }
 
-func TestAReadmeWithoutAPlaceForTheTable(t *testing.T) {
+func TestTheTableHasAPlaceInTheReadme(t *testing.T) {
 	for _, readme := range []string{"", tableBegins, tableEnds + tableBegins} {
-		if got, err := withTable([]byte(readme), []byte("x")); err == nil {
+		if got, err := Table([]byte(readme), nil); err == nil {
 			t.Errorf("%q became %q", readme, got)
 		}
 	}
-	got, err := withTable([]byte("a\n"+tableBegins+"old\n"+tableEnds+"b\n"), []byte("new\n"))
-	if want := "a\n" + tableBegins + "new\n" + tableEnds + "b\n"; err != nil || !bytes.Equal(got, []byte(want)) {
+	got, err := Table([]byte("a\n"+tableBegins+"old\n"+tableEnds+"b\n"), nil)
+	if want := "a\n" + tableBegins + "| route | response |\n|---|---|\n" + tableEnds + "b\n"; err != nil || string(got) != want {
 		t.Errorf("got %q, error %v", got, err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package openapi
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-
-	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 )
 
 // What stands around the table in the README.
@@ -17,8 +15,17 @@ const (
 	tableEnds   = "<!-- end of the routes -->\n"
 )
 
-// Table is the README's table of routes.
-func Table(routes []httpapi.Route) []byte {
+// Table returns the README with the table of routes in its place.
+func Table(readme []byte, routes []Route) ([]byte, error) {
+	before, rest, found := bytes.Cut(readme, []byte(tableBegins))
+	_, after, ended := bytes.Cut(rest, []byte(tableEnds))
+	if !found || !ended {
+		return nil, errors.New("README.md has no place for the routes: " + strings.TrimSpace(tableBegins))
+	}
+	return bytes.Join([][]byte{before, []byte(tableBegins), table(routes), []byte(tableEnds), after}, nil), nil
+}
+
+func table(routes []Route) []byte {
 	var b bytes.Buffer
 	b.WriteString("| route | response |\n|---|---|\n")
 	for _, r := range routes {
@@ -28,7 +35,7 @@ func Table(routes []httpapi.Route) []byte {
 }
 
 // query names a route's query parameters, as in "?limit&cursor".
-func query(r httpapi.Route) string {
+func query(r Route) string {
 	var names []string
 	for _, takes := range r.Takes {
 		t := reflect.TypeOf(takes)
@@ -44,7 +51,7 @@ func query(r httpapi.Route) string {
 	return "?" + strings.Join(names, "&")
 }
 
-func body(r httpapi.Route) string {
+func body(r Route) string {
 	if r.Body == nil {
 		return ""
 	}
@@ -56,7 +63,7 @@ func body(r httpapi.Route) string {
 }
 
 // answers says the successes, as in "202 `{status, run_id}`".
-func answers(r httpapi.Route) string {
+func answers(r Route) string {
 	var all []string
 	for _, a := range r.Answers {
 		text := strconv.Itoa(a.Status)
@@ -94,14 +101,4 @@ func keys(t reflect.Type) (all []string) {
 func jsonName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
-}
-
-// withTable puts the table into the README.
-func withTable(readme, table []byte) ([]byte, error) {
-	before, rest, found := bytes.Cut(readme, []byte(tableBegins))
-	_, after, ended := bytes.Cut(rest, []byte(tableEnds))
-	if !found || !ended {
-		return nil, errors.New("README.md has no place for the routes: " + strings.TrimSpace(tableBegins))
-	}
-	return bytes.Join([][]byte{before, []byte(tableBegins), table, []byte(tableEnds), after}, nil), nil
 }

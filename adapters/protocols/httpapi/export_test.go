@@ -1,0 +1,9 @@
+package httpapi
+
+// What tests of the handler ask about its routes.
+
+// Route is a route.
+type Route = route
+
+// Routes are all routes.
+func Routes() []Route { return allRoutes() }

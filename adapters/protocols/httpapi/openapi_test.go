@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/internal/protocol"
+	"github.com/reveille-run/reveille/adapters/protocols/httpapi/internal/openapi"
+)
+
+// documented are the routes as package openapi documents them, with all their refusals.
+func documented() (all []openapi.Route) {
+	for _, r := range allRoutes() {
+		d := openapi.Route{
+			Method: r.Method, Path: r.Path, Name: r.Name, Text: r.Text, Open: r.Open, Takes: r.Takes, Body: r.Body, Empty: r.Empty,
+		}
+		for _, a := range r.Answers {
+			d.Answers = append(d.Answers, openapi.Answer(a))
+		}
+		if !r.Open {
+			for _, refused := range common() {
+				d.Refuses = append(d.Refuses, openapi.Refusal(refused))
+			}
+			for _, code := range r.Refuses {
+				d.Refuses = append(d.Refuses, openapi.Refusal{Status: protocol.Status(code), Code: code})
+			}
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// What is written of the routes is made of them: the document, and the README's table.
+func TestWhatIsWrittenOfTheRoutes(t *testing.T) {
+	document, err := openapi.Document("../../..", documented(), problem{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const readmeFile = "../../../README.md"
+	readme, err := os.ReadFile(readmeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := openapi.Table(readme, documented())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][]byte{"openapi.json": document, readmeFile: table} {
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Equal(want, got) {
+			continue
+		}
+		if flag.Lookup("update").Value.String() == "true" {
+			if err := os.WriteFile(path, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		t.Errorf("%s is another (-want +is): run go generate ./adapters/protocols/httpapi\n%s", path, cmp.Diff(string(want), string(got)))
+	}
+}
