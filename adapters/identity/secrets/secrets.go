@@ -10,6 +10,7 @@ import (
 	"time"
 
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/internal/awsapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"
 )
@@ -26,8 +27,8 @@ const (
 
 // Reader reads secrets and keeps them for a while. It is safe for concurrent use.
 type Reader struct {
-	manager    *awsenv.Service
-	parameters *awsenv.Service
+	manager    *awsapi.Service
+	parameters *awsapi.Service
 	now        func() time.Time
 	log        *slog.Logger
 
@@ -53,11 +54,11 @@ func New(c awsenv.Config, o Options) (*Reader, error) {
 		r.log = slog.Default()
 	}
 	var err error
-	r.manager, err = c.Service(awsenv.ServiceOptions{Title: "Secrets Manager", Signing: "secretsmanager", Endpoint: "AWS_ENDPOINT_URL_SECRETS_MANAGER", Now: r.now})
+	r.manager, err = awsapi.New(c, awsapi.Options{Title: "Secrets Manager", Signing: "secretsmanager", Endpoint: "AWS_ENDPOINT_URL_SECRETS_MANAGER", Now: r.now})
 	if err != nil {
 		return nil, err
 	}
-	r.parameters, err = c.Service(awsenv.ServiceOptions{Title: "Systems Manager", Signing: "ssm", Endpoint: "AWS_ENDPOINT_URL_SSM", Now: r.now})
+	r.parameters, err = awsapi.New(c, awsapi.Options{Title: "Systems Manager", Signing: "ssm", Endpoint: "AWS_ENDPOINT_URL_SSM", Now: r.now})
 	return r, err
 }
 

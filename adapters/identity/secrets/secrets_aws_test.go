@@ -12,6 +12,7 @@ import (
 	"time"
 
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/internal/awsapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"
 )
@@ -27,7 +28,7 @@ func TestSecretsOnTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := func(s *awsenv.Service, operation string, in map[string]any) {
+	call := func(s *awsapi.Service, operation string, in map[string]any) {
 		t.Helper()
 		body, err := json.Marshal(in)
 		if err != nil {

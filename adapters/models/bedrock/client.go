@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/smithy-go/auth/bearer"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/internal/awsapi"
 	"github.com/reveille-run/reveille/adapters/models/internal/wire"
 )
 
@@ -22,20 +23,20 @@ const (
 
 // connection is what the client is made of.
 type connection struct {
-	settings awsenv.Settings
+	settings awsapi.Settings
 	token    string // empty: requests are signed
 }
 
 // connect reads the environment. It makes no request.
 func connect(config awsenv.Config) (connection, error) {
-	token := config.Variable(tokenVariable)
+	token := awsapi.Variable(config, tokenVariable)
 	if token != "" {
 		if err := wire.CheckHeader("Bedrock client", "environment variable "+tokenVariable, token); err != nil {
 			return connection{}, err
 		}
 		config.Credentials = aws.AnonymousCredentials{}
 	}
-	settings, err := config.Settings("Bedrock", endpointVariable)
+	settings, err := awsapi.Read(config, "Bedrock", endpointVariable)
 	return connection{settings, token}, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/internal/awsapi"
 )
 
 // call makes a call of the service that must succeed.
@@ -32,7 +33,7 @@ func call(t *testing.T, b *publisher, name string, in any) {
 // queue makes a queue that lives as long as the test.
 func queue(t *testing.T) (c *sqs.Client, url, arn string) {
 	t.Helper()
-	s, err := awsenv.Config{}.Settings("SQS", "AWS_ENDPOINT_URL_SQS")
+	s, err := awsapi.Read(awsenv.Config{}, "SQS", "AWS_ENDPOINT_URL_SQS")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/internal/awsapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"net/http"
 )
 
 // source is that of every event.
@@ -17,7 +19,7 @@ const source = "reveille"
 // publisher implements mailbox.Publisher.
 type publisher struct {
 	name    string
-	service *awsenv.Service
+	service *awsapi.Service
 }
 
 // New returns a publisher, safe for concurrent use, to the bus of a name or ARN, reached as
@@ -29,7 +31,7 @@ func New(c awsenv.Config, e *env.Env, name string) (mailbox.Publisher, error) {
 		e = env.System()
 	}
 	c.MaxAttempts = 1
-	service, err := c.Service(awsenv.ServiceOptions{Title: "EventBridge", Signing: "events", Endpoint: "AWS_ENDPOINT_URL_EVENTBRIDGE", Now: e.Now})
+	service, err := awsapi.New(c, awsapi.Options{Title: "EventBridge", Signing: "events", Endpoint: "AWS_ENDPOINT_URL_EVENTBRIDGE", Now: e.Now})
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@
 //	err := r.Work(ctx) // until ctx ends
 //	return errors.Join(err, server.Shutdown(within))
 //
-// [allRoutes] has all of them, with what each takes and returns. Of it are made the mux, the
-// OpenAPI document at /openapi.json and the README's table; after a change there, or of a
-// type that is encoded, `go generate` writes the last two again.
+// The table in routes.go has all of them, with what each takes and returns. Of it are made
+// the mux, the OpenAPI document at /openapi.json and the README's table; after a change
+// there, or of a type that is encoded, `go generate` writes the last two again.
 //
 // Streams are server-sent events: each data field is the JSON of a core.Event,
 // its id field the event's position. A stream ends after run_finish, or after

@@ -3,6 +3,7 @@ package sqs
 import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/internal/awsapi"
 )
 
 // NewClient makes a client from the environment that Lambda sets;
@@ -11,7 +12,7 @@ import (
 // sent: the hint is then doubled, which does no harm. A receive may take the
 // time that it waits on top of the timeout.
 func NewClient(c awsenv.Config) (*sqs.Client, error) {
-	s, err := c.Settings("SQS", "AWS_ENDPOINT_URL_SQS")
+	s, err := awsapi.Read(c, "SQS", "AWS_ENDPOINT_URL_SQS")
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/internal/awsapi"
 	"github.com/reveille-run/reveille/adapters/stores/dynamo"
 	"github.com/reveille-run/reveille/adapters/stores/s3"
 	"github.com/reveille-run/reveille/core"
@@ -33,7 +34,7 @@ func bucket(t testing.TB) *s3.Bucket {
 	}
 	name := fmt.Sprintf("payloads-%d", time.Now().UnixNano())
 	c := awsenv.Config{Timeout: 30 * time.Second}
-	service, err := c.Service(awsenv.ServiceOptions{Title: "S3", Signing: "s3", Endpoint: "AWS_ENDPOINT_URL_S3"})
+	service, err := awsapi.New(c, awsapi.Options{Title: "S3", Signing: "s3", Endpoint: "AWS_ENDPOINT_URL_S3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func bucket(t testing.TB) *s3.Bucket {
 		t.Fatal(err)
 	}
 	change := func(method, done string) { // done: the code of a try after one whose answer was lost
-		response, err := service.Send(context.Background(), awsenv.Call{Method: method, Path: "/" + name})
+		response, err := service.Send(context.Background(), awsapi.Call{Method: method, Path: "/" + name})
 		if err != nil || response.Status/100 != 2 && !bytes.Contains(response.Body, []byte("<Code>"+done+"</Code>")) {
 			t.Fatalf("%s bucket: status %d, %v: %s", method, response.Status, err, response.Body)
 		}

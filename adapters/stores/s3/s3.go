@@ -4,18 +4,20 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
-	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/internal/awsapi"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // Bucket is one bucket. It is safe for concurrent use.
 type Bucket struct {
-	service *awsenv.Service
+	service *awsapi.Service
 	folder  string // before every key in a path
 }
 
@@ -23,20 +25,20 @@ type Bucket struct {
 // AWS_ENDPOINT_URL_S3 names another endpoint than the region's, which has the bucket in
 // its paths. A missing variable is an error that names it.
 func New(c awsenv.Config, name string) (*Bucket, error) {
-	o := awsenv.ServiceOptions{Title: "S3", Signing: "s3", Endpoint: "AWS_ENDPOINT_URL_S3"}
+	o := awsapi.Options{Title: "S3", Signing: "s3", Endpoint: "AWS_ENDPOINT_URL_S3"}
 	b := &Bucket{folder: "/" + name + "/"}
-	if !c.Elsewhere(o.Endpoint) && !strings.Contains(name, ".") { // no certificate is for a name with dots
+	if awsapi.Variable(c, o.Endpoint) == "" && !strings.Contains(name, ".") { // no certificate is for a name with dots
 		o.Label, b.folder = name, "/"
 	}
 	var err error
-	b.service, err = c.Service(o)
+	b.service, err = awsapi.New(c, o)
 	return b, err
 }
 
 // Put stores an object, or replaces it. [store.ErrThrottled]: it was refused for now.
 // An error with [core.CodeUnavailable]: whether it is stored is not known.
 func (b *Bucket) Put(ctx context.Context, key string, content []byte) error {
-	response, err := b.service.Send(ctx, awsenv.Call{
+	response, err := b.service.Send(ctx, awsapi.Call{
 		Method: http.MethodPut, Path: b.folder + key, Body: content,
 		Header: http.Header{"Content-Type": {"application/octet-stream"}},
 	})
@@ -47,7 +49,7 @@ func (b *Bucket) Put(ctx context.Context, key string, content []byte) error {
 // not before it shows that it is longer. ok is false when there is none. A caller that may
 // not list the bucket gets an error instead: S3 does not tell it.
 func (b *Bucket) Get(ctx context.Context, key string, most int) (content []byte, ok bool, err error) {
-	response, err := b.service.Send(ctx, awsenv.Call{Method: http.MethodGet, Path: b.folder + key, Most: max(int64(most)+1, mostError)})
+	response, err := b.service.Send(ctx, awsapi.Call{Method: http.MethodGet, Path: b.folder + key, Most: max(int64(most)+1, mostError)})
 	if err == nil && response.Status == http.StatusNotFound && code(response.Body) == "NoSuchKey" {
 		return nil, false, nil
 	}
@@ -75,7 +77,7 @@ func (b *Bucket) Erase(ctx context.Context, prefix string) error {
 			places <- struct{}{}
 			all.Go(func() {
 				defer func() { <-places }()
-				response, err := b.service.Send(ctx, awsenv.Call{Method: http.MethodDelete, Path: b.folder + key})
+				response, err := b.service.Send(ctx, awsapi.Call{Method: http.MethodDelete, Path: b.folder + key})
 				errs[i] = outcome("delete object "+key, response, err)
 			})
 		}
@@ -95,7 +97,7 @@ const mostText = 4 << 20
 
 // list returns keys that begin with a prefix, the first 1,000 at most.
 func (b *Bucket) list(ctx context.Context, prefix string) ([]string, error) {
-	response, err := b.service.Send(ctx, awsenv.Call{
+	response, err := b.service.Send(ctx, awsapi.Call{
 		Method: http.MethodGet, Path: b.folder, Most: mostText,
 		Query: url.Values{"list-type": {"2"}, "prefix": {prefix}, "encoding-type": {"url"}},
 	})
@@ -136,7 +138,7 @@ func code(body []byte) string {
 }
 
 // outcome gives a response its meaning: nil for a success.
-func outcome(doing string, response awsenv.Response, err error) error {
+func outcome(doing string, response awsapi.Response, err error) error {
 	switch status := response.Status; {
 	case err != nil:
 		return core.Errorf(core.CodeUnavailable, "%s: outcome unknown: %w", doing, err)

@@ -3,20 +3,25 @@
 package deployed
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/google/go-cmp/cmp"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/stores/dynamo"
@@ -27,33 +32,60 @@ import (
 // service calls one of AWS as whoever deploys does; it ends the test when a call fails.
 type service struct {
 	testing.TB
-	*awsenv.Service
+	name, endpoint string // in signatures, and where it is
 }
 
-func serviceOf(t testing.TB, signing, endpoint string) service {
+func serviceOf(t testing.TB, name, endpoint string) service {
 	t.Helper()
 	if os.Getenv(endpoint) == "" {
 		t.Skipf("%s is not set: this test needs an endpoint; make test-aws starts one and sets it", endpoint)
 	}
-	s, err := awsenv.Config{Timeout: time.Minute}.Service(awsenv.ServiceOptions{Title: signing, Signing: signing, Endpoint: endpoint})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return service{t, s}
+	return service{t, name, strings.TrimSuffix(os.Getenv(endpoint), "/")}
 }
 
-func (s service) must(response awsenv.Response, err error) string {
-	s.Helper()
-	if err != nil || response.Status/100 != 2 {
-		s.Fatalf("status %d, %v: %s", response.Status, err, response.Body)
+// try signs a request and returns what came back. target is the operation of a service that
+// takes them as JSON.
+func (s service) try(ctx context.Context, method, path, target string, body []byte) (status int, text string, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, s.endpoint+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, "", err
 	}
-	return string(response.Body)
+	if target != "" {
+		request.Header.Set("Content-Type", "application/x-amz-json-1.1")
+		request.Header.Set("X-Amz-Target", target)
+	}
+	sum := sha256.Sum256(body)
+	hash := hex.EncodeToString(sum[:])
+	request.Header.Set("X-Amz-Content-Sha256", hash)
+	credentials := aws.Credentials{
+		AccessKeyID: os.Getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"), SessionToken: os.Getenv("AWS_SESSION_TOKEN"),
+	}
+	if err := v4.NewSigner().SignHTTP(ctx, credentials, request, hash, s.name, os.Getenv("AWS_REGION"), time.Now()); err != nil {
+		return 0, "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(content), err
+}
+
+// must is try that ends the test unless the call succeeds.
+func (s service) must(ctx context.Context, method, path, target string, body []byte) string {
+	s.Helper()
+	status, text, err := s.try(ctx, method, path, target, body)
+	if err != nil || status/100 != 2 {
+		s.Fatalf("status %d, %v: %s", status, err, text)
+	}
+	return text
 }
 
 // keys lists what a bucket has.
 func (s service) keys(bucket string) int {
 	s.Helper()
-	return strings.Count(s.must(s.Send(context.Background(), awsenv.Call{Method: "GET", Path: "/" + bucket, Query: url.Values{"list-type": {"2"}}})), "<Key>")
+	return strings.Count(s.must(context.Background(), "GET", "/"+bucket+"?list-type=2", "", nil), "<Key>")
 }
 
 // secret sets a secret to a text.
@@ -64,7 +96,7 @@ func (s service) secret(operation, name, value string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.must(s.Target(context.Background(), "secretsmanager."+operation, body))
+	s.must(context.Background(), "POST", "/", "secretsmanager."+operation, body)
 }
 
 // large is a text of 80 KB that hardly compresses.
@@ -100,7 +132,7 @@ func TestABuiltStepHasAKeyAndABucket(t *testing.T) {
 	w := newWorld(t)
 	objects, secrets := serviceOf(t, "s3", "AWS_ENDPOINT_URL_S3"), serviceOf(t, "secretsmanager", "AWS_ENDPOINT_URL_SECRETS_MANAGER")
 	bucket := w.table
-	objects.must(objects.Send(t.Context(), awsenv.Call{Method: "PUT", Path: "/" + bucket}))
+	objects.must(t.Context(), "PUT", "/"+bucket, "", nil)
 	secrets.secret("CreateSecret", bucket+"/"+tenant, "key-1")
 	p := &provider{key: "key-1", text: large()}
 	server := httptest.NewServer(p)
@@ -149,5 +181,5 @@ func TestABuiltStepHasAKeyAndABucket(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	objects.must(objects.Send(context.Background(), awsenv.Call{Method: "DELETE", Path: "/" + bucket}))
+	objects.must(context.Background(), "DELETE", "/"+bucket, "", nil)
 }

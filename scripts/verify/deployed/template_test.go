@@ -211,10 +211,9 @@ func (d *deployment) makeBucket(tb testing.TB) {
 	if all := properties[any](tb, d.stack, "AWS::S3::Bucket"); len(all) != 1 {
 		tb.Fatalf("buckets: %v", all)
 	}
-	bucket := awsenv.Call{Method: "PUT", Path: "/" + d.name(tb, "Payloads")}
-	d.objects.must(d.objects.Send(tb.Context(), bucket))
-	bucket.Method = "DELETE"
-	tb.Cleanup(func() { _, _ = d.objects.Send(context.Background(), bucket) })
+	bucket := "/" + d.name(tb, "Payloads")
+	d.objects.must(tb.Context(), "PUT", bucket, "", nil)
+	tb.Cleanup(func() { _, _, _ = d.objects.try(context.Background(), "DELETE", bucket, "", nil) })
 }
 
 // folders are those of the functions' mains.

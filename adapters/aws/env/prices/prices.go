@@ -17,43 +17,37 @@ type Table struct {
 	AsOf   string `json:"as_of"`  // the day on which the prices were read, YYYY-MM-DD
 	Source string `json:"source"` // where they were read, and what they leave out
 
-	Million PerMillion `json:"usd_per_million"`
-	GB      PerGB      `json:"usd_per_gb"`
-	GBMonth PerGBMonth `json:"usd_per_gb_month"`
-}
-
-// PerMillion are the prices of what is counted, in USD per million.
-type PerMillion struct {
-	WriteUnits    float64 `json:"dynamodb_write_units"` // on-demand write request units
-	ReadUnits     float64 `json:"dynamodb_read_units"`  // on-demand read request units
-	QueueRequests float64 `json:"queue_requests"`       // SQS standard: sends, receives and deletes, 64 KB each
-	GBSeconds     float64 `json:"lambda_gb_seconds"`    // arm64
-	Invocations   float64 `json:"lambda_requests"`
-	RESTRequests  float64 `json:"rest_api_requests"`
-	HTTPRequests  float64 `json:"http_api_requests"`
-	ObjectPuts    float64 `json:"s3_puts"`
-	ObjectGets    float64 `json:"s3_gets"`
-	Schedules     float64 `json:"schedule_invocations"`
-}
-
-// PerGB are the prices of what is moved, in USD per GB.
-type PerGB struct {
-	Logs     float64 `json:"log_ingestion"`
-	Streamed float64 `json:"response_stream"` // of a streamed response, above its first 6 MB
-}
-
-// PerGBMonth are the prices of what is kept, in USD per GB and month.
-type PerGBMonth struct {
-	Table   float64 `json:"dynamodb_storage"`
-	Objects float64 `json:"s3_storage"`
+	// Million are the prices of what is counted, in USD per million.
+	Million struct {
+		WriteUnits    float64 `json:"dynamodb_write_units"` // on-demand write request units
+		ReadUnits     float64 `json:"dynamodb_read_units"`  // on-demand read request units
+		QueueRequests float64 `json:"queue_requests"`       // SQS standard: sends, receives and deletes, 64 KB each
+		GBSeconds     float64 `json:"lambda_gb_seconds"`    // arm64
+		Invocations   float64 `json:"lambda_requests"`
+		RESTRequests  float64 `json:"rest_api_requests"`
+		HTTPRequests  float64 `json:"http_api_requests"`
+		ObjectPuts    float64 `json:"s3_puts"`
+		ObjectGets    float64 `json:"s3_gets"`
+		Schedules     float64 `json:"schedule_invocations"`
+	} `json:"usd_per_million"`
+	// GB are the prices of what is moved, in USD per GB.
+	GB struct {
+		Logs     float64 `json:"log_ingestion"`
+		Streamed float64 `json:"response_stream"` // of a streamed response, above its first 6 MB
+	} `json:"usd_per_gb"`
+	// GBMonth are the prices of what is kept, in USD per GB and month.
+	GBMonth struct {
+		Table   float64 `json:"dynamodb_storage"`
+		Objects float64 `json:"s3_storage"`
+	} `json:"usd_per_gb_month"`
 }
 
 // Default returns the embedded table.
-func Default() (Table, error) { return Parse(embedded) }
+func Default() (Table, error) { return parse(embedded) }
 
-// Parse reads a table. A key that it does not know, a price that is missing, zero or
+// parse reads a table. A key that it does not know, a price that is missing, zero or
 // negative and a day that is none are errors: nothing here is free.
-func Parse(data []byte) (Table, error) {
+func parse(data []byte) (Table, error) {
 	var t Table
 	if err := strict.Decode(data, &t); err != nil {
 		return Table{}, fmt.Errorf("prices: %w", err)

@@ -1,14 +1,12 @@
-package prices_test
+package prices
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/reveille-run/reveille/adapters/aws/env/prices"
 )
 
 func TestTheEmbeddedTable(t *testing.T) {
-	p, err := prices.Default()
+	p, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +18,7 @@ func TestTheEmbeddedTable(t *testing.T) {
 
 func TestATableThatIsRefused(t *testing.T) {
 	const good = `{"region":"eu","as_of":"2026-01-02","source":"s","usd_per_million":{"dynamodb_write_units":1,"dynamodb_read_units":1,"queue_requests":1,"lambda_gb_seconds":1,"lambda_requests":1,"rest_api_requests":1,"http_api_requests":1,"s3_puts":1,"s3_gets":1,"schedule_invocations":1},"usd_per_gb":{"log_ingestion":1,"response_stream":1},"usd_per_gb_month":{"dynamodb_storage":1,"s3_storage":1}}`
-	if _, err := prices.Parse([]byte(good)); err != nil {
+	if _, err := parse([]byte(good)); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ name, old, new, want string }{
@@ -32,7 +30,7 @@ func TestATableThatIsRefused(t *testing.T) {
 		{"no region", `"eu"`, `""`, "region and source"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := prices.Parse([]byte(strings.Replace(good, test.old, test.new, 1)))
+			_, err := parse([]byte(strings.Replace(good, test.old, test.new, 1)))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q in it", err, test.want)
 			}

@@ -76,11 +76,16 @@ var account = Account{
 		Chat:       {Write: 20, Read: 2, Queue: 1, Invocations: 1, Handler: 1000},
 		Sweep:      {Read: 8, Queue: 1, Invocations: 1, Handler: 100},
 	}},
-	Prices: prices.Table{
-		Region: "r", AsOf: "2026-01-01", Source: "s",
-		Million: prices.PerMillion{WriteUnits: 1, ReadUnits: 10, QueueRequests: 100, GBSeconds: 1000, Invocations: 10_000, HTTPRequests: 100_000, RESTRequests: 1, Schedules: 1},
-		GB:      prices.PerGB{Logs: 2},
-	},
+	Prices: round(),
+}
+
+func round() prices.Table {
+	t := prices.Table{Region: "r", AsOf: "2026-01-01", Source: "s"}
+	m := &t.Million
+	m.WriteUnits, m.ReadUnits, m.QueueRequests, m.GBSeconds = 1, 10, 100, 1000
+	m.Invocations, m.HTTPRequests, m.RESTRequests, m.Schedules = 10_000, 100_000, 1, 1
+	t.GB.Logs = 2
+	return t
 }
 
 func TestBills(t *testing.T) {

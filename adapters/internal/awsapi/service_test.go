@@ -1,4 +1,4 @@
-package env
+package awsapi
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 )
 
 // told is a transport that responds as it is told, and keeps the requests.
@@ -43,7 +45,7 @@ func examples(endpoint string) map[string]string {
 
 func s3(t *testing.T, f *told, pairs map[string]string) *Service {
 	t.Helper()
-	s, err := Config{Getenv: environment(pairs), Transport: f, Backoff: func(int) time.Duration { return 0 }}.Service(ServiceOptions{
+	s, err := New(awsenv.Config{Getenv: environment(pairs), Transport: f, Backoff: func(int) time.Duration { return 0 }}, Options{
 		Title: "S3", Signing: "s3", Endpoint: "AWS_ENDPOINT_URL_S3",
 		Now: func() time.Time { return time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC) },
 	})
@@ -146,7 +148,7 @@ func TestWhereServicesAre(t *testing.T) {
 			f := &told{statuses: []int{200}}
 			pairs := examples(tt.endpoint)
 			pairs["AWS_REGION"] = tt.region
-			s, err := Config{Getenv: environment(pairs), Transport: f}.Service(ServiceOptions{Title: "S", Signing: tt.signing, Label: tt.label, Endpoint: "AWS_ENDPOINT_URL_S3"})
+			s, err := New(awsenv.Config{Getenv: environment(pairs), Transport: f}, Options{Title: "S", Signing: tt.signing, Label: tt.label, Endpoint: "AWS_ENDPOINT_URL_S3"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,8 +1,10 @@
-package env
+package awsapi
 
 import (
 	"testing"
 	"time"
+
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 )
 
 func environment(pairs map[string]string) func(string) string {
@@ -13,7 +15,7 @@ func TestMissingEnvironmentIsNamed(t *testing.T) {
 	for _, missing := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		pairs := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s"}
 		delete(pairs, missing)
-		_, err := Config{Getenv: environment(pairs)}.Settings("DynamoDB", "AWS_ENDPOINT_URL_DYNAMODB")
+		_, err := Read(awsenv.Config{Getenv: environment(pairs)}, "DynamoDB", "AWS_ENDPOINT_URL_DYNAMODB")
 		if want := "DynamoDB client: environment variable " + missing + " is not set"; err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
@@ -22,7 +24,7 @@ func TestMissingEnvironmentIsNamed(t *testing.T) {
 
 func TestSettingsComeFromTheEnvironment(t *testing.T) {
 	pairs := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t"}
-	s, err := Config{Getenv: environment(pairs)}.Settings("SQS", "AWS_ENDPOINT_URL_SQS")
+	s, err := Read(awsenv.Config{Getenv: environment(pairs)}, "SQS", "AWS_ENDPOINT_URL_SQS")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func TestSettingsComeFromTheEnvironment(t *testing.T) {
 		t.Errorf("credentials %+v, %v", credentials, err)
 	}
 	pairs["AWS_ENDPOINT_URL_SQS"] = "http://127.0.0.1:1"
-	if s, err = (Config{Getenv: environment(pairs)}).Settings("SQS", "AWS_ENDPOINT_URL_SQS"); err != nil || *s.BaseEndpoint != "http://127.0.0.1:1" {
+	if s, err = Read(awsenv.Config{Getenv: environment(pairs)}, "SQS", "AWS_ENDPOINT_URL_SQS"); err != nil || *s.BaseEndpoint != "http://127.0.0.1:1" {
 		t.Errorf("endpoint %v, %v", s.BaseEndpoint, err)
 	}
 }
@@ -43,7 +45,7 @@ func TestSettingsComeFromTheEnvironment(t *testing.T) {
 func TestAnEndpointThatIsNoURLIsNamed(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:8000", "localhost:8000", "/dynamodb", "ftp://x", "http://", "http://a b"} {
 		pairs := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL_SQS": address}
-		_, err := Config{Getenv: environment(pairs)}.Settings("SQS", "AWS_ENDPOINT_URL_SQS")
+		_, err := Read(awsenv.Config{Getenv: environment(pairs)}, "SQS", "AWS_ENDPOINT_URL_SQS")
 		if want := "SQS client: environment variable AWS_ENDPOINT_URL_SQS is not an http or https URL"; err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", address, err, want)
 		}

@@ -1,4 +1,4 @@
-package env
+package awsapi
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/smithy-go/encoding/httpbinding"
 
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -31,8 +32,8 @@ type Service struct {
 	now      func() time.Time
 }
 
-// ServiceOptions says which service it is.
-type ServiceOptions struct {
+// Options says which service it is.
+type Options struct {
 	Title    string           // for errors, such as "S3"
 	Signing  string           // its name in signatures and, before the region, in addresses, such as "s3"
 	Endpoint string           // name of the variable for another endpoint than the region's
@@ -42,9 +43,9 @@ type ServiceOptions struct {
 	Label string
 }
 
-// Service reads the environment for a service, as Settings does.
-func (c Config) Service(o ServiceOptions) (*Service, error) {
-	settings, err := c.Settings(o.Title, o.Endpoint)
+// New reads the environment for a service, as [Read] does.
+func New(c awsenv.Config, o Options) (*Service, error) {
+	settings, err := Read(c, o.Title, o.Endpoint)
 	if err != nil {
 		return nil, err
 	}
