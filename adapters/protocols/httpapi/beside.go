@@ -26,10 +26,6 @@ func RefuseForm(w http.ResponseWriter, r *http.Request) (refused bool) {
 	return refused
 }
 
-// WriteJSON writes a response whose body is a value as JSON. What cannot be encoded is a 500,
-// and no half response.
-func WriteJSON(w http.ResponseWriter, status int, value any) { protocol.JSON(w, status, value) }
-
 // Bound returns a handler whose responses take bounded time and memory however slow their
 // clients read. [New]'s handler has these bounds already.
 func Bound(next http.Handler) http.Handler { return protocol.Bound(next) }

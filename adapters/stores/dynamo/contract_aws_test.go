@@ -36,7 +36,7 @@ func client(t testing.TB) (*dynamodb.Client, string) {
 		t.Fatalf("%v; make test-aws sets it", err)
 	}
 	table := fmt.Sprintf("threads-%d", time.Now().UnixNano())
-	if err := tables.Create(t.Context(), c, table); err != nil {
+	if err := tables.Create(t.Context(), c, table, ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { deleteTable(t, c, table) })
@@ -47,7 +47,7 @@ func client(t testing.TB) (*dynamodb.Client, string) {
 func configTable(t testing.TB, c *dynamodb.Client) string {
 	t.Helper()
 	table := fmt.Sprintf("config-%d", time.Now().UnixNano())
-	if err := tables.CreateConfig(t.Context(), c, table); err != nil {
+	if err := tables.Create(t.Context(), c, "", table); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { deleteTable(t, c, table) })

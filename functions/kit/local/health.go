@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"syscall"
 
-	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
+	"github.com/reveille-run/reveille/core"
 )
 
 // watchFile responds to /health where the file is what ails the host, and passes
@@ -16,15 +16,24 @@ func (h *localHost) watchFile(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && r.URL.Path == "/health" {
 			if reason := h.ailing(); reason != "" {
-				httpapi.WriteJSON(w, http.StatusServiceUnavailable, struct {
-					Status string `json:"status"`
-					Reason string `json:"reason"`
-				}{"unhealthy", reason})
+				unhealthy(w, reason)
 				return
 			}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// unhealthy responds as httpapi does where a host is.
+func unhealthy(w http.ResponseWriter, reason string) {
+	body, _ := core.EncodeJSON(struct { // texts always encode
+		Status string `json:"status"`
+		Reason string `json:"reason"`
+	}{"unhealthy", reason})
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = w.Write(append(body, '\n')) // a client that is gone needs nothing
 }
 
 // ailing returns why the file keeps nothing more at present, without its path;

@@ -5,7 +5,6 @@ package deployed
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -67,7 +66,7 @@ func newWorld(tb testing.TB) *world {
 	client, queues := clients(tb)
 	now := time.Now().UnixNano()
 	w := &world{table: fmt.Sprintf("threads-%d", now), config: fmt.Sprintf("config-%d", now)}
-	if err := errors.Join(tables.Create(tb.Context(), client, w.table), tables.CreateConfig(tb.Context(), client, w.config)); err != nil {
+	if err := tables.Create(tb.Context(), client, w.table, w.config); err != nil {
 		tb.Fatal(err)
 	}
 	out, err := queues.CreateQueue(tb.Context(), &awssqs.CreateQueueInput{

@@ -43,7 +43,7 @@ func scratch(ctx context.Context, environ []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(tables.Create(ctx, client, scratchTable), tables.CreateConfig(ctx, client, scratchConfig)); err != nil {
+	if err := tables.Create(ctx, client, scratchTable, scratchConfig); err != nil {
 		return nil, fmt.Errorf("-scratch: %w", err)
 	}
 	queue, err := queues.CreateQueue(ctx, &awssqs.CreateQueueInput{QueueName: aws.String(scratchQueue)})

@@ -1,14 +1,12 @@
 package template
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/stores/dynamo"
@@ -41,11 +39,11 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestTablesAreWhatTheAdapterMakes(t *testing.T) {
 	of := read(t)
 	tests := []struct {
-		id     string
-		create func(context.Context, *dynamodb.Client, string) error
+		id              string
+		threads, config string
 	}{
-		{"Threads", tables.Create},
-		{"Config", tables.CreateConfig},
+		{"Threads", "any", ""},
+		{"Config", "", "any"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.id, func(t *testing.T) {
@@ -59,7 +57,7 @@ func TestTablesAreWhatTheAdapterMakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := tt.create(t.Context(), client, "any"); err != nil {
+			if err := tables.Create(t.Context(), client, tt.threads, tt.config); err != nil {
 				t.Fatal(err)
 			}
 			want := sent["CreateTable"]

@@ -1,4 +1,4 @@
 // Package tables makes the tables of package dynamo where template.yaml does not: at
 // the endpoints of tests, and of functions that are run without an account. [Create]
-// makes that of threads, [CreateConfig] that of profiles and configuration snapshots.
+// makes both of them.
 package tables

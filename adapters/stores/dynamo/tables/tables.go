@@ -60,11 +60,24 @@ func configSchema(table string) *dynamodb.CreateTableInput {
 	return input
 }
 
-// Create makes a table of threads as template.yaml deploys it, waits until it
-// serves, a minute at most, and turns its time to live on. A table that exists keeps its
-// keys and indexes; time to live is turned on where it is off, for the table may be one
-// whose making was cut short.
-func Create(ctx context.Context, client *dynamodb.Client, table string) error {
+// Create makes the tables of these names as template.yaml deploys them, and waits until
+// they serve, a minute at most: that of threads, and that of profiles and configuration
+// snapshots; an empty name is none. A table that exists keeps its keys and indexes. The
+// time to live of threads is turned on where it is off, for the table may be one whose
+// making was cut short.
+func Create(ctx context.Context, client *dynamodb.Client, threads, config string) error {
+	if threads != "" {
+		if err := createThreads(ctx, client, threads); err != nil {
+			return err
+		}
+	}
+	if config != "" {
+		return ensure(ctx, client, configSchema(config))
+	}
+	return nil
+}
+
+func createThreads(ctx context.Context, client *dynamodb.Client, table string) error {
 	if err := ensure(ctx, client, schema(table)); err != nil {
 		return err
 	}
@@ -83,12 +96,6 @@ func Create(ctx context.Context, client *dynamodb.Client, table string) error {
 		return fmt.Errorf("enable time to live of table %s: %w", table, err)
 	}
 	return nil
-}
-
-// CreateConfig makes a table of profiles and configuration snapshots in the
-// same way.
-func CreateConfig(ctx context.Context, client *dynamodb.Client, table string) error {
-	return ensure(ctx, client, configSchema(table))
 }
 
 // ensure makes a table, unless it exists, and waits until it serves. That it exists may be

@@ -96,7 +96,7 @@ func TestCreate(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := Create(t.Context(), client, "any"); err != nil {
+				if err := Create(t.Context(), client, "any", ""); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(tt.asked, tt.table.asked); diff != "" {
