@@ -15,7 +15,6 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
 )
 
@@ -212,23 +211,23 @@ func (s *stream) check(t *testing.T, k int) {
 }
 
 // losing is a queue on which every hint gets lost.
-func losing(core.WakeUp, time.Duration) error { return mailboxtest.ErrLost }
+func losing(core.WakeUp, time.Duration) bool { return true }
 
 func TestLostHintsAreFoundBySweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store)
 		s := submission("t1", "parallel: a, b")
-		r.queue.OnWake = losing
+		r.queue.Lose = losing
 		if _, err := process.Submit(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // a step each
-			r.queue.OnWake = nil
+			r.queue.Lose = nil
 			if n, err := process.Sweep(t.Context()); n != 1 || err != nil {
 				t.Fatalf("sweep woke %d threads, %v; want 1", n, err)
 			}
-			r.queue.OnWake = losing
+			r.queue.Lose = losing
 			hint, _ := r.queue.Receive()
 			if err := process.WorkLocal(t.Context(), hint); err != nil {
 				t.Fatal(err)

@@ -4,14 +4,15 @@ package dynamo_test
 
 import (
 	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/stores/dynamo"
 	"github.com/reveille-run/reveille/adapters/stores/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"net/http"
-	"testing"
-	"time"
 )
 
 // What limits cost a run: README's table says so. Each call is one request, and one more

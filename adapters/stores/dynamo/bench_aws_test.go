@@ -72,7 +72,7 @@ func newBench(t testing.TB, talk chatter) *bench {
 // memory. What is on the queue stays.
 func (b *bench) restart(t testing.TB) {
 	t.Helper()
-	b.queue.Now, b.queue.OnWake = b.now, atOnce
+	b.queue.Now, b.queue.Lose = b.now, atOnce
 	lookup := tool.New(tool.Spec{Name: "lookup", Description: "Returns 2 KB that cannot be compressed."},
 		func(context.Context, tool.Call, struct{}) (tool.Result, error) {
 			return tool.NewResult(noise(2048)), nil
@@ -125,12 +125,7 @@ func (b *bench) env() *env.Env {
 }
 
 // atOnce loses the hints that have a delay.
-func atOnce(_ core.WakeUp, delay time.Duration) error {
-	if delay > 0 {
-		return mailboxtest.ErrLost
-	}
-	return nil
-}
+func atOnce(_ core.WakeUp, delay time.Duration) bool { return delay > 0 }
 
 // submit enqueues a run of so many user messages.
 func (b *bench) submit(t testing.TB, messages int) mailbox.Receipt {

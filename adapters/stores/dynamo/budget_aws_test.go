@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 )
 
 // meteredSteps is how many background steps a mean is taken of. Every step takes
@@ -50,11 +49,11 @@ func steered(t testing.TB, b *bench) {
 	t.Helper()
 	b.submit(t, 1)
 	b.step(t)
-	b.queue.OnWake = func(core.WakeUp, time.Duration) error { return mailboxtest.ErrLost } // there is a hint already
+	b.queue.Lose = func(core.WakeUp, time.Duration) bool { return true } // there is a hint already
 	for range 2 {
 		b.send(t, mailbox.Submission{Mode: mailbox.ModeSteer, Messages: []core.Message{core.UserMessage(noise(500))}})
 	}
-	b.queue.OnWake = atOnce
+	b.queue.Lose = atOnce
 }
 
 // histories are the lengths of thread, in messages, at which a step must cost

@@ -4,15 +4,16 @@ package dynamo_test
 
 import (
 	"flag"
-	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
-	"github.com/reveille-run/reveille/adapters/stores/dynamo"
-	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/store/storetest"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
+	"github.com/reveille-run/reveille/adapters/stores/dynamo"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 var linearHistories = flag.Int("linear.histories", 20, "histories to check")

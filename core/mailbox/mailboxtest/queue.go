@@ -2,7 +2,6 @@ package mailboxtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,10 +10,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
-
-// ErrLost is what [Queue.OnWake] returns for a hint that gets lost on the way:
-// the sender is told that it was sent.
-var ErrLost = errors.New("the hint is lost")
 
 // Queue is a mailbox.Waker that keeps the hints it is sent until a test takes
 // them. The zero value is ready, and safe for concurrent use; its fields are set
@@ -25,9 +20,12 @@ type Queue struct {
 	// Longest is the longest delay that the queue can keep; a longer one ends
 	// early, as on SQS. 0: there is no longest.
 	Longest time.Duration
-	// OnWake is asked before a hint is kept. Its error is the sender's, but for
-	// ErrLost, and the hint is not kept then. nil: every hint is kept.
+	// OnWake is asked before a hint is kept. Its error is the sender's, and the hint is not
+	// kept then. nil: every hint is kept.
 	OnWake func(hint core.WakeUp, delay time.Duration) error
+	// Lose reports whether a hint gets lost on the way: its sender believes that it was sent.
+	// nil: none does.
+	Lose func(hint core.WakeUp, delay time.Duration) bool
 
 	mu       sync.Mutex
 	asked    int
@@ -50,11 +48,12 @@ func (q *Queue) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) e
 	q.asked++
 	q.mu.Unlock()
 	if q.OnWake != nil {
-		if err := q.OnWake(hint, delay); errors.Is(err, ErrLost) {
-			return nil
-		} else if err != nil {
+		if err := q.OnWake(hint, delay); err != nil {
 			return err
 		}
+	}
+	if q.Lose != nil && q.Lose(hint, delay) {
+		return nil
 	}
 	kept := delay
 	if q.Longest > 0 {

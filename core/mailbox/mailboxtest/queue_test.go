@@ -88,10 +88,11 @@ func TestHintsComeWhenTheyAreDueLongestDueFirst(t *testing.T) {
 
 func TestRefusedAndLostHintsAreNotKept(t *testing.T) {
 	full := errors.New("no queue")
-	for _, tt := range []struct{ from, want error }{{full, full}, {mailboxtest.ErrLost, nil}} {
-		q := &mailboxtest.Queue{OnWake: func(core.WakeUp, time.Duration) error { return tt.from }}
-		if err := q.Wake(t.Context(), core.WakeUp{Thread: "t1"}, 0); !errors.Is(err, tt.want) {
-			t.Errorf("Wake returns %v, want %v", err, tt.want)
+	refused := &mailboxtest.Queue{OnWake: func(core.WakeUp, time.Duration) error { return full }}
+	lost := &mailboxtest.Queue{Lose: func(core.WakeUp, time.Duration) bool { return true }}
+	for q, want := range map[*mailboxtest.Queue]error{refused: full, lost: nil} {
+		if err := q.Wake(t.Context(), core.WakeUp{Thread: "t1"}, 0); !errors.Is(err, want) {
+			t.Errorf("Wake returns %v, want %v", err, want)
 		}
 		if lines := q.Lines(); lines != nil || q.Asked() != 1 {
 			t.Errorf("the queue keeps %q and was asked %d times, want nothing and once", lines, q.Asked())

@@ -41,11 +41,11 @@ func run(ctx context.Context, code wiring.Deployment, args, environ []string, ou
 	}
 	differ, skipped := 0, 0
 	for _, r := range reports {
-		fmt.Fprintln(out, r)
-		switch {
-		case r.Skipped != "":
+		fmt.Fprintln(out, r.Text)
+		if r.Skipped {
 			skipped++
-		case r.Difference != nil:
+		}
+		if r.Differs {
 			differ++
 		}
 	}

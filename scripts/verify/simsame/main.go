@@ -1,7 +1,7 @@
 // Command simsame compares the simulated worlds of the working tree with those of a
 // commit: whether a change of the code has changed what the runtime does. It builds
-// scripts/verify/sim from both and compares the hashes of the worlds, see sim.World.Hash. A
-// change that only moves code leaves all of them equal.
+// scripts/verify/sim from both and compares the hashes of the worlds. A change that only
+// moves code leaves all of them equal.
 //
 //	go run ./scripts/verify/simsame HEAD                          # 40 worlds, some seconds
 //	go run ./scripts/verify/simsame main                          # where this branch left another
