@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/feed"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
@@ -101,8 +102,8 @@ func TestIterateOverARunThatIsFollowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, last := "", core.EventType("")
-		for e, err := range host.Iterate(t.Context(), steady(), func(ctx context.Context, listener host.Listener) error {
-			return r.Follow(ctx, local, receipt.RunID, listener)
+		for e, err := range feed.Iterate(t.Context(), steady(), func(ctx context.Context, emit func(core.Event) error) error {
+			return r.Follow(ctx, local, receipt.RunID, host.ListenerFunc(emit))
 		}) {
 			if err != nil {
 				t.Fatal(err)
@@ -113,8 +114,8 @@ func TestIterateOverARunThatIsFollowed(t *testing.T) {
 			t.Errorf("%q, the last event is %s; want %q", text, last, want)
 		}
 		refused := core.ID{1}
-		for e, err := range host.Iterate(t.Context(), steady(), func(ctx context.Context, listener host.Listener) error {
-			return r.Follow(ctx, local, refused, listener)
+		for e, err := range feed.Iterate(t.Context(), steady(), func(ctx context.Context, emit func(core.Event) error) error {
+			return r.Follow(ctx, local, refused, host.ListenerFunc(emit))
 		}) {
 			if core.CodeOf(err) != core.CodeNotFound || e.Type != "" {
 				t.Errorf("%+v, %v", e, err)

@@ -188,19 +188,6 @@ func TestChildrenOfACallAreToldApart(t *testing.T) {
 	}
 }
 
-// The answer is what the last turn says, be it the first message.
-func TestTheAnswerOfARun(t *testing.T) {
-	turn, asked := core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "42"}}}, core.UserMessage("hm?")
-	for want, messages := range map[string][]core.Message{"42": {turn, asked}, "": {asked}} {
-		if got := answerOf(Result{Messages: messages}); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	if got := answerOf(Result{}); got != "" {
-		t.Errorf("of nothing: %q", got)
-	}
-}
-
 // What no thread is called is refused before anything else of a request.
 func TestANameThatIsNone(t *testing.T) {
 	r, _ := program(t, nil)

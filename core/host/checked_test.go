@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/typed"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -27,7 +28,7 @@ func TestANullOfAnOptionalFieldIsLeftOut(t *testing.T) {
 	}
 	m := &lines{native: true, turns: [][]model.Delta{says(`{"city":"Oslo","note":null,"days":null,"raw":null}`)}}
 	r := answering(t, m)
-	got, result, err := host.RunTyped[trip](t.Context(), r, question("go"))
+	got, result, err := typed.Run[trip](t.Context(), r, question("go"))
 	if diff := cmp.Diff(trip{City: "Oslo", Raw: json.RawMessage("null")}, got); diff != "" || err != nil {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}
@@ -125,7 +126,7 @@ func TestTheErrorOfACheckGoesBackToTheModel(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			checks = 0
 			m := &lines{turns: tt.turns, native: tt.native}
-			got, result, err := host.RunTyped[reading](t.Context(), answering(t, m, func(s *agent.Spec) { s.MaxRepairs = &tt.repair }), question("go"))
+			got, result, err := typed.Run[reading](t.Context(), answering(t, m, func(s *agent.Spec) { s.MaxRepairs = &tt.repair }), question("go"))
 			failed := ""
 			if err != nil {
 				failed = err.Error()
@@ -148,7 +149,7 @@ func TestTheErrorOfACheckGoesBackToTheModel(t *testing.T) {
 
 func TestACheckByPointerMayFillIn(t *testing.T) {
 	m := &lines{native: true, turns: [][]model.Delta{says(`{"city":""}`), says(`{"city":"Oslo","note":null}`)}}
-	got, result, err := host.RunTyped[filled](t.Context(), answering(t, m), question("go"))
+	got, result, err := typed.Run[filled](t.Context(), answering(t, m), question("go"))
 	if err != nil || got != (filled{"Oslo", "checked"}) || result.Text != `{"city":"Oslo"}` || len(notesOf(result)) != 1 {
 		t.Errorf("%+v, %s, %q, %v", got, result.Text, notesOf(result), err)
 	}
@@ -156,7 +157,7 @@ func TestACheckByPointerMayFillIn(t *testing.T) {
 
 func TestAnAnswerThatDoesNotDecodeGoesBackToTheModel(t *testing.T) {
 	m := &lines{native: true, turns: [][]model.Delta{says(`{"high":3}`), says(`{"high":2}`)}}
-	got, result, err := host.RunTyped[narrow](t.Context(), answering(t, m), question("go"))
+	got, result, err := typed.Run[narrow](t.Context(), answering(t, m), question("go"))
 	want := []string{"[The answer cannot be used: high is odd. Answer again, with nothing but JSON that matches its schema.]"}
 	if diff := cmp.Diff(want, notesOf(result)); err != nil || got.High != 2 || diff != "" {
 		t.Errorf("%+v, %v, notes (-want +got):\n%s", got, err, diff)
@@ -173,7 +174,7 @@ func TestAnAnswerThatAnotherProcessTookIsCheckedAtTheEnd(t *testing.T) {
 	} {
 		m := &lines{native: true, turns: [][]model.Delta{says(answer)}}
 		r := answering(t, m)
-		format, err := host.AnswerFormat[reading]()
+		format, err := typed.Format[reading]()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestAnAnswerThatAnotherProcessTookIsCheckedAtTheEnd(t *testing.T) {
 		if _, err := r.Play(t.Context(), s, nil, nil); err != nil { // which knows no Check
 			t.Fatal(err)
 		}
-		got, result, err := host.RunTyped[reading](t.Context(), r, s)
+		got, result, err := typed.Run[reading](t.Context(), r, s)
 		if want == "" {
 			if err != nil || got != (reading{"Oslo", 7}) {
 				t.Errorf("%s: %+v, %v", answer, got, err)
@@ -203,12 +204,12 @@ func TestAnAnswerThatAnotherProcessTookIsCheckedAtTheEnd(t *testing.T) {
 func TestACheckIsOfItsOwnRun(t *testing.T) {
 	m := &lines{native: true, turns: [][]model.Delta{says(`{"city":"Oslo","high":-1}`), says(`{"city":"Oslo","high":7}`)}}
 	r := answering(t, m)
-	if _, _, err := host.RunTyped[reading](t.Context(), r, question("go")); err != nil {
+	if _, _, err := typed.Run[reading](t.Context(), r, question("go")); err != nil {
 		t.Fatal(err)
 	}
 	m.turns = [][]model.Delta{says(`{"city":"Oslo","high":-2}`)}
 	checks = 0
-	if got, _, err := host.RunTyped[forecast](t.Context(), r, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: question("go").Messages}); err != nil || got.High != -2 || checks != 0 {
+	if got, _, err := typed.Run[forecast](t.Context(), r, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: question("go").Messages}); err != nil || got.High != -2 || checks != 0 {
 		t.Errorf("%+v, %v after %d checks: another run is asked about by whoever waited for the first", got, err, checks)
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // checks are the checks of the calls that wait for a typed answer, on the answers that this
-// process takes of their runs: see [RunTyped].
+// process takes of their runs: see [Host.Play].
 type checks struct {
 	mu    sync.Mutex // guards waits; not held while a check runs
 	waits map[core.ID][]*check

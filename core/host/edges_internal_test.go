@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"log/slog"
@@ -328,30 +327,6 @@ func TestWhichRunsAQueryIsFor(t *testing.T) {
 	}
 	if (RunQuery{Termination: core.TerminationNatural}).is(core.Run{}) {
 		t.Error("a run without an end has ended naturally")
-	}
-}
-
-// Nothing was read before the first answer, an empty one too.
-func TestTheFirstAnswerIsRead(t *testing.T) {
-	var r reading[struct{}]
-	if _, err := r.of(""); err == nil {
-		t.Error("an empty answer is one")
-	}
-	if _, err := r.of("{}"); err != nil {
-		t.Error(err)
-	}
-}
-
-// An answer may have parts that are any JSON, and none that are no JSON.
-func TestTheFormOfAnAnswer(t *testing.T) {
-	format, err := AnswerFormat[struct {
-		Any json.RawMessage `json:"any"`
-	}]()
-	if want := `{"type":"object","properties":{"any":true},"required":["any"],"additionalProperties":false}`; err != nil || string(format.Schema) != want {
-		t.Errorf("%s, %v", format.Schema, err)
-	}
-	if _, err := AnswerFormat[struct{ F func() }](); core.CodeOf(err) != core.CodeInvalid || !strings.HasPrefix(err.Error(), "answers of type struct { F func() }: ") {
-		t.Error(err)
 	}
 }
 

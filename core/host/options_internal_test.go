@@ -256,22 +256,6 @@ func TestADamagedThreadEndsTheWaitOfItsCall(t *testing.T) {
 	})
 }
 
-// What a submission gives to a typed run beside the form of its answer stays.
-func TestATypedRunKeepsItsFrontend(t *testing.T) {
-	var system string
-	r, _ := program(t, func(c *Options) {
-		c.Agents.Models["m"] = agent.ModelBinding{Model: noting{scripted.New(c.Env), func(r model.Request) { system += fmt.Sprint(r) }}}
-	})
-	s := hello("t")
-	s.Opening.Frontend = &core.Frontend{Context: []core.FrontendContext{{Description: "the page", Value: "a garden"}}}
-	if _, _, err := RunTyped[struct{ N int }](t.Context(), r, s); err == nil || !strings.Contains(system, "a garden") {
-		t.Errorf("%v, the model is sent %s", err, system)
-	}
-	if s.Opening.Frontend.Answer != nil {
-		t.Error("the caller's frontend has changed")
-	}
-}
-
 // A stream whose claim was lost goes on where its step has begun.
 func TestAStreamThatLostItsClaimGoesOnWhereItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -155,7 +155,7 @@ func (p *player) end(ctx context.Context, one played) (Result, error) {
 		return result, errors.Join(failed, err)
 	}
 	if failed == nil && result.Termination.Type == core.TerminationError {
-		failed = &RunError{Agent: result.Run.AgentID, Run: one.run, Termination: result.Termination, cause: p.causes.of(one.run)}
+		failed = &RunError{Agent: result.Run.AgentID, Run: one.run, Termination: result.Termination, Cause: p.causes.of(one.run)}
 	}
 	return result, failed
 }

@@ -47,7 +47,7 @@ func (r Result) Next(text string) mailbox.Submission {
 }
 
 // RunError is the error of a run without what its caller asked for. [Host.Await] returns it
-// for a run that failed, [RunTyped] also for any other end without an answer. A run fails because of
+// for a run that failed, and reveille.Answer also for any other end without an answer. A run fails because of
 // its model or provider, its time, a tool's [tool.Fatal] error, a plugin or stop policy, or an
 // agent that can no longer be resolved. Its text is what clients may read. For the error of a
 // plugin or provider it only tells where it occurred; the error itself, and the stack of a
@@ -57,13 +57,14 @@ type RunError struct {
 	Run         core.ID
 	Termination core.Termination
 
-	cause error // see Unwrap
+	// Cause is the error that ended the run, of a hook, a tool or a provider, if this process
+	// ended the run while the call waited; else nil. It may quote anything: it is for the
+	// program, not for clients.
+	Cause error
 }
 
-// Unwrap returns the error that ended the run, of a hook, a tool or a provider, if this
-// process ended the run while the call waited; else nil. It may quote anything: it is for
-// the program, not for clients.
-func (e *RunError) Unwrap() error { return e.cause }
+// Unwrap returns the Cause.
+func (e *RunError) Unwrap() error { return e.Cause }
 
 // As gives the error a code, see [core.CodeOf]: that of the termination for a run that failed,
 // not_found for another that has no answer.

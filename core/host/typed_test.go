@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/engine"
+	"github.com/reveille-run/reveille/core/internal/typed"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -153,7 +154,7 @@ func TestAnAnswerIsMendedUntilItIsOfItsForm(t *testing.T) {
 			if test.change != nil {
 				changes = append(changes, test.change)
 			}
-			got, result, err := host.RunTyped[forecast](t.Context(), answering(t, m, changes...), question("How warm?"))
+			got, result, err := typed.Run[forecast](t.Context(), answering(t, m, changes...), question("How warm?"))
 			failed := ""
 			if err != nil {
 				failed = err.Error()
@@ -218,7 +219,7 @@ func TestAnAgentWithAFormatIsHeldToIt(t *testing.T) {
 func TestAMendedAnswerIsToWhatAPersonSaid(t *testing.T) {
 	m := &lines{native: true, turns: [][]model.Delta{says("hm"), says(`{"city":"Oslo","high":7}`)}}
 	r := answering(t, m)
-	_, first, err := host.RunTyped[forecast](t.Context(), r, question("How warm?"))
+	_, first, err := typed.Run[forecast](t.Context(), r, question("How warm?"))
 	if err != nil || len(first.Messages) != 4 || !first.Messages[2].Repair {
 		t.Fatalf("%+v, %v, want the question, an answer, a note and an answer", first.Messages, err)
 	}
@@ -228,7 +229,7 @@ func TestAMendedAnswerIsToWhatAPersonSaid(t *testing.T) {
 	}
 	s := question("")
 	s.Thread, s.Messages, s.Opening.Retake = core.ThreadKey{Tenant: host.LocalTenant, Thread: first.Run.ThreadID}, nil, &mailbox.Retake{Message: first.Messages[3].ID}
-	_, second, err := host.RunTyped[forecast](t.Context(), r, s)
+	_, second, err := typed.Run[forecast](t.Context(), r, s)
 	if err != nil || second.Run.ID == first.Run.ID || len(m.requests) != 4 || len(m.requests[2].Messages) != 1 || m.requests[2].Messages[0].Text() != "How warm?" {
 		t.Errorf("%+v, %v, want another answer to the question alone", m.requests, err)
 	}
@@ -237,7 +238,7 @@ func TestAMendedAnswerIsToWhatAPersonSaid(t *testing.T) {
 // A stop policy's end is the run's end: nothing is checked, nothing mended.
 func TestAStopComesBeforeTheForm(t *testing.T) {
 	m := &lines{native: true, turns: [][]model.Delta{says("hm")}}
-	_, result, err := host.RunTyped[forecast](t.Context(), answering(t, m, func(s *agent.Spec) { s.MaxRounds = new(1) }), question("go"))
+	_, result, err := typed.Run[forecast](t.Context(), answering(t, m, func(s *agent.Spec) { s.MaxRounds = new(1) }), question("go"))
 	const want = `agent "demo" has no answer: stopped: max_rounds: `
 	if failed, ok := errors.AsType[*host.RunError](err); !ok || !strings.HasPrefix(failed.Error(), want) || failed.Termination != result.Termination || failed.Run != result.Run.ID {
 		t.Errorf("%+v, %v", result.Termination, err)
@@ -252,7 +253,7 @@ func TestAnAnswerBesideACallIsNone(t *testing.T) {
 		{Type: model.DeltaStop, Stop: core.StopToolUse},
 	}
 	m := &lines{turns: [][]model.Delta{both, callsTool("", agent.FinalAnswer, `{"city":"Oslo","high":7}`)}}
-	got, result, err := host.RunTyped[forecast](t.Context(), answering(t, m), question("go"))
+	got, result, err := typed.Run[forecast](t.Context(), answering(t, m), question("go"))
 	if err != nil || got.City != "Oslo" {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -289,7 +290,7 @@ func TestTheChoiceOfToolsLeavesTheAnswerPossible(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := &lines{turns: test.turns, native: test.native}
-			got, _, err := host.RunTyped[forecast](t.Context(), answering(t, m, func(s *agent.Spec) { s.ToolChoice = test.choice }), question("go"))
+			got, _, err := typed.Run[forecast](t.Context(), answering(t, m, func(s *agent.Spec) { s.ToolChoice = test.choice }), question("go"))
 			if err != nil || got != (forecast{"Oslo", 7}) || len(m.requests) != len(test.turns) {
 				t.Fatalf("%+v after %d requests, %v", got, len(m.requests), err)
 			}
@@ -317,7 +318,7 @@ func TestAnAnswerWithoutArgumentsIsAnEmptyObject(t *testing.T) {
 		"with an empty object": {start, {Type: model.DeltaToolArgument, Text: "{}"}, stop},
 	} {
 		m := &lines{turns: [][]model.Delta{turn}}
-		_, result, err := host.RunTyped[optional](t.Context(), answering(t, m), question("go"))
+		_, result, err := typed.Run[optional](t.Context(), answering(t, m), question("go"))
 		if err != nil || len(m.requests) != 1 {
 			t.Errorf("%s: %d requests, %v", name, len(m.requests), err)
 			continue
@@ -327,7 +328,7 @@ func TestAnAnswerWithoutArgumentsIsAnEmptyObject(t *testing.T) {
 		}
 	}
 	cut := &lines{turns: [][]model.Delta{{start, {Type: model.DeltaStop, Stop: core.StopMaxTokens}}}}
-	if _, _, err := host.RunTyped[optional](t.Context(), answering(t, cut), question("go")); err == nil || !strings.Contains(err.Error(), "cut off at the limit") {
+	if _, _, err := typed.Run[optional](t.Context(), answering(t, cut), question("go")); err == nil || !strings.Contains(err.Error(), "cut off at the limit") {
 		t.Errorf("cut off: %v", err)
 	}
 }
@@ -338,7 +339,7 @@ func TestAnAnswerByTheToolStreamsAsText(t *testing.T) {
 	m := &lines{turns: [][]model.Delta{callsTool("So: ", agent.FinalAnswer, `{"city":"Oslo","high":7}`)}}
 	r := answering(t, m)
 	s := question("go")
-	format, err := host.AnswerFormat[forecast]()
+	format, err := typed.Format[forecast]()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +366,7 @@ func TestAnAnswerByTheToolStreamsAsText(t *testing.T) {
 func TestAFormThatIsNoneIsRefused(t *testing.T) {
 	m := &lines{native: true, turns: [][]model.Delta{says("{}")}}
 	r := answering(t, m)
-	if _, _, err := host.RunTyped[string](t.Context(), r, question("go")); core.CodeOf(err) != core.CodeInvalid || err.Error() != `answers of type string: its schema is of type "string", want a struct` {
+	if _, _, err := typed.Run[string](t.Context(), r, question("go")); core.CodeOf(err) != core.CodeInvalid || err.Error() != `answers of type string: its schema is of type "string", want a struct` {
 		t.Errorf("a string: %v", err)
 	}
 	for schema, want := range map[string]string{
@@ -386,7 +387,7 @@ func TestAFormThatIsNoneIsRefused(t *testing.T) {
 // A fault at any operation of a run neither mends an answer twice nor forgets that it
 // was mended: whoever goes on finds the form and the count.
 func TestAFaultMendsNothingTwice(t *testing.T) {
-	format, err := host.AnswerFormat[forecast]()
+	format, err := typed.Format[forecast]()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +460,7 @@ func TestARunThatWaitsHasNoAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, result, err := host.RunTyped[forecast](t.Context(), r, question("How warm?"))
+	got, result, err := typed.Run[forecast](t.Context(), r, question("How warm?"))
 	failed, _ := errors.AsType[*host.RunError](err)
 	if failed == nil || failed.Termination.Type != core.TerminationSuspended || core.CodeOf(err) != core.CodeNotFound || len(result.Tickets) != 1 || got != (forecast{}) {
 		t.Errorf("%+v with %d tickets, %v; want a RunError, and the ticket", got, len(result.Tickets), err)
@@ -497,5 +498,21 @@ func TestARunErrorHasItsCodeAndItsCause(t *testing.T) {
 	}
 	if want := `agent "demo" failed: plugin: phase step_start: plugin "ledger" failed`; err.Error() != want {
 		t.Errorf("%s, want %s", err, want)
+	}
+}
+
+// What a submission gives to a typed run beside the form of its answer stays.
+func TestATypedRunKeepsItsFrontend(t *testing.T) {
+	m := &lines{native: true, turns: [][]model.Delta{says(`{"city":"Oslo","high":7}`)}}
+	s := question("hello")
+	s.Opening.Frontend = &core.Frontend{Context: []core.FrontendContext{{Description: "the page", Value: "a garden"}}}
+	if _, _, err := typed.Run[forecast](t.Context(), answering(t, m), s); err != nil {
+		t.Fatal(err)
+	}
+	if sent := fmt.Sprint(m.requests); !strings.Contains(sent, "a garden") {
+		t.Errorf("the model is sent %s", sent)
+	}
+	if s.Opening.Frontend.Answer != nil {
+		t.Error("the caller's frontend has changed")
 	}
 }

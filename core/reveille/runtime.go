@@ -6,8 +6,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/feed"
+	"github.com/reveille-run/reveille/core/internal/typed"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -107,8 +110,8 @@ func (r *Runtime) Wait(ctx context.Context, run ID) (Result, error) {
 // Follow yields the events of a run from its first to its last, or to the one with which it
 // starts to wait for a person.
 func (r *Runtime) Follow(ctx context.Context, run ID) iter.Seq2[Event, error] {
-	return host.Iterate(ctx, env.System(), func(ctx context.Context, listener host.Listener) error {
-		return r.host.Follow(ctx, r.identity, run, listener)
+	return feed.Iterate(ctx, env.System(), func(ctx context.Context, emit func(core.Event) error) error {
+		return r.host.Follow(ctx, r.identity, run, host.ListenerFunc(emit))
 	})
 }
 
@@ -210,6 +213,6 @@ func (r *Runtime) Work(ctx context.Context) error { return r.host.Work(ctx) }
 // A nil error means a T. A run that ends or waits without one is a [*RunError]; it unwraps to
 // the last error of Check, if there was one.
 func Answer[T any](ctx context.Context, r *Runtime, in Input) (T, Result, error) {
-	value, got, err := host.RunTyped[T](ctx, r.host, r.submission(in))
+	value, got, err := typed.Run[T](ctx, r.host, r.submission(in))
 	return value, resultOf(got), err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/sim/replay"
+	"github.com/reveille-run/reveille/core/internal/typed"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -273,11 +274,11 @@ func TestReplayOfAnAnswerThatItsProgramRefused(t *testing.T) {
 		}}
 		r := newRecorder(t, c)
 		submission := mailbox.Submission{Thread: key, User: "ann", Opening: mailbox.Opening{AgentID: "a"}, Messages: []core.Message{core.UserMessage("go")}}
-		got, result, err := host.RunTyped[second](t.Context(), r.Host, submission)
+		got, result, err := typed.Run[second](t.Context(), r.Host, submission)
 		if err != nil || got.N != 1 {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		_, failed, err := host.RunTyped[never](t.Context(), r.Host, submission)
+		_, failed, err := typed.Run[never](t.Context(), r.Host, submission)
 		if core.CodeOf(err) != "invalid_output" {
 			t.Fatal(err)
 		}

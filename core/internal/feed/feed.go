@@ -1,7 +1,9 @@
-package host
+// Package feed makes loops over the events of a run from calls that show them one by one.
+package feed
 
 import (
 	"context"
+	"iter"
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
@@ -66,3 +68,41 @@ func (f *feed) next() (e core.Event, more bool, err error) {
 		_ = f.env.Wait(context.Background(), changed) // the feed always ends: the play has a context of its own
 	}
 }
+
+// Iterate makes a loop over the events of a call that emits them, such as
+// host.Host.Play and Follow. Each loop makes the call, with a context that ends
+// with ctx and with the loop. An error of the call is the last item.
+//
+// The call goes on while the loop's body runs, and never waits for it: what the body has not
+// taken is kept. After the loop nothing of the call runs any more.
+func Iterate(ctx context.Context, e *env.Env, call func(ctx context.Context, emit func(core.Event) error) error) iter.Seq2[core.Event, error] {
+	return func(yield func(core.Event, error) bool) {
+		calling, cancel := context.WithCancelCause(ctx)
+		// The call runs in another goroutine, so that the loop's body may take its time. The
+		// body stays in the caller's goroutine: it may panic, or end the goroutine.
+		group, shared := e.Group(calling)
+		feed := feed{env: e}
+		group.Go(func(context.Context) (err error) {
+			defer func() { feed.end(err) }()
+			return env.Protect(func() error { return call(shared, feed.emit) })
+		})
+		defer func() {
+			cancel(errLeft)
+			_ = group.Wait() // its error was yielded, or the loop is over
+		}()
+		// The last item may be an error. A body that ends the loop ends the call with it, in
+		// the deferred function: also if the body panics.
+		for {
+			e, more, err := feed.next()
+			if more || err != nil {
+				more = yield(e, err) && more
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// errLeft is the cause of a play whose reader broke out of its loop.
+var errLeft = core.Errorf(core.CodeUnavailable, "the reader of the events has left")

@@ -1,4 +1,7 @@
-package host
+// Package typed runs agents for answers that a program reads: the model is sent the JSON
+// Schema of a Go type, and the run ends with a value of it. Package reveille shows it to
+// programs as Answer.
+package typed
 
 import (
 	"context"
@@ -12,16 +15,17 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// AnswerFormat returns the form of answers that decode into a T, a struct. Its schema is
-// inferred like that of a tool's arguments, see tool.New. [RunTyped] puts it into a
+// Format returns the form of answers that decode into a T, a struct. Its schema is
+// inferred like that of a tool's arguments, see tool.New. [Run] puts it into a
 // submission's Frontend. The error is core.CodeInvalid and names the part of T that has no
 // schema.
-func AnswerFormat[T any]() (core.AnswerFormat, error) {
+func Format[T any]() (core.AnswerFormat, error) {
 	// The schema follows from the Go type alone, so that two programs with one type ask for
 	// the same form.
 	of := reflect.TypeFor[T]()
@@ -41,18 +45,18 @@ func AnswerFormat[T any]() (core.AnswerFormat, error) {
 	return core.AnswerFormat{Name: "answer", Schema: text}, nil
 }
 
-// RunTyped is [Host.Play] for an answer that a program reads: the run ends when its
+// Run is [host.Host.Play] for an answer that a program reads: the run ends when its
 // model has answered with a T, a struct, and not before. The form is stored with the run, so
 // that every process that takes its steps asks for the same. An answer that does not fit
 // goes back to the model with the error, up to the agent's MaxRepairs times; after that, and
-// if the model refuses or is truncated, the run ends with a [*RunError] whose code is
+// if the model refuses or is truncated, the run ends with a [*host.RunError] whose code is
 // invalid_output.
 //
 // If T or *T has a method Check() error, it is called on each answer that fits the form, and
 // its error goes back to the model too. The text of the error is stored in the thread, but
 // that of a panic of Check is only logged. The RunError unwraps to the last error of Check.
 // Check must return immediately and depend on the answer alone. It is called where this
-// process takes the step that answers while RunTyped waits: always with a queue of its own,
+// process takes the step that answers while Run waits: always with a queue of its own,
 // and in a host unless the run has to queue. An answer that another process took is checked
 // when the run has ended: if that fails, the RunError has code invalid_output too and unwraps
 // to Check's error, and the run stays as it is.
@@ -60,20 +64,20 @@ func AnswerFormat[T any]() (core.AnswerFormat, error) {
 // Optional fields of T (omitempty, omitzero) are required and nullable for a provider that
 // enforces the form; such a null is read as an absent field.
 //
-// A nil error means a T. Any other end of a run is a [*RunError] with its termination: also
+// A nil error means a T. Any other end of a run is a [*host.RunError] with its termination: also
 // that of a run that waits (suspended), and of one that a stop policy, a gate, a cancel or an
 // interrupt ended. An Answer that the submission's Frontend already has replaces the form of
 // T.
-func RunTyped[T any](ctx context.Context, r *Host, s mailbox.Submission) (T, Result, error) {
+func Run[T any](ctx context.Context, h *host.Host, s mailbox.Submission) (T, host.Result, error) {
 	var none T
 	frontend := core.Frontend{}
 	if s.Opening.Frontend != nil {
 		frontend = *s.Opening.Frontend
 	}
 	if frontend.Answer == nil {
-		format, err := AnswerFormat[T]()
+		format, err := Format[T]()
 		if err != nil {
-			return none, Result{}, err
+			return none, host.Result{}, err
 		}
 		frontend.Answer = &format
 	}
@@ -81,23 +85,23 @@ func RunTyped[T any](ctx context.Context, r *Host, s mailbox.Submission) (T, Res
 	// While the run is played, read checks the answers that this process takes. Afterwards
 	// it has the last of them, or decodes the answer that another process took.
 	var read reading[T]
-	result, err := r.player.play(ctx, s, ListenerFunc(discard), read.check)
+	result, err := h.Play(ctx, s, nil, read.check)
 	if err != nil {
 		return none, result, err
 	}
 	if end := result.Termination; end.Type != core.TerminationNatural {
-		return none, result, &RunError{Agent: result.Run.AgentID, Run: result.Run.ID, Termination: end}
+		return none, result, &host.RunError{Agent: result.Run.AgentID, Run: result.Run.ID, Termination: end}
 	}
 	answer, err := read.of(agent.DropNulls(&model.ResponseFormat{Schema: frontend.Answer.Schema}, answerOf(result)))
 	if err != nil {
 		end := core.Termination{Type: core.TerminationError, Code: string(run.CodeInvalidOutput), Detail: "the answer, which this process did not take, cannot be used"}
-		return none, result, &RunError{Agent: result.Run.AgentID, Run: result.Run.ID, Termination: end, cause: err}
+		return none, result, &host.RunError{Agent: result.Run.AgentID, Run: result.Run.ID, Termination: end, Cause: err}
 	}
 	return answer, result, nil
 }
 
 // reading decodes answers. It keeps the last one, so that each is checked once although both
-// the step and RunTyped read it.
+// the step and Run read it.
 type reading[T any] struct {
 	mu     sync.Mutex // guards the fields below
 	known  bool
@@ -136,7 +140,7 @@ func (r *reading[T]) of(text string) (T, error) {
 
 // answerOf returns the part of the run's last turn that is its answer; empty: the run has no
 // turn.
-func answerOf(r Result) string {
+func answerOf(r host.Result) string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if m := &r.Messages[i]; m.Role == core.RoleAssistant {
 			return agent.AnswerOf(m)
