@@ -12,8 +12,8 @@ import (
 // Env returns the clock, the ids and the randomness that the runtime was built with.
 func (r *Host) Env() *env.Env { return r.env }
 
-// MaxAbandoned is the number of abandoned tools that makes a process unhealthy.
-const MaxAbandoned = 16
+// maxAbandoned is the number of abandoned tools that makes a process unhealthy.
+const maxAbandoned = 16
 
 // Stats are the numbers of a process.
 type Stats struct {
@@ -39,17 +39,17 @@ func (r *Host) Stats() Stats {
 	}
 }
 
-// Healthy returns nil, or with code unavailable why the process should be replaced:
-// abandoned tools hold their goroutines and all that they use until they return, and only
+// Healthy returns nil, or with code unavailable why the process should be replaced: 16 or
+// more abandoned tools still run. They hold their goroutines and all that they use until they return, and only
 // the end of the process can stop them.
 func (r *Host) Healthy() error { return healthy(r.stepper.Abandoned()) }
 
 // healthy is Healthy for a number of abandoned tools.
 func healthy(abandoned int) error {
-	if abandoned < MaxAbandoned {
+	if abandoned < maxAbandoned {
 		return nil
 	}
-	return core.Errorf(core.CodeUnavailable, "%d tools do not end when they are told to, and still run; fewer than %d are allowed", abandoned, MaxAbandoned)
+	return core.Errorf(core.CodeUnavailable, "%d tools do not end when they are told to, and still run; fewer than %d are allowed", abandoned, maxAbandoned)
 }
 
 // Ready returns nil if the store can be reached: it reads the head of a thread that never

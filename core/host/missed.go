@@ -21,15 +21,15 @@ type Missed struct {
 	passed    bool // something came that the reader does not have
 }
 
-// MissedAfter returns what a reader misses that has every event of its run up to one,
-// which is named by the Position of the event. Another text is an error with code
-// [core.CodeInvalid].
-func MissedAfter(event string) (Missed, error) {
+// Have says that the reader has every event of its run up to one, which is named by the
+// Position of the event. Another text is an error with code [core.CodeInvalid].
+func (m *Missed) Have(event string) error {
 	last, err := position.Parse(event)
 	if err != nil {
-		return Missed{}, err
+		return err
 	}
-	return Missed{last: last, active: true}, nil
+	m.last, m.active = last, true
+	return nil
 }
 
 // Active reports whether the reader has anything.

@@ -34,8 +34,7 @@ func TestAReaderThatComesBackIsGivenWhatItMisses(t *testing.T) {
 	} {
 		var m host.Missed
 		if tt.last != "" {
-			var err error
-			if m, err = host.MissedAfter(tt.last); err != nil || m.Run().String() != missedRun || !m.Active() {
+			if err := m.Have(tt.last); err != nil || m.Run().String() != missedRun || !m.Active() {
 				t.Fatalf("%s: of run %s, %v", name, m.Run(), err)
 			}
 		}
@@ -51,8 +50,8 @@ func TestAReaderThatComesBackIsGivenWhatItMisses(t *testing.T) {
 }
 
 func TestAnEventOfAnotherRunFitsNoReader(t *testing.T) {
-	m, err := host.MissedAfter(missedRun + ".1.0.0-0-a")
-	if err != nil {
+	var m, none host.Missed
+	if err := m.Have(missedRun + ".1.0.0-0-a"); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Fits(core.Event{RunID: m.Run()}); err != nil {
@@ -61,10 +60,10 @@ func TestAnEventOfAnotherRunFitsNoReader(t *testing.T) {
 	if err := m.Fits(core.Event{RunID: core.ID{2}}); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("an event of another run: %v", err)
 	}
-	if _, err := host.MissedAfter("7"); core.CodeOf(err) != core.CodeInvalid {
+	if err := none.Have("7"); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("what is no position: %v", err)
 	}
-	if none := (host.Missed{}); none.Fits(core.Event{RunID: core.ID{2}}) != nil {
+	if none.Fits(core.Event{RunID: core.ID{2}}) != nil {
 		t.Error("a reader that has nothing is refused")
 	}
 }

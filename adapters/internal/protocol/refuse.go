@@ -31,6 +31,10 @@ type Problem struct {
 	ends time.Time // EndsAt
 }
 
+// ErrChild refuses a decision on the ticket of a call that waits for a child run: the end
+// of that run alone decides it.
+var ErrChild = core.Errorf(core.CodeChild, "the call waits for a child run, and nobody else decides it")
+
 // statuses maps codes to HTTP statuses; a code that is absent is a 500.
 var statuses = map[core.Code]int{
 	core.CodeInvalid:       http.StatusBadRequest,

@@ -81,7 +81,7 @@ func (a *exchange) refuseChildren(speaks bool) error {
 		named := slices.ContainsFunc(a.in.Resume, func(e resumeEntry) bool { return e.InterruptID == t.Suspension.ID })
 		given := slices.ContainsFunc(a.in.given(), func(m inMessage) bool { return m.ToolCallID == t.CallID })
 		if named || given && !speaks {
-			return fmt.Errorf("tool call %q: %w", core.Excerpt(t.CallID), host.ErrChild)
+			return fmt.Errorf("tool call %q: %w", core.Excerpt(t.CallID), protocol.ErrChild)
 		}
 	}
 	return nil

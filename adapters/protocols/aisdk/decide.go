@@ -59,7 +59,7 @@ func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 		}
 		all = append(all, a)
 	}
-	return all[max(0, len(all)-host.MaxCalls):], nil
+	return all[max(0, len(all)-maxCalls):], nil
 }
 
 // approved is the decision of an answered request for approval. It has no id of
@@ -70,6 +70,9 @@ func approved(a approval) core.Decision {
 	return d
 }
 
+// maxCalls is the number of calls that a turn has at most: no more can wait at once.
+const maxCalls = 32
+
 // find looks for a ticket that waits for the answer. It is an error when the ticket
 // waits for something else: the output of a call never approves it.
 func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
@@ -78,7 +81,7 @@ func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 		switch named := t.Suspension.ID == a.Target || t.CallID == a.Target; {
 		case t.Decision != nil || !named:
 		case t.Kind == core.TicketChild:
-			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), host.ErrChild)
+			return false, fmt.Errorf("tool call %q: %w", core.Excerpt(a.at), protocol.ErrChild)
 		case fits && (a.approval == (t.Suspension.ID == a.Target)):
 			return true, nil
 		case !fits && t.AsksPermission():

@@ -36,7 +36,7 @@ func resumeAgain(r *http.Request) (from host.Missed, header string, err error) {
 	if key == "" {
 		return host.Missed{}, "", core.Errorf(core.CodeInvalid, "header Last-Event-ID of a POST needs the header Idempotency-Key of the first request: without it the request would start another run")
 	}
-	if from, err = host.MissedAfter(header); err != nil {
+	if err := from.Have(header); err != nil {
 		return host.Missed{}, "", core.Errorf(core.CodeInvalid, "header Last-Event-ID %q is not a position of a run", core.Excerpt(header))
 	}
 	from.Finishes = true
@@ -48,8 +48,8 @@ func resumeFrom(header string, runID core.ID) (host.Missed, error) {
 	if header == "" {
 		return host.Missed{}, nil
 	}
-	from, err := host.MissedAfter(header)
-	if err != nil || from.Run() != runID {
+	var from host.Missed
+	if err := from.Have(header); err != nil || from.Run() != runID {
 		return host.Missed{}, core.Errorf(core.CodeInvalid, "Last-Event-ID %q is not a position of run %s", core.Excerpt(header), runID)
 	}
 	return from, nil

@@ -369,8 +369,8 @@ func (r *program) reconnect(live []sent) {
 			seen = whole[:i+1-len(live)]
 		}
 		checkState(t, slices.Concat(seen, rest))
-		missed, err := host.MissedAfter(f.id)
-		if err != nil {
+		var missed host.Missed
+		if err := missed.Have(f.id); err != nil {
 			t.Fatal(err)
 		}
 		var want []string

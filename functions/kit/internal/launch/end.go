@@ -13,21 +13,18 @@ import (
 // process between invocations, so the tool would go on inside one that comes later,
 // with its time and memory. The next invocation gets a process of its own.
 func EndAbandoned(rt *host.Host, log *slog.Logger) func() {
-	limit := endsAt(lambdacontext.MaxConcurrency())
+	several := lambdacontext.MaxConcurrency() > 1
 	return func() {
-		if n := rt.Stats().Abandoned; n >= limit {
+		if n := rt.Stats().Abandoned; ends(n, several, rt.Healthy()) {
 			log.Warn("the process ends: tools were left behind that do not end when they are told to", "tools", n)
 			os.Exit(0)
 		}
 	}
 }
 
-// endsAt is how many tools that were left behind end a process that takes so many
-// invocations at once. One that takes several is never frozen, and its end would
-// cut the others off: it goes on until it is unhealthy.
-func endsAt(invocations int) int {
-	if invocations > 1 {
-		return host.MaxAbandoned
-	}
-	return 1
+// ends reports whether tools that were left behind end their process. One that takes
+// several invocations at once is never frozen, and its end would cut the others off: it
+// goes on until it is unhealthy.
+func ends(abandoned int, several bool, health error) bool {
+	return abandoned > 0 && (!several || health != nil)
 }
