@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -57,9 +59,15 @@ func hint(thread string) core.WakeUp {
 	return core.WakeUp{Tenant: "acme", Thread: thread, Dispatch: core.ID{1}, Epoch: 1}
 }
 
+// receives is how often a message was received, about.
+func receives(m events.SQSMessage) int {
+	n, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+	return n
+}
+
 // receive long-polls until a message comes: longer than the 30 s for which a receive
 // whose answer was lost hides it from the next one.
-func receive(t *testing.T, q *sqs.Queue) sqs.Message {
+func receive(t *testing.T, q *sqs.Queue) events.SQSMessage {
 	t.Helper()
 	for range 30 {
 		messages, err := q.Receive(t.Context(), 1, 2*time.Second)
@@ -71,7 +79,7 @@ func receive(t *testing.T, q *sqs.Queue) sqs.Message {
 		}
 	}
 	t.Fatal("no message came in 60 s")
-	return sqs.Message{}
+	return events.SQSMessage{}
 }
 
 func nothing(t *testing.T, q *sqs.Queue, why string) {
@@ -85,7 +93,7 @@ func nothing(t *testing.T, q *sqs.Queue, why string) {
 	}
 }
 
-func decode(t *testing.T, m sqs.Message) core.WakeUp {
+func decode(t *testing.T, m events.SQSMessage) core.WakeUp {
 	t.Helper()
 	var w core.WakeUp
 	if err := json.Unmarshal([]byte(m.Body), &w); err != nil {
@@ -103,10 +111,10 @@ func TestHintArrivesWithItsTenantAsGroup(t *testing.T) {
 	if diff := cmp.Diff(hint("t1"), decode(t, m)); diff != "" {
 		t.Errorf("hint (-want +got):\n%s", diff)
 	}
-	if m.Group != "acme" || m.Receives < 1 { // more after a receive whose answer was lost
-		t.Errorf("group %q, %d receives, want acme and at least 1", m.Group, m.Receives)
+	if m.Attributes["MessageGroupId"] != "acme" || receives(m) < 1 { // more after a receive whose answer was lost
+		t.Errorf("group %q, %d receives, want acme and at least 1", m.Attributes["MessageGroupId"], receives(m))
 	}
-	if err := q.Delete(t.Context(), []string{m.Receipt}); err != nil {
+	if err := q.Delete(t.Context(), []string{m.ReceiptHandle}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -141,8 +149,8 @@ func TestHintThatIsNotDeletedComesAgain(t *testing.T) {
 	}
 	first := receive(t, q)
 	second := receive(t, q)
-	if second.ID != first.ID || second.Receives <= first.Receives {
-		t.Errorf("second delivery is message %s, received %d times, want message %s, more than %d times", second.ID, second.Receives, first.ID, first.Receives)
+	if second.MessageId != first.MessageId || receives(second) <= receives(first) {
+		t.Errorf("second delivery is message %s, received %d times, want message %s, more than %d times", second.MessageId, receives(second), first.MessageId, receives(first))
 	}
 }
 
@@ -153,14 +161,14 @@ func TestVisibilityCanBeChanged(t *testing.T) {
 	}
 	m := receive(t, q)
 	nothing(t, q, "it is hidden")
-	if err := q.ChangeVisibility(t.Context(), m.Receipt, 0); err != nil {
+	if err := q.ChangeVisibility(t.Context(), m.ReceiptHandle, 0); err != nil {
 		t.Fatal(err)
 	}
 	again := receive(t, q)
-	if again.ID != m.ID {
-		t.Errorf("received message %s, want %s", again.ID, m.ID)
+	if again.MessageId != m.MessageId {
+		t.Errorf("received message %s, want %s", again.MessageId, m.MessageId)
 	}
-	if err := q.Delete(t.Context(), []string{again.Receipt}); err != nil {
+	if err := q.Delete(t.Context(), []string{again.ReceiptHandle}); err != nil {
 		t.Fatal(err)
 	}
 	nothing(t, q, "it is deleted")
@@ -183,7 +191,7 @@ func TestHintIsMovedToTheDeadLetterQueue(t *testing.T) {
 	}
 	for range 2 {
 		m := receive(t, q)
-		if err := q.ChangeVisibility(t.Context(), m.Receipt, 0); err != nil {
+		if err := q.ChangeVisibility(t.Context(), m.ReceiptHandle, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -209,7 +217,7 @@ func TestBatchArrivesWhole(t *testing.T) {
 	for len(got) < len(want) {
 		m := receive(t, q)
 		got[decode(t, m).Thread] = true
-		receipts = append(receipts, m.Receipt)
+		receipts = append(receipts, m.ReceiptHandle)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("threads (-want +got):\n%s", diff)

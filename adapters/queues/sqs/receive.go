@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -14,22 +15,12 @@ import (
 // maxWait is the longest that SQS lets a receive wait.
 const maxWait = 20 * time.Second
 
-// Message is one delivery.
-type Message struct {
-	ID       string // the same for every delivery
-	Receipt  string // of this delivery
-	Body     string
-	Receives int    // deliveries so far, this one included; about right
-	Group    string // the tenant; anyone who can send could have chosen it
-	// Attributes are the system attributes as SQS spells them, for hosts that
-	// rebuild a Lambda event.
-	Attributes map[string]string
-}
-
 // Receive waits up to wait (rounded up to the second, at most 20 s) for 1 to max
 // messages, at most 10. No message in that time is an empty response. A message
-// stays hidden for the queue's visibility timeout.
-func (q *Queue) Receive(ctx context.Context, max int, wait time.Duration) ([]Message, error) {
+// stays hidden for the queue's visibility timeout. Messages are as a Lambda function
+// receives them from the queue; the group that one names could have been chosen by anyone
+// who can send.
+func (q *Queue) Receive(ctx context.Context, max int, wait time.Duration) ([]events.SQSMessage, error) {
 	wait = min(wait, maxWait)
 	seconds := delaySeconds(wait)
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
@@ -41,16 +32,10 @@ func (q *Queue) Receive(ctx context.Context, max int, wait time.Duration) ([]Mes
 	if err != nil {
 		return nil, outcome("receive wake-ups", err)
 	}
-	messages := make([]Message, len(out.Messages))
+	messages := make([]events.SQSMessage, len(out.Messages))
 	for i, m := range out.Messages {
-		receives, _ := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)])
-		messages[i] = Message{
-			ID:         aws.ToString(m.MessageId),
-			Receipt:    aws.ToString(m.ReceiptHandle),
-			Body:       aws.ToString(m.Body),
-			Receives:   receives,
-			Group:      m.Attributes[string(types.MessageSystemAttributeNameMessageGroupId)],
-			Attributes: m.Attributes,
+		messages[i] = events.SQSMessage{
+			MessageId: aws.ToString(m.MessageId), ReceiptHandle: aws.ToString(m.ReceiptHandle), Body: aws.ToString(m.Body), Attributes: m.Attributes,
 		}
 	}
 	return messages, nil

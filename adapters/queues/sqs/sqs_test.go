@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/core"
@@ -271,7 +272,7 @@ func TestReceiveReadsAttributes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Message{{ID: "m1", Receipt: "r1", Body: "b", Receives: 4, Group: "acme",
+	want := []events.SQSMessage{{MessageId: "m1", ReceiptHandle: "r1", Body: "b",
 		Attributes: map[string]string{"ApproximateReceiveCount": "4", "MessageGroupId": "acme", "SentTimestamp": "1"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)

@@ -41,7 +41,7 @@ func (w *world) loseHints(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range messages {
-			if err := w.queue.Delete(t.Context(), []string{m.Receipt}); err != nil {
+			if err := w.queue.Delete(t.Context(), []string{m.ReceiptHandle}); err != nil {
 				t.Fatal(err)
 			}
 		}

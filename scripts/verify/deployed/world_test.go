@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -189,7 +190,7 @@ func (w *world) finishWith(tb testing.TB, function, id string) {
 
 // take receives the one wake-up that must be on the queue, and keeps it there
 // for nobody.
-func (w *world) take(tb testing.TB) sqs.Message {
+func (w *world) take(tb testing.TB) events.SQSMessage {
 	tb.Helper()
 	for range 10 {
 		messages, err := w.queue.Receive(tb.Context(), 1, 2*time.Second)
@@ -197,14 +198,14 @@ func (w *world) take(tb testing.TB) sqs.Message {
 			tb.Fatal(err)
 		}
 		if len(messages) == 1 {
-			if err := w.queue.Delete(tb.Context(), []string{messages[0].Receipt}); err != nil {
+			if err := w.queue.Delete(tb.Context(), []string{messages[0].ReceiptHandle}); err != nil {
 				tb.Fatal(err)
 			}
 			return messages[0]
 		}
 	}
 	tb.Fatal("no wake-up came")
-	return sqs.Message{}
+	return events.SQSMessage{}
 }
 
 // transport is the queue as the host's poller wants it.
@@ -214,7 +215,7 @@ func (q transport) Receive(ctx context.Context, limit int, wait time.Duration) (
 	got, err := q.Queue.Receive(ctx, limit, wait)
 	var messages []host.Message
 	for _, m := range got {
-		messages = append(messages, host.Message{ID: m.ID, Receipt: m.Receipt, Body: m.Body, Attributes: m.Attributes})
+		messages = append(messages, host.Message{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: m.Attributes})
 	}
 	return messages, err
 }

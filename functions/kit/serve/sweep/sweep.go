@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	awslambda "github.com/reveille-run/reveille/adapters/aws/lambda"
-	"github.com/reveille-run/reveille/adapters/queues/sqs"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/functions/kit/internal/cloud"
 	"github.com/reveille-run/reveille/functions/kit/internal/limits"
@@ -37,7 +36,7 @@ func Main() {
 	handlers, repair := awslambda.Handlers{Env: c.Env, Logger: c.Logger}, repair{box, c}
 	sweep := handlers.Sweep(repair.sweep, box.Rewake, nil)
 	if c.DeadLetters != nil {
-		sweep = handlers.Sweep(repair.sweep, box.Rewake, letters{c.DeadLetters})
+		sweep = handlers.Sweep(repair.sweep, box.Rewake, c.DeadLetters)
 	}
 	dead := handlers.DeadLetters(box.Rewake)
 	lambda.Start(func(ctx context.Context, event json.RawMessage) (any, error) {
@@ -57,22 +56,6 @@ func configure(c *cloud.Function) (mailbox.Options, error) {
 		return mailbox.Options{}, err
 	}
 	return mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep, Limits: tenants}, nil
-}
-
-// letters is a queue whose messages look like those of an event.
-type letters struct{ *sqs.Queue }
-
-// Receive is that of the queue.
-func (l letters) Receive(ctx context.Context, most int, wait time.Duration) ([]events.SQSMessage, error) {
-	received, err := l.Queue.Receive(ctx, most, wait)
-	if err != nil {
-		return nil, err
-	}
-	messages := make([]events.SQSMessage, len(received))
-	for i, m := range received {
-		messages[i] = events.SQSMessage{MessageId: m.ID, ReceiptHandle: m.Receipt, Body: m.Body, Attributes: m.Attributes}
-	}
-	return messages, nil
 }
 
 // repair is a sweep, and behind it a part of the sums of what was used.
