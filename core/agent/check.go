@@ -140,8 +140,8 @@ func (s *Spec) checkRequest() error {
 		name string
 		err  error
 	}{
-		{"temperature", model.CheckTemperature(s.Temperature)},
-		{"top_p", model.CheckTopP(s.TopP)},
+		{"temperature", model.Override{Temperature: s.Temperature}.Check()},
+		{"top_p", model.Override{TopP: s.TopP}.Check()},
 		{"reasoning_effort", s.ReasoningEffort.Check()},
 		{"tool_choice", s.ToolChoice.Check()},
 		{"response_format", s.checkFormat()},

@@ -22,13 +22,13 @@ func (s *source) learn(b *BoundModel, seller string) {
 	if _, tool := b.Model.(direct); tool || s.catalog == nil {
 		return
 	}
-	found, _ := s.catalog.Find(b.Provider, b.Name)
-	if found.Provider != b.Provider {
-		if sold, ok := s.catalog.Find(seller, b.Name); ok {
-			found = sold
+	known, of := s.catalog.Find(b.Provider, b.Name)
+	if of != b.Provider {
+		if sold, of := s.catalog.Find(seller, b.Name); of != "" {
+			known = sold
 		}
 	}
-	b.Facts, b.learnt = laid(b.Facts, found.Facts), true
+	b.Facts, b.learnt = laid(b.Facts, known), true
 	if b.ContextWindow == 0 {
 		b.ContextWindow, b.unheard = assumedWindow, true
 	}

@@ -57,7 +57,7 @@ func knownModels(known *catalog.Catalog) agent.Parts {
 
 func TestWhatIsKnownOfAnAgentsModel(t *testing.T) {
 	r := registry(t, knownModels(heardOf(t, 1000)))
-	openai := model.Facts{ContextWindow: 1000, MaxInputTokens: 900, MaxOutputTokens: 50, Inputs: []model.Input{"image"}, TokensPerByte: 0.5, NativeFormat: true}
+	openai := model.Facts{ContextWindow: 1000, MaxInputTokens: 900, MaxOutputTokens: 50, Inputs: []string{"image"}, TokensPerByte: 0.5, NativeFormat: true}
 	smaller := func(window, input, output int) model.Facts {
 		f := openai
 		f.ContextWindow, f.MaxInputTokens, f.MaxOutputTokens = window, input, output

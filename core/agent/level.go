@@ -24,7 +24,7 @@ func (r *Resolved) Level() model.Facts {
 		level.MaxOutputTokens = least(level.MaxOutputTokens, m.MaxOutputTokens)
 		level.Cutoff = least(level.Cutoff, m.Cutoff)
 		level.TokensPerByte = max(level.TokensPerByte, m.TokensPerByte)
-		level.Inputs = slices.DeleteFunc(level.Inputs, func(i model.Input) bool { return !slices.Contains(m.Inputs, i) })
+		level.Inputs = slices.DeleteFunc(level.Inputs, func(i string) bool { return !slices.Contains(m.Inputs, i) })
 		level.NativeFormat = level.NativeFormat && m.NativeFormat
 	}
 	return level

@@ -85,7 +85,7 @@ const (
 
 // PoolSwitch says when a run leaves a member of its pool for another one.
 type PoolSwitch struct {
-	OnCircuitOpen *bool `json:"on_circuit_open,omitempty"` // it failed too often of late, see [model.Transient]; nil is true
+	OnCircuitOpen *bool `json:"on_circuit_open,omitempty"` // it failed too often of late, see [model.Error.Transient]; nil is true
 	OnQuota       *bool `json:"on_quota,omitempty"`        // it refuses for now, or its quota is used up; nil is true
 	OnPermanent   *bool `json:"on_permanent,omitempty"`    // it knows no such key or model; nil is false
 	// QuotaRetryAfterThresholdMS is how long a wait, in milliseconds, a member that refuses

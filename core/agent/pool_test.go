@@ -54,11 +54,11 @@ func TestMembersHaveAnOrder(t *testing.T) {
 func TestAPoolsLevelHoldsOfEveryMember(t *testing.T) {
 	fact := func(f model.Facts) agent.ModelBinding { return agent.ModelBinding{Model: mute{}, Facts: f} }
 	first := model.Facts{
-		ContextWindow: 900, MaxOutputTokens: 200, TokensPerByte: 0.25, Inputs: []model.Input{model.InputImage, model.InputAudio},
-		Cutoff: "2025-03", Reasoning: model.ReasoningLevels, PromptCache: model.CacheMarks, NativeFormat: true,
+		ContextWindow: 900, MaxOutputTokens: 200, TokensPerByte: 0.25, Inputs: []string{"image", "audio"},
+		Cutoff: "2025-03", Reasoning: model.ReasoningLevels, PromptCache: "marks", NativeFormat: true,
 	}
 	second := model.Facts{
-		ContextWindow: 400, MaxInputTokens: 300, MaxOutputTokens: 500, TokensPerByte: 0.5, Inputs: []model.Input{model.InputDocument, model.InputImage},
+		ContextWindow: 400, MaxInputTokens: 300, MaxOutputTokens: 500, TokensPerByte: 0.5, Inputs: []string{"document", "image"},
 		Cutoff: "2024-11", NativeFormat: true,
 	}
 	p := parts(agent.Spec{ID: "one", Model: "first"}, agent.Spec{ID: "both", Model: "pool"}, agent.Spec{ID: "three", Model: "more"})
@@ -73,10 +73,10 @@ func TestAPoolsLevelHoldsOfEveryMember(t *testing.T) {
 	for id, want := range map[string]model.Facts{
 		"one": first,
 		"both": {
-			ContextWindow: 400, MaxInputTokens: 300, MaxOutputTokens: 200, TokensPerByte: 0.5, Inputs: []model.Input{model.InputImage},
+			ContextWindow: 400, MaxInputTokens: 300, MaxOutputTokens: 200, TokensPerByte: 0.5, Inputs: []string{"image"},
 			Cutoff: "2024-11", NativeFormat: true,
 		},
-		"three": {ContextWindow: 400, MaxInputTokens: 300, MaxOutputTokens: 200, TokensPerByte: 0.5, Inputs: []model.Input{}, Cutoff: "2024-11"},
+		"three": {ContextWindow: 400, MaxInputTokens: 300, MaxOutputTokens: 200, TokensPerByte: 0.5, Inputs: []string{}, Cutoff: "2024-11"},
 	} {
 		a, err := r.Resolve(id)
 		if err != nil {

@@ -157,7 +157,7 @@ func effortSchema() *jsonschema.Schema {
 		{
 			Type: "object", Required: []string{"budget"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 			Properties: map[string]*jsonschema.Schema{"budget": {
-				Type: "integer", Minimum: new(1.0), Maximum: new(float64(model.MaxEffortBudget)), Description: "Tokens of reasoning, at most.",
+				Type: "integer", Minimum: new(1.0), Maximum: new(1_000_000.0), Description: "Tokens of reasoning, at most.",
 			}},
 		},
 	}}

@@ -26,11 +26,11 @@ const (
 // budgetPrefix begins the text of a budget.
 const budgetPrefix = "budget:"
 
-// MaxEffortBudget is the largest budget, in tokens.
-const MaxEffortBudget = 1_000_000
+// maxBudget is the largest budget, in tokens.
+const maxBudget = 1_000_000
 
-// EffortBudget is an effort of at most so many tokens of reasoning: 1 to
-// [MaxEffortBudget], which Check looks at.
+// EffortBudget is an effort of at most so many tokens of reasoning: 1 to 1,000,000, which
+// Check looks at.
 func EffortBudget(tokens int) Effort { return Effort(budgetPrefix + strconv.Itoa(tokens)) }
 
 // Budget returns the tokens of a budget; ok is false for a level and for nothing.
@@ -54,8 +54,8 @@ func (e Effort) Check() error {
 		return nil
 	}
 	if tokens, ok := e.Budget(); ok {
-		if tokens < 1 || tokens > MaxEffortBudget {
-			return core.Errorf(core.CodeInvalid, "reasoning_effort.budget is %d, allowed are 1 to %d", tokens, MaxEffortBudget)
+		if tokens < 1 || tokens > maxBudget {
+			return core.Errorf(core.CodeInvalid, "reasoning_effort.budget is %d, allowed are 1 to %d", tokens, maxBudget)
 		}
 		return nil
 	}

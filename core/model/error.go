@@ -1,11 +1,6 @@
 package model
 
-import (
-	"errors"
-	"time"
-
-	"github.com/reveille-run/reveille/core"
-)
+import "time"
 
 // ErrorKind classes what went wrong with an inference.
 type ErrorKind string
@@ -16,7 +11,7 @@ const (
 	KindRateLimited  ErrorKind = "rate_limited" // 429
 	KindOverloaded   ErrorKind = "overloaded"   // 503, 529
 	KindTimeout      ErrorKind = "timeout"      // 408, 504, no response in time
-	KindInterrupted  ErrorKind = "interrupted"  // the stream broke off
+	KindInterrupted  ErrorKind = "interrupted"  // the stream broke off, or ended without DeltaStop
 	KindOverflow     ErrorKind = "context_overflow"
 	KindInvalid      ErrorKind = "invalid_request"
 	KindUnauthorized ErrorKind = "unauthorized"
@@ -38,9 +33,6 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// Is makes errors.Is(err, ErrTruncated) true for KindInterrupted.
-func (e *Error) Is(target error) bool { return target == ErrTruncated && e.Kind == KindInterrupted }
-
 // Transient reports whether the same request may succeed later.
 func (e *Error) Transient() bool {
 	switch e.Kind {
@@ -48,13 +40,4 @@ func (e *Error) Transient() bool {
 		return true
 	}
 	return false
-}
-
-// ErrTruncated is a stream that ended without DeltaStop.
-var ErrTruncated = core.Errorf(core.CodeUnavailable, "model stream ended before the turn was complete")
-
-// Transient reports whether err is a model Error that may pass by itself.
-func Transient(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Transient()
 }

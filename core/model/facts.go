@@ -14,11 +14,13 @@ type Facts struct {
 	MaxInputTokens  int `json:"max_input_tokens,omitempty"`  // of a request, where the provider bounds them apart
 	MaxOutputTokens int `json:"max_output_tokens,omitempty"` // of one turn, reasoning included
 	// TokensPerByte is how many tokens a byte of text is, about: 0.05 to 2. 0: see Ratio.
-	TokensPerByte float64     `json:"tokens_per_byte,omitempty"`
-	Inputs        []Input     `json:"inputs,omitempty"`           // what it reads besides text
-	Cutoff        string      `json:"knowledge_cutoff,omitempty"` // the month in which its knowledge ends, such as 2025-01
-	Reasoning     Reasoning   `json:"reasoning,omitempty"`
-	PromptCache   PromptCache `json:"prompt_cache,omitempty"`
+	TokensPerByte float64   `json:"tokens_per_byte,omitempty"`
+	Inputs        []string  `json:"inputs,omitempty"`           // what it reads besides text: image, document, audio
+	Cutoff        string    `json:"knowledge_cutoff,omitempty"` // the month in which its knowledge ends, such as 2025-01
+	Reasoning     Reasoning `json:"reasoning,omitempty"`
+	// PromptCache is how the provider comes to cache the beginnings of requests: automatic, by
+	// itself; marks, where the request marks it; none.
+	PromptCache string `json:"prompt_cache,omitempty"`
 	// NativeFormat says that the provider holds responses to a schema ([ResponseFormat])
 	// while they are made.
 	NativeFormat bool `json:"native_format,omitempty"`
@@ -26,16 +28,6 @@ type Facts struct {
 
 // defaultTokensPerByte is the ratio of a model whose own is not known: four bytes a token.
 const defaultTokensPerByte = 0.25
-
-// Input is something that models read besides text.
-type Input string
-
-// The inputs.
-const (
-	InputImage    Input = "image"
-	InputDocument Input = "document"
-	InputAudio    Input = "audio"
-)
 
 // Reasoning is how a model can be told how much to reason.
 type Reasoning string
@@ -46,16 +38,6 @@ const (
 	ReasoningAlways Reasoning = "always" // it reasons as it sees fit
 	ReasoningLevels Reasoning = "levels" // by an [Effort] that is a level
 	ReasoningBudget Reasoning = "budget" // by an [Effort] of either kind
-)
-
-// PromptCache is how a provider comes to cache the beginnings of requests.
-type PromptCache string
-
-// The ways.
-const (
-	CacheNone      PromptCache = "none"
-	CacheAutomatic PromptCache = "automatic" // by itself
-	CacheMarks     PromptCache = "marks"     // where the request marks it
 )
 
 // Ratio is TokensPerByte, or 0.25.
@@ -78,9 +60,6 @@ func (f Facts) Reasons(effort Effort) bool {
 	return true
 }
 
-// Reads reports whether the model is known to read such input.
-func (f Facts) Reads(input Input) bool { return slices.Contains(f.Inputs, input) }
-
 // Check returns an error with code invalid that names the fact which cannot be.
 func (f Facts) Check() error {
 	for _, n := range []struct {
@@ -98,7 +77,7 @@ func (f Facts) Check() error {
 		return core.Errorf(core.CodeInvalid, "tokens_per_byte is %v, allowed are 0.05 to 2", r)
 	}
 	for i, input := range f.Inputs {
-		if err := oneOf("inputs", input, InputImage, InputDocument, InputAudio); err != nil {
+		if err := oneOf("inputs", input, "image", "document", "audio"); err != nil {
 			return err
 		}
 		if slices.Contains(f.Inputs[:i], input) {
@@ -111,7 +90,7 @@ func (f Facts) Check() error {
 	if err := oneOf("reasoning", f.Reasoning, "", ReasoningNone, ReasoningAlways, ReasoningLevels, ReasoningBudget); err != nil {
 		return err
 	}
-	return oneOf("prompt_cache", f.PromptCache, "", CacheNone, CacheAutomatic, CacheMarks)
+	return oneOf("prompt_cache", f.PromptCache, "", "none", "automatic", "marks")
 }
 
 // oneOf returns an error for a value that is none of the allowed ones, of which the empty

@@ -15,7 +15,7 @@ func TestFactsThatCannotBe(t *testing.T) {
 	}{
 		{model.Facts{}, "<nil>"},
 		{model.Facts{
-			ContextWindow: 100, MaxInputTokens: 100, MaxOutputTokens: 100, TokensPerByte: 0.05, Inputs: []model.Input{"image", "document", "audio"},
+			ContextWindow: 100, MaxInputTokens: 100, MaxOutputTokens: 100, TokensPerByte: 0.05, Inputs: []string{"image", "document", "audio"},
 			Cutoff: "2025-12", Reasoning: "always", PromptCache: "marks", NativeFormat: true,
 		}, "<nil>"},
 		{model.Facts{MaxOutputTokens: 100, TokensPerByte: 2}, "<nil>"},
@@ -27,9 +27,9 @@ func TestFactsThatCannotBe(t *testing.T) {
 		{model.Facts{TokensPerByte: 0.04}, "tokens_per_byte is 0.04, allowed are 0.05 to 2"},
 		{model.Facts{TokensPerByte: 2.1}, "tokens_per_byte is 2.1, allowed are 0.05 to 2"},
 		{model.Facts{TokensPerByte: -1}, "tokens_per_byte is -1, allowed are 0.05 to 2"},
-		{model.Facts{Inputs: []model.Input{"video"}}, `inputs is "video", allowed are ["image" "document" "audio"]`},
-		{model.Facts{Inputs: []model.Input{""}}, `inputs is "", allowed are ["image" "document" "audio"]`},
-		{model.Facts{Inputs: []model.Input{"image", "image"}}, `inputs has "image" twice`},
+		{model.Facts{Inputs: []string{"video"}}, `inputs is "video", allowed are ["image" "document" "audio"]`},
+		{model.Facts{Inputs: []string{""}}, `inputs is "", allowed are ["image" "document" "audio"]`},
+		{model.Facts{Inputs: []string{"image", "image"}}, `inputs has "image" twice`},
 		{model.Facts{Cutoff: "2025-13"}, `knowledge_cutoff is "2025-13", want a month such as 2025-01`},
 		{model.Facts{Reasoning: "hard"}, `reasoning is "hard", allowed are ["none" "always" "levels" "budget"]`},
 		{model.Facts{PromptCache: "yes"}, `prompt_cache is "yes", allowed are ["none" "automatic" "marks"]`},

@@ -55,28 +55,11 @@ func (o Override) Check() error {
 	if o.MaxTokens < 0 {
 		return core.Errorf(core.CodeInvalid, "max_tokens is %d, want 0 (as the agent has it) or more", o.MaxTokens)
 	}
-	if err := CheckTemperature(o.Temperature); err != nil {
-		return err
-	}
-	if err := CheckTopP(o.TopP); err != nil {
-		return err
-	}
-	return o.ReasoningEffort.Check()
-}
-
-// CheckTemperature returns an error with code invalid unless t is nil or a number
-// from 0 on: how far up a provider goes is its own affair.
-func CheckTemperature(t *float64) error {
-	if t != nil && !(*t >= 0 && !math.IsInf(*t, 0)) {
+	if t := o.Temperature; t != nil && !(*t >= 0 && !math.IsInf(*t, 0)) { // how far up a provider goes is its own affair
 		return core.Errorf(core.CodeInvalid, "temperature is %v, want 0 or more", *t)
 	}
-	return nil
-}
-
-// CheckTopP returns an error with code invalid unless p is nil or from 0 to 1.
-func CheckTopP(p *float64) error {
-	if p != nil && !(*p >= 0 && *p <= 1) {
+	if p := o.TopP; p != nil && !(*p >= 0 && *p <= 1) {
 		return core.Errorf(core.CodeInvalid, "top_p is %v, allowed are 0 to 1", *p)
 	}
-	return nil
+	return o.ReasoningEffort.Check()
 }

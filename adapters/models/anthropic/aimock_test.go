@@ -15,5 +15,5 @@ func TestAgainstAnIndependentServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modeltest.Independent(t, modeltest.Provider{Name: "anthropic", Model: "claude-fake"}, m, nil)
+	modeltest.Provider{Name: "anthropic", Model: "claude-fake"}.Independent(t, m, nil)
 }

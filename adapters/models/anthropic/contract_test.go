@@ -46,7 +46,7 @@ func (m thinker) Stream(ctx context.Context, r model.Request) iter.Seq2[model.De
 func asked(m model.Model) model.Model { return thinker{m} }
 func plain(m model.Model) model.Model { return m }
 
-func TestContract(t *testing.T) { modeltest.Run(t, provider("claude-sonnet-4-5", asked)) }
+func TestContract(t *testing.T) { provider("claude-sonnet-4-5", asked).Run(t) }
 
 func TestNoHistoryBreaksTheRules(t *testing.T) {
 	for _, p := range []modeltest.Provider{
@@ -54,7 +54,7 @@ func TestNoHistoryBreaksTheRules(t *testing.T) {
 		provider("claude-opus-4-8", asked), provider("claude-opus-5-5", plain),
 	} {
 		t.Run(p.Model, func(t *testing.T) {
-			modeltest.Histories(t, p, wiretest.CheckAnthropic)
+			p.Histories(t, wiretest.CheckAnthropic)
 		})
 	}
 }

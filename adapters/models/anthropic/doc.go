@@ -4,8 +4,7 @@
 // [New] makes a model, which implements model.Model and model.Checker over net/http
 // alone. It makes one attempt an inference; whoever calls it repeats. Every failure of the
 // provider is a *model.Error whose kind says whether waiting can help; a stream that ends
-// before its message_stop is an error for which errors.Is(err, model.ErrTruncated) holds,
-// never a turn.
+// before its message_stop is an error of kind model.KindInterrupted, never a turn.
 //
 // What a model takes (thinking, levels, sampling, a forced choice, a response format) goes
 // by the beginning of its name. A Claude model that the package does not know is taken for

@@ -3,11 +3,12 @@
 package bedrock_test
 
 import (
+	"testing"
+
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/models/bedrock"
 	"github.com/reveille-run/reveille/adapters/models/internal/wiretest"
 	"github.com/reveille-run/reveille/core/model/modeltest"
-	"testing"
 )
 
 func TestAgainstAnIndependentServer(t *testing.T) {
@@ -19,5 +20,5 @@ func TestAgainstAnIndependentServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modeltest.Independent(t, modeltest.Provider{Name: "bedrock", Model: "us.amazon.nova-lite-v1:0"}, m, nil)
+	modeltest.Provider{Name: "bedrock", Model: "us.amazon.nova-lite-v1:0"}.Independent(t, m, nil)
 }

@@ -158,8 +158,8 @@ func TestEachEndWithoutAStopIsTruncated(t *testing.T) {
 			for _, err := range fake(t, test.handler).Stream(t.Context(), hello()) {
 				last = err
 			}
-			if !errors.Is(last, model.ErrTruncated) {
-				t.Errorf("error %v, want one that is ErrTruncated", last)
+			if e, ok := errors.AsType[*model.Error](last); !ok || e.Kind != model.KindInterrupted {
+				t.Errorf("error %v, want one of kind %s", last, model.KindInterrupted)
 			}
 		})
 	}

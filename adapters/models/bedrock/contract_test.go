@@ -3,15 +3,16 @@ package bedrock_test
 import (
 	"bytes"
 	"encoding/binary"
+	"net/http"
+	"strings"
+	"testing"
+
 	awsenv "github.com/reveille-run/reveille/adapters/aws/env"
 	"github.com/reveille-run/reveille/adapters/models/bedrock"
 	"github.com/reveille-run/reveille/adapters/models/bedrock/internal/bedrocktest"
 	"github.com/reveille-run/reveille/adapters/models/internal/wiretest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model/modeltest"
-	"net/http"
-	"strings"
-	"testing"
 )
 
 // frameOf makes an event of a line of a transcript: its type and its JSON, an exception's
@@ -70,14 +71,14 @@ var provider = modeltest.Provider{
 	Usage: &core.Usage{Input: 100, Output: 20, CacheRead: 40, CacheWrite: 10}, // reasoning is not counted apart
 }
 
-func TestContract(t *testing.T) { modeltest.Run(t, provider) }
+func TestContract(t *testing.T) { provider.Run(t) }
 
 func TestNoHistoryBreaksTheRules(t *testing.T) {
 	for _, name := range []string{provider.Model, "anthropic.claude-opus-4-8", "anthropic.claude-opus-5-5"} {
 		t.Run(name, func(t *testing.T) {
 			p := provider
 			p.Model = name
-			modeltest.Histories(t, p, wiretest.CheckConverse)
+			p.Histories(t, wiretest.CheckConverse)
 		})
 	}
 }

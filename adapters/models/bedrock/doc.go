@@ -5,8 +5,8 @@
 // one attempt an inference; whoever calls it repeats. Its client is made at the
 // first inference, since a function that never infers should not pay for it. Every
 // failure of the provider is a *model.Error whose kind says whether waiting can
-// help; a stream that ends before its messageStop is an error for which
-// errors.Is(err, model.ErrTruncated) holds: the SDK itself takes a connection that
+// help; a stream that ends before its messageStop is an error of
+// kind model.KindInterrupted: the SDK itself takes a connection that
 // broke off for the end of the stream.
 //
 // The name of a model is a model id, the id of an inference profile, or the ARN of

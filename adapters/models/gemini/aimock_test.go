@@ -15,5 +15,5 @@ func TestAgainstAnIndependentServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modeltest.Independent(t, modeltest.Provider{Name: "gemini", Model: "gemini-3-flash-preview"}, m, nil)
+	modeltest.Provider{Name: "gemini", Model: "gemini-3-flash-preview"}.Independent(t, m, nil)
 }

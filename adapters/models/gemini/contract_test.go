@@ -29,7 +29,7 @@ func provider(name string) modeltest.Provider {
 	}
 }
 
-func TestContract(t *testing.T) { modeltest.Run(t, provider("gemini-3-flash-preview")) }
+func TestContract(t *testing.T) { provider("gemini-3-flash-preview").Run(t) }
 
 func TestNoHistoryBreaksTheRules(t *testing.T) {
 	for _, test := range []struct {
@@ -37,7 +37,7 @@ func TestNoHistoryBreaksTheRules(t *testing.T) {
 		signed bool
 	}{{"gemini-3-flash-preview", true}, {"gemini-2.5-flash", false}} {
 		t.Run(test.model, func(t *testing.T) {
-			modeltest.Histories(t, provider(test.model), wiretest.CheckGemini(test.signed))
+			provider(test.model).Histories(t, wiretest.CheckGemini(test.signed))
 		})
 	}
 }

@@ -4,8 +4,7 @@
 // [New] makes a model, which implements model.Model over net/http alone. It makes one
 // attempt an inference; whoever calls it repeats. Every failure of the provider is a
 // *model.Error whose kind says whether waiting can help; a stream that ends before its
-// finish reason is an error for which errors.Is(err, model.ErrTruncated) holds, never a
-// turn.
+// finish reason is an error of kind model.KindInterrupted, never a turn.
 //
 // # Signatures
 //

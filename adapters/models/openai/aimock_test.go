@@ -22,10 +22,10 @@ func TestAgainstAnIndependentServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("chat", func(t *testing.T) {
-		modeltest.Independent(t, modeltest.Provider{Name: "openai", Model: "gpt-fake"}, chat, nil)
+		modeltest.Provider{Name: "openai", Model: "gpt-fake"}.Independent(t, chat, nil)
 	})
 	t.Run("responses", func(t *testing.T) {
-		modeltest.Independent(t, modeltest.Provider{Name: "openai", Model: "gpt-fake"}, responses, map[string]string{
+		modeltest.Provider{Name: "openai", Model: "gpt-fake"}.Independent(t, responses, map[string]string{
 			"cut in the middle": "the fake counts events, and cuts before the first text",
 		})
 	})

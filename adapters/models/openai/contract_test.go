@@ -29,8 +29,8 @@ var provider = modeltest.Provider{
 	},
 }
 
-func TestContract(t *testing.T) { modeltest.Run(t, provider) }
+func TestContract(t *testing.T) { provider.Run(t) }
 
 func TestNoHistoryBreaksTheRules(t *testing.T) {
-	modeltest.Histories(t, provider, wiretest.CheckChat)
+	provider.Histories(t, wiretest.CheckChat)
 }

@@ -38,8 +38,8 @@ func spoken(dialect openai.Dialect, reasoning, echo string) modeltest.Provider {
 func TestDialectsKeepTheContract(t *testing.T) {
 	deepseek := spoken(openai.DialectDeepSeek, "deepseek_reasoning", `"reasoning_content":"Let me think."`)
 	openrouter := spoken(openai.DialectOpenRouter, "openrouter_reasoning", `"signature":"EqMDCkYIsigned","text":"Let me think."`)
-	t.Run("deepseek", func(t *testing.T) { modeltest.Run(t, deepseek) })
-	t.Run("openrouter", func(t *testing.T) { modeltest.Run(t, openrouter) })
+	t.Run("deepseek", func(t *testing.T) { deepseek.Run(t) })
+	t.Run("openrouter", func(t *testing.T) { openrouter.Run(t) })
 	for _, tt := range []struct {
 		name  string
 		p     modeltest.Provider
@@ -49,7 +49,7 @@ func TestDialectsKeepTheContract(t *testing.T) {
 		{"histories of OpenRouter", openrouter, wiretest.CheckChat},
 		{"histories of Mistral", spoken(openai.DialectMistral, "", ""), checkMistral},
 	} {
-		t.Run(tt.name, func(t *testing.T) { modeltest.Histories(t, tt.p, tt.check) })
+		t.Run(tt.name, func(t *testing.T) { tt.p.Histories(t, tt.check) })
 	}
 }
 

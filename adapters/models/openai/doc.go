@@ -6,8 +6,8 @@
 // OpenAI's models from step to step. [Adapter] and [Dialect.Adapter] make them of providers
 // that are data. Both implement model.Model and model.Checker over net/http alone. They make one attempt an inference; whoever calls them repeats. Every
 // failure of the provider is a *model.Error whose kind says whether waiting can help; a
-// stream that ends before its turn does is an error for which
-// errors.Is(err, model.ErrTruncated) holds, never a turn.
+// stream that ends before its turn does is an error of kind
+// model.KindInterrupted, never a turn.
 //
 // # What servers do differently
 //

@@ -27,8 +27,8 @@ var responsesProvider = modeltest.Provider{
 	Exceptions: map[string]string{"parameters": "the Responses API has no stop sequences; TestResponsesBodies has the others"},
 }
 
-func TestResponsesContract(t *testing.T) { modeltest.Run(t, responsesProvider) }
+func TestResponsesContract(t *testing.T) { responsesProvider.Run(t) }
 
 func TestNoHistoryBreaksTheRulesOfResponses(t *testing.T) {
-	modeltest.Histories(t, responsesProvider, wiretest.CheckResponses)
+	responsesProvider.Histories(t, wiretest.CheckResponses)
 }

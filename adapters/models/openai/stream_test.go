@@ -180,8 +180,8 @@ func TestABrokenConnectionIsTruncated(t *testing.T) {
 	for _, err := range m.Stream(t.Context(), request) {
 		last = err
 	}
-	if !errors.Is(last, model.ErrTruncated) || !model.Transient(last) {
-		t.Errorf("error %v, want a transient truncation", last)
+	if e, ok := errors.AsType[*model.Error](last); !ok || e.Kind != model.KindInterrupted {
+		t.Errorf("error %v, want one of kind %s", last, model.KindInterrupted)
 	}
 }
 

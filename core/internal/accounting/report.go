@@ -142,7 +142,7 @@ func (r *rows) add(hour int64, all []account.Row) error {
 // price adds what a sum costs on its day.
 func (r *rows) price(row, s *account.Row, day time.Time) {
 	if name := s.Model; name != "" || s.Tokens != (core.Usage{}) {
-		price, known := r.l.o.Models.Price(s.Provider, name, day)
+		cost, known := r.l.o.Models.Cost(s.Provider, name, s.Tokens, day)
 		switch {
 		case !known:
 			row.ModelCost = nil
@@ -151,7 +151,7 @@ func (r *rows) price(row, s *account.Row, day time.Time) {
 				slices.Sort(row.Unpriced)
 			}
 		case row.ModelCost != nil:
-			*row.ModelCost += price.Cost(s.Tokens)
+			*row.ModelCost += cost
 		}
 	}
 	if r.rates == (account.Rates{}) {

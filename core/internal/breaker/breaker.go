@@ -59,7 +59,7 @@ type CallOutcome uint8
 // The outcomes.
 const (
 	CallVoid      CallOutcome = iota // nothing: it was cancelled, or its request was at fault
-	CallFailed                       // it failed, and may fare better later: see model.Transient
+	CallFailed                       // it failed, and may fare better later: see model.Error.Transient
 	CallSucceeded                    // it came to its end
 )
 

@@ -110,8 +110,6 @@ func failureKind(err error) string {
 	switch {
 	case errors.As(err, &failure) && failure.Kind != "":
 		return string(failure.Kind)
-	case errors.Is(err, model.ErrTruncated):
-		return string(model.KindInterrupted)
 	}
 	return failureOther
 }

@@ -45,7 +45,7 @@ func TestModelCallsOfAStepAreCountedOverItsDeliveries(t *testing.T) {
 	}{
 		{"it passes", overloaded, 2, 3, 3, `done 1 {"type":"natural_end"} "ok"`},
 		{"it stays", overloaded, 10, 3, 3, `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
-		{"the stream breaks off", model.ErrTruncated, 10, 3, 3,
+		{"the stream breaks off", &model.Error{Kind: model.KindInterrupted, Message: "cut"}, 10, 3, 3,
 			`done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
 		{"it is permanent", &model.Error{Kind: model.KindUnauthorized, Message: "no key"}, 10, 1, 1,
 			`done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},

@@ -23,7 +23,7 @@ func newEngine(h *host) (engine, error) {
 	config := runtime.Options{
 		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.agents(), Records: records,
 		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
-		Limits: h.world.admissions.limits, Prices: h.world.provider.cost,
+		Limits: h.world.admissions.limits, Prices: h.world.provider.prices.Cost,
 	}
 	if h.world.config.Accounts.Metered {
 		config.Metering = &runtime.Metering{Models: h.world.provider.prices}

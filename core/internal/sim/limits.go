@@ -154,8 +154,8 @@ func (au *auditor) charged(s *inference) {
 	}
 	spent := au.w.provider.of(at)
 	spent.tokens += accounting.Tokens(s.usage)
-	if price, ok := au.w.provider.prices.Price("", s.model, epoch.Add(au.w.now)); ok {
-		spent.cost += price.Cost(s.usage)
+	if cost, ok := au.w.provider.prices.Cost("", s.model, s.usage, epoch.Add(au.w.now)); ok {
+		spent.cost += cost
 	}
 	if o := au.w.admissions.over[at]; o == nil && (l.TokensADay > 0 && spent.tokens >= l.TokensADay || l.SpendADay > 0 && spent.cost >= l.SpendADay) {
 		au.w.Stats.Usage.Overruns++
@@ -262,7 +262,7 @@ func (au *auditor) mostOf(tenant string) (m most) {
 	for _, s := range au.w.provider.served {
 		if s.th.p.key.Tenant == tenant && (!s.over || on(s.ended)) {
 			m.tokens += accounting.Tokens(s.usage)
-			cost, _ := au.w.provider.cost("", s.model, s.usage, epoch.Add(au.w.now))
+			cost, _ := au.w.provider.prices.Cost("", s.model, s.usage, epoch.Add(au.w.now))
 			m.spend += cost
 		}
 	}
@@ -423,7 +423,7 @@ func (au *auditor) addUnlogged(logged map[string]counted) {
 		tokens := accounting.Tokens(s.usage)
 		var cost core.USD
 		if au.w.admissions.limits.Of(tenant).SpendADay > 0 {
-			cost, _ = au.w.provider.cost("", s.model, s.usage, epoch.Add(au.w.now))
+			cost, _ = au.w.provider.prices.Cost("", s.model, s.usage, epoch.Add(au.w.now))
 		}
 		if s.told {
 			c.tokens, c.spend = c.tokens+tokens, c.spend+cost

@@ -184,8 +184,8 @@ func (au *auditor) checkCost(tenant string, r *account.Row) {
 	if r.Model == "" {
 		return
 	}
-	price, known := au.w.provider.prices.Price(r.Provider, r.Model, epoch.Add(au.w.now))
-	if want := price.Cost(r.Tokens); !known || r.ModelCost == nil || *r.ModelCost != want {
+	want, known := au.w.provider.prices.Cost(r.Provider, r.Model, r.Tokens, epoch.Add(au.w.now))
+	if !known || r.ModelCost == nil || *r.ModelCost != want {
 		au.w.violate("the usage of %s of model %s costs %v, it should be %v: %+v", tenant, r.Model, r.ModelCost, want, r.Tokens)
 	}
 }

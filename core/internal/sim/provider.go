@@ -39,12 +39,6 @@ func (p *provider) of(at tenantDay) *spending {
 	return p.spent[at]
 }
 
-// cost is what a model's tokens cost.
-func (p *provider) cost(provider, model string, u core.Usage, at time.Time) (core.USD, bool) {
-	price, ok := p.prices.Price(provider, model, at)
-	return price.Cost(u), ok
-}
-
 // inference is one call of a model.
 type inference struct {
 	th     *threadState

@@ -19,9 +19,9 @@ type lines struct {
 }
 
 // named are the models of a name.
-func (l *lines) named(name string) (found []Model) {
+func (l *lines) named(name string) (found []entry) {
 	if before, ok := l.known.Load(name); ok {
-		return before.([]Model)
+		return before.([]entry)
 	}
 	quoted := append(append([]byte{'"'}, name...), '"')
 	for rest := l.text; ; {

@@ -13,32 +13,33 @@ import (
 // Catalog is a set of models by who sells them and the names that these have for them. It
 // is never changed. The zero value knows none.
 type Catalog struct {
-	own     map[string][]Model // of files, by name
+	own     map[string][]entry // of files, by name
 	builtIn *lines             // nil: none
 }
 
-// Model is what is known of one model.
-type Model struct {
+// entry is what is known of one model.
+type entry struct {
 	Provider string `json:"provider"` // who sells it: the id of the provider, such as openai
 	// Names are those by which it can be asked for: the moving one and those of its
 	// versions. A name is whole and exact: no part of it stands for others.
 	Names []string `json:"names"`
 	model.Facts
 	Source string  `json:"source,omitempty"` // where the facts were read
-	Prices []Price `json:"prices,omitempty"` // from the oldest to the newest
+	Prices []price `json:"prices,omitempty"` // from the oldest to the newest
 }
 
 // Default returns the built-in catalog. Nothing of it is decoded until it is asked for a
 // model, and then only what has the name: most processes never ask for a second one.
 func Default() *Catalog { return &Catalog{builtIn: &lines{text: builtIn}} }
 
-// With returns a catalog with the models of a file too: JSON, {"models": [...]} with a
-// [Model] each. Under each of its names a model replaces the provider's one of that name,
+// With returns a catalog with the models of a file too: JSON, {"models": [...]}, each with
+// provider, names, the members of [model.Facts], source, and prices: a list of from, input,
+// output, cache_read, cache_write and source, in US dollars for a million tokens. Under each of its names a model replaces the provider's one of that name,
 // whole: what the file does not say of it is not known. A mistake is core.CodeInvalid and
 // names the model.
 func (c *Catalog) With(file []byte) (*Catalog, error) {
 	var read struct {
-		Models []Model `json:"models"`
+		Models []entry `json:"models"`
 	}
 	if err := (strict.Options{Name: "file"}).Decode(file, &read); err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "model catalog: %w", err)
@@ -46,7 +47,7 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 	if read.Models == nil {
 		return nil, core.Errorf(core.CodeInvalid, `model catalog: has no models, want {"models": [...]}`)
 	}
-	with := &Catalog{own: map[string][]Model{}, builtIn: c.builtIn}
+	with := &Catalog{own: map[string][]entry{}, builtIn: c.builtIn}
 	for i, m := range read.Models {
 		if err := m.check(i); err != nil {
 			return nil, err
@@ -64,10 +65,10 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 	return with, nil
 }
 
-func (m Model) sameSeller(o Model) bool { return m.Provider == o.Provider }
+func (m entry) sameSeller(o entry) bool { return m.Provider == o.Provider }
 
 // over returns the models with those behind them that replace none.
-func over(models, behind []Model) []Model {
+func over(models, behind []entry) []entry {
 	all := slices.Clone(models)
 	for _, m := range behind {
 		if !slices.ContainsFunc(models, m.sameSeller) {
@@ -77,7 +78,7 @@ func over(models, behind []Model) []Model {
 	return all
 }
 
-func (m Model) check(i int) error {
+func (m entry) check(i int) error {
 	if m.Provider == "" || len(m.Names) == 0 || slices.Contains(m.Names, "") {
 		return core.Errorf(core.CodeInvalid, "model catalog: model %d (provider %q, names %q) wants a provider and names", i, m.Provider, m.Names)
 	}
@@ -95,7 +96,7 @@ func (m Model) check(i int) error {
 }
 
 // named are the models of a name.
-func (c *Catalog) named(name string) []Model {
+func (c *Catalog) named(name string) []entry {
 	own := c.own[name]
 	if c.builtIn == nil {
 		return own
@@ -103,8 +104,9 @@ func (c *Catalog) named(name string) []Model {
 	return over(own, c.builtIn.named(name))
 }
 
-// Find returns what is known of a model by the id of its provider and its name there; ok is
-// false when it is not known. A provider whose models the catalog has sells no other's. Of
+// Find returns the facts of a model by the id of its provider and its name there, and who
+// sells it: the provider, or the one that alone has the name. No seller: the model is not
+// known. A provider whose models the catalog has sells no other's. Of
 // any other, such as openai-compatible or an id of one's own, the name alone counts, in
 // files before the built-in models, if one provider alone has it: two may sell the same
 // name at different prices. Servers on machines of one's own (llamacpp, ollama, vllm) sell
@@ -112,11 +114,16 @@ func (c *Catalog) named(name string) []Model {
 //
 // Bedrock's models are found by the ids of their inference profiles as well, and by ARNs
 // that end in either.
-func (c *Catalog) Find(provider, name string) (m Model, ok bool) {
+func (c *Catalog) Find(provider, name string) (facts model.Facts, seller string) {
+	m, _ := c.find(provider, name)
+	return m.Facts, m.Provider
+}
+
+func (c *Catalog) find(provider, name string) (m entry, ok bool) {
 	provider = seller(provider)
 	for _, name := range spellings(provider, name) {
 		named := c.named(name)
-		if i := slices.IndexFunc(named, func(m Model) bool { return m.Provider == provider }); i >= 0 {
+		if i := slices.IndexFunc(named, func(m entry) bool { return m.Provider == provider }); i >= 0 {
 			return named[i], true
 		}
 		if own := c.own[name]; len(own) > 0 {
@@ -126,7 +133,7 @@ func (c *Catalog) Find(provider, name string) (m Model, ok bool) {
 			return named[0], true
 		}
 	}
-	return Model{}, false
+	return entry{}, false
 }
 
 // sells reports whether the catalog has models of the provider, or could have none.
@@ -136,7 +143,7 @@ func (c *Catalog) sells(provider string) bool {
 		return true
 	}
 	for _, named := range c.own {
-		if slices.ContainsFunc(named, func(m Model) bool { return m.Provider == provider }) {
+		if slices.ContainsFunc(named, func(m entry) bool { return m.Provider == provider }) {
 			return true
 		}
 	}
@@ -169,16 +176,21 @@ func spellings(provider, name string) []string {
 	return []string{name}
 }
 
-// Price returns what a provider's model of a name costs at a time. ok is false when that
-// is not known: the model is not, see [Catalog.Find], or its first price is from a later
-// day.
-func (c *Catalog) Price(provider, name string, at time.Time) (price Price, ok bool) {
-	m, _ := c.Find(provider, name)
+// Cost returns what tokens of a provider's model cost at a time, rounded up to a billionth of
+// a dollar. known is false when the price is not: the model is not known, see [Catalog.Find],
+// or its first price is from a later day.
+func (c *Catalog) Cost(provider, name string, tokens core.Usage, at time.Time) (cost core.USD, known bool) {
+	p, known := c.price(provider, name, at)
+	return p.cost(tokens), known
+}
+
+func (c *Catalog) price(provider, name string, at time.Time) (now price, ok bool) {
+	m, _ := c.find(provider, name)
 	day := at.UTC().Format(time.DateOnly)
 	for _, p := range m.Prices {
 		if p.From <= day {
-			price, ok = p, true
+			now, ok = p, true
 		}
 	}
-	return price, ok
+	return now, ok
 }

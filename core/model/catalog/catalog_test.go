@@ -21,8 +21,8 @@ func day(text string) time.Time {
 
 func Example() {
 	known := catalog.Default()
-	price, ok := known.Price("scripted", "scripted", day("2026-01-31"))
-	fmt.Println(ok, price.Cost(core.Usage{Input: 1000, Output: 200, CacheRead: 400}))
+	cost, ok := known.Cost("scripted", "scripted", core.Usage{Input: 1000, Output: 200, CacheRead: 400}, day("2026-01-31"))
+	fmt.Println(ok, cost)
 	// Output: true 0.00104
 }
 
@@ -53,8 +53,8 @@ func TestPriceIsOfItsDay(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := "no"
-		if p, ok := known.Price("p", test.name, test.at); ok {
-			got = p.Input.String()
+		if cost, ok := known.Cost("p", test.name, core.Usage{Input: 1_000_000}, test.at); ok {
+			got = cost.String()
 		}
 		if got != test.want {
 			t.Errorf("input of %q at %s: %s, want %s", test.name, test.at, got, test.want)
@@ -85,8 +85,7 @@ func TestCost(t *testing.T) {
 		{"2026-02-01", core.Usage{Input: 1_000_001}, 2},
 	}
 	for _, test := range tests {
-		p, _ := known.Price("p", "m", day(test.at))
-		if got := p.Cost(test.usage); got != test.want {
+		if got, _ := known.Cost("p", "m", test.usage, day(test.at)); got != test.want {
 			t.Errorf("%+v from %s costs %d, want %d", test.usage, test.at, got, test.want)
 		}
 	}
@@ -102,7 +101,7 @@ func TestAFileOfOnesOwnReplacesModels(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"p/m": false, "p/m-1": true, "scripted/scripted": true, "openai/gpt-4o-mini": true} {
 		provider, name, _ := strings.Cut(name, "/")
-		if _, ok := known.Price(provider, name, day("2026-01-02")); ok != want {
+		if _, ok := known.Cost(provider, name, core.Usage{}, day("2026-01-02")); ok != want {
 			t.Errorf("%s has a price: %v, want %v", name, ok, want)
 		}
 	}

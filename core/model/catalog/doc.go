@@ -3,9 +3,8 @@
 // which it holds and its source.
 //
 //	known := catalog.Default()
-//	m, ok := known.Find("openai", "gpt-4o-mini")          // m.ContextWindow is 128000
-//	price, ok := known.Price("openai", "gpt-4o-mini", time.Now())
-//	money := price.Cost(usage)
+//	facts, seller := known.Find("openai", "gpt-4o-mini")  // facts.ContextWindow is 128000
+//	money, ok := known.Cost("openai", "gpt-4o-mini", usage, time.Now())
 //
 // What it does not know has no price, which is not the same as a price of zero. Prices
 // change and differ by contract, and models come: a program reads a file of its own over

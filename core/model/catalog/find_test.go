@@ -3,11 +3,10 @@ package catalog
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/reveille-run/reveille/core/model"
 )
 
 func TestTheBuiltInFileHasOneSoundModelALine(t *testing.T) {
@@ -21,7 +20,7 @@ func TestTheBuiltInFileHasOneSoundModelALine(t *testing.T) {
 	byLine := Default()
 	for name, models := range whole.own {
 		for _, m := range models {
-			got, ok := byLine.Find(m.Provider, name)
+			got, ok := byLine.find(m.Provider, name)
 			if diff := cmp.Diff(m, got); !ok || diff != "" {
 				t.Errorf("%s of %s, read by its line:\n%s", name, m.Provider, diff)
 			}
@@ -78,14 +77,14 @@ func TestAModelIsFoundByWhoSellsIt(t *testing.T) {
 	}
 	for range 2 { // the second time from what is kept
 		for _, test := range tests {
-			m, ok := known.Find(test.provider, test.name)
+			m, ok := known.find(test.provider, test.name)
 			got := fmt.Sprint(ok, m.ContextWindow, m.Provider)
 			if want := fmt.Sprint(test.window > 0, test.window, test.seller); got != want {
 				t.Errorf("%s of %q: %s, want %s", test.name, test.provider, got, want)
 			}
 		}
 	}
-	if m, ok := new(Catalog).Find("openai", "gpt-5"); ok {
+	if m, ok := new(Catalog).find("openai", "gpt-5"); ok {
 		t.Errorf("an empty catalog knows %+v", m)
 	}
 }
@@ -94,7 +93,7 @@ func TestAModelIsFoundByWhoSellsIt(t *testing.T) {
 func TestBedrocksProfilesHaveTheirPrices(t *testing.T) {
 	const id = "anthropic.claude-sonnet-4-5-20250929-v1:0"
 	for name, want := range map[string]string{"global." + id: "3", "us." + id: "3.3", id: "3.3"} {
-		m, _ := Default().Find("bedrock", name)
+		m, _ := Default().find("bedrock", name)
 		if len(m.Prices) != 1 || m.Prices[0].Input.String() != want {
 			t.Errorf("%s costs %+v, want %s", name, m.Prices, want)
 		}
@@ -102,8 +101,8 @@ func TestBedrocksProfilesHaveTheirPrices(t *testing.T) {
 }
 
 func TestWhatAModelReads(t *testing.T) {
-	m, _ := Default().Find("openai", "gpt-5")
-	if !m.Reads(model.InputImage) || m.Reads(model.InputAudio) || m.Ratio() != 0.25 || !m.NativeFormat {
+	m, _ := Default().find("openai", "gpt-5")
+	if !slices.Contains(m.Inputs, "image") || slices.Contains(m.Inputs, "audio") || m.Ratio() != 0.25 || !m.NativeFormat {
 		t.Errorf("%+v", m)
 	}
 }

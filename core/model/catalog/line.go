@@ -13,14 +13,14 @@ import (
 
 // decode reads a line of the built-in catalog. What the scanner does not know encoding/json
 // reads, whose first use of a type costs a start 0.1 ms.
-func decode(line []byte) (Model, error) {
+func decode(line []byte) (entry, error) {
 	line = bytes.TrimRight(line, ",\n")
 	s := scanner{rest: line}
 	m := s.model()
 	if s.next(); !s.failed && len(s.rest) == 0 {
 		return m, nil
 	}
-	m = Model{}
+	m = entry{}
 	err := json.Unmarshal(line, &m)
 	return m, err
 }
@@ -31,7 +31,7 @@ type scanner struct {
 	failed bool
 }
 
-func (s *scanner) model() (m Model) {
+func (s *scanner) model() (m entry) {
 	s.object(func(member string) {
 		switch member {
 		case "provider":
@@ -47,13 +47,13 @@ func (s *scanner) model() (m Model) {
 			m.MaxOutputTokens = s.int()
 		case "inputs":
 			m.Inputs = nil
-			s.array(func() { m.Inputs = append(m.Inputs, model.Input(s.string())) })
+			s.array(func() { m.Inputs = append(m.Inputs, s.string()) })
 		case "knowledge_cutoff":
 			m.Cutoff = s.string()
 		case "reasoning":
 			m.Reasoning = model.Reasoning(s.string())
 		case "prompt_cache":
-			m.PromptCache = model.PromptCache(s.string())
+			m.PromptCache = s.string()
 		case "native_format":
 			m.NativeFormat = s.bool()
 		case "source":
@@ -68,7 +68,7 @@ func (s *scanner) model() (m Model) {
 	return m
 }
 
-func (s *scanner) price() (p Price) {
+func (s *scanner) price() (p price) {
 	var has []string
 	s.object(func(member string) {
 		has = append(has, member)

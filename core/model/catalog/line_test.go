@@ -17,7 +17,7 @@ func TestLinesAreReadAsJSON(t *testing.T) {
 		if !bytes.Contains(line, []byte(`"provider"`)) {
 			continue
 		}
-		var want Model
+		var want entry
 		if err := json.Unmarshal(line, &want); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestLinesOfOtherFormsAreReadAsJSON(t *testing.T) {
 		`{"provider": "p", "names": null}`, `{"provider": "p"`, `{"provider": "p"} 1`, `{"provider": "p",}`, `{"context_window": 1.5}`,
 		`{"native_format": true}`, `{"native_format": false}`, `{"native_format": 1}`, `{"names": ["a"], "names": ["b"]}`, "{\"provider\": \"\xff\"}", `{`, ``, `[]`, `{"names": ["a" "b"]}`, `{"provider" "p"}`, `{"max_input_tokens": }`,
 	} {
-		var want Model
+		var want entry
 		wrong := json.Unmarshal([]byte(text), &want)
 		got, err := decode([]byte(text))
 		if (err != nil) != (wrong != nil) || err == nil && !cmp.Equal(want, got, cmpopts.EquateEmpty()) {
@@ -54,7 +54,7 @@ func FuzzLine(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		var want Model
+		var want entry
 		wrong := json.Unmarshal(bytes.TrimRight(line, ",\n"), &want)
 		got, err := decode(line)
 		if wrong == nil && (err != nil || !cmp.Equal(want, got, cmpopts.EquateEmpty())) {
@@ -65,7 +65,7 @@ func FuzzLine(f *testing.F) {
 
 func BenchmarkFind(b *testing.B) {
 	for b.Loop() {
-		if _, ok := Default().Find("anthropic", "claude-haiku-4-5"); !ok {
+		if _, ok := Default().find("anthropic", "claude-haiku-4-5"); !ok {
 			b.Fatal("not there")
 		}
 	}

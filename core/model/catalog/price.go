@@ -8,9 +8,9 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// Price is what tokens cost from a day on, in US dollars for a million. From, Input,
+// price is what tokens cost from a day on, in US dollars for a million. From, Input,
 // Output and Source must be there: what is free says 0.
-type Price struct {
+type price struct {
 	From   string   `json:"from"` // the first day in UTC, such as 2026-01-31
 	Input  core.USD `json:"input"`
 	Output core.USD `json:"output"` // reasoning counts as output
@@ -22,7 +22,7 @@ type Price struct {
 }
 
 // check looks at a price that stands behind one from another day.
-func (p Price) check(last string) error {
+func (p price) check(last string) error {
 	switch _, err := time.Parse(time.DateOnly, p.From); {
 	case err != nil:
 		return core.Errorf(core.CodeInvalid, "a price is from %q, want a day such as 2026-01-31", p.From)
@@ -37,7 +37,7 @@ func (p Price) check(last string) error {
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (p *Price) UnmarshalJSON(b []byte) error {
+func (p *price) UnmarshalJSON(b []byte) error {
 	var read struct {
 		From       string    `json:"from"`
 		Input      *core.USD `json:"input"`
@@ -52,15 +52,15 @@ func (p *Price) UnmarshalJSON(b []byte) error {
 	if read.Input == nil || read.Output == nil {
 		return core.Errorf(core.CodeInvalid, "the price from %q wants input and output; what is free costs 0", read.From)
 	}
-	*p = Price{From: read.From, Input: *read.Input, Output: *read.Output, CacheRead: read.CacheRead, CacheWrite: read.CacheWrite, Source: read.Source}
+	*p = price{From: read.From, Input: *read.Input, Output: *read.Output, CacheRead: read.CacheRead, CacheWrite: read.CacheWrite, Source: read.Source}
 	return nil
 }
 
 const million = 1_000_000
 
-// Cost returns what tokens cost, rounded up to a billionth of a dollar. What is below
+// cost returns what tokens cost, rounded up to a billionth of a dollar. What is below
 // zero counts as none, and what is beyond an amount as the largest.
-func (p Price) Cost(u core.Usage) core.USD {
+func (p price) cost(u core.Usage) core.USD {
 	read := min(max(u.CacheRead, 0), max(u.Input, 0))
 	write := min(max(u.CacheWrite, 0), max(u.Input, 0)-read)
 	rate := func(special *core.USD) core.USD {

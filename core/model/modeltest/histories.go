@@ -15,7 +15,7 @@ import (
 // Histories sends conversations of every form that a thread can have, and gives each
 // body to check, which knows the provider's rules: who said what, with which model,
 // and where it was cut off makes no request that the provider refuses.
-func Histories(t *testing.T, p Provider, check func(body string) error) {
+func (p Provider) Histories(t *testing.T, check func(body string) error) {
 	t.Helper()
 	own := core.Message{}
 	if _, ok := p.Exceptions["reasoning"]; !ok {

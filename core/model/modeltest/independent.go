@@ -22,7 +22,7 @@ type independent struct {
 // Independent checks an adapter against fake providers that somebody else wrote: what
 // scripts/verify/clients/models answers, which wiretest.Fake starts. without are names of
 // clauses that the fake lacks for this provider, with the reason.
-func Independent(t *testing.T, p Provider, m model.Model, without map[string]string) {
+func (p Provider) Independent(t *testing.T, m model.Model, without map[string]string) {
 	t.Helper()
 	f := independent{p, m}
 	for _, clause := range []struct {
@@ -30,15 +30,15 @@ func Independent(t *testing.T, p Provider, m model.Model, without map[string]str
 		check func(t *testing.T)
 	}{
 		{"text", func(t *testing.T) {
-			f.says(t, "say hello", Turn{Text: "Hello from the other side.", Stop: core.StopEndTurn})
+			f.says(t, "say hello", outcome{Text: "Hello from the other side.", Stop: core.StopEndTurn})
 		}},
 		{"two calls", func(t *testing.T) {
-			f.says(t, "call two tools", Turn{Stop: core.StopToolUse, Calls: []Call{
+			f.says(t, "call two tools", outcome{Stop: core.StopToolUse, Calls: []called{
 				{"get_weather", `{"city":"Paris","days":3}`}, {"get_time", `{"zone":"Europe/Paris"}`},
 			}})
 		}},
 		{"reasoning", func(t *testing.T) {
-			f.says(t, "think first", Turn{Reasoning: "Let me think.", Text: "It is done.", Stop: core.StopEndTurn})
+			f.says(t, "think first", outcome{Reasoning: "Let me think.", Text: "It is done.", Stop: core.StopEndTurn})
 		}},
 		{"usage", f.usage}, {"cut in the middle", f.cut}, {"rate limit", f.limited}, {"a tool loop", f.loop},
 	} {
@@ -57,7 +57,7 @@ func (f independent) request(text string) model.Request {
 	})
 }
 
-func (f independent) ask(t *testing.T, text string) (Turn, error) {
+func (f independent) ask(t *testing.T, text string) (outcome, error) {
 	t.Helper()
 	turn, _, err := collect(t, f.model, f.request(text))
 	for i := range turn.Calls {
@@ -66,7 +66,7 @@ func (f independent) ask(t *testing.T, text string) (Turn, error) {
 	return turn, err
 }
 
-func (f independent) says(t *testing.T, text string, want Turn) {
+func (f independent) says(t *testing.T, text string, want outcome) {
 	t.Helper()
 	got, err := f.ask(t, text)
 	if err != nil {
@@ -87,8 +87,8 @@ func (f independent) usage(t *testing.T) {
 
 func (f independent) cut(t *testing.T) {
 	got, err := f.ask(t, "be cut off")
-	if !errors.Is(err, model.ErrTruncated) || !model.Transient(err) {
-		t.Errorf("error %v, want a transient truncation", err)
+	if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.KindInterrupted {
+		t.Errorf("error %v, want one of kind %s", err, model.KindInterrupted)
 	}
 	if !strings.HasPrefix(got.Text, "This ") || strings.HasSuffix(got.Text, "end.") || got.Stop != "" {
 		t.Errorf("turn %+v, want the beginning", got)

@@ -31,8 +31,6 @@ type Provider struct {
 	Echo, Own string
 	// Usage is what the case "usage" comes to, of a provider that counts less than all.
 	Usage *core.Usage
-	// Text are turns that differ from what [Cases] want, by their case.
-	Turns map[string]Turn
 	// Exceptions says of cases why the provider has none of them.
 	Exceptions map[string]string
 }
@@ -45,9 +43,9 @@ type Opened struct {
 }
 
 // Run checks every clause of the contract in a subtest of its own.
-func Run(t *testing.T, p Provider) {
+func (p Provider) Run(t *testing.T) {
 	t.Helper()
-	for _, c := range Cases() {
+	for _, c := range streams() {
 		t.Run(c.Name, func(t *testing.T) { p.stream(t, c) })
 	}
 	if len(p.Stops) == 0 {
@@ -81,18 +79,15 @@ func (p Provider) skip(t *testing.T, name string) {
 	}
 }
 
-func (p Provider) stream(t *testing.T, c Case) {
+func (p Provider) stream(t *testing.T, c stream) {
 	p.skip(t, c.Name)
 	want := c.Want
-	if other, ok := p.Turns[c.Name]; ok {
-		want = other
-	}
 	if p.Usage != nil && c.Name == "usage" {
 		want.Usage = *p.Usage
 	}
 	got, err := p.ask(t, c.Name, func(r *model.Request) {
 		if c.Silent {
-			r.StreamIdleTimeout = Idle
+			r.StreamIdleTimeout = idle
 		}
 	})
 	if c.Name != "usage" {
@@ -110,7 +105,7 @@ func (p Provider) stream(t *testing.T, c Case) {
 	p.failed(t, c.Fail, err)
 }
 
-func (p Provider) failed(t *testing.T, want *Failure, err error) {
+func (p Provider) failed(t *testing.T, want *failure, err error) {
 	t.Helper()
 	if want == nil {
 		if err != nil {
@@ -125,16 +120,13 @@ func (p Provider) failed(t *testing.T, want *Failure, err error) {
 	if e.Kind != want.Kind && (want.Or == "" || e.Kind != want.Or) || e.RetryAfter != want.RetryAfter {
 		t.Errorf("kind %s, retry after %s, want %s and %s: %v", e.Kind, e.RetryAfter, want.Kind, want.RetryAfter, err)
 	}
-	if want.Truncated && !errors.Is(err, model.ErrTruncated) {
-		t.Errorf("%v is not ErrTruncated", err)
-	}
 	if !strings.HasPrefix(err.Error(), p.Name+": ") {
 		t.Errorf("error %q does not begin with %q", err, p.Name)
 	}
 }
 
 // ask streams the request of the suite, changed.
-func (p Provider) ask(t *testing.T, play string, change func(*model.Request)) (Turn, error) {
+func (p Provider) ask(t *testing.T, play string, change func(*model.Request)) (outcome, error) {
 	t.Helper()
 	turn, _, err := collect(t, p.Open(t, play).Model, p.request(change))
 	return turn, err
@@ -157,7 +149,7 @@ func (p Provider) request(change func(*model.Request)) model.Request {
 }
 
 // collect streams one inference to its end.
-func collect(t *testing.T, m model.Model, r model.Request) (Turn, core.Message, error) {
+func collect(t *testing.T, m model.Model, r model.Request) (outcome, core.Message, error) {
 	t.Helper()
 	c := collector{message: core.Message{ID: "m2", Role: core.RoleAssistant}, origin: r.Origin}
 	for d, err := range m.Stream(t.Context(), r) {
@@ -180,7 +172,7 @@ func collect(t *testing.T, m model.Model, r model.Request) (Turn, core.Message, 
 
 // collector makes of deltas what a step would store.
 type collector struct {
-	turn    Turn
+	turn    outcome
 	message core.Message
 	origin  string
 }
@@ -204,7 +196,7 @@ func (c *collector) add(t *testing.T, d model.Delta) {
 		if d.Index != len(c.turn.Calls) {
 			t.Errorf("call %d begins behind %d calls", d.Index, len(c.turn.Calls))
 		}
-		c.turn.Calls = append(c.turn.Calls, Call{Name: d.Name})
+		c.turn.Calls = append(c.turn.Calls, called{Name: d.Name})
 		call := core.ToolCall{ID: d.CallID, Name: d.Name, Echo: d.Echo}
 		if d.Echo != nil {
 			call.Origin = c.origin

@@ -17,11 +17,11 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Failure is the error text of the rule fail.
-const Failure = "scripted model failure"
+// failure is the error text of the rule fail.
+const failure = "scripted model failure"
 
-// Help is the response to help.
-const Help = `I follow rules, without a network. "echo: X" calls a tool that says X back, "parallel: A, B" calls it once for each item. ` +
+// help is the response to help.
+const help = `I follow rules, without a network. "echo: X" calls a tool that says X back, "parallel: A, B" calls it once for each item. ` +
 	`"think: X" reasons before it speaks, "slow: 20" says twenty words, ten a second, and "fail" fails. ` +
 	`"approve: X" calls a tool that a person must approve, "ask: X" asks you a question. ` +
 	`"state: {...}" sets keys of the shared state, and "call: TOOL {...}" calls any tool of the agent, yours too, with these arguments. ` +
@@ -33,18 +33,18 @@ const wordInterval = 100 * time.Millisecond
 // maxWords is the largest N of slow.
 const maxWords = 600
 
-// Model is the scripted model. It is safe for concurrent use.
-type Model struct{ env *env.Env }
+// rules is the model of [Rules].
+type rules struct{ env *env.Env }
 
-// Rules returns the scripted model in real time.
-func Rules() *Model { return New(env.System()) }
+// Rules returns the model that follows the rules of this package, in real time.
+func Rules() model.Model { return New(env.System()) }
 
-// New returns the scripted model; the env's Sleep paces slow.
-func New(e *env.Env) *Model { return &Model{env: e} }
+// New is [Rules] with another clock: the env's Sleep paces slow.
+func New(e *env.Env) model.Model { return &rules{env: e} }
 
 // Check implements model.Checker: there is no response format, so that an answer of a
 // form comes by a tool, as in "call: final_answer {...}".
-func (m *Model) Check(request model.Request) error {
+func (m *rules) Check(request model.Request) error {
 	if request.ResponseFormat != nil {
 		return core.Errorf(core.CodeInvalid, "the scripted model has no response format")
 	}
@@ -52,7 +52,7 @@ func (m *Model) Check(request model.Request) error {
 }
 
 // Stream implements model.Model.
-func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+func (m *rules) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	conversation := request.Messages // the rest of the request is left behind
 	return func(yield func(model.Delta, error) bool) {
 		s := &script{ctx: ctx, env: m.env, yield: yield}
@@ -119,10 +119,10 @@ func (s *script) rest(prefix string) (string, bool) {
 
 func (s *script) play() error {
 	if s.user == "fail" {
-		return &model.Error{Kind: model.KindInvalid, Message: Failure, Public: Failure}
+		return &model.Error{Kind: model.KindInvalid, Message: failure, Public: failure}
 	}
 	if strings.EqualFold(s.user, "help") || strings.EqualFold(s.user, "Tell me what you can do") {
-		return s.say(Help)
+		return s.say(help)
 	}
 	if why, invalid := s.invalid(); invalid {
 		return s.say("Nothing came of it: " + why)

@@ -197,7 +197,7 @@ func TestSlowEndsWithItsContext(t *testing.T) {
 func TestFailureIsPermanent(t *testing.T) {
 	for _, err := range scripted.New(env.System()).Stream(t.Context(), model.Request{Messages: []core.Message{user("fail")}}) {
 		var failure *model.Error
-		if !errors.As(err, &failure) || failure.Kind != model.KindInvalid || model.Transient(err) {
+		if !errors.As(err, &failure) || failure.Kind != model.KindInvalid || failure.Transient() {
 			t.Errorf("the error is %v", err)
 		}
 	}

@@ -37,9 +37,9 @@ type Turn struct {
 	Stop  core.StopReason // zero: tool_use of a turn with calls, else end_turn
 }
 
-// Summary is the response of [Turns] to a request of no step, as one for the summary of a
+// summary is the response of [Turns] to a request of no step, as one for the summary of a
 // thread is.
-const Summary = "A summary."
+const summary = "A summary."
 
 // Turns returns a model that says the turns one after the other in each run: the first in
 // its first step, and so on. Which one follows from [model.Request].Step, so that a step
@@ -48,7 +48,8 @@ const Summary = "A summary."
 //
 // Turns that begin with an Input are those of the runs whose first input is that text;
 // those before the first such turn are for all other runs. A run that takes more steps
-// than it has turns ends with an error that says so.
+// than it has turns ends with an error that says so. A request of no step, such as one for the
+// summary of a thread, gets "A summary.".
 //
 //	model := scripted.Turns(
 //		scripted.Turn{Calls: []core.ToolCall{scripted.Call("find", query{"soup"}), scripted.Call("find", query{"bread"})}},
@@ -119,7 +120,7 @@ type played struct {
 // Check implements model.Checker: it returns what is wrong with the turns.
 func (p *played) Check(model.Request) error {
 	if p.err != nil {
-		return fmt.Errorf("%w: %w", ErrTurns, p.err)
+		return fmt.Errorf("%w: %w", errTurns, p.err)
 	}
 	return nil
 }
@@ -147,7 +148,7 @@ func (p *played) turn(request model.Request) (t Turn, said string, err error) {
 		return t, "", refused("%v", p.err)
 	}
 	if request.Step == 0 {
-		return Turn{Text: Summary}, "", nil
+		return Turn{Text: summary}, "", nil
 	}
 	conversation, said := cutturn.Continued(request.Messages)
 	input := ""
@@ -171,14 +172,14 @@ func (p *played) turn(request model.Request) (t Turn, said string, err error) {
 	return t, said, nil
 }
 
-// ErrTurns is wrapped by the errors of a model of [Turns] that has no turn for a request:
+// errTurns is wrapped by the errors of a model of [Turns] that has no turn for a request:
 // the script is wrong, or the agent does something else than it expects.
-var ErrTurns = core.Errorf(core.CodeInvalid, "scripted turns")
+var errTurns = core.Errorf(core.CodeInvalid, "scripted turns")
 
 // refused ends the run with a reason that clients may read.
 func refused(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
-	return fmt.Errorf("%w: %w", ErrTurns, &model.Error{Kind: model.KindInvalid, Message: text, Public: ErrTurns.Error() + ": " + text})
+	return fmt.Errorf("%w: %w", errTurns, &model.Error{Kind: model.KindInvalid, Message: text, Public: errTurns.Error() + ": " + text})
 }
 
 // inputs lists those that there are turns for.

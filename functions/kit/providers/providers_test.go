@@ -34,7 +34,7 @@ const all = "openai, openai-responses, anthropic, gemini, bedrock, groq, openrou
 func TestWhichModelTheEnvironmentSays(t *testing.T) {
 	const (
 		variable = "environment variable "
-		script   = "*scripted.Model scripted scripted"
+		script   = "*scripted.rules scripted scripted"
 	)
 	tests := []struct{ name, environ, model, failed string }{
 		{"nothing", "", script, ""},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/catalog"
@@ -134,7 +135,8 @@ func TestTheReadmesTableHasEachProvider(t *testing.T) {
 		case p.Model != "" && !strings.Contains(row[2], "**`"+p.Model+"`**"):
 			t.Errorf("%s: the models are %s, want **%s** among them", p.ID, row[2], p.Model)
 		}
-		if found, ok := catalog.Default().Find(p.ID, p.Model); p.Model != "" && (!ok || found.Provider != p.ID || len(found.Prices) == 0) {
+		_, seller := catalog.Default().Find(p.ID, p.Model)
+		if _, priced := catalog.Default().Cost(p.ID, p.Model, core.Usage{}, time.Now()); p.Model != "" && (seller != p.ID || !priced) {
 			t.Errorf("the catalog does not know %s/%s, or not its price", p.ID, p.Model)
 		}
 	}
@@ -148,8 +150,8 @@ func TestTheReadmesCatalogIsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := known.Find("openai", "gpt-5-mini")
-	price, ok := known.Price("openai", "gpt-5-mini", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	if !ok || price.Input.String() != "0.2" || m.ContextWindow != 400000 {
-		t.Errorf("%+v, %+v, %v", m, price, ok)
+	cost, ok := known.Cost("openai", "gpt-5-mini", core.Usage{Input: 1_000_000}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	if !ok || cost.String() != "0.2" || m.ContextWindow != 400000 {
+		t.Errorf("%+v, %s, %v", m, cost, ok)
 	}
 }

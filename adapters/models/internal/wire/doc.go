@@ -17,8 +17,7 @@
 // [Client.Stream] makes the one attempt of an inference: it asks for the key (once more
 // after a 401), posts, refuses what is no stream, reads events within the idle timeout
 // and gives them to the adapter's [Turn], which makes deltas of them. A stream that ends
-// before the Turn says it may is an error for which errors.Is(err, model.ErrTruncated)
-// holds. Every failure is a *model.Error whose text begins with the client's name and
+// before the Turn says it may is an error of kind model.KindInterrupted. Every failure is a *model.Error whose text begins with the client's name and
 // never holds the key; when the caller's context ends, the error wraps its cause.
 //
 // What a provider said went wrong is a [Failure]: its Kind where the provider's own code

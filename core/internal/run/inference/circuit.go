@@ -54,7 +54,7 @@ func circuitOf(m *agent.BoundModel, name string) breaker.CircuitName {
 }
 
 // Call makes one call of a model, if its circuit lets it, and tells the circuit what came
-// of it. The error is a *[RefusedError] when the call was not made, model.ErrTruncated when
+// of it. The error is a *[RefusedError] when the call was not made, errTruncated when
 // the stream ended without a stop, or the provider's. spent counts the call before it is
 // made.
 func (c *Circuits) Call(ctx context.Context, m *agent.BoundModel, request model.Request, spent *accounting.Spent, to Listener) error {
@@ -111,7 +111,7 @@ func (c *Circuits) stream(ctx context.Context, m *agent.BoundModel, request mode
 	spent.Took(c.Env.Now().Sub(began))
 	done()
 	if err == nil && !to.Stopped() {
-		return model.ErrTruncated
+		return errTruncated
 	}
 	return err
 }

@@ -66,7 +66,13 @@ func (e *GoneError) Unwrap() error { return e.Cause }
 
 // Passing reports whether another call of the model may succeed. An unknown error is
 // taken for permanent: the same request would fail the same way.
-func Passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
+func Passing(err error) bool {
+	failure, ok := errors.AsType[*model.Error](err)
+	return ok && failure.Transient()
+}
+
+// errTruncated is a stream that has ended without a stop.
+var errTruncated = &model.Error{Kind: model.KindInterrupted, Message: "model stream ended before the turn was complete"}
 
 // Classify returns the kind of a failure and the pause that the provider asks for, 0 for
 // none.

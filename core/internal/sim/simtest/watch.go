@@ -120,6 +120,11 @@ type counted struct {
 	world *world
 }
 
+// said reports whether an error is one that a turn of the script has.
+func (m counted) said(err error) bool {
+	return slices.ContainsFunc(m.world.scenario.Turns, func(t scripted.Turn) bool { return t.Err != nil && errors.Is(err, t.Err) })
+}
+
 // Stream implements model.Model.
 func (m counted) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
 	m.world.mu.Lock()
@@ -127,7 +132,7 @@ func (m counted) Stream(ctx context.Context, r model.Request) iter.Seq2[model.De
 	m.world.mu.Unlock()
 	return func(yield func(model.Delta, error) bool) {
 		for delta, err := range m.model.Stream(ctx, r) {
-			if errors.Is(err, scripted.ErrTurns) {
+			if err != nil && m.world.scenario.Turns != nil && !m.said(err) {
 				m.world.problem("%v", err)
 			}
 			if delta.Type == model.DeltaToolStart && delta.CallID == "" {

@@ -55,10 +55,11 @@ func TestPricesAreReadOverTheBuiltInOnes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", setting, err)
 		}
-		if p, ok := known.Price("scripted", "scripted", at); !ok || p.Input.String() != want {
-			t.Errorf("%s: %s, %v, want %s", setting, p.Input, ok, want)
+		million := core.Usage{Input: 1_000_000}
+		if cost, ok := known.Cost("scripted", "scripted", million, at); !ok || cost.String() != want {
+			t.Errorf("%s: %s, %v, want %s", setting, cost, ok, want)
 		}
-		if _, ok := known.Price("openai", "gpt-4o-mini", at); !ok {
+		if _, ok := known.Cost("openai", "gpt-4o-mini", million, at); !ok {
 			t.Errorf("%s: a built-in price is gone", setting)
 		}
 	}

@@ -30,8 +30,5 @@ func prices(s settings.Settings) (func(string, string, core.Usage, time.Time) (c
 	if err != nil {
 		return nil, err
 	}
-	return func(provider, model string, usage core.Usage, at time.Time) (core.USD, bool) {
-		price, ok := all.Price(provider, model, at)
-		return price.Cost(usage), ok
-	}, nil
+	return all.Cost, nil
 }
