@@ -6,7 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
 // newest fills the page with the newest messages after a sequence, early ones included.
@@ -51,7 +51,7 @@ func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before
 		if hidden.From > 0 {
 			from = max(from, hidden.Record())
 		}
-		for entry, err := range store.EntriesBackwards(ctx, p.reads.store, p.reads.records, p.key, from, last) {
+		for entry, err := range threadlog.EntriesBackwards(ctx, p.reads.store, p.reads.records, p.key, from, last) {
 			switch {
 			case err != nil:
 				return nil, err
@@ -114,7 +114,7 @@ func (p *pager) descending(ctx context.Context, before uint64) error {
 		if hidden.From > 0 {
 			from = max(from, hidden.Record())
 		}
-		for e, err := range store.EntriesBackwards(ctx, p.reads.store, p.reads.records, p.key, from, last) {
+		for e, err := range threadlog.EntriesBackwards(ctx, p.reads.store, p.reads.records, p.key, from, last) {
 			if err != nil {
 				return err
 			}

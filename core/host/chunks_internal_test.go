@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/position"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -53,7 +54,7 @@ func (s *spoken) says(t *testing.T, a live.Attempt, n int, letters string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.chunks = append(s.chunks, store.Record{Name: store.ChunkName(a.Prefix(), n+i), Payload: payload})
+		s.chunks = append(s.chunks, store.Record{Name: recordname.Chunk(a.Prefix(), n+i), Payload: payload})
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
 // EventQuery selects a page of a run's events.
@@ -58,7 +58,7 @@ func (r *Host) Committed(ctx context.Context, id core.Identity, runID core.ID, q
 func (r *reader) replayCommitted(ctx context.Context, key core.ThreadKey, head thread.Head, record core.Run, c *committed) error {
 	replayer := history.NewReplayer(record, c.emit)
 	if record.FirstSeq != 0 {
-		for e, err := range store.Entries(ctx, r.store, r.records, key, record.FirstSeq, head.Seq) {
+		for e, err := range threadlog.Entries(ctx, r.store, r.records, key, record.FirstSeq, head.Seq) {
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -180,14 +181,14 @@ func longThread(t *testing.T, backend store.Backend, runs int) core.ThreadKey {
 		if err != nil {
 			t.Fatal(err)
 		}
-		commit.Records = []store.Record{{Name: store.RunName(run), Fence: 1, Version: 1, Payload: payload}}
+		commit.Records = []store.Record{{Name: recordname.Run(run), Fence: 1, Version: 1, Payload: payload}}
 	}
 	commit.Head = head
 	manifest, err := thread.Records{}.Encode("state snapshot", map[string]any{"run": run, "as_of": messages - 5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit.Records = append(commit.Records, store.Record{Name: store.SnapshotName, Fence: 1, Version: 1, Payload: manifest})
+	commit.Records = append(commit.Records, store.Record{Name: recordname.Snapshot, Fence: 1, Version: 1, Payload: manifest})
 	if outcome, err := backend.Commit(t.Context(), key, commit); err != nil || !outcome.Written {
 		t.Fatalf("%+v, %v", outcome, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -76,7 +77,7 @@ func (d *demand) heeds(mark live.Mark, now int64) bool {
 // read before did not show, or one that was left under the same version of the head. In
 // the second case the head is rewritten, as for any record that is rewritten.
 func (d *demand) makeRoom(ctx context.Context, head thread.Head, refused error) {
-	record, _, _ := d.store.Get(ctx, d.key, store.FollowName) // what cannot be read is no mark
+	record, _, _ := d.store.Get(ctx, d.key, recordname.Follow) // what cannot be read is no mark
 	var mark live.Mark
 	if d.records.Decode("follow mark", record.Payload, &mark) == nil && d.heeds(mark, d.env.Millis()) {
 		return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -57,7 +58,7 @@ func newMarking(t *testing.T) *marking {
 
 func (m *marking) stored() (mark live.Mark, found bool) {
 	m.t.Helper()
-	record, ok, err := m.store.Get(m.t.Context(), m.key, store.FollowName)
+	record, ok, err := m.store.Get(m.t.Context(), m.key, recordname.Follow)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestADamagedMarkServesNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		payload := fmt.Sprintf(`{"schema":1,"run":%q,"until":%d,"until":"never"}`, theRun, m.env.Millis()+50_000)
-		if err := m.store.Put(t.Context(), m.key, store.Record{Name: store.FollowName, Fence: 1, Version: 1, Payload: []byte(payload)}); err != nil {
+		if err := m.store.Put(t.Context(), m.key, store.Record{Name: recordname.Follow, Fence: 1, Version: 1, Payload: []byte(payload)}); err != nil {
 			t.Fatal(err)
 		}
 		m.commits = 0

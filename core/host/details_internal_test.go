@@ -17,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -83,7 +84,7 @@ func TestALookEndsWithItsListener(t *testing.T) {
 	for _, at := range []int{2, 6} { // the first event of a record, and its last but one
 		s := newStream(env.System(), theRun, &hearer{failed: no, at: at})
 		s.begin(core.Run{ID: theRun, FirstSeq: 1})
-		if err := s.showRecord(store.LogEntry{Seq: 1, Entry: callsTwo()}); !errors.Is(err, no) || s.place.next != 1 {
+		if err := s.showRecord(threadlog.Entry{Seq: 1, Entry: callsTwo()}); !errors.Is(err, no) || s.place.next != 1 {
 			t.Errorf("a record, event %d: %v, next %d", at, err, s.place.next)
 		}
 	}
@@ -129,12 +130,12 @@ type once struct {
 	read bool
 }
 
-func (s *once) Entries(ctx context.Context, from, to uint64) iter.Seq2[store.LogEntry, error] {
+func (s *once) Entries(ctx context.Context, from, to uint64) iter.Seq2[threadlog.Entry, error] {
 	if s.read {
 		return s.told.Entries(ctx, from, to)
 	}
 	s.read = true
-	return func(yield func(store.LogEntry, error) bool) { yield(store.LogEntry{}, errAway) }
+	return func(yield func(threadlog.Entry, error) bool) { yield(threadlog.Entry{}, errAway) }
 }
 
 // A follower that cannot read the turn before its place shows nothing of what comes next.

@@ -369,7 +369,7 @@ func TestAReplayThatCannotBeReadYields(t *testing.T) {
 		failing.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 			return func(yield func(store.Record, error) bool) {
 				for record, err := range r.store.Log(ctx, key, from, to) {
-					if seq, _ := store.LogSeq(record.Name); seq == 3 {
+					if seq, _ := record.LogSeq(); seq == 3 {
 						record, err = store.Record{}, store.ErrThrottled
 					}
 					if !yield(record, err) || err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -47,14 +48,14 @@ func (s *told) Run(context.Context, thread.Head) (core.Run, bool, error) {
 	return s.record, !s.missing, s.note("run")
 }
 
-func (s *told) Entries(_ context.Context, from, to uint64) iter.Seq2[store.LogEntry, error] {
-	return func(yield func(store.LogEntry, error) bool) {
+func (s *told) Entries(_ context.Context, from, to uint64) iter.Seq2[threadlog.Entry, error] {
+	return func(yield func(threadlog.Entry, error) bool) {
 		if err := s.note("log"); err != nil {
-			yield(store.LogEntry{}, err)
+			yield(threadlog.Entry{}, err)
 			return
 		}
 		for seq := from; seq <= to; seq++ {
-			if !yield(store.LogEntry{Seq: seq, Entry: s.log[seq-1]}, nil) {
+			if !yield(threadlog.Entry{Seq: seq, Entry: s.log[seq-1]}, nil) {
 				return
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -61,6 +62,6 @@ func (r *Host) Limits(ctx context.Context, tenant string) (LimitsOf, error) {
 	if err != nil {
 		return l, fmt.Errorf("limits of the tenant: %w", err)
 	}
-	l.Used, l.Ends = used, store.DayEnds(used.Day)
+	l.Used, l.Ends = used, calendar.DayEnds(used.Day)
 	return l, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -327,12 +328,12 @@ func TestTheSweepGivesBackWhatACrashHasLeft(t *testing.T) {
 		key := submission("t1", "").Thread
 		r.settle(process, key)
 		// As if the process had died before it gave the slot back, and once before a commit.
-		day := store.DayOf(time.Now().UnixMilli())
+		day := calendar.Day(time.Now().UnixMilli())
 		slot := store.Slot{Thread: "t1", Since: time.Now().UnixMilli(), Tokens: 220}
 		if _, _, err := r.store.Admit(t.Context(), local.Tenant, store.Admitting{Day: day, Run: receipt.RunID, Slot: slot, Again: true}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := r.store.Charge(t.Context(), local.Tenant, store.Charging{Day: day, Run: receipt.RunID, Slot: slot, Tokens: 30}); err != nil {
+		if _, _, err := r.store.Charge(t.Context(), local.Tenant, store.Use{Day: day, Run: receipt.RunID, Slot: slot, Tokens: 30}); err != nil {
 			t.Fatal(err)
 		}
 		r.wantCounters(process, "crashed", "1 runs, 250 tokens, 0 USD, 1 slots")
@@ -414,7 +415,7 @@ func TestWithoutLimitsNothingIsRead(t *testing.T) {
 		})
 		r.submits(process, "t1", "echo: hello")
 		r.settle(process, submission("t1", "").Thread)
-		if a, err := r.store.Admission(t.Context(), local.Tenant, store.DayOf(time.Now().UnixMilli())); err != nil || a.Runs != 0 {
+		if a, err := r.store.Admission(t.Context(), local.Tenant, calendar.Day(time.Now().UnixMilli())); err != nil || a.Runs != 0 {
 			t.Errorf("admission %+v, %v", a, err)
 		}
 	})
@@ -422,7 +423,7 @@ func TestWithoutLimitsNothingIsRead(t *testing.T) {
 
 func admitting(thread string) store.Admitting {
 	now := time.Now().UnixMilli()
-	return store.Admitting{Day: store.DayOf(now), Run: core.ID{9}, Slot: store.Slot{Thread: thread, Since: now}}
+	return store.Admitting{Day: calendar.Day(now), Run: core.ID{9}, Slot: store.Slot{Thread: thread, Since: now}}
 }
 
 func (r *rig) sweep(process *host.Host) {

@@ -88,7 +88,7 @@ func TestAListSurvivesWhatItCannotRead(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		put("t1", store.ActivityName, `{"schema":99,"list":"threads:`+local.User+`","at":5,"agent_id":7}`)
+		put("t1", recordname.Activity, `{"schema":99,"list":"threads:`+local.User+`","at":5,"agent_id":7}`)
 		put("t2", recordname.About, `{"schema":1,"title":7}`)
 		page, err := process.Threads(t.Context(), local, host.ThreadQuery{})
 		if diff := cmp.Diff([]string{"t1"}, threadNames(page)); diff != "" || err != nil {

@@ -22,7 +22,7 @@ import (
 // listing stores the listing of a run of the thread, or with 0 of the thread.
 func (m *made) listing(run byte, l thread.Listing) {
 	m.t.Helper()
-	name := store.ActivityName
+	name := recordname.Activity
 	if run != 0 {
 		name = recordname.Listing(idOf(run, 0))
 	}

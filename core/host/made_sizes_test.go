@@ -10,7 +10,6 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // sizeOf is how many bytes the record of a message has.
@@ -116,7 +115,7 @@ func TestNothingOfADamagedListingCounts(t *testing.T) {
 	m := newMade(t)
 	const damaged = `","at":5,"agent_id":"other","parent":"p","excerpt":"e","asked":7}`
 	m.put(recordname.Listing(idOf('b', 0)), []byte(`{"schema":1,"list":"`+recordname.RunsList("")+damaged), nil)
-	m.put(store.ActivityName, []byte(`{"schema":1,"list":"`+recordname.ThreadsList("")+damaged), nil)
+	m.put(recordname.Activity, []byte(`{"schema":1,"list":"`+recordname.ThreadsList("")+damaged), nil)
 	p := m.process(m.run('b', 0, nil))
 	page, err := p.Runs(t.Context(), local, host.RunQuery{Thread: "t1", Agent: "demo"})
 	if err != nil || len(page.Items) != 1 || page.Items[0].ID != idOf('b', 0) {

@@ -93,7 +93,7 @@ func (m *made) run(name byte, firstSeq uint64, change func(*thread.RunRecord)) s
 		change(&record)
 	}
 	payload, err := thread.Records{}.EncodeRun(&record)
-	m.put(store.RunName(record.ID), payload, err)
+	m.put(recordname.Run(record.ID), payload, err)
 	value, err := json.Marshal(map[string]any{"thread": m.key.Thread, "run": record.ID, "dispatch": record.Dispatch})
 	if err != nil {
 		m.t.Fatal(err)

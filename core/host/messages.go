@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
 // A page of messages is made of three sources: the log between the ranges that later runs
@@ -57,7 +57,7 @@ func (r *reader) messages(ctx context.Context, id core.Identity, threadID string
 	if q.Descending {
 		from = 0
 	}
-	if p.superseded, err = store.Superseded(ctx, r.store, r.records, key, head.Supersedes, from); err != nil {
+	if p.superseded, err = threadlog.Superseded(ctx, r.store, r.records, key, head.Supersedes, from); err != nil {
 		return MessagePage{}, err
 	}
 	switch {

@@ -38,7 +38,7 @@ func (r *reader) openResults(ctx context.Context, key core.ThreadKey, head threa
 				yield(openResult{}, fmt.Errorf("read log of %s: %w", key, err))
 				return
 			}
-			seq, ok := store.LogSeq(record.Name)
+			seq, ok := record.LogSeq()
 			i := int(seq - base)
 			if !ok || seq < base || i >= len(calls) || calls[i] != thread.CallDone {
 				continue // it is stored, but does not count yet

@@ -109,7 +109,7 @@ type gap struct{ store.Backend }
 func (g gap) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for record, err := range g.Backend.Log(ctx, key, from, to) {
-			if seq, _ := store.LogSeq(record.Name); seq == 4 && err == nil {
+			if seq, _ := record.LogSeq(); seq == 4 && err == nil {
 				continue
 			}
 			if !yield(record, err) {

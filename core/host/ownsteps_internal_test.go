@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
@@ -33,7 +33,7 @@ func TestWordsBeforeACommitAreOutstandingUntilIt(t *testing.T) {
 		s.begin(core.Run{ID: theRun, AgentID: "demo", FirstSeq: 1})
 		s.unsaid = position.Position{Run: theRun, Step: 2, Attempt: 1}
 		test.entry.Run = theRun
-		if err := s.showRecord(store.LogEntry{Seq: 1, Entry: test.entry}); err != nil {
+		if err := s.showRecord(threadlog.Entry{Seq: 1, Entry: test.entry}); err != nil {
 			t.Fatal(name, err)
 		}
 		if got := s.unsaid != (position.Position{}); got != test.want {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
 // A cursor is the last sequence that was shown plus, if that is the end of the log,
@@ -88,7 +88,7 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 // which the page has all of them; full reports that the next message does not fit.
 func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full bool, err error) {
 	seq = from - 1
-	for entry, err := range store.Entries(ctx, p.reads.store, p.reads.records, p.key, from, to) {
+	for entry, err := range threadlog.Entries(ctx, p.reads.store, p.reads.records, p.key, from, to) {
 		if err != nil {
 			return seq, false, err
 		}
@@ -152,7 +152,7 @@ func (p *pager) shows(m *core.Message) bool {
 }
 
 // past reports whether a record, or an earlier one, is past the query's run.
-func (p *pager) past(e store.LogEntry) bool {
+func (p *pager) past(e threadlog.Entry) bool {
 	p.over = p.over || !p.query.Run.IsZero() && e.Run != p.query.Run
 	return p.over
 }

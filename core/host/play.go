@@ -12,8 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // Play submits and returns when the run has ended or waits for a person: the outcome of
@@ -227,7 +227,7 @@ func (p *player) readResult(ctx context.Context, one played, result *Result) err
 	}
 	// The run's records are contiguous. Its state is that after the last of them.
 	last := record.FirstSeq
-	for entry, err := range store.Entries(ctx, p.reads.store, p.reads.records, one.key, record.FirstSeq, head.Seq) {
+	for entry, err := range threadlog.Entries(ctx, p.reads.store, p.reads.records, one.key, record.FirstSeq, head.Seq) {
 		if err != nil {
 			return err
 		}

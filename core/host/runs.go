@@ -102,7 +102,7 @@ func (r *Host) threadRuns(ctx context.Context, id core.Identity, q RunQuery, aft
 		before = after.Name
 	}
 	for range listedLooked / listedAtOnce {
-		records, err := r.reads.store.RecordsBackwards(ctx, key, store.ActivityName, before, listedAtOnce)
+		records, err := r.reads.store.RecordsBackwards(ctx, key, recordname.Activity, before, listedAtOnce)
 		if err != nil {
 			return Page[core.Run]{}, fmt.Errorf("list runs of thread %s: %w", q.Thread, err)
 		}
@@ -141,7 +141,7 @@ func (r *Host) threadRuns(ctx context.Context, id core.Identity, q RunQuery, aft
 // listedRun reads a listed run and its size on a page, in bytes. It returns nil for a run
 // that does not exist any more or that the query excludes.
 func (r *reader) listedRun(ctx context.Context, key core.ThreadKey, head thread.Head, e entry, q RunQuery) (*core.Run, int, error) {
-	runID, err := core.ParseID(e.Name[len(store.ActivityName):])
+	runID, err := core.ParseID(e.Name[len(recordname.Activity):])
 	if err != nil {
 		return nil, 0, nil // not a name that this program writes
 	}

@@ -193,7 +193,7 @@ func TestAnUnreadableListingIsARunOfAnyAgent(t *testing.T) {
 	r := newRig(t)
 	p := r.process("w", r.store)
 	receipt := say(t, p, "local", "t", "", "hello")
-	name := store.ActivityName + receipt.RunID.String()
+	name := recordname.Activity + receipt.RunID.String()
 	key := core.ThreadKey{Tenant: "local", Thread: "t"}
 	if err := r.store.Put(t.Context(), key, store.Record{Name: name, Fence: 99, Version: 99, Payload: []byte(`{"schema":99,"list":"` + recordname.RunsList("") + `","at":5}`)}); err != nil {
 		t.Fatal(err)

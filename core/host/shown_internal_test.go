@@ -11,16 +11,16 @@ import (
 	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 func valuesOf(k string) map[state.KeyPath]json.RawMessage {
 	return map[state.KeyPath]json.RawMessage{{Scope: state.ScopeThread, Name: "k"}: json.RawMessage(k)}
 }
 
-func record(seq, revision uint64, key, value string) store.LogEntry {
-	e := store.LogEntry{Seq: seq, Entry: thread.Entry{Run: theRun, Revision: revision}}
+func record(seq, revision uint64, key, value string) threadlog.Entry {
+	e := threadlog.Entry{Seq: seq, Entry: thread.Entry{Run: theRun, Revision: revision}}
 	if key != "" {
 		e.Patch = state.Patch{{Op: "add", Path: key, Value: json.RawMessage(value)}}
 	}
@@ -31,20 +31,20 @@ func record(seq, revision uint64, key, value string) store.LogEntry {
 // passed over.
 func TestAStreamFoldsTheStateThatItKnows(t *testing.T) {
 	for name, test := range map[string]struct {
-		records  []store.LogEntry
+		records  []threadlog.Entry
 		known    bool
 		next     uint64
 		revision uint64
 		document string
 	}{
 		"as it was read":        {nil, true, 5, 7, `{"thread":{"k":1},"run":{}}`},
-		"a change":              {[]store.LogEntry{record(5, 9, "/thread/k", "2")}, true, 6, 9, `{"thread":{"k":2},"run":{}}`},
-		"two changes":           {[]store.LogEntry{record(5, 9, "/thread/k", "2"), record(6, 11, "/run/r", "3")}, true, 7, 11, `{"thread":{"k":2},"run":{"r":3}}`},
-		"no change":             {[]store.LogEntry{record(5, 0, "", "")}, true, 6, 7, `{"thread":{"k":1},"run":{}}`},
-		"one that is not shown": {[]store.LogEntry{record(5, 9, "/thread/reveille.x", "2")}, true, 6, 9, `{"thread":{"k":1},"run":{}}`},
-		"of a call":             {[]store.LogEntry{record(5, 9, "/call/0/c", "2")}, true, 6, 9, `{"thread":{"k":1},"run":{}}`},
-		"one is passed over":    {[]store.LogEntry{record(6, 9, "/thread/k", "2")}, false, 5, 7, ""},
-		"it stays unknown":      {[]store.LogEntry{record(6, 9, "/thread/k", "2"), record(5, 9, "/thread/k", "2")}, false, 5, 7, ""},
+		"a change":              {[]threadlog.Entry{record(5, 9, "/thread/k", "2")}, true, 6, 9, `{"thread":{"k":2},"run":{}}`},
+		"two changes":           {[]threadlog.Entry{record(5, 9, "/thread/k", "2"), record(6, 11, "/run/r", "3")}, true, 7, 11, `{"thread":{"k":2},"run":{"r":3}}`},
+		"no change":             {[]threadlog.Entry{record(5, 0, "", "")}, true, 6, 7, `{"thread":{"k":1},"run":{}}`},
+		"one that is not shown": {[]threadlog.Entry{record(5, 9, "/thread/reveille.x", "2")}, true, 6, 9, `{"thread":{"k":1},"run":{}}`},
+		"of a call":             {[]threadlog.Entry{record(5, 9, "/call/0/c", "2")}, true, 6, 9, `{"thread":{"k":1},"run":{}}`},
+		"one is passed over":    {[]threadlog.Entry{record(6, 9, "/thread/k", "2")}, false, 5, 7, ""},
+		"it stays unknown":      {[]threadlog.Entry{record(6, 9, "/thread/k", "2"), record(5, 9, "/thread/k", "2")}, false, 5, 7, ""},
 	} {
 		s := newStream(env.System(), theRun, &hearer{})
 		s.place.next = 5

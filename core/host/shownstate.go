@@ -2,8 +2,8 @@ package host
 
 import (
 	"github.com/reveille-run/reveille/core/internal/run/history"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // shownState is the state as a stream's reader has it: the values that readers are shown
@@ -20,7 +20,7 @@ type shownState struct {
 // apply folds the next record of the log. Values of single calls are not folded: they
 // end with their step and readers are not shown them. The state becomes unknown if inline
 // steps have moved past the fold; they have shown what they changed.
-func (s *shownState) apply(entry store.LogEntry) error {
+func (s *shownState) apply(entry threadlog.Entry) error {
 	if s.fold == nil || entry.Seq != s.next {
 		s.fold = nil
 		return nil

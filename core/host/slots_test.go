@@ -12,6 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/calendar"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
@@ -47,13 +49,13 @@ func TestTheSlotOfARunWhoseRecordIsDamagedIsGivenBack(t *testing.T) {
 		r.settle(process, submission("t1", "").Thread)
 		now := time.Now().UnixMilli()
 		slot := store.Slot{Thread: "t1", Since: now, Tokens: 220}
-		if _, _, err := r.store.Admit(t.Context(), local.Tenant, store.Admitting{Day: store.DayOf(now), Run: receipt.RunID, Slot: slot, Again: true}); err != nil {
+		if _, _, err := r.store.Admit(t.Context(), local.Tenant, store.Admitting{Day: calendar.Day(now), Run: receipt.RunID, Slot: slot, Again: true}); err != nil {
 			t.Fatal(err)
 		}
 		damaged := &storetest.Faulty{Backend: r.store}
 		damaged.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 			record, ok, err := r.store.Get(ctx, key, name)
-			if name == store.RunName(receipt.RunID) {
+			if name == recordname.Run(receipt.RunID) {
 				record.Payload = []byte("damage")
 			}
 			return record, ok, err
@@ -111,7 +113,7 @@ func TestACancelThatComesTooLateForTheQueueGivesNoSlotBack(t *testing.T) {
 			<-begun
 			return r.store.Commit(ctx, key, c)
 		}
-		slow.OnRelease = func(ctx context.Context, tenant string, release store.Releasing) (bool, error) {
+		slow.OnRelease = func(ctx context.Context, tenant string, release store.Use) (bool, error) {
 			releases++
 			return r.store.Release(ctx, tenant, release)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -17,8 +18,8 @@ import (
 type source interface {
 	// Run reads the run's record as the head has it; ok is false if there is no such run.
 	Run(ctx context.Context, head thread.Head) (record core.Run, ok bool, err error)
-	// Entries reads the thread's log from..to, one record at a time, as store.Entries does.
-	Entries(ctx context.Context, from, to uint64) iter.Seq2[store.LogEntry, error]
+	// Entries reads the thread's log from..to, one record at a time, as threadlog.Entries does.
+	Entries(ctx context.Context, from, to uint64) iter.Seq2[threadlog.Entry, error]
 	// Open reads the results of the calls that the head's open round marks done, in call
 	// order and one at a time, then the head's tickets with their decisions. An error is
 	// the last that it yields.
@@ -54,8 +55,8 @@ func (s *storedRun) Run(ctx context.Context, head thread.Head) (core.Run, bool, 
 }
 
 // Entries implements source.
-func (s *storedRun) Entries(ctx context.Context, from, to uint64) iter.Seq2[store.LogEntry, error] {
-	return store.Entries(ctx, s.reads.store, s.reads.records, s.key, from, to)
+func (s *storedRun) Entries(ctx context.Context, from, to uint64) iter.Seq2[threadlog.Entry, error] {
+	return threadlog.Entries(ctx, s.reads.store, s.reads.records, s.key, from, to)
 }
 
 // Open implements source.

@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
 // The state of a thread is stored as a snapshot every few turns, and as patches in the
@@ -60,7 +60,7 @@ func (r *reader) runAt(ctx context.Context, key core.ThreadKey, seq uint64) (cor
 	if seq == 0 {
 		return core.ID{}, nil
 	}
-	entries, err := store.ReadLog(ctx, r.store, r.records, key, seq, seq)
+	entries, err := threadlog.Read(ctx, r.store, r.records, key, seq, seq)
 	if err != nil {
 		return core.ID{}, err
 	}
@@ -72,7 +72,7 @@ func (r *reader) runAt(ctx context.Context, key core.ThreadKey, seq uint64) (cor
 // count, even if a later run started without changing anything.
 func (r *reader) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head, revision uint64) (uint64, error) {
 	newest := uint64(0)
-	for e, err := range store.EntriesBackwards(ctx, r.store, r.records, key, 1, head.Seq) {
+	for e, err := range threadlog.EntriesBackwards(ctx, r.store, r.records, key, 1, head.Seq) {
 		if err != nil {
 			return 0, err
 		}
@@ -157,7 +157,7 @@ func (r *Host) StatePatches(ctx context.Context, id core.Identity, threadID stri
 	// One page reads at most statePageLooked records, however few of them change the state.
 	page.Items = []StateChange{}
 	size, last := 0, min(head.Seq, at.seq+statePageLooked)
-	for e, err := range store.Entries(ctx, r.reads.store, r.reads.records, key, at.seq+1, last) {
+	for e, err := range threadlog.Entries(ctx, r.reads.store, r.reads.records, key, at.seq+1, last) {
 		if err != nil {
 			return page, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -182,7 +183,7 @@ func logged(t *testing.T, head thread.Head, runs []core.Run, log ...thread.Entry
 	}
 	for _, r := range runs {
 		payload, err := thread.Records{}.EncodeRun(&thread.RunRecord{Run: r})
-		put(store.RunName(r.ID), payload, err)
+		put(recordname.Run(r.ID), payload, err)
 	}
 	head.Layout, head.Schema, head.Version, head.CommitID, head.Incarnation, head.Fence, head.Seq = thread.Layout, 1, 1, core.ID{9}, 1, 1, uint64(len(log))
 	if outcome, err := backend.Commit(t.Context(), roundKey, store.Commit{Head: head}); err != nil || !outcome.Written {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
 // A run's timeline is its log, read as steps: a turn starts one, the results of its calls
@@ -95,7 +95,7 @@ func (r *Host) Steps(ctx context.Context, id core.Identity, runID core.ID, q Ste
 	if from == 0 || from > head.Seq {
 		return b.page, nil
 	}
-	for e, err := range store.Entries(ctx, r.reads.store, r.reads.records, key, from, head.Seq) {
+	for e, err := range threadlog.Entries(ctx, r.reads.store, r.reads.records, key, from, head.Seq) {
 		if err != nil {
 			return page, err
 		}
@@ -120,7 +120,7 @@ type steps struct {
 
 // add adds the next record of the run. If the page is full, it sets the page's Next to
 // the record's sequence instead.
-func (b *steps) add(e store.LogEntry) {
+func (b *steps) add(e threadlog.Entry) {
 	begins := e.Failed != nil || e.Message != nil && e.Message.Role == core.RoleAssistant
 	if begins && len(b.page.Steps) > 0 && (len(b.page.Steps) == b.limit || b.size+e.Size > maxPageBytes) {
 		b.page.Next = e.Seq

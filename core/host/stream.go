@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/position"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // stream decides what one listener is shown of one run: which events of a record, a head
@@ -97,7 +97,7 @@ func (s *stream) ready(ctx context.Context) error {
 }
 
 // showRecord emits the next record.
-func (s *stream) showRecord(entry store.LogEntry) error {
+func (s *stream) showRecord(entry threadlog.Entry) error {
 	if err := s.state.apply(entry); err != nil {
 		return err
 	}

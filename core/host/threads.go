@@ -10,7 +10,6 @@ import (
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // maxSearch is the longest text that threads are searched for, in bytes.
@@ -45,7 +44,7 @@ func (r *Host) Threads(ctx context.Context, id core.Identity, q ThreadQuery) (Pa
 	}
 	tenant, text := r.reads.tenantOf(id), strings.ToLower(q.Text)
 	items, next, err := walk(ctx, r.reads, tenant, lists, before, runs.limit(), func(ctx context.Context, e entry) (*Thread, int, error) {
-		if e.Name != store.ActivityName || q.Agent != "" && e.AgentID != q.Agent {
+		if e.Name != recordname.Activity || q.Agent != "" && e.AgentID != q.Agent {
 			return nil, 0, nil
 		}
 		key := core.ThreadKey{Tenant: tenant, Thread: e.Thread}
@@ -92,7 +91,7 @@ func (r *reader) info(ctx context.Context, key core.ThreadKey, head thread.Head)
 		return err
 	})
 	group.Go(func(ctx context.Context) error {
-		record, _, err := r.store.Get(ctx, key, store.ActivityName)
+		record, _, err := r.store.Get(ctx, key, recordname.Activity)
 		if err != nil {
 			return err
 		}

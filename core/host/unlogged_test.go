@@ -101,7 +101,7 @@ func TestACallThatIsTriedAgainIsCharged(t *testing.T) {
 		r, times := newRig(t), 1
 		var slots []bool
 		faulty := &storetest.Faulty{Backend: r.store}
-		faulty.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+		faulty.OnCharge = func(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 			slots = append(slots, c.Slot != store.Slot{})
 			return faulty.Backend.Charge(ctx, tenant, c)
 		}
@@ -126,7 +126,7 @@ func TestACallThatIsTriedAgainIsCharged(t *testing.T) {
 func (r *rig) cancelledBehindItsCharge(process *host.Host, faulty *storetest.Faulty) {
 	r.t.Helper()
 	receipt := r.submits(process, "t1", "echo: refused")
-	faulty.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+	faulty.OnCharge = func(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 		faulty.OnCharge = nil
 		after, charged, err := faulty.Backend.Charge(ctx, tenant, c)
 		if err := process.CancelRun(ctx, local, receipt.RunID); err != nil {

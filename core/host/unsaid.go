@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -130,7 +131,7 @@ func (u *unsaid) showChunks(ctx context.Context, attempt live.Attempt) error {
 	for !u.deaf {
 		after := ""
 		if u.next > 0 {
-			after = store.ChunkName(attempt.Prefix(), u.next-1)
+			after = recordname.Chunk(attempt.Prefix(), u.next-1)
 		}
 		found, err := u.source.Chunks(ctx, attempt.Prefix(), after)
 		if err != nil {
@@ -142,7 +143,7 @@ func (u *unsaid) showChunks(ctx context.Context, attempt live.Attempt) error {
 		}
 		u.failed = false
 		for _, chunk := range found {
-			if chunk.Name != store.ChunkName(attempt.Prefix(), u.next) { // the list lags: the missing chunk will appear in a later list
+			if chunk.Name != recordname.Chunk(attempt.Prefix(), u.next) { // the list lags: the missing chunk will appear in a later list
 				return nil
 			}
 			if err := u.showChunk(ctx, chunk); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -29,7 +30,7 @@ func (w *world) admissions() (calls *[]string, admitted *[]store.Admitting) {
 		*calls, *admitted = append(*calls, "admit"), append(*admitted, a)
 		return w.store.Backend.Admit(ctx, tenant, a)
 	}
-	w.store.OnRelease = func(ctx context.Context, tenant string, r store.Releasing) (bool, error) {
+	w.store.OnRelease = func(ctx context.Context, tenant string, r store.Use) (bool, error) {
 		*calls = append(*calls, "release")
 		return w.store.Backend.Release(ctx, tenant, r)
 	}
@@ -146,7 +147,7 @@ func TestTheOldestSlotOfAKeyIsFound(t *testing.T) {
 		w := limited(t)
 		slot := store.Slot{Thread: "t1", Since: time.Now().UnixMilli(), Key: "c782045a37aeb0abe2943ad3023e7fdf"}
 		for _, run := range []core.ID{{1}, {2}} {
-			if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: store.DayOf(slot.Since), Run: run, Slot: slot}); err != nil {
+			if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: calendar.Day(slot.Since), Run: run, Slot: slot}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -381,7 +382,7 @@ func TestASlotThatCannotBeReleasedIsNoError(t *testing.T) {
 				w := limitedLogging(t, &log)
 				w.submit(t, input("before", ""))
 				ctx, leave := context.WithCancel(t.Context())
-				w.store.OnRelease = func(ctx context.Context, tenant string, r store.Releasing) (bool, error) {
+				w.store.OnRelease = func(ctx context.Context, tenant string, r store.Use) (bool, error) {
 					if err := errors.Join(down, ctx.Err()); err != nil {
 						return false, err
 					}

@@ -43,7 +43,7 @@ func TestWhatAnAnnouncementSays(t *testing.T) {
 		w.decide(t, deciding("c0", "d"))
 		w.end(t, w.goesOn(t))
 		end := core.Termination{Type: core.TerminationError, Code: "model", Detail: "it said so"}
-		w.put(t, store.Record{Name: store.RunName(r.RunID), Fence: 9, Version: 10, Payload: encoded(t, thread.RunRecord{
+		w.put(t, store.Record{Name: recordname.Run(r.RunID), Fence: 9, Version: 10, Payload: encoded(t, thread.RunRecord{
 			Run: core.Run{ID: r.RunID, AgentID: "other", Steps: 4, Usage: used, Status: core.RunDone, Termination: &end, FinishedAt: 946684805000},
 		})})
 		w.tellAll(t)
@@ -191,11 +191,11 @@ func TestAnnouncementOfWhatCannotBeRead(t *testing.T) {
 	}{
 		{"a run that waits, and its record is damaged", func(t *testing.T, w *world) {
 			waits(t, w)
-			w.put(t, store.Record{Name: store.RunName(w.last.RunID), Fence: 9, Version: 9, Payload: []byte("{")})
+			w.put(t, store.Record{Name: recordname.Run(w.last.RunID), Fence: 9, Version: 9, Payload: []byte("{")})
 		}, []string{"run.waiting  s0/c0"}},
 		{"a run that is over, and its record is damaged", func(t *testing.T, w *world) {
 			w.end(t, w.claim(t))
-			w.put(t, store.Record{Name: store.RunName(w.last.RunID), Fence: 9, Version: 9, Payload: []byte("{")})
+			w.put(t, store.Record{Name: recordname.Run(w.last.RunID), Fence: 9, Version: 9, Payload: []byte("{")})
 		}, []string{"run.ended  error corrupt"}},
 		{"a run that is over, and its record does not say how", func(t *testing.T, w *world) {
 			w.end(t, w.claim(t))
@@ -203,7 +203,7 @@ func TestAnnouncementOfWhatCannotBeRead(t *testing.T) {
 		}, []string{"run.ended other"}},
 		{"a run that is over, and its record cannot be read now", func(t *testing.T, w *world) {
 			w.end(t, w.claim(t))
-			w.failing(store.RunName(w.last.RunID), down)
+			w.failing(recordname.Run(w.last.RunID), down)
 		}, nil},
 		{"a ticket that cannot be read now", func(t *testing.T, w *world) { w.failing(waits(t, w), down) }, nil},
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/calendar"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -45,12 +47,12 @@ func (b *bill) charge(p *plan, backend store.Backend) {
 	batch := &p.batch
 	if i := slices.IndexFunc(batch.Records, func(r store.Record) bool { return r.IsUsage() }); i >= 0 {
 		if s := p.result.Stretch; s != nil {
-			batch.Usage = &store.Usage{Hour: store.HourOf(s.Since), Record: batch.Records[i]}
+			batch.Usage = &store.Usage{Hour: calendar.Hour(s.Since), Record: batch.Records[i]}
 		}
 		batch.Records = slices.Delete(batch.Records, i, i+1)
 	}
 	for i := range batch.Records {
-		if batch.Records[i].IsWasted(batch.Head.Run.ID, batch.Head.Version) {
+		if recordname.IsWasted(batch.Records[i].Name, batch.Head.Run.ID, batch.Head.Version) {
 			batch.Head.Run.Stretch.Waste(batch.Head.Version)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -51,7 +52,7 @@ func TestBackgroundEndIsReadOnceAfterItsKeyWasForgotten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.store.Put(t.Context(), key, store.Record{Name: store.RunName(head.Run.ID), Fence: 1, Version: 2, Payload: payload}); err != nil {
+		if err := w.store.Put(t.Context(), key, store.Record{Name: recordname.Run(head.Run.ID), Fence: 1, Version: 2, Payload: payload}); err != nil {
 			t.Fatal(err)
 		}
 		ended := c.ends(t, "done")

@@ -44,7 +44,7 @@ func (w *world) lists(t *testing.T, child, parent string) {
 	t.Helper()
 	payload, err := thread.Records{}.EncodeListing(&thread.Listing{List: recordname.ChildrenList(parent), At: time.Now().UnixMilli(), Parent: parent})
 	if err == nil {
-		err = w.store.Backend.Put(t.Context(), core.ThreadKey{Tenant: "t", Thread: child}, store.Record{Name: store.ActivityName, Fence: 9, Version: 9, Payload: payload})
+		err = w.store.Backend.Put(t.Context(), core.ThreadKey{Tenant: "t", Thread: child}, store.Record{Name: recordname.Activity, Fence: 9, Version: 9, Payload: payload})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -195,7 +195,7 @@ func TestHolderInItsOwnWayIsAConflict(t *testing.T) {
 	if !errors.Is(err, store.ErrConflict) || stood.Version != head.Version {
 		t.Fatalf("commit: %v at version %d, want a conflict at version %d", err, stood.Version, head.Version)
 	}
-	name := store.RunName(head.Run.ID) // which a later version would replace
+	name := recordname.Run(head.Run.ID) // which a later version would replace
 	w.put(t, store.Record{Name: name, Fence: 1, Version: 3, Payload: []byte("a")})
 	stood, _, err = w.Commit(t.Context(), key, head, thread.CommitStep{Fence: 1, Outcome: thread.Done}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		return []store.Record{{Name: name, Fence: 1, Version: 3, Payload: []byte("b")}}, nil

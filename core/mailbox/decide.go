@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -257,7 +258,7 @@ func (u *deciding) findCall(ctx context.Context, head thread.Head) (held *thread
 
 // callsOf reads the tool calls of the turn at a sequence.
 func (r reader) callsOf(ctx context.Context, key core.ThreadKey, turn uint64) ([]core.ToolCall, error) {
-	entries, err := store.ReadLog(ctx, r.store, r.records, key, turn, turn)
+	entries, err := threadlog.Read(ctx, r.store, r.records, key, turn, turn)
 	if err != nil {
 		return nil, err
 	}

@@ -386,7 +386,7 @@ func TestTheParentOfAChildWhoseRecordIsDamaged(t *testing.T) {
 				c := awaiting(t, telling(t, nil, &log))
 				c.ends(t, "done")
 				if tt.name != "its record is whole" {
-					damaged(t, c, store.RunName(c.receipt.RunID))
+					damaged(t, c, recordname.Run(c.receipt.RunID))
 				}
 				tt.do(t, c)
 				c.tells(t)

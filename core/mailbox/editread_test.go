@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -60,7 +61,7 @@ func TestAnEditIsReadWithAllOfItsMessages(t *testing.T) {
 				w.writes(t, head, over, entries...)
 				record := thread.RunRecord{Run: core.Run{ID: r.RunID, Dispatch: r.DispatchID, Status: core.RunDone, FirstSeq: 1}}
 				tt.record(&record)
-				w.put(t, store.Record{Name: store.RunName(r.RunID), Fence: 9, Version: 9, Payload: encoded(t, record)})
+				w.put(t, store.Record{Name: recordname.Run(r.RunID), Fence: 9, Version: 9, Payload: encoded(t, record)})
 			})
 			err := w.Edit(t.Context(), key, r.DispatchID, []core.Message{core.UserMessage("new"), core.UserMessage("too")})
 			if (err == nil) != tt.done || err != nil && !errors.Is(err, thread.ErrNotFound) {

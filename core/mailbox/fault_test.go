@@ -207,7 +207,7 @@ func TestWhatCannotBeDecodedIsCorrupt(t *testing.T) {
 	}{
 		{
 			name:      "a run's record",
-			record:    func(w *world) store.Record { return store.Record{Name: store.RunName(w.last.RunID)} },
+			record:    func(w *world) store.Record { return store.Record{Name: recordname.Run(w.last.RunID)} },
 			operation: status,
 			prefix:    func(w *world) string { return "run " + w.last.RunID.String() + ": " },
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -157,7 +158,7 @@ func (f *forking) findEnd(ctx context.Context, at string) error {
 	if !ok {
 		return core.Errorf(core.CodeNotFound, "not found")
 	}
-	ranges, err := store.Superseded(ctx, f.s.store, f.s.records, f.from, f.head.Supersedes, 0)
+	ranges, err := threadlog.Superseded(ctx, f.s.store, f.s.records, f.from, f.head.Supersedes, 0)
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (f *forking) findEnd(ctx context.Context, at string) error {
 		return errOpenRound
 	}
 	// Records without a message carry the state of the step, and at the end that of the run.
-	for e, err := range store.Entries(ctx, f.s.store, f.s.records, f.from, f.seq+1, f.head.Seq) {
+	for e, err := range threadlog.Entries(ctx, f.s.store, f.s.records, f.from, f.seq+1, f.head.Seq) {
 		if err != nil {
 			return err
 		}
@@ -221,7 +222,7 @@ func (f *forking) copyLog(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read log of %s: %w", f.from, err)
 		}
-		if seq, _ := store.LogSeq(record.Name); seq != next {
+		if seq, _ := record.LogSeq(); seq != next {
 			break
 		}
 		next++

@@ -109,16 +109,16 @@ func (w *world) wantForked(t *testing.T, seq uint64, summaries string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := store.LogSeq(r.Name); !ok {
+		if _, ok := r.LogSeq(); !ok {
 			others = append(others, r.Name)
 		} else if log++; r.Fence != 1 || r.Name != store.LogName(log) {
 			t.Errorf("record %s has fence %d, want 1 and no gap before it", r.Name, r.Fence)
 		}
-		if r.Name != store.ActivityName && (!ok || !bytes.Equal(r.Payload, source.Payload)) {
+		if r.Name != recordname.Activity && (!ok || !bytes.Equal(r.Payload, source.Payload)) {
 			t.Errorf("record %s is %s, want %s", r.Name, r.Payload, source.Payload)
 		}
 	}
-	if want := strings.TrimSpace(store.ActivityName + " " + summaries); log != seq || strings.Join(others, " ") != want {
+	if want := strings.TrimSpace(recordname.Activity + " " + summaries); log != seq || strings.Join(others, " ") != want {
 		t.Errorf("%d log records and %v, want %d and %s", log, others, seq, want)
 	}
 }

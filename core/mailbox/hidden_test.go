@@ -252,7 +252,7 @@ func TestHowManySlotsAWriteReleases(t *testing.T) {
 	w.submit(t, input("one", ""))
 	w.submit(t, input("two", ""))
 	calls, _ := w.admissions()
-	w.store.OnRelease = func(context.Context, string, store.Releasing) (bool, error) {
+	w.store.OnRelease = func(context.Context, string, store.Use) (bool, error) {
 		*calls = append(*calls, "release")
 		return false, core.Errorf(core.CodeCorrupt, "no connection")
 	}
@@ -319,7 +319,7 @@ func TestTheListingsOfAChild(t *testing.T) {
 	s := input("help", "")
 	s.Opening.Parent = &mailbox.Parent{Thread: "p", Run: core.ID{1}}
 	r := w.submit(t, s)
-	for _, name := range []string{recordname.Listing(r.RunID), store.ActivityName} {
+	for _, name := range []string{recordname.Listing(r.RunID), recordname.Activity} {
 		record, ok, err := w.store.Get(t.Context(), key, name)
 		if err != nil || !ok {
 			t.Fatal(ok, err)

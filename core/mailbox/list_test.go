@@ -63,7 +63,7 @@ func (w *world) recordEnd(t *testing.T, r mailbox.Receipt, end core.Termination,
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.put(t, store.Record{Name: store.RunName(r.RunID), Fence: w.head(t).Fence, Version: w.head(t).Version, Payload: payload})
+	w.put(t, store.Record{Name: recordname.Run(r.RunID), Fence: w.head(t).Fence, Version: w.head(t).Version, Payload: payload})
 }
 
 // mixed is a thread with everything in its mailbox, in a bubble of synctest.
@@ -251,7 +251,7 @@ func TestAFilteredPageLeadsOn(t *testing.T) {
 	w.recordEnd(t, dead, *thread.ReasonDeadLetter.Termination(), 1)
 	q := mailbox.ListQuery{Status: core.DispatchDeadLetter}
 	page := w.list(t, q)
-	if len(page.Dispatches) != 0 || page.Next != store.RunName(core.ID{1, 999 >> 8, 999 & 0xff}) { // behind 1000 records
+	if len(page.Dispatches) != 0 || page.Next != recordname.Run(core.ID{1, 999 >> 8, 999 & 0xff}) { // behind 1000 records
 		t.Fatalf("the first page has %d dispatches and leads to %q", len(page.Dispatches), page.Next)
 	}
 	q.After = page.Next
@@ -307,7 +307,7 @@ func TestTheMailboxLeavesOutWhatTheHeadDoesNotKnowYet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.put(t, store.Record{Name: store.RunName(core.ID{1}), Fence: 9, Version: 9, Payload: payload})
+	w.put(t, store.Record{Name: recordname.Run(core.ID{1}), Fence: 9, Version: 9, Payload: payload})
 	if page := w.list(t, mailbox.ListQuery{}); len(page.Dispatches) != 0 {
 		t.Errorf("listed is %+v", page.Dispatches)
 	}

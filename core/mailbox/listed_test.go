@@ -81,7 +81,7 @@ func TestAMailboxThatIsDamaged(t *testing.T) {
 		{"queued input", func(r mailbox.Receipt) string { return recordname.Input(r.DispatchID, 0) }, false, "queued input %[2]s: "},
 		{"the input of what has ended", func(r mailbox.Receipt) string { return recordname.Input(r.DispatchID, 0) }, true, "queued input %[2]s: "},
 		{"the name of an audit", func(mailbox.Receipt) string { return "A#x#ended" }, false, "audit A#x#ended: "},
-		{"the record of a run", func(mailbox.Receipt) string { return store.RunName(core.ID{1}) }, true, "R#01000000-0000-0000-0000-000000000000: "},
+		{"the record of a run", func(mailbox.Receipt) string { return recordname.Run(core.ID{1}) }, true, "R#01000000-0000-0000-0000-000000000000: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)

@@ -27,7 +27,7 @@ func threadListing(records thread.Records, next thread.Head, agent, asked string
 	if parent != nil {
 		l.Parent = parent.Thread
 	}
-	return listingRecord(records, store.ActivityName, next, l)
+	return listingRecord(records, recordname.Activity, next, l)
 }
 
 // listingRecord encodes a listing. It has the fence and version of the head that it is

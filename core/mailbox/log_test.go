@@ -60,7 +60,7 @@ func (w *world) ranAs(t *testing.T, run thread.RunRecord) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.put(t, store.Record{Name: store.RunName(run.ID), Fence: 9, Version: 9, Payload: payload})
+	w.put(t, store.Record{Name: recordname.Run(run.ID), Fence: 9, Version: 9, Payload: payload})
 }
 
 // at reads the head of another thread of the tenant.

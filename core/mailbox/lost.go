@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -66,7 +67,7 @@ func (r reader) readAs(ctx context.Context, key core.ThreadKey, head thread.Head
 	if at == 0 { // it was not read, or that is not known
 		return false, err
 	}
-	entries, err := store.ReadLog(ctx, r.store, r.records, key, at, min(head.Seq, at+uint64(len(messages))))
+	entries, err := threadlog.Read(ctx, r.store, r.records, key, at, min(head.Seq, at+uint64(len(messages))))
 	if err != nil {
 		return false, err
 	}

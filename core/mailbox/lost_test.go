@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -233,7 +234,7 @@ func (w *world) readText(t *testing.T, head thread.Head, r mailbox.Receipt, text
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.put(t, store.Record{Name: store.RunName(r.RunID), Fence: head.Fence, Version: 99, Payload: payload})
+	w.put(t, store.Record{Name: recordname.Run(r.RunID), Fence: head.Fence, Version: 99, Payload: payload})
 }
 
 func TestAnEditWhoseResponseIsLostHappensOnce(t *testing.T) {

@@ -226,8 +226,8 @@ func TestWhereUsageRecordsGo(t *testing.T) {
 				}
 				_, _, err := w.Commit(t.Context(), key, head, thread.CommitStep{Fence: 1, Outcome: tt.outcome}, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 					return []store.Record{
-						{Name: store.WastedName(head.Run.ID, next.Version), Fence: 1, Payload: []byte(`{}`)},
-						{Name: store.UsageName(head.Run.ID, 0), Version: next.Version, Payload: []byte(`{}`)},
+						{Name: recordname.Wasted(head.Run.ID, next.Version), Fence: 1, Payload: []byte(`{}`)},
+						{Name: recordname.Usage(head.Run.ID, 0), Version: next.Version, Payload: []byte(`{}`)},
 					}, nil
 				})
 				if err != nil {
@@ -322,7 +322,7 @@ func TestUsageOfARunThatIsDeleted(t *testing.T) {
 			w.writes(t, head, goOn, entries...)
 		}, account.Record{Agent: "other", Models: uses(5), Tools: 32, ToolTime: 960}},
 		{"with a damaged record", func(t *testing.T, w *world, head thread.Head) {
-			w.put(t, store.Record{Name: store.RunName(head.Run.ID), Fence: 9, Version: 9, Payload: []byte("{")})
+			w.put(t, store.Record{Name: recordname.Run(head.Run.ID), Fence: 9, Version: 9, Payload: []byte("{")})
 		}, account.Record{Agent: "demo"}},
 		{"with damaged input", func(t *testing.T, w *world, head thread.Head) {
 			w.store.OnRecord = func(op storetest.Operation, found store.Record) store.Record {
@@ -336,7 +336,7 @@ func TestUsageOfARunThatIsDeleted(t *testing.T) {
 			record(t, w, head)
 			w.writes(t, head, goOn, turn(head.Run.ID, 5))
 			w.store.OnRecord = func(op storetest.Operation, found store.Record) store.Record {
-				if _, ok := store.LogSeq(found.Name); ok {
+				if _, ok := found.LogSeq(); ok {
 					found.Payload = []byte("{")
 				}
 				return found
@@ -346,7 +346,7 @@ func TestUsageOfARunThatIsDeleted(t *testing.T) {
 			record(t, w, head)
 			name := ""
 			_, _, err := w.Commit(t.Context(), key, head, thread.CommitStep{Fence: 1, Outcome: thread.Yield}, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-				name = store.WastedName(head.Run.ID, next.Version)
+				name = recordname.Wasted(head.Run.ID, next.Version)
 				return []store.Record{{Name: name, Fence: 1, Payload: []byte(`{}`)}}, nil
 			})
 			if err != nil {
@@ -448,7 +448,7 @@ func TestAThreadIsNotDeletedWhoseUsageCannotBeReadNow(t *testing.T) {
 		head := w.claim(t)
 		head = w.writes(t, head, goOn, thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "a", Role: core.RoleAssistant}})
 		_, _, err := w.Commit(t.Context(), key, head, thread.CommitStep{Fence: 1, From: 1, Seq: 1, Outcome: thread.Yield, Keep: true, Lease: 30_000}, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			return []store.Record{{Name: store.WastedName(head.Run.ID, next.Version), Fence: 1, Payload: []byte(`{"schema":1}`)}}, nil
+			return []store.Record{{Name: recordname.Wasted(head.Run.ID, next.Version), Fence: 1, Payload: []byte(`{"schema":1}`)}}, nil
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
 // original is the input that a Retake names.
@@ -117,7 +117,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 		return nil, ErrUnderWay
 	}
 	o := &original{run: asked.Run, named: -1, from: before.Seq + 1}
-	for e, err := range store.Entries(ctx, r.store, r.records, key, o.from, head.Seq) {
+	for e, err := range threadlog.Entries(ctx, r.store, r.records, key, o.from, head.Seq) {
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 	if err := r.aboutOriginalRun(ctx, key, head, o); err != nil {
 		return nil, err
 	}
-	ranges, err := store.Superseded(ctx, r.store, r.records, key, head.Supersedes, o.from-1)
+	ranges, err := threadlog.Superseded(ctx, r.store, r.records, key, head.Supersedes, o.from-1)
 	o.gone = slices.ContainsFunc(ranges, func(r thread.Range) bool { return r.From <= o.from && o.from <= r.To })
 	return o, err
 }

@@ -102,7 +102,7 @@ func (w *world) over(t *testing.T, key core.ThreadKey, head thread.Head, respons
 	}
 	head, _, err = w.Commit(t.Context(), key, head, thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Outcome: thread.Done, Seq: head.Seq},
 		func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			return []store.Record{{Name: store.RunName(run), Fence: next.Fence, Version: next.Version, Payload: payload}}, nil
+			return []store.Record{{Name: recordname.Run(run), Fence: next.Fence, Version: next.Version, Payload: payload}}, nil
 		})
 	if err != nil {
 		t.Fatal(err)

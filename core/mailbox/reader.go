@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -36,7 +37,7 @@ func (r reader) head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 // runRecord reads a run's record; ok is false if no step has stored one. A live run may be
 // behind or ahead of it: see [reader.run].
 func (r reader) runRecord(ctx context.Context, key core.ThreadKey, run core.ID) (thread.RunRecord, bool, error) {
-	record, ok, err := r.store.Get(ctx, key, store.RunName(run))
+	record, ok, err := r.store.Get(ctx, key, recordname.Run(run))
 	if err != nil || !ok {
 		if err != nil {
 			err = fmt.Errorf("read run %s: %w", run, err)
@@ -158,10 +159,10 @@ const (
 
 // lastOf finds the newest log entry at or before a sequence for which is returns true. It
 // reads pages of growing size, since what is looked for is seldom far from the end.
-func (r reader) lastOf(ctx context.Context, key core.ThreadKey, last uint64, is func(*thread.Entry) bool) (found store.LogEntry, ok bool, err error) {
+func (r reader) lastOf(ctx context.Context, key core.ThreadKey, last uint64, is func(*thread.Entry) bool) (found threadlog.Entry, ok bool, err error) {
 	for size := uint64(firstLook); last > 0; size = min(2*size, maxLook) {
 		from := last - min(size, last) + 1
-		for e, err := range store.EntriesBackwards(ctx, r.store, r.records, key, from, last) {
+		for e, err := range threadlog.EntriesBackwards(ctx, r.store, r.records, key, from, last) {
 			if err != nil || is(&e.Entry) {
 				return e, err == nil, err
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -46,7 +47,7 @@ func (u *deciding) run(ctx context.Context, head thread.Head) (run core.ID, ok b
 	case !u.asked.Run.IsZero():
 		return u.asked.Run, true, nil
 	}
-	last, err := store.ReadLog(ctx, u.s.store, u.s.records, u.key, head.Seq, head.Seq)
+	last, err := threadlog.Read(ctx, u.s.store, u.s.records, u.key, head.Seq, head.Seq)
 	if err != nil {
 		return run, false, err
 	}

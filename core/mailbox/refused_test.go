@@ -101,7 +101,7 @@ func TestWhatIsNotTakenUp(t *testing.T) {
 			core.CodeConflict, `it ended with "natural_end": allowed is one that ended with "error"`},
 		{"a run whose record does not say how", func(t *testing.T) (*world, core.ID) {
 			w, run := died(t, model)
-			w.put(t, store.Record{Name: store.RunName(run), Fence: 9, Version: 9, Payload: encoded(t, thread.RunRecord{Run: core.Run{ID: run}})})
+			w.put(t, store.Record{Name: recordname.Run(run), Fence: 9, Version: 9, Payload: encoded(t, thread.RunRecord{Run: core.Run{ID: run}})})
 			return w, run
 		}, core.CodeConflict, `it ended with "": allowed is one that ended with "error"`},
 		{"a run after which others have written", func(t *testing.T) (*world, core.ID) {
@@ -152,7 +152,7 @@ func TestWhatAContinuationIs(t *testing.T) {
 		}
 		w.last = r
 		w.end(t, w.claim(t))
-		w.put(t, store.Record{Name: store.RunName(r.RunID), Fence: 9, Version: 9, Payload: encoded(t, thread.RunRecord{
+		w.put(t, store.Record{Name: recordname.Run(r.RunID), Fence: 9, Version: 9, Payload: encoded(t, thread.RunRecord{
 			Run: core.Run{ID: r.RunID, Dispatch: r.DispatchID, AgentID: "other", Status: core.RunDone, Termination: &model},
 		})})
 	}

@@ -181,7 +181,7 @@ func TestARetakeIsRefused(t *testing.T) {
 		{"a withdrawn answer", withdrawn, keyedRetake("a2"), core.CodeSuperseded, `thread t1: message "a2" was taken back before`},
 		{"queued input", queued(""), retaking("unread"), core.CodeConflict, unread},
 		{"input in an inbox", queued(mailbox.ModeSteer), retaking("unread"), core.CodeConflict, unread},
-		{"an unknown agent", func(t *testing.T, w *world) { w.loses(store.RunName(runTwo)) }, retaking("two"), core.CodeInvalid,
+		{"an unknown agent", func(t *testing.T, w *world) { w.loses(recordname.Run(runTwo)) }, retaking("two"), core.CodeInvalid,
 			"agent id is empty, and the one of run " + runTwo.String() + " is not known any more"},
 		{"another user's thread", nothing, change(keyedRetake("two"), func(s *mailbox.Submission) { s.User = "bob" }), core.CodeForbidden, "it belongs to another user"},
 		{"a message and a sequence", nothing, change(retaking("two"), func(s *mailbox.Submission) { s.Opening.Supersede = 4 }), core.CodeInvalid,

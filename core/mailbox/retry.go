@@ -6,7 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
 // Retry submits the input of a dead-lettered run again, as a dispatch of its own, also if
@@ -53,7 +53,7 @@ func (s *Service) Retry(ctx context.Context, key core.ThreadKey, user string, ru
 // core.CodeConflict: the log does not have it.
 func (r reader) openingInput(ctx context.Context, key core.ThreadKey, head thread.Head, record thread.RunRecord) (messages []core.Message, err error) {
 	if first := record.FirstSeq; first != 0 {
-		for entry, err := range store.Entries(ctx, r.store, r.records, key, first, head.Seq) {
+		for entry, err := range threadlog.Entries(ctx, r.store, r.records, key, first, head.Seq) {
 			if err != nil {
 				return nil, err
 			}

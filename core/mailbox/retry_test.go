@@ -40,7 +40,7 @@ func died(t *testing.T, end core.Termination, change ...func(*thread.RunRecord))
 				records = append(records, store.Record{Name: store.LogName(uint64(i + 1)), Fence: head.Claim.Fence, Payload: encoded(t, e)})
 			}
 			payload, err := thread.Records{}.EncodeRun(&record)
-			return append(records, store.Record{Name: store.RunName(r.RunID), Fence: head.Claim.Fence, Version: next.Version, Payload: payload}), err
+			return append(records, store.Record{Name: recordname.Run(r.RunID), Fence: head.Claim.Fence, Version: next.Version, Payload: payload}), err
 		})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestOnlyADeadLetterIsRetried(t *testing.T) {
 	w, run = died(t, dead, func(r *thread.RunRecord) { r.FirstSeq = 0 })
 	refused(w, "ann", run, core.CodeConflict, "the input of run "+run.String()+" is lost")
 	w, run = died(t, dead)
-	w.failing(store.RunName(run), store.ErrThrottled)
+	w.failing(recordname.Run(run), store.ErrThrottled)
 	if _, err := w.Retry(t.Context(), key, "ann", run); !errors.Is(err, store.ErrThrottled) {
 		t.Errorf("retry over a store that throttles: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -52,7 +53,7 @@ func TestASweepOfSlotsGoesOnWhereTheLastOneEnded(t *testing.T) {
 					for k := range n {
 						run := core.ID{15: byte(k + 1)}
 						slot := store.Slot{Thread: fmt.Sprint(tenant, ".", k+1), Since: now}
-						if _, _, err := w.store.Backend.Admit(t.Context(), tenant, store.Admitting{Day: store.DayOf(now), Run: run, Slot: slot}); err != nil {
+						if _, _, err := w.store.Backend.Admit(t.Context(), tenant, store.Admitting{Day: calendar.Day(now), Run: run, Slot: slot}); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -110,9 +111,9 @@ func limitedLogging(t *testing.T, log io.Writer) *world {
 // charge charges 100 tokens and 5 billionths of a dollar to a run's slot, today.
 func (w *world) charge(t *testing.T, run core.ID) {
 	t.Helper()
-	day := store.DayOf(time.Now().UnixMilli())
+	day := calendar.Day(time.Now().UnixMilli())
 	slot := w.used(t).Slots[run]
-	if _, ok, err := w.store.Backend.Charge(t.Context(), "t", store.Charging{Day: day, Run: run, Slot: slot, Tokens: 100, Spend: 5}); err != nil || !ok {
+	if _, ok, err := w.store.Backend.Charge(t.Context(), "t", store.Use{Day: day, Run: run, Slot: slot, Tokens: 100, Spend: 5}); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 }
@@ -120,7 +121,7 @@ func (w *world) charge(t *testing.T, run core.ID) {
 // used is what the tenant has used today.
 func (w *world) used(t *testing.T) store.Admission {
 	t.Helper()
-	used, err := w.store.Backend.Admission(t.Context(), "t", store.DayOf(time.Now().UnixMilli()))
+	used, err := w.store.Backend.Admission(t.Context(), "t", calendar.Day(time.Now().UnixMilli()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func TestASweepReleasesTheSlotsOfRunsThatAreOver(t *testing.T) {
 		{"over, and more in the log than was charged", []func(*testing.T, *world, mailbox.Receipt){end, record(core.RunDone, 140, 7)}, released, 1, 100, 5},
 		{"waiting", []func(*testing.T, *world, mailbox.Receipt){func(t *testing.T, w *world, _ mailbox.Receipt) { w.waits(t, w.claim(t), asks(0)) }, record(core.RunWaiting, 40, 2)}, released, 1, 40, 2},
 		{"over, and its record is damaged", []func(*testing.T, *world, mailbox.Receipt){end, func(t *testing.T, w *world, r mailbox.Receipt) {
-			w.put(t, store.Record{Name: store.RunName(r.RunID), Fence: 9, Version: 9, Payload: []byte("{")})
+			w.put(t, store.Record{Name: recordname.Run(r.RunID), Fence: 9, Version: 9, Payload: []byte("{")})
 		}}, released, 1, 100, 5},
 		{"deleted", []func(*testing.T, *world, mailbox.Receipt){record(core.RunDone, 40, 2), func(t *testing.T, w *world, _ mailbox.Receipt) { w.commit(t, thread.Delete{Owner: "ann"}) }}, released, 1, 100, 5},
 		{"taken out of the queue", []func(*testing.T, *world, mailbox.Receipt){func(t *testing.T, w *world, r mailbox.Receipt) { w.commit(t, thread.Cancel{Run: r.RunID}) }}, released, 1, 0, 0},
@@ -228,7 +229,7 @@ func TestASweepReleasesTheSlotsOfRunsThatAreNotQueued(t *testing.T) {
 				box := w.Service
 				w.Service = newWorldOver(t, w)
 				now, run := time.Now().UnixMilli(), core.ID{9}
-				if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: store.DayOf(now), Run: run, Slot: store.Slot{Thread: "t1", Since: now}}); err != nil {
+				if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: calendar.Day(now), Run: run, Slot: store.Slot{Thread: "t1", Since: now}}); err != nil {
 					t.Fatal(err)
 				}
 				later := input("later", "") // another run's, which has no slot yet
@@ -263,7 +264,7 @@ func TestASweepReleasesTheSlotOfARunThatIsDelayed(t *testing.T) {
 				s.Opening.Delay = time.Hour
 				r := w.submit(t, s)
 				now := time.Now().UnixMilli()
-				if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: store.DayOf(now), Run: r.RunID, Slot: store.Slot{Thread: "t1", Since: now}, Again: true}); err != nil {
+				if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: calendar.Day(now), Run: r.RunID, Slot: store.Slot{Thread: "t1", Since: now}, Again: true}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(tt.after)
@@ -292,7 +293,7 @@ func TestASweepOfSlotsFailsWithItsReads(t *testing.T) {
 		{"the head", func(w *world) {
 			w.store.OnHead = func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, down }
 		}, "look at the slot of run 09000000-0000-0000-0000-000000000000 of tenant t: read head of t/t1: no connection"},
-		{"the record", func(w *world) { w.failing(store.RunName(core.ID{9}), down) },
+		{"the record", func(w *world) { w.failing(recordname.Run(core.ID{9}), down) },
 			"look at the slot of run 09000000-0000-0000-0000-000000000000 of tenant t: read run 09000000-0000-0000-0000-000000000000: no connection"},
 		{"the pointer", func(w *world) {
 			w.store.OnPointer = func(context.Context, string, string) ([]byte, bool, error) { return nil, false, down }
@@ -302,7 +303,7 @@ func TestASweepOfSlotsFailsWithItsReads(t *testing.T) {
 			w.failing(recordname.Ended(core.ID{10}), down)
 		}, "look at the slot of run 09000000-0000-0000-0000-000000000000 of tenant t: no connection"},
 		{"the release", func(w *world) {
-			w.store.OnRelease = func(context.Context, string, store.Releasing) (bool, error) { return false, down }
+			w.store.OnRelease = func(context.Context, string, store.Use) (bool, error) { return false, down }
 		}, "look at the slot of run 09000000-0000-0000-0000-000000000000 of tenant t: release the slot of run 09000000-0000-0000-0000-000000000000: no connection"},
 	}
 	for _, tt := range tests {
@@ -310,7 +311,7 @@ func TestASweepOfSlotsFailsWithItsReads(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := limited(t)
 				now, run := time.Now().UnixMilli(), core.ID{9}
-				if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: store.DayOf(now), Run: run, Slot: store.Slot{Thread: "t1", Since: now}}); err != nil {
+				if _, _, err := w.store.Backend.Admit(t.Context(), "t", store.Admitting{Day: calendar.Day(now), Run: run, Slot: store.Slot{Thread: "t1", Since: now}}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Hour)
@@ -363,7 +364,7 @@ func TestSlotsThatCannotBeReleasedAreALineInTheLog(t *testing.T) {
 			w := limitedLogging(t, &log)
 			w.submit(t, input("one", ""))
 			second := w.submit(t, input("two", ""))
-			w.store.OnRelease = func(ctx context.Context, tenant string, r store.Releasing) (bool, error) {
+			w.store.OnRelease = func(ctx context.Context, tenant string, r store.Use) (bool, error) {
 				if down != nil {
 					return false, down
 				}

@@ -112,7 +112,7 @@ func TestStoredRunIsShownAsTheHeadHasIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.put(t, store.Record{Name: store.RunName(receipt.RunID), Fence: 1, Version: 9, Payload: payload})
+			w.put(t, store.Record{Name: recordname.Run(receipt.RunID), Fence: 1, Version: 9, Payload: payload})
 			head, err := w.Head(t.Context(), key)
 			if err != nil {
 				t.Fatal(err)
@@ -132,7 +132,7 @@ func TestStoredRunIsShownAsTheHeadHasIt(t *testing.T) {
 func TestRecordThatCannotBeReadIsNamed(t *testing.T) {
 	w := newWorld(t)
 	receipt := w.submit(t, input("one", ""))
-	w.failing(store.RunName(receipt.RunID), errors.New("read timed out"))
+	w.failing(recordname.Run(receipt.RunID), errors.New("read timed out"))
 	_, ok, err := w.Run(t.Context(), key, thread.Head{}, receipt.RunID, receipt.DispatchID)
 	if want := "read run " + receipt.RunID.String() + ": read timed out"; ok || err == nil || err.Error() != want {
 		t.Errorf("run: %v, %v; want %s", ok, err, want)

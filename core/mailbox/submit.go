@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -235,7 +236,7 @@ func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error
 	if at > head.Seq {
 		return refused
 	}
-	entries, err := store.ReadLog(ctx, u.s.store, u.s.records, u.in.Thread, max(at-1, 1), at)
+	entries, err := threadlog.Read(ctx, u.s.store, u.s.records, u.in.Thread, max(at-1, 1), at)
 	if err != nil {
 		return fmt.Errorf("look at what is superseded: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -109,7 +110,7 @@ func (r reader) failedRun(ctx context.Context, key core.ThreadKey, head thread.H
 	case terminationOf(record) != core.TerminationError:
 		return record, core.Errorf(core.CodeConflict, "it ended with %q: allowed is one that ended with %q", terminationOf(record), core.TerminationError)
 	}
-	last, err := store.ReadLog(ctx, r.store, r.records, key, head.Seq, head.Seq)
+	last, err := threadlog.Read(ctx, r.store, r.records, key, head.Seq, head.Seq)
 	if err == nil {
 		err = r.checkWroteLast(ctx, key, &record, last[0].Run)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -130,7 +131,7 @@ func TestARunIsCountedWhoseThreadIsDeletedBeforeItsResponse(t *testing.T) {
 	if r, err := box.TakeUp(t.Context(), key, "ann", run); core.CodeOf(err) != core.CodeDeleted {
 		t.Fatalf("taken up: %+v, %v, want that the thread was deleted", r, err)
 	}
-	used, err := w.store.Admission(t.Context(), key.Tenant, store.DayOf(time.Now().UnixMilli()))
+	used, err := w.store.Admission(t.Context(), key.Tenant, calendar.Day(time.Now().UnixMilli()))
 	if err != nil || used.Runs != 1 {
 		t.Errorf("the day has %d runs, %v, want 1", used.Runs, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -88,7 +89,7 @@ func TestEndOfAChildThatCannotBeCutCancelsTheCall(t *testing.T) {
 		c := awaiting(t, telling(t, nil, new(bytes.Buffer)))
 		c.ends(t, "done")
 		c.store.OnRecord = func(_ storetest.Operation, found store.Record) store.Record {
-			if found.Name == store.RunName(c.receipt.RunID) {
+			if found.Name == recordname.Run(c.receipt.RunID) {
 				found.Payload = bytes.Replace(found.Payload, []byte(`"natural_end"`), []byte(`"natural_end","detail":"`+strings.Repeat("x", 300_000)+`"`), 1)
 			}
 			return found

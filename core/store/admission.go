@@ -11,7 +11,7 @@ import (
 // used, and which runs are queued to run or running, each in a slot of its own. It is one
 // record, so that admitting a run is one write that compares and counts.
 type Admission struct {
-	Day    int64    // the day of the counters: see [DayOf]
+	Day    int64    // the day of the counters: days since 1970, in UTC
 	Runs   int64    // that were admitted
 	Tokens int64    // that their turns have used
 	Spend  core.USD // what these have cost, where it is counted
@@ -34,19 +34,6 @@ type Slot struct {
 
 // Same reports whether two are one slot, whatever was charged to it.
 func (s Slot) Same(o Slot) bool { return s.Thread == o.Thread && s.Since == o.Since && s.Key == o.Key }
-
-// MaxSlots bounds a tenant's slots: a run beyond it goes on without one.
-const MaxSlots = 128
-
-// millisOfDay is how long a day is that is counted.
-const millisOfDay = 24 * 60 * 60 * 1000
-
-// DayOf is the day of a time in UTC: how many there were since 1970. DayEnds is when it
-// ends, unix milliseconds.
-func DayOf(millis int64) int64 { return millis / millisOfDay }
-
-// DayEnds is when a day ends, unix milliseconds.
-func DayEnds(day int64) int64 { return (day + 1) * millisOfDay }
 
 // Bounds are what a tenant must stay under to be admitted; 0 of each: it does not matter.
 type Bounds struct {
@@ -71,22 +58,15 @@ type Admitting struct {
 	Again  bool // it has been admitted before, and is not counted again
 }
 
-// Charging counts what a run has used.
-type Charging struct {
-	Day    int64
-	Run    core.ID
-	Slot   Slot // of the run; what was charged to it since it was taken is not looked at. Zero: it has none
-	Tokens int64
-	Spend  core.USD
-}
-
-// Releasing gives a slot back if it is as it was seen, and takes off the counters of a day
-// what was counted too much.
-type Releasing struct {
-	Day    int64
-	Run    core.ID
-	Seen   Slot
-	Runs   int64
+// Use is what a run has used: Charge counts it, and Release takes it off where it was
+// counted too much.
+type Use struct {
+	Day int64
+	Run core.ID
+	// Slot is the run's. Charge ignores what was charged to it since it was taken; zero: the
+	// run has none. Release releases it if it is as it is here.
+	Slot   Slot
+	Runs   int64 // of Release
 	Tokens int64
 	Spend  core.USD
 }
@@ -112,9 +92,9 @@ type Admissions interface {
 	// false: the slot is another now, or gone, and nothing is written. So one that is late
 	// counts nothing that nobody could take off again. Without a slot nothing guards it. A call that got no answer may have
 	// counted: who makes it again counts twice, in both places.
-	Charge(ctx context.Context, tenant string, c Charging) (after Admission, charged bool, err error)
+	Charge(ctx context.Context, tenant string, c Use) (after Admission, charged bool, err error)
 	// Release gives a slot back; false: it is another now, or gone, and nothing is written.
-	Release(ctx context.Context, tenant string, r Releasing) (released bool, err error)
+	Release(ctx context.Context, tenant string, r Use) (released bool, err error)
 	// Occupied lists tenants that have slots, in the order of their names behind after, at
 	// most limit of them. It may lag; what it says of a tenant is strongly consistent.
 	Occupied(ctx context.Context, after string, limit int) ([]Occupied, error)
@@ -123,12 +103,12 @@ type Admissions interface {
 // Tally is an [Admission] with the counters of several days: what a backend stores that
 // changes it under a lock. Its methods are the rules of [Admissions].
 type Tally struct {
-	Days  map[int64]Counted `json:"days,omitempty"`
+	Days  map[int64]counted `json:"days,omitempty"`
 	Slots map[core.ID]Slot  `json:"slots,omitempty"`
 }
 
-// Counted are the counters of a day.
-type Counted struct {
+// counted are the counters of a day.
+type counted struct {
 	Runs   int64    `json:"runs,omitempty"`
 	Tokens int64    `json:"tokens,omitempty"`
 	Spend  core.USD `json:"spend,omitempty"`
@@ -149,7 +129,7 @@ func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
 		return false, false
 	}
 	if !a.Again {
-		t.count(a.Day, Counted{Runs: 1})
+		t.count(a.Day, counted{Runs: 1})
 	}
 	if t.Slots == nil {
 		t.Slots = map[core.ID]Slot{}
@@ -159,7 +139,7 @@ func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
 }
 
 // Charge is [Admissions] Charge.
-func (t *Tally) Charge(c Charging) (charged bool) {
+func (t *Tally) Charge(c Use) (charged bool) {
 	if c.Slot != (Slot{}) {
 		slot, ok := t.Slots[c.Run]
 		if !ok || !slot.Same(c.Slot) {
@@ -168,29 +148,29 @@ func (t *Tally) Charge(c Charging) (charged bool) {
 		slot.Tokens, slot.Spend = slot.Tokens+c.Tokens, slot.Spend+c.Spend
 		t.Slots[c.Run] = slot
 	}
-	t.count(c.Day, Counted{Tokens: c.Tokens, Spend: c.Spend})
+	t.count(c.Day, counted{Tokens: c.Tokens, Spend: c.Spend})
 	return true
 }
 
 // Release is [Admissions] Release.
-func (t *Tally) Release(r Releasing) (released bool) {
-	if slot, ok := t.Slots[r.Run]; !ok || slot != r.Seen {
+func (t *Tally) Release(r Use) (released bool) {
+	if slot, ok := t.Slots[r.Run]; !ok || slot != r.Slot {
 		return false
 	}
 	delete(t.Slots, r.Run)
-	t.count(r.Day, Counted{Runs: -r.Runs, Tokens: -r.Tokens, Spend: -r.Spend})
+	t.count(r.Day, counted{Runs: -r.Runs, Tokens: -r.Tokens, Spend: -r.Spend})
 	return true
 }
 
 // count adds to a day, and forgets those that lie two days before it.
-func (t *Tally) count(day int64, more Counted) {
-	if more == (Counted{}) {
+func (t *Tally) count(day int64, more counted) {
+	if more == (counted{}) {
 		return
 	}
 	if t.Days == nil {
-		t.Days = map[int64]Counted{}
+		t.Days = map[int64]counted{}
 	}
 	c := t.Days[day]
-	t.Days[day] = Counted{c.Runs + more.Runs, c.Tokens + more.Tokens, c.Spend + more.Spend}
-	maps.DeleteFunc(t.Days, func(d int64, _ Counted) bool { return d < day-1 })
+	t.Days[day] = counted{c.Runs + more.Runs, c.Tokens + more.Tokens, c.Spend + more.Spend}
+	maps.DeleteFunc(t.Days, func(d int64, _ counted) bool { return d < day-1 })
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,17 +9,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 )
-
-func TestDaysAreThoseOfUTC(t *testing.T) {
-	tests := []struct{ millis, day, ends int64 }{
-		{0, 0, 86_400_000}, {86_399_999, 0, 86_400_000}, {86_400_000, 1, 172_800_000}, {1_700_000_000_000, 19675, 1_700_006_400_000},
-	}
-	for _, tt := range tests {
-		if day := store.DayOf(tt.millis); day != tt.day || store.DayEnds(day) != tt.ends {
-			t.Errorf("%d is on day %d, which ends at %d; want %d, %d", tt.millis, day, store.DayEnds(day), tt.day, tt.ends)
-		}
-	}
-}
 
 func TestThereIsRoomUnderEachBound(t *testing.T) {
 	slots := map[core.ID]store.Slot{{1}: {}, {2}: {}}
@@ -62,12 +52,6 @@ func TestASlotIsTheSameWhateverIsCharged(t *testing.T) {
 	}
 }
 
-func TestATenantHas128Slots(t *testing.T) {
-	if store.MaxSlots != 128 {
-		t.Errorf("a tenant has %d slots", store.MaxSlots)
-	}
-}
-
 // What is charged adds up on its day, and to its slot; what was charged too much is taken
 // off again.
 func TestATallyAddsUp(t *testing.T) {
@@ -76,46 +60,47 @@ func TestATallyAddsUp(t *testing.T) {
 	tally.Admit(store.Admitting{Day: 7, Run: run, Slot: slot})
 	tally.Admit(store.Admitting{Day: 7, Run: core.ID{2}, Slot: slot, Again: true}) // is not counted twice
 	for range 2 {
-		if !tally.Charge(store.Charging{Day: 7, Run: run, Slot: slot, Tokens: 10, Spend: 3}) {
+		if !tally.Charge(store.Use{Day: 7, Run: run, Slot: slot, Tokens: 10, Spend: 3}) {
 			t.Error("a charge is refused")
 		}
 	}
-	tally.Charge(store.Charging{Day: 8, Tokens: 1})
-	want := store.Tally{
-		Days:  map[int64]store.Counted{7: {Runs: 1, Tokens: 20, Spend: 6}, 8: {Tokens: 1}},
-		Slots: map[core.ID]store.Slot{{1}: {Thread: "t1", Since: 5, Key: "k", Tokens: 20, Spend: 6}, {2}: slot},
+	tally.Charge(store.Use{Day: 8, Tokens: 1})
+	slots := map[core.ID]store.Slot{{1}: {Thread: "t1", Since: 5, Key: "k", Tokens: 20, Spend: 6}, {2}: slot}
+	stored := func(want string) {
+		t.Helper()
+		got, err := json.Marshal(tally)
+		if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
 	}
-	if diff := cmp.Diff(want, tally); diff != "" {
-		t.Error(diff)
-	}
+	stored(`{"days":{"7":{"runs":1,"tokens":20,"spend":0.000000006},"8":{"tokens":1}},"slots":{` +
+		`"01000000-0000-0000-0000-000000000000":{"thread":"t1","since":5,"key":"k","tokens":20,"spend":0.000000006},` +
+		`"02000000-0000-0000-0000-000000000000":{"thread":"t1","since":5,"key":"k"}}}`)
 	on := tally.On(7)
-	if diff := cmp.Diff(store.Admission{Day: 7, Runs: 1, Tokens: 20, Spend: 6, Slots: want.Slots}, on); diff != "" {
+	if diff := cmp.Diff(store.Admission{Day: 7, Runs: 1, Tokens: 20, Spend: 6, Slots: slots}, on); diff != "" {
 		t.Error(diff)
 	}
 	delete(on.Slots, run) // it shares nothing with the tally
-	if !tally.Release(store.Releasing{Day: 7, Run: run, Seen: want.Slots[run], Tokens: 4, Spend: 1}) {
+	if !tally.Release(store.Use{Day: 7, Run: run, Slot: slots[run], Tokens: 4, Spend: 1}) {
 		t.Error("the slot is not released")
 	}
-	if tally.Release(store.Releasing{Day: 7, Run: run, Seen: want.Slots[run]}) {
+	if tally.Release(store.Use{Day: 7, Run: run, Slot: slots[run]}) {
 		t.Error("a slot is released twice")
 	}
-	want.Days[7] = store.Counted{Runs: 1, Tokens: 16, Spend: 5}
-	delete(want.Slots, run)
-	if diff := cmp.Diff(want, tally); diff != "" {
-		t.Error(diff)
-	}
+	stored(`{"days":{"7":{"runs":1,"tokens":16,"spend":0.000000005},"8":{"tokens":1}},"slots":{` +
+		`"02000000-0000-0000-0000-000000000000":{"thread":"t1","since":5,"key":"k"}}}`)
 }
 
 // A charge of nothing begins no day, and leaves those that are counted.
 func TestATallyOfNothing(t *testing.T) {
 	var tally store.Tally
-	if !tally.Charge(store.Charging{Day: 7}) || tally.Days != nil {
+	if !tally.Charge(store.Use{Day: 7}) || tally.Days != nil {
 		t.Errorf("days %v", tally.Days)
 	}
-	tally.Charge(store.Charging{Day: 3, Tokens: 1})
-	tally.Charge(store.Charging{Day: 7})
-	if diff := cmp.Diff(map[int64]store.Counted{3: {Tokens: 1}}, tally.Days); diff != "" {
-		t.Error(diff)
+	tally.Charge(store.Use{Day: 3, Tokens: 1})
+	tally.Charge(store.Use{Day: 7})
+	if len(tally.Days) != 1 || tally.Days[3].Tokens != 1 {
+		t.Errorf("days %+v, want one of one token", tally.Days)
 	}
 }
 
@@ -129,9 +114,8 @@ func TestATallyKeepsTwoDays(t *testing.T) {
 			t.Fatalf("run %d: admitted %v, changed %v", c.run, admitted, changed)
 		}
 	}
-	want := map[int64]store.Counted{11: {Runs: 1}, 12: {Runs: 1}}
-	if diff := cmp.Diff(want, tally.Days); diff != "" {
-		t.Errorf("days (-want +got):\n%s", diff)
+	if len(tally.Days) != 2 || tally.Days[11].Runs != 1 || tally.Days[12].Runs != 1 {
+		t.Errorf("days %+v, want 11 and 12 with a run each", tally.Days)
 	}
 	if admitted, changed := tally.Admit(store.Admitting{Day: 12, Run: core.ID{3}, Bounds: store.Bounds{Runs: 1}}); !admitted || changed {
 		t.Errorf("a run that has a slot: admitted %v, changed %v; want admitted, unchanged", admitted, changed)
@@ -139,26 +123,26 @@ func TestATallyKeepsTwoDays(t *testing.T) {
 	if admitted, changed := tally.Admit(store.Admitting{Day: 12, Run: core.ID{4}, Bounds: store.Bounds{Runs: 1}}); admitted || changed {
 		t.Errorf("beyond a bound: admitted %v, changed %v", admitted, changed)
 	}
-	if tally.Charge(store.Charging{Day: 12, Run: core.ID{3}, Slot: store.Slot{Thread: "t"}, Tokens: 3}) {
+	if tally.Charge(store.Use{Day: 12, Run: core.ID{3}, Slot: store.Slot{Thread: "t"}, Tokens: 3}) {
 		t.Error("a charge to another slot counts")
 	}
-	if tally.Release(store.Releasing{Day: 12, Run: core.ID{9}, Runs: 1}) {
+	if tally.Release(store.Use{Day: 12, Run: core.ID{9}, Runs: 1}) {
 		t.Error("a slot that is gone is released")
 	}
 	slot := tally.Slots[core.ID{3}]
-	if !tally.Charge(store.Charging{Day: 12, Tokens: 3, Spend: 1}) { // without a slot
+	if !tally.Charge(store.Use{Day: 12, Tokens: 3, Spend: 1}) { // without a slot
 		t.Error("a charge without a slot is refused")
 	}
-	if tally.Charge(store.Charging{Day: 12, Run: core.ID{9}, Slot: store.Slot{Thread: "t"}, Tokens: 3}) {
+	if tally.Charge(store.Use{Day: 12, Run: core.ID{9}, Slot: store.Slot{Thread: "t"}, Tokens: 3}) {
 		t.Error("a charge to a slot that is gone counts")
 	}
-	if tally.Charge(store.Charging{Day: 12, Run: core.ID{9}, Slot: store.Slot{Tokens: 1}, Tokens: 3}) {
+	if tally.Charge(store.Use{Day: 12, Run: core.ID{9}, Slot: store.Slot{Tokens: 1}, Tokens: 3}) {
 		t.Error("a charge to no slot that anybody took counts")
 	}
-	if tally.Release(store.Releasing{Day: 12, Run: core.ID{3}, Seen: store.Slot{Thread: "t"}, Runs: 1}) {
+	if tally.Release(store.Use{Day: 12, Run: core.ID{3}, Slot: store.Slot{Thread: "t"}, Runs: 1}) {
 		t.Error("another slot is released")
 	}
-	if !tally.Release(store.Releasing{Day: 12, Run: core.ID{3}, Seen: slot, Runs: 1, Tokens: 2, Spend: 1}) {
+	if !tally.Release(store.Use{Day: 12, Run: core.ID{3}, Slot: slot, Runs: 1, Tokens: 2, Spend: 1}) {
 		t.Error("the slot is not released")
 	}
 	on := tally.On(12)

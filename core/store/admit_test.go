@@ -51,19 +51,19 @@ func TestAdmitDecidesByKindFenceVersionAndBytes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			write, err := store.Admit(&tt.stored, tt.next)
+			write, err := tt.next.Admit(&tt.stored)
 			if write != tt.write || !errors.Is(err, tt.refused) || (err == nil) != (tt.refused == nil) {
 				t.Errorf("write %v, error %v; want %v, %v", write, err, tt.write, tt.refused)
 			}
 			if refused, ok := errors.AsType[*store.RefusedError](err); err != nil && (!ok || refused.Name != tt.next.Name) {
 				t.Errorf("the error %v does not name %s", err, tt.next.Name)
 			}
-			if write, err := store.Admit(nil, tt.next); !write || err != nil {
+			if write, err := tt.next.Admit(nil); !write || err != nil {
 				t.Errorf("where nothing stands: write %v, error %v", write, err)
 			}
 		})
 	}
-	if write, err := store.Admit(nil, list(1, 1, `{"schema":1}`)); write || core.CodeOf(err) != core.CodeInvalid {
+	if write, err := list(1, 1, `{"schema":1}`).Admit(nil); write || core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("a listing without a list: write %v, error %v, want invalid", write, err)
 	}
 }
@@ -85,12 +85,12 @@ func TestAdmitUsageDecidesByFenceAndVersion(t *testing.T) {
 		{"earlier", usage(3, 6, "a"), usage(3, 5, "b"), false, store.ErrFenced},
 	}
 	for _, tt := range tests {
-		write, err := store.AdmitUsage(&tt.stored, store.Usage{Hour: 1, Record: tt.next})
+		write, err := store.Usage{Hour: 1, Record: tt.next}.AdmitUsage(&tt.stored)
 		if write != tt.write || !errors.Is(err, tt.refused) || (err == nil) != (tt.refused == nil) {
 			t.Errorf("%s: write %v, error %v; want %v, %v", tt.name, write, err, tt.write, tt.refused)
 		}
 	}
-	if write, err := store.AdmitUsage(nil, store.Usage{Hour: 1, Record: usage(1, 1, "a")}); !write || err != nil {
+	if write, err := (store.Usage{Hour: 1, Record: usage(1, 1, "a")}).AdmitUsage(nil); !write || err != nil {
 		t.Errorf("where nothing stands: write %v, error %v", write, err)
 	}
 }

@@ -10,8 +10,8 @@
 // A record that is read by its name proves nothing alone, since a refused write
 // may have left it: the HEAD, the run record or the log must confirm it.
 //
-// Beside the threads lie [Profiles], values that several of them share, and
-// [Configs], snapshots of the configuration that runs are pinned to. Neither
+// Beside the threads lie profiles, values that several of them share, and
+// snapshots of the configuration that runs are pinned to. Neither
 // takes part in a commit. [Usages] are what runs have used: their records are put
 // with the commit that ends a stretch of a run.
 //
@@ -38,7 +38,7 @@
 //   - Reads of heads, records, logs and pointers show every write that returned
 //     before they began (HeadIsReadBackAtOnce, LogShowsAPutAtOnce). A log that lacks a
 //     record is found out, and one whose reading is cut off never looks like a whole
-//     one (ReadLogFindsGaps, ACancelledLogIsNeverShort).
+//     one (LogLeavesOutWhatIsMissing, TestReadFindsGaps, ACancelledLogIsNeverShort).
 //   - [ErrFenced], [ErrConflict], [ErrTooLarge] and a refused head are known: the
 //     record, or the head, was not written (ARefusedRecordIsNamed,
 //     CommitTakesNoMoreThanTheLimit, PointersTakeNoMoreThanTheLimit). After any other

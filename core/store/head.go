@@ -13,12 +13,6 @@ type Head = thread.Head
 // encoded it, and any other if the bytes are damaged.
 func DecodeHead(encoded []byte) (Head, error) { return thread.Decode(encoded) }
 
-// HeadLayout is the newest layout of an encoded head that this program reads.
-const HeadLayout = thread.Layout
-
-// MaxSeq is the highest sequence number of a log.
-const MaxSeq = thread.MaxSeq
-
 // DuePolicy says how precisely a backend's index has the time at which a thread is due.
 type DuePolicy = thread.DuePolicy
 
@@ -26,18 +20,8 @@ type DuePolicy = thread.DuePolicy
 type Spent = thread.Spent
 
 // Schemas are the schemas of records that a program reads and writes. Zero fields are those
-// of this release.
+// of this release, which its method Resolved returns.
 type Schemas = thread.Schemas
-
-// Records encodes and decodes the payloads of records under the schemas of a program. Its
-// zero value has those of this release.
-type Records = thread.Records
-
-// ThisRelease returns the schemas of this release.
-func ThisRelease() Schemas { return Schemas{Reads: thread.SchemaRead, Writes: thread.SchemaWritten} }
 
 // ErrSchema is returned for what a newer program has stored: it waits for such a program.
 var ErrSchema = thread.ErrSchema
-
-// Entry is a record of a thread's log, decoded: see [ReadLog].
-type Entry = thread.Entry

@@ -30,30 +30,31 @@ func (p Place) Compare(q Place) int {
 	return cmp.Or(cmp.Compare(p.At, q.At), cmp.Compare(p.Thread, q.Thread), cmp.Compare(p.Name, q.Name))
 }
 
-// Listing is what a backend must know of a record that is listed.
-type Listing struct {
+// Place returns in which list of a tenant a record of [KindLatest] is, and where, as one of
+// the thread. Whatever else its payload says is not looked at, so that one of a newer program
+// is listed as well. A payload that does not say it is core.CodeInvalid.
+func (r Record) Place(thread string) (list string, place Place, err error) {
+	var l listing
+	if !l.scan(r.Payload) {
+		if err := json.Unmarshal(r.Payload, &l); err != nil {
+			return "", Place{}, core.Errorf(core.CodeInvalid, "record %s: its listing is not JSON: %w", r.Name, err)
+		}
+	}
+	if l.At < 0 {
+		return "", Place{}, core.Errorf(core.CodeInvalid, "record %s: listed at %d, a time is 0 or more", r.Name, l.At)
+	}
+	return l.List, Place{At: l.At, Thread: thread, Name: r.Name}, checkList(l.List)
+}
+
+// listing is what a backend must know of a record that is listed.
+type listing struct {
 	List string `json:"list"` // kind:owner, such as threads:ann
 	At   int64  `json:"at"`   // unix milliseconds, 0 or more
 }
 
-// PlaceOf reads in which list a record of [KindLatest] is, and when. Whatever else its
-// payload says is not looked at, so that one of a newer program is listed as well. A
-// payload that does not say it is core.CodeInvalid.
-func PlaceOf(r Record) (l Listing, err error) {
-	if !l.scan(r.Payload) {
-		if err := json.Unmarshal(r.Payload, &l); err != nil {
-			return l, core.Errorf(core.CodeInvalid, "record %s: its listing is not JSON: %w", r.Name, err)
-		}
-	}
-	if l.At < 0 {
-		return l, core.Errorf(core.CodeInvalid, "record %s: listed at %d, a time is 0 or more", r.Name, l.At)
-	}
-	return l, checkList(l.List)
-}
-
 // scan reads a payload that begins as programs write it, without decoding the rest: it
 // is read with every put. false: it does not begin so.
-func (l *Listing) scan(payload []byte) bool {
+func (l *listing) scan(payload []byte) bool {
 	rest, ok := bytes.CutPrefix(payload, []byte(`{"schema":`))
 	if !ok {
 		return false
@@ -97,5 +98,3 @@ func CheckListed(tenant, list string) error {
 	}
 	return checkList(list)
 }
-
-// The lists. Each user has two, and so has nobody, whose name is empty.

@@ -10,38 +10,43 @@ import (
 )
 
 func TestPlaceIsReadFromAnyJSON(t *testing.T) {
+	type listing struct {
+		List string
+		At   int64
+	}
 	tests := []struct {
 		payload string
-		want    store.Listing
+		want    listing
 		code    core.Code
 	}{
-		{`{"schema":1,"list":"threads:ann","at":1700000000000}`, store.Listing{List: "threads:ann", At: 1_700_000_000_000}, ""},
-		{`{"schema":12,"list":"runs:","at":0,"agent_id":"demo"}`, store.Listing{List: "runs:"}, ""},
-		{`{"schema":2,"extra":"x","at":5,"list":"runs:"}`, store.Listing{List: "runs:", At: 5}, ""},
-		{`{"schema":1,"list":"runs:\u0061","at":5}`, store.Listing{List: "runs:a", At: 5}, ""},
-		{`{"schema":1,"list":"runs:a","at":9223372036854775807}`, store.Listing{List: "runs:a", At: 9223372036854775807}, ""},
-		{`{"schema":1,"list":"runs:a","at":9223372036854775808}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs:a","at":9223372036854775800}`, store.Listing{List: "runs:a", At: 9223372036854775800}, ""},
-		{`{"schema":1,"list":"runs:a","at":92233720368547758080}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs:a","at":-5}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs:a","at":1.5}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs:a#b","at":5}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs","at":5}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs:a"}`, store.Listing{List: "runs:a"}, ""},
-		{`{"list":"runs:a","at":5}`, store.Listing{List: "runs:a", At: 5}, ""},
-		{`,"list":"runs:a","at":5}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs:a","at":5e3}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs:a","at":`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs:a","at":}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1runs:a","at":5}`, store.Listing{}, core.CodeInvalid},
-		{`{"schema":1,"list":"runs:a","at":5`, store.Listing{}, core.CodeInvalid},
-		{`5`, store.Listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"threads:ann","at":1700000000000}`, listing{List: "threads:ann", At: 1_700_000_000_000}, ""},
+		{`{"schema":12,"list":"runs:","at":0,"agent_id":"demo"}`, listing{List: "runs:"}, ""},
+		{`{"schema":2,"extra":"x","at":5,"list":"runs:"}`, listing{List: "runs:", At: 5}, ""},
+		{`{"schema":1,"list":"runs:\u0061","at":5}`, listing{List: "runs:a", At: 5}, ""},
+		{`{"schema":1,"list":"runs:a","at":9223372036854775807}`, listing{List: "runs:a", At: 9223372036854775807}, ""},
+		{`{"schema":1,"list":"runs:a","at":9223372036854775808}`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":9223372036854775800}`, listing{List: "runs:a", At: 9223372036854775800}, ""},
+		{`{"schema":1,"list":"runs:a","at":92233720368547758080}`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":-5}`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":1.5}`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a#b","at":5}`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs","at":5}`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a"}`, listing{List: "runs:a"}, ""},
+		{`{"list":"runs:a","at":5}`, listing{List: "runs:a", At: 5}, ""},
+		{`,"list":"runs:a","at":5}`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":5e3}`, listing{}, core.CodeInvalid},
+		{`{"schema":1}`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":}`, listing{}, core.CodeInvalid},
+		{`{"schema":1runs:a","at":5}`, listing{}, core.CodeInvalid},
+		{`{"schema":1,"list":"runs:a","at":5`, listing{}, core.CodeInvalid},
+		{`5`, listing{}, core.CodeInvalid},
 	}
 	for _, tt := range tests {
-		got, err := store.PlaceOf(store.Record{Name: "L#", Payload: []byte(tt.payload)})
-		if core.CodeOf(err) != tt.code || err == nil && got != tt.want {
-			t.Errorf("PlaceOf(%s) is %+v, %v, want %+v and code %q", tt.payload, got, err, tt.want, tt.code)
+		list, place, err := store.Record{Name: "L#", Payload: []byte(tt.payload)}.Place("t1")
+		got := listing{list, place.At}
+		if core.CodeOf(err) != tt.code || err == nil && (got != tt.want || place.Thread != "t1" || place.Name != "L#") {
+			t.Errorf("the place of %s is %+v, %v, want %+v and code %q", tt.payload, got, err, tt.want, tt.code)
 		}
 	}
 }
@@ -53,13 +58,13 @@ func TestPlaceIsReadWithoutADecoder(t *testing.T) {
 		`{"schema":1,"list":"threads:ann","at":1700000000000,"agent_id":"demo"}`, `{"schema":12,"list":"runs:","at":0}`,
 		`{"schema":1,"list":"runs:","at":9223372036854775799}`, `{"schema":1,"list":"runs:a","at":9,"agent_id":"\"}"}`,
 	} {
-		r := store.Record{Name: store.ActivityName, Payload: []byte(payload)}
+		r := store.Record{Name: recordname.Activity, Payload: []byte(payload)}
 		if n := testing.AllocsPerRun(20, func() {
-			if _, err := store.PlaceOf(r); err != nil {
+			if _, _, err := r.Place("t1"); err != nil {
 				t.Fatal(err)
 			}
 		}); n > 3 {
-			t.Errorf("PlaceOf(%s) allocates %v times, want three times at most", payload, n)
+			t.Errorf("the place of %s allocates %v times, want three times at most", payload, n)
 		}
 	}
 }

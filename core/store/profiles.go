@@ -7,29 +7,14 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// Profiles keeps the profiles of all tenants: [state.Profiles] with the tenant
-// said in each call. Code that runs on behalf of one gets [ProfilesOf] it. What a
-// name or a value may be, and which errors there are, package state says; it does
-// the same on every backend.
-type Profiles interface {
-	// ReadProfile is [state.Profiles] Read.
-	ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error)
-	// WriteProfile is [state.Profiles] Write.
-	WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error)
-	// DeleteProfile is [state.Profiles] Delete.
-	DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error
-	// ProfileKeys is [state.Profiles] Keys.
-	ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error)
-}
-
 // ProfilesOf returns one tenant's profiles, and nothing of another's. A tenant
 // that does not pass core.CheckName is refused by every call.
-func ProfilesOf(profiles Profiles, tenant string) state.Profiles {
-	return tenantProfiles{profiles, tenant}
+func ProfilesOf(backend Backend, tenant string) state.Profiles {
+	return tenantProfiles{backend, tenant}
 }
 
 type tenantProfiles struct {
-	of     Profiles
+	of     Backend
 	tenant string
 }
 

@@ -1,15 +1,11 @@
 package store
 
 import (
-	"context"
 	"fmt"
-	"hash/fnv"
 	"strconv"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/internal/recordname"
-	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Kind says under which condition a record is put.
@@ -34,14 +30,14 @@ const (
 
 // Record is one item around a HEAD.
 type Record struct {
-	Name    string // LogName and its likes, or of core/internal/recordname
+	Name    string // [LogName] of a log record; of the others a backend knows the [Kind]
 	Fence   uint64 // of the claim that wrote it, or the head's when none did; 0 for KindCreate
 	Version uint64 // of the head that a KindRewrite or KindLatest record goes with; 0 for the others
 	Payload []byte
 	Expires int64 // unix seconds after which it may vanish; 0: never
 }
 
-// LogName names the log record of a sequence.
+// LogName names the log record of a sequence, which has at most twelve digits.
 func LogName(seq uint64) string {
 	const zeros = "000000000000"
 	var room [20]byte
@@ -49,45 +45,15 @@ func LogName(seq uint64) string {
 	return "M#" + zeros[min(len(digits), len(zeros)):] + string(digits)
 }
 
-// LogSeq is the sequence that a log record's name holds.
-func LogSeq(name string) (uint64, bool) {
-	digits, ok := strings.CutPrefix(name, "M#")
+// LogSeq returns the sequence of a log record, which its name holds.
+func (r Record) LogSeq() (uint64, bool) {
+	digits, ok := strings.CutPrefix(r.Name, "M#")
 	if !ok || len(digits) != 12 {
 		return 0, false
 	}
 	seq, err := strconv.ParseUint(digits, 10, 64)
 	return seq, err == nil
 }
-
-// RunName names a run record.
-func RunName(run core.ID) string {
-	var room [64]byte
-	return string(run.AppendTo(append(room[:0], "R#"...)))
-}
-
-// ActivityName names the record that lists a thread, by its last activity; with a run's
-// id behind it it is the one that lists the run. Their payloads are [thread.Listing]s,
-// and backends keep an index of them: see [Lists].
-const ActivityName = recordname.Activity
-
-// SnapshotName names the manifest of a thread's state snapshot; with a scoped path behind
-// it, one value of it.
-const SnapshotName = recordname.Snapshot
-
-// ChunkPrefix begins the names of the event chunks of an attempt at a step: what the
-// model says under a fence, before it is committed.
-func ChunkPrefix(run core.ID, step int, fence uint64) string {
-	return fmt.Sprintf("E#%s#%d#%d#", run, step, fence)
-}
-
-// ChunkName names the n-th chunk, from 0, behind its prefix. The names of an attempt are
-// in the order of their numbers.
-func ChunkName(prefix string, n int) string { return fmt.Sprintf("%s%06d", prefix, n) }
-
-// FollowName names the follow mark: until when somebody in another process than the
-// holder's follows the open run. It is read as lists are, which may lag, and nothing but
-// a delay may depend on it.
-const FollowName = "F#"
 
 // Kind derives the condition from the record's name; an unknown name is 0.
 func (r Record) Kind() Kind {
@@ -110,25 +76,25 @@ func (r Record) Kind() Kind {
 	return 0
 }
 
-// Admit decides a put: whether next may replace stored (nil: nothing is
+// Admit decides a put: whether the record may replace the stored one (nil: nothing is
 // stored). write is false with no error when the same bytes are stored already.
 // A refusal is a *RefusedError. Backends without their own condition language
 // call it under their lock; the others must decide the same.
-func Admit(stored *Record, next Record) (write bool, err error) {
-	kind := next.Kind()
+func (r Record) Admit(stored *Record) (write bool, err error) {
+	kind := r.Kind()
 	if kind == 0 {
-		return false, core.Errorf(core.CodeInvalid, "record %q has no kind", next.Name)
+		return false, core.Errorf(core.CodeInvalid, "record %q has no kind", r.Name)
 	}
 	if kind == KindLatest {
-		if _, err := PlaceOf(next); err != nil {
+		if _, _, err := r.Place(""); err != nil {
 			return false, err
 		}
-		return stored == nil || stored.Fence < next.Fence || stored.Fence == next.Fence && stored.Version <= next.Version, nil
+		return stored == nil || stored.Fence < r.Fence || stored.Fence == r.Fence && stored.Version <= r.Version, nil
 	}
-	return admit(kind, stored, next)
+	return admit(kind, stored, r)
 }
 
-// admit is [Admit] of a kind that refuses.
+// admit is [Record.Admit] of a kind that refuses.
 func admit(kind Kind, stored *Record, next Record) (write bool, err error) {
 	if stored == nil {
 		return true, nil
@@ -144,26 +110,4 @@ func admit(kind Kind, stored *Record, next Record) (write bool, err error) {
 			stored.Fence, stored.Version, next.Fence, next.Version, ErrFenced)}
 	}
 	return true, nil
-}
-
-// ReadLog reads the log from..to and checks that it has no gap.
-func ReadLog(ctx context.Context, threads Threads, records thread.Records, key core.ThreadKey, from, to uint64) ([]thread.Entry, error) {
-	if from > to {
-		return nil, nil
-	}
-	entries := make([]thread.Entry, 0, min(to-from+1, 1024)) // to is read from storage: it does not size memory
-	for entry, err := range Entries(ctx, threads, records, key, from, to) {
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, entry.Entry)
-	}
-	return entries, nil
-}
-
-// Shard is the part of Due that a thread belongs to.
-func Shard(key core.ThreadKey) int {
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(key.String()))
-	return int(hash.Sum32() % Shards)
 }

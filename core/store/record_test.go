@@ -2,14 +2,11 @@ package store_test
 
 import (
 	"errors"
-	"math"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
-	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/store/memory"
 )
 
 func TestNamesOfRecords(t *testing.T) {
@@ -29,15 +26,15 @@ func TestNamesOfRecords(t *testing.T) {
 		{recordname.Decision(id, 42, 31, 0xd1), "D#" + text + "#42#31#00000000000000d1", store.KindCreate},
 		{recordname.Read(id), "A#" + text + "#read", store.KindRewrite},
 		{recordname.Ended(id), "A#" + text + "#ended", store.KindRewrite},
-		{store.RunName(id), "R#" + text, store.KindRewrite},
+		{recordname.Run(id), "R#" + text, store.KindRewrite},
 		{recordname.About, "T#", store.KindRewrite},
-		{store.ActivityName, "L#", store.KindLatest},
+		{recordname.Activity, "L#", store.KindLatest},
 		{recordname.Listing(id), "L#" + text, store.KindLatest},
-		{store.SnapshotName, "S#", store.KindRewrite},
+		{recordname.Snapshot, "S#", store.KindRewrite},
 		{recordname.SnapshotValue("/thread/notes"), "S#/thread/notes", store.KindRewrite},
 		{recordname.Round(id, 17), "C#" + text + "#round#17", store.KindRewrite},
 		{recordname.End(id, 17), "C#" + text + "#end#17", store.KindRewrite},
-		{store.FollowName, "F#", store.KindRewrite},
+		{recordname.Follow, "F#", store.KindRewrite},
 		{recordname.Suspension(id, 42, 0, 0xa), "C#" + text + "#42#0#000000000000000a", store.KindRewrite},
 		{recordname.Part(id, 42, 0, "charge"), "C#" + text + "#42#0#once#charge", store.KindCreate},
 		{recordname.Part(id, 42, 0, "a#b"), "C#" + text + "#42#0#once#a#b", store.KindCreate},
@@ -46,9 +43,9 @@ func TestNamesOfRecords(t *testing.T) {
 		{recordname.Summary(42), "Z#42", store.KindCreate},
 		{recordname.Prompt("0190ab"), "P#0190ab", store.KindCreate},
 		{recordname.Outbox(id), "O#" + text, store.KindCreate},
-		{store.ChunkPrefix(id, 2, 3), "E#" + text + "#2#3#", store.KindCreate},
-		{store.ChunkName("E#1#2#3#", 4), "E#1#2#3#000004", store.KindCreate},
-		{store.ChunkName("E#1#2#3#", 1_234_567), "E#1#2#3#1234567", store.KindCreate},
+		{recordname.Chunks(id, 2, 3), "E#" + text + "#2#3#", store.KindCreate},
+		{recordname.Chunk("E#1#2#3#", 4), "E#1#2#3#000004", store.KindCreate},
+		{recordname.Chunk("E#1#2#3#", 1_234_567), "E#1#2#3#1234567", store.KindCreate},
 		{"X#1", "X#1", 0},
 		{"", "", 0},
 	}
@@ -81,7 +78,7 @@ func TestLogSeqReadsOnlyLogNames(t *testing.T) {
 		{"", 0, false},
 	}
 	for _, tt := range tests {
-		if seq, ok := store.LogSeq(tt.name); ok != tt.ok || seq != tt.seq {
+		if seq, ok := (store.Record{Name: tt.name}).LogSeq(); ok != tt.ok || seq != tt.seq {
 			t.Errorf("LogSeq(%q) is %d, %v, want %d, %v", tt.name, seq, ok, tt.seq, tt.ok)
 		}
 	}
@@ -98,60 +95,15 @@ func TestShardIsFixedForGood(t *testing.T) {
 		{core.ThreadKey{Tenant: "default", Thread: "0190ab00-0000-7000-8000-000000000001"}, 2},
 	}
 	for _, tt := range tests {
-		if got := store.Shard(tt.key); got != tt.want {
+		if got := (store.Overdue{Key: tt.key}).Shard(); got != tt.want {
 			t.Errorf("Shard(%s) is %d, want %d", tt.key, got, tt.want)
 		}
 	}
 }
 
-// The bounds of a log are read from a stored head; a corrupt one must not take
-// the process's memory.
-func TestReadLogOfAnAbsurdLengthIsCorrupt(t *testing.T) {
-	key := core.ThreadKey{Tenant: "acme", Thread: "t1"}
-	if _, err := store.ReadLog(t.Context(), memory.New(), thread.Records{}, key, 1, math.MaxUint64-1); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("ReadLog returns the error %v, want ErrCorrupt", err)
-	}
-}
-
-func TestReadLogOfNothingReadsNothing(t *testing.T) {
-	for _, from := range []uint64{3, 4} {
-		if entries, err := store.ReadLog(t.Context(), nil, thread.Records{}, core.ThreadKey{}, from, 2); entries != nil || err != nil {
-			t.Errorf("from %d to 2: %v, %v", from, entries, err)
-		}
-	}
-}
-
-func TestReadLogRefusesWhatIsNoEntry(t *testing.T) {
-	key, s := core.ThreadKey{Tenant: "acme", Thread: "t1"}, memory.New()
-	if err := s.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 1, Payload: []byte("{")}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.ReadLog(t.Context(), s, thread.Records{}, key, 1, 1); core.CodeOf(err) != core.CodeCorrupt {
-		t.Errorf("ReadLog returns the error %v of code %s, want corrupt", err, core.CodeOf(err))
-	}
-}
-
-func TestReadLogOfANewerProgramIsASchemaError(t *testing.T) {
-	key, s := core.ThreadKey{Tenant: "acme", Thread: "t1"}, memory.New()
-	newer := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}
-	payload, err := newer.EncodeEntry(&thread.Entry{Run: core.ID{1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 1, Payload: payload}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.ReadLog(t.Context(), s, thread.Records{}, key, 1, 1); !errors.Is(err, thread.ErrSchema) {
-		t.Errorf("ReadLog of schema 2 by a program of schema 1 returns the error %v, want ErrSchema", err)
-	}
-	if entries, err := store.ReadLog(t.Context(), s, newer, key, 1, 1); err != nil || len(entries) != 1 {
-		t.Errorf("ReadLog of schema 2 by its own program returns %d entries, %v, want 1", len(entries), err)
-	}
-}
-
 func TestAdmitNamesWhatItRefuses(t *testing.T) {
 	stored := store.Record{Name: "R#1", Fence: 7, Version: 9, Payload: []byte("a")}
-	_, err := store.Admit(&stored, store.Record{Name: "R#1", Fence: 7, Version: 8, Payload: []byte("b")})
+	_, err := store.Record{Name: "R#1", Fence: 7, Version: 8, Payload: []byte("b")}.Admit(&stored)
 	var refused *store.RefusedError
 	if !errors.As(err, &refused) || refused.Name != "R#1" || !errors.Is(err, store.ErrFenced) {
 		t.Fatalf("Admit returns the error %v, want a *RefusedError with the name R#1 and the cause ErrFenced", err)
@@ -159,7 +111,7 @@ func TestAdmitNamesWhatItRefuses(t *testing.T) {
 	if want := "record R#1: stored under fence 7 at version 9, ours is 7 at 8: claim was lost to a later one"; err.Error() != want {
 		t.Errorf("the error is %q, want %q", err, want)
 	}
-	if write, err := store.Admit(nil, store.Record{Name: "X#1"}); write || core.CodeOf(err) != core.CodeInvalid {
+	if write, err := (store.Record{Name: "X#1"}).Admit(nil); write || core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("Admit of a name without a kind returns %v, %v, want code invalid", write, err)
 	}
 }

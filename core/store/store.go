@@ -2,11 +2,14 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"hash/fnv"
 	"iter"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/state"
 )
 
 // Threads keeps heads and records. Implementations must be safe for concurrent
@@ -39,12 +42,21 @@ type Threads interface {
 	// Get reads one record, strongly consistent; ok is false when there is none.
 	Get(ctx context.Context, key core.ThreadKey, name string) (record Record, ok bool, err error)
 	// Log reads the log records with from <= seq <= to in order, strongly
-	// consistent. Missing ones are left out; [ReadLog] checks for gaps. The
+	// consistent. Missing ones are left out: the reader checks for gaps. The
 	// caller may stop early, range again, and write while it ranges.
 	Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[Record, error]
 	// LogBackwards is Log from the newest to the oldest. A backend may read far
 	// ahead within from and to: who stops early asks for a small range first.
 	LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[Record, error]
+	// Pointer reads a pointer that Commit stored, strongly consistent; ok is false when there
+	// is none.
+	Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error)
+	// Erase removes at most limit of the records of a deleted thread, in any order, and returns
+	// how many it removed; the head and pointers stay. 0: none is left, strongly
+	// consistent. An error means that some may have been removed: call it again. The
+	// caller has read that the thread is deleted, and no other method removes a record. A
+	// limit below 1 is core.CodeInvalid.
+	Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error)
 }
 
 // Commit is what one transition makes visible.
@@ -76,13 +88,6 @@ type Outcome struct {
 	Head thread.Head
 }
 
-// Pointers reads what Commit stored.
-type Pointers interface {
-	// Pointer reads a pointer, strongly consistent; ok is false when there is
-	// none.
-	Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error)
-}
-
 // Shards is how many parts Due is cut into, so that no one index partition
 // takes every write.
 const Shards = 16
@@ -93,9 +98,16 @@ type Overdue struct {
 	At  int64 // its DueAt, unix milliseconds
 }
 
+// Shard returns the part of [Due] that the thread belongs to, one of [Shards].
+func (o Overdue) Shard() int {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(o.Key.String()))
+	return int(hash.Sum32() % Shards)
+}
+
 // Due finds threads that nobody woke.
 type Due interface {
-	// Overdue lists threads of the shard (see [Shard]) whose DueAt is at or
+	// Overdue lists threads of the shard (see [Overdue.Shard]) whose DueAt is at or
 	// before until (unix milliseconds), most overdue first, at most limit of
 	// them, behind after, which is the last of the page before (nil: from the
 	// start). It may lag behind the heads: a listed thread may have nothing to
@@ -131,7 +143,7 @@ type Lists interface {
 	// that waits is listed eventually.
 	Waiting(ctx context.Context, tenant string, after *Waiting, limit int) ([]Waiting, error)
 	// Listed lists records of a tenant's threads whose payload says that they belong to
-	// a list (see [PlaceOf]), newest first, at most limit of them, behind before, which
+	// a list (see [Record.Place]), newest first, at most limit of them, behind before, which
 	// is the place of the last of the page before or was (nil: from the newest). It may
 	// lag: one that has moved, or is gone, may be listed where it was.
 	Listed(ctx context.Context, tenant, list string, before *Place, limit int) ([]Listed, error)
@@ -143,36 +155,38 @@ type Lists interface {
 	RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]Record, error)
 }
 
-// Eraser removes what a deleted thread had. Nobody else removes a record.
-type Eraser interface {
-	// Erase removes at most limit of the thread's records, in any order, and returns
-	// how many it removed; the head and pointers stay. 0: none is left, strongly
-	// consistent. An error means that some may have been removed: call it again. The
-	// caller has read that the thread is deleted; a limit below 1 is
-	// core.CodeInvalid.
-	Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error)
-}
-
-// CheckErase validates what is asked of [Eraser].
-func CheckErase(key core.ThreadKey, limit int) error {
-	if err := key.Check(); err != nil {
-		return err
-	}
-	if limit < 1 {
-		return core.Errorf(core.CodeInvalid, "erase %d records, at least 1 is allowed", limit)
-	}
-	return nil
-}
-
 // Backend is everything that a durable backend offers.
 type Backend interface {
 	Threads
-	Pointers
 	Due
 	Lists
-	Eraser
-	Profiles
-	Configs
 	Usages
 	Admissions
+
+	// The profiles of all tenants: [state.Profiles] with the tenant said in each call. Code
+	// that runs on behalf of one gets [ProfilesOf] it. What a name or a value may be, and
+	// which errors there are, package state says; it does the same on every backend.
+
+	// ReadProfile is [state.Profiles] Read.
+	ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error)
+	// WriteProfile is [state.Profiles] Write.
+	WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error)
+	// DeleteProfile is [state.Profiles] Delete.
+	DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error
+	// ProfileKeys is [state.Profiles] Keys.
+	ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error)
+
+	// Immutable snapshots of configuration by the hash of their content, so that a run can
+	// continue with what it started with. They belong to the deployment, not to a tenant,
+	// and are kept for good.
+
+	// PutSnapshot stores content under its hash, which passes core.CheckName; the
+	// store does not compute it. Where the same bytes stand it succeeds and writes
+	// nothing, where others do it is a *RefusedError with [ErrConflict]. Over the
+	// backend's limit it is [ErrTooLarge] before anything is sent. Any other error
+	// means that the outcome is not known: call it again.
+	PutSnapshot(ctx context.Context, hash string, content []byte) error
+	// Snapshot reads what PutSnapshot stored, strongly consistent; ok is false
+	// when there is none.
+	Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error)
 }

@@ -35,7 +35,7 @@ func (a *agenda) note(key core.ThreadKey, head *store.Head) {
 
 // set does so under the lock.
 func (a *agenda) set(key core.ThreadKey, head *store.Head) {
-	if due := a.due[store.Shard(key)]; head.DueAt > 0 {
+	if due := a.due[(store.Overdue{Key: key}).Shard()]; head.DueAt > 0 {
 		due[key] = head.DueAt
 	} else {
 		delete(due, key)

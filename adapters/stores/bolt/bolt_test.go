@@ -57,7 +57,7 @@ func TestContract(t *testing.T) {
 
 func TestReopenedFileHasEverything(t *testing.T) {
 	ctx, path := t.Context(), newPath(t)
-	head := store.Head{Layout: store.HeadLayout, Schema: 1, Version: 1, CommitID: core.ID{1}, Seq: 1, DueAt: 5000}
+	head := store.Head{Layout: 1, Schema: 1, Version: 1, CommitID: core.ID{1}, Seq: 1, DueAt: 5000}
 	record := store.Record{Name: store.LogName(1), Fence: 3, Payload: []byte("hello"), Expires: 4_102_444_800}
 
 	s := open(t, path, bolt.Options{})
@@ -78,7 +78,7 @@ func TestReopenedFileHasEverything(t *testing.T) {
 	if got, ok, err := s.Pointer(ctx, "acme", "run"); !ok || err != nil || string(got) != "t1" {
 		t.Errorf("Pointer after reopening returns %q, %v, %v", got, ok, err)
 	}
-	due, err := s.Overdue(ctx, store.Shard(key), 5000, nil, 10)
+	due, err := s.Overdue(ctx, store.Overdue{Key: key}.Shard(), 5000, nil, 10)
 	if want := (store.Overdue{Key: key, At: 5000}); err != nil || len(due) != 1 || due[0] != want {
 		t.Errorf("Overdue after reopening returns %v, %v, want %v", due, err, want)
 	}

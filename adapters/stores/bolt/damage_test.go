@@ -121,7 +121,7 @@ func TestAHeadOfANewerProgramIsASchemaError(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	newer := bolt.SealHead(key, []byte{store.HeadLayout + 1})
+	newer := bolt.SealHead(key, []byte{2})
 	edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket([]byte("threads")).Put([]byte("acme\x00t1\x00"), newer) })
 	if _, err := open(t, path, bolt.Options{}).Head(t.Context(), key); !errors.Is(err, store.ErrSchema) || strings.Contains(err.Error(), "damaged") {
 		t.Errorf("Head returns the error %v, want ErrSchema and no word of damage", err)

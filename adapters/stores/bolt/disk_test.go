@@ -174,7 +174,7 @@ func TestNothingIsReadUntilTheDiskHasIt(t *testing.T) {
 	if head, err := s.Head(t.Context(), diskKey); head.Version != 2 || err != nil || disk.syncs != 3 {
 		t.Errorf("when the disk works again the head has version %d, %v after %d syncs, want 2 after 3", head.Version, err, disk.syncs)
 	}
-	if due, err := s.Overdue(t.Context(), store.Shard(diskKey), 10, nil, 10); err != nil || len(due) != 1 || due[0].At != 2 {
+	if due, err := s.Overdue(t.Context(), (store.Overdue{Key: diskKey}).Shard(), 10, nil, 10); err != nil || len(due) != 1 || due[0].At != 2 {
 		t.Errorf("Overdue returns %v, %v, want what the newest head says", due, err)
 	}
 }

@@ -8,14 +8,16 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 )
 
-// Erase implements [store.Eraser]. It makes room, which the file uses again but does
+// Erase implements [store.Threads]. It makes room, which the file uses again but does
 // not give back. A record that is damaged goes like the others.
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
-	if err := store.CheckErase(key, limit); err != nil {
+	if err := key.Check(); err != nil {
 		return 0, err
+	}
+	if limit < 1 {
+		return 0, core.Errorf(core.CodeInvalid, "erase %d records, at least 1 is allowed", limit)
 	}
 	err = s.update(ctx, func(w *writeTx) (bool, error) {
 		erased = 0

@@ -13,7 +13,7 @@ var unsyncedHistories = flag.Int("linear.histories", 25, "histories of a store t
 
 func TestHistoriesAreLinearizable(t *testing.T) {
 	t.Run("unsynced", func(t *testing.T) {
-		storetest.Linearizable(t, func(t *testing.T) store.Backend {
+		storetest.Options{}.Linearizable(t, func(t *testing.T) store.Backend {
 			bolt.WithoutDisk(t)
 			s := open(t, newPath(t), bolt.Options{})
 			bolt.Unsynced(s)
@@ -21,6 +21,6 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		}, *unsyncedHistories)
 	})
 	t.Run("synced", func(t *testing.T) {
-		storetest.Linearizable(t, func(t *testing.T) store.Backend { return open(t, newPath(t), bolt.Options{}) }, 25)
+		storetest.Options{}.Linearizable(t, func(t *testing.T) store.Backend { return open(t, newPath(t), bolt.Options{}) }, 25)
 	})
 }

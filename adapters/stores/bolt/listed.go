@@ -35,10 +35,10 @@ func (l *listed) note(key core.ThreadKey, records ...store.Record) {
 		if r.Kind() != store.KindLatest {
 			continue
 		}
-		if in, err := store.PlaceOf(r); err == nil {
+		if list, place, err := r.Place(key.Thread); err == nil {
 			l.mu.Lock()
 			if l.writes++; l.known {
-				l.add(key.Tenant, in, store.Place{At: in.At, Thread: key.Thread, Name: r.Name})
+				l.add(listKey(key.Tenant, list), place)
 			}
 			l.mu.Unlock()
 		}
@@ -46,11 +46,11 @@ func (l *listed) note(key core.ThreadKey, records ...store.Record) {
 }
 
 // add adds a place; the caller holds the lock.
-func (l *listed) add(tenant string, in store.Listing, place store.Place) {
-	places := l.places[listKey(tenant, in.List)]
+func (l *listed) add(list string, place store.Place) {
+	places := l.places[list]
 	at, found := slices.BinarySearchFunc(places, place, store.Place.Compare)
 	if !found {
-		l.places[listKey(tenant, in.List)] = slices.Insert(places, at, place)
+		l.places[list] = slices.Insert(places, at, place)
 	}
 }
 
@@ -102,16 +102,16 @@ func (s *Store) learn(ctx context.Context) error {
 			if err != nil {
 				return
 			}
-			thread, prefix := recordKey(key, ""), recordKey(key, store.ActivityName)
+			thread, prefix := recordKey(key, ""), recordKey(key, "L#")
 			for at, value := records.Seek(prefix); bytes.HasPrefix(at, prefix); at, value = records.Next() {
 				stored, err := decodeItem(at, value)
 				if err != nil {
 					continue
 				}
 				r := stored.record(nameOf(thread, at))
-				if in, err := store.PlaceOf(r); err == nil {
-					list := listKey(key.Tenant, in.List)
-					places[list] = append(places[list], store.Place{At: in.At, Thread: key.Thread, Name: r.Name})
+				if in, place, err := r.Place(key.Thread); err == nil {
+					list := listKey(key.Tenant, in)
+					places[list] = append(places[list], place)
 				}
 			}
 		})
@@ -165,7 +165,7 @@ func (s *Store) readListed(ctx context.Context, tenant, list string, places []st
 			}
 			if stored != nil {
 				r := stored.record(place.Name)
-				if in, err := store.PlaceOf(r); err == nil && in.List == list && in.At == place.At {
+				if in, at, err := r.Place(place.Thread); err == nil && in == list && at == place {
 					found = append(found, store.Listed{Place: place, Payload: r.Payload})
 					continue
 				}

@@ -12,6 +12,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
+// lastSeq is the last sequence that a log record's name can hold.
+const lastSeq = 999_999_999_999
+
 // Log reads at most so many records in one transaction, and stops at the first
 // one with which they have so many bytes. LogBackwards begins with few, since
 // its caller may leave early, and doubles them.
@@ -24,7 +27,7 @@ const (
 // Log implements [store.Threads]. It reads in portions, so that no transaction
 // is open while the caller's loop runs.
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, store.MaxSeq)), limit: logPortion}
+	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, lastSeq)), limit: logPortion}
 	return s.portions(ctx, key, part, func(part span, end string) span {
 		part.first = end + separator // the first name behind it
 		return part
@@ -33,7 +36,7 @@ func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) it
 
 // LogBackwards implements [store.Threads].
 func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, store.MaxSeq)), limit: backwardsFirst, backwards: true}
+	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, lastSeq)), limit: backwardsFirst, backwards: true}
 	return s.portions(ctx, key, part, func(part span, end string) span {
 		part.last, part.before = end, true
 		part.limit = min(2*part.limit, logPortion)

@@ -13,7 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// ReadProfile implements [store.Profiles].
+// ReadProfile implements [store.Backend].
 func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (profile state.Profile, err error) {
 	at, err := profileAt(tenant, name)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.Profi
 	return profile, nil
 }
 
-// WriteProfile implements [store.Profiles].
+// WriteProfile implements [store.Backend].
 func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (next uint64, err error) {
 	if err := name.CheckWrite(value); err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.Prof
 	return next, nil
 }
 
-// DeleteProfile implements [store.Profiles].
+// DeleteProfile implements [store.Backend].
 func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
 	at, err := profileAt(tenant, name)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 	return nil
 }
 
-// ProfileKeys implements [store.Profiles]. It reads no value.
+// ProfileKeys implements [store.Backend]. It reads no value.
 func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) (keys []string, err error) {
 	if err := (state.ProfileName{Namespace: namespace, Key: prefix}).CheckKeys(after); err != nil {
 		return nil, err
@@ -140,9 +140,9 @@ func profileAt(tenant string, name state.ProfileName) ([]byte, error) {
 	return []byte(tenant + separator + name.Namespace + separator + name.Key), nil
 }
 
-// PutSnapshot implements [store.Configs].
+// PutSnapshot implements [store.Backend].
 func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) error {
-	if err := store.CheckSnapshotHash(hash); err != nil {
+	if err := core.CheckName("hash of a snapshot", hash); err != nil {
 		return err
 	}
 	if len(content) > s.maxPayload {
@@ -169,9 +169,9 @@ func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) er
 	return nil
 }
 
-// Snapshot implements [store.Configs].
+// Snapshot implements [store.Backend].
 func (s *Store) Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error) {
-	if err := store.CheckSnapshotHash(hash); err != nil {
+	if err := core.CheckName("hash of a snapshot", hash); err != nil {
 		return nil, false, err
 	}
 	err = s.view(ctx, func(tx *bbolt.Tx) error {

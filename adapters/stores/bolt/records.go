@@ -63,7 +63,7 @@ func (w *recordWrite) look(tx *bbolt.Tx, now int64) (err error) {
 		r := old.record(w.Name)
 		stored = &r
 	}
-	w.admitted, err = store.Admit(stored, w.Record)
+	w.admitted, err = w.Record.Admit(stored)
 	return err
 }
 

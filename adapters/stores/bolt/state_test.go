@@ -45,7 +45,7 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 	var states []string // names of stored states, which are kept out of the file: nothing ever needs them
 	s := open(t, newPath(t), bolt.Options{})
 	apart := &storetest.Faulty{Backend: s, OnPut: func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-		if !strings.HasPrefix(r.Name, store.SnapshotName) {
+		if !strings.HasPrefix(r.Name, "S#") {
 			return s.Put(ctx, key, r)
 		}
 		mu.Lock()

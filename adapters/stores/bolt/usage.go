@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -44,7 +45,7 @@ func marksKey(shard int) []byte {
 }
 
 func markKey(tenant string, hour int64) []byte {
-	return appendHour(append(append(marksKey(store.UsageShard(tenant)), tenant...), separator...), hour)
+	return appendHour(append(append(marksKey(store.UsageMark{Tenant: tenant}.Shard()), tenant...), separator...), hour)
 }
 
 // usageWrite is a usage record on its way into the file.
@@ -60,7 +61,7 @@ func prepareUsage(key core.ThreadKey, usage *store.Usage) (*usageWrite, error) {
 	if usage == nil {
 		return nil, nil
 	}
-	if _, err := store.AdmitUsage(nil, *usage); err != nil {
+	if _, err := usage.AdmitUsage(nil); err != nil {
 		return nil, err
 	}
 	at := append(usageHourKey(key.Tenant, usage.Hour), usage.Name...)
@@ -83,8 +84,8 @@ func (w *usageWrite) look(tx *bbolt.Tx, now int64) (err error) {
 		r := old.record(w.Name)
 		stored = &r
 	}
-	w.marked = w.Hour == store.HourOf(now) && tx.Bucket(usageBucket).Get(w.mark) != nil
-	w.admitted, err = store.AdmitUsage(stored, w.Usage)
+	w.marked = w.Hour == now/time.Hour.Milliseconds() && tx.Bucket(usageBucket).Get(w.mark) != nil
+	w.admitted, err = w.Usage.AdmitUsage(stored)
 	return err
 }
 
@@ -159,7 +160,7 @@ func eachItem(tx *bbolt.Tx, prefix []byte, after string, do func(rest string, st
 
 // UsageMarks implements [store.Usages].
 func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) (marks []store.UsageMark, err error) {
-	if err := store.CheckUsageMarks(shard, tenant); err != nil {
+	if err := (store.UsageMark{Tenant: tenant}).CheckShard(shard); err != nil {
 		return nil, err
 	}
 	prefix, behind, own := marksKey(shard), "", ""
@@ -199,7 +200,7 @@ func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after 
 
 // SumUsage implements [store.Usages].
 func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
-	if err := store.CheckSumUsage(mark, total); err != nil {
+	if err := mark.CheckSum(total); err != nil {
 		return err
 	}
 	if size := len(total.Payload); size > s.maxPayload {

@@ -257,7 +257,7 @@ func (u *admissionUpdate) trimNames() {
 }
 
 // Charge implements [store.Admissions] with one UpdateItem.
-func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 	u := admissionUpdate{
 		doing: fmt.Sprintf("charge run %s of tenant %s", c.Run, tenant), tenant: tenant, day: c.Day,
 		update: "ADD #ct :n, #cu :usd REMOVE #or, #ot, #ou", where: "attribute_exists(ss)",
@@ -285,13 +285,13 @@ func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (st
 }
 
 // Release implements [store.Admissions] with one UpdateItem.
-func (s *Store) Release(ctx context.Context, tenant string, r store.Releasing) (bool, error) {
+func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (bool, error) {
 	u := admissionUpdate{
 		doing: fmt.Sprintf("release run %s of tenant %s", r.Run, tenant), tenant: tenant, day: r.Day,
 		update: "REMOVE ss.#id, st.#id, sp.#id",
 		where:  "ss.#id = :slot AND st.#id = :st AND sp.#id = :sp",
 		names:  dayNames(r.Day, r.Run),
-		values: item{":slot": text(slotText(r.Seen)), ":st": number(r.Seen.Tokens), ":sp": number(int64(r.Seen.Spend))},
+		values: item{":slot": text(slotText(r.Slot)), ":st": number(r.Slot.Tokens), ":sp": number(int64(r.Slot.Spend))},
 	}
 	add := ""
 	less := func(name, value string, n int64) {

@@ -61,11 +61,11 @@ func TestWhatLimitsCost(t *testing.T) {
 		charged := slot
 		charged.Tokens, charged.Spend = 1234, 5678
 		costs("charge", tt.others, tt.write, 0, func() error {
-			_, _, err := s.Charge(t.Context(), "acme", store.Charging{Day: 20779, Run: run(100), Slot: slot, Tokens: 1234, Spend: 5678})
+			_, _, err := s.Charge(t.Context(), "acme", store.Use{Day: 20779, Run: run(100), Slot: slot, Tokens: 1234, Spend: 5678})
 			return err
 		})
 		costs("release", tt.others, tt.write, 0, func() error {
-			_, err := s.Release(t.Context(), "acme", store.Releasing{Day: 20779, Run: run(100), Seen: charged})
+			_, err := s.Release(t.Context(), "acme", store.Use{Day: 20779, Run: run(100), Slot: charged})
 			return err
 		})
 	}

@@ -16,13 +16,13 @@ import (
 const snapshotName = "G"
 
 func snapshotItem(hash string) (item, error) {
-	if err := store.CheckSnapshotHash(hash); err != nil {
+	if err := core.CheckName("hash of a snapshot", hash); err != nil {
 		return nil, err
 	}
 	return item{attrPK: text("G#" + hash), attrSK: text(snapshotName)}, nil
 }
 
-// PutSnapshot implements [store.Configs].
+// PutSnapshot implements [store.Backend].
 func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) error {
 	it, err := snapshotItem(hash)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) er
 	return nil
 }
 
-// Snapshot implements [store.Configs].
+// Snapshot implements [store.Backend].
 func (s *Store) Snapshot(ctx context.Context, hash string) ([]byte, bool, error) {
 	key, err := snapshotItem(hash)
 	if err != nil {

@@ -41,7 +41,7 @@
 //
 // Every write is one conditional PutItem that asks for the stored item when its
 // condition fails, so that a loser needs no second read and no read units. The
-// conditions say what [store.Admit] says; on a refusal Admit itself decides
+// conditions say what [store.Record.Admit] says; on a refusal Admit itself decides
 // about the item that came back.
 //
 // A Commit is no transaction, which would cost twice the units: its pointers go

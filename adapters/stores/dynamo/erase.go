@@ -9,15 +9,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 )
 
-// Erase implements [store.Eraser]: it reads the names of what is there, and deletes
+// Erase implements [store.Threads]: it reads the names of what is there, and deletes
 // them side by side. The HEAD lies in the same partition, and stays. The call that
 // finds no record erases the thread's objects, those too that no record ever named.
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
-	if err := store.CheckErase(key, limit); err != nil {
+	if err := key.Check(); err != nil {
 		return 0, err
+	}
+	if limit < 1 {
+		return 0, core.Errorf(core.CodeInvalid, "erase %d records, at least 1 is allowed", limit)
 	}
 	pk, err := partition(key)
 	if err != nil {

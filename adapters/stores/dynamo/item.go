@@ -96,7 +96,7 @@ func encodeHead(pk types.AttributeValue, key core.ThreadKey, h *store.Head) item
 		attrVersion: number(h.Version),
 	}
 	if h.DueAt > 0 {
-		it[attrShard] = number(store.Shard(key))
+		it[attrShard] = number(store.Overdue{Key: key}.Shard())
 		it[attrDue] = number(h.DueAt)
 	}
 	if since := h.Run.WaitsSince; since > 0 {

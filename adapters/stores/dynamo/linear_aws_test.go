@@ -19,7 +19,7 @@ import (
 var linearHistories = flag.Int("linear.histories", 20, "histories to check")
 
 func TestHistoriesAreLinearizable(t *testing.T) {
-	storetest.Linearizable(t, func(t *testing.T) store.Backend {
+	storetest.Options{}.Linearizable(t, func(t *testing.T) store.Backend {
 		maker, table := client(t)
 		c, err := dynamo.NewClient(awsenv.Config{Transport: &oneWrite{RoundTripper: http.DefaultTransport}, Timeout: 30 * time.Second})
 		if err != nil {

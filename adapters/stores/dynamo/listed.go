@@ -35,16 +35,16 @@ func parsePlaceSort(s string) (p store.Place, err error) {
 
 // setPlace gives a record that is listed its key in the index.
 func setPlace(it item, r store.Record) error {
-	in, err := store.PlaceOf(r)
-	if err != nil {
-		return err
-	}
 	key, err := threadKey(it)
 	if err != nil {
 		return err
 	}
-	it[attrList] = text(listPartition(key.Tenant, in.List))
-	it[attrPlace] = text(placeSort(store.Place{At: in.At, Thread: key.Thread, Name: r.Name}))
+	list, place, err := r.Place(key.Thread)
+	if err != nil {
+		return err
+	}
+	it[attrList] = text(listPartition(key.Tenant, list))
+	it[attrPlace] = text(placeSort(place))
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/stores/dynamo/dynamotest"
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
@@ -32,7 +31,7 @@ func TestMeterCountsWrites(t *testing.T) {
 	}
 	chunk := func(payload int) func(s *Store) error {
 		return func(s *Store) error {
-			return s.Put(ctx, key, store.Record{Name: store.ChunkName(store.ChunkPrefix(core.ID{1}, 1, 1), 0), Payload: noise(payload), Expires: 4_102_444_800})
+			return s.Put(ctx, key, store.Record{Name: "E#01000000-0000-0000-0000-000000000000#1#1#000000", Payload: noise(payload), Expires: 4_102_444_800})
 		}
 	}
 	head := func(version uint64, due int64) func(s *Store) error {
@@ -69,7 +68,7 @@ func TestMeterCountsWrites(t *testing.T) {
 		{"event chunks are a kind of their own", []reply{done, done}, []func(*Store) error{chunk(900), chunk(4000)},
 			map[string]dynamotest.Units{"event": {Write: 5, Calls: 2}}},
 		{"so are follow marks", []reply{done}, []func(*Store) error{func(s *Store) error {
-			return s.Put(ctx, key, store.Record{Name: store.FollowName, Fence: 1, Version: 1, Payload: noise(80), Expires: 4_102_444_800})
+			return s.Put(ctx, key, store.Record{Name: "F#", Fence: 1, Version: 1, Payload: noise(80), Expires: 4_102_444_800})
 		}}, map[string]dynamotest.Units{"mark": {Write: 1, Calls: 1}}},
 		{"throttled, broken and lost tries cost nothing", []reply{throttle, broken, done}, []func(*Store) error{log(1, 10)}, map[string]dynamotest.Units{"log": {Write: 1, Calls: 1}}},
 
@@ -124,10 +123,10 @@ func TestMeterCountsReads(t *testing.T) {
 		{"a list of 8207 bytes, eventually", reply{body: `{"Items":[` + item4096 + `,` + item4096 + `,{"sk":{"S":"M#000000000002"}}]}`},
 			func(s *Store) error { _, err := s.Records(ctx, key, "M#", "", 9); return err }, map[string]dynamotest.Units{"log": {Read: 1.5, Calls: 1}}},
 		{"no new event chunk", reply{body: `{"Items":[]}`}, func(s *Store) error {
-			_, err := s.Records(ctx, key, store.ChunkPrefix(core.ID{1}, 1, 1), "", 9)
+			_, err := s.Records(ctx, key, "E#01000000-0000-0000-0000-000000000000#1#1#", "", 9)
 			return err
 		}, map[string]dynamotest.Units{"event": {Read: 0.5, Calls: 1}}},
-		{"a look for a follow mark", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Records(ctx, key, store.FollowName, "", 1); return err },
+		{"a look for a follow mark", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Records(ctx, key, "F#", "", 1); return err },
 			map[string]dynamotest.Units{"mark": {Read: 0.5, Calls: 1}}},
 		{"nothing is due", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, nil, 9); return err },
 			map[string]dynamotest.Units{"index": {Read: 0.5, Calls: 1}}},

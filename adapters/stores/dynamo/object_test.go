@@ -258,7 +258,7 @@ func TestWhatAnOverflowCosts(t *testing.T) {
 	objects := &shelf{}
 	s, m := metered(t, done, done, done, done)
 	s.objects = objects
-	head := store.Head{Layout: store.HeadLayout, Schema: 1, Version: 1, CommitID: core.ID{1}}
+	head := store.Head{Layout: 1, Schema: 1, Version: 1, CommitID: core.ID{1}}
 	if _, err := s.Commit(t.Context(), key, store.Commit{Records: []store.Record{largeRecord()}, Head: head}); err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func profilePartition(tenant, namespace string) (types.AttributeValue, error) {
 	return text("P#" + tenant + "#" + namespace), nil
 }
 
-// ReadProfile implements [store.Profiles].
+// ReadProfile implements [store.Backend].
 func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error) {
 	key, err := profileItem(tenant, name)
 	if err != nil {
@@ -78,7 +78,7 @@ func profileRevision(it item) (uint64, error) {
 	return revision, nil
 }
 
-// WriteProfile implements [store.Profiles].
+// WriteProfile implements [store.Backend].
 func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error) {
 	it, err := profileItem(tenant, name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.Prof
 	return 0, profileRefused(doing, met)
 }
 
-// DeleteProfile implements [store.Profiles].
+// DeleteProfile implements [store.Backend].
 func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
 	key, err := profileItem(tenant, name)
 	if err != nil {
@@ -152,7 +152,7 @@ func profileRefused(doing string, met *refusal) error {
 	return fmt.Errorf("%s: %w", doing, state.ErrProfileConflict)
 }
 
-// ProfileKeys implements [store.Profiles], strongly consistent. It costs the read
+// ProfileKeys implements [store.Backend], strongly consistent. It costs the read
 // units of the values that it passes.
 func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error) {
 	pk, err := profilePartition(tenant, namespace)

@@ -52,7 +52,7 @@ func (s *Store) log(ctx context.Context, doing string, key core.ThreadKey, from,
 			ExpressionAttributeValues: item{":pk": pk, ":from": text(store.LogName(from)), ":to": text(store.LogName(to))},
 		}
 		for record, err := range s.records(ctx, fmt.Sprintf(doing, key), input) {
-			if _, ok := store.LogSeq(record.Name); !ok && err == nil {
+			if _, ok := record.LogSeq(); !ok && err == nil {
 				continue
 			}
 			if !yield(record, err) || err != nil {

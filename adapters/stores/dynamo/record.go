@@ -41,7 +41,7 @@ type recordPut struct {
 // over the limit. The thread's incarnation is asked for when the payload is to be an
 // object. What the index of lists has is never one: lists are read without a bucket.
 func (s *Store) prepareRecord(key core.ThreadKey, pk types.AttributeValue, record store.Record, incarnation func() (uint64, error)) (recordPut, error) {
-	if _, err := store.Admit(nil, record); err != nil {
+	if _, err := record.Admit(nil); err != nil {
 		return recordPut{}, err
 	}
 	p := recordPut{doing: fmt.Sprintf("put %s of %s", record.Name, key), key: key, record: record}
@@ -86,14 +86,14 @@ func (s *Store) putRecord(ctx context.Context, p recordPut) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.doing, err)
 		}
-		if write, err := store.Admit(&stored, p.record); err != nil || !write {
+		if write, err := p.record.Admit(&stored); err != nil || !write {
 			return err
 		}
 	}
 	return core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", p.doing)
 }
 
-// condition sets what [store.Admit] asks of the stored item. Only create-only
+// condition sets what [store.Record.Admit] asks of the stored item. Only create-only
 // records take the place of an expired one: with the others the fence decides.
 func (s *Store) condition(input *dynamodb.PutItemInput, kind store.Kind) {
 	switch kind {

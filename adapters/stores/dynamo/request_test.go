@@ -11,7 +11,7 @@ import (
 )
 
 func testHead(version uint64, due int64) store.Head {
-	return store.Head{Layout: store.HeadLayout, Schema: 1, Version: version, CommitID: core.ID{0xc0, 0x01}, Seq: 5, DueAt: due}
+	return store.Head{Layout: 1, Schema: 1, Version: version, CommitID: core.ID{0xc0, 0x01}, Seq: 5, DueAt: due}
 }
 
 // TestWriteRequests pins every kind of write to the byte: its key, its

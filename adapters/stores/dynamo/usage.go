@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -39,7 +40,7 @@ func (s *Store) prepareUsage(key core.ThreadKey, usage *store.Usage) (*usagePut,
 	if usage == nil {
 		return nil, nil
 	}
-	if _, err := store.AdmitUsage(nil, *usage); err != nil {
+	if _, err := usage.AdmitUsage(nil); err != nil {
 		return nil, err
 	}
 	u := usage.Record
@@ -67,7 +68,7 @@ func (s *Store) putUsage(ctx context.Context, p *usagePut) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.doing, err)
 		}
-		if write, err := store.AdmitUsage(&stored, p.usage); err != nil || !write {
+		if write, err := p.usage.AdmitUsage(&stored); err != nil || !write {
 			return err
 		}
 	}
@@ -104,11 +105,11 @@ func (m *marked) note(tenant string, hour int64) {
 // mark marks the hour of a record that stands. The time is asked for behind the put:
 // whoever sums an hour that has passed by then has seen the record.
 func (s *Store) mark(ctx context.Context, tenant string, hour int64) error {
-	current := store.HourOf(s.now().UnixMilli()) == hour
+	current := s.now().UnixMilli()/time.Hour.Milliseconds() == hour
 	if current && s.marked.has(tenant, hour) {
 		return nil
 	}
-	it := item{attrPK: marksPartition(store.UsageShard(tenant)), attrSK: text(markName(tenant, hour)), attrRevision: number(s.revision())}
+	it := item{attrPK: marksPartition(store.UsageMark{Tenant: tenant}.Shard()), attrSK: text(markName(tenant, hour)), attrRevision: number(s.revision())}
 	_, err := s.threads.put(ctx, "mark usage of "+tenant, &dynamodb.PutItemInput{Item: it})
 	if err == nil && current {
 		s.marked.note(tenant, hour)
@@ -157,7 +158,7 @@ func usageQuery(pk types.AttributeValue, from, to string, limit int) *dynamodb.Q
 
 // UsageMarks implements [store.Usages].
 func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) ([]store.UsageMark, error) {
-	if err := store.CheckUsageMarks(shard, tenant); err != nil || limit <= 0 {
+	if err := (store.UsageMark{Tenant: tenant}).CheckShard(shard); err != nil || limit <= 0 {
 		return nil, err
 	}
 	from, to, behind := "", lastRune, ""
@@ -193,7 +194,7 @@ func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after 
 
 // SumUsage implements [store.Usages]: the total first, then the mark.
 func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
-	if err := store.CheckSumUsage(mark, total); err != nil {
+	if err := mark.CheckSum(total); err != nil {
 		return err
 	}
 	doing, next := fmt.Sprintf("sum usage of %s", mark.Tenant), s.revision()
@@ -220,7 +221,7 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 		}
 	}
 	_, err = s.threads.remove(ctx, doing, &dynamodb.DeleteItemInput{
-		Key:                       item{attrPK: marksPartition(store.UsageShard(mark.Tenant)), attrSK: text(markName(mark.Tenant, mark.Hour))},
+		Key:                       item{attrPK: marksPartition(mark.Shard()), attrSK: text(markName(mark.Tenant, mark.Hour))},
 		ConditionExpression:       aws.String("r = :r"),
 		ExpressionAttributeValues: item{":r": number(mark.Revision)},
 	})

@@ -17,7 +17,7 @@ import (
 func TestAnHourIsMarkedOnceWhileItLasts(t *testing.T) {
 	const hour = 400_000
 	w := &wire{t: t}
-	now := time.UnixMilli(hour*store.UsageHour + 1000)
+	now := time.UnixMilli(hour*time.Hour.Milliseconds() + 1000)
 	s := New(testClient(t, w), Options{Now: func() time.Time { return now }})
 	partition := regexp.MustCompile(`"pk":\{"S":"([A-Z])#`)
 	version := uint64(0)
@@ -29,7 +29,7 @@ func TestAnHourIsMarkedOnceWhileItLasts(t *testing.T) {
 		w.replies, w.requests = replies, nil
 		key := core.ThreadKey{Tenant: tenant, Thread: "t1"}
 		_, _ = s.Commit(t.Context(), key, store.Commit{Head: testHead(version, 0), Usage: &store.Usage{Hour: hour, Record: store.Record{
-			Name: store.UsageName(core.ID{1}, 0), Fence: 1, Version: version, Payload: []byte("used"),
+			Name: "U#01000000-0000-0000-0000-000000000000#000000", Fence: 1, Version: version, Payload: []byte("used"),
 		}}})
 		var puts []string
 		for _, r := range w.requests {

@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -291,7 +292,7 @@ func (o Options) overtakenDecision(t *testing.T) {
 		}
 		s.claim()
 		s.result(1)
-		s.commit(thread.CommitClose{Fence: s.head.Claim.Fence, From: 2, Seq: 4}, s.record(store.RunName(s.receipt.RunID), thread.RunRecord{Run: core.Run{
+		s.commit(thread.CommitClose{Fence: s.head.Claim.Fence, From: 2, Seq: 4}, s.record(recordname.Run(s.receipt.RunID), thread.RunRecord{Run: core.Run{
 			ID: s.receipt.RunID, ThreadID: theThread.Thread, AgentID: "demo", Status: core.RunDone, FirstSeq: 1,
 			Termination: &core.Termination{Type: core.TerminationCancelled},
 		}}))

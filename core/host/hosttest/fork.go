@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // Fork forks a thread whose log was taken back at several messages: each fork goes on
@@ -132,7 +132,7 @@ func (w *world) lastChange(threadID string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	entries, err := store.ReadLog(w.t.Context(), w.store, thread.Records{}, key, head.Seq, head.Seq)
+	entries, err := threadlog.Read(w.t.Context(), w.store, thread.Records{}, key, head.Seq, head.Seq)
 	if err != nil {
 		w.t.Fatal(err)
 	}

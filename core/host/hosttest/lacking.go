@@ -8,9 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // Builds of one schema: the agent of the newer one has a tool that the older has not.
@@ -62,7 +63,7 @@ func (o Options) Lacking(t *testing.T) {
 			if diff := cmp.Diff(append(want, "assistant: turn 5"), w.said()); diff != "" {
 				t.Errorf("the thread holds (-want +got):\n%s", diff)
 			}
-			record, ok, err := w.store.Get(t.Context(), theThread, store.RunName(receipt.RunID))
+			record, ok, err := w.store.Get(t.Context(), theThread, recordname.Run(receipt.RunID))
 			if err != nil || !ok {
 				t.Fatalf("run record: %v, %v", ok, err)
 			}
@@ -77,7 +78,7 @@ func (o Options) Lacking(t *testing.T) {
 // said are the messages of the log.
 func (w *world) said() (lines []string) {
 	w.t.Helper()
-	entries, err := store.ReadLog(w.t.Context(), w.store, thread.Records{}, theThread, 1, w.head().Seq)
+	entries, err := threadlog.Read(w.t.Context(), w.store, thread.Records{}, theThread, 1, w.head().Seq)
 	if err != nil {
 		w.t.Fatal(err)
 	}

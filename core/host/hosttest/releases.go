@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -140,7 +142,7 @@ func (w *world) wantEnds(receipts []mailbox.Receipt, schema uint16) {
 	if !w.idle() || head.Schema != schema {
 		w.t.Errorf("the head has the schema %d, want %d, and nothing to do: %+v", head.Schema, schema, head)
 	}
-	entries, err := store.ReadLog(w.t.Context(), w.store, writing.records, theThread, 1, head.Seq)
+	entries, err := threadlog.Read(w.t.Context(), w.store, writing.records, theThread, 1, head.Seq)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -160,7 +162,7 @@ func (w *world) wantEnds(receipts []mailbox.Receipt, schema uint16) {
 		w.t.Errorf("the steered input went to run %s, want the first, %s", receipts[1].RunID, receipts[0].RunID)
 	}
 	for i, steps := range map[int]int{0: 5, 2: 2} {
-		record, ok, err := w.store.Get(w.t.Context(), theThread, store.RunName(receipts[i].RunID))
+		record, ok, err := w.store.Get(w.t.Context(), theThread, recordname.Run(receipts[i].RunID))
 		if err != nil || !ok {
 			w.t.Fatalf("run record %d: %v, %v", i, ok, err)
 		}

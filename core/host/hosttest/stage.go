@@ -114,7 +114,7 @@ func (s *stage) begin(texts []string) {
 	s.commit(thread.CommitTurn{Fence: s.head.Claim.Fence, Seq: 2, Calls: len(texts), TurnFence: s.head.Claim.Fence, Batch: s.batch},
 		s.log(1, thread.Entry{Run: run, Message: &input, Input: s.receipt.DispatchID}),
 		s.log(2, thread.Entry{Run: run, Step: 1, Message: &turn, Attempt: 1, Totals: &thread.Totals{Steps: 1}}),
-		s.record(store.RunName(run), thread.RunRecord{Run: core.Run{
+		s.record(recordname.Run(run), thread.RunRecord{Run: core.Run{
 			ID: run, ThreadID: theThread.Thread, AgentID: "demo", Status: core.RunRunning, Dispatch: s.receipt.DispatchID, FirstSeq: 1,
 		}}),
 	)

@@ -11,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // saying is a run over one thread, and what its log comes to: input, turn and a
@@ -58,7 +58,7 @@ func (o Options) Superseded(t *testing.T) {
 				t.Errorf("after %q, pages of %d have %q, want %q", s.text, limit, got, s.pages)
 			}
 		}
-		entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, theThread, s.began, s.began)
+		entries, err := threadlog.Read(t.Context(), w.store, thread.Records{}, theThread, s.began, s.began)
 		if err != nil {
 			t.Fatal(err)
 		}

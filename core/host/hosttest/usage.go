@@ -20,6 +20,8 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/calendar"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -185,7 +187,7 @@ func (w *metered) decided() core.ID {
 // stretches are the stored records of an hour, without what a backend's units make of them.
 func (w *metered) stretches(hour time.Time) (all []account.Record) {
 	w.world.t.Helper()
-	stored, err := w.world.store.UsageRecords(w.world.t.Context(), theThread.Tenant, store.HourOf(hour.UnixMilli()), "", 100)
+	stored, err := w.world.store.UsageRecords(w.world.t.Context(), theThread.Tenant, calendar.Hour(hour.UnixMilli()), "", 100)
 	if err != nil {
 		w.world.t.Fatal(err)
 	}
@@ -409,8 +411,8 @@ func (o Options) lateUsage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := store.Commit{Head: thread.Head{Layout: 1, Version: uint64(i + 1), Fence: 3}, Usage: &store.Usage{Hour: store.HourOf(began.UnixMilli()), Record: store.Record{
-			Name: store.UsageName(core.ID{9}, 0), Fence: 3, Version: uint64(i + 1), Payload: payload,
+		c := store.Commit{Head: thread.Head{Layout: 1, Version: uint64(i + 1), Fence: 3}, Usage: &store.Usage{Hour: calendar.Hour(began.UnixMilli()), Record: store.Record{
+			Name: recordname.Usage(core.ID{9}, 0), Fence: 3, Version: uint64(i + 1), Payload: payload,
 		}}}
 		if out, err := w.world.store.Commit(t.Context(), key, c); err != nil || !out.Written {
 			t.Fatalf("%+v, %v", out, err)

@@ -5,8 +5,12 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/store"
 )
+
+// tenantSlots bounds a tenant's slots: a run beyond it continues without one.
+const tenantSlots = 128
 
 // Applicant is a run that asks to be admitted.
 type Applicant struct {
@@ -16,7 +20,7 @@ type Applicant struct {
 	// Replaces is how many runs that have slots end with the write that enqueues it.
 	Replaces int
 	// Child says that another run waits for it: it gets a slot beyond the limit, as long as
-	// there are fewer than [store.MaxSlots].
+	// there are fewer than tenantSlots.
 	Child bool
 }
 
@@ -28,7 +32,7 @@ func (g *Gate) Admit(ctx context.Context, r Applicant) (store.Slot, error) {
 	l := g.Of(r.Key.Tenant)
 	slots := l.ConcurrentRuns + r.Replaces
 	if r.Child {
-		slots = store.MaxSlots
+		slots = tenantSlots
 	}
 	a := store.Admitting{
 		Day: g.day(), Run: r.ID, Slot: store.Slot{Thread: r.Key.Thread, Since: g.env.Millis(), Key: r.Tag},
@@ -54,20 +58,20 @@ func (g *Gate) Admit(ctx context.Context, r Applicant) (store.Slot, error) {
 
 // Withdraw undoes Admit, for a run that was not enqueued.
 func (g *Gate) Withdraw(ctx context.Context, tenant string, run core.ID, seen store.Slot) error {
-	return g.giveBack(ctx, tenant, store.Releasing{Day: store.DayOf(seen.Since), Run: run, Seen: seen, Runs: 1})
+	return g.giveBack(ctx, tenant, store.Use{Day: calendar.Day(seen.Since), Run: run, Slot: seen, Runs: 1})
 }
 
 // Release releases the slot of a run that waits or has ended. tokens and spend are what its
 // log says by then: what was charged beyond them was lost, and is taken off the day.
 func (g *Gate) Release(ctx context.Context, tenant string, run core.ID, seen store.Slot, tokens int64, spend core.USD) error {
-	r := store.Releasing{Day: g.day(), Run: run, Seen: seen}
-	if store.DayOf(seen.Since) == r.Day { // else the day that was charged is not known
+	r := store.Use{Day: g.day(), Run: run, Slot: seen}
+	if calendar.Day(seen.Since) == r.Day { // else the day that was charged is not known
 		r.Tokens, r.Spend = max(0, seen.Tokens-tokens), max(0, seen.Spend-spend)
 	}
 	return g.giveBack(ctx, tenant, r)
 }
 
-func (g *Gate) giveBack(ctx context.Context, tenant string, r store.Releasing) error {
+func (g *Gate) giveBack(ctx context.Context, tenant string, r store.Use) error {
 	err := g.persist(ctx, func() error {
 		_, err := g.store.Release(ctx, tenant, r)
 		return err

@@ -7,6 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -59,7 +60,7 @@ func (g *Gate) Of(tenant string) account.Limits {
 // Tokens are those of a usage that count.
 func Tokens(u core.Usage) int64 { return int64(u.Input) + int64(u.Output) }
 
-func (g *Gate) day() int64 { return store.DayOf(g.env.Millis()) }
+func (g *Gate) day() int64 { return calendar.Day(g.env.Millis()) }
 
 // Used returns what a tenant has used today.
 func (g *Gate) Used(ctx context.Context, tenant string) (store.Admission, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/store"
@@ -67,7 +68,7 @@ func (l *Ledger) Sum(ctx context.Context, shard int, until time.Time) (summed in
 				return summed, err
 			}
 			last = &marks[i]
-			if end := time.UnixMilli((mark.Hour + 1) * store.UsageHour); now.Before(end.Add(settled)) {
+			if end := time.UnixMilli((mark.Hour + 1) * calendar.HourMillis); now.Before(end.Add(settled)) {
 				continue
 			}
 			switch failed := l.sumHour(ctx, mark); {
@@ -100,7 +101,7 @@ func (l *Ledger) sumHour(ctx context.Context, mark store.UsageMark) error {
 		total.Revision = before[0].Revision
 	}
 	if l.o.Keep > 0 {
-		total.Expires = mark.Hour*store.UsageHour/1000 + int64(l.o.Keep/time.Second)
+		total.Expires = mark.Hour*calendar.HourMillis/1000 + int64(l.o.Keep/time.Second)
 	}
 	all := sums{}
 	if _, err := l.hour(ctx, mark.Tenant, mark.Hour, all, false); err != nil {

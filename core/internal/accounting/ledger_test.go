@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/store"
@@ -59,7 +60,7 @@ func (b *book) put(at time.Time, run byte, r account.Record) {
 		b.t.Fatal(err)
 	}
 	record.Fence, record.Version = 1, 1
-	if err := b.store.PutUsage("acme", &store.Usage{Hour: store.HourOf(r.Since), Record: record}); err != nil {
+	if err := b.store.PutUsage("acme", &store.Usage{Hour: calendar.Hour(r.Since), Record: record}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -120,13 +121,13 @@ func TestReportsGoByWhatIsAsked(t *testing.T) {
 				if diff := cmp.Diff(tt.want, b.report(tt.q)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", state, diff)
 				}
-				if _, err := b.Sum(t.Context(), store.UsageShard("acme"), b.now.Add(time.Minute)); err != nil {
+				if _, err := b.Sum(t.Context(), (store.UsageMark{Tenant: "acme"}).Shard(), b.now.Add(time.Minute)); err != nil {
 					t.Fatal(err)
 				}
 			}
 		})
 	}
-	if marks, err := b.store.UsageMarks(t.Context(), store.UsageShard("acme"), "acme", nil, 9); err != nil || len(marks) > 0 {
+	if marks, err := b.store.UsageMarks(t.Context(), (store.UsageMark{Tenant: "acme"}).Shard(), "acme", nil, 9); err != nil || len(marks) > 0 {
 		t.Errorf("%+v are marked when all is summed, %v", marks, err)
 	}
 }
@@ -149,7 +150,7 @@ func TestHoursAreSummedWhenTheyHaveSettled(t *testing.T) {
 	b := newBook(t)
 	b.put(day(3).Add(10*time.Hour), 1, account.Record{Models: calls("gpt-x", 1, 1)})
 	b.put(day(3).Add(11*time.Hour), 2, account.Record{Models: calls("gpt-x", 1, 1)})
-	shard := store.UsageShard("acme")
+	shard := store.UsageMark{Tenant: "acme"}.Shard()
 	for _, tt := range []struct {
 		at    time.Duration
 		until time.Duration
@@ -203,11 +204,11 @@ func TestASumThatIsOlderIsLeftOut(t *testing.T) {
 	}
 	slow.meanwhile = func() { // between the records that it has read and its sum
 		b.put(day(1), 2, account.Record{Models: calls("gpt-x", 7, 0)})
-		if n, err := b.Sum(t.Context(), store.UsageShard("acme"), b.now.Add(time.Minute)); n != 1 || err != nil {
+		if n, err := b.Sum(t.Context(), (store.UsageMark{Tenant: "acme"}).Shard(), b.now.Add(time.Minute)); n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
-	if n, err := other.Sum(t.Context(), store.UsageShard("acme"), b.now.Add(time.Minute)); n != 0 || err != nil {
+	if n, err := other.Sum(t.Context(), (store.UsageMark{Tenant: "acme"}).Shard(), b.now.Add(time.Minute)); n != 0 || err != nil {
 		t.Errorf("the slow one sums %d hours, %v, want none", n, err)
 	}
 	if diff := cmp.Diff([]string{"||| runs 2 in 107 out 0: 0.000107 []"}, b.report(account.Query{From: day(1), To: day(1)})); diff != "" {
@@ -262,9 +263,9 @@ func TestAnHourThatCannotBeSummedStopsNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shard, behind := store.UsageShard("big"), ""
+	shard, behind := store.UsageMark{Tenant: "big"}.Shard(), ""
 	for i := 0; behind == ""; i++ {
-		if name := fmt.Sprint("c", i); store.UsageShard(name) == shard {
+		if name := fmt.Sprint("c", i); (store.UsageMark{Tenant: name}).Shard() == shard {
 			behind = name
 		}
 	}
@@ -275,7 +276,7 @@ func TestAnHourThatCannotBeSummedStopsNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		record.Fence, record.Version = 1, 1
-		if err := b.store.PutUsage(tenant, &store.Usage{Hour: store.HourOf(r.Since), Record: record}); err != nil {
+		if err := b.store.PutUsage(tenant, &store.Usage{Hour: calendar.Hour(r.Since), Record: record}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -11,7 +12,7 @@ import (
 // slots are given, that of active runs; nil: none. Money comes first,
 // since it ends no sooner than the others and asks for something else.
 func reached(l account.Limits, a store.Admission, runs bool, slots int) *account.ReachedError {
-	ends := store.DayEnds(a.Day)
+	ends := calendar.DayEnds(a.Day)
 	switch {
 	case l.SpendADay > 0 && a.Spend >= l.SpendADay:
 		return &account.ReachedError{Limit: account.SpendADay, Allowed: l.SpendADay.String(), Used: a.Spend.String(), Ends: ends}

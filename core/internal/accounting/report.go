@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -26,7 +27,7 @@ func (l *Ledger) Report(ctx context.Context, q account.Query) ([]account.Row, er
 		return nil, err
 	}
 	first, last := q.From.UTC().Truncate(24*time.Hour), q.To.UTC().Truncate(24*time.Hour)
-	from, to := store.HourOf(first.UnixMilli()), store.HourOf(last.UnixMilli())+23
+	from, to := calendar.Hour(first.UnixMilli()), calendar.Hour(last.UnixMilli())+23
 	// The marks first: an hour whose mark is gone by then has a whole sum.
 	open, err := l.open(ctx, q.Tenant, from, to)
 	if err != nil {
@@ -78,7 +79,7 @@ func (l *Ledger) Report(ctx context.Context, q account.Query) ([]account.Row, er
 func (l *Ledger) open(ctx context.Context, tenant string, from, to int64) (hours []int64, err error) {
 	last := &store.UsageMark{Tenant: tenant, Hour: from - 1}
 	for {
-		marks, err := l.o.Store.UsageMarks(ctx, store.UsageShard(tenant), tenant, last, pageOf)
+		marks, err := l.o.Store.UsageMarks(ctx, store.UsageMark{Tenant: tenant}.Shard(), tenant, last, pageOf)
 		if err != nil || len(marks) == 0 {
 			return hours, err
 		}
@@ -116,7 +117,7 @@ func (r *rows) read(ctx context.Context, hour int64) error {
 
 // add adds the sums of an hour, with what they cost on its day.
 func (r *rows) add(hour int64, all []account.Row) error {
-	day := time.UnixMilli(hour * store.UsageHour).UTC()
+	day := time.UnixMilli(hour * calendar.HourMillis).UTC()
 	for _, s := range all {
 		if r.q.OnlyUser && s.User != r.q.User {
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -71,7 +72,7 @@ func (d *desk) Admit(ctx context.Context, tenant string, a store.Admitting) (sto
 	return d.Store.Admit(ctx, tenant, a)
 }
 
-func (d *desk) Charge(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+func (d *desk) Charge(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 	d.asked++
 	return d.Store.Charge(ctx, tenant, c)
 }
@@ -99,7 +100,7 @@ func (d *desk) begin(totals thread.Totals) accounting.Run {
 // the run's slot knows of both.
 func (d *desk) want(when, want string) {
 	d.t.Helper()
-	a, err := d.Store.Admission(d.t.Context(), "acme", store.DayOf(theDay.UnixMilli()))
+	a, err := d.Store.Admission(d.t.Context(), "acme", calendar.Day(theDay.UnixMilli()))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -288,7 +289,7 @@ func TestATurnTakesASlotThatWasReleased(t *testing.T) {
 
 func (d *desk) slot() store.Slot {
 	d.t.Helper()
-	a, err := d.Store.Admission(d.t.Context(), "acme", store.DayOf(theDay.UnixMilli()))
+	a, err := d.Store.Admission(d.t.Context(), "acme", calendar.Day(theDay.UnixMilli()))
 	if err != nil {
 		d.t.Fatal(err)
 	}

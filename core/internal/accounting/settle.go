@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -67,7 +68,7 @@ func (r *Run) Settle(next thread.Head, result thread.Result, e End) (s Settlemen
 	}
 	if result.Stretch == nil {
 		if more && next.Run.ID == r.claim.Run {
-			s.Record.Name, s.wasted = store.WastedName(r.claim.Run, next.Version), wasted
+			s.Record.Name, s.wasted = recordname.Wasted(r.claim.Run, next.Version), wasted
 			s.Record.Payload, err = r.books.Records.Encode(wastedCalls, wasted)
 		}
 		return s, err
@@ -138,7 +139,7 @@ func (r *Run) Recall(ctx context.Context, head *thread.Head) error {
 	if s.Since == 0 || s.Over || s.Wasted == 0 {
 		return nil
 	}
-	name := store.WastedName(r.claim.Run, s.Wasted)
+	name := recordname.Wasted(r.claim.Run, s.Wasted)
 	stored, ok, err := r.books.Store.Get(ctx, r.claim.Key, name)
 	switch {
 	case err != nil:
@@ -166,5 +167,5 @@ func (r *Run) AddSummary(totals thread.Totals, use thread.ModelUse) thread.Total
 // EncodeRecord returns the stored form, which is kept so long after the stretch's beginning.
 func EncodeRecord(r *account.Record, records thread.Records, keep time.Duration) (store.Record, error) {
 	payload, err := records.Encode("usage", r)
-	return store.Record{Name: store.UsageName(r.Run, r.Stretch), Payload: payload, Expires: (r.Since + keep.Milliseconds()) / 1000}, err
+	return store.Record{Name: recordname.Usage(r.Run, r.Stretch), Payload: payload, Expires: (r.Since + keep.Milliseconds()) / 1000}, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -113,7 +114,7 @@ func TestWhatAWriteSettles(t *testing.T) {
 			switch {
 			case s.Record.IsUsage():
 				name = "usage"
-			case s.Record.IsWasted(theRun, 9):
+			case recordname.IsWasted(s.Record.Name, theRun, 9):
 				name = "wasted"
 			}
 			if name != tt.stored || s.Has() != (name != "") {
@@ -142,7 +143,7 @@ func TestWastedCallsAreOfTheWholeStretch(t *testing.T) {
 		next := head
 		next.Version = version
 		s, err := r.Settle(next, thread.Result{}, accounting.End{Unlogged: spent(4), LogEnd: 3})
-		if err != nil || s.Record.Name != store.WastedName(theRun, version) {
+		if err != nil || s.Record.Name != recordname.Wasted(theRun, version) {
 			t.Fatalf("it stores %q, %v", s.Record.Name, err)
 		}
 		r.Report(s)

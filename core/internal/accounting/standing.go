@@ -44,7 +44,7 @@ func (g *Gate) look(ctx context.Context, tenant string, run core.ID) (standing, 
 // same.
 func (g *Gate) enter(ctx context.Context, key core.ThreadKey, run core.ID, tokens int64, spend core.USD) (s standing, made bool, err error) {
 	a := store.Admitting{
-		Day: g.day(), Run: run, Again: true, Bounds: store.Bounds{Slots: store.MaxSlots},
+		Day: g.day(), Run: run, Again: true, Bounds: store.Bounds{Slots: tenantSlots},
 		Slot: store.Slot{Thread: key.Thread, Since: g.env.Millis(), Tokens: tokens, Spend: spend},
 	}
 	var after store.Admission
@@ -63,7 +63,7 @@ func (g *Gate) enter(ctx context.Context, key core.ThreadKey, run core.ID, token
 // after that; false: the slot is not the run's any more, and nothing is counted.
 // Without a slot (zero) it counts to the day alone, and stays.
 func (g *Gate) charge(ctx context.Context, tenant string, run core.ID, slot store.Slot, tokens int64, cost core.USD) (s standing, charged bool, err error) {
-	c := store.Charging{Day: g.day(), Run: run, Slot: slot, Tokens: tokens, Spend: cost}
+	c := store.Use{Day: g.day(), Run: run, Slot: slot, Tokens: tokens, Spend: cost}
 	var after store.Admission
 	err = g.persist(ctx, func() (err error) {
 		after, charged, err = g.store.Charge(ctx, tenant, c)

@@ -5,6 +5,7 @@ package recordname
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -42,8 +43,13 @@ func Read(id core.ID) string { return idName("A#", id, "#read") }
 // no more.
 func Ended(id core.ID) string { return idName("A#", id, "#ended") }
 
-// Activity names the record that lists a thread, see store.ActivityName.
+// Activity names the record that lists a thread, by its last activity; with a run's id
+// after it it is the one that lists the run. Their payloads are [thread.Listing]s, and
+// backends keep an index of them: see store.Lists.
 const Activity = "L#"
+
+// Run names a run record.
+func Run(run core.ID) string { return idName("R#", run, "") }
 
 // Listing names the record that lists a run.
 func Listing(run core.ID) string { return idName(Activity, run, "") }
@@ -52,11 +58,51 @@ func Listing(run core.ID) string { return idName(Activity, run, "") }
 // metadata.
 const About = "T#"
 
-// Snapshot names the manifest of a thread's state snapshot, see store.SnapshotName.
+// Snapshot names the manifest of a thread's state snapshot; with a scoped path after it,
+// one value of it.
 const Snapshot = "S#"
 
 // SnapshotValue names one value of the state snapshot.
 func SnapshotValue(path string) string { return Snapshot + path }
+
+// Chunks begins the names of the event chunks of an attempt at a step: what the model says
+// under a fence, before it is committed.
+func Chunks(run core.ID, step int, fence uint64) string {
+	return fmt.Sprintf("E#%s#%d#%d#", run, step, fence)
+}
+
+// Chunk names the n-th chunk, from 0, after its prefix. The names of an attempt are in the
+// order of their numbers.
+func Chunk(prefix string, n int) string { return fmt.Sprintf("%s%06d", prefix, n) }
+
+// Follow names the follow mark: until when another process than the holder's follows the
+// open run. It is read as lists are, which may lag, and nothing but a delay may depend on
+// it.
+const Follow = "F#"
+
+// Usage names the record of a run's stretch, which lies outside of the thread.
+func Usage(run core.ID, stretch uint64) string {
+	const zeros = "000000"
+	var room [64]byte
+	var number [20]byte
+	digits := strconv.AppendUint(number[:0], stretch, 10)
+	b := append(run.AppendTo(append(room[:0], "U#"...)), '#')
+	return string(append(append(b, zeros[min(len(digits), len(zeros)):]...), digits...))
+}
+
+const wastedPart = "#wasted#"
+
+// Wasted names the record of what a stretch of the run has asked of models for turns that
+// had no outcome, by the version of the head that puts it in force. It lies in the thread.
+func Wasted(run core.ID, version uint64) string {
+	return fmt.Sprintf("C#%s%s%d", run, wastedPart, version)
+}
+
+// IsWasted reports whether a name is the one that Wasted makes. Every record that is
+// written is checked, and no name is made for the others.
+func IsWasted(name string, run core.ID, version uint64) bool {
+	return strings.Contains(name, wastedPart) && name == Wasted(run, version)
+}
 
 // Round names the record of an open tool round that waits, by the version
 // of the head that puts it in force.

@@ -31,7 +31,7 @@ func (r *round) find(ctx context.Context) (found []int, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("read stored results: %w", err)
 		}
-		seq, _ := store.LogSeq(record.Name)
+		seq, _ := record.LogSeq()
 		i := int(seq - base)
 		isDone := r.holder.head.Run.Calls[i] == thread.CallDone
 		r.schema = max(r.schema, schemaOf(record.Payload)) // before it is decoded, which may be beyond this program

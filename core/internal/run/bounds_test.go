@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -43,7 +44,7 @@ func TestARunWhoseRecordIsLostEndsUnderTheNameOfItsInput(t *testing.T) {
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.step(t, key)
 		w.stepper = w.other(t, o)
-		w.spoil(t, store.RunName(receipt.RunID))
+		w.spoil(t, recordname.Run(receipt.RunID))
 		refused := 0
 		w.store.read = func(what string) error {
 			if strings.HasPrefix(what, "Q#") && refused == 0 {

@@ -283,7 +283,7 @@ func TestRunEndIsSkippedAtTheThirdClaimOfAClosingRun(t *testing.T) {
 // runRecord reads R#.
 func (w *world) runRecord(t *testing.T, id core.ID) thread.RunRecord {
 	t.Helper()
-	r, err := thread.Records{}.DecodeRun(w.record(t, store.RunName(id)).Payload)
+	r, err := thread.Records{}.DecodeRun(w.record(t, recordname.Run(id)).Payload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,7 +407,7 @@ func TestOpenTurnThatCannotBeReadIsClosedInOneClaim(t *testing.T) {
 				w.crash(t, commitB)
 				w.spoil(t, store.LogName(2))
 				if tt.lost != "" {
-					w.spoil(t, store.RunName(receipt.RunID))
+					w.spoil(t, recordname.Run(receipt.RunID))
 				}
 				if tt.other != nil {
 					w.store.spoiled = nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -86,7 +87,7 @@ func TestColdStepAsksAndWritesWhatAWarmOneDoes(t *testing.T) {
 			for seq := uint64(1); seq <= w.head(t, key).Seq; seq++ {
 				o.records = append(o.records, string(w.record(t, store.LogName(seq)).Payload))
 			}
-			o.records = append(o.records, string(w.record(t, store.SnapshotName).Payload))
+			o.records = append(o.records, string(w.record(t, recordname.Snapshot).Payload))
 			o.requests = append(o.requests, saw...)
 		})
 		return o

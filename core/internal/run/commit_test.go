@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -402,7 +403,7 @@ func TestUnknownFieldsOfTheRunRecordAreKept(t *testing.T) {
 		w := newWorld(t, options{})
 		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
 		w.step(t, key)
-		r := w.record(t, store.RunName(receipt.RunID))
+		r := w.record(t, recordname.Run(receipt.RunID))
 		r.Version++
 		const traced = `"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","trace_sampled":true`
 		r.Payload = append(r.Payload[:len(r.Payload)-1:len(r.Payload)-1], `,"mood":{"of":"tomorrow"},`+traced+`}`...)
@@ -414,7 +415,7 @@ func TestUnknownFieldsOfTheRunRecordAreKept(t *testing.T) {
 		if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "Echo: a"` {
 			t.Errorf("the run is %s", got)
 		}
-		after := string(w.record(t, store.RunName(receipt.RunID)).Payload)
+		after := string(w.record(t, recordname.Run(receipt.RunID)).Payload)
 		if !strings.Contains(after, `"mood":{"of":"tomorrow"}`) || !strings.Contains(after, traced) || !strings.Contains(after, `"status":"done"`) {
 			t.Errorf("the record is %s", after)
 		}

@@ -22,7 +22,7 @@ type kinds struct{ err error }
 func (k kinds) change(fence uint64) thread.Change { return thread.CommitTurn{Fence: fence} }
 
 func (k kinds) records(p *plan, next thread.Head, _ thread.Result) {
-	for _, name := range []string{store.LogName(4), store.RunName(core.ID{1}), store.ActivityName, store.UsageName(core.ID{1}, 1), recordname.End(core.ID{1}, next.Version), recordname.Input(core.ID{1}, 1)} {
+	for _, name := range []string{store.LogName(4), recordname.Run(core.ID{1}), recordname.Activity, recordname.Usage(core.ID{1}, 1), recordname.End(core.ID{1}, next.Version), recordname.Input(core.ID{1}, 1)} {
 		p.add(store.Record{Name: name}, nil)
 	}
 	p.fails(k.err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -355,7 +356,7 @@ func TestRecordOfARunWhoseOwnIsLost(t *testing.T) {
 		w := newWorld(t, o)
 		receipt, sent := w.submit(t, key, "parallel: a, b", mailbox.ModeQueue), time.Now().UnixMilli()
 		w.crash(t, commitB)
-		w.spoil(t, store.RunName(receipt.RunID))
+		w.spoil(t, recordname.Run(receipt.RunID))
 		w.stepper = w.other(t, o)
 		w.crash(t, 2) // it has begun to close, and no more
 		began := core.Run{

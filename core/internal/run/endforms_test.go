@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -74,7 +75,7 @@ func TestWhatEachFormOfAnEndLeavesOut(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.finish(t, key, nil)
-				r := w.record(t, store.RunName(receipt.RunID))
+				r := w.record(t, recordname.Run(receipt.RunID))
 				r.Version++
 				r.Payload = append(r.Payload[:len(r.Payload)-1:len(r.Payload)-1], `,"mood":"new"}`...)
 				if err := w.store.Backend.Put(t.Context(), key, r); err != nil {

@@ -27,7 +27,7 @@ import (
 func firstCharge(failure error) func(w *world) *int {
 	return func(w *world) *int {
 		asked := new(int)
-		w.store.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+		w.store.OnCharge = func(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 			if *asked++; *asked == 1 {
 				return store.Admission{}, false, failure
 			}
@@ -244,7 +244,7 @@ func TestWhatALostClaimHasUsed(t *testing.T) {
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				head := w.take(t, key)
 				if tt.refused {
-					w.store.OnCharge = func(context.Context, string, store.Charging) (store.Admission, bool, error) {
+					w.store.OnCharge = func(context.Context, string, store.Use) (store.Admission, bool, error) {
 						return store.Admission{}, false, core.Errorf(core.CodeInvalid, "no such table")
 					}
 				}

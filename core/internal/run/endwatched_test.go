@@ -106,7 +106,7 @@ func TestChargesOfARunThatIsLost(t *testing.T) {
 	}
 	released := func(w *world) *[]int64 {
 		var tokens []int64
-		w.store.OnRelease = func(ctx context.Context, tenant string, r store.Releasing) (bool, error) {
+		w.store.OnRelease = func(ctx context.Context, tenant string, r store.Use) (bool, error) {
 			tokens = append(tokens, r.Tokens)
 			return w.store.Backend.Release(ctx, tenant, r)
 		}
@@ -129,7 +129,7 @@ func TestChargesOfARunThatIsLost(t *testing.T) {
 		w := newWorld(t, o())
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head, charged := w.take(t, key), 0
-		w.store.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+		w.store.OnCharge = func(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 			charged++
 			return w.store.Backend.Charge(ctx, tenant, c)
 		}

@@ -18,9 +18,9 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -121,7 +121,7 @@ func newMarket(t *testing.T, change func(*agent.ModelPoolSpec, *agent.Spec), ven
 // entries is the committed log.
 func (m *market) entries(t *testing.T) []thread.Entry {
 	t.Helper()
-	entries, err := store.ReadLog(t.Context(), m.store, thread.Records{Schemas: thread.Schemas{Reads: 2}}, key, 1, m.head(t, key).Seq)
+	entries, err := threadlog.Read(t.Context(), m.store, thread.Records{Schemas: thread.Schemas{Reads: 2}}, key, 1, m.head(t, key).Seq)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -67,7 +68,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			end: `done 1 {"type":"cancelled"} ""`,
 		},
 		{
-			name: "an open turn that is damaged, of a cancelled run", spare: store.SnapshotName,
+			name: "an open turn that is damaged, of a cancelled run", spare: recordname.Snapshot,
 			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
 				w.crash(t, commitB)
 				cancel(t, w, r)
@@ -138,7 +139,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			name: "a run whose record is lost",
 			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
 				w.step(t, key)
-				w.spoil(t, store.RunName(r.RunID))
+				w.spoil(t, recordname.Run(r.RunID))
 				return r
 			},
 			log: []string{"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state"},

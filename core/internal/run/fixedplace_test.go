@@ -101,7 +101,7 @@ func newPlaced(t *testing.T, lasts []int, adds []string) *placed {
 	p.world = newWorld(t, p.options)
 	p.submit(t, key, "hi", mailbox.ModeQueue)
 	p.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-		if seq, ok := store.LogSeq(r.Name); ok {
+		if seq, ok := r.LogSeq(); ok {
 			p.mu.Lock() // what is found is put side by side
 			p.puts = append(p.puts, fmt.Sprint("call ", seq-3))
 			p.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -366,7 +367,7 @@ func endOfSize(t *testing.T, s sizes, way string) thread.Form {
 // oneResultEach checks that each call of the log has its one result, at its place.
 func (w *world) oneResultEach(t *testing.T) {
 	t.Helper()
-	entries, err := store.ReadLog(t.Context(), w.store.Backend, thread.Records{}, key, 1, w.head(t, key).Seq)
+	entries, err := threadlog.Read(t.Context(), w.store.Backend, thread.Records{}, key, 1, w.head(t, key).Seq)
 	if err != nil {
 		t.Fatal(err)
 	}

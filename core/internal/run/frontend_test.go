@@ -13,11 +13,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // brought is input whose frontend brings a tool, context and state.
@@ -37,7 +37,7 @@ func (w *world) brought(tb testing.TB, text, shared string) mailbox.Receipt {
 // sharedIn is the patches of the log that concern the shared state.
 func (w *world) sharedIn(tb testing.TB) (patches []string) {
 	tb.Helper()
-	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{}, key, 1, w.head(tb, key).Seq)
+	entries, err := threadlog.Read(tb.Context(), w.store, thread.Records{}, key, 1, w.head(tb, key).Seq)
 	if err != nil {
 		tb.Fatal(err)
 	}

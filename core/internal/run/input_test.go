@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -37,7 +38,7 @@ func TestRepeatedCallIDsAreMadeUnique(t *testing.T) {
 			t.Error(diff)
 		}
 		var ids []string
-		entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, key, 1, 8)
+		entries, err := threadlog.Read(t.Context(), w.store, thread.Records{}, key, 1, 8)
 		if err != nil {
 			t.Fatal(err)
 		}

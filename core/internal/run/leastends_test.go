@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -29,7 +30,7 @@ func least(t *testing.T, o options) *world {
 // entries reads the committed log from a sequence on.
 func (w *world) entries(t *testing.T, from uint64) []thread.Entry {
 	t.Helper()
-	entries, err := store.ReadLog(t.Context(), w.store.Backend, thread.Records{}, key, from, w.head(t, key).Seq)
+	entries, err := threadlog.Read(t.Context(), w.store.Backend, thread.Records{}, key, from, w.head(t, key).Seq)
 	if err != nil {
 		t.Fatal(err)
 	}

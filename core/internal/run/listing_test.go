@@ -23,7 +23,7 @@ import (
 // listing reads what lists a thread.
 func (w *world) listing(t *testing.T) (l thread.Listing, stored store.Record) {
 	t.Helper()
-	stored = w.record(t, store.ActivityName)
+	stored = w.record(t, recordname.Activity)
 	l, err := thread.Records{}.DecodeListing(stored.Payload)
 	if err != nil {
 		t.Fatal(err)

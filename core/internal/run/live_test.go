@@ -17,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -330,7 +331,7 @@ func TestMetadataIsForProgramsAlone(t *testing.T) {
 		w := newWorld(t, options{model: replies(calls("paged", "{}"), text("ok")), tools: []tool.Tool{paged}, plugins: []plugin.Plugin{after}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
-		entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, key, 3, 3)
+		entries, err := threadlog.Read(t.Context(), w.store, thread.Records{}, key, 3, 3)
 		if err != nil || len(entries) != 1 {
 			t.Fatal(len(entries), err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/point"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -97,7 +98,7 @@ func (b *base) recall(ctx context.Context, h *holder) error {
 	// FirstSeq and StartedAt are made with the first commit, so that before it every
 	// claim makes the record anew.
 	if h.head.Run.Cursor != thread.CursorStart || h.head.Run.Status == thread.Closing {
-		stored, ok, err := h.store.Get(ctx, h.Key, store.RunName(h.id))
+		stored, ok, err := h.store.Get(ctx, h.Key, recordname.Run(h.id))
 		if err != nil {
 			return fmt.Errorf("read run record: %w", err)
 		}

@@ -42,7 +42,7 @@ func TestWhatIsLostIsLogged(t *testing.T) {
 		}, nil, "done 0 {" + corrupt},
 		{"the record of the run", func(t *testing.T, w *world, r mailbox.Receipt) (string, string) {
 			w.step(t, key)
-			return "", store.RunName(r.RunID)
+			return "", recordname.Run(r.RunID)
 		}, []string{
 			`msg="run ends with an error" step=0 code=corrupt detail="what is stored of the thread cannot be read" error="run record is missing: stored data is corrupt"`,
 			`msg="run finished" agent=demo steps=1 tokens_in=0 tokens_out=0 duration=0s end=error code=corrupt`,
@@ -70,7 +70,7 @@ func TestWhatIsLostIsLogged(t *testing.T) {
 			w.step(t, key)
 			w.step(t, key)
 			cancel(t, w, r)
-			return store.WastedName(r.RunID, w.head(t, key).Run.Stretch.Wasted), ""
+			return recordname.Wasted(r.RunID, w.head(t, key).Run.Stretch.Wasted), ""
 		}, []string{
 			`msg="closing run cannot be read" step=0 error="decode wasted calls: it does not begin with its schema number"`,
 			`msg="run finished" agent=demo steps=0 tokens_in=0 tokens_out=0 duration=0s end=cancelled`,

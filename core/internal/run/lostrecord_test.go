@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // The record of a run whose own is lost has all that its input says.
@@ -32,7 +32,7 @@ func TestWhatARecordHasOfItsRunsInput(t *testing.T) {
 		}
 		w.turnOnly(t)
 		before := w.runRecord(t, receipt.RunID)
-		w.spoil(t, store.RunName(receipt.RunID))
+		w.spoil(t, recordname.Run(receipt.RunID))
 		w.stepper = w.other(t, options{})
 		w.crash(t, 2) // it has begun to close, and no more
 		after := w.runRecord(t, receipt.RunID)

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -85,7 +86,7 @@ func TestASummaryThatNobodyUsesIsInNoRunsUsage(t *testing.T) {
 // used is what is counted of the tenant today, runs and slots apart.
 func (w *world) used(t *testing.T) string {
 	t.Helper()
-	a, err := w.store.Admission(t.Context(), key.Tenant, store.DayOf(time.Now().UnixMilli()))
+	a, err := w.store.Admission(t.Context(), key.Tenant, calendar.Day(time.Now().UnixMilli()))
 	if err != nil {
 		t.Fatal(err)
 	}

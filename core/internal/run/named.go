@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -81,7 +82,7 @@ func (h *holder) queued(ctx context.Context, id core.ID, revision uint32) (threa
 // its sequence, since the thread may not be readable as a whole; one that cannot be read any more has
 // calls without names, as many as the head knows.
 func (h *holder) openTurn(ctx context.Context) (core.Message, error) {
-	entries, err := store.ReadLog(ctx, h.store, h.records, h.Key, h.head.Run.Base-1, h.head.Run.Base-1)
+	entries, err := threadlog.Read(ctx, h.store, h.records, h.Key, h.head.Run.Base-1, h.head.Run.Base-1)
 	if err == nil && entries[0].Message != nil && len(entries[0].Message.ToolCalls) == len(h.head.Run.Calls) {
 		return *entries[0].Message, nil
 	}
@@ -101,7 +102,7 @@ func (h *holder) openTurn(ctx context.Context) (core.Message, error) {
 // that one does, so that no two of them overlap, and what is said anew again and
 // again is one range.
 func (h *holder) superseded(ctx context.Context, from uint64) (uint64, []thread.Range, error) {
-	ranges, err := store.Superseded(ctx, h.store, h.records, h.Key, h.head.Supersedes, 0)
+	ranges, err := threadlog.Superseded(ctx, h.store, h.records, h.Key, h.head.Supersedes, 0)
 	if err != nil {
 		return from, nil, fmt.Errorf("read what is superseded: %w", err)
 	}

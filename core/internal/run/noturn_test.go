@@ -91,7 +91,7 @@ func TestAFailedInferenceThatTheStoreDoesNotTake(t *testing.T) {
 		}, []string{"run_start", "step_start", "text_delta half"}},
 		{"its charge", account.Limits{TokensADay: 1000}, func(w *world) {
 			refused := false
-			w.store.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+			w.store.OnCharge = func(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 				if !refused {
 					refused = true
 					return store.Admission{}, false, down

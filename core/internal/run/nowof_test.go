@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -59,7 +59,7 @@ func TestADamagedStateIsLoggedUnderItsStep(t *testing.T) {
 			w.submit(t, key, "hi", mailbox.ModeQueue)
 			w.finish(t, key, nil)
 		}
-		w.spoil(t, store.SnapshotName)
+		w.spoil(t, recordname.Snapshot)
 		receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
 			Thread: key, Opening: mailbox.Opening{AgentID: "demo", Supersede: 4}, Messages: []core.Message{core.UserMessage("other")},
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -90,7 +91,7 @@ func (h *chronicle) tool(name string) tool.Tool {
 // value is the state's list, folded from the log alone.
 func (w *world) chronicle(t *testing.T) []string {
 	t.Helper()
-	entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, key, 1, w.head(t, key).Seq)
+	entries, err := threadlog.Read(t.Context(), w.store, thread.Records{}, key, 1, w.head(t, key).Seq)
 	if err != nil {
 		t.Fatal(err)
 	}

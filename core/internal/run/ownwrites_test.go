@@ -181,7 +181,7 @@ func TestWhatAWriteStoresOfTheAccounts(t *testing.T) {
 	p := runPart{account: &accounts, env: env.System(), totals: new(thread.Totals), form: thread.FormLeast, unlogged: asked, logEnd: 7}
 	to := plan{run: new(thread.RunRecord), records: make([]store.Record, 3)}
 	p.addAccount(&to, head, thread.Result{})
-	if len(to.records) != 4 || to.records[3].Name != store.WastedName(core.ID{1}, 21) || to.left != 0 || to.err != nil {
+	if len(to.records) != 4 || to.records[3].Name != recordname.Wasted(core.ID{1}, 21) || to.left != 0 || to.err != nil {
 		t.Errorf("a turn of no log: the plan has %d records, and leaves out %d bytes, %v", len(to.records), to.left, to.err)
 	}
 	p.form, p.unlogged = thread.FormWhole, nil

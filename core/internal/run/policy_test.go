@@ -14,9 +14,11 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -382,7 +384,7 @@ func TestReaderOfAFailedInference(t *testing.T) {
 					return nil
 				})
 				record := w.runRecord(t, receipt.RunID)
-				entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, key, 1, w.head(t, key).Seq)
+				entries, err := threadlog.Read(t.Context(), w.store, thread.Records{}, key, 1, w.head(t, key).Seq)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -467,7 +469,7 @@ func TestAPolicyOfARunWhoseBeginningIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := w.record(t, store.RunName(receipt.RunID))
+		before := w.record(t, recordname.Run(receipt.RunID))
 		before.Payload = payload
 		w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 			if name == before.Name {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -63,7 +64,7 @@ func TestRecordsOfARun(t *testing.T) {
 		}
 		run := `{"schema":1,"run_id":"RUN","thread_id":"t1","agent_id":"demo","status":"done","steps":2,"usage":{"input":3,"output":2},"response":"ok","termination":{"type":"natural_end"},` +
 			`"dispatch_id":"DISPATCH","resolution":"HASH","first_seq":1,"created_at":` + now + `,"started_at":` + now + `,"finished_at":` + now + `,"ending":{"version":6,"termination":{"type":"natural_end"}}}`
-		record := regexp.MustCompile(`"resolution":"[^"]*"`).ReplaceAllString(ids.Replace(string(w.record(t, store.RunName(receipt.RunID)).Payload)), `"resolution":"HASH"`)
+		record := regexp.MustCompile(`"resolution":"[^"]*"`).ReplaceAllString(ids.Replace(string(w.record(t, recordname.Run(receipt.RunID)).Payload)), `"resolution":"HASH"`)
 		if diff := cmp.Diff(run, record); diff != "" {
 			t.Errorf("the run's record (-want +got):\n%s", diff)
 		}

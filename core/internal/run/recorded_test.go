@@ -89,7 +89,7 @@ func TestRefusedEndLeavesNoRoundOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.store.Put(t.Context(), key, store.Record{Name: store.RunName(receipt.RunID), Fence: head.Fence, Version: head.Version + 1, Payload: payload}); err != nil {
+			if err := w.store.Put(t.Context(), key, store.Record{Name: recordname.Run(receipt.RunID), Fence: head.Fence, Version: head.Version + 1, Payload: payload}); err != nil {
 				t.Fatal(err)
 			}
 			w.mustDecide(t, 0, cancels)

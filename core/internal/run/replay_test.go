@@ -11,9 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -30,7 +30,7 @@ func TestReplayHasThePositionsOfTheLiveStream(t *testing.T) {
 			return nil
 		})
 		record := w.runRecord(t, receipt.RunID)
-		entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, key, 1, w.head(t, key).Seq)
+		entries, err := threadlog.Read(t.Context(), w.store, thread.Records{}, key, 1, w.head(t, key).Seq)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -411,7 +412,7 @@ func TestACancelEndsThePauseOfAModel(t *testing.T) {
 // turnOf is the first turn of the log.
 func (w *world) turnOf(tb testing.TB) thread.Entry {
 	tb.Helper()
-	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{}, key, 1, w.head(tb, key).Seq)
+	entries, err := threadlog.Read(tb.Context(), w.store, thread.Records{}, key, 1, w.head(tb, key).Seq)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -87,7 +88,7 @@ func TestRunEndRunsOnceWhereItsCloseIsRefused(t *testing.T) {
 // piled is the value as the log says it.
 func (w *world) piled(t *testing.T) []string {
 	t.Helper()
-	entries, err := store.ReadLog(t.Context(), w.store.Backend, thread.Records{}, key, 1, w.head(t, key).Seq)
+	entries, err := threadlog.Read(t.Context(), w.store.Backend, thread.Records{}, key, 1, w.head(t, key).Seq)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func (p *logPart) addTo(to *plan, skip int) {
 // head that it goes with, so that a late write of a lost claim cannot replace a newer one.
 func encodeRun(codec thread.Records, r *thread.RunRecord) (store.Record, error) {
 	payload, err := codec.EncodeRun(r)
-	return store.Record{Name: store.RunName(r.ID), Payload: payload}, err
+	return store.Record{Name: recordname.Run(r.ID), Payload: payload}, err
 }
 
 // runPart is the run as a write finds it: what its record, and what lists of threads show
@@ -178,7 +178,7 @@ func (p *runPart) addTo(to *plan, next thread.Head, outcome thread.Outcome, r *t
 		l.Last.Termination = &core.Termination{Type: r.Termination.Type, Code: r.Termination.Code}
 	}
 	payload, err := p.codec.EncodeListing(&l)
-	to.add(store.Record{Name: store.ActivityName, Payload: payload}, err)
+	to.add(store.Record{Name: recordname.Activity, Payload: payload}, err)
 }
 
 // lastText is the text of the run's newest assistant turn; empty when the window

@@ -37,11 +37,11 @@ func TestTornSnapshotIsReadKeyByKey(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case r.Name == store.SnapshotName:
+			case r.Name == recordname.Snapshot:
 				if manifests++; manifests > 1 {
 					return core.Errorf(core.CodeInvalid, "the process died here")
 				}
-			case strings.HasPrefix(r.Name, store.SnapshotName):
+			case strings.HasPrefix(r.Name, recordname.Snapshot):
 				values++
 			}
 			return w.store.Backend.Put(ctx, key, r)
@@ -89,7 +89,7 @@ func TestSnapshotIsNeverNeeded(t *testing.T) {
 					w.submit(t, key, "hi", mailbox.ModeQueue)
 					w.step(t, key)
 				}
-				if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: store.SnapshotName, Fence: 21, Payload: tt.payload}); err != nil {
+				if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: recordname.Snapshot, Fence: 21, Payload: tt.payload}); err != nil {
 					t.Fatal(err)
 				}
 				w.stepper = w.other(t, o)
@@ -109,7 +109,7 @@ func TestSnapshotOfANewerProgramIsNotPassedOver(t *testing.T) {
 		w := newWorld(t, options{})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.step(t, key)
-		if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: store.SnapshotName, Fence: 1, Payload: []byte(`{"schema":2}`)}); err != nil {
+		if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: recordname.Snapshot, Fence: 1, Payload: []byte(`{"schema":2}`)}); err != nil {
 			t.Fatal(err)
 		}
 		w.stepper = w.other(t, options{})
@@ -218,11 +218,11 @@ func TestStateThatIsNotStoredIsTriedAgain(t *testing.T) {
 			AsOf uint64            `json:"as_of"`
 			Keys map[string]uint64 `json:"keys"`
 		}
-		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 6 || manifest.Keys["/thread/in_thread"] != 6 {
+		if err := json.Unmarshal(w.record(t, recordname.Snapshot).Payload, &manifest); err != nil || manifest.AsOf != 6 || manifest.Keys["/thread/in_thread"] != 6 {
 			t.Errorf("the manifest is %+v, %v, want it as of 6", manifest, err)
 		}
 		head := w.head(t, key) // that of the claim which stored it: one before it can put none over it
-		for _, name := range []string{store.SnapshotName, recordname.SnapshotValue("/thread/in_thread")} {
+		for _, name := range []string{recordname.Snapshot, recordname.SnapshotValue("/thread/in_thread")} {
 			if r := w.record(t, name); r.Fence != 3 || r.Version != head.Version {
 				t.Errorf("%s has fence %d and version %d, want 3 and %d", name, r.Fence, r.Version, head.Version)
 			}

@@ -47,7 +47,7 @@ func TestWhatFailsBesideTheModelOfAStep(t *testing.T) {
 			strings.Replace(back, "step=1", "step=0", 1) + `look at the limits of the tenant: the store is too slow"`, `done 1 {"type":"natural_end"} "one"`,
 		}},
 		{"the charge of its turn", 100, func(w *world) {
-			w.store.OnCharge = func(context.Context, string, store.Charging) (store.Admission, bool, error) {
+			w.store.OnCharge = func(context.Context, string, store.Use) (store.Admission, bool, error) {
 				return store.Admission{}, false, errPassing
 			}
 		}, nil, 2, []string{`run RUN of thread t/t1: charge the tenant: charge run RUN: the store is too slow` + "\n" + `charge the tenant: charge run RUN: the store is too slow`, `done 1 {"type":"natural_end"} "one"`}},
@@ -56,7 +56,7 @@ func TestWhatFailsBesideTheModelOfAStep(t *testing.T) {
 			`done 0 {"type":"error","code":"plugin","detail":"phase after_inference: plugin \"hooks\" failed"} ""`,
 		}},
 		{"the release of its slot", 100, func(w *world) {
-			w.store.OnRelease = func(context.Context, string, store.Releasing) (bool, error) { return false, errPassing }
+			w.store.OnRelease = func(context.Context, string, store.Use) (bool, error) { return false, errPassing }
 		}, nil, 1, []string{
 			`level=WARN msg="slot is not given back, the sweep will find it" step=1 error="release the slot of run RUN: the store is too slow"`, `done 1 {"type":"natural_end"} "one"`,
 		}},

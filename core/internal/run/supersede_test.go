@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -63,7 +64,7 @@ func TestSupersededTailIsPassedOver(t *testing.T) {
 				if diff := cmp.Diff(wantSeen, seen); diff != "" {
 					t.Errorf("what the model was shown (-want +got):\n%s", diff)
 				}
-				entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, key, 10, 11)
+				entries, err := threadlog.Read(t.Context(), w.store, thread.Records{}, key, 10, 11)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -89,7 +89,7 @@ func TestChunksAreTheirRuns(t *testing.T) {
 			t.Fatalf("%d chunks, %v", len(records), err)
 		}
 		for _, r := range records {
-			if !strings.HasPrefix(r.Name, store.ChunkPrefix(id, 1, 1)) {
+			if !strings.HasPrefix(r.Name, recordname.Chunks(id, 1, 1)) {
 				t.Errorf("a chunk is %s, want it to be of run %s", r.Name, id)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/engine"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -101,7 +102,7 @@ func (r *trace) record(s store.Record) string {
 		if err := records.Decode("usage", s.Payload, &used); err == nil {
 			line += " " + r.used(&used)
 		}
-	case s.Name == store.ActivityName:
+	case s.Name == recordname.Activity:
 		if l, err := records.DecodeListing(s.Payload); err == nil && l.Last != nil {
 			line += fmt.Sprintf(" %s at %d %q", l.Last.Status, r.ms(l.At), l.Excerpt)
 		}
@@ -202,12 +203,12 @@ func (r *trace) watch(b *backend) {
 		r.note("slot: enter with %d tokens, admitted %t", a.Slot.Tokens, admitted)
 		return after, admitted, err
 	}
-	b.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+	b.OnCharge = func(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 		after, charged, err := b.Backend.Charge(ctx, tenant, c)
 		r.note("slot: charge %d tokens, has a slot %t, charged %t", c.Tokens, c.Slot != store.Slot{}, charged)
 		return after, charged, err
 	}
-	b.OnRelease = func(ctx context.Context, tenant string, c store.Releasing) (bool, error) {
+	b.OnRelease = func(ctx context.Context, tenant string, c store.Use) (bool, error) {
 		released, err := b.Backend.Release(ctx, tenant, c)
 		r.note("slot: leave, %d tokens are taken off, released %t", c.Tokens, released)
 		return released, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -27,7 +28,7 @@ func TestAProcessThatMetersNothingDoesNotReadTheRunAgain(t *testing.T) {
 		w.step(t, key)
 		w.mustDecide(t, 0, approve)
 		w.store.read = func(what string) error {
-			if what == store.RunName(receipt.RunID) {
+			if what == recordname.Run(receipt.RunID) {
 				t.Error("the run's record is read")
 			}
 			return nil
@@ -73,7 +74,7 @@ func TestTheMarkIsNotReadWhereNoModelIsAsked(t *testing.T) {
 				tt.act(t, w, w.submit(t, key, "hi", mailbox.ModeQueue))
 				head, began := w.take(t, key), time.Now()
 				w.store.OnRecords = func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
-					if prefix == store.FollowName {
+					if prefix == recordname.Follow {
 						t.Errorf("the mark is read after %s", time.Since(began))
 					}
 					return w.store.Backend.Records(ctx, key, prefix, after, limit)

@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
@@ -349,7 +350,7 @@ func (w *world) record(tb testing.TB, name string) store.Record {
 // log is the committed log, one line an entry, and checks that it has no gap.
 func (w *world) log(tb testing.TB, key core.ThreadKey) []string {
 	tb.Helper()
-	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{Schemas: thread.Schemas{Reads: 2}}, key, 1, w.head(tb, key).Seq)
+	entries, err := threadlog.Read(tb.Context(), w.store, thread.Records{Schemas: thread.Schemas{Reads: 2}}, key, 1, w.head(tb, key).Seq)
 	if err != nil {
 		tb.Fatal(err)
 	}

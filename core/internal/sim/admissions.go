@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -47,7 +48,7 @@ func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 }
 
 // Charge implements [store.Admissions].
-func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
+func (b backend) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("charge %s since=%d", c.Run, c.Slot.Since), func() {
 		t := b.host.world.storage.tallyOf(tenant)
 		charged = t.Charge(c)
@@ -64,8 +65,8 @@ func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (a
 }
 
 // Release implements [store.Admissions].
-func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) (released bool, err error) {
-	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Seen.Since, r.Seen.Tokens, r.Tokens, r.Runs), func() {
+func (b backend) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
+	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Slot.Since, r.Slot.Tokens, r.Tokens, r.Runs), func() {
 		w := b.host.world
 		if released = w.storage.tallyOf(tenant).Release(r); released && r.Runs > 0 {
 			run := w.admissions.runs[r.Run]
@@ -73,7 +74,7 @@ func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) 
 				run.slow = true
 			}
 		}
-		if store.DayOf(r.Seen.Since) != r.Day {
+		if calendar.Day(r.Slot.Since) != r.Day {
 			w.admissions.crossed[tenant] = true
 		}
 	})

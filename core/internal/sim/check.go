@@ -300,7 +300,7 @@ func (au *auditor) checkPut(p *partition, was *store.Record, r store.Record) {
 	if p.head.Deleted { // of a worker that does not know it yet: what it puts is erased
 		return
 	}
-	if strings.HasPrefix(r.Name, store.SnapshotName) {
+	if strings.HasPrefix(r.Name, recordname.Snapshot) {
 		th.logged.checkSnapshot(r)
 	}
 	if was == nil {
@@ -309,14 +309,14 @@ func (au *auditor) checkPut(p *partition, was *store.Record, r store.Record) {
 	if was == nil || bytes.Equal(was.Payload, r.Payload) {
 		return
 	}
-	if seq, ok := store.LogSeq(r.Name); ok {
+	if seq, ok := r.LogSeq(); ok {
 		if th.logged.fixed[seq] {
 			au.w.fail(p, "visible record %s changes from %s to %s", r.Name, was.Payload, r.Payload)
 		}
 		return
 	}
 	for run, final := range th.runs.ended {
-		if !bytes.Equal(final.payload, r.Payload) && r.Name == store.RunName(run) {
+		if !bytes.Equal(final.payload, r.Payload) && r.Name == recordname.Run(run) {
 			au.w.fail(p, "the final record of run %s changes from %s to %s", run, final.payload, r.Payload)
 		}
 	}
@@ -385,7 +385,7 @@ func (ru *runs) checkEnd(a, b thread.Head) {
 		ru.th.fail("run %s ends without a result of call %d of the turn at %d", run, ru.th.logged.call, ru.th.logged.turnSeq)
 		ru.th.logged.turn = 0
 	}
-	r, ok := ru.th.p.record(store.RunName(run))
+	r, ok := ru.th.p.record(recordname.Run(run))
 	if !ok {
 		ru.th.fail("run %s ended without a record", run)
 		return

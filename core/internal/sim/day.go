@@ -101,7 +101,7 @@ func (pe *people) daytime() time.Duration {
 func (w *World) addThread(tenant, user string) *threadState {
 	i := len(w.threads)
 	p := &partition{key: core.ThreadKey{Tenant: tenant, Thread: fmt.Sprintf("t%d", i)}, records: map[string]store.Record{}}
-	p.shard = store.Shard(p.key)
+	p.shard = store.Overdue{Key: p.key}.Shard()
 	p.state = newThreadState(w, i, p)
 	p.state.user = user
 	w.storage.partitions, w.threads, w.storage.byKey[p.key] = append(w.storage.partitions, p), append(w.threads, p.state), p

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -59,7 +60,7 @@ func (ins *inputs) heardBefore(id core.ID) {
 // checkAsked: what a model says is stored for somebody. A mark is noted, whoever it is of.
 func (au *auditor) checkAsked(r store.Record) {
 	switch {
-	case r.Name == store.FollowName:
+	case r.Name == recordname.Follow:
 		var mark live.Mark
 		if au.w.checks.Decode("follow mark", r.Payload, &mark) == nil {
 			au.w.people.asked[mark.Run] = true

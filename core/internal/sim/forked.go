@@ -62,13 +62,13 @@ func (lo *logged) beginAsFork(b *thread.Head) {
 
 // checkActivity: whoever lists the owner's threads finds the fork.
 func (lo *logged) checkActivity(b *thread.Head) {
-	r, ok := lo.th.p.record(store.ActivityName)
+	r, ok := lo.th.p.record(recordname.Activity)
 	if !ok {
 		lo.th.fail("the fork is in no list")
 		return
 	}
-	if in, err := store.PlaceOf(r); err != nil || in.List != recordname.ThreadsList(lo.th.user) || b.Owner != lo.th.user {
-		lo.th.fail("the fork of %s is %s's, in list %s (%v)", lo.th.user, b.Owner, in.List, err)
+	if list, _, err := r.Place(lo.th.p.key.Thread); err != nil || list != recordname.ThreadsList(lo.th.user) || b.Owner != lo.th.user {
+		lo.th.fail("the fork of %s is %s's, in list %s (%v)", lo.th.user, b.Owner, list, err)
 	}
 }
 

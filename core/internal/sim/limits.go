@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -57,8 +58,8 @@ type admissions struct {
 	twice   map[tenantDay]*spending   // charges that were made again without need
 	stays   map[string]spending       // of them, by tenant, those that no slot has
 	runs    map[core.ID]*admitted     // runs that were admitted
-	charged map[store.Charging]bool   // so far
-	turns   map[store.Charging]bool   // the same, all without their slots
+	charged map[store.Use]bool        // so far
+	turns   map[store.Use]bool        // the same, all without their slots
 	by      map[core.ID]charger       // who charged a run last
 	last    map[core.ID]time.Duration // when a run was admitted last
 	taken   map[taking]int            // how often a slot was taken: more than once by tries that came late
@@ -148,8 +149,8 @@ func (au *auditor) charged(s *inference) {
 	if l.TokensADay == 0 && l.SpendADay == 0 {
 		return
 	}
-	at := tenantDay{s.th.p.key.Tenant, store.DayOf(epoch.Add(s.ended).UnixMilli())}
-	if store.DayOf(epoch.Add(s.ended-clocks).UnixMilli()) != at.day || store.DayOf(au.w.millis()) != at.day {
+	at := tenantDay{s.th.p.key.Tenant, calendar.Day(epoch.Add(s.ended).UnixMilli())}
+	if calendar.Day(epoch.Add(s.ended-clocks).UnixMilli()) != at.day || calendar.Day(au.w.millis()) != at.day {
 		return // somebody's clock may say that it was another day
 	}
 	spent := au.w.provider.of(at)
@@ -170,7 +171,7 @@ const clocks = 500 * time.Millisecond
 // which it was about to begin, and any other none.
 func (ru *runs) checkWithin(h *host, s script) {
 	w := ru.th.w
-	o := w.admissions.over[tenantDay{ru.th.p.key.Tenant, store.DayOf(w.millis())}]
+	o := w.admissions.over[tenantDay{ru.th.p.key.Tenant, calendar.Day(w.millis())}]
 	if o == nil || !ru.holds() || ru.th.p.head.Run.ID != s.run || w.now == o.since {
 		return
 	}
@@ -220,7 +221,7 @@ func (ru *runs) checkLimited(in *input, err error) {
 // nobody could know, or without a slot since the commit of the turn was refused. What a
 // slot has of them is taken off with it. What stays is one without a slot, also when it
 // comes late, and one that comes late to a slot that was taken once more by a late try.
-func (a *admissions) noteCharge(tenant string, c store.Charging) {
+func (a *admissions) noteCharge(tenant string, c store.Use) {
 	slotless, bare := c.Slot == (store.Slot{}), c
 	bare.Slot = store.Slot{}
 	again := a.turns[bare]
@@ -252,9 +253,9 @@ const reconciles = 10 * time.Minute
 // mostOf counts all that the provider has served a tenant, lost or not, all that its
 // clients have asked for, and every run that may still have its slot.
 func (au *auditor) mostOf(tenant string) (m most) {
-	today := store.DayOf(au.w.millis())
+	today := calendar.Day(au.w.millis())
 	on := func(at time.Duration) bool {
-		return store.DayOf(epoch.Add(at+clocks).UnixMilli()) >= today
+		return calendar.Day(epoch.Add(at+clocks).UnixMilli()) >= today
 	}
 	if twice := au.w.admissions.twice[tenantDay{tenant, today}]; twice != nil {
 		m.tokens, m.spend = twice.tokens, twice.cost
@@ -468,7 +469,7 @@ func (au *auditor) compareCounters(tenant string, logged counted) {
 	if len(t.Slots) > 0 {
 		au.w.violate("at rest tenant %s has slots: %+v", tenant, t.Slots)
 	}
-	var all store.Counted
+	var all store.Use
 	for _, c := range t.Days {
 		all.Runs, all.Tokens, all.Spend = all.Runs+c.Runs, all.Tokens+c.Tokens, all.Spend+c.Spend
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -50,7 +51,7 @@ func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 // lagging leaves an event chunk or a follow mark out of a list at times, as a list may that
 // lags.
 func (w *World) lagging(found []store.Record) []store.Record {
-	if w.config.People.Followed && len(found) == 1 && found[0].Name == store.FollowName && w.config.Faults > 0 && w.now < w.stop && w.random.chance(0.2) {
+	if w.config.People.Followed && len(found) == 1 && found[0].Name == recordname.Follow && w.config.Faults > 0 && w.now < w.stop && w.random.chance(0.2) {
 		w.strike(SiteGet, FaultStale)
 		return nil
 	}
@@ -76,10 +77,9 @@ func (b backend) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefi
 func (b backend) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) (all []store.Listed, err error) {
 	err = b.one(ctx, SiteGet, list, func() {
 		for _, p := range b.host.world.storage.partitions {
-			for name, r := range p.records {
-				in, err := store.PlaceOf(r)
-				at := store.Place{At: in.At, Thread: p.key.Thread, Name: name}
-				if r.Kind() == store.KindLatest && err == nil && p.key.Tenant == tenant && in.List == list && (before == nil || at.Compare(*before) < 0) {
+			for _, r := range p.records {
+				in, at, err := r.Place(p.key.Thread)
+				if r.Kind() == store.KindLatest && err == nil && p.key.Tenant == tenant && in == list && (before == nil || at.Compare(*before) < 0) {
 					all = append(all, store.Listed{Place: at, Payload: r.Payload})
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -112,8 +113,8 @@ func (au *auditor) checkUsage() {
 		}
 		au.w.Stats.Usage.Tokens += s.usage.Input + s.usage.Output
 	}
-	au.compareBooks("the stored sums", au.books(store.UsageHour), au.storedSums(ctx))
-	au.compareBooks("the reports", au.books(24*store.UsageHour), au.reported(ctx))
+	au.compareBooks("the stored sums", au.books(calendar.HourMillis), au.storedSums(ctx))
+	au.compareBooks("the reports", au.books(24*calendar.HourMillis), au.reported(ctx))
 }
 
 // sumLater sums what is marked as a sweep of the next hours does.
@@ -139,7 +140,7 @@ func (au *auditor) tenants() []string {
 func (au *auditor) storedSums(ctx context.Context) accounts {
 	all := accounts{}
 	for _, tenant := range au.tenants() {
-		totals, err := au.w.storage.usage.UsageTotals(ctx, tenant, 1, store.HourOf(au.w.millis())+1, 10_000)
+		totals, err := au.w.storage.usage.UsageTotals(ctx, tenant, 1, calendar.Hour(au.w.millis())+1, 10_000)
 		if err != nil {
 			au.w.violate("read the sums of %s: %v", tenant, err)
 		}
@@ -172,7 +173,7 @@ func (au *auditor) reported(ctx context.Context) accounts {
 			if err != nil {
 				au.w.violate("the usage of %s is reported for day %q", tenant, r.Day)
 			}
-			all.addSum(tenant, day.UnixMilli()/(24*store.UsageHour), r)
+			all.addSum(tenant, day.UnixMilli()/(24*calendar.HourMillis), r)
 			au.checkCost(tenant, &r)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -20,7 +21,7 @@ func (b backend) ask(ctx context.Context, site Site, name string, do func() (ref
 	return refusal
 }
 
-// ReadProfile implements [store.Profiles].
+// ReadProfile implements [store.Backend].
 func (b backend) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (profile state.Profile, err error) {
 	err = b.ask(ctx, SiteGet, name.String(), func() (err error) {
 		profile, err = b.host.world.storage.profiles.ReadProfile(context.Background(), tenant, name)
@@ -29,7 +30,7 @@ func (b backend) ReadProfile(ctx context.Context, tenant string, name state.Prof
 	return profile, err
 }
 
-// WriteProfile implements [store.Profiles].
+// WriteProfile implements [store.Backend].
 func (b backend) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (next uint64, err error) {
 	err = b.ask(ctx, SiteRewrite, name.String(), func() (err error) {
 		next, err = b.host.world.storage.profiles.WriteProfile(context.Background(), tenant, name, value, revision)
@@ -38,14 +39,14 @@ func (b backend) WriteProfile(ctx context.Context, tenant string, name state.Pro
 	return next, err
 }
 
-// DeleteProfile implements [store.Profiles].
+// DeleteProfile implements [store.Backend].
 func (b backend) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
 	return b.ask(ctx, SiteRewrite, name.String(), func() error {
 		return b.host.world.storage.profiles.DeleteProfile(context.Background(), tenant, name, revision)
 	})
 }
 
-// ProfileKeys implements [store.Profiles].
+// ProfileKeys implements [store.Backend].
 func (b backend) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) (keys []string, err error) {
 	err = b.ask(ctx, SiteGet, namespace, func() (err error) {
 		keys, err = b.host.world.storage.profiles.ProfileKeys(context.Background(), tenant, namespace, prefix, after, limit)
@@ -54,9 +55,9 @@ func (b backend) ProfileKeys(ctx context.Context, tenant, namespace, prefix, aft
 	return keys, err
 }
 
-// PutSnapshot implements [store.Configs].
+// PutSnapshot implements [store.Backend].
 func (b backend) PutSnapshot(ctx context.Context, hash string, content []byte) error {
-	if err := store.CheckSnapshotHash(hash); err != nil {
+	if err := core.CheckName("hash of a snapshot", hash); err != nil {
 		return err
 	}
 	if len(content) > maxRecord {
@@ -72,9 +73,9 @@ func (b backend) PutSnapshot(ctx context.Context, hash string, content []byte) e
 	})
 }
 
-// Snapshot implements [store.Configs].
+// Snapshot implements [store.Backend].
 func (b backend) Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error) {
-	if err := store.CheckSnapshotHash(hash); err != nil {
+	if err := core.CheckName("hash of a snapshot", hash); err != nil {
 		return nil, false, err
 	}
 	err = b.one(ctx, SiteGet, hash, func() { content, ok = b.host.world.storage.configs[hash] })

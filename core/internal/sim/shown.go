@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -118,13 +119,13 @@ func (lo *logged) checkShown(h *host, messages []core.Message, s script) {
 // checkSnapshot: a stored value is what the log says after the sequence that
 // it names, and a manifest names the newest of each.
 func (lo *logged) checkSnapshot(r store.Record) {
-	if r.Name != store.SnapshotName {
+	if r.Name != recordname.Snapshot {
 		var v struct {
 			AsOf  uint64          `json:"as_of"`
 			Value json.RawMessage `json:"value"`
 		}
 		err := lo.th.w.checks.Decode("state snapshot", r.Payload, &v)
-		said, ok := lo.valueAt(v.AsOf, r.Name[len(store.SnapshotName):])
+		said, ok := lo.valueAt(v.AsOf, r.Name[len(recordname.Snapshot):])
 		if err != nil || !ok || !bytes.Equal(said, v.Value) {
 			lo.th.fail("%s says %s as of %d, the log %s (%v)", r.Name, v.Value, v.AsOf, said, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -100,7 +101,7 @@ func (au *auditor) noteTooLarge(r store.Record) {
 		au.w.did(TooLargeSubmission)
 	case strings.HasPrefix(r.Name, "R#"):
 		au.w.did(TooLargeRun)
-	case strings.HasPrefix(r.Name, store.SnapshotName):
+	case strings.HasPrefix(r.Name, recordname.Snapshot):
 		au.w.did(TooLargeSnapshot)
 	case strings.Contains(r.Name, "#round#"):
 		au.w.did(TooLargeRound)
@@ -111,7 +112,7 @@ func (au *auditor) noteTooLarge(r store.Record) {
 
 // formOf is how much of a run's end is stored, as its record says.
 func (au *auditor) formOf(p *partition, run core.ID) thread.Form {
-	r, ok := p.record(store.RunName(run))
+	r, ok := p.record(recordname.Run(run))
 	if !ok {
 		return thread.FormWhole
 	}

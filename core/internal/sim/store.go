@@ -37,7 +37,7 @@ type partition struct {
 }
 
 func (p *partition) record(name string) (store.Record, bool) {
-	if seq, ok := store.LogSeq(name); ok {
+	if seq, ok := (store.Record{Name: name}).LogSeq(); ok {
 		if seq == 0 || seq > uint64(len(p.log)) || p.log[seq-1].Name == "" {
 			return store.Record{}, false
 		}
@@ -48,7 +48,7 @@ func (p *partition) record(name string) (store.Record, bool) {
 }
 
 func (p *partition) keep(r store.Record, at time.Duration) {
-	seq, ok := store.LogSeq(r.Name)
+	seq, ok := r.LogSeq()
 	if !ok {
 		p.records[r.Name] = r
 		return
@@ -291,7 +291,7 @@ func (b backend) page(ctx context.Context, key core.ThreadKey, from, to uint64) 
 	return records, more, err
 }
 
-// Pointer implements [store.Pointers].
+// Pointer implements [store.Threads].
 func (b backend) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
 	err = b.one(ctx, SitePointer, name, func() { value, ok = b.host.world.storage.pointers[tenant+"#"+name] })
 	return value, ok && err == nil, err
@@ -324,10 +324,13 @@ func later(a, b store.Overdue) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.Key.Thread, b.Key.Thread))
 }
 
-// Erase implements [store.Eraser]. What a deleted thread had is checked no more.
+// Erase implements [store.Threads]. What a deleted thread had is checked no more.
 func (b backend) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
-	if err := store.CheckErase(key, limit); err != nil {
+	if err := key.Check(); err != nil {
 		return 0, err
+	}
+	if limit < 1 {
+		return 0, core.Errorf(core.CodeInvalid, "erase %d records, at least 1 is allowed", limit)
 	}
 	err = b.one(ctx, SiteCreate, "erase", func() {
 		p := b.host.world.partition(key)
@@ -366,7 +369,7 @@ func (w *World) put(key core.ThreadKey, r store.Record) error {
 	if ok {
 		was = &stored
 	}
-	write, err := store.Admit(was, r)
+	write, err := r.Admit(was)
 	if err != nil || !write {
 		return err
 	}

@@ -97,7 +97,7 @@ const startsWithin = 3 * time.Second
 // suspect's claim; soon after it the others that are due are claimed.
 func (ru *runs) checkProof(r store.Record) {
 	w, head := ru.th.w, &ru.th.p.head
-	seq, ok := store.LogSeq(r.Name)
+	seq, ok := r.LogSeq()
 	if !ok || ru.harmless() || r.Fence != head.Claim.Fence || seq < head.Run.Base || seq >= head.Run.Base+uint64(len(head.Run.Calls)) {
 		return
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -398,7 +397,7 @@ func (as *asks) checkTimedOut(a, b *thread.Head) {
 	if b.Run.Reason != thread.ReasonOwn || len(a.Run.Calls) == 0 {
 		return
 	}
-	r, ok := as.th.p.record(store.RunName(b.Run.ID))
+	r, ok := as.th.p.record(recordname.Run(b.Run.ID))
 	if !ok {
 		return
 	}

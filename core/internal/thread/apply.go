@@ -39,8 +39,8 @@ type Schemas struct {
 	Writes uint16
 }
 
-// orThese are the schemas with this release's in place of zeros.
-func (s Schemas) orThese() Schemas {
+// Resolved returns the schemas with this release's in place of zeros.
+func (s Schemas) Resolved() Schemas {
 	if s.Reads == 0 {
 		s.Reads = SchemaRead
 	}
@@ -125,7 +125,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	if h.Deleted && !kind.Deleted {
 		return h, Result{}, ErrDeleted
 	}
-	t.Schemas = t.Schemas.orThese()
+	t.Schemas = t.Schemas.Resolved()
 	next := heads.Get().(*Head)
 	defer heads.Put(next)
 	*next = h.clone()

@@ -31,7 +31,7 @@ const (
 // encode returns the payload of a record; what names it in errors. v is a
 // pointer: encoding/json copies what it has only by value.
 func (r Records) encode(what string, v any) ([]byte, error) {
-	schema := r.Schemas.orThese().Writes
+	schema := r.Schemas.Resolved().Writes
 	var room [64]byte
 	first := strconv.AppendUint(append(room[:0], schemaMember...), uint64(schema), 10)
 	if schema >= 2 && r.Extra != "" {
@@ -64,7 +64,7 @@ func (r Records) schema(what string, b []byte) (uint16, error) {
 	if !ok || err != nil || n == 0 {
 		return 0, core.Errorf(core.CodeCorrupt, "decode %s: it does not begin with its schema number", what)
 	}
-	if reads := r.Schemas.orThese().Reads; n > uint64(reads) {
+	if reads := r.Schemas.Resolved().Reads; n > uint64(reads) {
 		return 0, fmt.Errorf("%s of schema %d, newest known %d: %w", what, n, reads, ErrSchema)
 	}
 	if n >= 2 && r.Extra != "" {

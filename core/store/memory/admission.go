@@ -40,7 +40,7 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (af
 }
 
 // Charge implements [store.Admissions].
-func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
+func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) {
 		charged = t.Charge(c)
 		after = t.On(c.Day)
@@ -49,7 +49,7 @@ func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (af
 }
 
 // Release implements [store.Admissions].
-func (s *Store) Release(ctx context.Context, tenant string, r store.Releasing) (released bool, err error) {
+func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) { released = t.Release(r) })
 	return released, err
 }

@@ -64,7 +64,7 @@ func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record
 	if c.Head.Deleted {                                                                // nothing follows that would need the room of the heads before
 		thread.head = slices.Clone(thread.head)
 	}
-	if index := s.due[store.Shard(key)]; c.Head.DueAt > 0 {
+	if index := s.due[(store.Overdue{Key: key}).Shard()]; c.Head.DueAt > 0 {
 		index[key] = c.Head.DueAt
 	} else {
 		delete(index, key)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -20,7 +21,7 @@ type tenantList struct{ tenant, list string }
 func (s *Store) index() {
 	s.lists = lists{}
 	for key, c := range s.threads {
-		at, _ := c.find(store.ActivityName)
+		at, _ := c.find(recordname.Activity)
 		for _, r := range c.records[at:] {
 			in, place, ok := placeOf(key, r)
 			if !ok {
@@ -36,14 +37,14 @@ func (s *Store) index() {
 
 // placeOf returns where a thread's record is listed; ok is false for a record that is not.
 func placeOf(key core.ThreadKey, r *store.Record) (in tenantList, place store.Place, ok bool) {
-	if !strings.HasPrefix(r.Name, store.ActivityName) {
+	if !strings.HasPrefix(r.Name, recordname.Activity) {
 		return in, place, false
 	}
-	listing, err := store.PlaceOf(*r)
+	list, place, err := r.Place(key.Thread)
 	if err != nil { // cannot be: it was admitted
 		return in, place, false
 	}
-	return tenantList{key.Tenant, listing.List}, store.Place{At: listing.At, Thread: key.Thread, Name: r.Name}, true
+	return tenantList{key.Tenant, list}, place, true
 }
 
 // add notes a record that was put.

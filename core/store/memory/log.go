@@ -65,7 +65,7 @@ func (s *Store) nearest(key core.ThreadKey, first, last uint64, d direction) (re
 	if at < 0 || at >= len(c.records) {
 		return store.Record{}, 0, false
 	}
-	seq, ok = store.LogSeq(c.records[at].Name)
+	seq, ok = c.records[at].LogSeq()
 	if !ok || seq < first || seq > last {
 		return store.Record{}, 0, false
 	}

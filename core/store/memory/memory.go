@@ -105,7 +105,7 @@ func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to u
 	return s.rangeLog(ctx, key, from, to, backwards)
 }
 
-// Pointer implements [store.Pointers].
+// Pointer implements [store.Threads].
 func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, false, err
@@ -199,13 +199,16 @@ func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix
 	return records, nil
 }
 
-// Erase implements [store.Eraser].
+// Erase implements [store.Threads].
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	if err := store.CheckErase(key, limit); err != nil {
+	if err := key.Check(); err != nil {
 		return 0, err
+	}
+	if limit < 1 {
+		return 0, core.Errorf(core.CodeInvalid, "erase %d records, at least 1 is allowed", limit)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +261,7 @@ func (s *Store) admit(key core.ThreadKey, record store.Record) (write bool, err 
 			stored = c.records[at]
 		}
 	}
-	return store.Admit(stored, record)
+	return record.Admit(stored)
 }
 
 // find returns where the record of a name is, or belongs.

@@ -15,7 +15,7 @@ import (
 var key = core.ThreadKey{Tenant: "acme", Thread: "t1"}
 
 func TestContract(t *testing.T) {
-	storetest.Run(t, func(*testing.T) store.Backend { return memory.New() })
+	storetest.Options{}.Run(t, func(*testing.T) store.Backend { return memory.New() })
 }
 
 func TestNothingIsSharedWithTheCaller(t *testing.T) {
@@ -75,5 +75,5 @@ func TestMemorySaysWhatItRefuses(t *testing.T) {
 var histories = flag.Int("linear.histories", 100, "histories to check")
 
 func TestHistoriesAreLinearizable(t *testing.T) {
-	storetest.Linearizable(t, func(*testing.T) store.Backend { return memory.New() }, *histories)
+	storetest.Options{}.Linearizable(t, func(*testing.T) store.Backend { return memory.New() }, *histories)
 }

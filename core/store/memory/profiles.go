@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -23,7 +24,7 @@ func (s *Store) profilesOf(ctx context.Context, tenant string) (*profiles, error
 	return p, nil
 }
 
-// ReadProfile implements [store.Profiles].
+// ReadProfile implements [store.Backend].
 func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error) {
 	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
@@ -32,7 +33,7 @@ func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.Profi
 	return p.Read(ctx, name)
 }
 
-// WriteProfile implements [store.Profiles].
+// WriteProfile implements [store.Backend].
 func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error) {
 	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
@@ -41,7 +42,7 @@ func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.Prof
 	return p.Write(ctx, name, value, revision)
 }
 
-// DeleteProfile implements [store.Profiles].
+// DeleteProfile implements [store.Backend].
 func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
 	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
@@ -50,7 +51,7 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 	return p.Delete(ctx, name, revision)
 }
 
-// ProfileKeys implements [store.Profiles].
+// ProfileKeys implements [store.Backend].
 func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error) {
 	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, afte
 	return p.Keys(ctx, namespace, prefix, after, limit)
 }
 
-// PutSnapshot implements [store.Configs]. There is no limit.
+// PutSnapshot implements [store.Backend]. There is no limit.
 func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) error {
 	if err := checkHash(ctx, hash); err != nil {
 		return err
@@ -76,7 +77,7 @@ func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) er
 	return nil
 }
 
-// Snapshot implements [store.Configs].
+// Snapshot implements [store.Backend].
 func (s *Store) Snapshot(ctx context.Context, hash string) ([]byte, bool, error) {
 	if err := checkHash(ctx, hash); err != nil {
 		return nil, false, err
@@ -94,5 +95,5 @@ func checkHash(ctx context.Context, hash string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return store.CheckSnapshotHash(hash)
+	return core.CheckName("hash of a snapshot", hash)
 }

@@ -44,7 +44,7 @@ func (s *Store) admitUsage(tenant string, usage *store.Usage) (write bool, err e
 			stored = &r
 		}
 	}
-	return store.AdmitUsage(stored, *usage)
+	return usage.AdmitUsage(stored)
 }
 
 // PutUsage puts a usage record and marks its hour, as a Commit does before its head: for
@@ -95,7 +95,7 @@ func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := store.CheckUsageMarks(shard, tenant); err != nil {
+	if err := (store.UsageMark{Tenant: tenant}).CheckShard(shard); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -103,7 +103,7 @@ func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after 
 	var marks []store.UsageMark
 	for at, hour := range s.usages {
 		m := store.UsageMark{Tenant: at.tenant, Hour: at.hour, Revision: hour.mark}
-		mine := store.UsageShard(at.tenant) == shard && (tenant == "" || tenant == at.tenant)
+		mine := store.UsageMark{Tenant: at.tenant}.Shard() == shard && (tenant == "" || tenant == at.tenant)
 		if hour.mark != 0 && mine && (after == nil || compareMarks(m, *after) > 0) {
 			marks = append(marks, m)
 		}
@@ -121,7 +121,7 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := store.CheckSumUsage(mark, total); err != nil {
+	if err := mark.CheckSum(total); err != nil {
 		return err
 	}
 	s.mu.Lock()

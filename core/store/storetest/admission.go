@@ -42,7 +42,7 @@ func (p *probe) admit(a store.Admitting) (store.Admission, bool) {
 	return after, ok
 }
 
-func (p *probe) charge(c store.Charging) store.Admission {
+func (p *probe) charge(c store.Use) store.Admission {
 	p.t.Helper()
 	after, ok, err := p.b.Charge(p.ctx, p.tenant, c)
 	if err != nil || !ok {
@@ -51,7 +51,7 @@ func (p *probe) charge(c store.Charging) store.Admission {
 	return after
 }
 
-func (p *probe) release(r store.Releasing, want bool) {
+func (p *probe) release(r store.Use, want bool) {
 	p.t.Helper()
 	if ok, err := p.b.Release(p.ctx, p.tenant, r); err != nil || ok != want {
 		p.t.Errorf("Release(%+v) returns %t, %v, want %t", r, ok, err, want)
@@ -89,7 +89,7 @@ func admissionIsCountedOnce(p *probe) {
 
 func admissionStopsAtEachBound(p *probe) {
 	p.admit(store.Admitting{Day: someDay, Run: runNumber(1), Slot: slotOf("t1")})
-	p.charge(store.Charging{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 100, Spend: core.Dollar / 2})
+	p.charge(store.Use{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 100, Spend: core.Dollar / 2})
 	want := store.Admission{Day: someDay, Runs: 1, Tokens: 100, Spend: core.Dollar / 2, Slots: map[core.ID]store.Slot{
 		runNumber(1): {Thread: "t1", Since: slotOf("").Since, Key: "00ff", Tokens: 100, Spend: core.Dollar / 2},
 	}}
@@ -137,7 +137,7 @@ func noMoreRunsAreAdmittedThanThereIsRoomFor(p *probe) {
 
 func aNewDayCountsAnewAndKeepsSlots(p *probe) {
 	p.admit(store.Admitting{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Bounds: store.Bounds{Runs: 1}})
-	p.charge(store.Charging{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 7})
+	p.charge(store.Use{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 7})
 	bounds := store.Bounds{Runs: 1, Tokens: 7, Slots: 5}
 	if _, ok := p.admit(store.Admitting{Day: someDay, Run: runNumber(2), Slot: slotOf("t2"), Bounds: bounds}); ok {
 		p.t.Errorf("a second run is admitted on the same day")
@@ -147,7 +147,7 @@ func aNewDayCountsAnewAndKeepsSlots(p *probe) {
 		p.t.Errorf("on the next day Admit returns %t, %+v, want 1 run, no tokens and 2 slots", ok, after)
 	}
 	// A process whose clock is behind still counts on its own day.
-	p.charge(store.Charging{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 3})
+	p.charge(store.Use{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 3})
 	slots := map[core.ID]store.Slot{runNumber(1): slotOf("t1"), runNumber(2): slotOf("t2")}
 	first := slots[runNumber(1)]
 	first.Tokens = 10
@@ -163,7 +163,7 @@ func chargeAddsToDayAndSlot(p *probe) {
 	if after, ok := p.admit(store.Admitting{Day: someDay, Run: run, Slot: slot, Again: true}); !ok || !cmp.Equal(want, after) {
 		p.t.Errorf("Admit of a run that comes again returns %t, %+v, want %+v", ok, after, want)
 	}
-	c := store.Charging{Day: someDay, Run: run, Slot: slotOf("t1"), Tokens: 20, Spend: 2}
+	c := store.Use{Day: someDay, Run: run, Slot: slotOf("t1"), Tokens: 20, Spend: 2}
 	for range 2 {
 		p.charge(c)
 	}
@@ -174,12 +174,12 @@ func chargeAddsToDayAndSlot(p *probe) {
 	late.Slot.Since--
 	gone := c
 	gone.Run = runNumber(2)
-	for _, c := range []store.Charging{late, gone} {
+	for _, c := range []store.Use{late, gone} {
 		if after, ok, err := p.b.Charge(p.ctx, p.tenant, c); ok || err != nil || !cmp.Equal(want, after) {
 			p.t.Errorf("Charge to a slot that is not there returns %+v, %t, %v", after, ok, err)
 		}
 	}
-	p.charge(store.Charging{Day: someDay, Run: runNumber(3), Tokens: 1})
+	p.charge(store.Use{Day: someDay, Run: runNumber(3), Tokens: 1})
 	want.Tokens++
 	p.wantAdmission("after a charge without a slot", want)
 }
@@ -192,7 +192,7 @@ func noChargeIsLost(p *probe) {
 	for n := range 16 {
 		wait.Go(func() {
 			for range 4 {
-				_, ok, err := p.b.Charge(p.ctx, p.tenant, store.Charging{Day: someDay, Run: runNumber(n % 4), Slot: slotOf("t"), Tokens: 3, Spend: 2})
+				_, ok, err := p.b.Charge(p.ctx, p.tenant, store.Use{Day: someDay, Run: runNumber(n % 4), Slot: slotOf("t"), Tokens: 3, Spend: 2})
 				if err != nil || !ok {
 					p.t.Errorf("Charge: %t, %v", ok, err)
 				}
@@ -209,16 +209,16 @@ func noChargeIsLost(p *probe) {
 func releaseComparesTheSlot(p *probe) {
 	run := runNumber(1)
 	p.admit(store.Admitting{Day: someDay, Run: run, Slot: slotOf("t1")})
-	seen := p.charge(store.Charging{Day: someDay, Run: run, Slot: slotOf("t1"), Tokens: 30, Spend: 3}).Slots[run]
+	seen := p.charge(store.Use{Day: someDay, Run: run, Slot: slotOf("t1"), Tokens: 30, Spend: 3}).Slots[run]
 	older := seen
 	older.Tokens = 20
-	r := store.Releasing{Day: someDay, Run: run, Seen: older, Tokens: 5, Spend: 1, Runs: 1}
+	r := store.Use{Day: someDay, Run: run, Slot: older, Tokens: 5, Spend: 1, Runs: 1}
 	p.release(r, false)
 	later := seen
 	later.Since++
-	r.Seen = later
+	r.Slot = later
 	p.release(r, false)
-	r.Seen, r.Run = seen, runNumber(2)
+	r.Slot, r.Run = seen, runNumber(2)
 	p.release(r, false)
 	p.wantAdmission("after releases of other slots", store.Admission{Day: someDay, Runs: 1, Tokens: 30, Spend: 3, Slots: map[core.ID]store.Slot{run: seen}})
 	r.Run = run
@@ -258,7 +258,7 @@ func occupiedListsTenantsWithSlots(p *probe) {
 			p.t.Fatal(err)
 		}
 		if n == 2 {
-			if _, err := p.b.Release(p.ctx, tenant, store.Releasing{Day: someDay, Run: runNumber(n), Seen: slotOf("t")}); err != nil {
+			if _, err := p.b.Release(p.ctx, tenant, store.Use{Day: someDay, Run: runNumber(n), Slot: slotOf("t")}); err != nil {
 				p.t.Fatal(err)
 			}
 			continue
@@ -274,7 +274,7 @@ func occupiedListsTenantsWithSlots(p *probe) {
 	// Who comes back is listed again, and who has left is not.
 	for n := range 5 {
 		tenant := fmt.Sprintf("%s.%d", p.tenant, n)
-		_, err := p.b.Release(p.ctx, tenant, store.Releasing{Day: someDay, Run: runNumber(n), Seen: slotOf("t")})
+		_, err := p.b.Release(p.ctx, tenant, store.Use{Day: someDay, Run: runNumber(n), Slot: slotOf("t")})
 		if err == nil && n == 2 {
 			_, _, err = p.b.Admit(p.ctx, tenant, store.Admitting{Day: someDay, Run: runNumber(n), Slot: slotOf("t")})
 		}
@@ -301,8 +301,8 @@ func admissionsNeverMeet(p *probe) {
 	for _, tenant := range []string{"", "a#b", "."} {
 		_, err := p.b.Admission(p.ctx, tenant, someDay)
 		_, _, admit := p.b.Admit(p.ctx, tenant, store.Admitting{Day: someDay, Run: runNumber(1)})
-		_, _, charge := p.b.Charge(p.ctx, tenant, store.Charging{Day: someDay, Run: runNumber(1)})
-		_, release := p.b.Release(p.ctx, tenant, store.Releasing{Day: someDay, Run: runNumber(1)})
+		_, _, charge := p.b.Charge(p.ctx, tenant, store.Use{Day: someDay, Run: runNumber(1)})
+		_, release := p.b.Release(p.ctx, tenant, store.Use{Day: someDay, Run: runNumber(1)})
 		for _, err := range []error{err, admit, charge, release} {
 			if core.CodeOf(err) != core.CodeInvalid {
 				p.t.Errorf("tenant %q: %v, want code invalid", tenant, err)

@@ -1,8 +1,8 @@
 // Package storetest is the contract of package store as tests: a backend is
-// right when it passes [Run].
+// right when it passes [Options.Run].
 //
 //	func TestContract(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) store.Backend { return open(t.TempDir()) })
+//		storetest.Options{}.Run(t, func(t *testing.T) store.Backend { return open(t.TempDir()) })
 //	}
 //
 // Each subtest is one clause. A failure says what the backend was asked, what
@@ -15,7 +15,7 @@
 // Commit between two of its writes, and how to find what it has stored once its
 // process is gone.
 //
-// [Linearizable] looks at what no clause does: what several clients at once are
+// [Options.Linearizable] looks at what no clause does: what several clients at once are
 // answered must be what one of them after the other could have been.
 //
 // [Faulty] is for the tests of what uses a store: a way to a right backend on

@@ -42,8 +42,8 @@ func dueThreadIsListedInItsShardOnly(p *probe) {
 		p.setDue(key, dueHead(1, hour))
 		p.wantDue(key, 2*hour, true)
 		for shard := range store.Shards {
-			if shard != store.Shard(key) && lists(p.overdue(shard, 2*hour, 1000), key) {
-				p.t.Errorf("Overdue lists %s in shard %d, want it in shard %d = store.Shard(key) only", key, shard, store.Shard(key))
+			if shard != (store.Overdue{Key: key}).Shard() && lists(p.overdue(shard, 2*hour, 1000), key) {
+				p.t.Errorf("Overdue lists %s in shard %d, want it in shard %d = its shard only", key, shard, store.Overdue{Key: key}.Shard())
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func mostOverdueFirst(p *probe) {
 		{60, 0, nil},
 		{60, -1, nil},
 	}
-	shard := store.Shard(keys[0])
+	shard := store.Overdue{Key: keys[0]}.Shard()
 	for _, tt := range tests {
 		p.eventually(func() error {
 			got, err := p.b.Overdue(p.ctx, shard, int64(tt.until)*hour, nil, tt.limit)
@@ -145,7 +145,7 @@ func overdueThreadsArePaged(p *probe) {
 		at[key] = int64(1+(i*7%threads)/sameTime) * hour
 		p.setDue(key, dueHead(1, at[key]))
 	}
-	shard := store.Shard(keys[0])
+	shard := store.Overdue{Key: keys[0]}.Shard()
 	for _, limit := range []int{100, 20, 7} {
 		p.eventually(func() error {
 			pages, err := p.pages(shard, limit)
@@ -242,7 +242,7 @@ func (p *probe) overdue(shard int, until int64, limit int) []store.Overdue {
 // wantDue checks whether the thread's shard lists it at a time.
 func (p *probe) wantDue(key core.ThreadKey, until int64, want bool) {
 	p.t.Helper()
-	shard := store.Shard(key)
+	shard := store.Overdue{Key: key}.Shard()
 	p.eventually(func() error {
 		due, err := p.b.Overdue(p.ctx, shard, until, nil, 1000)
 		if err != nil {
@@ -282,7 +282,7 @@ func duePolicyIsTheSameForAll(p *probe) {
 func (p *probe) sameShard(n int) []core.ThreadKey {
 	var keys []core.ThreadKey
 	for i := 0; len(keys) < n; i++ {
-		if key := p.key(fmt.Sprint("t", i)); store.Shard(key) == 0 {
+		if key := p.key(fmt.Sprint("t", i)); (store.Overdue{Key: key}).Shard() == 0 {
 			keys = append(keys, key)
 		}
 	}

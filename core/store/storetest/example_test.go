@@ -15,16 +15,16 @@ import (
 )
 
 // A backend's own test is three lines.
-func ExampleRun() {
+func ExampleOptions() {
 	_ = func(t *testing.T) { // func TestContract(t *testing.T)
-		storetest.Run(t, func(t *testing.T) store.Backend { return memory.New() })
+		storetest.Options{}.Run(t, func(t *testing.T) store.Backend { return memory.New() })
 	}
 }
 
 // A hundred histories take a second of a backend in memory.
-func ExampleLinearizable() {
+func ExampleOptions_Linearizable() {
 	_ = func(t *testing.T) { // func TestHistoriesAreLinearizable(t *testing.T)
-		storetest.Linearizable(t, func(t *testing.T) store.Backend { return memory.New() }, 100)
+		storetest.Options{}.Linearizable(t, func(t *testing.T) store.Backend { return memory.New() }, 100)
 	}
 }
 

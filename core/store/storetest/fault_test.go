@@ -106,7 +106,7 @@ var faults = []fault{
 	{name: "keys are not checked", clause: "KeysThatFailCheckAreInvalid", text: "would reach another partition", backend: func(m *memory.Store) store.Backend {
 		return &storetest.Faulty{Backend: m, OnHead: func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, nil }}
 	}},
-	{name: "threads are due in every shard", clause: "DueThreadIsListedInItsShardOnly", text: "store.Shard(key) only", backend: func(m *memory.Store) store.Backend {
+	{name: "threads are due in every shard", clause: "DueThreadIsListedInItsShardOnly", text: "its shard only", backend: func(m *memory.Store) store.Backend {
 		return &storetest.Faulty{Backend: m, OnOverdue: func(ctx context.Context, _ int, until int64, after *store.Overdue, limit int) (all []store.Overdue, err error) {
 			for shard := range store.Shards {
 				due, _ := m.Overdue(ctx, shard, until, after, limit)

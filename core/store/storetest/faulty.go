@@ -57,8 +57,8 @@ type Faulty struct {
 
 	OnAdmission func(ctx context.Context, tenant string, day int64) (store.Admission, error)
 	OnAdmit     func(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error)
-	OnCharge    func(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error)
-	OnRelease   func(ctx context.Context, tenant string, r store.Releasing) (released bool, err error)
+	OnCharge    func(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error)
+	OnRelease   func(ctx context.Context, tenant string, r store.Use) (released bool, err error)
 	OnOccupied  func(ctx context.Context, after string, limit int) ([]store.Occupied, error)
 }
 
@@ -184,7 +184,7 @@ func (f *Faulty) log(ctx context.Context, op Operation, records iter.Seq2[store.
 	}
 }
 
-// Pointer implements [store.Pointers]. Beside an error it says that there is
+// Pointer implements [store.Threads]. Beside an error it says that there is
 // one, as Get does.
 func (f *Faulty) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
 	method := f.OnPointer
@@ -275,7 +275,7 @@ func (f *Faulty) Waiting(ctx context.Context, tenant string, after *store.Waitin
 	return list, nil
 }
 
-// Erase implements [store.Eraser].
+// Erase implements [store.Threads].
 func (f *Faulty) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
 	err = f.around(ctx, Operation{Method: "Erase", Key: key}, func(ctx context.Context) (err error) {
 		erased, err = f.Backend.Erase(ctx, key, limit)

@@ -44,7 +44,7 @@ func (f *Faulty) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 }
 
 // Charge implements [store.Admissions].
-func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
+func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
 	method := f.OnCharge
 	if method == nil {
 		method = f.Backend.Charge
@@ -60,7 +60,7 @@ func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Charging) (a
 }
 
 // Release implements [store.Admissions].
-func (f *Faulty) Release(ctx context.Context, tenant string, r store.Releasing) (released bool, err error) {
+func (f *Faulty) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
 	method := f.OnRelease
 	if method == nil {
 		method = f.Backend.Release

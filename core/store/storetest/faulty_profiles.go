@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// ReadProfile implements [store.Profiles].
+// ReadProfile implements [store.Backend].
 func (f *Faulty) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (profile state.Profile, err error) {
 	method := f.OnReadProfile
 	if method == nil {
@@ -24,7 +24,7 @@ func (f *Faulty) ReadProfile(ctx context.Context, tenant string, name state.Prof
 	return profile, nil
 }
 
-// WriteProfile implements [store.Profiles].
+// WriteProfile implements [store.Backend].
 func (f *Faulty) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (next uint64, err error) {
 	method := f.OnWriteProfile
 	if method == nil {
@@ -40,7 +40,7 @@ func (f *Faulty) WriteProfile(ctx context.Context, tenant string, name state.Pro
 	return next, nil
 }
 
-// DeleteProfile implements [store.Profiles].
+// DeleteProfile implements [store.Backend].
 func (f *Faulty) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
 	method := f.OnDeleteProfile
 	if method == nil {
@@ -51,7 +51,7 @@ func (f *Faulty) DeleteProfile(ctx context.Context, tenant string, name state.Pr
 	})
 }
 
-// ProfileKeys implements [store.Profiles].
+// ProfileKeys implements [store.Backend].
 func (f *Faulty) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) (keys []string, err error) {
 	method := f.OnProfileKeys
 	if method == nil {
@@ -72,7 +72,7 @@ func onProfile(method, tenant string, name state.ProfileName) Operation {
 	return Operation{Method: method, Key: core.ThreadKey{Tenant: tenant}, Name: name.Namespace + "/" + name.Key}
 }
 
-// PutSnapshot implements [store.Configs].
+// PutSnapshot implements [store.Backend].
 func (f *Faulty) PutSnapshot(ctx context.Context, hash string, content []byte) error {
 	method := f.OnPutSnapshot
 	if method == nil {
@@ -81,7 +81,7 @@ func (f *Faulty) PutSnapshot(ctx context.Context, hash string, content []byte) e
 	return f.around(ctx, Operation{Method: "PutSnapshot", Name: hash}, func(ctx context.Context) error { return method(ctx, hash, content) })
 }
 
-// Snapshot implements [store.Configs]. Beside an error it says that there is one,
+// Snapshot implements [store.Backend]. Beside an error it says that there is one,
 // as Get does.
 func (f *Faulty) Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error) {
 	method := f.OnSnapshot

@@ -23,7 +23,7 @@ var t1 = core.ThreadKey{Tenant: "acme", Thread: "t1"}
 
 // Whoever only watches changes nothing.
 func TestFaultyWithoutAFaultIsItsBackend(t *testing.T) {
-	storetest.Run(t, func(*testing.T) store.Backend {
+	storetest.Options{}.Run(t, func(*testing.T) store.Backend {
 		return &storetest.Faulty{
 			Backend:  memory.New(),
 			Around:   func(ctx context.Context, _ storetest.Operation, do func(context.Context) error) error { return do(ctx) },
@@ -62,7 +62,7 @@ func calls(ctx context.Context, b store.Backend) (errs []error) {
 	note(err)
 	_, err = b.Records(ctx, t1, "M#", "", 9)
 	note(err)
-	_, err = b.Overdue(ctx, store.Shard(t1), 1, nil, 9)
+	_, err = b.Overdue(ctx, store.Overdue{Key: t1}.Shard(), 1, nil, 9)
 	note(err)
 	_, err = b.Waiting(ctx, "acme", nil, 9)
 	note(err)

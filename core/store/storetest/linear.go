@@ -55,7 +55,7 @@ var errUndecided = errors.New("undecided")
 // them may be.
 //
 // It opens the backend once, and uses a tenant of its own for each history.
-func Linearizable(t *testing.T, open func(t *testing.T) store.Backend, n int) {
+func (Options) Linearizable(t *testing.T, open func(t *testing.T) store.Backend, n int) {
 	t.Helper()
 	seed := rand.Uint64()
 	made, undecided, err := histories(t.Context(), open(t), seed, n, checkTime)

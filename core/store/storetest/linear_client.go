@@ -152,7 +152,7 @@ func (c *client) readLog(ctx context.Context, at int, backwards bool) error {
 			if err != nil {
 				return nil, unanswered(err)
 			}
-			seq, ok := store.LogSeq(record.Name)
+			seq, ok := record.LogSeq()
 			if !ok || seq < 1 || seq > 2 {
 				return nil, fmt.Errorf("the log from 1 to 2 has %s", record.Name)
 			}

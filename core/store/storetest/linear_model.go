@@ -182,7 +182,7 @@ func (o *operation) stands(w world) bool {
 	return stored.number != 0 && (later || stored == ours)
 }
 
-// admit says the three conditions once more, apart from [store.Admit].
+// admit says the three conditions once more, apart from [store.Record.Admit].
 func admit(kind store.Kind, stored, next recordAt) (write bool, a answer) {
 	if stored.number == 0 {
 		return true, yes

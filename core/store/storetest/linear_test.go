@@ -171,7 +171,7 @@ func (c *careless) put(key core.ThreadKey, r store.Record) error {
 	if all := c.records[at]; len(all) > 0 {
 		stored = &all[len(all)-1]
 	}
-	write, err := store.Admit(stored, r)
+	write, err := r.Admit(stored)
 	if err != nil && c.now(c.overwrites) {
 		write, err = true, nil
 	}

@@ -191,7 +191,7 @@ func (p *probe) wantRecordsBackwards(key core.ThreadKey, prefix, before string, 
 func placesOf(all []store.Listed) []string {
 	places := []string{}
 	for _, l := range all {
-		in, err := store.PlaceOf(store.Record{Name: l.Name, Payload: l.Payload})
+		_, in, err := store.Record{Name: l.Name, Payload: l.Payload}.Place(l.Thread)
 		place := fmt.Sprintf("%d %s %s", l.At, l.Thread, l.Name)
 		if err != nil || in.At != l.At {
 			place += fmt.Sprintf(", and its payload says %s", l.Payload)

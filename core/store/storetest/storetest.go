@@ -13,7 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Options says where a backend is less exact than the zero value asks for.
+// Options says where a backend is less exact than the zero value asks for, which is a backend
+// that is exact and shows everything at once.
 type Options struct {
 	// DueRounding is how far Overdue may be off a head's DueAt, to either
 	// side. Default 0: exact to the millisecond.
@@ -37,13 +38,6 @@ type Options struct {
 	// store. Nil: Commit is one transaction, and there is nothing between its
 	// writes.
 	Stop func(ctx context.Context, writes int) context.Context
-}
-
-// Run checks a backend that is exact and shows everything at once. See
-// [Options.Run].
-func Run(t *testing.T, open func(t *testing.T) store.Backend) {
-	t.Helper()
-	Options{}.Run(t, open)
 }
 
 // Run checks every clause of the contract in a subtest of its own. It calls

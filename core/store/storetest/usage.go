@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -28,7 +29,7 @@ const pastHour = 400_000
 
 func usageOf(hour int64, run byte, fence, version uint64, payload string) *store.Usage {
 	return &store.Usage{Hour: hour, Record: store.Record{
-		Name: store.UsageName(core.ID{run}, 0), Fence: fence, Version: version, Payload: []byte(payload),
+		Name: recordname.Usage(core.ID{run}, 0), Fence: fence, Version: version, Payload: []byte(payload),
 	}}
 }
 
@@ -68,7 +69,7 @@ func (p *probe) wantUsage(hour int64, want ...string) {
 
 func (p *probe) marks(tenant string) []store.UsageMark {
 	p.t.Helper()
-	marks, err := p.b.UsageMarks(p.ctx, store.UsageShard(p.tenant), tenant, nil, 1000)
+	marks, err := p.b.UsageMarks(p.ctx, store.UsageMark{Tenant: p.tenant}.Shard(), tenant, nil, 1000)
 	if err != nil {
 		p.t.Fatalf("UsageMarks(%s): %v", tenant, err)
 	}
@@ -207,7 +208,7 @@ func usageMarksAreListed(p *probe) {
 	}
 	var last *store.UsageMark
 	for {
-		page, err := p.b.UsageMarks(p.ctx, store.UsageShard(p.tenant), p.tenant, last, 1)
+		page, err := p.b.UsageMarks(p.ctx, store.UsageMark{Tenant: p.tenant}.Shard(), p.tenant, last, 1)
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -233,7 +234,7 @@ func usageMarksAreListed(p *probe) {
 		p.t.Errorf("marks of the shard (-one by one +all):\n%s", diff)
 	}
 	after := &store.UsageMark{Tenant: p.tenant, Hour: pastHour + 8}
-	page, err := p.b.UsageMarks(p.ctx, store.UsageShard(p.tenant), p.tenant, after, 10)
+	page, err := p.b.UsageMarks(p.ctx, store.UsageMark{Tenant: p.tenant}.Shard(), p.tenant, after, 10)
 	if err != nil || len(page) != 2 || page[0].Hour != pastHour+9 {
 		p.t.Errorf("behind an hour without a mark: %+v, %v, want the two after it", page, err)
 	}
@@ -328,7 +329,7 @@ func usageIsTheTenantsOwn(p *probe) {
 	if totals, err := p.b.UsageTotals(p.ctx, other.Tenant, 0, pastHour*2, 10); err != nil || len(totals) > 0 {
 		p.t.Errorf("%s has the totals %+v, %v", other.Tenant, totals, err)
 	}
-	marks, err := p.b.UsageMarks(p.ctx, store.UsageShard(other.Tenant), other.Tenant, nil, 10)
+	marks, err := p.b.UsageMarks(p.ctx, store.UsageMark{Tenant: other.Tenant}.Shard(), other.Tenant, nil, 10)
 	if err != nil || len(marks) != 1 {
 		p.t.Errorf("%s has the marks %+v, %v, want one", other.Tenant, marks, err)
 	}
@@ -336,7 +337,7 @@ func usageIsTheTenantsOwn(p *probe) {
 
 func usageIsChecked(p *probe) {
 	const bad = "a#b"
-	shard := store.UsageShard(p.tenant)
+	shard := store.UsageMark{Tenant: p.tenant}.Shard()
 	for name, err := range map[string]error{
 		"records of a bad tenant": func() error { _, err := p.b.UsageRecords(p.ctx, bad, pastHour, "", 1); return err }(),
 		"marks of a bad tenant":   func() error { _, err := p.b.UsageMarks(p.ctx, shard, bad, nil, 1); return err }(),

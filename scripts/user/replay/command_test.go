@@ -83,21 +83,15 @@ func record(t *testing.T, texts ...string) (data string) {
 // forked makes a thread of the first message of another, and says a text there.
 func forked(t *testing.T, data, from, to, text string) {
 	t.Helper()
-	hosting(t, data, func(file *bolt.Store, r *host.Host, work func()) {
-		key := core.ThreadKey{Tenant: "local", Thread: from}
-		head, err := file.Head(t.Context(), key)
-		if err != nil {
+	hosting(t, data, func(_ *bolt.Store, r *host.Host, work func()) {
+		last, err := r.Messages(t.Context(), core.Identity{Tenant: "local"}, from, host.MessageQuery{Descending: true, Limit: 1})
+		if err != nil || len(last.Messages) != 1 {
+			t.Fatal(last, err)
+		}
+		if _, err := r.Fork(t.Context(), core.Identity{Tenant: "local"}, from, last.Messages[0].ID, to); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := store.ReadLog(t.Context(), file, store.Records{}, key, head.Seq, head.Seq)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Fork(t.Context(), core.Identity{Tenant: "local"}, from, entries[0].Message.ID, to); err != nil {
-			t.Fatal(err)
-		}
-		key.Thread = to
-		if _, err := r.Submit(t.Context(), mailbox.Submission{Thread: key, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage(text)}}); err != nil {
+		if _, err := r.Submit(t.Context(), mailbox.Submission{Thread: core.ThreadKey{Tenant: "local", Thread: to}, Opening: mailbox.Opening{AgentID: demo.ID}, Messages: []core.Message{core.UserMessage(text)}}); err != nil {
 			t.Fatal(err)
 		}
 		work()

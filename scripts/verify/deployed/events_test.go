@@ -207,7 +207,7 @@ func (w *world) checkOver(t *testing.T, k kind, api string, run core.ID) {
 		t.Errorf("%s: something is open, queued or due at the end: %+v", k.thread, h)
 	}
 	records, err := w.store.Records(t.Context(), key(k.thread), "R#", "", 10)
-	if err != nil || len(records) != 1 || records[0].Name != store.RunName(run) {
+	if err != nil || len(records) != 1 || records[0].Name != "R#"+run.String() {
 		t.Errorf("%s: the run records are %v, %v; want that of %s alone", k.thread, records, err, run)
 	}
 	response, err := http.Get(api + "/v1/runs/" + run.String())

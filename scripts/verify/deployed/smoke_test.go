@@ -98,17 +98,19 @@ func (d *deployment) marksUsage(t *testing.T) int {
 	shards := map[int]bool{}
 	for i := 0; len(shards) < store.Shards; i++ {
 		of := core.ThreadKey{Tenant: fmt.Sprintf("shard%d", i), Thread: "t"}
-		if shards[store.UsageShard(of.Tenant)] {
+		if shards[(store.UsageMark{Tenant: of.Tenant}).Shard()] {
 			continue
 		}
-		shards[store.UsageShard(of.Tenant)] = true
-		r := account.Record{Run: core.ID{1}, Since: 400_000 * store.UsageHour}
-		payload, err := store.Records{}.Encode("usage", &r)
+		shards[store.UsageMark{Tenant: of.Tenant}.Shard()] = true
+		payload, err := core.EncodeJSON(struct {
+			Schema int `json:"schema"`
+			account.Record
+		}{1, account.Record{Run: core.ID{1}, Since: 400_000 * time.Hour.Milliseconds()}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := store.Record{Name: store.UsageName(r.Run, r.Stretch), Fence: 1, Version: 1, Payload: payload, Expires: time.Now().AddDate(100, 0, 0).Unix()}
-		c := store.Commit{Usage: &store.Usage{Hour: 400_000, Record: record}, Head: store.Head{Layout: store.HeadLayout, Schema: 1, Version: 1, CommitID: core.ID{1}}}
+		record := store.Record{Name: "U#" + core.ID{1}.String() + "#000000", Fence: 1, Version: 1, Payload: payload, Expires: time.Now().AddDate(100, 0, 0).Unix()}
+		c := store.Commit{Usage: &store.Usage{Hour: 400_000, Record: record}, Head: store.Head{Layout: 1, Schema: 1, Version: 1, CommitID: core.ID{1}}}
 		if _, err := d.store.Commit(t.Context(), of, c); err != nil {
 			t.Fatal(err)
 		}

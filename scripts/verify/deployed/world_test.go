@@ -5,6 +5,7 @@ package deployed
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -156,12 +157,23 @@ func (w *world) messages(tb testing.TB, id string) []string {
 	return lines
 }
 
+// entry is what these tests read of a record of a log.
+type entry struct {
+	Message *core.Message `json:"message"`
+}
+
 // entries reads the thread's log.
-func (w *world) entries(tb testing.TB, id string) []store.Entry {
+func (w *world) entries(tb testing.TB, id string) (entries []entry) {
 	tb.Helper()
-	entries, err := store.ReadLog(tb.Context(), w.store, store.Records{}, key(id), 1, w.head(tb, id).Seq)
-	if err != nil {
-		tb.Fatal(err)
+	for record, err := range w.store.Log(tb.Context(), key(id), 1, w.head(tb, id).Seq) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var e entry
+		if err := json.Unmarshal(record.Payload, &e); err != nil {
+			tb.Fatal(err)
+		}
+		entries = append(entries, e)
 	}
 	return entries
 }

@@ -144,6 +144,8 @@ var order = []string{
 	"core/internal/thread",
 	"core/internal/recordname",
 	"core/store",
+	"core/internal/threadlog",
+	"core/internal/calendar",
 	"core/account",
 	"core/internal/accounting",
 	"core/internal/window",

@@ -30,7 +30,7 @@ var limitMutants = []mutant{
 		Name: "a late charge counts for a run that is over",
 		File: "core/store/admission.go",
 		Old:  "			return false\n		}\n		slot.Tokens",
-		New:  "			t.count(c.Day, Counted{Tokens: c.Tokens})\n			return true\n		}\n		slot.Tokens",
+		New:  "			t.count(c.Day, counted{Tokens: c.Tokens})\n			return true\n		}\n		slot.Tokens",
 	},
 	{
 		Name: "the sweep gives back slots of runs that are running",

@@ -6,8 +6,8 @@ var unsaidMutants = []mutant{
 	{
 		Name: "the chunks of another claim are believed",
 		File: "core/internal/run/live/attempt.go",
-		Old:  "return store.ChunkPrefix(a.Run, a.Step, a.Fence)",
-		New:  "return store.ChunkPrefix(a.Run, a.Step, 0)",
+		Old:  "return recordname.Chunks(a.Run, a.Step, a.Fence)",
+		New:  "return recordname.Chunks(a.Run, a.Step, 0)",
 	},
 	{
 		Name: "a reader keeps the words of an attempt that is void",

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -38,7 +40,7 @@ func (r *Reader) FindOpening(ctx context.Context, at At, first uint64) (found Op
 // window it is never needed, and in a long one it is one read by its sequence.
 func (r *Reader) ReadOpening(ctx context.Context, at At, first uint64) (Opening, error) {
 	for seq := first; first > 0 && seq <= min(first+1, at.Head.Seq); seq++ {
-		entries, err := store.ReadLog(ctx, r.store, r.records, at.Key, seq, seq)
+		entries, err := threadlog.Read(ctx, r.store, r.records, at.Key, seq, seq)
 		if err != nil {
 			return Opening{}, err
 		}
@@ -59,11 +61,11 @@ func (r *Reader) runBefore(ctx context.Context, at At, seq uint64) (first uint64
 	if seq <= 1 {
 		return 0, nil
 	}
-	entries, err := store.ReadLog(ctx, r.store, r.records, at.Key, seq-1, seq-1)
+	entries, err := threadlog.Read(ctx, r.store, r.records, at.Key, seq-1, seq-1)
 	if err != nil {
 		return 0, err
 	}
-	stored, ok, err := r.store.Get(ctx, at.Key, store.RunName(entries[0].Run))
+	stored, ok, err := r.store.Get(ctx, at.Key, recordname.Run(entries[0].Run))
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -91,7 +93,7 @@ func (r *Reader) FindFront(ctx context.Context, at At, c *Conversation) (*Conver
 	}
 	after := *c
 	if after.Front = c.messageAt(c.Window.Opening); after.Front == nil {
-		entries, err := store.ReadLog(ctx, r.store, r.records, at.Key, c.Window.Opening, c.Window.Opening)
+		entries, err := threadlog.Read(ctx, r.store, r.records, at.Key, c.Window.Opening, c.Window.Opening)
 		if err != nil {
 			return nil, err
 		}

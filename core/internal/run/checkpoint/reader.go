@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -108,7 +109,7 @@ func (r *Reader) CatchUp(ctx context.Context, at At, cached *Conversation) (*Con
 	if cached.Summary.Covers() > at.Head.Summary { // what it stood for is to be read again
 		return r.Read(ctx, at, at.Head.Seq)
 	}
-	entries, err := store.ReadLog(ctx, r.store, r.records, at.Key, cached.Seq+1, at.Head.Seq)
+	entries, err := threadlog.Read(ctx, r.store, r.records, at.Key, cached.Seq+1, at.Head.Seq)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (r *Reader) readSnapshot(ctx context.Context, at At, seq uint64) (snapshot,
 		return snapshot{}, nil
 	}
 	// One list instead of a read for each key: it may lag, which the ages show.
-	records, err := r.store.Records(ctx, at.Key, store.SnapshotName, "", maxSnapshotKeys)
+	records, err := r.store.Records(ctx, at.Key, recordname.Snapshot, "", maxSnapshotKeys)
 	if err != nil {
 		return snapshot{}, fmt.Errorf("read state snapshot: %w", err)
 	}
@@ -83,7 +83,7 @@ func (r *Reader) readSnapshot(ctx context.Context, at At, seq uint64) (snapshot,
 		byName[r.Name] = r
 	}
 	none := snapshot{}
-	record, ok := byName[store.SnapshotName]
+	record, ok := byName[recordname.Snapshot]
 	if !ok {
 		return none, nil
 	}
@@ -175,7 +175,7 @@ func (c *Conversation) SaveState(records thread.Records, values state.Snapshot, 
 		return nil, nil
 	}
 	var err error
-	s.Manifest, err = snapshotRecord(records, store.SnapshotName, s.manifest)
+	s.Manifest, err = snapshotRecord(records, recordname.Snapshot, s.manifest)
 	return s, err
 }
 

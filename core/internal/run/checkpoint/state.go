@@ -6,8 +6,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // maxStateTail is how many records of the log are read for a state that a stream
@@ -52,7 +52,7 @@ func (r *Reader) stateAfter(ctx context.Context, at At, seq uint64, reads core.I
 	// needs no window, so that the log is read forwards.
 	b := buildFrom(from, from.asOf)
 	from.skipUntil(&b.fold, &b.c.Seq)
-	for entry, err := range store.Entries(ctx, r.store, r.records, at.Key, from.asOf+1, seq) {
+	for entry, err := range threadlog.Entries(ctx, r.store, r.records, at.Key, from.asOf+1, seq) {
 		if err != nil {
 			return now, of, false, err
 		}

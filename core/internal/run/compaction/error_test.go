@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/pins"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -96,7 +97,7 @@ func TestAHintIsOverWithWhereNoOtherTryHelps(t *testing.T) {
 		{"the newest turn is a newer program's", func(w *world) { w.change(store.LogName(6), newer) }, nobody + `"log of t/t1 at 6: `, 0},
 		{"a message is damaged", func(w *world) { w.change(store.LogName(3), []byte("{")) }, someone + `"log of t/t1 at 3: `, 0},
 		{"the summary in force is missing", func(w *world) { w.lose("Z#2") }, nobody + `"summary Z#2 is missing: `, 0},
-		{"the run is damaged", func(w *world) { w.change(store.RunName(runID), []byte("{")) }, someone + `"decode run`, 0},
+		{"the run is damaged", func(w *world) { w.change(recordname.Run(runID), []byte("{")) }, someone + `"decode run`, 0},
 		{"the agent is gone", func(w *world) { w.agents.err = errors.New("no such agent") }, someone + `"no such agent"`, 0},
 		{"the summary is too large for the store", func(w *world) { w.fail("Put", "Z#4", 1, store.ErrTooLarge) }, someone + `"put summary: `, 1},
 		{"the summary that another has put is damaged", func(w *world) {

@@ -57,7 +57,7 @@ func TestAHintIsFollowedOnlyWhereASummaryIsAskedFor(t *testing.T) {
 		{name: "the thread is deleted", log: conversation(), change: func(_ *testing.T, w *world) { w.heads.head.Deleted = true }},
 		{name: "there is no thread", log: conversation(), change: func(_ *testing.T, w *world) { w.heads.head.Version = 0 }},
 		{name: "an empty thread", change: func(*testing.T, *world) {}},
-		{name: "the run has no record", log: conversation(), change: func(_ *testing.T, w *world) { w.lose(store.RunName(runID)) }},
+		{name: "the run has no record", log: conversation(), change: func(_ *testing.T, w *world) { w.lose(recordname.Run(runID)) }},
 		{name: "its agent compacts by itself", log: conversation(), change: another(agent.CompactInline)},
 		{name: "its agent does not compact", log: conversation(), change: another(agent.CompactOff)},
 		{name: "its agent says nothing of it", log: conversation(), change: func(t *testing.T, w *world) {

@@ -123,7 +123,7 @@ func (j *job) backwards(ctx context.Context, from, to uint64, each func(seq uint
 // resolve finds the agent that the run is pinned to. Without it, or where it compacts
 // otherwise, there is no summary.
 func (j *job) resolve(ctx context.Context) (ok bool, err error) {
-	record, ok, err := j.m.o.Store.Get(ctx, j.key, store.RunName(j.run))
+	record, ok, err := j.m.o.Store.Get(ctx, j.key, recordname.Run(j.run))
 	if err != nil || !ok {
 		return false, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
@@ -167,7 +168,7 @@ func newWorldOf(t *testing.T, parts agent.Parts, named string, s setting) *world
 	for i := range s.log {
 		w.put(t, store.LogName(uint64(i+1)), encoded(t)(records.EncodeEntry(&s.log[i])))
 	}
-	w.put(t, store.RunName(runID), encoded(t)(records.EncodeRun(&thread.RunRecord{Run: core.Run{ID: runID, AgentID: "demo", Resolution: "pinned"}})))
+	w.put(t, recordname.Run(runID), encoded(t)(records.EncodeRun(&thread.RunRecord{Run: core.Run{ID: runID, AgentID: "demo", Resolution: "pinned"}})))
 	if s.before != nil {
 		w.heads.head.Summary = 2
 		w.put(t, recordname.Summary(2), encoded(t)(records.EncodeSummary(2, s.before)))
@@ -275,7 +276,7 @@ func (w *world) summary(t *testing.T, upTo uint64) *thread.Summary {
 // charge counts so many tokens as used today.
 func (w *world) charge(t *testing.T, tokens int64) {
 	t.Helper()
-	if _, _, err := w.store.Backend.Charge(t.Context(), key.Tenant, store.Charging{Day: store.DayOf(w.env.Millis()), Tokens: tokens}); err != nil {
+	if _, _, err := w.store.Backend.Charge(t.Context(), key.Tenant, store.Use{Day: calendar.Day(w.env.Millis()), Tokens: tokens}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -283,7 +284,7 @@ func (w *world) charge(t *testing.T, tokens int64) {
 // charged is how many tokens the tenant has used today.
 func (w *world) charged(t *testing.T) int64 {
 	t.Helper()
-	a, err := w.store.Backend.Admission(t.Context(), key.Tenant, store.DayOf(w.env.Millis()))
+	a, err := w.store.Backend.Admission(t.Context(), key.Tenant, calendar.Day(w.env.Millis()))
 	if err != nil {
 		t.Fatal(err)
 	}

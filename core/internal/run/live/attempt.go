@@ -3,6 +3,7 @@ package live
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/position"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -26,7 +27,7 @@ func AttemptOf(head thread.Head) (a Attempt, ok bool) {
 }
 
 // Prefix begins the names of the attempt's chunks.
-func (a Attempt) Prefix() string { return store.ChunkPrefix(a.Run, a.Step, a.Fence) }
+func (a Attempt) Prefix() string { return recordname.Chunks(a.Run, a.Step, a.Fence) }
 
 // Events decodes a chunk of the attempt. The events have the positions that they have in
 // the live stream. A record that is not a chunk, or a chunk of another attempt, is an

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
@@ -50,12 +51,12 @@ func TestChunksThatCannotBeRead(t *testing.T) {
 		{`{"schema":1,"events":[{"event_type":"text_delta","delta":"x","at":"0-1-f","later":true}]}`, ""},
 	}
 	for _, tt := range tests {
-		events, err := a.Events(thread.Records{}, store.Record{Name: store.ChunkName(a.Prefix(), 0), Payload: []byte(tt.payload)})
+		events, err := a.Events(thread.Records{}, store.Record{Name: recordname.Chunk(a.Prefix(), 0), Payload: []byte(tt.payload)})
 		if core.CodeOf(err) != tt.code || err == nil && len(events) != 1 {
 			t.Errorf("%s: %v, %v, want code %q", tt.payload, events, err, tt.code)
 		}
 	}
-	if name := store.ChunkName(a.Prefix(), 12); name != "E#01000000-0000-0000-0000-000000000000#2#3#000012" {
+	if name := recordname.Chunk(a.Prefix(), 12); name != "E#01000000-0000-0000-0000-000000000000#2#3#000012" {
 		t.Error(name)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -28,7 +29,7 @@ type Mark struct {
 func (m Mark) Record(records thread.Records, head thread.Head) (store.Record, error) {
 	payload, err := records.Encode("follow mark", &m)
 	return store.Record{
-		Name: store.FollowName, Fence: head.Fence, Version: head.Version, Payload: payload,
+		Name: recordname.Follow, Fence: head.Fence, Version: head.Version, Payload: payload,
 		Expires: (m.Until + 999) / 1000,
 	}, err
 }
@@ -36,7 +37,7 @@ func (m Mark) Record(records thread.Records, head thread.Head) (store.Record, er
 // FindMark reads the mark of a thread, which may lag; the zero Mark: there is none. One that
 // cannot be decoded is an error, as is a newer program's.
 func FindMark(ctx context.Context, lists store.Lists, records thread.Records, key core.ThreadKey) (mark Mark, err error) {
-	found, err := lists.Records(ctx, key, store.FollowName, "", 1)
+	found, err := lists.Records(ctx, key, recordname.Follow, "", 1)
 	if err != nil || len(found) == 0 {
 		return Mark{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/position"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -272,7 +273,7 @@ func (w *Writer) cutNext() error {
 		w.since = time.Time{} // else the rest is as old, and due
 	}
 	w.writing = store.Record{
-		Name: store.ChunkName(w.attempt.Prefix(), w.next), Payload: payload,
+		Name: recordname.Chunk(w.attempt.Prefix(), w.next), Payload: payload,
 		Expires: w.source.Env.Now().Add(chunkLife).Unix(),
 	}
 	return nil

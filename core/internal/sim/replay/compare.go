@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // compare returns the first difference between the run as it is recorded and as it was
@@ -23,7 +24,7 @@ func (d *director) compare(ctx context.Context, before []thread.Entry) (*Differe
 	if err != nil {
 		return nil, err
 	}
-	present, err := store.ReadLog(ctx, d.store, d.o.Records, d.recording.key, d.recording.first, head.Seq)
+	present, err := threadlog.Read(ctx, d.store, d.o.Records, d.recording.key, d.recording.first, head.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (d *director) compare(ctx context.Context, before []thread.Entry) (*Differe
 	if !d.recording.ended() {
 		return nil, nil
 	}
-	stored, ok, err := d.store.Get(ctx, d.recording.key, store.RunName(d.recording.record.ID))
+	stored, ok, err := d.store.Get(ctx, d.recording.key, recordname.Run(d.recording.record.ID))
 	if err != nil || !ok {
 		return nil, fmt.Errorf("run record of the replay: found %t, %w", ok, err)
 	}

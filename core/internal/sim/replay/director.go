@@ -272,7 +272,7 @@ func (d *director) endRun(ctx context.Context, head thread.Head) (thread.Head, e
 		record.InRound, record.Skipped = false, false
 		record.Ending = &thread.Ending{Version: next.Closing, Termination: *d.recording.record.Termination}
 		payload, err := d.o.Records.EncodeRun(&record)
-		return []store.Record{{Name: store.RunName(record.ID), Fence: next.Fence, Version: next.Version, Payload: payload}}, err
+		return []store.Record{{Name: recordname.Run(record.ID), Fence: next.Fence, Version: next.Version, Payload: payload}}, err
 	})
 	return head, err
 }

@@ -11,8 +11,10 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -84,7 +86,7 @@ func (r *recording) until() uint64 { return r.first + uint64(len(r.entries)) - 1
 // readThread returns the runs of a thread in the order of its log.
 func (o Options) readThread(ctx context.Context, from store.Backend, key core.ThreadKey, head thread.Head) ([]*recording, error) {
 	var runs []*recording
-	for entry, err := range store.Entries(ctx, from, o.Records, key, 1, head.Seq) {
+	for entry, err := range threadlog.Entries(ctx, from, o.Records, key, 1, head.Seq) {
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +107,7 @@ func (o Options) readThread(ctx context.Context, from store.Backend, key core.Th
 }
 
 // add takes the run's next record.
-func (r *recording) add(e store.LogEntry) {
+func (r *recording) add(e threadlog.Entry) {
 	r.entries = append(r.entries, e.Entry)
 	entry := &e.Entry
 	switch m := entry.Message; {
@@ -156,7 +158,7 @@ func (r *recording) hear(m core.Message, from core.ID) {
 // readRun reads what lies around the log. own says that a run before it is of this thread.
 func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, head thread.Head, own bool) error {
 	id := r.record.ID
-	stored, ok, err := from.Get(ctx, r.key, store.RunName(id))
+	stored, ok, err := from.Get(ctx, r.key, recordname.Run(id))
 	if r.inherited = err == nil && !ok && !own && head.Run.ID != id; r.inherited {
 		return nil
 	}

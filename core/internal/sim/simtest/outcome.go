@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
-	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 )
 
 // transcript is what worlds are compared by.
@@ -94,7 +95,7 @@ func (w *world) read(ctx context.Context, key core.ThreadKey) (t written, err er
 		return t, err
 	}
 	if !t.head.Deleted {
-		t.entries, err = store.ReadLog(ctx, w.store, thread.Records{}, key, 1, t.head.Seq)
+		t.entries, err = threadlog.Read(ctx, w.store, thread.Records{}, key, 1, t.head.Seq)
 		return t, err
 	}
 	left, err := w.store.Records(ctx, key, "", "", 1)
@@ -196,7 +197,7 @@ func (o *outcome) runs(ctx context.Context, w *world, t written) (ended []core.T
 			ended = append(ended, core.Termination{Type: core.TerminationSuspended})
 			continue
 		}
-		stored, ok, err := w.store.Get(ctx, t.key, store.RunName(e.Run))
+		stored, ok, err := w.store.Get(ctx, t.key, recordname.Run(e.Run))
 		if err != nil || !ok {
 			o.problem("the record of a run: found %t, %v", ok, err)
 			return ended

@@ -1,4 +1,4 @@
-package store_test
+package threadlog_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
@@ -66,7 +67,7 @@ func TestSupersededReadsOneRecordForEach65Ranges(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			counted := &readings{Threads: s}
-			got, err := store.Superseded(t.Context(), counted, thread.Records{}, key, tt.newest, tt.seq)
+			got, err := threadlog.Superseded(t.Context(), counted, thread.Records{}, key, tt.newest, tt.seq)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +86,7 @@ func TestSupersededReadsOneRecordForEach65Ranges(t *testing.T) {
 func TestSupersededRangesMayTouch(t *testing.T) {
 	key, s := core.ThreadKey{Tenant: "acme", Thread: "t1"}, memory.New()
 	putSuperseding(t, s, key, 7, thread.Entry{Superseded: &thread.Range{From: 5, To: 6}, Earlier: []thread.Range{{From: 3, To: 3}, {From: 1, To: 1}}})
-	got, err := store.Superseded(t.Context(), s, thread.Records{}, key, 7, 0)
+	got, err := threadlog.Superseded(t.Context(), s, thread.Records{}, key, 7, 0)
 	if diff := cmp.Diff([]thread.Range{{From: 5, To: 6}, {From: 3, To: 3}, {From: 1, To: 1}}, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
@@ -112,7 +113,7 @@ func TestSupersededRefusesWhatNoRunWrites(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			key, s := core.ThreadKey{Tenant: "acme", Thread: "t1"}, memory.New()
 			putSuperseding(t, s, key, 1000, tt.entry)
-			ranges, err := store.Superseded(t.Context(), s, thread.Records{}, key, 1000, 0)
+			ranges, err := threadlog.Superseded(t.Context(), s, thread.Records{}, key, 1000, 0)
 			if !errors.Is(err, store.ErrCorrupt) || ranges != nil {
 				t.Errorf("Superseded returns %v, %v, want ErrCorrupt", ranges, err)
 			}

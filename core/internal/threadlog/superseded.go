@@ -1,4 +1,4 @@
-package store
+package threadlog
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // Superseded reads which ranges of a thread's log are superseded, newest first:
@@ -13,10 +14,10 @@ import (
 // not overlap. newest is the head's Supersedes. It reads one record, and another
 // for each [thread.MaxEarlier] ranges more; none when nothing is superseded
 // there.
-func Superseded(ctx context.Context, threads Threads, records thread.Records, key core.ThreadKey, newest, seq uint64) ([]thread.Range, error) {
+func Superseded(ctx context.Context, threads store.Threads, records thread.Records, key core.ThreadKey, newest, seq uint64) ([]thread.Range, error) {
 	var ranges []thread.Range
 	for at, oldest := newest, newest; oldest > seq; {
-		entries, err := ReadLog(ctx, threads, records, key, at, at)
+		entries, err := Read(ctx, threads, records, key, at, at)
 		if err != nil {
 			return nil, err
 		}
@@ -25,12 +26,12 @@ func Superseded(ctx context.Context, threads Threads, records thread.Records, ke
 			ranges = ranges[:len(ranges)-1]
 		}
 		if e.Superseded == nil || e.Superseded.Record() != at {
-			return nil, fmt.Errorf("log of %s: the record at %d supersedes %+v: %w", key, at, e.Superseded, ErrCorrupt)
+			return nil, fmt.Errorf("log of %s: the record at %d supersedes %+v: %w", key, at, e.Superseded, store.ErrCorrupt)
 		}
 		oldest = at
 		for _, r := range append([]thread.Range{*e.Superseded}, e.Earlier...) {
 			if r.From == 0 || r.From > r.To || r.Record() > oldest {
-				return nil, fmt.Errorf("log of %s: the record at %d names the superseded range %d to %d: %w", key, at, r.From, r.To, ErrCorrupt)
+				return nil, fmt.Errorf("log of %s: the record at %d names the superseded range %d to %d: %w", key, at, r.From, r.To, store.ErrCorrupt)
 			}
 			ranges, oldest = append(ranges, r), r.From-1
 		}

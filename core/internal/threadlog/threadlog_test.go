@@ -1,4 +1,4 @@
-package store_test
+package threadlog_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -32,7 +33,7 @@ func logOf(t *testing.T, n int) (*storetest.Faulty, core.ThreadKey) {
 }
 
 // told is what ranging over entries yields: steps, and errors, which the caller passes over.
-func told(entries iter.Seq2[store.LogEntry, error], most int) string {
+func told(entries iter.Seq2[threadlog.Entry, error], most int) string {
 	var b strings.Builder
 	for e, err := range entries {
 		if err != nil {
@@ -94,10 +95,10 @@ func TestEntriesEndWithTheirFirstError(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s, key := logOf(t, tt.records)
 			tt.change(s)
-			if got := told(store.Entries(t.Context(), s, thread.Records{}, key, tt.from, tt.to), tt.most); got != tt.forwards {
+			if got := told(threadlog.Entries(t.Context(), s, thread.Records{}, key, tt.from, tt.to), tt.most); got != tt.forwards {
 				t.Errorf("forwards:%s, want%s", got, tt.forwards)
 			}
-			if got := told(store.EntriesBackwards(t.Context(), s, thread.Records{}, key, tt.from, tt.to), tt.most); got != tt.backwards {
+			if got := told(threadlog.EntriesBackwards(t.Context(), s, thread.Records{}, key, tt.from, tt.to), tt.most); got != tt.backwards {
 				t.Errorf("backwards:%s, want%s", got, tt.backwards)
 			}
 		})
@@ -109,10 +110,10 @@ func TestEntriesOfALogThatIsNone(t *testing.T) {
 	s, key := logOf(t, 4)
 	check := func(from, to uint64, forwards, backwards string) {
 		t.Helper()
-		if got := told(store.Entries(t.Context(), s, thread.Records{}, key, from, to), 9); got != forwards {
+		if got := told(threadlog.Entries(t.Context(), s, thread.Records{}, key, from, to), 9); got != forwards {
 			t.Errorf("forwards:%s, want%s", got, forwards)
 		}
-		if got := told(store.EntriesBackwards(t.Context(), s, thread.Records{}, key, from, to), 9); got != backwards {
+		if got := told(threadlog.EntriesBackwards(t.Context(), s, thread.Records{}, key, from, to), 9); got != backwards {
 			t.Errorf("backwards:%s, want%s", got, backwards)
 		}
 	}
@@ -141,7 +142,7 @@ func TestEntriesHaveTheSizeOfTheirRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e, err := range store.Entries(t.Context(), s, thread.Records{}, key, 1, 1) {
+	for e, err := range threadlog.Entries(t.Context(), s, thread.Records{}, key, 1, 1) {
 		if err != nil || e.Size != len(record.Payload) || e.Size != 30 {
 			t.Errorf("size %d of %s, %v; want 30", e.Size, record.Payload, err)
 		}
