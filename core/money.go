@@ -12,8 +12,8 @@ import (
 // number of dollars with at most nine places, such as 0.00015.
 type USD int64
 
-// Dollar is one US dollar.
-const Dollar USD = 1_000_000_000
+// dollar is one US dollar.
+const dollar USD = 1_000_000_000
 
 const moneyPlaces = 9
 
@@ -25,8 +25,8 @@ func (u USD) appendDecimal(b []byte) []byte {
 	if u < 0 {
 		b, n = append(b, '-'), -n
 	}
-	b = strconv.AppendUint(b, n/uint64(Dollar), 10)
-	places := n % uint64(Dollar)
+	b = strconv.AppendUint(b, n/uint64(dollar), 10)
+	places := n % uint64(dollar)
 	if places == 0 {
 		return b
 	}

@@ -28,10 +28,10 @@ func (r *Host) RetractInput(ctx context.Context, id core.Identity, threadID stri
 // mailbox.Service.Interrupt. key makes it idempotent; empty: every call is a new
 // interrupt. It returns when the interrupt is durable. A step of this process then stops
 // immediately, one of another process within its Options.Poll.
-func (r *Host) InterruptThread(ctx context.Context, id core.Identity, threadID, key string) (mailbox.Interrupted, error) {
+func (r *Host) InterruptThread(ctx context.Context, id core.Identity, threadID, key string) (mailbox.Receipt, error) {
 	at, _, err := r.reads.visible(ctx, id, threadID)
 	if err != nil {
-		return mailbox.Interrupted{}, fmt.Errorf("interrupt: %w", err)
+		return mailbox.Receipt{}, fmt.Errorf("interrupt: %w", err)
 	}
 	return r.mailbox.Interrupt(ctx, at, id.User, key)
 }

@@ -54,7 +54,7 @@ func limited(l account.Limits) func(*host.Options) {
 		m.Model = billed{m.Model}
 		c.Agents.Models["m"] = m
 		c.Prices = func(_, model string, u core.Usage, _ time.Time) (core.USD, bool) {
-			return core.USD(u.Input) * core.Dollar / 10_000, model == "scripted"
+			return core.USD(u.Input) * core.USD(1e9) / 10_000, model == "scripted"
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (r *rig) ended(process *host.Host, run core.ID) core.Run {
 func TestARunHasASlotUntilItIsOverAndIsChargedPerTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(account.Limits{RunsADay: 5, SpendADay: core.Dollar}))
+		process := r.process("w", r.store, limited(account.Limits{RunsADay: 5, SpendADay: core.USD(1e9)}))
 		receipt := r.submits(process, "t1", "echo: hello")
 		r.wantCounters(process, "queued", "1 runs, 0 tokens, 0 USD, 1 slots")
 		r.settle(process, submission("t1", "").Thread)
@@ -119,7 +119,7 @@ func TestRefusedAtEachLimit(t *testing.T) {
 	}{
 		{account.Limits{RunsADay: 2}, []string{"echo: a"}, []string{"q1"}, core.CodeTenantLimit, account.ReachedError{Limit: account.RunsADay, Allowed: "2", Used: "2", Ends: 1}},
 		{account.Limits{TokensADay: 220}, []string{"echo: a"}, nil, core.CodeTenantLimit, account.ReachedError{Limit: account.TokensADay, Allowed: "220", Used: "220", Ends: 1}},
-		{account.Limits{SpendADay: core.Dollar / 50}, []string{"echo: a"}, nil, core.CodeTenantSpend, account.ReachedError{Limit: account.SpendADay, Allowed: "0.02", Used: "0.02", Ends: 1}},
+		{account.Limits{SpendADay: core.USD(1e9) / 50}, []string{"echo: a"}, nil, core.CodeTenantSpend, account.ReachedError{Limit: account.SpendADay, Allowed: "0.02", Used: "0.02", Ends: 1}},
 		{account.Limits{ConcurrentRuns: 2}, []string{"echo: a"}, []string{"q1", "q1"}, core.CodeTenantLimit, account.ReachedError{Limit: account.ConcurrentRuns, Allowed: "2", Used: "2"}},
 	}
 	for _, tt := range tests {
@@ -365,7 +365,7 @@ func TestAModelWithoutAPriceFailsBuild(t *testing.T) {
 	r := newRig(t)
 	config := host.Options{
 		Env: steady(), Store: r.store, Waker: r.queue, Logger: quiet,
-		Limits: account.Tenants{Tenants: map[string]account.Limits{"acme": {SpendADay: core.Dollar}}},
+		Limits: account.Tenants{Tenants: map[string]account.Limits{"acme": {SpendADay: core.USD(1e9)}}},
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: counted{nil, r}, Name: "unheard-of"}},
 			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
@@ -396,7 +396,7 @@ func (elsewhere) Register(r *plugin.Registrar) error {
 func TestAnotherModelWithoutAPriceIsNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", r.store, limited(account.Limits{SpendADay: core.Dollar}), func(c *host.Options) {
+		process := r.process("w", r.store, limited(account.Limits{SpendADay: core.USD(1e9)}), func(c *host.Options) {
 			c.Agents.Plugins, c.Agents.Specs[0].Plugins = []plugin.Plugin{elsewhere{}}, []string{"elsewhere"}
 		})
 		receipt := r.submits(process, "t1", "hello")

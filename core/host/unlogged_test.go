@@ -47,7 +47,7 @@ func TestAnInferenceThatIsEndedIsCharged(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t)
 			begun := make(chan struct{})
-			process := r.process("w", r.store, limited(account.Limits{TokensADay: 1000, SpendADay: core.Dollar}), func(c *host.Options) {
+			process := r.process("w", r.store, limited(account.Limits{TokensADay: 1000, SpendADay: core.USD(1e9)}), func(c *host.Options) {
 				m := c.Agents.Models["m"]
 				m.Model = upfront{begun}
 				c.Agents.Models["m"] = m

@@ -75,7 +75,7 @@ func (o Opening) checkDelay(mode Mode) error {
 // it is JSON. It is stored as it is, and not interpreted.
 func checkRequest(request json.RawMessage) error {
 	switch {
-	case len(request) > MaxRequest:
+	case len(request) > maxRequest:
 		return fmt.Errorf("%w: it has %d", errRequestTooLarge, len(request))
 	case request != nil && !(json.Valid(request) && utf8.Valid(request)): // json.Valid lets every byte pass inside a string
 		return core.Errorf(core.CodeInvalid, "request is not JSON")

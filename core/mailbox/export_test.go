@@ -6,3 +6,6 @@ var (
 	ErrGoneOn          = errGoneOn
 	ErrRequestTooLarge = errRequestTooLarge
 )
+
+// ErrUnderWay is what tests compare with.
+var ErrUnderWay = errUnderWay

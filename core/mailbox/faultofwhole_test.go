@@ -141,7 +141,7 @@ func TestFailureOfEveryReadOfWhatIsOver(t *testing.T) {
 		}, list, 7},
 		{"interrupt", queued, func(t *testing.T, w *world) (bool, error) {
 			came, err := w.Interrupt(t.Context(), key, "ann", "k")
-			return came != (mailbox.Interrupted{}), err
+			return came != (mailbox.Receipt{}), err
 		}, 1},
 		{"what was submitted, and cancelled", and(queued, func(t *testing.T, w *world) {
 			if _, err := w.Cancel(t.Context(), key, w.last.RunID); err != nil {

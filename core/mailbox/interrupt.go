@@ -10,29 +10,21 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
-// Interrupted is the outcome of an interrupt.
-type Interrupted struct {
-	// RunID is the open run that ends with it; zero: none was open, or it was
-	// ending already.
-	RunID core.ID
-	// Superseded is how many queued runs it took out of the queue; delayed ones are not
-	// among them.
-	Superseded int
-	// Duplicate: the same key had interrupted before, and this call has done nothing. The
-	// outcome of the first one is no longer known.
-	Duplicate bool
-}
-
 // Interrupt ends everything that is open or queued on a thread, and puts nothing in its
 // place: a [Submission] with [ModeInterrupt] does both in one write. Delayed runs stay. It
 // raises the epoch, so that a worker with an older claim stops. When it returns without
 // error that is durable; the open run then still closes, with results for its open calls.
 //
+// The receipt has the open run that ends with it (zero: none was open, or it was ending
+// already), and how many queued runs it took out of the queue; delayed ones are not among
+// them. A duplicate has done nothing: the same key had interrupted before, and what came of
+// that is no longer known.
+//
 // dedupe makes it idempotent, for as long as the head remembers it (the newest 16 requests
 // of the thread); empty: every call is a new one, and only its own attempts are told apart.
 // thread.ErrNotFound: nothing is open or queued. thread.ErrForbidden: the thread is another
 // user's.
-func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedupe string) (Interrupted, error) {
+func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedupe string) (Receipt, error) {
 	// Also without a key of the caller's: an attempt whose response is lost must be told
 	// from another interrupt.
 	minted := dedupe == ""
@@ -41,7 +33,7 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 	}
 	// seen is set at the first head: the epoch of that head is the target of all attempts.
 	change, seen := thread.Interrupt{Owner: user, Dedupe: interruptKey(dedupe)}, false
-	var came Interrupted
+	var came Receipt
 	var known bool // the head remembers the key
 	c := commit{w: &s.writer, key: key, choose: func(head thread.Head) thread.Change {
 		if !seen { // what comes after another interrupt does not end with this one
@@ -52,7 +44,7 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 			return change // its outcome was seen at the previous attempt, if that was this call's
 		}
 		// What the interrupt will end, from the head that it is tried on.
-		if came = (Interrupted{Superseded: len(head.Pending)}); head.Run.Status != thread.Closing {
+		if came = (Receipt{Superseded: len(head.Pending)}); head.Run.Status != thread.Closing {
 			came.RunID = head.Run.ID
 		}
 		return change
@@ -60,9 +52,9 @@ func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedup
 	_, _, err := c.run(ctx, thread.Head{})
 	switch {
 	case err != nil:
-		return Interrupted{}, err
+		return Receipt{}, err
 	case known && !minted: // no other call has a key that was made here
-		return Interrupted{Duplicate: true}, nil
+		return Receipt{Duplicate: true}, nil
 	}
 	return came, nil
 }

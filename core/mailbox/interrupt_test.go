@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-func (w *world) interrupt(t *testing.T, dedupe string) mailbox.Interrupted {
+func (w *world) interrupt(t *testing.T, dedupe string) mailbox.Receipt {
 	t.Helper()
 	came, err := w.Interrupt(t.Context(), key, "ann", dedupe)
 	if err != nil {
@@ -28,7 +28,7 @@ func TestInterruptEndsWhatIsOpenAndQueued(t *testing.T) {
 	steered := w.submit(t, input("and", mailbox.ModeSteer))
 	two, three := w.submit(t, input("two", "")), w.submit(t, input("three", ""))
 	w.queue.Clear()
-	if diff := cmp.Diff(mailbox.Interrupted{RunID: one.RunID, Superseded: 2}, w.interrupt(t, "")); diff != "" {
+	if diff := cmp.Diff(mailbox.Receipt{RunID: one.RunID, Superseded: 2}, w.interrupt(t, "")); diff != "" {
 		t.Errorf("interrupt (-want +got):\n%s", diff)
 	}
 	head := w.head(t)
@@ -83,7 +83,7 @@ func TestInterruptHappensOnceForAKey(t *testing.T) {
 	if !slices.Contains(w.head(t).Recent, 2308797235424244521) { // it is stored, so that its form must not change
 		t.Errorf("the head remembers %v", w.head(t).Recent)
 	}
-	if again := w.interrupt(t, "k"); again != (mailbox.Interrupted{Duplicate: true}) {
+	if again := w.interrupt(t, "k"); again != (mailbox.Receipt{Duplicate: true}) {
 		t.Errorf("again: %+v, want a duplicate", again)
 	}
 	if got := w.status(t, two); got != "created" {
@@ -104,9 +104,9 @@ func TestInterruptWhoseResponseIsLostHappensOnce(t *testing.T) {
 			w.submit(t, input("and one", ""))
 			var two mailbox.Receipt
 			w.lose(t, func(thread.Head) { two = w.submit(t, input("two", "")) })
-			want := mailbox.Interrupted{Superseded: 2}
+			want := mailbox.Receipt{Superseded: 2}
 			if dedupe != "" { // another call with the same key may have been first
-				want = mailbox.Interrupted{Duplicate: true}
+				want = mailbox.Receipt{Duplicate: true}
 			}
 			if came := w.interrupt(t, dedupe); came != want {
 				t.Errorf("interrupt: %+v, want %+v", came, want)

@@ -396,7 +396,7 @@ func TestAnInterruptLeavesWhatCameBehindAnother(t *testing.T) {
 				}
 				two = w.submit(t, input("two", ""))
 			})
-			if came := w.interrupt(t, dedupe); came != (mailbox.Interrupted{Superseded: 2}) {
+			if came := w.interrupt(t, dedupe); came != (mailbox.Receipt{Superseded: 2}) {
 				t.Errorf("interrupt: %+v, want two superseded", came)
 			}
 			if got := w.status(t, two); got != "created" || w.head(t).Epoch != 1 {
@@ -409,7 +409,7 @@ func TestAnInterruptLeavesWhatCameBehindAnother(t *testing.T) {
 		w.submit(t, input("one", ""))
 		var two mailbox.Receipt
 		w.before(func() { two = w.submit(t, input("two", mailbox.ModeInterrupt)) })
-		if came := w.interrupt(t, ""); came != (mailbox.Interrupted{Superseded: 1}) {
+		if came := w.interrupt(t, ""); came != (mailbox.Receipt{Superseded: 1}) {
 			t.Errorf("interrupt: %+v, want what it saw", came)
 		}
 		if got := w.status(t, two); got != "created" {

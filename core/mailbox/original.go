@@ -89,7 +89,7 @@ func (r reader) unreadOriginal(ctx context.Context, key core.ThreadKey, head thr
 // does not have costs a read of the whole log.
 // It finds the named message, then the input at or before it, then where that input starts.
 // The input must be the first of its run, or follow the record by which its run withdrew
-// others; ErrUnderWay otherwise.
+// others; errUnderWay otherwise.
 func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thread.Head, message string) (*original, error) {
 	named, ok, err := r.lastOf(ctx, key, head.Seq, func(e *thread.Entry) bool { return e.Message != nil && e.Message.ID == message })
 	if err != nil {
@@ -103,7 +103,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 		return nil, err
 	}
 	if !ok { // a log begins with input, except one that was forked after it
-		return nil, ErrUnderWay
+		return nil, errUnderWay
 	}
 	// of says whether an entry belongs to that input, which may have several messages.
 	of := func(e *thread.Entry) bool {
@@ -114,7 +114,7 @@ func (r reader) loggedOriginal(ctx context.Context, key core.ThreadKey, head thr
 		return nil, err
 	}
 	if before.Run == asked.Run && before.Superseded == nil {
-		return nil, ErrUnderWay
+		return nil, errUnderWay
 	}
 	o := &original{run: asked.Run, named: -1, from: before.Seq + 1}
 	for e, err := range threadlog.Entries(ctx, r.store, r.records, key, o.from, head.Seq) {

@@ -60,9 +60,9 @@ func (r *Retake) named() string {
 // to withdraw. [Service.Edit] changes it.
 var ErrUnread = core.Errorf(core.CodeConflict, "no step has read it yet: it can be edited as queued input, not taken back")
 
-// ErrUnderWay refuses to withdraw from input that was sent to a run that had started, and
+// errUnderWay refuses to withdraw from input that was sent to a run that had started, and
 // from what replies to such input: that run's start would lose its end.
-var ErrUnderWay = core.Errorf(core.CodeConflict, "it was said to a run that was under way, or answers what was: allowed is the input with which a run began")
+var errUnderWay = core.Errorf(core.CodeConflict, "it was said to a run that was under way, or answers what was: allowed is the input with which a run began")
 
 // findOriginal finds the input that the submission names, once: what is found holds for
 // every later head too.

@@ -28,13 +28,13 @@ func (m Mode) Check() error {
 	return core.Errorf(core.CodeInvalid, "mode %q is unknown, allowed are queue, interrupt, steer, reject", core.Excerpt(string(m)))
 }
 
-// MaxRequest bounds [Opening.Request], in bytes: it is stored with the input, and
+// maxRequest bounds [Opening.Request], in bytes: it is stored with the input, and
 // again each time the run's record is.
-const MaxRequest = 16 << 10
+const maxRequest = 16 << 10
 
-// errRequestTooLarge is returned for an [Opening.Request] of more than [MaxRequest]
+// errRequestTooLarge is returned for an [Opening.Request] of more than maxRequest
 // bytes.
-var errRequestTooLarge = core.Errorf(core.CodeTooLarge, "request is larger than %d bytes", MaxRequest)
+var errRequestTooLarge = core.Errorf(core.CodeTooLarge, "request is larger than %d bytes", maxRequest)
 
 // Submission is new input for a thread: what is said, by whom, and what it does there.
 // Its Opening describes the run that the input opens.
@@ -85,7 +85,7 @@ type Key struct {
 type Opening struct {
 	AgentID string // required, except with Retake
 	// Request is what the caller sent for the run's hooks and tools: JSON, at most
-	// [MaxRequest] bytes; nil: nothing.
+	// 16,384 bytes; nil: nothing.
 	Request json.RawMessage
 	// Frontend is what the client program brings: tools that it runs, what it shows, the
 	// state that it shares. nil: nothing.
@@ -172,7 +172,7 @@ func (o Opening) start(now int64) (int64, error) {
 	return at, nil
 }
 
-// Receipt says what became of a submission.
+// Receipt says what became of a submission, or of an interrupt.
 type Receipt struct {
 	ThreadID string
 	// RunID is the run that reads the input, or has read it.

@@ -72,7 +72,7 @@ type Controller interface {
 	// ActiveRun reads the thread's open run; ok is false when there is none.
 	ActiveRun(ctx context.Context, id core.Identity, thread string) (active core.Run, ok bool, err error)
 	// InterruptThread ends all that is open or queued. The key makes it idempotent.
-	InterruptThread(ctx context.Context, id core.Identity, thread, key string) (mailbox.Interrupted, error)
+	InterruptThread(ctx context.Context, id core.Identity, thread, key string) (mailbox.Receipt, error)
 	// RetryRun submits the input of a dead-lettered run again.
 	RetryRun(ctx context.Context, id core.Identity, run core.ID) (mailbox.Receipt, error)
 	DeleteThread(ctx context.Context, id core.Identity, thread string, children mailbox.Children) error

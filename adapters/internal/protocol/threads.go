@@ -35,7 +35,7 @@ func (v Server) Cancel(body func(thread string) any) Route {
 // Interrupt returns the route that ends the open run of the thread in the path and all
 // that is queued after it. body makes the body of its 202. If the thread does not exist
 // or is another user's, the route responds with 404.
-func (v Server) Interrupt(body func(thread string, ended mailbox.Interrupted) any) Route {
+func (v Server) Interrupt(body func(thread string, ended mailbox.Receipt) any) Route {
 	return func(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 		thread, err := Thread(r)
 		if err != nil {

@@ -47,7 +47,7 @@ func cancelledBody(thread string) any {
 }
 
 // interruptedBody is the body of a 202 for an interrupt.
-func interruptedBody(thread string, ended mailbox.Interrupted) any {
+func interruptedBody(thread string, ended mailbox.Receipt) any {
 	return struct {
 		Status     string `json:"status"`
 		ThreadID   string `json:"threadId"`

@@ -45,7 +45,7 @@ type fake struct {
 	decide   func(mailbox.Deciding) (mailbox.Decided, error)
 	decided  []core.Event // shown after decisions
 
-	interrupt func(core.Identity, string) (mailbox.Interrupted, error)
+	interrupt func(core.Identity, string) (mailbox.Receipt, error)
 	alone     bool // there is no default agent
 }
 
@@ -91,7 +91,7 @@ func (f *fake) DecideThread(_ context.Context, _ core.Identity, thread string, d
 	return f.take(thread, d)
 }
 
-func (f *fake) InterruptThread(_ context.Context, id core.Identity, thread, _ string) (mailbox.Interrupted, error) {
+func (f *fake) InterruptThread(_ context.Context, id core.Identity, thread, _ string) (mailbox.Receipt, error) {
 	f.called("InterruptThread")
 	return f.interrupt(id, thread)
 }

@@ -321,11 +321,11 @@ func TestCancel(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	f := &fake{interrupt: func(id core.Identity, thread string) (mailbox.Interrupted, error) {
+	f := &fake{interrupt: func(id core.Identity, thread string) (mailbox.Receipt, error) {
 		if id.Tenant != "acme" || id.User != "ann" || thread != "t1" {
-			return mailbox.Interrupted{}, core.Errorf(core.CodeForbidden, "%s of %v", thread, id)
+			return mailbox.Receipt{}, core.Errorf(core.CodeForbidden, "%s of %v", thread, id)
 		}
-		return mailbox.Interrupted{RunID: runID, Superseded: 3}, nil
+		return mailbox.Receipt{RunID: runID, Superseded: 3}, nil
 	}}
 	h := newServer(t, f)
 	rec := do(h, "POST", "/v1/ai-sdk/threads/t1/interrupt", "")

@@ -85,7 +85,7 @@ func TestARefusalToTakeBackIsNoReasonToSayItAnew(t *testing.T) {
 		status, tries int
 	}{
 		{"superseded", regenerate, core.Errorf(core.CodeSuperseded, "it was taken back"), 409, 1},
-		{"under way", regenerate, mailbox.ErrUnderWay, 409, 1},
+		{"under way", regenerate, core.Errorf(core.CodeConflict, "it was said to a run that was under way"), 409, 1},
 		{"unread, and the same", regenerate, mailbox.ErrUnread, 409, 2}, // the second finds it by its own id
 		{"unread, and edited", edit, mailbox.ErrUnread, 409, 1},
 		{"not now", edit, core.Errorf(core.CodeThrottled, "busy"), 503, 1},

@@ -22,12 +22,12 @@ const (
 
 func TestInterrupt(t *testing.T) {
 	var keys []string
-	f := &fake{interrupt: func(key string) (mailbox.Interrupted, error) {
+	f := &fake{interrupt: func(key string) (mailbox.Receipt, error) {
 		keys = append(keys, key)
 		if key != "" {
-			return mailbox.Interrupted{Duplicate: true}, nil
+			return mailbox.Receipt{Duplicate: true}, nil
 		}
-		return mailbox.Interrupted{RunID: runID, Superseded: 2}, nil
+		return mailbox.Receipt{RunID: runID, Superseded: 2}, nil
 	}}
 	h := newServer(f)
 	const came = `{"status":"interrupt_requested","thread_id":"t1","superseded_dispatches":2,"interrupted_run_id":"` + runText + `","duplicate":false}`

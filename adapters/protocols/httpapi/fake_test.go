@@ -47,7 +47,7 @@ type fake struct {
 	decisions    []mailbox.Deciding
 
 	active    func() (core.Run, bool, error)
-	interrupt func(key string) (mailbox.Interrupted, error)
+	interrupt func(key string) (mailbox.Receipt, error)
 	retry     func() (mailbox.Receipt, error)
 	remove    func() error // of a thread or an input
 	edit      func([]core.Message) error
@@ -177,10 +177,10 @@ func (f *fake) ActiveRun(_ context.Context, _ core.Identity, thread string) (cor
 	return f.active()
 }
 
-func (f *fake) InterruptThread(_ context.Context, _ core.Identity, thread, key string) (mailbox.Interrupted, error) {
+func (f *fake) InterruptThread(_ context.Context, _ core.Identity, thread, key string) (mailbox.Receipt, error) {
 	f.called("InterruptThread " + thread)
 	if f.interrupt == nil {
-		return mailbox.Interrupted{}, errAbsent
+		return mailbox.Receipt{}, errAbsent
 	}
 	return f.interrupt(key)
 }

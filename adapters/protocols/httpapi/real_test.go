@@ -111,7 +111,7 @@ func newReal(t *testing.T) *real {
 		Env: world, Store: made.store, Waker: made.queue, Logger: quiet,
 		Metering: &host.Metering{},
 		Limits:   account.Tenants{Tenants: map[string]account.Limits{"few": {RunsADay: 3}, "poor": {SpendADay: 1}}},
-		Prices:   func(string, string, core.Usage, time.Time) (core.USD, bool) { return core.Dollar, true },
+		Prices:   func(string, string, core.Usage, time.Time) (core.USD, bool) { return core.USD(1e9), true },
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},
 			Tools:  []tool.Tool{where, confirm, delegate, meanwhile},

@@ -9,7 +9,7 @@ import (
 )
 
 func TestReachedSaysTheOneThatMattersMost(t *testing.T) {
-	l := account.Limits{RunsADay: 5, TokensADay: 50, SpendADay: core.Dollar, ConcurrentRuns: 1}
+	l := account.Limits{RunsADay: 5, TokensADay: 50, SpendADay: core.USD(1e9), ConcurrentRuns: 1}
 	slots := map[core.ID]store.Slot{{1}: {}}
 	for _, tt := range []struct {
 		name  string
@@ -18,11 +18,11 @@ func TestReachedSaysTheOneThatMattersMost(t *testing.T) {
 		slots int
 		want  account.LimitKind
 	}{
-		{"all", store.Admission{Runs: 5, Tokens: 50, Spend: core.Dollar, Slots: slots}, true, 1, account.SpendADay},
+		{"all", store.Admission{Runs: 5, Tokens: 50, Spend: core.USD(1e9), Slots: slots}, true, 1, account.SpendADay},
 		{"but money", store.Admission{Runs: 5, Tokens: 50, Slots: slots}, true, 1, account.TokensADay},
 		{"runs and slots", store.Admission{Runs: 5, Tokens: 49, Slots: slots}, true, 1, account.RunsADay},
 		{"slots", store.Admission{Runs: 4, Slots: slots}, true, 1, account.ConcurrentRuns},
-		{"none", store.Admission{Runs: 4, Tokens: 49, Spend: core.Dollar - 1}, true, 1, ""},
+		{"none", store.Admission{Runs: 4, Tokens: 49, Spend: core.USD(1e9) - 1}, true, 1, ""},
 		{"runs, of one that runs", store.Admission{Runs: 5, Slots: slots}, false, 0, ""},
 	} {
 		got := account.LimitKind("")

@@ -45,7 +45,7 @@ func newDesk(t *testing.T, l account.Limits) *desk {
 	gate, err := accounting.NewGate(accounting.GateOptions{
 		Env: e, Store: d, Limits: account.Tenants{Tenants: map[string]account.Limits{"acme": l, "other": {RunsADay: 1}}},
 		Cost: func(provider, _ string, u core.Usage, _ time.Time) (core.USD, bool) {
-			return core.USD(accounting.Tokens(u)) * core.Dollar / 100, provider == "p"
+			return core.USD(accounting.Tokens(u)) * core.USD(1e9) / 100, provider == "p"
 		},
 	})
 	if err != nil {
@@ -104,9 +104,9 @@ func (d *desk) want(when, want string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	got := fmt.Sprintf("%d tokens %d cents", a.Tokens, a.Spend/(core.Dollar/100))
+	got := fmt.Sprintf("%d tokens %d cents", a.Tokens, a.Spend/(core.USD(1e9)/100))
 	if slot, ok := a.Slots[theRun]; ok {
-		got += fmt.Sprintf(", slot %d tokens %d cents", slot.Tokens, slot.Spend/(core.Dollar/100))
+		got += fmt.Sprintf(", slot %d tokens %d cents", slot.Tokens, slot.Spend/(core.USD(1e9)/100))
 	}
 	if got != want {
 		d.t.Errorf("%s: %s, want %s", when, got, want)
@@ -122,7 +122,7 @@ func spent(tokens int) *accounting.Spent {
 	return s
 }
 
-var money = account.Limits{SpendADay: 10 * core.Dollar}
+var money = account.Limits{SpendADay: 10 * core.USD(1e9)}
 
 func TestATurnIsChargedToTheSlotAndItsRestIsTakenOff(t *testing.T) {
 	d := newDesk(t, money)
@@ -130,7 +130,7 @@ func TestATurnIsChargedToTheSlotAndItsRestIsTakenOff(t *testing.T) {
 	d.want("begun", "0 tokens 0 cents, slot 0 tokens 0 cents")
 	r.StartTurn(3)
 	logged, err := r.Turn(t.Context(), thread.Totals{Steps: 1}, spent(20))
-	if err != nil || logged.Usage.Input != 20 || logged.Spend != core.Dollar/5 || logged.Steps != 1 || logged.Metered != nil {
+	if err != nil || logged.Usage.Input != 20 || logged.Spend != core.USD(1e9)/5 || logged.Steps != 1 || logged.Metered != nil {
 		t.Fatalf("the turn's totals are %+v, %v", logged, err)
 	}
 	d.want("a turn", "20 tokens 20 cents, slot 20 tokens 20 cents")
@@ -254,7 +254,7 @@ func TestASlotThatIsBehindTheLogIsTakenAgain(t *testing.T) {
 	if r := d.begin(thread.Totals{}); r.Over() != nil {
 		t.Fatal(r.Over())
 	}
-	totals := thread.Totals{Usage: core.Usage{Input: 20}, Spend: core.Dollar / 5}
+	totals := thread.Totals{Usage: core.Usage{Input: 20}, Spend: core.USD(1e9) / 5}
 	r := d.begin(totals)
 	d.want("begun", "0 tokens 0 cents, slot 20 tokens 20 cents")
 	if err := r.Release(t.Context(), &totals); err != nil {

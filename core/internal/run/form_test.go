@@ -253,7 +253,7 @@ func drawSizes(r *rand.Rand) sizes {
 		}
 		return max(2, min(most, s.Limit-r.IntN(900)))
 	}
-	s.Input, s.Request, s.Turn, s.Arguments = size(s.Limit), size(mailbox.MaxRequest), size(s.Limit), size(s.Limit)
+	s.Input, s.Request, s.Turn, s.Arguments = size(s.Limit), size(16<<10), size(s.Limit), size(s.Limit)
 	s.Result, s.Adds, s.AtEnd, s.Name = size(2*s.Limit), size(s.Limit), size(2*s.Limit)-1, size(s.Limit)
 	return s
 }

@@ -96,7 +96,7 @@ func (w *world) used(t *testing.T) string {
 // A summary is charged when it is made, whether anybody uses it or not, by whoever makes
 // it; where money is not limited no cost is counted.
 func TestASummaryIsChargedWhenItIsMade(t *testing.T) {
-	money := account.Limits{SpendADay: 100 * core.Dollar}
+	money := account.Limits{SpendADay: 100 * core.USD(1e9)}
 	const nothing, one = "0 tokens, 0 USD", "320 tokens, 3.2 USD"
 	tests := []struct {
 		name   string
@@ -179,7 +179,7 @@ func TestASummaryOfAModelWithoutAPrice(t *testing.T) {
 			w.ask(t, n, 0)
 		}
 		limited := o
-		limited.limits.SpendADay = 100 * core.Dollar
+		limited.limits.SpendADay = 100 * core.USD(1e9)
 		if err := w.other(t, limited).Summaries().Compact(t.Context(), key); err != nil || said.made != 0 {
 			t.Errorf("%v, behind %d summaries; want none", err, said.made)
 		}

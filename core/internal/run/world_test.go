@@ -233,7 +233,7 @@ func newGate(tb testing.TB, w *world, o options) *accounting.Gate {
 	tb.Helper()
 	gate, err := accounting.NewGate(accounting.GateOptions{
 		Env: o.env, Store: w.store, Limits: account.Tenants{Default: o.limits}, Cost: func(_, name string, u core.Usage, _ time.Time) (core.USD, bool) {
-			return core.USD(accounting.Tokens(u)) * core.Dollar / 100, name == "scripted"
+			return core.USD(accounting.Tokens(u)) * core.USD(1e9) / 100, name == "scripted"
 		},
 	})
 	if err != nil {

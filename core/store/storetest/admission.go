@@ -89,13 +89,13 @@ func admissionIsCountedOnce(p *probe) {
 
 func admissionStopsAtEachBound(p *probe) {
 	p.admit(store.Admitting{Day: someDay, Run: runNumber(1), Slot: slotOf("t1")})
-	p.charge(store.Use{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 100, Spend: core.Dollar / 2})
-	want := store.Admission{Day: someDay, Runs: 1, Tokens: 100, Spend: core.Dollar / 2, Slots: map[core.ID]store.Slot{
-		runNumber(1): {Thread: "t1", Since: slotOf("").Since, Key: "00ff", Tokens: 100, Spend: core.Dollar / 2},
+	p.charge(store.Use{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 100, Spend: core.USD(1e9) / 2})
+	want := store.Admission{Day: someDay, Runs: 1, Tokens: 100, Spend: core.USD(1e9) / 2, Slots: map[core.ID]store.Slot{
+		runNumber(1): {Thread: "t1", Since: slotOf("").Since, Key: "00ff", Tokens: 100, Spend: core.USD(1e9) / 2},
 	}}
 	for name, b := range map[string]store.Bounds{
-		"runs": {Runs: 1}, "tokens": {Tokens: 100}, "spend": {Spend: core.Dollar / 2}, "slots": {Slots: 1},
-		"one of all": {Runs: 2, Tokens: 101, Spend: core.Dollar, Slots: 1},
+		"runs": {Runs: 1}, "tokens": {Tokens: 100}, "spend": {Spend: core.USD(1e9) / 2}, "slots": {Slots: 1},
+		"one of all": {Runs: 2, Tokens: 101, Spend: core.USD(1e9), Slots: 1},
 	} {
 		after, ok := p.admit(store.Admitting{Day: someDay, Run: runNumber(2), Slot: slotOf("t2"), Bounds: b})
 		if ok || !cmp.Equal(want, after) {
@@ -103,7 +103,7 @@ func admissionStopsAtEachBound(p *probe) {
 		}
 	}
 	p.wantAdmission("after refusals", want)
-	most := store.Bounds{Runs: 2, Tokens: 101, Spend: core.Dollar/2 + 1, Slots: 2}
+	most := store.Bounds{Runs: 2, Tokens: 101, Spend: core.USD(1e9)/2 + 1, Slots: 2}
 	if _, ok := p.admit(store.Admitting{Day: someDay, Run: runNumber(2), Slot: slotOf("t2"), Bounds: most}); !ok {
 		p.t.Errorf("Admit refuses a run that stays within %+v", most)
 	}

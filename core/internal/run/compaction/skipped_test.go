@@ -181,7 +181,7 @@ func TestASummaryThatIsForbidden(t *testing.T) {
 	}{
 		{"under the limit", account.Limits{TokensADay: 100}, "large", 99, 1, ""},
 		{"at the limit", account.Limits{TokensADay: 100}, "large", 100, 0, `"limit tokens_a_day of the tenant is reached: 100 of 100, `},
-		{"no price", account.Limits{SpendADay: core.Dollar}, "unknown", 0, 0, `"model \"unknown\" has no known price, and the tenant's money is limited"`},
+		{"no price", account.Limits{SpendADay: core.USD(1e9)}, "unknown", 0, 0, `"model \"unknown\" has no known price, and the tenant's money is limited"`},
 		{"no price, and no limit of money", account.Limits{TokensADay: 100}, "unknown", 0, 1, ""},
 	}
 	for _, tt := range tests {

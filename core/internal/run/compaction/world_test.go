@@ -175,7 +175,7 @@ func newWorldOf(t *testing.T, parts agent.Parts, named string, s setting) *world
 	}
 	gate, err := accounting.NewGate(accounting.GateOptions{Env: w.env, Store: w.store, Limits: account.Tenants{Default: s.limits},
 		Cost: func(_, name string, u core.Usage, _ time.Time) (core.USD, bool) {
-			return core.USD(accounting.Tokens(u)) * core.Dollar / 100, name == "large"
+			return core.USD(accounting.Tokens(u)) * core.USD(1e9) / 100, name == "large"
 		}})
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func TestLimitsAreReadFromTheVariableOrItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := account.Tenants{
-		Default: account.Limits{RunsADay: 10, SpendADay: core.Dollar / 2},
+		Default: account.Limits{RunsADay: 10, SpendADay: core.USD(1e9) / 2},
 		Tenants: map[string]account.Limits{"acme": {ConcurrentRuns: 3}},
 	}
 	for _, setting := range []string{text, file} {
