@@ -8,46 +8,17 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/internal/schema"
+	"github.com/reveille-run/reveille/core/internal/field"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
+	"github.com/reveille-run/reveille/core/internal/toolname"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 )
 
-// FieldError is a field of a spec that is not as it has to be. It comes wrapped in
-// a [core.Error] with code invalid.
-type FieldError struct {
-	Kind  string // "agent", "model", "pool" or "provider"
-	ID    string // empty where the spec has none
-	Field string // path within the spec, such as "retry.max_retries" or "members[1].weight"
-	Text  string // what is wrong, the field included
-}
-
-// Error implements error.
-func (e *FieldError) Error() string {
-	if e.ID == "" {
-		return e.Text
-	}
-	return fmt.Sprintf("%s %q: %s", e.Kind, e.ID, e.Text)
-}
-
-// invalid returns a FieldError with its code; the text goes on from the field's name.
-func invalid(kind, id, field, format string, args ...any) error {
-	return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: kind, ID: id, Field: field, Text: field + " " + fmt.Sprintf(format, args...)})
-}
-
-// checkID is core.CheckName as a FieldError: an id that is no name is quoted by
-// CheckName already, so that the error does not begin with it.
-func checkID(kind, id string) error {
-	if err := core.CheckName(kind+" id", id); err != nil {
-		return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: kind, Field: "id", Text: err.Error()})
-	}
-	return nil
-}
-
 func excerpt[S ~string](text S) string { return core.Excerpt(string(text)) }
 
-func (s *Spec) invalid(field, format string, args ...any) error {
-	return invalid("agent", s.ID, field, format, args...)
+func (s *Spec) invalid(name, format string, args ...any) error {
+	return field.Invalid("agent", s.ID, name, format, args...)
 }
 
 // Bounds of numbers in specs.
@@ -63,9 +34,9 @@ const (
 )
 
 // Check validates the spec by itself, without the registry that it is for. The
-// error wraps a [FieldError], has code invalid and names the agent and the field.
+// error has code invalid and names the agent and the field.
 func (s Spec) Check() error {
-	if err := checkID("agent", s.ID); err != nil {
+	if err := field.CheckID("agent", s.ID); err != nil {
 		return err
 	}
 	if s.Model == "" {
@@ -107,8 +78,8 @@ func (s *Spec) checkLimits() error {
 	}
 	for i, p := range s.Stop {
 		if err := p.Check(); err != nil {
-			field := fmt.Sprintf("stop[%d]", i)
-			return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: field, Text: field + ": " + err.Error()})
+			at := fmt.Sprintf("stop[%d]", i)
+			return field.Said("agent", s.ID, at, at+": "+err.Error())
 		}
 	}
 	switch s.ExecutionMode {
@@ -136,7 +107,7 @@ func (s *Spec) checkRequest() error {
 			return s.invalid(fmt.Sprintf("stop_sequences[%d]", i), "has %d bytes, allowed are 1 to %d", len(text), maxStopSequence)
 		}
 	}
-	for _, field := range []struct {
+	for _, f := range []struct {
 		name string
 		err  error
 	}{
@@ -146,8 +117,8 @@ func (s *Spec) checkRequest() error {
 		{"tool_choice", s.ToolChoice.Check()},
 		{"response_format", s.checkFormat()},
 	} {
-		if field.err != nil { // its text begins with the name
-			return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: field.name, Text: field.err.Error()})
+		if f.err != nil { // its text begins with the name
+			return field.Said("agent", s.ID, f.name, f.err.Error())
 		}
 	}
 	return nil
@@ -157,18 +128,7 @@ func (s *Spec) checkFormat() error {
 	if s.ResponseFormat == nil {
 		return nil
 	}
-	return checkFormat(s.ResponseFormat)
-}
-
-// checkFormat looks at the schema, too: answers are checked against it.
-func checkFormat(f *model.ResponseFormat) error {
-	if err := f.Check(); err != nil {
-		return err
-	}
-	if _, err := schema.Read(f.Schema); err != nil {
-		return fmt.Errorf("response_format.schema cannot be used: %w", err)
-	}
-	return nil
+	return finalanswer.CheckFormat(s.ResponseFormat) // answers are checked against its schema
 }
 
 // checkNames looks at the lists of names. Whether they name something is the
@@ -210,9 +170,9 @@ func (s *Spec) checkPatterns() error {
 		{"excluded_tool_patterns", s.ExcludedToolPatterns},
 	} {
 		for i, pattern := range list.patterns {
-			if _, err := parseToolPattern(pattern); err != nil {
-				field := fmt.Sprintf("%s[%d]", list.field, i)
-				return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: field, Text: field + ": " + err.Error()})
+			if _, err := toolname.Parse(pattern); err != nil {
+				at := fmt.Sprintf("%s[%d]", list.field, i)
+				return field.Said("agent", s.ID, at, at+": "+err.Error())
 			}
 		}
 	}
@@ -224,7 +184,7 @@ func (s *Spec) checkPatterns() error {
 func (s *Spec) checkSections() error {
 	for _, name := range s.SectionNames() {
 		if err := core.CheckName("section name", name); err != nil {
-			return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: "sections", Text: "sections: " + err.Error()})
+			return field.Said("agent", s.ID, "sections", "sections: "+err.Error())
 		}
 		value := s.Sections[name]
 		if err := (plugin.Setting{Name: name, Value: value}).Check(); err != nil {
@@ -242,7 +202,7 @@ func (s *Spec) checkSections() error {
 func (s *Spec) checkOptions() error {
 	for _, id := range slices.Sorted(maps.Keys(s.ProviderOptions)) {
 		if err := core.CheckName("provider id", id); err != nil {
-			return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: "provider_options", Text: "provider_options: " + err.Error()})
+			return field.Said("agent", s.ID, "provider_options", "provider_options: "+err.Error())
 		}
 		if value := s.ProviderOptions[id]; !isObject(value) {
 			return s.invalid("provider_options."+id, "is %s, want an object", core.Excerpt(string(value)))

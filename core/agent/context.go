@@ -1,22 +1,14 @@
 package agent
 
-import (
-	"cmp"
-	"math"
-
-	"github.com/reveille-run/reveille/core/model"
-)
-
-// CompactionMode says how much of a conversation a compaction leaves raw.
+// CompactionMode says how much of a conversation a compaction leaves raw. The zero
+// CompactionMode, which is keep_recent_raw_suffix in a file, leaves the newest
+// CompactionRawSuffixMessages raw.
 type CompactionMode string
 
-// The compaction modes.
-const (
-	// KeepRecentRawSuffix leaves CompactionRawSuffixMessages messages raw.
-	KeepRecentRawSuffix CompactionMode = "keep_recent_raw_suffix"
-	// CompactToSafeFrontier leaves only what cannot be compacted yet raw.
-	CompactToSafeFrontier CompactionMode = "compact_to_safe_frontier"
-)
+// CompactToSafeFrontier leaves only what cannot be compacted yet raw.
+const CompactToSafeFrontier CompactionMode = "compact_to_safe_frontier"
+
+const keepRecentRawSuffix CompactionMode = "keep_recent_raw_suffix"
 
 // Compaction says when the summary is made that stands for older messages.
 type Compaction string
@@ -72,7 +64,7 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 		p.EnablePromptCache = new(true)
 	}
 	if p.CompactionMode == "" {
-		p.CompactionMode = KeepRecentRawSuffix
+		p.CompactionMode = keepRecentRawSuffix
 	}
 	if p.Compaction == "" {
 		p.Compaction = CompactBackground
@@ -121,84 +113,14 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 		return s.invalid("max_tokens", "is %d, context.max_output_tokens keeps %d free for the turn", s.MaxTokens, p.MaxOutputTokens)
 	case full.AutocompactThreshold > free:
 		return s.invalid("context.autocompact_threshold", "is %d, of max_context_tokens only %d are left beside max_output_tokens", full.AutocompactThreshold, free)
-	case full.CompactionMode != KeepRecentRawSuffix && full.CompactionMode != CompactToSafeFrontier:
-		return s.invalid("context.compaction_mode", "is %q, allowed are %q and %q", excerpt(full.CompactionMode), KeepRecentRawSuffix, CompactToSafeFrontier)
+	case full.CompactionMode != keepRecentRawSuffix && full.CompactionMode != CompactToSafeFrontier:
+		return s.invalid("context.compaction_mode", "is %q, allowed are %q and %q", excerpt(full.CompactionMode), keepRecentRawSuffix, CompactToSafeFrontier)
 	case full.Compaction != CompactOff && full.Compaction != CompactBackground && full.Compaction != CompactInline:
 		return s.invalid("context.compaction", "is %q, allowed are %q, %q and %q", excerpt(full.Compaction), CompactOff, CompactBackground, CompactInline)
 	case full.Compaction != CompactOff && full.AutocompactThreshold == 0:
 		return s.invalid("context.compaction", "is %q without an autocompact_threshold: nothing would ever be compacted", full.Compaction)
 	case !(*full.MinSavingsRatio >= 0 && *full.MinSavingsRatio <= 1): // not a number is neither
 		return s.invalid("context.min_savings_ratio", "is %v, want 0 to 1", *full.MinSavingsRatio)
-	}
-	return nil
-}
-
-// Room is what an agent's requests to a model may hold, in tokens.
-type Room struct {
-	Request int // what a request may cost; 0: not known
-	Most    int // what the model takes at most; 0: not known
-	Keep    int // newest messages that are shown whatever they cost
-	PerByte int // what a byte costs, about, in thousandths of a token
-}
-
-// unknownWindow is what a request may cost where neither the agent nor its model says.
-const unknownWindow = 32_000
-
-// Room returns what the agent's requests may hold: the window of its model, or the
-// smallest of its pool, so that a switch moves no cut, or what the agent's policy says if
-// that is less, without what is kept free for the turn.
-func (r *Resolved) Room() Room { return r.roomOf(r.Level()) }
-
-func (r *Resolved) roomOf(m model.Facts) Room {
-	var p ContextWindowPolicy
-	if r.Spec.Context != nil {
-		p = *r.Spec.Context
-	}
-	room := Room{Keep: or(p.MinRecentMessages, minRecentMessages), PerByte: int(math.Round(1000 * m.Ratio()))}
-	window := m.ContextWindow
-	switch {
-	case window == 0 && p.MaxContextTokens == 0:
-		room.Request = unknownWindow
-		return room
-	case window == 0:
-		window = p.MaxContextTokens
-	}
-	free := r.Spec.reserve(p, window, m.MaxOutputTokens)
-	room.Most = window - free
-	if m.MaxInputTokens > 0 {
-		room.Most = min(room.Most, m.MaxInputTokens)
-	}
-	room.Request = room.Most
-	if p.MaxContextTokens > 0 {
-		room.Request = min(room.Request, p.MaxContextTokens-free)
-	}
-	return room
-}
-
-// reserve is what is kept free for the turn: what the policy says, else what a turn of
-// the agent may have, else the default, but no more than the model can say, nor than a
-// quarter of its window.
-func (s *Spec) reserve(p ContextWindowPolicy, window, output int) int {
-	free := cmp.Or(p.MaxOutputTokens, s.MaxTokens)
-	if free == 0 {
-		free = min(maxOutputTokens, window/4)
-	}
-	if output > 0 {
-		free = min(free, output)
-	}
-	return free
-}
-
-// checkRoom returns an error if nothing of a model's window is left for a request.
-func (r *Resolved) checkRoom() error {
-	for _, m := range r.CallableModels() {
-		if room := r.roomOf(m.Facts); room.Request <= 0 {
-			field, value := "max_tokens", r.Spec.MaxTokens
-			if p := r.Spec.Context; p != nil && p.MaxOutputTokens > 0 {
-				field, value = "context.max_output_tokens", p.MaxOutputTokens
-			}
-			return r.Spec.invalid(field, "is %d: of the window of model %q, %d tokens, nothing is left for a request", value, m.ID, m.ContextWindow)
-		}
 	}
 	return nil
 }

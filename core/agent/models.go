@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/field"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
-	"github.com/reveille-run/reveille/core/strict"
 )
 
 // ModelSpec is a model as data: what specs call it, and whose it is.
@@ -22,37 +23,34 @@ type ModelSpec struct {
 	MaxOutputTokens int    `json:"max_output_tokens,omitempty"` // of one turn; 0: not known
 }
 
-// DecodeModel reads one model from JSON as strictly as [DecodeSpec] reads a spec.
-func DecodeModel(data []byte) (ModelSpec, error) { return decode[ModelSpec]("model spec", data) }
-
-// Check validates the spec by itself; the error wraps a [FieldError].
+// Check validates the spec by itself. The error has code invalid and names the field.
 func (m ModelSpec) Check() error {
-	if err := checkID("model", m.ID); err != nil {
+	if err := field.CheckID("model", m.ID); err != nil {
 		return err
 	}
 	switch {
 	case m.Provider == "":
-		return invalid("model", m.ID, "provider", "is empty")
+		return field.Invalid("model", m.ID, "provider", "is empty")
 	case m.UpstreamModel == "":
-		return invalid("model", m.ID, "upstream_model", "is empty")
+		return field.Invalid("model", m.ID, "upstream_model", "is empty")
 	case m.ContextWindow < 0:
-		return invalid("model", m.ID, "context_window", "is %d, want 0 (not known) or more", m.ContextWindow)
+		return field.Invalid("model", m.ID, "context_window", "is %d, want 0 (not known) or more", m.ContextWindow)
 	case m.MaxOutputTokens < 0:
-		return invalid("model", m.ID, "max_output_tokens", "is %d, want 0 (not known) or more", m.MaxOutputTokens)
+		return field.Invalid("model", m.ID, "max_output_tokens", "is %d, want 0 (not known) or more", m.MaxOutputTokens)
 	case m.ContextWindow > 0 && m.MaxOutputTokens > m.ContextWindow:
-		return invalid("model", m.ID, "max_output_tokens", "is %d, more than the %d of context_window", m.MaxOutputTokens, m.ContextWindow)
+		return field.Invalid("model", m.ID, "max_output_tokens", "is %d, more than the %d of context_window", m.MaxOutputTokens, m.ContextWindow)
 	}
 	return nil
 }
 
-// MemberRole says when a pool uses a member.
+// MemberRole says when a pool uses a member. The zero MemberRole, which is member in a
+// file, is that of one that may be a thread's home.
 type MemberRole string
 
-// The roles.
-const (
-	RoleMember       MemberRole = "member"        // a thread's home may be here
-	RoleFailoverOnly MemberRole = "failover_only" // never a home, only where another failed
-)
+// RoleFailoverOnly is never a home: it is used only where another member failed.
+const RoleFailoverOnly MemberRole = "failover_only"
+
+const roleMember MemberRole = "member"
 
 // PoolMember is a model of a pool.
 type PoolMember struct {
@@ -61,27 +59,24 @@ type PoolMember struct {
 	Role   MemberRole `json:"role,omitempty"`   // empty: member
 }
 
-// PoolRouting says how a pool chooses its home.
+// PoolRouting says how a pool chooses its home. The zero PoolRouting, which is
+// deterministic in a file, spreads threads over the members by their weights: a thread
+// keeps its home, and a member that comes or goes moves only its own share.
 type PoolRouting string
 
-// The routings. Both need nothing that processes would have to share; turns that go
-// round the members in order do, and are not offered.
-const (
-	// RouteDeterministic spreads threads over the members by their weights: a thread
-	// keeps its home, and a member that comes or goes moves only its own share.
-	RouteDeterministic PoolRouting = "deterministic"
-	// RouteFirstHealthy is the first member of role member.
-	RouteFirstHealthy PoolRouting = "first_healthy"
-)
+// RouteFirstHealthy is the first member of role member.
+const RouteFirstHealthy PoolRouting = "first_healthy"
 
-// StickyScope says what keeps its home.
+const routeDeterministic PoolRouting = "deterministic"
+
+// StickyScope says what keeps its home. The zero StickyScope, which is thread in a file,
+// gives every run of a thread one home.
 type StickyScope string
 
-// The scopes.
-const (
-	StickyThread StickyScope = "thread" // every run of a thread has one home
-	StickyRun    StickyScope = "run"    // each run chooses anew
-)
+// StickyRun chooses a home for each run.
+const StickyRun StickyScope = "run"
+
+const stickyThread StickyScope = "thread"
 
 // PoolSwitch says when a run leaves a member of its pool for another one.
 type PoolSwitch struct {
@@ -92,6 +87,25 @@ type PoolSwitch struct {
 	// must ask for until the pool leaves it; 0: any. One that does not say is left.
 	QuotaRetryAfterThresholdMS int `json:"quota_retry_after_threshold_ms,omitempty"`
 	MaxSwitches                int `json:"max_switches,omitempty"` // within the sticky scope, by what its turns say; 0: no limit
+}
+
+// LeavesOpen reports whether the pool leaves a member whose circuit is open.
+func (s PoolSwitch) LeavesOpen() bool { return s.OnCircuitOpen == nil || *s.OnCircuitOpen }
+
+// Leaves reports whether the pool leaves a member for a failure of the kind, of which the
+// provider asked to wait so long; 0: it did not say. What is the request's own fault, and
+// what may pass by itself, is no reason.
+func (s PoolSwitch) Leaves(kind model.ErrorKind, asked time.Duration) bool {
+	quota := s.OnQuota == nil || *s.OnQuota
+	switch kind {
+	case model.KindQuota:
+		return quota
+	case model.KindRateLimited, model.KindOverloaded:
+		return quota && (asked == 0 || asked >= time.Duration(s.QuotaRetryAfterThresholdMS)*time.Millisecond)
+	case model.KindUnauthorized, model.KindNotFound:
+		return s.OnPermanent != nil && *s.OnPermanent
+	}
+	return false
 }
 
 // ModelPoolSpec is a group of models that agents use as one. Each thread has a home among
@@ -109,43 +123,37 @@ type ModelPoolSpec struct {
 	ReturnAfterMS int `json:"return_after_ms,omitempty"`
 }
 
-// defaultPoolReturn is how long providers keep a prompt that is not asked for again.
-const defaultPoolReturn = 5 * time.Minute
-
 const maxPoolReturnMS = 86_400_000
 
 // maxWeight bounds a member's weight.
 const maxWeight = 1000
 
-// DecodePool reads one pool from JSON as strictly as [DecodeSpec] reads a spec.
-func DecodePool(data []byte) (ModelPoolSpec, error) { return decode[ModelPoolSpec]("pool spec", data) }
-
-// Check validates the spec by itself; the error wraps a [FieldError].
+// Check validates the spec by itself. The error has code invalid and names the field.
 func (p ModelPoolSpec) Check() error {
-	if err := checkID("pool", p.ID); err != nil {
+	if err := field.CheckID("pool", p.ID); err != nil {
 		return err
 	}
 	if err := p.checkMembers(); err != nil {
 		return err
 	}
 	switch p.Routing {
-	case "", RouteDeterministic, RouteFirstHealthy:
+	case "", routeDeterministic, RouteFirstHealthy:
 	default:
-		return invalid("pool", p.ID, "routing", "is %q, allowed are %q and %q", excerpt(p.Routing), RouteDeterministic, RouteFirstHealthy)
+		return field.Invalid("pool", p.ID, "routing", "is %q, allowed are %q and %q", excerpt(p.Routing), routeDeterministic, RouteFirstHealthy)
 	}
 	switch p.StickyScope {
-	case "", StickyThread, StickyRun:
+	case "", stickyThread, StickyRun:
 	default:
-		return invalid("pool", p.ID, "sticky_scope", "is %q, allowed are %q and %q", excerpt(p.StickyScope), StickyThread, StickyRun)
+		return field.Invalid("pool", p.ID, "sticky_scope", "is %q, allowed are %q and %q", excerpt(p.StickyScope), stickyThread, StickyRun)
 	}
 	if n := p.Switch.QuotaRetryAfterThresholdMS; n < 0 {
-		return invalid("pool", p.ID, "switch.quota_retry_after_threshold_ms", "is %d, want 0 (any wait) or more", n)
+		return field.Invalid("pool", p.ID, "switch.quota_retry_after_threshold_ms", "is %d, want 0 (any wait) or more", n)
 	}
 	if n := p.Switch.MaxSwitches; n < 0 {
-		return invalid("pool", p.ID, "switch.max_switches", "is %d, want 0 (no limit) or more", n)
+		return field.Invalid("pool", p.ID, "switch.max_switches", "is %d, want 0 (no limit) or more", n)
 	}
 	if n := p.ReturnAfterMS; n < 0 || n > maxPoolReturnMS {
-		return invalid("pool", p.ID, "return_after_ms", "is %d, allowed are 0 (5 minutes) to %d", n, maxPoolReturnMS)
+		return field.Invalid("pool", p.ID, "return_after_ms", "is %d, allowed are 0 (5 minutes) to %d", n, maxPoolReturnMS)
 	}
 	return nil
 }
@@ -156,22 +164,22 @@ func (p ModelPoolSpec) checkMembers() error {
 		at := fmt.Sprintf("members[%d]", i)
 		switch {
 		case m.Model == "":
-			return invalid("pool", p.ID, at+".model", "is empty")
+			return field.Invalid("pool", p.ID, at+".model", "is empty")
 		case slices.ContainsFunc(p.Members[:i], func(o PoolMember) bool { return o.Model == m.Model }):
-			return invalid("pool", p.ID, at+".model", "is %q, which is a member already", core.Excerpt(m.Model))
-		case m.Role != "" && m.Role != RoleMember && m.Role != RoleFailoverOnly:
-			return invalid("pool", p.ID, at+".role", "is %q, allowed are %q and %q", excerpt(m.Role), RoleMember, RoleFailoverOnly)
+			return field.Invalid("pool", p.ID, at+".model", "is %q, which is a member already", core.Excerpt(m.Model))
+		case m.Role != "" && m.Role != roleMember && m.Role != RoleFailoverOnly:
+			return field.Invalid("pool", p.ID, at+".role", "is %q, allowed are %q and %q", excerpt(m.Role), roleMember, RoleFailoverOnly)
 		case m.Role == RoleFailoverOnly && m.Weight != 0:
-			return invalid("pool", p.ID, at+".weight", "is %d, a member of role %q has none", m.Weight, RoleFailoverOnly)
+			return field.Invalid("pool", p.ID, at+".weight", "is %d, a member of role %q has none", m.Weight, RoleFailoverOnly)
 		case m.Weight < 0 || m.Weight > maxWeight:
-			return invalid("pool", p.ID, at+".weight", "is %d, allowed are 1 to %d", m.Weight, maxWeight)
+			return field.Invalid("pool", p.ID, at+".weight", "is %d, allowed are 1 to %d", m.Weight, maxWeight)
 		}
 		if m.Role != RoleFailoverOnly {
 			homes++
 		}
 	}
 	if homes == 0 {
-		return invalid("pool", p.ID, "members", "has none of role %q", RoleMember)
+		return field.Invalid("pool", p.ID, "members", "has none of role %q", roleMember)
 	}
 	return nil
 }
@@ -194,32 +202,22 @@ type ProviderSpec struct {
 // maxTimeoutMS is what a function may run for.
 const maxTimeoutMS = 900_000
 
-// DecodeProvider reads one provider from JSON as strictly as [DecodeSpec] reads a
-// spec.
-func DecodeProvider(data []byte) (ProviderSpec, error) {
-	p, err := decode[ProviderSpec]("provider spec", data)
-	if len(p.Options) > 0 {
-		p.Options = normalJSON(p.Options)
-	}
-	return p, err
-}
-
-// Check validates the spec by itself; the error wraps a [FieldError].
+// Check validates the spec by itself. The error has code invalid and names the field.
 func (p ProviderSpec) Check() error {
-	if err := checkID("provider", p.ID); err != nil {
+	if err := field.CheckID("provider", p.ID); err != nil {
 		return err
 	}
 	switch {
 	case p.Adapter == "":
-		return invalid("provider", p.ID, "adapter", "is empty")
+		return field.Invalid("provider", p.ID, "adapter", "is empty")
 	case p.TimeoutMS < 0 || p.TimeoutMS > maxTimeoutMS:
-		return invalid("provider", p.ID, "timeout_ms", "is %d, allowed are 0 (no limit but the adapter's) to %d", p.TimeoutMS, maxTimeoutMS)
+		return field.Invalid("provider", p.ID, "timeout_ms", "is %d, allowed are 0 (no limit but the adapter's) to %d", p.TimeoutMS, maxTimeoutMS)
 	case len(p.Options) > 0 && !isObject(p.Options):
-		return invalid("provider", p.ID, "options", "is %s, want an object", core.Excerpt(string(p.Options)))
+		return field.Invalid("provider", p.ID, "options", "is %s, want an object", core.Excerpt(string(p.Options)))
 	case strings.Contains(p.BaseURL, "@"): // not quoted: what stands before it may be a password
-		return invalid("provider", p.ID, "base_url", "holds a user, want http:// or https://, a host and a path")
+		return field.Invalid("provider", p.ID, "base_url", "holds a user, want http:// or https://, a host and a path")
 	case p.BaseURL != "" && !isBase(p.BaseURL):
-		return invalid("provider", p.ID, "base_url", "is %q, want http:// or https://, a host and a path", core.Excerpt(p.BaseURL))
+		return field.Invalid("provider", p.ID, "base_url", "is %q, want http:// or https://, a host and a path", core.Excerpt(p.BaseURL))
 	}
 	return nil
 }
@@ -228,23 +226,4 @@ func (p ProviderSpec) Check() error {
 func isBase(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
-}
-
-// plain returns the spec without the key and what says where it comes from: what
-// may be stored, and what an agent's hash covers.
-func (p ProviderSpec) plain() ProviderSpec {
-	p.APIKey, p.Key, p.APIKeyEnv = secret.String{}, nil, ""
-	return p
-}
-
-// decode reads one checked spec.
-func decode[S interface{ Check() error }](what string, data []byte) (S, error) {
-	var s, none S
-	if err := strict.Decode(data, &s); err != nil {
-		return none, core.Errorf(core.CodeInvalid, "%s: %w", what, err)
-	}
-	if err := s.Check(); err != nil {
-		return none, err
-	}
-	return s, nil
 }

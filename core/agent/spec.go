@@ -51,17 +51,17 @@ type Spec struct {
 
 	Delegates []string `json:"delegates,omitempty"` // ids of agents that this one may call
 
-	// Hidden keeps the agent out of what clients are offered, see [Registry.Exposed].
+	// Hidden keeps the agent out of what clients are offered, see [Exposed].
 	// Who knows its id can still run it.
 	Hidden bool `json:"hidden,omitempty"`
 	// ExposedTools are tools of the agent that clients are offered by themselves. Such a
-	// call is a run of an agent of its own, see [DirectID], with this one's plugins and
+	// call is a run of an agent of its own, see [Exposed], with this one's plugins and
 	// settings, so that what gates the tool here gates it there.
 	ExposedTools []string `json:"exposed_tools,omitempty"`
 
 	Sections map[string]json.RawMessage `json:"sections,omitempty"` // settings of plugins, by the name of the section
 
-	// Strict makes errors of what is otherwise a [Warning].
+	// Strict makes errors of what is otherwise a warning.
 	Strict bool `json:"strict,omitempty"`
 }
 
@@ -145,6 +145,9 @@ func milliseconds(n *int, otherwise time.Duration) time.Duration {
 
 // Rounds is the number of steps that a run of the agent may take; 0: no limit.
 func (s Spec) Rounds() int { return or(s.MaxRounds, defaultMaxRounds) }
+
+// RoundLimit is the stop policy of the spec's max_rounds, which is asked first.
+func (s Spec) RoundLimit() StopPolicy { return maxRounds(s.Rounds()) }
 
 // Continuations is how often a turn that the token limit cut goes on; 0: never.
 func (s Spec) Continuations() int { return or(s.MaxContinuations, defaultMaxContinuations) }

@@ -119,12 +119,12 @@ func (s StopSpec) invalid(format string, args ...any) error {
 	return core.Errorf(core.CodeInvalid, "stop policy %q: %s", s.Type, fmt.Sprintf(format, args...))
 }
 
-// stopPolicies makes the policies of a list of specs, in its order. The error has code
+// StopPolicies makes the policies of the spec's Stop, in its order. The error has code
 // invalid and names the place in the list.
-func stopPolicies(specs []StopSpec) ([]StopPolicy, error) {
-	policies := make([]StopPolicy, 0, len(specs))
-	for i, s := range specs {
-		p, err := s.Policy()
+func (s Spec) StopPolicies() ([]StopPolicy, error) {
+	policies := make([]StopPolicy, 0, len(s.Stop))
+	for i, one := range s.Stop {
+		p, err := one.Policy()
 		if err != nil {
 			return nil, core.Errorf(core.CodeInvalid, "stop[%d]: %w", i, err)
 		}

@@ -9,7 +9,16 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/stop"
+	"github.com/reveille-run/reveille/core/strict"
 )
+
+// decodeStop reads a checked policy as specs are read.
+func decodeStop(data []byte) (s StopSpec, err error) {
+	if err := strict.Decode(data, &s); err != nil {
+		return s, core.Errorf(core.CodeInvalid, "stop policy: %w", err)
+	}
+	return s, s.Check()
+}
 
 func TestSpecOfEachType(t *testing.T) {
 	tests := []struct {
@@ -27,7 +36,7 @@ func TestSpecOfEachType(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.want.Type), func(t *testing.T) {
-			got, err := decode[StopSpec]("stop policy", []byte(tt.data))
+			got, err := decodeStop([]byte(tt.data))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +77,7 @@ func TestSpecsThatAreRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := decode[StopSpec]("stop policy", []byte(tt.data))
+			_, err := decodeStop([]byte(tt.data))
 			if err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
 				t.Errorf("got  %v (%s)\nwant %s", err, core.CodeOf(err), tt.want)
 			}
@@ -77,10 +86,10 @@ func TestSpecsThatAreRefused(t *testing.T) {
 }
 
 func TestPoliciesOfAListHaveTheLimitsOfItsSpecs(t *testing.T) {
-	policies, err := stopPolicies([]StopSpec{
+	policies, err := Spec{Stop: []StopSpec{
 		{Type: "timeout", Seconds: 2147483647}, {Type: "timeout", Seconds: 90}, {Type: "max_rounds", Rounds: 2147483647},
 		{Type: "max_rounds", Rounds: 8}, {Type: "consecutive_errors", Max: 3}, {Type: "loop_detection", Window: 2},
-	})
+	}}.StopPolicies()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +115,7 @@ func TestPoliciesOfAListHaveTheLimitsOfItsSpecs(t *testing.T) {
 }
 
 func TestPoliciesNamesThePlaceOfAWrongSpec(t *testing.T) {
-	_, err := stopPolicies([]StopSpec{{Type: "timeout", Seconds: 1}, {Type: "timeout"}})
+	_, err := Spec{Stop: []StopSpec{{Type: "timeout", Seconds: 1}, {Type: "timeout"}}}.StopPolicies()
 	if want := `stop[1]: stop policy "timeout": seconds is 0, allowed are 1 to 2147483647`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/typed"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -112,7 +113,7 @@ func TestTheErrorOfACheckGoesBackToTheModel(t *testing.T) {
 	}{
 		{name: "right at once", native: true, turns: [][]model.Delta{says(warm)}, checks: 1},
 		{name: "right then", native: true, turns: [][]model.Delta{says(cold), says(warm)}, repair: 2, notes: []string{note}, checks: 2},
-		{name: "by the tool", turns: [][]model.Delta{callsTool("", agent.FinalAnswer, cold), callsTool("", agent.FinalAnswer, warm)}, repair: 2, checks: 2,
+		{name: "by the tool", turns: [][]model.Delta{callsTool("", finalanswer.Tool, cold), callsTool("", finalanswer.Tool, warm)}, repair: 2, checks: 2,
 			notes: []string{"[The answer cannot be used: Oslo: high is below 0. Answer again, by calling final_answer.]"}},
 		{name: "behind one of another form", native: true, turns: [][]model.Delta{says("{}"), says(cold), says(warm)}, repair: 2, checks: 2,
 			notes: []string{`[The answer cannot be used: property "answer.city" is missing. Answer again, with nothing but JSON that matches its schema.]`, note}},

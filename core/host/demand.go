@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/live"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -27,7 +27,7 @@ type demand struct {
 	store   store.Backend
 	records thread.Records
 	mailbox *mailbox.Service
-	agents  *agent.Registry
+	agents  *registry.Registry
 	key     core.ThreadKey
 	run     core.ID
 	until   int64 // when the known mark ends, unix milliseconds; no look before renewMark of that

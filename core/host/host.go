@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/pins"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/stop"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -28,7 +28,7 @@ import (
 // of which knows the Host.
 type Host struct {
 	env     *env.Env
-	agents  *agent.Registry
+	agents  *registry.Registry
 	mailbox *mailbox.Service   // all writes of heads
 	stepper *run.Stepper       // all steps of this process
 	ledger  *accounting.Ledger // nil: usage is not recorded
@@ -125,7 +125,7 @@ func build(c Options) (*Host, error) {
 }
 
 // warn logs what is odd about the agents' specs.
-func warn(log *slog.Logger, agents *agent.Registry) {
+func warn(log *slog.Logger, agents *registry.Registry) {
 	for _, w := range agents.Warnings() {
 		log.Warn("agent spec: "+w.Message, "agent", w.Agent, "field", w.Field)
 	}
@@ -156,9 +156,9 @@ func assemble(r *Host, c *Options, log *slog.Logger, meter *meter, causes *cause
 }
 
 // checkAgents returns the resolved agents of a configuration, or what is wrong with them.
-func checkAgents(c *Options) (agents *agent.Registry, err error) {
+func checkAgents(c *Options) (agents *registry.Registry, err error) {
 	if agents = c.Registry; agents == nil {
-		if agents, err = agent.NewRegistry(c.Agents); err != nil {
+		if agents, err = registry.New(c.Agents); err != nil {
 			return nil, err
 		}
 	}

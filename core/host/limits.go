@@ -6,8 +6,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/calendar"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -15,7 +15,7 @@ import (
 // checkPrices refuses a configuration in which the spending of a tenant is limited and an
 // agent may call a model without a known price: the limit could not hold. Agents whose model
 // is model.None are not checked: this process takes none of their steps.
-func checkPrices(agents *agent.Registry, c Options) error {
+func checkPrices(agents *registry.Registry, c Options) error {
 	if !c.Limits.Spends() {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
@@ -33,7 +34,7 @@ type Options struct {
 	Agents agent.Parts
 	// Registry holds agents that are already resolved; Agents is ignored then. nil: New
 	// resolves Agents.
-	Registry *agent.Registry
+	Registry *registry.Registry
 	// Stops are the stop policies of every run, after those of its agent.
 	Stops []agent.StopPolicy
 	// Logger receives warnings and errors; nil: slog.Default, of a process whose queue is its own

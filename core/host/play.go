@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/threadlog"
@@ -66,7 +66,7 @@ func discard(core.Event) error { return nil }
 // player submits a run, or waits for one, for a call that returns its outcome.
 type player struct {
 	env     *env.Env
-	agents  *agent.Registry
+	agents  *registry.Registry
 	submits *submitter
 	mailbox *mailbox.Service
 	stepper *run.Stepper // for the state that a run left

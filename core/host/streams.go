@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -132,7 +132,7 @@ type streams struct {
 	// has in memory.
 	stepper *run.Stepper
 	// agents tell whether a mark changes what is stored of a run, see demand.matters.
-	agents  *agent.Registry
+	agents  *registry.Registry
 	watches *watches
 	// queue and worker are used in a process whose queue is its own, where a follower takes
 	// the steps while it waits. queue is nil if the hints go elsewhere.

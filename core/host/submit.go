@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
@@ -19,7 +19,7 @@ func (r *Host) Submit(ctx context.Context, s mailbox.Submission) (mailbox.Receip
 // come before the write: a submission for an agent that this program lacks would otherwise
 // be accepted and fail in a worker.
 type submitter struct {
-	agents  *agent.Registry
+	agents  *registry.Registry
 	mailbox *mailbox.Service
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/engine"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/typed"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -135,15 +136,15 @@ func TestAnAnswerIsMendedUntilItIsOfItsForm(t *testing.T) {
 		{name: "a refusal", native: true, calls: 1, turns: [][]model.Delta{endsWith("I cannot.", core.StopContentFilter)}, fails: `agent "demo" failed: invalid_output: the model refused to answer`},
 		{name: "cut off", native: true, calls: 1, turns: [][]model.Delta{endsWith(`{"city":"Os`, core.StopMaxTokens)}, fails: `agent "demo" failed: invalid_output: the answer was cut off at the limit of its tokens`},
 		{name: "the window is full", native: true, calls: 1, turns: [][]model.Delta{endsWith(`{"ci`, core.StopContextOverflow)}, fails: `agent "demo" failed: invalid_output: the answer was cut off at the end of the model's window`},
-		{name: "by the tool", turns: [][]model.Delta{callsTool("", agent.FinalAnswer, good)}, want: forecast{"Oslo", 7}, calls: 1},
-		{name: "by the tool, behind words", turns: [][]model.Delta{callsTool("Here it is: ", agent.FinalAnswer, good)}, want: forecast{"Oslo", 7}, calls: 1},
+		{name: "by the tool", turns: [][]model.Delta{callsTool("", finalanswer.Tool, good)}, want: forecast{"Oslo", 7}, calls: 1},
+		{name: "by the tool, behind words", turns: [][]model.Delta{callsTool("Here it is: ", finalanswer.Tool, good)}, want: forecast{"Oslo", 7}, calls: 1},
 		{
 			name: "the tool's arguments are mended", want: forecast{"Oslo", 7}, calls: 2,
-			turns: [][]model.Delta{callsTool("", agent.FinalAnswer, `{"city":1,"high":7}`), callsTool("", agent.FinalAnswer, good)},
+			turns: [][]model.Delta{callsTool("", finalanswer.Tool, `{"city":1,"high":7}`), callsTool("", finalanswer.Tool, good)},
 			notes: []string{`[The answer cannot be used: property "answer.city": got integer, want string. Answer again, by calling final_answer.]`},
 		},
 		{
-			name: "words in place of the tool", want: forecast{"Oslo", 7}, calls: 2, turns: [][]model.Delta{says("Warm."), callsTool("", agent.FinalAnswer, good)},
+			name: "words in place of the tool", want: forecast{"Oslo", 7}, calls: 2, turns: [][]model.Delta{says("Warm."), callsTool("", finalanswer.Tool, good)},
 			notes: []string{"[The answer cannot be used: answer is not JSON: invalid character 'W' looking for beginning of value. Answer again, by calling final_answer.]"},
 		},
 	}
@@ -173,7 +174,7 @@ func TestAnAnswerIsMendedUntilItIsOfItsForm(t *testing.T) {
 				if message.Repair {
 					notes = append(notes, message.Text())
 				}
-				if len(message.ToolCalls) > 0 && message.ToolCalls[0].Name == agent.FinalAnswer {
+				if len(message.ToolCalls) > 0 && message.ToolCalls[0].Name == finalanswer.Tool {
 					t.Error("the answer is stored as a call")
 				}
 			}
@@ -182,7 +183,7 @@ func TestAnAnswerIsMendedUntilItIsOfItsForm(t *testing.T) {
 			}
 			for i, r := range m.requests {
 				last := r.Tools[len(r.Tools)-1].Name
-				if (r.ResponseFormat != nil) != test.native || (last == agent.FinalAnswer) == test.native {
+				if (r.ResponseFormat != nil) != test.native || (last == finalanswer.Tool) == test.native {
 					t.Errorf("request %d has the format %v and the last tool %s", i, r.ResponseFormat, last)
 				}
 			}
@@ -249,10 +250,10 @@ func TestAStopComesBeforeTheForm(t *testing.T) {
 func TestAnAnswerBesideACallIsNone(t *testing.T) {
 	both := []model.Delta{
 		{Type: model.DeltaToolStart, Index: 0, CallID: "c1", Name: "echo"}, {Type: model.DeltaToolArgument, Index: 0, Text: `{"text":"a"}`},
-		{Type: model.DeltaToolStart, Index: 1, CallID: "c2", Name: agent.FinalAnswer}, {Type: model.DeltaToolArgument, Index: 1, Text: `{"city":"Rome","high":1}`},
+		{Type: model.DeltaToolStart, Index: 1, CallID: "c2", Name: finalanswer.Tool}, {Type: model.DeltaToolArgument, Index: 1, Text: `{"city":"Rome","high":1}`},
 		{Type: model.DeltaStop, Stop: core.StopToolUse},
 	}
-	m := &lines{turns: [][]model.Delta{both, callsTool("", agent.FinalAnswer, `{"city":"Oslo","high":7}`)}}
+	m := &lines{turns: [][]model.Delta{both, callsTool("", finalanswer.Tool, `{"city":"Oslo","high":7}`)}}
 	got, result, err := typed.Run[forecast](t.Context(), answering(t, m), question("go"))
 	if err != nil || got.City != "Oslo" {
 		t.Fatalf("%+v, %v", got, err)
@@ -275,16 +276,16 @@ func TestTheChoiceOfToolsLeavesTheAnswerPossible(t *testing.T) {
 		first, later model.ToolChoice // that is asked for
 	}{
 		{
-			name: "none", choice: model.ToolChoice{Mode: model.ToolNone}, turns: [][]model.Delta{callsTool("", agent.FinalAnswer, good)},
+			name: "none", choice: model.ToolChoice{Mode: model.ToolNone}, turns: [][]model.Delta{callsTool("", finalanswer.Tool, good)},
 			first: model.ToolChoice{Mode: model.ToolNamed, Name: "final_answer"},
 		},
 		{name: "none, in the provider's way", native: true, choice: model.ToolChoice{Mode: model.ToolNone}, turns: [][]model.Delta{says(good)}, first: model.ToolChoice{Mode: model.ToolNone}},
 		{
-			name: "one first", choice: model.ToolChoice{Mode: model.ToolNamed, Name: "echo"}, turns: [][]model.Delta{callsTool("", "echo", `{"text":"a"}`), callsTool("", agent.FinalAnswer, good)},
+			name: "one first", choice: model.ToolChoice{Mode: model.ToolNamed, Name: "echo"}, turns: [][]model.Delta{callsTool("", "echo", `{"text":"a"}`), callsTool("", finalanswer.Tool, good)},
 			first: model.ToolChoice{Mode: model.ToolNamed, Name: "echo"},
 		},
 		{
-			name: "any first", choice: model.ToolChoice{Mode: model.ToolRequired}, turns: [][]model.Delta{callsTool("", "echo", `{"text":"a"}`), callsTool("", agent.FinalAnswer, good)},
+			name: "any first", choice: model.ToolChoice{Mode: model.ToolRequired}, turns: [][]model.Delta{callsTool("", "echo", `{"text":"a"}`), callsTool("", finalanswer.Tool, good)},
 			first: model.ToolChoice{Mode: model.ToolRequired},
 		},
 	} {
@@ -310,7 +311,7 @@ func TestAnAnswerWithoutArgumentsIsAnEmptyObject(t *testing.T) {
 	type optional struct {
 		City string `json:"city,omitempty"`
 	}
-	start, stop := model.Delta{Type: model.DeltaToolStart, CallID: "c1", Name: agent.FinalAnswer}, model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}
+	start, stop := model.Delta{Type: model.DeltaToolStart, CallID: "c1", Name: finalanswer.Tool}, model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}
 	for name, turn := range map[string][]model.Delta{
 		"alone":                {start, stop},
 		"behind words":         {{Type: model.DeltaText, Text: "None."}, start, stop},
@@ -323,7 +324,7 @@ func TestAnAnswerWithoutArgumentsIsAnEmptyObject(t *testing.T) {
 			t.Errorf("%s: %d requests, %v", name, len(m.requests), err)
 			continue
 		}
-		if got := agent.AnswerOf(&result.Messages[1]); got != "{}" {
+		if got := finalanswer.Of(&result.Messages[1]); got != "{}" {
 			t.Errorf("%s: the answer is %q", name, got)
 		}
 	}
@@ -336,7 +337,7 @@ func TestAnAnswerWithoutArgumentsIsAnEmptyObject(t *testing.T) {
 // What listeners are shown of an answer that comes by the tool is text, piece by piece,
 // as the record has it.
 func TestAnAnswerByTheToolStreamsAsText(t *testing.T) {
-	m := &lines{turns: [][]model.Delta{callsTool("So: ", agent.FinalAnswer, `{"city":"Oslo","high":7}`)}}
+	m := &lines{turns: [][]model.Delta{callsTool("So: ", finalanswer.Tool, `{"city":"Oslo","high":7}`)}}
 	r := answering(t, m)
 	s := question("go")
 	format, err := typed.Format[forecast]()

@@ -3,8 +3,8 @@ package app_test
 import (
 	"testing"
 
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
 	"github.com/reveille-run/reveille/functions/kit/settings"
@@ -21,11 +21,10 @@ func TestPartsResolve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := agent.NewRegistry(parts)
-	if err != nil {
+	if _, err := reveille.New(parts, nil); err != nil {
 		t.Fatal(err)
 	}
-	if len(registry.IDs()) == 0 {
+	if len(parts.Specs) == 0 {
 		t.Error("the deployment has no agent")
 	}
 }

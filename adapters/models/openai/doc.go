@@ -26,7 +26,7 @@
 //
 // A response format that is strict is enforced by the provider, which knows no optional
 // properties: what the schema has as optional goes out as required and nullable, without
-// other properties, and agent.CheckAnswer reads such a null as left out. A schema that has
+// other properties, and the runtime reads such a null as left out. A schema that has
 // no such form goes out as it is, not strict: objects with properties that it does not
 // name, values of any type, a root that is no object, and keywords other than types,
 // enumerations, anyOf, definitions, items and bounds of numbers, lists and patterns. Tools

@@ -18,7 +18,7 @@ var strictKeywords = []string{
 
 // schemaOf returns the schema of a response as it is sent, and whether the provider is
 // asked to enforce it. It takes no schema with optional properties then: they are required
-// and may be null, which agent.CheckAnswer reads as left out. A schema that has no such
+// and may be null, which answers are read with as left out. A schema that has no such
 // form is sent as it is, for the model alone.
 func schemaOf(f *model.ResponseFormat) (schema json.RawMessage, strict bool) {
 	if f.Strict {

@@ -2,14 +2,16 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/reveille"
 )
 
 // What a provider enforces has no optional properties: they are required, and may be null.
@@ -83,6 +85,23 @@ func TestTheStrictFormOfASchema(t *testing.T) {
 	}
 }
 
+// answered is the answer of an agent in a form, whose model says the text.
+func answered(t *testing.T, f model.ResponseFormat, text string) (string, error) {
+	t.Helper()
+	r, err := reveille.New(reveille.Parts{
+		Specs:  []reveille.AgentSpec{{ID: "a", Model: "m", ResponseFormat: &f, MaxRepairs: new(0)}},
+		Models: reveille.Models{"m": {Model: scripted.Turns(scripted.Turn{Text: text})}},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Run(t.Context(), reveille.Input{Text: "hi"})
+	if err == nil && result.Termination.Type != reveille.TerminationNatural {
+		err = errors.New(result.Termination.Detail)
+	}
+	return result.Text, err
+}
+
 // An answer of the strict form is one of the form itself, with all that is null left out.
 func TestAnAnswerOfTheStrictFormIsOneOfTheForm(t *testing.T) {
 	f := &model.ResponseFormat{Name: "answer", Strict: true, Schema: json.RawMessage(`{"type":"object","required":["city"],"additionalProperties":false,"properties":{"city":{"type":"string"},"note":{"type":"string","enum":["x"]},` +
@@ -92,16 +111,11 @@ func TestAnAnswerOfTheStrictFormIsOneOfTheForm(t *testing.T) {
 		{`{"city":"Oslo","note":null,"days":null}`, `{"city":"Oslo"}`},
 		{`{"city":"Oslo","note":"x","days":[{"high":null,"rain":null},{"high":7,"rain":1.50}]}`, `{"city":"Oslo","note":"x","days":[{"rain":null},{"high":7,"rain":1.50}]}`},
 	} {
-		asked := *f
-		asked.Schema = strict
-		if err := agent.CheckAnswer(&asked, tt.text); err != nil || !ok {
+		if _, err := answered(t, model.ResponseFormat{Name: f.Name, Schema: strict}, tt.text); err != nil || !ok {
 			t.Errorf("%s is not of the strict form: %v", tt.text, err)
 		}
-		if err := agent.CheckAnswer(f, tt.text); err != nil {
-			t.Errorf("%s: %v", tt.text, err)
-		}
-		if got := agent.DropNulls(f, tt.text); got != tt.want {
-			t.Errorf("%s is read as %s, want %s", tt.text, got, tt.want)
+		if got, err := answered(t, *f, tt.text); err != nil || got != tt.want {
+			t.Errorf("%s is read as %s, %v, want %s", tt.text, got, err, tt.want)
 		}
 	}
 }

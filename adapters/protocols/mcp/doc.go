@@ -12,7 +12,7 @@
 // thread or, with the thread_id of an earlier result, on that one. A message to a thread
 // whose run waits is a person's input as in every other protocol: it takes the place of
 // the decisions that the run waits for. A call of an exposed tool is a run as well, of
-// an agent that asks no model (agent.DirectID): it is checked, gated, stored, suspended
+// an agent that asks no model (agent.Exposed): it is checked, gated, stored, suspended
 // and not repeated as any call is.
 //
 // Results have a text and, as structured content,

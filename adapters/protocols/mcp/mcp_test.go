@@ -261,7 +261,7 @@ func TestAToolByItselfReturnsItsData(t *testing.T) {
 	eras(t, func(t *testing.T, w *world, url, era string) {
 		got := w.call(w.client(url, "acme", era, nil), "echo", map[string]any{"text": "hello"})
 		want := answer{Text: `{"text":"hello"}`, Status: "done", Run: got.Run, Thread: got.Thread, Content: map[string]any{
-			"run_id": got.Run, "thread_id": got.Thread, "agent_id": agent.DirectID("echo"), "status": "done", "termination": map[string]any{"type": "natural_end"},
+			"run_id": got.Run, "thread_id": got.Thread, "agent_id": "tool:echo", "status": "done", "termination": map[string]any{"type": "natural_end"},
 			"tool_status": "ok", "result": map[string]any{"text": "hello"},
 		}}
 		if diff := cmp.Diff(want, got); diff != "" {

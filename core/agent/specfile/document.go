@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/field"
 	"github.com/reveille-run/reveille/core/strict"
 )
 
@@ -56,7 +56,7 @@ func (d document) failed(path strict.Path, err error) error {
 	if errors.As(err, &decoding) {
 		return failed(d.file, d.find(under(path, decoding.Path)), decoding)
 	}
-	var field *agent.FieldError
+	var field *field.Error
 	if errors.As(err, &field) {
 		return failed(d.file, d.find(under(path, strict.Path(field.Field))), field)
 	}

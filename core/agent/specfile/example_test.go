@@ -1,13 +1,14 @@
 package specfile_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing/fstest"
 
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/agent/specfile"
-	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/reveille"
 )
 
 // Agents are read from files, code is added to them. A program of one's own reads
@@ -19,15 +20,15 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	parts.Models = map[string]agent.ModelBinding{"small": {Model: model.None{}, Name: "vendor-small-1"}}
-	registry, err := agent.NewRegistry(parts)
+	parts.Models = reveille.Models{"small": {Model: scripted.Rules(), Name: "vendor-small-1"}}
+	r, err := reveille.New(parts, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	helper, err := registry.Resolve("helper")
-	fmt.Println(helper.ModelName, helper.Spec.Rounds(), err)
-	// Output: vendor-small-1 4 <nil>
+	result, err := r.Run(context.Background(), reveille.Input{Text: "hello"})
+	fmt.Println(result.Run.AgentID, result.Text, err)
+	// Output: helper You said: hello <nil>
 }
 
 // An error says what to change, and where.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/agent/internal/spectext"
 )
 
 // Schema returns the JSON Schema of one document of a file: an agent, or the lists.
@@ -13,7 +13,7 @@ import (
 func Schema() (json.RawMessage, error) {
 	definitions := map[string]*jsonschema.Schema{}
 	for name, schema := range map[string]func() (json.RawMessage, error){
-		"agent": agent.SpecSchema, "model": agent.ModelSchema, "pool": agent.PoolSchema, "provider": agent.ProviderSchema,
+		"agent": spectext.SpecSchema, "model": spectext.ModelSchema, "pool": spectext.PoolSchema, "provider": spectext.ProviderSchema,
 	} {
 		text, err := schema()
 		if err != nil {

@@ -35,6 +35,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/agent/internal/spectext"
 	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/core/strict"
 )
@@ -236,15 +237,15 @@ func add[S any](r *reading, kind string, decode func([]byte) (S, error), id func
 }
 
 func (r *reading) agent(d document, at strict.Path, item json.RawMessage) error {
-	return add(r, "agent", agent.DecodeSpec, func(s agent.Spec) string { return s.ID }, &r.parts.Specs, d, at, item)
+	return add(r, "agent", spectext.DecodeSpec, func(s agent.Spec) string { return s.ID }, &r.parts.Specs, d, at, item)
 }
 
 func (r *reading) model(d document, at strict.Path, item json.RawMessage) error {
-	return add(r, "model", agent.DecodeModel, func(m agent.ModelSpec) string { return m.ID }, &r.parts.ModelSpecs, d, at, item)
+	return add(r, "model", spectext.DecodeModel, func(m agent.ModelSpec) string { return m.ID }, &r.parts.ModelSpecs, d, at, item)
 }
 
 func (r *reading) pool(d document, at strict.Path, item json.RawMessage) error {
-	return add(r, "pool", agent.DecodePool, func(p agent.ModelPoolSpec) string { return p.ID }, &r.parts.Pools, d, at, item)
+	return add(r, "pool", spectext.DecodePool, func(p agent.ModelPoolSpec) string { return p.ID }, &r.parts.Pools, d, at, item)
 }
 
 // provider reads a provider, and its key from where the file says: a key in a file would
@@ -253,7 +254,7 @@ func (r *reading) provider(d document, at strict.Path, item json.RawMessage) err
 	if _, given := strict.Path("api_key").Find(item); given {
 		return d.failed(at.Member("api_key"), errors.New("api_key does not belong into a file, api_key_env names the environment variable that holds it"))
 	}
-	err := add(r, "provider", agent.DecodeProvider, func(p agent.ProviderSpec) string { return p.ID }, &r.parts.Providers, d, at, item)
+	err := add(r, "provider", spectext.DecodeProvider, func(p agent.ProviderSpec) string { return p.ID }, &r.parts.Providers, d, at, item)
 	if err != nil {
 		return err
 	}

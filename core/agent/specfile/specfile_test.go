@@ -296,7 +296,7 @@ func FuzzSpecfile(f *testing.F) {
 			return
 		}
 		for _, spec := range parts.Specs {
-			text, err := spec.Encode()
+			text, err := core.EncodeJSON(spec.Normal())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 )
 
 // Snapshots keeps the content of resolved agents by its hash, for good: see
@@ -23,12 +23,12 @@ type Snapshots interface {
 // stored, and goes on and ends with that one, whatever the registry has made of the
 // id since. It is safe for concurrent use.
 type Pins struct {
-	registry  *agent.Registry
+	agents    *registry.Registry
 	snapshots Snapshots
 
 	mu     sync.Mutex
-	stored map[string]bool            // hashes of today's agents that are known to be stored
-	before map[string]*agent.Resolved // agents of other times, by hash
+	stored map[string]bool               // hashes of today's agents that are known to be stored
+	before map[string]*registry.Resolved // agents of other times, by hash
 }
 
 // ErrStore is a failure of the store that keeps agents: it says nothing about the
@@ -39,8 +39,8 @@ var ErrStore = errors.New("the store of agents failed")
 const maxBefore = 64
 
 // New returns the resolver of a registry whose agents are kept in snapshots.
-func New(registry *agent.Registry, snapshots Snapshots) *Pins {
-	return &Pins{registry: registry, snapshots: snapshots, stored: map[string]bool{}, before: map[string]*agent.Resolved{}}
+func New(agents *registry.Registry, snapshots Snapshots) *Pins {
+	return &Pins{agents: agents, snapshots: snapshots, stored: map[string]bool{}, before: map[string]*registry.Resolved{}}
 }
 
 // Resolve returns the agent that a run is pinned to by its hash. An empty pin is that
@@ -50,8 +50,8 @@ func New(registry *agent.Registry, snapshots Snapshots) *Pins {
 // An id that is not registered is an error with code not_found, and so is what a
 // pinned agent names and this program has not. Content of a newer program has code
 // schema. A failure of the store is [ErrStore], whatever else it is.
-func (p *Pins) Resolve(ctx context.Context, id, pin string) (*agent.Resolved, error) {
-	today, err := p.registry.Resolve(id)
+func (p *Pins) Resolve(ctx context.Context, id, pin string) (*registry.Resolved, error) {
+	today, err := p.agents.Resolve(id)
 	switch {
 	case pin == "" && err != nil:
 		return nil, err
@@ -73,7 +73,7 @@ func (p *Pins) Resolve(ctx context.Context, id, pin string) (*agent.Resolved, er
 }
 
 // store keeps today's agent, unless this process has done so.
-func (p *Pins) store(ctx context.Context, today *agent.Resolved) error {
+func (p *Pins) store(ctx context.Context, today *registry.Resolved) error {
 	p.mu.Lock()
 	done := p.stored[today.Hash()]
 	p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *Pins) store(ctx context.Context, today *agent.Resolved) error {
 }
 
 // lookup returns the agent of another time; false when it was never stored.
-func (p *Pins) lookup(ctx context.Context, pin string) (*agent.Resolved, bool, error) {
+func (p *Pins) lookup(ctx context.Context, pin string) (*registry.Resolved, bool, error) {
 	p.mu.Lock()
 	then, known := p.before[pin]
 	p.mu.Unlock()
@@ -105,7 +105,7 @@ func (p *Pins) lookup(ctx context.Context, pin string) (*agent.Resolved, bool, e
 	if !ok {
 		return nil, false, nil
 	}
-	if then, err = p.registry.ResolveContent(content); err != nil {
+	if then, err = p.agents.ResolveContent(content); err != nil {
 		return nil, false, err
 	}
 	if then.Hash() != pin {
@@ -114,7 +114,7 @@ func (p *Pins) lookup(ctx context.Context, pin string) (*agent.Resolved, bool, e
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.before) >= maxBefore {
-		maps.DeleteFunc(p.before, func(string, *agent.Resolved) bool { return true })
+		maps.DeleteFunc(p.before, func(string, *registry.Resolved) bool { return true })
 	}
 	p.before[pin] = then
 	return then, true, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/pins"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 )
@@ -64,16 +65,16 @@ func program(t *testing.T, k *kept, spec agent.Spec, plugins ...plugin.Plugin) *
 		spec.ID = "a"
 	}
 	spec.Model = "m"
-	registry, err := agent.NewRegistry(agent.Parts{
+	agents, err := registry.New(agent.Parts{
 		Specs: []agent.Spec{spec}, Models: map[string]agent.ModelBinding{"m": {Model: mute{}}}, Plugins: plugins,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pins.New(registry, k)
+	return pins.New(agents, k)
 }
 
-func mustResolve(t *testing.T, p *pins.Pins, id, pin string) *agent.Resolved {
+func mustResolve(t *testing.T, p *pins.Pins, id, pin string) *registry.Resolved {
 	t.Helper()
 	r, err := p.Resolve(t.Context(), id, pin)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/wire"
@@ -41,10 +41,10 @@ func (m *machine) checkAnswer(turn *core.Message) answer {
 		return answer{wrong: errors.New(why)}
 	}
 	// By its form first, and then by whoever reads it.
-	text := agent.AnswerOf(turn)
-	err := agent.CheckAnswer(form, text)
+	text := finalanswer.Of(turn)
+	err := finalanswer.Check(form, text)
 	if accept := m.holder.s.accept; err == nil && accept != nil {
-		err = env.Protect(func() error { return accept(m.holder.id, turn.Step, agent.DropNulls(form, text)) })
+		err = env.Protect(func() error { return accept(m.holder.id, turn.Step, finalanswer.DropNulls(form, text)) })
 	}
 	return answer{wrong: err, mends: err != nil && m.draft.totals.Repairs < m.base.agent.Spec.Repairs()}
 }
@@ -95,7 +95,7 @@ func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 	totals := d.totals
 	how := again + "with nothing but JSON that matches its schema."
 	if !native {
-		how = again + "by calling " + agent.FinalAnswer + "."
+		how = again + "by calling " + finalanswer.Tool + "."
 	}
 	note := core.UserMessage(unusable + complaint(wrong) + ". " + how + "]").WithID(turn.ID + ".repair")
 	note.RunID, note.Step, note.CreatedAt, note.Repair = d.run, turn.Step, turn.CreatedAt, true
@@ -119,7 +119,7 @@ func (d *draft) askToGoOn(form *model.ResponseFormat) {
 	text := "[The run has ended with an error behind this answer. Go on with what is left to do.]"
 	if form != nil {
 		why := cutOrRefused(turn)
-		if err := agent.CheckAnswer(form, agent.AnswerOf(turn)); why == "" && err != nil {
+		if err := finalanswer.Check(form, finalanswer.Of(turn)); why == "" && err != nil {
 			why = err.Error()
 		}
 		if why != "" {

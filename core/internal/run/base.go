@@ -3,6 +3,7 @@ package run
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
 )
@@ -14,8 +15,8 @@ import (
 // A step loads once. A close loads again when the head has moved on since, and
 // works with what there is when that fails: agent and conversation may be nil then.
 type base struct {
-	agent        *agent.Resolved
-	model        *agent.BoundModel        // of the agent, or the run's member of its pool
+	agent        *registry.Resolved
+	model        *registry.BoundModel     // of the agent, or the run's member of its pool
 	hooks        hooks                    // of the agent's plugins
 	record       *thread.RunRecord        // replaced and never changed: the cache, writes and events share it; nil: nothing is known of it yet
 	recorded     bool                     // record is stored

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -431,7 +432,7 @@ func TestASummaryIsMadeByAMemberThatCanBeAsked(t *testing.T) {
 				if stays {
 					pool.Switch.OnCircuitOpen = new(false)
 				}
-				agents, err := agent.NewRegistry(agent.Parts{
+				agents, err := registry.New(agent.Parts{
 					Models: map[string]agent.ModelBinding{"a": {Model: short(home), Name: "first", Provider: "p"}, "b": {Model: short(other), Name: "second", Provider: "q"}},
 					Pools:  []agent.ModelPoolSpec{pool},
 					Specs: []agent.Spec{{

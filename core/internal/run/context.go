@@ -52,7 +52,7 @@ func (p *prompt) contextMessage(m *plugin.ContextMessage) core.Message {
 }
 
 // What a run's frontend brings: its tools are the agent's from the moment when the
-// agent is known (agent.Resolved.WithFrontend), what it shows is part of each request,
+// agent is known (registry.Resolved.WithFrontend), what it shows is part of each request,
 // and its state is merged into the thread's as the run begins.
 
 // shownBy is what a frontend shows, as a part of the system prompt.

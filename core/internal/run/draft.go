@@ -2,8 +2,8 @@ package run
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/engine"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
@@ -149,7 +149,7 @@ func (d *draft) soFar() window.History {
 
 // tool is a tool of an agent by its name, or the runtime's own, which reads what the draft
 // knows of the thread; nil: there is none.
-func (d *draft) tool(a *agent.Resolved, name string) tool.Tool {
+func (d *draft) tool(a *registry.Resolved, name string) tool.Tool {
 	if name == tool.ReadResult && a.Reads {
 		return window.Reader{History: d.soFar()}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -274,12 +275,12 @@ func (f *finals) sink(e core.Event) error {
 // gone is a registry without agents.
 type gone struct{}
 
-func (gone) Resolve(id string) (*agent.Resolved, error) {
-	registry, err := agent.NewRegistry(agent.Parts{})
+func (gone) Resolve(id string) (*registry.Resolved, error) {
+	agents, err := registry.New(agent.Parts{})
 	if err != nil {
 		return nil, err
 	}
-	return registry.Resolve(id)
+	return agents.Resolve(id)
 }
 
 // limit refuses records of more bytes, as a backend does before it sends them.

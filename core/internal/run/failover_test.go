@@ -15,6 +15,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -109,7 +111,7 @@ func newMarket(t *testing.T, change func(*agent.ModelPoolSpec, *agent.Spec), ven
 	if change != nil {
 		change(&pool, &s)
 	}
-	agents, err := agent.NewRegistry(agent.Parts{Models: models, Pools: []agent.ModelPoolSpec{pool}, Tools: []tool.Tool{echoTool(t)}, Specs: []agent.Spec{s}})
+	agents, err := registry.New(agent.Parts{Models: models, Pools: []agent.ModelPoolSpec{pool}, Tools: []tool.Tool{echoTool(t)}, Specs: []agent.Spec{s}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +470,7 @@ func TestAnAnswerOfAFormIsBegunAnew(t *testing.T) {
 					t.Errorf("calls (-want +got):\n%s", diff)
 				}
 				turn := m.turnOf(t).Message
-				if got := agent.AnswerOf(turn); len(turn.Content) != 2 || got != `{"a":2}` {
+				if got := finalanswer.Of(turn); len(turn.Content) != 2 || got != `{"a":2}` {
 					t.Errorf("the answer is %q of %+v", got, turn.Content)
 				}
 			})

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/engine"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -71,8 +71,8 @@ func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
 			}
 		}
 		why := fmt.Sprintf("tool %q not found", t.call.Name)
-		if t.call.Name == agent.FinalAnswer && r.base.agent.Spec.ResponseFormat != nil {
-			why = agent.FinalAnswer + " is called alone, behind the results of all other calls"
+		if t.call.Name == finalanswer.Tool && r.base.agent.Spec.ResponseFormat != nil {
+			why = finalanswer.Tool + " is called alone, behind the results of all other calls"
 		}
 		return &conclusion{result: synthetic(core.ResultInvalid, why), decision: t.decision}, nil
 	}

@@ -36,7 +36,7 @@ func (m *machine) judge(turn core.Message, failed *thread.Failure, before []core
 		view.Failed, at = failed.Kind, failed.At
 	}
 	// Most runs have this one policy, which asks for nothing that has to be looked up.
-	if end := m.base.agent.RoundLimit().Check(view); end != nil || !m.base.judged(m.holder.s.stops) {
+	if end := m.base.agent.Spec.RoundLimit().Check(view); end != nil || !m.base.judged(m.holder.s.stops) {
 		return end, nil
 	}
 	view.Now = time.UnixMilli(at).UTC()

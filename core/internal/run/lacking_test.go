@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -133,7 +133,7 @@ type without struct {
 	tool string
 }
 
-func (w without) Resolve(id string) (*agent.Resolved, error) {
+func (w without) Resolve(id string) (*registry.Resolved, error) {
 	found, err := w.resolver.Resolve(id)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -18,9 +19,9 @@ import (
 )
 
 // pooled is a registry whose agent has a pool of one model.
-func pooled(t *testing.T, m model.Model) *agent.Registry {
+func pooled(t *testing.T, m model.Model) *registry.Registry {
 	t.Helper()
-	agents, err := agent.NewRegistry(agent.Parts{
+	agents, err := registry.New(agent.Parts{
 		Models: map[string]agent.ModelBinding{"m-east": {Model: m, Name: "east-1", Provider: "east"}},
 		Pools:  []agent.ModelPoolSpec{{ID: "pool", Routing: agent.RouteFirstHealthy, Members: []agent.PoolMember{{Model: "m-east"}}}},
 		Tools:  []tool.Tool{echoTool(t)}, Specs: []agent.Spec{{ID: "demo", Model: "pool"}},

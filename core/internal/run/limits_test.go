@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -113,7 +113,7 @@ func TestLostClaimHasNoRemedy(t *testing.T) {
 		thread.ErrFenced: false, thread.ErrDeleted: false, thread.ErrApplied: false, context.DeadlineExceeded: true,
 	} {
 		p := (&Stepper{}).newMachine(Work{Whole: true}, nil)
-		p.base.agent = &agent.Resolved{}
+		p.base.agent = &registry.Resolved{}
 		over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 		defer cancel()
 		if got := p.remedy(over, fmt.Errorf("commit: %w", err)) != nil; got != want {

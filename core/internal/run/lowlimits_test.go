@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -47,7 +48,7 @@ func TestAFailedInferenceThatUsesUpALimitEndsItsRunAtOnce(t *testing.T) {
 func TestASummaryOfALowThreshold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := &summaries{}
-		agents, err := agent.NewRegistry(agent.Parts{
+		agents, err := registry.New(agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: short(said), Name: "small", Provider: "p"}},
 			Specs:  []agent.Spec{{ID: "demo", Model: "m", Context: &agent.ContextWindowPolicy{AutocompactThreshold: 3, Compaction: agent.CompactInline}}},
 		})

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/window"
@@ -55,7 +55,7 @@ func TestWhyARequestBeginsOtherwise(t *testing.T) {
 				c.Messages = checkpoint.ListOf([]core.Message{{Role: core.RoleAssistant, Model: "m"}, core.UserMessage("on")})
 				c.Places = checkpoint.ListOf([]window.Place{{Window: tt.last}, {}})
 			}
-			p := &prompt{holder: h, draft: &draft{past: c}, model: &agent.BoundModel{}, window: &tt.now, framed: true}
+			p := &prompt{holder: h, draft: &draft{past: c}, model: &registry.BoundModel{}, window: &tt.now, framed: true}
 			p.marked(&tt.request, beside{before: tt.before})
 			p.marked(&tt.request, beside{before: tt.before}) // of a call that is made again
 			if diff := cmp.Diff(tt.want, told); diff != "" {

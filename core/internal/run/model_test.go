@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -154,7 +155,7 @@ func TestModelIsAskedAsTheAgentSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked model.Request
 		warm := 0.5
-		agents, err := agent.NewRegistry(agent.Parts{
+		agents, err := registry.New(agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 				asked = r
 				return replies(text("ok"))(ctx, r)

@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -236,7 +237,7 @@ func TestWhichPolicyIsAskedFirst(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tt.spec.ID, tt.spec.Model = "demo", "m"
-				agents, err := agent.NewRegistry(agent.Parts{
+				agents, err := registry.New(agent.Parts{
 					Models: map[string]agent.ModelBinding{"m": {Model: replies(saying("so", "echo", `{"text":"a"}`))}},
 					Tools:  []tool.Tool{echoTool(t)}, Specs: []agent.Spec{tt.spec}, Stops: tt.parts,
 				})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -34,7 +35,7 @@ func TestThePoolsOrderOfAThread(t *testing.T) {
 			})}
 			pool.Members = append(pool.Members, agent.PoolMember{Model: name})
 		}
-		agents, err := agent.NewRegistry(agent.Parts{Models: models, Pools: []agent.ModelPoolSpec{pool}, Specs: []agent.Spec{{ID: "demo", Model: "pool"}}})
+		agents, err := registry.New(agent.Parts{Models: models, Pools: []agent.ModelPoolSpec{pool}, Specs: []agent.Spec{{ID: "demo", Model: "pool"}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -24,7 +25,7 @@ func TestTheMemberThatSpokeMakesTheSummary(t *testing.T) {
 			return func(yield func(model.Delta, error) bool) { yield(model.Delta{}, &model.Error{Kind: model.KindQuota}) }
 		})
 		other, hints := &summaries{}, &compactions{}
-		agents, err := agent.NewRegistry(agent.Parts{
+		agents, err := registry.New(agent.Parts{
 			Models: map[string]agent.ModelBinding{"a": {Model: home, Name: "first", Provider: "p"}, "b": {Model: short(other), Name: "second", Provider: "q"}},
 			Pools:  []agent.ModelPoolSpec{{ID: "pool", Routing: agent.RouteFirstHealthy, Members: []agent.PoolMember{{Model: "a"}, {Model: "b"}}}},
 			Specs:  []agent.Spec{{ID: "demo", Model: "pool", Context: compacting(agent.CompactBackground)}},

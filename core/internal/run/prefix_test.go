@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -42,7 +42,7 @@ func TestBeginningOfARequestInThreeNumbers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := &prompt{draft: &draft{past: &checkpoint.Conversation{}}, model: &agent.BoundModel{}, window: &core.Window{}, framed: true}
+			p := &prompt{draft: &draft{past: &checkpoint.Conversation{}}, model: &registry.BoundModel{}, window: &core.Window{}, framed: true}
 			p.marked(&tt.request, beside{before: tt.before})
 			if diff := cmp.Diff(tt.want, p.window.Prefix); diff != "" {
 				t.Errorf("tools, system prompt and context (-want +got):\n%s", diff)

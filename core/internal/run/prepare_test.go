@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -75,13 +76,13 @@ func told(r model.Request) []string {
 }
 
 // demo is the registry of one agent, demo, with the tools echo and look.
-func demo(tb testing.TB, m model.Model, s agent.Spec, plugins ...plugin.Plugin) *agent.Registry {
+func demo(tb testing.TB, m model.Model, s agent.Spec, plugins ...plugin.Plugin) *registry.Registry {
 	tb.Helper()
 	s.ID, s.Model = "demo", "m"
 	for _, p := range plugins {
 		s.Plugins = append(s.Plugins, p.ID())
 	}
-	agents, err := agent.NewRegistry(agent.Parts{
+	agents, err := registry.New(agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m, Provider: "p"}},
 		Tools: []tool.Tool{echoTool(tb), toolFunc{name: "look", run: func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.NewResult("seen"), nil
@@ -277,7 +278,7 @@ func TestAModelByNameIsNotOneOfAPool(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &heard{says: [][]model.Delta{text("done")}}
 			asks := before(func(int) state.Command { return plugin.SetInferenceOverride.Schedule(tt.override) })
-			agents, err := agent.NewRegistry(agent.Parts{
+			agents, err := registry.New(agent.Parts{
 				Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m}}, Pools: []agent.ModelPoolSpec{{ID: "p", Members: []agent.PoolMember{{Model: "m"}}}},
 				Plugins: []plugin.Plugin{asks}, Specs: []agent.Spec{{ID: "demo", Model: "p", Plugins: []string{"before"}}},
 			})
@@ -339,7 +340,7 @@ func TestInferenceOverrideOnAPool(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &heard{says: [][]model.Delta{text("ok")}}
 				overrides := before(func(int) state.Command { return plugin.SetInferenceOverride.Schedule(tt.override) })
-				agents, err := agent.NewRegistry(agent.Parts{
+				agents, err := registry.New(agent.Parts{
 					Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m}}, Tools: []tool.Tool{echoTool(t)},
 					Pools:   []agent.ModelPoolSpec{{ID: "p", Members: []agent.PoolMember{{Model: "m"}}}},
 					Plugins: []plugin.Plugin{overrides}, Specs: []agent.Spec{{ID: "demo", Model: "p", Plugins: []string{"before"}}},

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/engine"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
@@ -26,14 +26,14 @@ type prompt struct {
 	base   *base
 	draft  *draft
 
-	model   *agent.BoundModel // that is asked next: the run's, or the member of its pool that [inference.Turn] names
-	shown   window.History    // that the window is chosen from
-	window  *core.Window      // what the model is shown of it; nil: nothing was asked yet
-	framed  bool              // window is new: what it begins with is not marked yet
-	beside  beside            // of the newest request
-	asks    bool              // the turn asks for a summary
-	noted   *core.Window      // what the step has come to about summaries; nil: nothing
-	settled []core.Event      // what became of summaries, which is told when the step has begun
+	model   *registry.BoundModel // that is asked next: the run's, or the member of its pool that [inference.Turn] names
+	shown   window.History       // that the window is chosen from
+	window  *core.Window         // what the model is shown of it; nil: nothing was asked yet
+	framed  bool                 // window is new: what it begins with is not marked yet
+	beside  beside               // of the newest request
+	asks    bool                 // the turn asks for a summary
+	noted   *core.Window         // what the step has come to about summaries; nil: nothing
+	settled []core.Event         // what became of summaries, which is told when the step has begun
 }
 
 var _ inference.Prompt = (*prompt)(nil)
@@ -49,7 +49,7 @@ var _ inference.Prompt = (*prompt)(nil)
 //   - what the turn has said, if a call is to go on from it;
 //   - context messages behind the newest message;
 //   - the agent's tools, then those of the run's frontend, but for those that plugins
-//     hide, and the one that takes the answer, see agent.BoundModel.Format;
+//     hide, and the one that takes the answer, see registry.BoundModel.Format;
 //   - parameters: the agent's, then what plugins override for this step;
 //   - last, the plugins' transforms, in order.
 func (p *prompt) Request(ctx context.Context, said ...core.Message) (model.Request, error) {
@@ -115,7 +115,7 @@ func (p *prompt) Shorten(refused *model.Request) (first uint64, ok bool) {
 
 // Use implements inference.Prompt. Another model has kept nothing of the beginning of the
 // requests before.
-func (p *prompt) Use(m *agent.BoundModel) { p.model, p.framed = m, true }
+func (p *prompt) Use(m *registry.BoundModel) { p.model, p.framed = m, true }
 
 // Counted implements inference.Prompt.
 func (p *prompt) Counted(tokens int) {

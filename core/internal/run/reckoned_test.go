@@ -8,15 +8,16 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
 )
 
 // resolved is an agent with a model of 10,000 tokens, in which a byte costs half a token.
-func resolved(t *testing.T, policy *agent.ContextWindowPolicy) *agent.Resolved {
+func resolved(t *testing.T, policy *agent.ContextWindowPolicy) *registry.Resolved {
 	t.Helper()
-	agents, err := agent.NewRegistry(agent.Parts{
+	agents, err := registry.New(agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Name: "m", Model: silent{}, Facts: model.Facts{ContextWindow: 10_000, TokensPerByte: 0.5}}},
 		Specs:  []agent.Spec{{ID: "demo", Model: "m", Context: policy}},
 	})

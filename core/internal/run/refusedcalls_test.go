@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -33,9 +34,9 @@ func TestWhyACallCannotRun(t *testing.T) {
 		call   string
 		want   string
 	}{
-		{"the final answer", schema, agent.FinalAnswer, alone},
+		{"the final answer", schema, finalanswer.Tool, alone},
 		{"a tool that is not there", schema, "none", `invalid: tool "none" not found`},
-		{"the final answer of an agent that has none", nil, agent.FinalAnswer, `invalid: tool "final_answer" not found`},
+		{"the final answer of an agent that has none", nil, finalanswer.Tool, `invalid: tool "final_answer" not found`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

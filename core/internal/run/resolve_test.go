@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/pins"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -17,7 +17,7 @@ import (
 // lost is a registry whose agents cannot be had.
 type lost struct{ err func() error }
 
-func (l lost) Resolve(string) (*agent.Resolved, error) { return nil, l.err() }
+func (l lost) Resolve(string) (*registry.Resolved, error) { return nil, l.err() }
 
 // What says nothing about the agent costs the run a try and not its life: another
 // try, or a newer program, may find it.

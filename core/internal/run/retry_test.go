@@ -17,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -69,10 +70,10 @@ func drawing(n time.Duration) *env.Env {
 }
 
 // spec is a registry of one agent.
-func spec(tb testing.TB, m model.Model, s agent.Spec, tools ...tool.Tool) *agent.Registry {
+func spec(tb testing.TB, m model.Model, s agent.Spec, tools ...tool.Tool) *registry.Registry {
 	tb.Helper()
 	s.ID, s.Model = "demo", "m"
-	agents, err := agent.NewRegistry(agent.Parts{
+	agents, err := registry.New(agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m}},
 		Tools:  append([]tool.Tool{echoTool(tb)}, tools...),
 		Specs:  []agent.Spec{s},
@@ -229,7 +230,7 @@ func TestRetryPolicyOfSilentStreams(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &cutting{calls: [][]model.Delta{{say("a")}, {say("b")}, {}}, failure: &model.Error{Kind: model.KindTimeout, Message: "silent"}, began: time.Now()}
-				agents, err := agent.NewRegistry(agent.Parts{
+				agents, err := registry.New(agent.Parts{
 					Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m, Facts: model.Facts{Reasoning: tt.facts}}},
 					Specs: []agent.Spec{{ID: "demo", Model: "m", ReasoningEffort: tt.effort, Retry: agent.Retry{
 						MaxRetries: new(3), BackoffBaseMS: new(1250), StreamIdleTimeoutMS: tt.agents,

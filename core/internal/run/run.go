@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
@@ -45,7 +46,7 @@ type Agents interface {
 	// Resolve returns the agent that a run is pinned to by its hash, and today's for an
 	// empty pin. pins.ErrStore and an error with code schema (a newer program's
 	// content) are worth another try; any other ends the run.
-	Resolve(ctx context.Context, id, pin string) (*agent.Resolved, error)
+	Resolve(ctx context.Context, id, pin string) (*registry.Resolved, error)
 }
 
 // Options configures a Stepper. Env, Store, Committer and Agents are required.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
@@ -127,7 +127,7 @@ func (p *runPart) response() string {
 	case turn == nil:
 		return ""
 	case p.end.Type == core.TerminationNatural && p.answer != nil:
-		return agent.DropNulls(p.answer, agent.AnswerOf(turn))
+		return finalanswer.DropNulls(p.answer, finalanswer.Of(turn))
 	}
 	return turn.Text()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -178,7 +179,7 @@ func TestAnotherProvidersModelOfTheSameNameIsAnother(t *testing.T) {
 				}
 			}
 		}
-		agents, err := agent.NewRegistry(agent.Parts{
+		agents, err := registry.New(agent.Parts{
 			Models: map[string]agent.ModelBinding{"a": {Model: member("east"), Name: "same", Provider: "east"}, "b": {Model: member("west"), Name: "same", Provider: "west"}},
 			Pools:  []agent.ModelPoolSpec{{ID: "pool", Routing: agent.RouteFirstHealthy, Members: []agent.PoolMember{{Model: "a"}, {Model: "b"}}}},
 			Specs:  []agent.Spec{{ID: "demo", Model: "pool"}},

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -344,9 +344,9 @@ func TestTwoAgentsOnOneThread(t *testing.T) {
 }
 
 // both is two registries as one.
-type both []*agent.Registry
+type both []*registry.Registry
 
-func (b both) Resolve(id string) (*agent.Resolved, error) {
+func (b both) Resolve(id string) (*registry.Resolved, error) {
 	if b[0].Has(id) {
 		return b[0].Resolve(id)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -76,7 +77,7 @@ func TestTheLogSaysWhatAnEndLeavesOutOfItsUse(t *testing.T) {
 				o := options{
 					model: turns(says(calls("echo", `{"text":"a"}`)...), breaks(&model.Error{Kind: model.KindInvalid, Message: "no"})), logger: got.logger(),
 				}
-				agents, err := agent.NewRegistry(agent.Parts{
+				agents, err := registry.New(agent.Parts{
 					Models: map[string]agent.ModelBinding{"m": {Model: o.model, Name: strings.Repeat("m", 9000)}},
 					Tools:  []tool.Tool{echoTool(t)}, Specs: []agent.Spec{{ID: "demo", Model: "m"}},
 				})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -79,13 +80,13 @@ func canonical(r model.Request) string {
 }
 
 // bound is an agent with a model of so many tokens.
-func bound(tb testing.TB, m model.Model, tokens int, spec agent.Spec, tools []tool.Tool, plugins ...plugin.Plugin) *agent.Registry {
+func bound(tb testing.TB, m model.Model, tokens int, spec agent.Spec, tools []tool.Tool, plugins ...plugin.Plugin) *registry.Registry {
 	tb.Helper()
 	spec.ID, spec.Model, spec.MaxRounds = "demo", "m", new(0)
 	for _, p := range plugins {
 		spec.Plugins = append(spec.Plugins, p.ID())
 	}
-	agents, err := agent.NewRegistry(agent.Parts{
+	agents, err := registry.New(agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m, Facts: model.Facts{ContextWindow: tokens}}},
 		Tools:  append([]tool.Tool{echoTool(tb)}, tools...), Plugins: plugins, Specs: []agent.Spec{spec},
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/cutturn"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -135,13 +136,13 @@ type options struct {
 
 // resolver is a registry, or what stands for one.
 type resolver interface {
-	Resolve(id string) (*agent.Resolved, error)
+	Resolve(id string) (*registry.Resolved, error)
 }
 
 // unpinned resolves today's agent, whatever a run began with.
 type unpinned struct{ resolver }
 
-func (u unpinned) Resolve(_ context.Context, id, _ string) (*agent.Resolved, error) {
+func (u unpinned) Resolve(_ context.Context, id, _ string) (*registry.Resolved, error) {
 	return u.resolver.Resolve(id)
 }
 
@@ -208,7 +209,7 @@ func (o options) complete(tb testing.TB) options {
 	return o
 }
 
-func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
+func newRegistry(tb testing.TB, o options, id string) *registry.Registry {
 	tb.Helper()
 	parts := agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: o.model, Name: "scripted"}},
@@ -219,11 +220,11 @@ func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
 	for _, p := range o.plugins {
 		parts.Specs[0].Plugins = append(parts.Specs[0].Plugins, p.ID())
 	}
-	registry, err := agent.NewRegistry(parts)
+	agents, err := registry.New(parts)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return registry
+	return agents
 }
 
 var quiet = slog.New(slog.DiscardHandler)

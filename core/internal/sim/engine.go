@@ -5,8 +5,8 @@ import (
 	"log/slog"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	runtime "github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -43,7 +43,7 @@ func newEngine(h *host) (engine, error) {
 }
 
 // agents are what the process's program has.
-func (h *host) agents() *agent.Registry {
+func (h *host) agents() *registry.Registry {
 	if h.lacks() {
 		return h.world.older
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/sim/replay"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -15,12 +15,12 @@ import (
 // replay repeats every run from its record, whatever faults there were: the same code
 // comes to the same records. Where not all are repeated, those of forks are.
 func (au *auditor) replay() {
-	registry, err := agent.NewRegistry(au.w.scripted.partsWith(nil))
+	agents, err := registry.New(au.w.scripted.partsWith(nil))
 	if err != nil {
 		au.w.violate("resolve the agents for a replay: %v", err)
 		return
 	}
-	o := replay.Options{Agents: registry, Records: au.w.checks}
+	o := replay.Options{Agents: agents, Records: au.w.checks}
 	for _, p := range au.w.storage.partitions {
 		if !p.head.Exists() || p.head.Deleted || !au.w.config.Replayed && p.state.fork == nil {
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -120,8 +121,8 @@ type World struct {
 	checks     thread.Records // reads whatever is written
 	queue      queue
 	local      *host
-	agents     *agent.Registry
-	older      *agent.Registry // with Lacks: of programs 1/1
+	agents     *registry.Registry
+	older      *registry.Registry // with Lacks: of programs 1/1
 	idle       map[role][]*host
 	hosts      map[string]*host // by the worker's name in a claim
 	summaries  int              // hints that ask for a summary, and claim nothing
@@ -201,7 +202,7 @@ func New(c Config) *World {
 	w.people, w.scripted, w.auditor = newPeople(w), scripted{w}, auditor{w}
 	w.admissions = admissions{limits: w.scripted.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, twice: map[tenantDay]*spending{}, stays: map[string]spending{}, runs: map[core.ID]*admitted{}, charged: map[store.Use]bool{}, taken: map[taking]int{}, by: map[core.ID]charger{}, last: map[core.ID]time.Duration{}, turns: map[store.Use]bool{}}
 	w.forks.random = random{mix(c.Seed ^ 0xf0)}
-	agents, err := agent.NewRegistry(w.scripted.parts())
+	agents, err := registry.New(w.scripted.parts())
 	if err != nil {
 		w.violate("resolve the agents: %v", err)
 	}
@@ -209,7 +210,7 @@ func New(c Config) *World {
 	if c.Programs.Lacks {
 		parts := w.scripted.parts()
 		parts.Tools = slices.DeleteFunc(parts.Tools, func(t tool.Tool) bool { return slices.Contains(newTools, t.Spec().Name) })
-		if w.older, err = agent.NewRegistry(parts); err != nil {
+		if w.older, err = registry.New(parts); err != nil {
 			w.violate("resolve the agents without the new tools: %v", err)
 		}
 	}

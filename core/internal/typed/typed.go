@@ -13,9 +13,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -92,7 +92,7 @@ func Run[T any](ctx context.Context, h *host.Host, s mailbox.Submission) (T, hos
 	if end := result.Termination; end.Type != core.TerminationNatural {
 		return none, result, &host.RunError{Agent: result.Run.AgentID, Run: result.Run.ID, Termination: end}
 	}
-	answer, err := read.of(agent.DropNulls(&model.ResponseFormat{Schema: frontend.Answer.Schema}, answerOf(result)))
+	answer, err := read.of(finalanswer.DropNulls(&model.ResponseFormat{Schema: frontend.Answer.Schema}, answerOf(result)))
 	if err != nil {
 		end := core.Termination{Type: core.TerminationError, Code: string(run.CodeInvalidOutput), Detail: "the answer, which this process did not take, cannot be used"}
 		return none, result, &host.RunError{Agent: result.Run.AgentID, Run: result.Run.ID, Termination: end, Cause: err}
@@ -143,7 +143,7 @@ func (r *reading[T]) of(text string) (T, error) {
 func answerOf(r host.Result) string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if m := &r.Messages[i]; m.Role == core.RoleAssistant {
-			return agent.AnswerOf(m)
+			return finalanswer.Of(m)
 		}
 	}
 	return ""

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/internal/cutturn"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
@@ -191,7 +192,7 @@ func TestATurnThatFailsDoesSoAgain(t *testing.T) {
 }
 
 func TestTurnsThatCannotBeSaidAreFoundAtTheStart(t *testing.T) {
-	_, err := agent.NewRegistry(agent.Parts{
+	_, err := registry.New(agent.Parts{
 		Specs:  []agent.Spec{{ID: "a", Model: "m"}},
 		Models: map[string]agent.ModelBinding{"m": {Model: scripted.Turns(scripted.Turn{Calls: []core.ToolCall{{}}})}},
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/agent/specfile"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
 	"github.com/reveille-run/reveille/core/tool"
@@ -108,7 +109,7 @@ func TestRulesThatMatchNoToolAreWarnedOf(t *testing.T) {
 			Tools:   []tool.Tool{noting("run", nil)},
 		}
 	}
-	r, err := agent.NewRegistry(parts(false))
+	r, err := registry.New(parts(false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestRulesThatMatchNoToolAreWarnedOf(t *testing.T) {
 		got = append(got, w.String())
 	}
 	same(t, "warnings", got, `agent "a": sections.permission.rules[1].tool "rnu(x ~ 'y')" matches no tool`, `agent "a": sections.permission.rules[2].tool "mcp__*" matches no tool`)
-	if _, err = agent.NewRegistry(parts(true)); err == nil || err.Error() != `agent "a": sections.permission.rules[1].tool "rnu(x ~ 'y')" matches no tool` {
+	if _, err = registry.New(parts(true)); err == nil || err.Error() != `agent "a": sections.permission.rules[1].tool "rnu(x ~ 'y')" matches no tool` {
 		t.Errorf("strict: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
@@ -161,7 +162,7 @@ func TestBadSections(t *testing.T) {
 			t.Errorf("%s:\n got %v\nwant permission: %s", section, err, want)
 		}
 		// The same at start, with the agent's name.
-		_, err = agent.NewRegistry(agent.Parts{
+		_, err = registry.New(agent.Parts{
 			Specs:   []agent.Spec{{ID: "a", Model: "m", Plugins: []string{"permission"}, Sections: map[string]json.RawMessage{"permission": json.RawMessage(section)}}},
 			Models:  map[string]agent.ModelBinding{"m": {Model: model.None{}}},
 			Plugins: []plugin.Plugin{permission.Plugin{}},

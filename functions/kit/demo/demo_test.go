@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/functions/kit/demo"
@@ -14,11 +15,11 @@ func TestTheDemoAgentIsTheDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := agent.NewRegistry(parts)
+	r, err := host.New(host.Options{Agents: parts})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := registry.Default(); got != "demo" {
+	if got := r.DefaultAgent(); got != "demo" {
 		t.Errorf("default agent %q, want demo", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/functions/kit/demo"
@@ -34,18 +35,18 @@ func TestAnIdleProcessNeedsNoModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		registry, err := agent.NewRegistry(got)
+		r, err := host.New(host.Options{Agents: got})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		for _, id := range []string{"a", "b"} {
-			resolved, err := registry.Resolve(id)
+			info, err := r.Agent(id)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, none := resolved.Model.(model.None); !none {
-				t.Errorf("%s: agent %s has the model %T, want none", name, id, resolved.Model)
+			if bound := got.Models[info.Model].Model; bound != (model.None{}) {
+				t.Errorf("%s: agent %s has the model %T, want none", name, id, bound)
 			}
 		}
 	}
@@ -83,14 +84,12 @@ func TestAnIdleProcessOpensNoProvider(t *testing.T) {
 	if diff := cmp.Diff(map[string]agent.ModelBinding{"bound": {Model: model.None{}}}, got.Models); diff != "" {
 		t.Errorf("models (-want +got):\n%s", diff)
 	}
-	registry, err := agent.NewRegistry(got)
-	if err != nil {
+	if _, err := host.New(host.Options{Agents: got}); err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range registry.IDs() {
-		resolved, _ := registry.Resolve(id)
-		if _, none := resolved.Model.(model.None); !none {
-			t.Errorf("agent %s has the model %T, want none", id, resolved.Model)
+	for _, p := range got.Providers {
+		if client, err := got.Adapters[p.Adapter](p); err != nil || client != (model.None{}) {
+			t.Errorf("provider %s has the client %T, %v, want none", p.ID, client, err)
 		}
 	}
 }
@@ -100,8 +99,8 @@ func TestAModelThatNobodyBoundIsNamedAtStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = agent.NewRegistry(parts)
-	if got, want := fmt.Sprint(err), `resolving agent "a": model "small" not found, known are: default`; got != want {
+	_, err = host.New(host.Options{Agents: parts})
+	if got, want := fmt.Sprint(err), `build host: resolving agent "a": model "small" not found, known are: default`; got != want {
 		t.Errorf("error %s, want %s", got, want)
 	}
 }
@@ -151,20 +150,15 @@ func TestProvidersThatAreDataAreOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := agent.NewRegistry(parts)
-	if err != nil {
+	if _, err := host.New(host.Options{Agents: parts}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"linked east sk-east", "own west sk-west"}, opened); diff != "" {
 		t.Error(diff)
 	}
-	for id, want := range map[string]int{"a": 1234, "b": 8192} {
-		resolved, err := registry.Resolve(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := resolved.CallableModels()[0].ContextWindow; got != want {
-			t.Errorf("%s has a window of %d, want %d", id, got, want)
+	for name, want := range map[string]int{"gpt-5": 1234, "n-1": 0} {
+		if got, _ := parts.Catalog.Find("east", name); got.ContextWindow != want {
+			t.Errorf("%s has a window of %d, want %d", name, got.ContextWindow, want)
 		}
 	}
 	if _, err := d.Agents(env.System(), settings.Settings{Catalog: `{`}); err == nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/stores/bolt"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/sim"
 	"github.com/reveille-run/reveille/functions/kit/settings"
@@ -106,7 +105,7 @@ func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.S
 	if err != nil {
 		return nil, 0, err
 	}
-	registry, err := agent.NewRegistry(parts)
+	repeat, err := sim.Replay{}.With(parts)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -130,7 +129,7 @@ func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.S
 	for _, key := range keys {
 		var of []sim.Repeated
 		err := env.Protect(func() (err error) { // whatever a thread holds, the others are replayed
-			of, err = sim.Replay{Agents: registry}.Thread(ctx, file, key, a.run)
+			of, err = repeat.Thread(ctx, file, key, a.run)
 			return err
 		})
 		reports = append(reports, of...)

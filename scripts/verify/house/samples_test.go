@@ -163,7 +163,7 @@ func TestWhatIsWrongWithASampleIsFound(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"statements", "x, err := agent.DecodeSpec(nil)\nif err != nil {\n\treturn x, err\n}\n...\n", nil},
+		{"statements", "x, err := specfile.Load(nil)\nif err != nil {\n\treturn x, err\n}\n...\n", nil},
 		{"declarations and statements", "var count = state.Counter(\"n\", state.ScopeRun)\n\nupdate := count.Update(1)\n\nfunc (mine) Register(r *plugin.Registrar) error { ... }\ntype mine struct{}\n", nil},
 		{"an expression", "agent.Spec{\n\tID: \"a\",\n}\n", nil},
 		{"a member", "Sections: plugin.Sections(),\n", nil},
@@ -172,7 +172,7 @@ func TestWhatIsWrongWithASampleIsFound(t *testing.T) {
 		{"arguments of another form", "t := tool.New(\"weather\", \"Tells it.\", nil)\n", []string{"too many arguments in call to tool.New"}},
 		{"a name that is gone", "specfile.Play(nil)\n", []string{"undefined: specfile.Play"}},
 		{"a field that is gone", "agent.Parts{Agents: nil}\n", []string{"unknown field Agents in struct literal of type agent.Parts"}},
-		{"an undeclared name", "agent.NewRegistry(parts)\n", []string{"undefined: parts, which neither the sample nor testdata/samples.txt declares"}},
+		{"an undeclared name", "reveille.New(parts, nil)\n", []string{"undefined: parts, which neither the sample nor testdata/samples.txt declares"}},
 		{"an unknown package", "vendor.New(1)\n", []string{"undefined: vendor, which neither the sample nor testdata/samples.txt declares"}},
 		{"a syntax error", "agent.Spec{ID: \"a\"\n", []string{"missing ',' before newline in composite literal"}},
 		{"an internal package", "window.Tokens(core.Message{})\n", []string{"undefined: window, which neither the sample nor testdata/samples.txt declares"}},

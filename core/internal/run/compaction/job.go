@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/window"
@@ -25,8 +26,8 @@ type job struct {
 	upTo   uint64  // 0: none is asked for
 	before *checkpoint.Summary
 	said   *thread.Member // of its pool that said the turn; nil: it has none
-	agent  *agent.Resolved
-	model  *agent.BoundModel
+	agent  *registry.Resolved
+	model  *registry.BoundModel
 }
 
 // outcome is an error that is worth another try; one that no other try fixes is logged.
@@ -146,7 +147,7 @@ func (j *job) resolve(ctx context.Context) (ok bool, err error) {
 // memberOf is the model that makes the summary: of a pool the member that has said the
 // newest turn, or else the home. Where its circuit is open and the pool leaves such, it is
 // the first member of the others whose circuit lets a call through.
-func (j *job) memberOf(a *agent.Resolved) *agent.BoundModel {
+func (j *job) memberOf(a *registry.Resolved) *registry.BoundModel {
 	pool := a.Pool()
 	if pool == nil {
 		return a.ModelOf(j.key, j.run)
@@ -154,7 +155,7 @@ func (j *job) memberOf(a *agent.Resolved) *agent.BoundModel {
 	order := pool.Order(j.key, j.run)
 	if j.said != nil && j.said.Pool == pool.ID {
 		if m := pool.Member(j.said.Model); m != nil {
-			order = append([]*agent.BoundModel{m}, order...)
+			order = append([]*registry.BoundModel{m}, order...)
 		}
 	}
 	if pool.Switch.LeavesOpen() {

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -23,7 +24,7 @@ type Heads interface {
 
 // Agents resolves the agent of a run, see run.Agents.
 type Agents interface {
-	Resolve(ctx context.Context, id, pin string) (*agent.Resolved, error)
+	Resolve(ctx context.Context, id, pin string) (*registry.Resolved, error)
 }
 
 // Options configures a [Maker]. All are required.
@@ -46,7 +47,7 @@ type Maker struct{ o Options }
 func New(o Options) *Maker { return &Maker{o} }
 
 // ModeOf is how an agent compacts.
-func ModeOf(a *agent.Resolved) agent.Compaction {
+func ModeOf(a *registry.Resolved) agent.Compaction {
 	if a.Spec.Context == nil {
 		return agent.CompactOff
 	}
@@ -91,8 +92,8 @@ type Target struct {
 	Run    core.ID
 	UpTo   uint64              // sequence of the last message
 	Before *checkpoint.Summary // the one in force, after which it begins; nil: none is
-	Agent  *agent.Resolved
-	Model  *agent.BoundModel // that is asked
+	Agent  *registry.Resolved
+	Model  *registry.BoundModel // that is asked
 }
 
 // Inline makes a summary of what was said up to the target, within a step, and puts it; nil:

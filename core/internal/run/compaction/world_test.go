@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/calendar"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
@@ -91,13 +92,13 @@ func (h *heads) Head(context.Context, core.ThreadKey) (thread.Head, error) { ret
 
 // agents resolves one agent, whatever a run began with, and notes what it is asked for.
 type agents struct {
-	agent  *agent.Resolved
+	agent  *registry.Resolved
 	err    error
 	asked  []string
 	during func() // is called by each; nil: nothing
 }
 
-func (a *agents) Resolve(_ context.Context, id, pin string) (*agent.Resolved, error) {
+func (a *agents) Resolve(_ context.Context, id, pin string) (*registry.Resolved, error) {
 	if a.asked = append(a.asked, id+"@"+pin); a.during != nil {
 		a.during()
 	}
@@ -146,7 +147,7 @@ func newWorldOf(t *testing.T, parts agent.Parts, named string, s setting) *world
 	t.Helper()
 	s.spec.ID, s.spec.Model = "demo", named
 	parts.Specs = []agent.Spec{s.spec}
-	registry, err := agent.NewRegistry(parts)
+	agents, err := registry.New(parts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func newWorldOf(t *testing.T, parts agent.Parts, named string, s setting) *world
 	w.env.Random = func(b []byte) { // pauses are a nanosecond shorter than their limits
 		binary.BigEndian.PutUint64(b, uint64(128*time.Second-1))
 	}
-	if w.agents.agent, err = registry.Resolve("demo"); err != nil {
+	if w.agents.agent, err = agents.Resolve("demo"); err != nil {
 		t.Fatal(err)
 	}
 	w.heads.head = thread.Head{Version: 7, Owner: "ann", Seq: uint64(len(s.log))}

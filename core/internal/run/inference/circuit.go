@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/point"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -41,12 +41,12 @@ type Listener interface {
 
 // Wait is how long the circuit of a model refuses calls, by the provider's name for it; 0:
 // it does not.
-func (c *Circuits) Wait(m *agent.BoundModel, name string) time.Duration {
+func (c *Circuits) Wait(m *registry.BoundModel, name string) time.Duration {
 	return c.breakers.Wait(circuitOf(m, name), c.Env.Now())
 }
 
 // circuitOf names the circuit of a model that is called by the provider's name.
-func circuitOf(m *agent.BoundModel, name string) breaker.CircuitName {
+func circuitOf(m *registry.BoundModel, name string) breaker.CircuitName {
 	if m.Provider == "" {
 		return breaker.CircuitName{ID: m.ID, Model: name}
 	}
@@ -57,7 +57,7 @@ func circuitOf(m *agent.BoundModel, name string) breaker.CircuitName {
 // of it. The error is a *[RefusedError] when the call was not made, errTruncated when
 // the stream ended without a stop, or the provider's. spent counts the call before it is
 // made.
-func (c *Circuits) Call(ctx context.Context, m *agent.BoundModel, request model.Request, spent *accounting.Spent, to Listener) error {
+func (c *Circuits) Call(ctx context.Context, m *registry.BoundModel, request model.Request, spent *accounting.Spent, to Listener) error {
 	if c.Off {
 		return c.stream(ctx, m, request, spent, to)
 	}
@@ -90,7 +90,7 @@ func outcomeOf(ctx context.Context, err error) breaker.CallOutcome {
 
 // stream makes the call. It runs in this goroutine, so that a delta is heard before the
 // next one is asked for; a panic of the adapter is an error like any other.
-func (c *Circuits) stream(ctx context.Context, m *agent.BoundModel, request model.Request, spent *accounting.Spent, to Listener) error {
+func (c *Circuits) stream(ctx context.Context, m *registry.BoundModel, request model.Request, spent *accounting.Spent, to Listener) error {
 	done := c.Env.Reach(point.Model)
 	began := c.Env.Now()
 	spent.Call()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -27,16 +28,16 @@ const reasonOpen model.ErrorKind = "circuit_open"
 type choice struct {
 	id       string // of the pool
 	rules    agent.PoolSwitch
-	order    []*agent.BoundModel // as they are tried
-	stood    *agent.BoundModel   // that the step began with
-	switches int                 // within the pool's sticky scope, those of the step among them
-	left     []leftMember        // in this step
-	paused   int                 // so many of them before its last pause for want of another
+	order    []*registry.BoundModel // as they are tried
+	stood    *registry.BoundModel   // that the step began with
+	switches int                    // within the pool's sticky scope, those of the step among them
+	left     []leftMember           // in this step
+	paused   int                    // so many of them before its last pause for want of another
 }
 
 // leftMember is a member that the step has left, and why.
 type leftMember struct {
-	member *agent.BoundModel
+	member *registry.BoundModel
 	kind   model.ErrorKind // of its failure, or reasonOpen
 	asked  time.Duration   // its provider asks for such a wait; 0: for none
 	waits  bool            // another call may fare better, behind a wait that is no longer than is waited
@@ -63,7 +64,7 @@ func choose(step *Step, from *Start) *choice {
 }
 
 // play goes on as a record says, and leaves nobody.
-func (c *choice) play(recorded *thread.Member, pool *agent.Pool) {
+func (c *choice) play(recorded *thread.Member, pool *registry.Pool) {
 	c.rules = agent.PoolSwitch{OnQuota: new(false), OnCircuitOpen: new(false)}
 	if recorded == nil {
 		return
@@ -75,7 +76,7 @@ func (c *choice) play(recorded *thread.Member, pool *agent.Pool) {
 }
 
 // stands is what a record says of a turn that a member has said; nil: there is no pool.
-func (c *choice) stands(said *agent.BoundModel) *thread.Member {
+func (c *choice) stands(said *registry.BoundModel) *thread.Member {
 	if c == nil {
 		return nil
 	}
@@ -92,7 +93,7 @@ func (c *choice) failed() *thread.Member {
 
 // has reports whether the step has left the member since it had to pause, or before for
 // good.
-func (c *choice) has(m *agent.BoundModel) bool {
+func (c *choice) has(m *registry.BoundModel) bool {
 	for i := range c.left {
 		if l := &c.left[i]; l.member == m && (i >= c.paused || !l.waits) {
 			return true
@@ -109,7 +110,7 @@ func (c *choice) switchedOut() bool {
 
 // nextMember is who takes the place of the one that is asked; nil: nobody is left, or the
 // pool has switched as often as it may.
-func (t *Turn) nextMember() *agent.BoundModel {
+func (t *Turn) nextMember() *registry.BoundModel {
 	c := t.pool
 	if c.switchedOut() {
 		return nil
@@ -165,7 +166,7 @@ func (t *Turn) switches(err error, kind model.ErrorKind, asked time.Duration) bo
 
 // turnTo makes another member the one that is asked, which resumes where the turn stands.
 // What it costs is the member's own from here on.
-func (t *Turn) turnTo(ctx context.Context, next *agent.BoundModel, reason model.ErrorKind, cause error) {
+func (t *Turn) turnTo(ctx context.Context, next *registry.BoundModel, reason model.ErrorKind, cause error) {
 	c := t.pool
 	from, left := t.model, leftMember{member: t.model, kind: reason}
 	_, left.asked = Classify(cause)

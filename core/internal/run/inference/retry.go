@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -95,7 +96,7 @@ func (t *Turn) callFailed(ctx context.Context, err error) error {
 // goElsewhere goes on with another member of the pool, at once, whoever listens: there is
 // nothing to wait for. Only where the step's time would hardly suffice another delivery
 // tries them anew.
-func (t *Turn) goElsewhere(ctx context.Context, next *agent.BoundModel, kind model.ErrorKind, err error) error {
+func (t *Turn) goElsewhere(ctx context.Context, next *registry.BoundModel, kind model.ErrorKind, err error) error {
 	if !t.timely(0) {
 		return &RetryError{0, err}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/breaker"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -76,8 +77,8 @@ func TestAPoolWaitsForTheFirstCircuit(t *testing.T) {
 				e.Random = func(b []byte) { clear(b) } // no jitter
 				events := history.NewEmitter(core.ID{1}, 1, nil)
 				circuits := &Circuits{Env: e}
-				east, west := &agent.BoundModel{ID: "east", Name: "east"}, &agent.BoundModel{ID: "west", Name: "west"}
-				fail := func(m *agent.BoundModel) {
+				east, west := &registry.BoundModel{ID: "east", Name: "east"}, &registry.BoundModel{ID: "west", Name: "west"}
+				fail := func(m *registry.BoundModel) {
 					for range 5 {
 						permit, _ := circuits.breakers.Begin(circuitOf(m, m.Name), e.Now())
 						circuits.breakers.End(permit, breaker.CallFailed, e.Now())
@@ -87,7 +88,7 @@ func TestAPoolWaitsForTheFirstCircuit(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				fail(west)
 				time.Sleep(10 * time.Second)
-				turn := &Turn{step: Step{Circuits: circuits, Events: &events, Claim: quiet{}}, model: west, member: west, pool: &choice{rules: tt.rules, order: []*agent.BoundModel{west, east}, switches: tt.made}}
+				turn := &Turn{step: Step{Circuits: circuits, Events: &events, Claim: quiet{}}, model: west, member: west, pool: &choice{rules: tt.rules, order: []*registry.BoundModel{west, east}, switches: tt.made}}
 				err := turn.refused(t.Context(), 20*time.Second)
 				if again, ok := err.(*RetryError); !ok || again.Wait != tt.want {
 					t.Errorf("%v, want a wait of %s", err, tt.want)

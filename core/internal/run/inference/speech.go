@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -30,7 +30,7 @@ type speech struct {
 	dropped []string        // ids of calls that a failure has cut off: clients know them
 	stop    core.StopReason // that the model gave; "": none yet
 
-	form      bool // a call of agent.FinalAnswer is the answer: its arguments are text
+	form      bool // a call of finalanswer.Tool is the answer: its arguments are text
 	answering bool // the call of answer's index is it
 	answered  bool // one was
 	answer    int
@@ -297,7 +297,7 @@ func (s *speech) emitBlock(kind core.BlockType, text string, block int) {
 // answers reports whether a call is the answer: what the model says next is its text. A
 // call beside others is none.
 func (s *speech) answers(d model.Delta) bool {
-	return d.Name == agent.FinalAnswer && s.form && len(s.calls)+len(s.dropped) == 0
+	return d.Name == finalanswer.Tool && s.form && len(s.calls)+len(s.dropped) == 0
 }
 
 // toolCalls returns the calls of the whole turn, which are announced when the message is

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/breaker"
 	"github.com/reveille-run/reveille/core/internal/cutturn"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/history"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -29,7 +29,7 @@ type Prompt interface {
 	// nothing is left to cut.
 	Shorten(refused *model.Request) (first uint64, ok bool)
 	// Use makes the requests that follow those of another member of the agent's pool.
-	Use(m *agent.BoundModel)
+	Use(m *registry.BoundModel)
 	// Counted takes how many tokens the provider has counted for the newest request; 0: of
 	// one that resumed from what stood already, which counts for nothing.
 	Counted(tokens int)
@@ -52,7 +52,7 @@ type Step struct {
 	Key      core.ThreadKey
 	Run      core.ID
 	Number   int // from 1
-	Agent    *agent.Resolved
+	Agent    *registry.Resolved
 	Began    int64     // unix milliseconds
 	Until    time.Time // when the step's time for work is over; zero: it has no end
 	Circuits *Circuits
@@ -64,8 +64,8 @@ type Step struct {
 
 // Start is what a turn begins with.
 type Start struct {
-	ID    string            // of the message that it will be
-	Model *agent.BoundModel // that the agent calls, if it has no pool
+	ID    string               // of the message that it will be
+	Model *registry.BoundModel // that the agent calls, if it has no pool
 	// Last is where the thread stood in a pool after its newest turn; nil: in none.
 	Last *checkpoint.Home
 	// Member is what a record says of the pool, if that is fixed: then the turn leaves no
@@ -93,14 +93,14 @@ type Turn struct {
 	failed    uint8            // calls for this turn, over all deliveries, those of lost claims included
 	lastWords bool
 
-	model     *agent.BoundModel // that is asked next: the agent's, or a member of its pool
-	member    *agent.BoundModel // that was asked last
-	asked     model.Request     // the newest
-	pool      *choice           // nil: the agent has one model
-	continued int               // calls that resumed after a limit of tokens
-	broken    bool              // the newest call has failed, and did not reach a limit
-	shortened bool              // the provider has refused the request as too long, and was shown less
-	goesOn    bool              // the newest call resumed from what stood of the turn
+	model     *registry.BoundModel // that is asked next: the agent's, or a member of its pool
+	member    *registry.BoundModel // that was asked last
+	asked     model.Request        // the newest
+	pool      *choice              // nil: the agent has one model
+	continued int                  // calls that resumed after a limit of tokens
+	broken    bool                 // the newest call has failed, and did not reach a limit
+	shortened bool                 // the provider has refused the request as too long, and was shown less
+	goesOn    bool                 // the newest call resumed from what stood of the turn
 }
 
 // New returns the turn of a step, of which nothing is said yet.

@@ -11,14 +11,14 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
 // Resolve implements run.Agents: the run's agent, with the recorded model and tools.
-func (d *director) Resolve(context.Context, string, string) (*agent.Resolved, error) {
+func (d *director) Resolve(context.Context, string, string) (*registry.Resolved, error) {
 	if d.played == nil {
 		d.played = d.cast()
 	}
@@ -26,7 +26,7 @@ func (d *director) Resolve(context.Context, string, string) (*agent.Resolved, er
 }
 
 // cast is the run's agent as it is played.
-func (d *director) cast() *agent.Resolved {
+func (d *director) cast() *registry.Resolved {
 	tools := make(map[string]tool.Tool, len(d.recording.agent.Tools))
 	for name, t := range d.recording.agent.Tools {
 		tools[name] = recordedTool{t, d}

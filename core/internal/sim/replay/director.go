@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -31,7 +31,7 @@ type director struct {
 	store     *memory.Store
 	box       *mailbox.Service
 	stepper   *run.Stepper
-	played    *agent.Resolved
+	played    *registry.Resolved
 	now       int64 // the clock, unix milliseconds: it moves only where a claim or ticket must run out
 	ids       uint64
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/threadlog"
@@ -21,7 +21,7 @@ import (
 // recording is what is stored of a run.
 type recording struct {
 	key      core.ThreadKey
-	agent    *agent.Resolved // that it had
+	agent    *registry.Resolved // that it had
 	record   thread.RunRecord
 	first    uint64         // sequence of its first record
 	entries  []thread.Entry // all of them

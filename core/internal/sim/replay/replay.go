@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/pins"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -16,7 +17,7 @@ import (
 
 // Options says what the present code is. Agents is required.
 type Options struct {
-	Agents  *agent.Registry
+	Agents  *registry.Registry
 	Stops   []agent.StopPolicy // of every run, as a runtime has them
 	Window  int                // as of run.Options
 	Records thread.Records     // the schemas that the records may have

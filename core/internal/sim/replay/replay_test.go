@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/sim/replay"
 	"github.com/reveille-run/reveille/core/internal/typed"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -129,7 +130,7 @@ func says(text string, yield func(model.Delta, error) bool) {
 	_ = yield(model.Delta{Type: model.DeltaText, Text: text}, nil) && yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil)
 }
 
-func (c code) registry(t *testing.T) *agent.Registry {
+func (c code) registry(t *testing.T) *registry.Registry {
 	t.Helper()
 	rounds := 5
 	if c.rounds != 0 {
@@ -139,7 +140,7 @@ func (c code) registry(t *testing.T) *agent.Registry {
 	if c.bare {
 		plugins, names = nil, nil
 	}
-	r, err := agent.NewRegistry(agent.Parts{
+	r, err := registry.New(agent.Parts{
 		Models: map[string]agent.ModelBinding{"m": {Model: c, Name: "scripted"}}, Tools: []tool.Tool{work{c}}, Plugins: plugins,
 		Specs: []agent.Spec{{ID: "a", Model: "m", Plugins: names, MaxRounds: &rounds, ExecutionMode: c.mode}},
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/engine"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -52,7 +53,7 @@ type execution struct {
 // cast is whom scenarios are played by.
 type cast struct {
 	world func() World
-	known *agent.Registry // of parts that nobody runs
+	known *registry.Registry // of parts that nobody runs
 }
 
 // newCast makes the parts once, to see that they can be.
@@ -61,7 +62,7 @@ func newCast(world func() World) (cast, error) {
 	if err != nil {
 		return cast{}, err
 	}
-	known, err := agent.NewRegistry(bind(made, model.None{}))
+	known, err := registry.New(bind(made, model.None{}))
 	return cast{world, known}, err
 }
 

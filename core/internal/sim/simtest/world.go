@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/point"
+	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
@@ -42,7 +42,7 @@ var (
 type world struct {
 	scenario Scenario
 	outside  World
-	known    *agent.Registry // for those who take requests, and run no parts
+	known    *registry.Registry // for those who take requests, and run no parts
 	strikes  []strike
 	shift    time.Duration // of the clock that parts read by themselves
 	seed     uint64

@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/catalog"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// ModelBinding is a model under the id that specs use.
+type ModelBinding struct {
+	Model model.Model
+	Name  string // the provider's name of the model; empty: the id
+	// Provider is who sells it, for records of what was used; empty: that is not said.
+	Provider string
+	// Facts are what is known of the model. What is zero is the catalog's, see Parts.
+	Facts model.Facts
+}
+
+// Parts is what a registry is made of: agents and models as data, and the code that
+// they name. An id is given once, be it as code or as data.
+type Parts struct {
+	Specs      []Spec
+	ModelSpecs []ModelSpec
+	Pools      []ModelPoolSpec
+	Providers  []ProviderSpec
+
+	Models   map[string]ModelBinding                            // by the id that specs use
+	Adapters map[string]func(ProviderSpec) (model.Model, error) // by the name that providers use, such as openai.Adapter; called once for each provider that an agent uses
+	Tools    []tool.Tool                                        // open to every agent, as far as its spec allows
+	Plugins  []plugin.Plugin                                    // each is named by one agent at least, where there are agents
+	Stops    []StopPolicy                                       // of every agent, asked behind those of its spec
+	// Catalog is what is known of models. A model of which it knows no window, and which
+	// has none in its spec or binding, has 8,192 tokens, and that is a warning. nil:
+	// nothing is known, and nobody is warned.
+	Catalog *catalog.Catalog
+	// Default is the id of the agent of requests that name none. Empty: it is the only
+	// spec; of several there is none, and such requests are refused.
+	Default string
+}
+
+// Exposed is one thing that clients are offered to call: an agent, or a tool by itself.
+type Exposed struct {
+	Name        string // an agent's id or a tool's name; no two are the same
+	Description string // the spec's
+	Agent       string // id of the agent that runs: the agent's own, or of a tool "tool:" and its name
+	// Parameters is the JSON Schema of a tool's arguments, which are the text of the
+	// run's input. nil: it is an agent, and takes any text.
+	Parameters json.RawMessage
+	ReadOnly   bool // of a tool: its spec's
+}

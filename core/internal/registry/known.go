@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// assumedWindow is the context window, in tokens, of a model of which nothing is known:
+// few models have a smaller one.
+const assumedWindow = 8_192
+
+// learn adds what the catalog knows of a model to what is said of it. seller is who sells
+// it, where the catalog has nothing of its provider's id.
+func (s *source) learn(b *BoundModel, seller string) {
+	if facts, ok := s.pinned[b.ID]; ok {
+		b.Facts, b.learnt = facts, true
+		return
+	}
+	if _, tool := b.Model.(direct); tool || s.catalog == nil {
+		return
+	}
+	known, of := s.catalog.Find(b.Provider, b.Name)
+	if of != b.Provider {
+		if sold, of := s.catalog.Find(seller, b.Name); of != "" {
+			known = sold
+		}
+	}
+	b.Facts, b.learnt = laid(b.Facts, known), true
+	if b.ContextWindow == 0 {
+		b.ContextWindow, b.unheard = assumedWindow, true
+	}
+	if b.MaxOutputTokens > b.ContextWindow {
+		b.MaxOutputTokens = b.ContextWindow
+	}
+	if b.MaxInputTokens > b.ContextWindow {
+		b.MaxInputTokens = b.ContextWindow
+	}
+}
+
+// laid returns what is said, and what is known where nothing is said.
+func laid(said, known model.Facts) model.Facts {
+	known.ContextWindow = cmp.Or(said.ContextWindow, known.ContextWindow)
+	known.MaxInputTokens = cmp.Or(said.MaxInputTokens, known.MaxInputTokens)
+	known.MaxOutputTokens = cmp.Or(said.MaxOutputTokens, known.MaxOutputTokens)
+	known.TokensPerByte = cmp.Or(said.TokensPerByte, known.TokensPerByte)
+	known.Cutoff = cmp.Or(said.Cutoff, known.Cutoff)
+	known.Reasoning = cmp.Or(said.Reasoning, known.Reasoning)
+	known.PromptCache = cmp.Or(said.PromptCache, known.PromptCache)
+	known.NativeFormat = said.NativeFormat || known.NativeFormat
+	if said.Inputs != nil {
+		known.Inputs = said.Inputs
+	}
+	return known
+}
+
+// seller is who sells the models of the provider: whose adapter it is, but for one that
+// speaks OpenAI's protocol at another address.
+func seller(p agent.ProviderSpec) string {
+	if p.BaseURL != "" && p.Adapter == "openai" {
+		return "openai-compatible"
+	}
+	return p.Adapter
+}
+
+// facts are what is known of the models that the agent may call beyond what their specs
+// say, by id; nil: nothing.
+func (r *Resolved) facts() map[string]model.Facts {
+	var all map[string]model.Facts
+	for _, b := range r.CallableModels() {
+		if !b.learnt {
+			continue
+		}
+		if all == nil {
+			all = map[string]model.Facts{}
+		}
+		all[b.ID] = b.Facts
+	}
+	return all
+}
+
+// warnUnheard warns of models whose window is not known.
+func (r *Resolved) warnUnheard(stored bool) error {
+	for _, b := range r.CallableModels() {
+		if !b.unheard {
+			continue
+		}
+		w := Warning{Agent: r.Spec.ID, Field: "model", Message: fmt.Sprintf("%q is %s, of which the model catalog has no context window: it is taken to be %d tokens", b.ID, core.Excerpt(b.Origin(b.Name)), assumedWindow)}
+		if err := r.warn(stored, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package registry
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// Level is what holds of every model that the agent's runs may call: of one model its
+// facts, of a pool the smallest bounds that are known of its members, the earliest cutoff,
+// the most tokens a byte, and what all of them read and can do. Reasoning and prompt
+// cache of a pool are each member's own, and empty here.
+func (r *Resolved) Level() model.Facts {
+	if r.pool == nil {
+		return r.bound.Facts
+	}
+	all := r.CallableModels()
+	level := all[0].Facts
+	level.Reasoning, level.PromptCache, level.Inputs = "", "", slices.Clone(level.Inputs)
+	for _, m := range all[1:] {
+		level.ContextWindow = least(level.ContextWindow, m.ContextWindow)
+		level.MaxInputTokens = least(level.MaxInputTokens, m.MaxInputTokens)
+		level.MaxOutputTokens = least(level.MaxOutputTokens, m.MaxOutputTokens)
+		level.Cutoff = least(level.Cutoff, m.Cutoff)
+		level.TokensPerByte = max(level.TokensPerByte, m.TokensPerByte)
+		level.Inputs = slices.DeleteFunc(level.Inputs, func(i string) bool { return !slices.Contains(m.Inputs, i) })
+		level.NativeFormat = level.NativeFormat && m.NativeFormat
+	}
+	return level
+}
+
+// least is the smaller one that is known.
+func least[V cmp.Ordered](a, b V) V {
+	var unknown V
+	if a == unknown || b == unknown {
+		return max(a, b)
+	}
+	return min(a, b)
+}

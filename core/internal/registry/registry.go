@@ -1,0 +1,174 @@
+// Package registry resolves agents: what specs name, and the code that they name it for.
+//
+// A [Registry] holds specs beside their code and resolves an id to a [Resolved] agent, which
+// never changes while a run uses it. Everything is resolved once when the registry is
+// built, so a spec that names what does not exist fails at start.
+//
+// [Resolved.ModelOf] returns what a thread's run calls: of a pool the thread's home. When a
+// run leaves that for another member is package run's to decide, in the order of
+// [Pool.Order].
+//
+// # History
+//
+// [Resolved.Content] is an agent's data as bytes, without keys, and [Resolved.Hash] its
+// name. Package pins stores the content when a run begins, and resolves a hash to the agent
+// that it names ([Registry.ResolveContent]): the data of then with the code of today. So
+// a run ends with the agent that it began with. [Resolved.Played] is an agent for a
+// replay, whose model and tools say what was recorded.
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/field"
+)
+
+// Registry resolves agents; the state keys of a resolved agent's plugins are in a
+// [state.Registry] of its own. It never changes and is safe for concurrent use.
+type Registry struct {
+	resolved map[string]*Resolved
+	ids      []string // sorted
+	preset   string   // Parts.Default, or the only spec
+	exposed  []agent.Exposed
+	warnings []Warning
+	code     *code
+	source   *source
+}
+
+// New resolves every spec, so that a broken one is an error here and
+// not at the first request. The error says which agent and what is missing; so
+// it does of a Default that is not among the specs and of a plugin that no spec
+// names.
+func New(parts agent.Parts) (*Registry, error) {
+	c, err := newCode(parts)
+	if err != nil {
+		return nil, err
+	}
+	from, err := newSource(parts)
+	if err != nil {
+		return nil, err
+	}
+	if parts.Default == "" && len(parts.Specs) == 1 {
+		parts.Default = parts.Specs[0].ID
+	}
+	r := &Registry{resolved: make(map[string]*Resolved, len(parts.Specs)), preset: parts.Default, code: c, source: from}
+	for _, spec := range parts.Specs {
+		if err := r.add(spec); err != nil {
+			return nil, err
+		}
+	}
+	r.ids = slices.Sorted(maps.Keys(r.resolved))
+	if err := r.checkNames(); err != nil {
+		return nil, err
+	}
+	if err := r.expose(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Registry) add(spec agent.Spec) error {
+	if err := spec.Check(); err != nil {
+		return err
+	}
+	if r.Has(spec.ID) {
+		return fmt.Errorf("agent %q is given twice", spec.ID)
+	}
+	resolved, err := r.code.resolve(spec.Normal(), r.source, false)
+	if err != nil {
+		return wrap(spec.ID, err)
+	}
+	r.resolved[spec.ID] = resolved
+	r.warnings = append(r.warnings, resolved.warnings...)
+	return nil
+}
+
+// wrap says which agent an error of its resolution is about, where it does not say
+// so itself.
+func wrap(id string, err error) error {
+	var found *field.Error
+	if errors.As(err, &found) && found.Kind == "agent" && found.ID == id {
+		return err
+	}
+	return fmt.Errorf("resolving agent %q: %w", id, err)
+}
+
+// checkNames looks at what names agents, and at plugins that none of them names.
+func (r *Registry) checkNames() error {
+	if r.preset != "" && !r.Has(r.preset) {
+		return notFound("default agent", r.preset, r.ids)
+	}
+	named := map[string]bool{}
+	for _, id := range r.ids {
+		spec := r.resolved[id].Spec
+		for _, delegate := range spec.Delegates {
+			if !r.Has(delegate) {
+				return wrap(id, notFound("delegate agent", delegate, r.ids))
+			}
+		}
+		for _, p := range spec.Plugins {
+			named[p] = true
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.code.plugins)) {
+		if len(r.ids) > 0 && !named[id] {
+			return core.Errorf(core.CodeInvalid, "plugin %q is named by no agent", id)
+		}
+	}
+	return nil
+}
+
+// Resolve returns the agent; the same pointer each time. An id that is not
+// registered is an error with code not_found that lists those that are.
+func (r *Registry) Resolve(id string) (*Resolved, error) {
+	if resolved, ok := r.resolved[id]; ok {
+		return resolved, nil
+	}
+	return nil, notFound("agent", id, r.ids)
+}
+
+// Has reports whether the agent is registered.
+func (r *Registry) Has(id string) bool {
+	_, ok := r.resolved[id]
+	return ok
+}
+
+// Default returns the id of the agent of requests that name none, see [Parts]; empty:
+// there is none.
+func (r *Registry) Default() string { return r.preset }
+
+// Plugins returns the ids of the plugins that the program brings, sorted.
+func (r *Registry) Plugins() []string { return slices.Sorted(maps.Keys(r.code.plugins)) }
+
+// Models returns the ids that agents may name as their model, sorted: models and pools.
+func (r *Registry) Models() []string {
+	ids := slices.Collect(maps.Keys(r.source.code))
+	ids = slices.AppendSeq(ids, maps.Keys(r.source.models))
+	ids = slices.AppendSeq(ids, maps.Keys(r.source.pools))
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Providers returns the ids of the providers that models name, sorted.
+func (r *Registry) Providers() []string { return slices.Sorted(maps.Keys(r.source.providers)) }
+
+// IDs returns the ids of all agents, sorted.
+func (r *Registry) IDs() []string { return slices.Clone(r.ids) }
+
+// Warnings returns what in the specs has no effect, in the order of the specs: it is
+// for whoever starts the program to log.
+func (r *Registry) Warnings() []Warning { return slices.Clone(r.warnings) }
+
+func notFound(what, name string, known []string) error {
+	list := "none"
+	if len(known) > 0 {
+		list = strings.Join(known, ", ")
+	}
+	return core.Errorf(core.CodeNotFound, "%s %q not found, known are: %s", what, core.Excerpt(name), list)
+}

@@ -1,0 +1,83 @@
+package registry
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/field"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// Room is what an agent's requests to a model may hold, in tokens.
+type Room struct {
+	Request int // what a request may cost; 0: not known
+	Most    int // what the model takes at most; 0: not known
+	Keep    int // newest messages that are shown whatever they cost
+	PerByte int // what a byte costs, about, in thousandths of a token
+}
+
+// unknownWindow is what a request may cost where neither the agent nor its model says.
+const unknownWindow = 32_000
+
+// defaults are those of a policy that says nothing.
+var defaults = agent.ContextWindowPolicy{}.WithDefaults()
+
+// Room returns what the agent's requests may hold: the window of its model, or the
+// smallest of its pool, so that a switch moves no cut, or what the agent's policy says if
+// that is less, without what is kept free for the turn.
+func (r *Resolved) Room() Room { return r.roomOf(r.Level()) }
+
+func (r *Resolved) roomOf(m model.Facts) Room {
+	var p agent.ContextWindowPolicy
+	if r.Spec.Context != nil {
+		p = *r.Spec.Context
+	}
+	room := Room{Keep: *cmp.Or(p.MinRecentMessages, defaults.MinRecentMessages), PerByte: int(math.Round(1000 * m.Ratio()))}
+	window := m.ContextWindow
+	switch {
+	case window == 0 && p.MaxContextTokens == 0:
+		room.Request = unknownWindow
+		return room
+	case window == 0:
+		window = p.MaxContextTokens
+	}
+	free := reserve(&r.Spec, p, window, m.MaxOutputTokens)
+	room.Most = window - free
+	if m.MaxInputTokens > 0 {
+		room.Most = min(room.Most, m.MaxInputTokens)
+	}
+	room.Request = room.Most
+	if p.MaxContextTokens > 0 {
+		room.Request = min(room.Request, p.MaxContextTokens-free)
+	}
+	return room
+}
+
+// reserve is what is kept free for the turn: what the policy says, else what a turn of
+// the agent may have, else the default, but no more than the model can say, nor than a
+// quarter of its window.
+func reserve(s *agent.Spec, p agent.ContextWindowPolicy, window, output int) int {
+	free := cmp.Or(p.MaxOutputTokens, s.MaxTokens)
+	if free == 0 {
+		free = min(defaults.MaxOutputTokens, window/4)
+	}
+	if output > 0 {
+		free = min(free, output)
+	}
+	return free
+}
+
+// checkRoom returns an error if nothing of a model's window is left for a request.
+func (r *Resolved) checkRoom() error {
+	for _, m := range r.CallableModels() {
+		if room := r.roomOf(m.Facts); room.Request <= 0 {
+			name, value := "max_tokens", r.Spec.MaxTokens
+			if p := r.Spec.Context; p != nil && p.MaxOutputTokens > 0 {
+				name, value = "context.max_output_tokens", p.MaxOutputTokens
+			}
+			return field.Invalid("agent", r.Spec.ID, name, "is %d: of the window of model %q, %d tokens, nothing is left for a request", value, m.ID, m.ContextWindow)
+		}
+	}
+	return nil
+}
