@@ -176,5 +176,5 @@
 //   - core/state/edit.go, editMerge: the operation of a document, and the method of Path
 //     that makes it.
 //   - core/state/document.go, apply: what it does.
-//   - core/state/lattice/lattice.go, Value: for a whole type that merges instead.
+//   - core/state/lattice/lattice.go, Key: for a whole type that merges instead.
 package core

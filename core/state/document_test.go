@@ -75,9 +75,9 @@ func TestEditsOfADocument(t *testing.T) {
 		{"remove the first that is equal", `{"l":[1,{"a":1},2,{"a":1}]}`, []state.Edit{state.At("l").Remove(map[string]int{"a": 1})}, `{"l":[1,2,{"a":1}]}`, `[{"op":"remove","path":"/thread/doc/l/1"}]`},
 		{"remove what is not there", `{"l":[1]}`, []state.Edit{state.At("l").Remove("1")}, `{"l":[1]}`, `null`},
 
-		{"join a lattice", `{"tags":["b"]}`, []state.Edit{state.At("tags").Join(lattice.SetOf("a", "b"))}, `{"tags":["a","b"]}`, `[{"op":"add","path":"/thread/doc/tags/0","value":"a"}]`},
-		{"join creates the lattice", `{}`, []state.Edit{state.At("tags").Join(lattice.SetOf("b", "a"))}, `{"tags":["a","b"]}`, `[{"op":"add","path":"/thread/doc/tags","value":["a","b"]}]`},
-		{"join what is there already", `{"tags":["a","b"]}`, []state.Edit{state.At("tags").Join(lattice.SetOf("b"))}, `{"tags":["a","b"]}`, `null`},
+		{"join a lattice", `{"tags":["b"]}`, []state.Edit{state.At("tags").Join(lattice.GSet[string]{}.Adding("a", "b"))}, `{"tags":["a","b"]}`, `[{"op":"add","path":"/thread/doc/tags/0","value":"a"}]`},
+		{"join creates the lattice", `{}`, []state.Edit{state.At("tags").Join(lattice.GSet[string]{}.Adding("b", "a"))}, `{"tags":["a","b"]}`, `[{"op":"add","path":"/thread/doc/tags","value":["a","b"]}]`},
+		{"join what is there already", `{"tags":["a","b"]}`, []state.Edit{state.At("tags").Join(lattice.GSet[string]{}.Adding("b"))}, `{"tags":["a","b"]}`, `null`},
 
 		{"edits far apart stay edits", `{"a":[` + long + `,` + long + `],"b":1}`, []state.Edit{state.At("a").Append(1), state.At("b").Set(2)}, `{"a":[` + long + `,` + long + `,1],"b":2}`, `[{"op":"add","path":"/thread/doc/a/-","value":1},{"op":"replace","path":"/thread/doc/b","value":2}]`},
 	}
@@ -133,8 +133,8 @@ func TestEditsThatDoNotFit(t *testing.T) {
 		{state.At("missing").Insert(0, 1), `insert at "/missing": nothing is there`},
 		{state.At("missing").Remove(1), `remove at "/missing": nothing is there`},
 		{state.At("n").Remove(1), `remove at "/n": wrong type: a number is no list`},
-		{state.At("l").Join(lattice.SetOf("a")), `lattice_merge at "/l": no lattice is declared there`},
-		{state.At("tags").Join(lattice.SetOf("a")), `lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type string`},
+		{state.At("l").Join(lattice.GSet[string]{}.Adding("a")), `lattice_merge at "/l": no lattice is declared there`},
+		{state.At("tags").Join(lattice.GSet[string]{}.Adding("a")), `lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type string`},
 		{state.At("tags").Join(3), `lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type string`},
 		{state.Edit{Op: "twist", Path: "/n", Value: json.RawMessage("1")}, `twist at "/n": there is no such edit`},
 		{state.Edit{Op: "set", Path: "n", Value: json.RawMessage("1")}, `set at "n": the path does not begin with a slash`},

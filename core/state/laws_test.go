@@ -26,9 +26,9 @@ func drawUpdate(t *rapid.T, hook int) state.Command {
 	case 0:
 		return visits.Update(rapid.IntRange(-2, 2).Draw(t, "n"))
 	case 1:
-		return labels.Update(lattice.SetOf(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "label")))
+		return labels.Update(lattice.GSet[string]{}.Adding(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "label")))
 	case 2:
-		return peak.Update(lattice.Max(rapid.IntRange(-2, 2).Draw(t, "peak")))
+		return peak.Update(lattice.MaxReg[int]{}.With(rapid.IntRange(-2, 2).Draw(t, "peak")))
 	case 3:
 		return ages.Put(string(rune('a'+hook)), rapid.IntRange(0, 2).Draw(t, "age"))
 	default:

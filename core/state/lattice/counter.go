@@ -15,20 +15,16 @@ type GCounter struct {
 	shares map[string]uint64
 }
 
-// Count returns the counter in which one actor's share is n, for a merge: what the
-// actor has said before is part of n. An actor that counts once, such as a tool call,
-// is named by its id.
-func Count(actor string, n uint64) GCounter {
-	if n == 0 {
+// Add returns the counter to merge so that an actor's share in c grows by n. Only one
+// hook at a time may add for an actor: of two that read the same c, the larger counts. An
+// actor that counts once, such as a tool call, is named by its id and adds to the zero
+// GCounter.
+func (c GCounter) Add(actor string, n uint64) GCounter {
+	share := sum(c.shares[actor], n)
+	if share == 0 {
 		return GCounter{}
 	}
-	return GCounter{map[string]uint64{actor: n}}
-}
-
-// Add returns the counter to merge so that an actor's share in c grows by n. Only one
-// hook at a time may add for an actor: of two that read the same c, the larger counts.
-func (c GCounter) Add(actor string, n uint64) GCounter {
-	return Count(actor, sum(c.shares[actor], n))
+	return GCounter{map[string]uint64{actor: share}}
 }
 
 // Share returns what an actor has counted.
@@ -43,7 +39,7 @@ func (c GCounter) Value() uint64 {
 	return total
 }
 
-// Merge implements [Value].
+// Merge returns the counter with the larger share of each actor.
 func (c GCounter) Merge(d GCounter) GCounter {
 	merged := make(map[string]uint64, len(c.shares)+len(d.shares))
 	maps.Copy(merged, c.shares)

@@ -4,19 +4,20 @@
 //
 //	var Tags = lattice.Key[lattice.GSet[string]]("tags", state.ScopeThread)
 //
-//	command := Tags.Update(lattice.SetOf("urgent"))
+//	command := Tags.Update(lattice.GSet[string]{}.Adding("urgent"))
 //
 // An update is a value of the same type, with what is new in it alone, and is merged
 // into the key's value. The zero value of each type is empty and merges into any other
 // without a trace. Values never change: methods return new ones.
 //
-//	Flag           false, until somebody says true
 //	MaxReg[T]      the largest value that was said
 //	MinReg[T]      the smallest
 //	GCounter       a sum to which each actor adds its own share
 //	GSet[T]        a set that only grows
 //	ORSet[T]       a set with removal: what is added again after a removal is there
 //	ORMap[V]       members that are themselves lattices, with the same removal
+//
+// Any other type with such a Merge is a lattice as well, such as a boolean that stays true.
 //
 // A removal takes away what was seen: each adding is known by a tag, and a removal
 // names the tags that it observed. An adding that nobody had seen yet survives it. Tags

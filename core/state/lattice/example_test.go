@@ -19,7 +19,7 @@ func Example() {
 	}
 	first, second := core.ID{1}, core.ID{2} // in a hook: its context's NewID("watch")
 
-	start, _, err := registry.Commit(state.Snapshot{}, watched.Update(lattice.Adding(first, "prices")).Batch)
+	start, _, err := registry.Commit(state.Snapshot{}, watched.Update(lattice.ORSet[string]{}.Adding(first, "prices")).Batch)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,7 +31,7 @@ func Example() {
 	}
 	both, err := registry.Merge(
 		watched.Update(seen.Removing("prices")).Batch,
-		watched.Update(lattice.Adding(second, "prices", "news")).Batch,
+		watched.Update(lattice.ORSet[string]{}.Adding(second, "prices", "news")).Batch,
 	)
 	if err != nil {
 		fmt.Println(err)
@@ -50,9 +50,9 @@ func Example() {
 
 func ExampleGCounter() {
 	var calls lattice.GCounter
-	calls = calls.Merge(lattice.Count("call 1", 3))
-	calls = calls.Merge(lattice.Count("call 2", 4))
-	calls = calls.Merge(lattice.Count("call 1", 3)) // arrives twice
+	calls = calls.Merge(lattice.GCounter{}.Add("call 1", 3))
+	calls = calls.Merge(lattice.GCounter{}.Add("call 2", 4))
+	calls = calls.Merge(lattice.GCounter{}.Add("call 1", 3)) // arrives twice
 	fmt.Println(calls.Value())
 	// Output: 7
 }

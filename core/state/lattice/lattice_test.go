@@ -18,29 +18,29 @@ const (
 )
 
 func TestJSONIsTheSameForEqualValues(t *testing.T) {
-	set := lattice.Adding(tag(2), "b", "<a>").Merge(lattice.Adding(tag(1), "b", "gone"))
-	items := lattice.Putting(tag(2), "b", lattice.Max(2)).Merge(lattice.Putting(tag(1), "a", lattice.Max(-1)))
+	set := lattice.ORSet[string]{}.Adding(tag(2), "b", "<a>").Merge(lattice.ORSet[string]{}.Adding(tag(1), "b", "gone"))
+	items := lattice.ORMap[lattice.MaxReg[int]]{}.Putting(tag(2), "b", lattice.MaxReg[int]{}.With(2)).Merge(lattice.ORMap[lattice.MaxReg[int]]{}.Putting(tag(1), "a", lattice.MaxReg[int]{}.With(-1)))
 	tests := []struct {
 		name  string
 		value any
 		want  string
 	}{
-		{"an empty Flag", lattice.Flag(false), `false`},
-		{"a Flag", lattice.Flag(true), `true`},
+		{"an empty Flag", flag(false), `false`},
+		{"a Flag", flag(true), `true`},
 		{"an empty MaxReg", lattice.MaxReg[int]{}, `null`},
-		{"a MaxReg", lattice.Max(-3), `-3`},
-		{"a MinReg", lattice.Min("<a>"), `"<a>"`},
+		{"a MaxReg", lattice.MaxReg[int]{}.With(-3), `-3`},
+		{"a MinReg", lattice.MinReg[string]{}.With("<a>"), `"<a>"`},
 		{"an empty GCounter", lattice.GCounter{}, `{}`},
-		{"a share of nothing", lattice.Count("a", 0), `{}`},
-		{"a GCounter", lattice.Count("b", 2).Merge(lattice.Count("a", 1)), `{"a":1,"b":2}`},
+		{"a share of nothing", lattice.GCounter{}.Add("a", 0), `{}`},
+		{"a GCounter", lattice.GCounter{}.Add("b", 2).Merge(lattice.GCounter{}.Add("a", 1)), `{"a":1,"b":2}`},
 		{"an empty GSet", lattice.GSet[int]{}, `[]`},
-		{"a GSet of numbers", lattice.SetOf(10, 9, 10), `[9,10]`},
-		{"a GSet of texts", lattice.SetOf("b", "a"), `["a","b"]`},
+		{"a GSet of numbers", lattice.GSet[int]{}.Adding(10, 9, 10), `[9,10]`},
+		{"a GSet of texts", lattice.GSet[string]{}.Adding("b", "a"), `["a","b"]`},
 		{"an empty ORSet", lattice.ORSet[int]{}, `{"added":[],"removed":[]}`},
 		{"an ORSet", set, `{"added":[["<a>",[` + tag2 + `]],["b",[` + tag1 + `,` + tag2 + `]],["gone",[` + tag1 + `]]],"removed":[]}`},
 		{"an ORSet after a removal", set.Merge(set.Removing("gone")), `{"added":[["<a>",[` + tag2 + `]],["b",[` + tag2 + `]]],"removed":[` + tag1 + `]}`},
 		{"a removal alone", set.Removing("b"), `{"added":[],"removed":[` + tag1 + `,` + tag2 + `]}`},
-		{"an empty ORMap", lattice.ORMap[lattice.Flag]{}, `{"members":{},"removed":[]}`},
+		{"an empty ORMap", lattice.ORMap[flag]{}, `{"members":{},"removed":[]}`},
 		{"an ORMap", items, `{"members":{"a":{` + tag1 + `:-1},"b":{` + tag2 + `:2}},"removed":[]}`},
 		{"an ORMap after a removal", items.Merge(items.Removing("a")), `{"members":{"b":{` + tag2 + `:2}},"removed":[` + tag1 + `]}`},
 	}
@@ -54,7 +54,7 @@ func TestJSONIsTheSameForEqualValues(t *testing.T) {
 }
 
 func TestASetHasItsElements(t *testing.T) {
-	set := lattice.SetOf("a").Merge(lattice.SetOf("b"))
+	set := lattice.GSet[string]{}.Adding("a").Merge(lattice.GSet[string]{}.Adding("b"))
 	if !set.Has("a") || !set.Has("b") || set.Has("c") || set.Len() != 2 {
 		t.Errorf("a %v, b %v, c %v of %d", set.Has("a"), set.Has("b"), set.Has("c"), set.Len())
 	}
@@ -62,7 +62,7 @@ func TestASetHasItsElements(t *testing.T) {
 
 // What is decoded takes the place of what the variable held.
 func TestDecodingStartsAnew(t *testing.T) {
-	counter, register := lattice.Count("a", 5), lattice.Max(7)
+	counter, register := lattice.GCounter{}.Add("a", 5), lattice.MaxReg[int]{}.With(7)
 	if err := json.Unmarshal([]byte(`{"b":1,"c":0}`), &counter); err != nil {
 		t.Fatal(err)
 	}
@@ -76,20 +76,20 @@ func TestDecodingStartsAnew(t *testing.T) {
 
 // A tag is put once; should two values have one all the same, they merge.
 func TestValuesOfOneTagMerge(t *testing.T) {
-	a, b := lattice.Putting(tag(1), "n", lattice.Count("x", 1)), lattice.Putting(tag(1), "n", lattice.Count("y", 2))
+	a, b := lattice.ORMap[lattice.GCounter]{}.Putting(tag(1), "n", lattice.GCounter{}.Add("x", 1)), lattice.ORMap[lattice.GCounter]{}.Putting(tag(1), "n", lattice.GCounter{}.Add("y", 2))
 	if diff := cmp.Diff(`{"members":{"n":{`+tag1+`:{"x":1,"y":2}}},"removed":[]}`, text(a.Merge(b))); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestRegistersKeepTheLargestAndTheSmallest(t *testing.T) {
-	if v, ok := (lattice.MaxReg[int]{}).Merge(lattice.Max(-5)).Value(); v != -5 || !ok {
+	if v, ok := (lattice.MaxReg[int]{}).Merge((lattice.MaxReg[int]{}).With(-5)).Value(); v != -5 || !ok {
 		t.Errorf("the largest of -5 alone is %d, %v", v, ok)
 	}
-	if v, _ := lattice.Max(3).Merge(lattice.Max(2)).Value(); v != 3 {
+	if v, _ := (lattice.MaxReg[int]{}).With(3).Merge((lattice.MaxReg[int]{}).With(2)).Value(); v != 3 {
 		t.Errorf("the largest is %d, want 3", v)
 	}
-	if v, _ := lattice.Min(3).Merge(lattice.Min(2)).Value(); v != 2 {
+	if v, _ := (lattice.MinReg[int]{}).With(3).Merge((lattice.MinReg[int]{}).With(2)).Value(); v != 2 {
 		t.Errorf("the smallest is %d, want 2", v)
 	}
 	if v, ok := (lattice.MinReg[int]{}).Value(); v != 0 || ok {
@@ -98,12 +98,12 @@ func TestRegistersKeepTheLargestAndTheSmallest(t *testing.T) {
 }
 
 func TestACounterAddsTheSharesOfItsActors(t *testing.T) {
-	c := lattice.Count("a", 2)
+	c := lattice.GCounter{}.Add("a", 2)
 	c = c.Merge(c.Add("a", 3)).Merge(c.Add("b", 1))
 	if c.Value() != 6 || c.Share("a") != 5 || c.Share("b") != 1 || c.Share("nobody") != 0 {
 		t.Errorf("%s is %d", text(c), c.Value())
 	}
-	if again := c.Merge(lattice.Count("a", 5)); again.Value() != 6 {
+	if again := c.Merge(lattice.GCounter{}.Add("a", 5)); again.Value() != 6 {
 		t.Errorf("a share that came twice makes %d", again.Value())
 	}
 	if full := c.Merge(c.Add("b", math.MaxUint64)); full.Value() != math.MaxUint64 {
@@ -112,8 +112,8 @@ func TestACounterAddsTheSharesOfItsActors(t *testing.T) {
 }
 
 func TestARemovalTakesAwayWhatItHasSeen(t *testing.T) {
-	seen := lattice.Adding(tag(1), "a", "b")
-	again := lattice.Adding(tag(2), "a")
+	seen := lattice.ORSet[string]{}.Adding(tag(1), "a", "b")
+	again := lattice.ORSet[string]{}.Adding(tag(2), "a")
 	removal := seen.Removing("a", "nothing")
 	tests := []struct {
 		name string
@@ -145,8 +145,8 @@ func TestARemovalTakesAwayWhatItHasSeen(t *testing.T) {
 }
 
 func TestAMemberIsTheMergeOfWhatWasPutThere(t *testing.T) {
-	first := lattice.Putting(tag(1), "a", lattice.SetOf("x"))
-	second := lattice.Putting(tag(2), "a", lattice.SetOf("y"))
+	first := lattice.ORMap[lattice.GSet[string]]{}.Putting(tag(1), "a", lattice.GSet[string]{}.Adding("x"))
+	second := lattice.ORMap[lattice.GSet[string]]{}.Putting(tag(2), "a", lattice.GSet[string]{}.Adding("y"))
 	tests := []struct {
 		name string
 		m    lattice.ORMap[lattice.GSet[string]]
@@ -194,7 +194,7 @@ func TestWhatIsNoLatticeIsRefused(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`[]`, `{"removed":["x"]}`, `{"members":{"a":1}}`} {
-		if json.Unmarshal([]byte(bad), new(lattice.ORMap[lattice.Flag])) == nil {
+		if json.Unmarshal([]byte(bad), new(lattice.ORMap[flag])) == nil {
 			t.Errorf("%s is a map", bad)
 		}
 	}
@@ -210,11 +210,11 @@ func TestAPatchHoldsWhatIsNew(t *testing.T) {
 		{Scope: state.ScopeThread, Name: "k"}: json.RawMessage(`["a name that is long enough","c name that is long enough"]`),
 	})
 
-	_, patch, err := registry.Commit(s, key.Update(lattice.SetOf("b", "a name that is long enough")).Batch)
+	_, patch, err := registry.Commit(s, key.Update(lattice.GSet[string]{}.Adding("b", "a name that is long enough")).Batch)
 	if diff := cmp.Diff(`[{"op":"add","path":"/thread/k/1","value":"b"}]`, text(patch)); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	_, patch, err = registry.Commit(s, key.Update(lattice.SetOf("a name that is long enough")).Batch)
+	_, patch, err = registry.Commit(s, key.Update(lattice.GSet[string]{}.Adding("a name that is long enough")).Batch)
 	if len(patch) != 0 || err != nil {
 		t.Errorf("nothing new makes %s, %v", text(patch), err)
 	}
@@ -223,8 +223,8 @@ func TestAPatchHoldsWhatIsNew(t *testing.T) {
 // A hook that runs again makes the same tags, and so adds nothing twice.
 func TestTheSameAddingCountsOnce(t *testing.T) {
 	id := core.ID{1}
-	once := lattice.Adding(id, "a")
-	twice := once.Merge(lattice.Adding(id, "a"))
+	once := lattice.ORSet[string]{}.Adding(id, "a")
+	twice := once.Merge(lattice.ORSet[string]{}.Adding(id, "a"))
 	if text(once) != text(twice) {
 		t.Errorf("%s and %s", text(once), text(twice))
 	}

@@ -11,14 +11,14 @@ import (
 // ORMap is a map with removal whose members are lattices. A member is in it as long as
 // one of its tags has not been removed; its value is the merge of what was put under
 // those. Its JSON is {"members":{name:{tag:value}},"removed":[tag, ...]}, sorted.
-type ORMap[V Value[V]] struct {
+type ORMap[V interface{ Merge(V) V }] struct {
 	members map[string]map[core.ID]V // without what was removed
 	removed tags
 }
 
 // Putting returns the map to merge so that the value is merged into a member. The tag
 // must be new: see the package's comment.
-func Putting[V Value[V]](tag core.ID, member string, value V) ORMap[V] {
+func (ORMap[V]) Putting(tag core.ID, member string, value V) ORMap[V] {
 	return ORMap[V]{members: map[string]map[core.ID]V{member: {tag: value}}}
 }
 
@@ -48,7 +48,7 @@ func (m ORMap[V]) Len() int { return len(m.members) }
 // Names returns the names of the members, sorted.
 func (m ORMap[V]) Names() []string { return slices.Sorted(maps.Keys(m.members)) }
 
-// Merge implements [Value].
+// Merge returns the map of what either has put and neither has seen removed.
 func (m ORMap[V]) Merge(o ORMap[V]) ORMap[V] {
 	merged := ORMap[V]{members: make(map[string]map[core.ID]V, len(m.members)+len(o.members)), removed: m.removed.union(o.removed)}
 	for _, side := range []map[string]map[core.ID]V{m.members, o.members} {

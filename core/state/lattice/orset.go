@@ -49,7 +49,7 @@ type ORSet[T cmp.Ordered] struct {
 // Adding returns the set to merge so that the elements are in it. The tag must be new:
 // see the package's comment. One tag may stand for several elements, which are then
 // removed together.
-func Adding[T cmp.Ordered](tag core.ID, elements ...T) ORSet[T] {
+func (ORSet[T]) Adding(tag core.ID, elements ...T) ORSet[T] {
 	s := ORSet[T]{added: make(map[T]tags, len(elements))}
 	for _, e := range elements {
 		s.added[e] = tagsOf([]core.ID{tag})
@@ -79,7 +79,7 @@ func (s ORSet[T]) Len() int { return len(s.added) }
 // Elements returns the elements, sorted.
 func (s ORSet[T]) Elements() []T { return slices.Sorted(maps.Keys(s.added)) }
 
-// Merge implements [Value].
+// Merge returns the set of what either has added and neither has seen removed.
 func (s ORSet[T]) Merge(t ORSet[T]) ORSet[T] {
 	merged := ORSet[T]{added: make(map[T]tags, len(s.added)+len(t.added)), removed: s.removed.union(t.removed)}
 	for _, side := range []map[T]tags{s.added, t.added} {

@@ -7,20 +7,12 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Flag is false until it is true, and then for good. Its JSON is a boolean.
-type Flag bool
-
-// Merge implements [Value].
-func (f Flag) Merge(g Flag) Flag { return f || g }
-
 // MaxReg is the largest value that was said. The zero MaxReg has none yet. Its JSON is
 // the value, or null.
 type MaxReg[T cmp.Ordered] struct{ held register[T] }
 
-// Max returns the register of a value.
-func Max[T cmp.Ordered](value T) MaxReg[T] {
-	return MaxReg[T]{register[T]{value, true}}
-}
+// With returns the register to merge so that the value counts.
+func (MaxReg[T]) With(value T) MaxReg[T] { return MaxReg[T]{register[T]{value, true}} }
 
 // Value returns the value; ok is false when none was said.
 func (r MaxReg[T]) Value() (value T, ok bool) { return r.held.value, r.held.said }
@@ -31,7 +23,7 @@ func (r MaxReg[T]) MarshalJSON() ([]byte, error) { return r.held.encode() }
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *MaxReg[T]) UnmarshalJSON(text []byte) error { return r.held.decode(text) }
 
-// Merge implements [Value].
+// Merge returns the register of the larger value.
 func (r MaxReg[T]) Merge(s MaxReg[T]) MaxReg[T] {
 	if !r.held.said || s.held.said && cmp.Less(r.held.value, s.held.value) {
 		return s
@@ -43,10 +35,8 @@ func (r MaxReg[T]) Merge(s MaxReg[T]) MaxReg[T] {
 // the value, or null.
 type MinReg[T cmp.Ordered] struct{ held register[T] }
 
-// Min returns the register of a value.
-func Min[T cmp.Ordered](value T) MinReg[T] {
-	return MinReg[T]{register[T]{value, true}}
-}
+// With returns the register to merge so that the value counts.
+func (MinReg[T]) With(value T) MinReg[T] { return MinReg[T]{register[T]{value, true}} }
 
 // Value returns the value; ok is false when none was said.
 func (r MinReg[T]) Value() (value T, ok bool) { return r.held.value, r.held.said }
@@ -57,7 +47,7 @@ func (r MinReg[T]) MarshalJSON() ([]byte, error) { return r.held.encode() }
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *MinReg[T]) UnmarshalJSON(text []byte) error { return r.held.decode(text) }
 
-// Merge implements [Value].
+// Merge returns the register of the smaller value.
 func (r MinReg[T]) Merge(s MinReg[T]) MinReg[T] {
 	if !r.held.said || s.held.said && cmp.Less(s.held.value, r.held.value) {
 		return s

@@ -14,8 +14,8 @@ type GSet[T cmp.Ordered] struct {
 	elements map[T]struct{}
 }
 
-// SetOf returns the set of the elements.
-func SetOf[T cmp.Ordered](elements ...T) GSet[T] {
+// Adding returns the set to merge so that the elements are in it.
+func (GSet[T]) Adding(elements ...T) GSet[T] {
 	s := GSet[T]{make(map[T]struct{}, len(elements))}
 	for _, e := range elements {
 		s.elements[e] = struct{}{}
@@ -35,7 +35,7 @@ func (s GSet[T]) Len() int { return len(s.elements) }
 // Elements returns the elements, sorted.
 func (s GSet[T]) Elements() []T { return slices.Sorted(maps.Keys(s.elements)) }
 
-// Merge implements [Value].
+// Merge returns the set of the elements of both.
 func (s GSet[T]) Merge(t GSet[T]) GSet[T] {
 	merged := make(map[T]struct{}, len(s.elements)+len(t.elements))
 	maps.Copy(merged, s.elements)
@@ -57,6 +57,6 @@ func (s *GSet[T]) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &elements); err != nil {
 		return err
 	}
-	*s = SetOf(elements...)
+	*s = s.Adding(elements...)
 	return nil
 }
