@@ -75,7 +75,7 @@ func (m *meter) start(ctx context.Context, key core.ThreadKey) (_ context.Contex
 		return ctx, func() {}
 	}
 	share, stop := m.handlers.start()
-	ctx = store.WithMeter(ctx, key, share)
+	ctx = (&store.Meter{Key: key, Handler: share}).In(ctx)
 	if n, ok := ctx.Value(batchKey{}).(int); ok {
 		store.MeterOf(ctx).Add(thread.Spent{Queue: int64(2 * 100 / n)})
 	}

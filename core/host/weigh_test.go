@@ -32,26 +32,26 @@ func (s *scale) weigh(n int) {
 	s.units.Add(int64(max(1, (n+readUnit-1)/readUnit)))
 }
 
-// Head implements store.Threads.
+// Head implements store.Backend.
 func (s *scale) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 	h, err := s.Backend.Head(ctx, key)
 	s.weigh(len(h.AppendBinary(nil)))
 	return h, err
 }
 
-// Get implements store.Threads.
+// Get implements store.Backend.
 func (s *scale) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 	r, ok, err := s.Backend.Get(ctx, key, name)
 	s.weigh(len(r.Name) + len(r.Payload))
 	return r, ok, err
 }
 
-// Log implements store.Threads.
+// Log implements store.Backend.
 func (s *scale) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return s.all(s.Backend.Log(ctx, key, from, to))
 }
 
-// LogBackwards implements store.Threads.
+// LogBackwards implements store.Backend.
 func (s *scale) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return s.all(s.Backend.LogBackwards(ctx, key, from, to))
 }
@@ -68,7 +68,7 @@ func (s *scale) all(records iter.Seq2[store.Record, error]) iter.Seq2[store.Reco
 	}
 }
 
-// Records implements store.Lists.
+// Records implements store.Backend.
 func (s *scale) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
 	found, err := s.Backend.Records(ctx, key, prefix, after, limit)
 	n := 0

@@ -48,7 +48,7 @@ func metered(t *testing.T) *world {
 // counted 100 units that were read.
 func delivery(t *testing.T, of core.ThreadKey) (context.Context, *store.Meter) {
 	t.Helper()
-	ctx := store.WithMeter(t.Context(), of, nil)
+	ctx := (&store.Meter{Key: of}).In(t.Context())
 	meter := store.MeterOf(ctx)
 	meter.Add(thread.Spent{Read: 100})
 	return ctx, meter

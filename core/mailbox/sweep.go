@@ -43,7 +43,7 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 // sweeper finds overdue threads and wakes them. It reads and writes no head.
 type sweeper struct {
 	env   *env.Env
-	due   store.Due
+	due   store.Backend
 	waker Waker
 }
 

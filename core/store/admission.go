@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"maps"
 
 	"github.com/reveille-run/reveille/core"
@@ -77,31 +76,8 @@ type Occupied struct {
 	Slots  map[core.ID]Slot
 }
 
-// Admissions keeps the admissions of tenants whose use is limited. Each call changes a
-// tenant's record in one write. The counters of a day that is over may be gone the day
-// after the next; slots stay.
-type Admissions interface {
-	// Admission reads a tenant's record with the counters of a day, strongly consistent. A
-	// tenant that has none is the zero counters.
-	Admission(ctx context.Context, tenant string, day int64) (Admission, error)
-	// Admit counts the run and takes its slot if there is room within the bounds, and
-	// returns the record. A run that has a slot is admitted, and nothing is written: so a
-	// call that got no answer is made again. false: there is no room; nothing is written.
-	Admit(ctx context.Context, tenant string, a Admitting) (after Admission, admitted bool, err error)
-	// Charge adds what a run has used to the day and to its slot, and returns the record;
-	// false: the slot is another now, or gone, and nothing is written. So one that is late
-	// counts nothing that nobody could take off again. Without a slot nothing guards it. A call that got no answer may have
-	// counted: who makes it again counts twice, in both places.
-	Charge(ctx context.Context, tenant string, c Use) (after Admission, charged bool, err error)
-	// Release gives a slot back; false: it is another now, or gone, and nothing is written.
-	Release(ctx context.Context, tenant string, r Use) (released bool, err error)
-	// Occupied lists tenants that have slots, in the order of their names behind after, at
-	// most limit of them. It may lag; what it says of a tenant is strongly consistent.
-	Occupied(ctx context.Context, after string, limit int) ([]Occupied, error)
-}
-
 // Tally is an [Admission] with the counters of several days: what a backend stores that
-// changes it under a lock. Its methods are the rules of [Admissions].
+// changes it under a lock. Its methods are the rules of [Backend].
 type Tally struct {
 	Days  map[int64]counted `json:"days,omitempty"`
 	Slots map[core.ID]Slot  `json:"slots,omitempty"`
@@ -120,7 +96,7 @@ func (t *Tally) On(day int64) Admission {
 	return Admission{Day: day, Runs: c.Runs, Tokens: c.Tokens, Spend: c.Spend, Slots: maps.Clone(t.Slots)}
 }
 
-// Admit is [Admissions] Admit; changed says that the tally is to be stored.
+// Admit is [Backend] Admit; changed says that the tally is to be stored.
 func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
 	if _, ok := t.Slots[a.Run]; ok {
 		return true, false
@@ -138,7 +114,7 @@ func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
 	return true, true
 }
 
-// Charge is [Admissions] Charge.
+// Charge is [Backend] Charge.
 func (t *Tally) Charge(c Use) (charged bool) {
 	if c.Slot != (Slot{}) {
 		slot, ok := t.Slots[c.Run]
@@ -152,7 +128,7 @@ func (t *Tally) Charge(c Use) (charged bool) {
 	return true
 }
 
-// Release is [Admissions] Release.
+// Release is [Backend] Release.
 func (t *Tally) Release(r Use) (released bool) {
 	if slot, ok := t.Slots[r.Run]; !ok || slot != r.Slot {
 		return false

@@ -12,7 +12,7 @@
 //
 // Beside the threads lie profiles, values that several of them share, and
 // snapshots of the configuration that runs are pinned to. Neither
-// takes part in a commit. [Usages] are what runs have used: their records are put
+// takes part in a commit. [Backend] are what runs have used: their records are put
 // with the commit that ends a stretch of a run.
 //
 // # What a store promises
@@ -46,7 +46,7 @@
 //     is safe: equal bytes are no refusal, and a head with the caller's own commit id
 //     was its own (ARepeatedCommitMeetsItself, ARepeatedCommitChangesNothingLater,
 //     AStoppedCommitIsRepeated).
-//   - Lists ([Due], [Lists]) may be late, and lose nothing: who acts on them reads the
+//   - Lists (what is due, waits or is listed) may be late, and lose nothing: who acts on them reads the
 //     head first (DueTimeMovesWithTheHead, WaitingGoesWithTheTicket,
 //     TestApprovalsAreConfirmedByTheirHeads).
 //   - What a run has used is recorded once for each stretch, in one hour, and outlives its

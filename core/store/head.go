@@ -3,15 +3,12 @@ package store
 import "github.com/reveille-run/reveille/core/internal/thread"
 
 // Head is how a thread stands: its runs, claims, queues and tickets. A backend stores what
-// its AppendBinary method appends, which [DecodeHead] reads, and looks at these fields alone:
-// Version, the condition of a write; DueAt, when the thread is to be woken, for [Due]; Seq,
+// its AppendBinary method appends, reads it with UnmarshalBinary, whose error is [ErrSchema] if
+// a newer program has encoded the head, and looks at these fields alone:
+// Version, the condition of a write; DueAt, when the thread is to be woken, for [Backend.Overdue]; Seq,
 // the last record of its log; Deleted and Owner. Its zero value is a thread that does not
 // exist.
 type Head = thread.Head
-
-// DecodeHead reads a head that was encoded. Its error is [ErrSchema] if a newer program has
-// encoded it, and any other if the bytes are damaged.
-func DecodeHead(encoded []byte) (Head, error) { return thread.Decode(encoded) }
 
 // DuePolicy says how precisely a backend's index has the time at which a thread is due.
 type DuePolicy = thread.DuePolicy

@@ -91,7 +91,7 @@ func checkList(list string) error {
 	return errors.Join(core.CheckName("kind of list", kind), core.CheckName("owner of list "+kind, of))
 }
 
-// CheckListed validates what is asked of [Lists].
+// CheckListed validates what is asked of [Backend.Listed].
 func CheckListed(tenant, list string) error {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return err

@@ -12,8 +12,10 @@ import (
 // the one of their context; the writes of the run's head take out what came together.
 // It is safe for concurrent use. A nil Meter counts nothing.
 type Meter struct {
-	key     core.ThreadKey
-	handler func() int64 // milliseconds so far
+	Key core.ThreadKey
+	// Handler returns the milliseconds that a handler has worked on the thread so far; nil:
+	// none does.
+	Handler func() int64
 
 	mu      sync.Mutex
 	counted thread.Spent // WriteMore and QueueMore are 0
@@ -22,11 +24,9 @@ type Meter struct {
 
 type meterKey struct{}
 
-// WithMeter returns a context under which what is spent on the thread is counted.
-// handler returns the milliseconds that a handler has worked on it so far; nil: none
-// does.
-func WithMeter(ctx context.Context, key core.ThreadKey, handler func() int64) context.Context {
-	return context.WithValue(ctx, meterKey{}, &Meter{key: key, handler: handler})
+// In returns a context under which the meter counts what is spent.
+func (m *Meter) In(ctx context.Context) context.Context {
+	return context.WithValue(ctx, meterKey{}, m)
 }
 
 // MeterOf returns the context's, nil when it has none.
@@ -36,7 +36,7 @@ func MeterOf(ctx context.Context) *Meter {
 }
 
 // Of reports whether m counts for the thread.
-func (m *Meter) Of(key core.ThreadKey) bool { return m != nil && m.key == key }
+func (m *Meter) Of(key core.ThreadKey) bool { return m != nil && m.Key == key }
 
 // Add counts what was spent.
 func (m *Meter) Add(spent thread.Spent) {
@@ -56,8 +56,8 @@ func (m *Meter) Drain() thread.Spent {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.handler != nil {
-		m.counted.Handler = m.handler()
+	if m.Handler != nil {
+		m.counted.Handler = m.Handler()
 	}
 	c, t := m.counted, m.taken
 	out := thread.Spent{

@@ -13,7 +13,7 @@ import (
 
 func TestMeterTakesWhatIsNew(t *testing.T) {
 	key, millis := core.ThreadKey{Tenant: "acme", Thread: "t"}, int64(0)
-	ctx := store.WithMeter(context.Background(), key, func() int64 { return millis })
+	ctx := (&store.Meter{Key: key, Handler: func() int64 { return millis }}).In(context.Background())
 	m := store.MeterOf(ctx)
 	if !m.Of(key) || m.Of(core.ThreadKey{Tenant: "acme", Thread: "u"}) {
 		t.Error("the meter is of another thread")
@@ -45,7 +45,7 @@ func TestMeterTakesWhatIsNew(t *testing.T) {
 // What was estimated or given back counts for what it was spent on, and for nothing else.
 func TestAMeterKeepsItsCountsApart(t *testing.T) {
 	key, millis := core.ThreadKey{Tenant: "acme", Thread: "t"}, int64(50)
-	m := store.MeterOf(store.WithMeter(context.Background(), key, func() int64 { return millis }))
+	m := &store.Meter{Key: key, Handler: func() int64 { return millis }}
 	drain := func(what string, want thread.Spent) {
 		t.Helper()
 		if diff := cmp.Diff(want, m.Drain()); diff != "" {
@@ -73,7 +73,7 @@ func TestAMeterKeepsItsCountsApart(t *testing.T) {
 
 // A meter that no handler has tells of none.
 func TestAMeterWithoutAHandler(t *testing.T) {
-	m := store.MeterOf(store.WithMeter(context.Background(), core.ThreadKey{Tenant: "acme", Thread: "t"}, nil))
+	m := &store.Meter{Key: core.ThreadKey{Tenant: "acme", Thread: "t"}}
 	m.Add(thread.Spent{Read: 1})
 	if got := m.Drain(); got != (thread.Spent{Read: 1}) {
 		t.Errorf("spent %+v", got)

@@ -12,14 +12,15 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// Threads keeps heads and records. Implementations must be safe for concurrent
-// use and durable when a method returns nil.
+// Backend is what a durable store does for the runtime. Implementations must be safe for
+// concurrent use and durable when a method returns nil.
 //
-// Every method of this package's interfaces refuses a key that does not pass
-// core.ThreadKey.Check, or a tenant that does not pass core.CheckName, with code
-// core.CodeInvalid: a separator in an id would reach another thread. When ctx is
-// done before a method is, its error wraps ctx's.
-type Threads interface {
+// Every method refuses a key that does not pass core.ThreadKey.Check, or a tenant that does
+// not pass core.CheckName, with code core.CodeInvalid: a separator in an id would reach
+// another thread. When ctx is done before a method is, its error wraps ctx's.
+type Backend interface {
+	// Heads, records and pointers of threads.
+
 	// Head reads a thread's head, strongly consistent. A thread that does not
 	// exist is the zero Head and no error.
 	Head(ctx context.Context, key core.ThreadKey) (thread.Head, error)
@@ -57,6 +58,106 @@ type Threads interface {
 	// caller has read that the thread is deleted, and no other method removes a record. A
 	// limit below 1 is core.CodeInvalid.
 	Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error)
+
+	// The index of threads that are due, and what people look through. These may lag.
+
+	// Overdue lists threads of the shard (see [Overdue.Shard]) whose DueAt is at or
+	// before until (unix milliseconds), most overdue first, at most limit of
+	// them, behind after, which is the last of the page before (nil: from the
+	// start). It may lag behind the heads: a listed thread may have nothing to
+	// do, and a thread that is due is listed eventually.
+	Overdue(ctx context.Context, shard int, until int64, after *Overdue, limit int) ([]Overdue, error)
+	// DuePolicy is how precisely heads are to be indexed here; the zero value is
+	// exact. It is the backend's own, so that every program on it asks alike; it
+	// is always the same and costs no I/O.
+	DuePolicy() thread.DuePolicy
+	// Waiting lists threads of a tenant whose head has a Run.WaitsSince, longest
+	// waiting first and in the order of their names where that is the same, at most
+	// limit of them, behind after, which is the last of the page before or was (nil:
+	// from the start). A listed thread may wait no more, which its head says; one
+	// that waits is listed eventually.
+	Waiting(ctx context.Context, tenant string, after *Waiting, limit int) ([]Waiting, error)
+	// Listed lists records of a tenant's threads whose payload says that they belong to
+	// a list (see [Record.Place]), newest first, at most limit of them, behind before, which
+	// is the place of the last of the page before or was (nil: from the newest). It may
+	// lag: one that has moved, or is gone, may be listed where it was.
+	Listed(ctx context.Context, tenant, list string, before *Place, limit int) ([]Listed, error)
+	// Records lists a thread's records whose name starts with prefix, in order
+	// of name, after the name after, at most limit.
+	Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]Record, error)
+	// RecordsBackwards is Records from the last name to the first: before the name
+	// before, where that is not empty.
+	RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]Record, error)
+
+	// What runs have used. Commit puts the records, each before the
+	// head that it goes with, and after it marks its hour: a mark says that the
+	// stored total of the hour is not known to be whole. A Commit in the hour itself may
+	// omit the mark if its process has set it before.
+
+	// UsageRecords reads the records of a tenant's hour in order of name, behind the
+	// name after, at most limit, strongly consistent.
+	UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) ([]Record, error)
+	// UsageMarks lists marks of a shard (see [UsageMark.Shard]) in order of tenant and hour,
+	// behind after (nil: from the first), at most limit, strongly consistent. A tenant
+	// that is not empty lists its own alone.
+	UsageMarks(ctx context.Context, shard int, tenant string, after *UsageMark, limit int) ([]UsageMark, error)
+	// SumUsage stores the total of an hour that its records were summed to, in the place
+	// of the one that was read before them, and removes the mark unless it was set again
+	// since it was listed. ErrConflict: another total stands there, so that this one may
+	// be older; nothing has changed.
+	SumUsage(ctx context.Context, mark UsageMark, total UsageTotal) error
+	// UsageTotals reads the stored totals of a tenant's hours from..to, both included,
+	// in order, at most limit, strongly consistent.
+	UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) ([]UsageTotal, error)
+
+	// The admissions of tenants whose use is limited. Each call changes a
+	// tenant's record in one write. The counters of a day that is over may be gone the day
+	// after the next; slots stay.
+
+	// Admission reads a tenant's record with the counters of a day, strongly consistent. A
+	// tenant that has none is the zero counters.
+	Admission(ctx context.Context, tenant string, day int64) (Admission, error)
+	// Admit counts the run and takes its slot if there is room within the bounds, and
+	// returns the record. A run that has a slot is admitted, and nothing is written: so a
+	// call that got no answer is made again. false: there is no room; nothing is written.
+	Admit(ctx context.Context, tenant string, a Admitting) (after Admission, admitted bool, err error)
+	// Charge adds what a run has used to the day and to its slot, and returns the record;
+	// false: the slot is another now, or gone, and nothing is written. So one that is late
+	// counts nothing that nobody could take off again. Without a slot nothing guards it. A call that got no answer may have
+	// counted: who makes it again counts twice, in both places.
+	Charge(ctx context.Context, tenant string, c Use) (after Admission, charged bool, err error)
+	// Release gives a slot back; false: it is another now, or gone, and nothing is written.
+	Release(ctx context.Context, tenant string, r Use) (released bool, err error)
+	// Occupied lists tenants that have slots, in the order of their names behind after, at
+	// most limit of them. It may lag; what it says of a tenant is strongly consistent.
+	Occupied(ctx context.Context, after string, limit int) ([]Occupied, error)
+
+	// The profiles of all tenants: [state.Profiles] with the tenant said in each call. Code
+	// that runs on behalf of one gets [ProfilesOf] it. What a name or a value may be, and
+	// which errors there are, package state says; it does the same on every backend.
+
+	// ReadProfile is [state.Profiles] Read.
+	ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error)
+	// WriteProfile is [state.Profiles] Write.
+	WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error)
+	// DeleteProfile is [state.Profiles] Delete.
+	DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error
+	// ProfileKeys is [state.Profiles] Keys.
+	ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error)
+
+	// Immutable snapshots of configuration by the hash of their content, so that a run can
+	// continue with what it started with. They belong to the deployment, not to a tenant,
+	// and are kept for good.
+
+	// PutSnapshot stores content under its hash, which passes core.CheckName; the
+	// store does not compute it. Where the same bytes stand it succeeds and writes
+	// nothing, where others do it is a *RefusedError with [ErrConflict]. Over the
+	// backend's limit it is [ErrTooLarge] before anything is sent. Any other error
+	// means that the outcome is not known: call it again.
+	PutSnapshot(ctx context.Context, hash string, content []byte) error
+	// Snapshot reads what PutSnapshot stored, strongly consistent; ok is false
+	// when there is none.
+	Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error)
 }
 
 // Commit is what one transition makes visible.
@@ -98,28 +199,14 @@ type Overdue struct {
 	At  int64 // its DueAt, unix milliseconds
 }
 
-// Shard returns the part of [Due] that the thread belongs to, one of [Shards].
+// Shard returns the part of [Backend.Overdue] that the thread belongs to, one of [Shards].
 func (o Overdue) Shard() int {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(o.Key.String()))
 	return int(hash.Sum32() % Shards)
 }
 
-// Due finds threads that nobody woke.
-type Due interface {
-	// Overdue lists threads of the shard (see [Overdue.Shard]) whose DueAt is at or
-	// before until (unix milliseconds), most overdue first, at most limit of
-	// them, behind after, which is the last of the page before (nil: from the
-	// start). It may lag behind the heads: a listed thread may have nothing to
-	// do, and a thread that is due is listed eventually.
-	Overdue(ctx context.Context, shard int, until int64, after *Overdue, limit int) ([]Overdue, error)
-	// DuePolicy is how precisely heads are to be indexed here; the zero value is
-	// exact. It is the backend's own, so that every program on it asks alike; it
-	// is always the same and costs no I/O.
-	DuePolicy() thread.DuePolicy
-}
-
-// QuietDue is a [Due] that can tell by one cheap read that there is nothing in any
+// QuietDue is a backend that can tell by one cheap read that there is nothing in any
 // shard. A backend need not be one; the sweep of one that is looks there first, since
 // most sweeps find nothing.
 type QuietDue interface {
@@ -132,61 +219,4 @@ type QuietDue interface {
 type Waiting struct {
 	Thread string
 	Since  int64 // its head's Run.WaitsSince, unix milliseconds
-}
-
-// Lists returns what a person looks through. It may lag.
-type Lists interface {
-	// Waiting lists threads of a tenant whose head has a Run.WaitsSince, longest
-	// waiting first and in the order of their names where that is the same, at most
-	// limit of them, behind after, which is the last of the page before or was (nil:
-	// from the start). A listed thread may wait no more, which its head says; one
-	// that waits is listed eventually.
-	Waiting(ctx context.Context, tenant string, after *Waiting, limit int) ([]Waiting, error)
-	// Listed lists records of a tenant's threads whose payload says that they belong to
-	// a list (see [Record.Place]), newest first, at most limit of them, behind before, which
-	// is the place of the last of the page before or was (nil: from the newest). It may
-	// lag: one that has moved, or is gone, may be listed where it was.
-	Listed(ctx context.Context, tenant, list string, before *Place, limit int) ([]Listed, error)
-	// Records lists a thread's records whose name starts with prefix, in order
-	// of name, after the name after, at most limit.
-	Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]Record, error)
-	// RecordsBackwards is Records from the last name to the first: before the name
-	// before, where that is not empty.
-	RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]Record, error)
-}
-
-// Backend is everything that a durable backend offers.
-type Backend interface {
-	Threads
-	Due
-	Lists
-	Usages
-	Admissions
-
-	// The profiles of all tenants: [state.Profiles] with the tenant said in each call. Code
-	// that runs on behalf of one gets [ProfilesOf] it. What a name or a value may be, and
-	// which errors there are, package state says; it does the same on every backend.
-
-	// ReadProfile is [state.Profiles] Read.
-	ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error)
-	// WriteProfile is [state.Profiles] Write.
-	WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error)
-	// DeleteProfile is [state.Profiles] Delete.
-	DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error
-	// ProfileKeys is [state.Profiles] Keys.
-	ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error)
-
-	// Immutable snapshots of configuration by the hash of their content, so that a run can
-	// continue with what it started with. They belong to the deployment, not to a tenant,
-	// and are kept for good.
-
-	// PutSnapshot stores content under its hash, which passes core.CheckName; the
-	// store does not compute it. Where the same bytes stand it succeeds and writes
-	// nothing, where others do it is a *RefusedError with [ErrConflict]. Over the
-	// backend's limit it is [ErrTooLarge] before anything is sent. Any other error
-	// means that the outcome is not known: call it again.
-	PutSnapshot(ctx context.Context, hash string, content []byte) error
-	// Snapshot reads what PutSnapshot stored, strongly consistent; ok is false
-	// when there is none.
-	Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error)
 }

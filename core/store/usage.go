@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -30,28 +29,6 @@ func (u Usage) AdmitUsage(stored *Record) (write bool, err error) {
 		return false, core.Errorf(core.CodeInvalid, "usage record %q of hour %d: want a name of a usage record and an hour after 1970", u.Name, u.Hour)
 	}
 	return admit(KindRewrite, stored, u.Record)
-}
-
-// Usages keeps what runs have used. [Threads.Commit] puts the records, each before the
-// head that it goes with, and behind it marks its hour: a mark that stands says that the
-// stored total of the hour is not known to be whole. A Commit in the hour itself may
-// leave the mark out if its process has set it before.
-type Usages interface {
-	// UsageRecords reads the records of a tenant's hour in order of name, behind the
-	// name after, at most limit, strongly consistent.
-	UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) ([]Record, error)
-	// UsageMarks lists marks of a shard (see [UsageMark.Shard]) in order of tenant and hour,
-	// behind after (nil: from the first), at most limit, strongly consistent. A tenant
-	// that is not empty lists its own alone.
-	UsageMarks(ctx context.Context, shard int, tenant string, after *UsageMark, limit int) ([]UsageMark, error)
-	// SumUsage stores the total of an hour that its records were summed to, in the place
-	// of the one that was read before them, and removes the mark unless it was set again
-	// since it was listed. ErrConflict: another total stands there, so that this one may
-	// be older; nothing has changed.
-	SumUsage(ctx context.Context, mark UsageMark, total UsageTotal) error
-	// UsageTotals reads the stored totals of a tenant's hours from..to, both included,
-	// in order, at most limit, strongly consistent.
-	UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) ([]UsageTotal, error)
 }
 
 // UsageMark says that records of an hour were put.

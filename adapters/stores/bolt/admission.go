@@ -56,7 +56,7 @@ func (s *Store) changeTally(ctx context.Context, doing, tenant string, change fu
 	return nil
 }
 
-// Admission implements [store.Admissions].
+// Admission implements [store.Backend].
 func (s *Store) Admission(ctx context.Context, tenant string, day int64) (a store.Admission, err error) {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return a, err
@@ -72,7 +72,7 @@ func (s *Store) Admission(ctx context.Context, tenant string, day int64) (a stor
 	return a, nil
 }
 
-// Admit implements [store.Admissions].
+// Admit implements [store.Backend].
 func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
 	err = s.changeTally(ctx, "admit a run", tenant, func(t *store.Tally) (changed bool) {
 		admitted, changed = t.Admit(a)
@@ -82,7 +82,7 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (af
 	return after, admitted && err == nil, err
 }
 
-// Charge implements [store.Admissions].
+// Charge implements [store.Backend].
 func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
 	err = s.changeTally(ctx, "charge a run", tenant, func(t *store.Tally) bool {
 		charged = t.Charge(c)
@@ -92,7 +92,7 @@ func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (after s
 	return after, charged && err == nil, err
 }
 
-// Release implements [store.Admissions].
+// Release implements [store.Backend].
 func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
 	err = s.changeTally(ctx, "release a slot", tenant, func(t *store.Tally) bool {
 		released = t.Release(r)
@@ -101,7 +101,7 @@ func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (releas
 	return released && err == nil, err
 }
 
-// Occupied implements [store.Admissions].
+// Occupied implements [store.Backend].
 func (s *Store) Occupied(ctx context.Context, after string, limit int) (list []store.Occupied, err error) {
 	if err := ctx.Err(); err != nil || limit <= 0 {
 		return nil, err

@@ -89,10 +89,10 @@ func (s *Store) readAgenda(ctx context.Context, do func(a *agenda)) error {
 	return err
 }
 
-// DuePolicy implements [store.Due]: the agenda is exact.
+// DuePolicy implements [store.Backend]: the agenda is exact.
 func (s *Store) DuePolicy() store.DuePolicy { return store.DuePolicy{} }
 
-// Overdue implements [store.Due]. Threads that are due at the same time are in
+// Overdue implements [store.Backend]. Threads that are due at the same time are in
 // the order of their keys.
 func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (due []store.Overdue, err error) {
 	if shard < 0 || shard >= store.Shards {
@@ -119,7 +119,7 @@ func compareOverdue(a, b store.Overdue) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Key.Tenant, b.Key.Tenant), cmp.Compare(a.Key.Thread, b.Key.Thread))
 }
 
-// Waiting implements [store.Lists].
+// Waiting implements [store.Backend].
 func (s *Store) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) (list []store.Waiting, err error) {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return nil, err

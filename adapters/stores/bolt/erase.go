@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Erase implements [store.Threads]. It makes room, which the file uses again but does
+// Erase implements [store.Backend]. It makes room, which the file uses again but does
 // not give back. A record that is damaged goes like the others.
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
 	if err := key.Check(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Head implements [store.Threads].
+// Head implements [store.Backend].
 func (s *Store) Head(ctx context.Context, key core.ThreadKey) (head store.Head, err error) {
 	if err := key.Check(); err != nil {
 		return store.Head{}, err
@@ -39,12 +39,13 @@ func encodeHead(at []byte, head *store.Head) []byte {
 	return seal(head.AppendBinary(make([]byte, headerSize, 512)), headFormat, at)
 }
 
-func decodeHead(at, value []byte) (store.Head, error) {
+func decodeHead(at, value []byte) (head store.Head, err error) {
 	content, err := unseal(value, headFormat, at)
 	if err != nil {
-		return store.Head{}, err
+		return head, err
 	}
-	return store.DecodeHead(content)
+	err = head.UnmarshalBinary(content)
+	return head, err
 }
 
 // Threads lists the threads of a tenant (empty: of all) that the file has, in order of

@@ -127,7 +127,7 @@ func (s *Store) learn(ctx context.Context) error {
 	return nil
 }
 
-// Listed implements [store.Lists].
+// Listed implements [store.Backend].
 func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) (all []store.Listed, err error) {
 	if err := store.CheckListed(tenant, list); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ const (
 	backwardsFirst  = 8
 )
 
-// Log implements [store.Threads]. It reads in portions, so that no transaction
+// Log implements [store.Backend]. It reads in portions, so that no transaction
 // is open while the caller's loop runs.
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, lastSeq)), limit: logPortion}
@@ -34,7 +34,7 @@ func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) it
 	})
 }
 
-// LogBackwards implements [store.Threads].
+// LogBackwards implements [store.Backend].
 func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	part := span{prefix: "M#", first: store.LogName(from), last: store.LogName(min(to, lastSeq)), limit: backwardsFirst, backwards: true}
 	return s.portions(ctx, key, part, func(part span, end string) span {

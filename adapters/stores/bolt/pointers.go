@@ -51,7 +51,7 @@ func (w *pointerWrite) write(to *writeTx, now time.Time) error {
 	return to.put(pointersBucket, w.at, next.encode(w.at))
 }
 
-// Pointer implements [store.Threads].
+// Pointer implements [store.Backend].
 func (s *Store) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
 	at, err := pointerAt(tenant, name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Put implements [store.Threads].
+// Put implements [store.Backend].
 func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
 	w, err := s.prepareRecord(key, record)
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *recordWrite) write(to *writeTx) error {
 	return to.put(threadsBucket, w.at, w.value)
 }
 
-// Get implements [store.Threads].
+// Get implements [store.Backend].
 func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error) {
 	if err := key.Check(); err != nil || name == "" {
 		return store.Record{}, false, err
@@ -93,7 +93,7 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (recor
 	return record, ok, nil
 }
 
-// Records implements [store.Lists].
+// Records implements [store.Backend].
 func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
 	start := ""
 	if after != "" {
@@ -103,7 +103,7 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 	return records, err
 }
 
-// RecordsBackwards implements [store.Lists].
+// RecordsBackwards implements [store.Backend].
 func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
 	part := span{prefix: prefix, last: prefix + lastRune, before: true, limit: limit, whole: true, backwards: true}
 	if before != "" {

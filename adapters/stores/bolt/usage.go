@@ -113,7 +113,7 @@ func (w *usageWrite) revision() uint64 {
 	return hash.Sum64()
 }
 
-// UsageRecords implements [store.Usages].
+// UsageRecords implements [store.Backend].
 func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) (records []store.Record, err error) {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func eachItem(tx *bbolt.Tx, prefix []byte, after string, do func(rest string, st
 	return nil
 }
 
-// UsageMarks implements [store.Usages].
+// UsageMarks implements [store.Backend].
 func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) (marks []store.UsageMark, err error) {
 	if err := (store.UsageMark{Tenant: tenant}).CheckShard(shard); err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after 
 	return marks, nil
 }
 
-// SumUsage implements [store.Usages].
+// SumUsage implements [store.Backend].
 func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
 	if err := mark.CheckSum(total); err != nil {
 		return err
@@ -236,7 +236,7 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 	return nil
 }
 
-// UsageTotals implements [store.Usages].
+// UsageTotals implements [store.Backend].
 func (s *Store) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) (totals []store.UsageTotal, err error) {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return nil, err

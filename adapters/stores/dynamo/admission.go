@@ -123,7 +123,7 @@ func decodeAdmission(it item, day int64) (a store.Admission, err error) {
 	return a, nil
 }
 
-// Admission implements [store.Admissions].
+// Admission implements [store.Backend].
 func (s *Store) Admission(ctx context.Context, tenant string, day int64) (store.Admission, error) {
 	key, err := admissionItem(tenant)
 	if err != nil {
@@ -198,7 +198,7 @@ func dayNames(day int64, run core.ID) map[string]string {
 	}
 }
 
-// Admit implements [store.Admissions] with one UpdateItem; of a tenant that has no item
+// Admit implements [store.Backend] with one UpdateItem; of a tenant that has no item
 // yet with three.
 func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (store.Admission, bool, error) {
 	u := admissionUpdate{
@@ -256,7 +256,7 @@ func (u *admissionUpdate) trimNames() {
 	}
 }
 
-// Charge implements [store.Admissions] with one UpdateItem.
+// Charge implements [store.Backend] with one UpdateItem.
 func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 	u := admissionUpdate{
 		doing: fmt.Sprintf("charge run %s of tenant %s", c.Run, tenant), tenant: tenant, day: c.Day,
@@ -284,7 +284,7 @@ func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (store.A
 	return store.Admission{}, false, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", u.doing)
 }
 
-// Release implements [store.Admissions] with one UpdateItem.
+// Release implements [store.Backend] with one UpdateItem.
 func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (bool, error) {
 	u := admissionUpdate{
 		doing: fmt.Sprintf("release run %s of tenant %s", r.Run, tenant), tenant: tenant, day: r.Day,
@@ -316,7 +316,7 @@ func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (bool, 
 	return met == nil, nil
 }
 
-// Occupied implements [store.Admissions]: the index says whom to look at. Who has no slot
+// Occupied implements [store.Backend]: the index says whom to look at. Who has no slot
 // any more leaves the index with it.
 func (s *Store) Occupied(ctx context.Context, after string, limit int) ([]store.Occupied, error) {
 	if limit <= 0 {

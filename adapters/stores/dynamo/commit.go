@@ -13,7 +13,7 @@ import (
 // atOnce is how many puts of one Commit are on their way at the same time.
 const atOnce = 16
 
-// Commit implements [store.Threads]: the pointers side by side, then the
+// Commit implements [store.Backend]: the pointers side by side, then the
 // records side by side, then the head, so that it takes at most three round
 // trips. There is no transaction: it would cost twice the units, and what a
 // refused head leaves behind is invisible.

@@ -47,7 +47,7 @@ func New(client *dynamodb.Client, o Options) *Store {
 	return s
 }
 
-// DuePolicy implements [store.Due]: a grace of two minutes, rounded up to the
+// DuePolicy implements [store.Backend]: a grace of two minutes, rounded up to the
 // minute, so that quick transitions do not pay for an index write.
 func (s *Store) DuePolicy() store.DuePolicy {
 	return store.DuePolicy{Grace: (2 * time.Minute).Milliseconds(), Round: time.Minute.Milliseconds()}

@@ -11,7 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Erase implements [store.Threads]: it reads the names of what is there, and deletes
+// Erase implements [store.Backend]: it reads the names of what is there, and deletes
 // them side by side. The HEAD lies in the same partition, and stays. The call that
 // finds no record erases the thread's objects, those too that no record ever named.
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {

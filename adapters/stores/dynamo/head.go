@@ -13,7 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Head implements [store.Threads]. It costs one read unit.
+// Head implements [store.Backend]. It costs one read unit.
 func (s *Store) Head(ctx context.Context, key core.ThreadKey) (store.Head, error) {
 	pk, err := partition(key)
 	if err != nil {

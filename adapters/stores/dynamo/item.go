@@ -111,7 +111,8 @@ func decodeHead(key core.ThreadKey, it item) (store.Head, error) {
 	if len(it) == 0 {
 		return store.Head{}, nil
 	}
-	head, err := store.DecodeHead(blobOf(it, attrHead))
+	var head store.Head
+	err := head.UnmarshalBinary(blobOf(it, attrHead))
 	if core.CodeOf(err) == core.CodeCorrupt { // thread's, which knows of no store
 		return store.Head{}, fmt.Errorf("head of %s: %w: %w", key, store.ErrCorrupt, err)
 	}

@@ -48,7 +48,7 @@ func setPlace(it item, r store.Record) error {
 	return nil
 }
 
-// Listed implements [store.Lists] on the sparse index, which lags a little and has the
+// Listed implements [store.Backend] on the sparse index, which lags a little and has the
 // payloads of what it lists.
 func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) ([]store.Listed, error) {
 	if err := store.CheckListed(tenant, list); err != nil {

@@ -58,7 +58,7 @@ func (s *Store) putPointer(ctx context.Context, p pointerPut) (taken *store.Poin
 	return nil, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", p.doing)
 }
 
-// Pointer implements [store.Threads], strongly consistent.
+// Pointer implements [store.Backend], strongly consistent.
 func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
 	pk, err := pointerPartition(tenant, name)
 	if err != nil {

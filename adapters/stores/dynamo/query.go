@@ -22,13 +22,13 @@ const (
 	betweenSKs = "pk = :pk AND sk BETWEEN :from AND :to"
 )
 
-// Log implements [store.Threads]. It reads pages of 1 MB, as many as the caller
+// Log implements [store.Backend]. It reads pages of 1 MB, as many as the caller
 // goes through.
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return s.log(ctx, "read log of %s", key, from, to, nil)
 }
 
-// LogBackwards implements [store.Threads]. It reads pages of 1 MB, as Log does.
+// LogBackwards implements [store.Backend]. It reads pages of 1 MB, as Log does.
 func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return s.log(ctx, "read log of %s backwards", key, from, to, aws.Bool(false))
 }
@@ -62,7 +62,7 @@ func (s *Store) log(ctx context.Context, doing string, key core.ThreadKey, from,
 	}
 }
 
-// Records implements [store.Lists], eventually consistent.
+// Records implements [store.Backend], eventually consistent.
 func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
 	pk, err := partition(key)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 	return records, nil
 }
 
-// RecordsBackwards implements [store.Lists], eventually consistent.
+// RecordsBackwards implements [store.Backend], eventually consistent.
 func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
 	pk, err := partition(key)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix
 	return records, nil
 }
 
-// Overdue implements [store.Due] on the sparse index, which lags a little.
+// Overdue implements [store.Backend] on the sparse index, which lags a little.
 // Threads that are due in the same minute come in no particular order, but in
 // the same one on every page.
 func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Put implements [store.Threads].
+// Put implements [store.Backend].
 func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
 	pk, err := partition(key)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Store) condition(input *dynamodb.PutItemInput, kind store.Kind) {
 	}
 }
 
-// Get implements [store.Threads].
+// Get implements [store.Backend].
 func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 	pk, err := partition(key)
 	if err != nil {

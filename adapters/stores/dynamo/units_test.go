@@ -46,7 +46,7 @@ func TestWhatIsCountedInProductionIsWhatTheMeterOfTheBudgetCounts(t *testing.T) 
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, budget := metered(t, tt.replies...)
-			ctx := store.WithMeter(t.Context(), key, nil)
+			ctx := (&store.Meter{Key: key}).In(t.Context())
 			if err := tt.do(ctx, s); err != nil {
 				t.Fatal(err)
 			}

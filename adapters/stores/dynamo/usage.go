@@ -117,7 +117,7 @@ func (s *Store) mark(ctx context.Context, tenant string, hour int64) error {
 	return err
 }
 
-// UsageRecords implements [store.Usages].
+// UsageRecords implements [store.Backend].
 func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) ([]store.Record, error) {
 	if err := core.CheckName("tenant", tenant); err != nil || limit <= 0 {
 		return nil, err
@@ -156,7 +156,7 @@ func usageQuery(pk types.AttributeValue, from, to string, limit int) *dynamodb.Q
 	}
 }
 
-// UsageMarks implements [store.Usages].
+// UsageMarks implements [store.Backend].
 func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) ([]store.UsageMark, error) {
 	if err := (store.UsageMark{Tenant: tenant}).CheckShard(shard); err != nil || limit <= 0 {
 		return nil, err
@@ -192,7 +192,7 @@ func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after 
 	return marks, nil
 }
 
-// SumUsage implements [store.Usages]: the total first, then the mark.
+// SumUsage implements [store.Backend]: the total first, then the mark.
 func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
 	if err := mark.CheckSum(total); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 	return err // a mark that was set again, or is gone, stays as it is
 }
 
-// UsageTotals implements [store.Usages].
+// UsageTotals implements [store.Backend].
 func (s *Store) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) ([]store.UsageTotal, error) {
 	if err := core.CheckName("tenant", tenant); err != nil || limit <= 0 || from > to {
 		return nil, err

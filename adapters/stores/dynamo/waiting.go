@@ -32,7 +32,7 @@ func parseWaitingSort(s string) (store.Waiting, error) {
 	return store.Waiting{Thread: name, Since: since}, nil
 }
 
-// Waiting implements [store.Lists] on the sparse index, which lags a little.
+// Waiting implements [store.Backend] on the sparse index, which lags a little.
 func (s *Store) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error) {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return nil, err

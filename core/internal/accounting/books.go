@@ -35,7 +35,7 @@ type Books struct {
 	Store Reader
 }
 
-// Reader reads single records of a thread; every store.Threads is one.
+// Reader reads single records of a thread; every store.Backend is one.
 type Reader interface {
 	// Get returns a record by its name; false: it does not exist.
 	Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)

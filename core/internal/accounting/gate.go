@@ -11,10 +11,18 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
+// Admissions keeps what tenants with limits use: see [store.Backend].
+type Admissions interface {
+	Admission(ctx context.Context, tenant string, day int64) (store.Admission, error)
+	Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error)
+	Charge(ctx context.Context, tenant string, u store.Use) (after store.Admission, charged bool, err error)
+	Release(ctx context.Context, tenant string, u store.Use) (released bool, err error)
+}
+
 // GateOptions configures a [Gate]. Env and Store are required.
 type GateOptions struct {
 	Env    *env.Env
-	Store  store.Admissions
+	Store  Admissions
 	Limits account.Tenants
 	// Cost returns what the tokens of a provider's model cost at a time; ok is false when its
 	// price is not known. It is asked only for tenants whose money is limited. nil: no price
@@ -26,7 +34,7 @@ type GateOptions struct {
 // use. A nil Gate has no limits.
 type Gate struct {
 	env    *env.Env
-	store  store.Admissions
+	store  Admissions
 	limits account.Tenants
 	cost   func(string, string, core.Usage, time.Time) (core.USD, bool)
 }

@@ -15,9 +15,17 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
+// Usages keeps what runs have used: see [store.Backend].
+type Usages interface {
+	UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) ([]store.Record, error)
+	UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) ([]store.UsageMark, error)
+	SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error
+	UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) ([]store.UsageTotal, error)
+}
+
 // LedgerOptions configures a [Ledger]. Store and Now are required.
 type LedgerOptions struct {
-	Store   store.Usages
+	Store   Usages
 	Now     func() time.Time
 	Records thread.Records                // the schemas that the program reads and writes
 	Keep    time.Duration                 // how long sums are kept: as long as records

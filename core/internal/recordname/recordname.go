@@ -45,7 +45,7 @@ func Ended(id core.ID) string { return idName("A#", id, "#ended") }
 
 // Activity names the record that lists a thread, by its last activity; with a run's id
 // after it it is the one that lists the run. Their payloads are [thread.Listing]s, and
-// backends keep an index of them: see store.Lists.
+// backends keep an index of them: see store.Backend.
 const Activity = "L#"
 
 // Run names a run record.

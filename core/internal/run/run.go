@@ -37,8 +37,8 @@ type Committer interface {
 
 // Store is what a step reads and writes beside the head.
 type Store interface {
-	store.Threads
-	store.Lists
+	checkpoint.Store
+	Put(ctx context.Context, key core.ThreadKey, record store.Record) error
 }
 
 // Agents resolves agents; *pins.Pins implements it.

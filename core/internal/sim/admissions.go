@@ -20,7 +20,7 @@ func (st *storage) tallyOf(tenant string) *store.Tally {
 	return t
 }
 
-// Admission implements [store.Admissions].
+// Admission implements [store.Backend].
 func (b backend) Admission(ctx context.Context, tenant string, day int64) (a store.Admission, err error) {
 	err = b.one(ctx, SiteGet, "admission "+tenant, func() { a = b.host.world.storage.tallyOf(tenant).On(day) })
 	if err != nil {
@@ -29,7 +29,7 @@ func (b backend) Admission(ctx context.Context, tenant string, day int64) (a sto
 	return a, nil
 }
 
-// Admit implements [store.Admissions].
+// Admit implements [store.Backend].
 func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("admit %s again=%t tokens=%d", a.Run, a.Again, a.Slot.Tokens), func() {
 		t := b.host.world.storage.tallyOf(tenant)
@@ -47,7 +47,7 @@ func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 	return after, admitted, nil
 }
 
-// Charge implements [store.Admissions].
+// Charge implements [store.Backend].
 func (b backend) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("charge %s since=%d", c.Run, c.Slot.Since), func() {
 		t := b.host.world.storage.tallyOf(tenant)
@@ -64,7 +64,7 @@ func (b backend) Charge(ctx context.Context, tenant string, c store.Use) (after 
 	return after, charged, nil
 }
 
-// Release implements [store.Admissions].
+// Release implements [store.Backend].
 func (b backend) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Slot.Since, r.Slot.Tokens, r.Tokens, r.Runs), func() {
 		w := b.host.world
@@ -81,7 +81,7 @@ func (b backend) Release(ctx context.Context, tenant string, r store.Use) (relea
 	return released && err == nil, err
 }
 
-// Occupied implements [store.Admissions].
+// Occupied implements [store.Backend].
 func (b backend) Occupied(ctx context.Context, after string, limit int) (list []store.Occupied, err error) {
 	err = b.one(ctx, SiteDue, "occupied", func() {
 		list = nil

@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Waiting implements [store.Lists].
+// Waiting implements [store.Backend].
 func (b backend) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) (found []store.Waiting, err error) {
 	order := func(a, b store.Waiting) int {
 		return cmp.Or(cmp.Compare(a.Since, b.Since), strings.Compare(a.Thread, b.Thread))
@@ -29,7 +29,7 @@ func (b backend) Waiting(ctx context.Context, tenant string, after *store.Waitin
 	return found[:min(len(found), limit)], err
 }
 
-// Records implements [store.Lists].
+// Records implements [store.Backend].
 func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) (found []store.Record, err error) {
 	err = b.one(ctx, SiteGet, prefix, func() {
 		p := b.host.world.partition(key)
@@ -63,7 +63,7 @@ func (w *World) lagging(found []store.Record) []store.Record {
 	return slices.Delete(found, i, i+1)
 }
 
-// RecordsBackwards implements [store.Lists].
+// RecordsBackwards implements [store.Backend].
 func (b backend) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
 	found, err := b.Records(ctx, key, prefix, "", math.MaxInt)
 	slices.Reverse(found)
@@ -73,7 +73,7 @@ func (b backend) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefi
 	return found[:min(len(found), limit)], err
 }
 
-// Listed implements [store.Lists].
+// Listed implements [store.Backend].
 func (b backend) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) (all []store.Listed, err error) {
 	err = b.one(ctx, SiteGet, list, func() {
 		for _, p := range b.host.world.storage.partitions {

@@ -16,7 +16,7 @@ import (
 )
 
 // newLedger returns the ledger of usage over a store, for who looks at a world that is over.
-func newLedger(w *World, s store.Usages, now func() time.Time) *accounting.Ledger {
+func newLedger(w *World, s accounting.Usages, now func() time.Time) *accounting.Ledger {
 	l, err := accounting.NewLedger(accounting.LedgerOptions{Store: s, Now: now, Records: w.checks, Models: w.provider.prices})
 	if err != nil {
 		w.violate("make the ledger: %v", err)

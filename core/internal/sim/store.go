@@ -75,7 +75,7 @@ func (b backend) one(ctx context.Context, p Site, name string, do func()) error 
 	return b.host.ask(ctx, request{site: p, name: name, do: do})
 }
 
-// Head implements [store.Threads].
+// Head implements [store.Backend].
 func (b backend) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 	var encoded []byte
 	err := b.one(ctx, SiteHead, key.Thread, func() { encoded = b.host.world.partition(key).encoded })
@@ -95,7 +95,7 @@ func decodeHead(encoded []byte) (thread.Head, error) {
 	return thread.Decode(encoded)
 }
 
-// Commit implements [store.Threads].
+// Commit implements [store.Backend].
 func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	w := b.host.world
 	b.host.checkForking(key)
@@ -210,7 +210,7 @@ func (b backend) putting(key core.ThreadKey, r store.Record, refusal *error) req
 	}}
 }
 
-// Put implements [store.Threads].
+// Put implements [store.Backend].
 func (b backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
 	if len(r.Payload) > b.host.world.auditor.mostBytes(r) {
 		return b.host.world.tooLarge(r)
@@ -223,7 +223,7 @@ func (w *World) tooLarge(r store.Record) error {
 	return fmt.Errorf("record %s of %d bytes: %w", r.Name, len(r.Payload), store.ErrTooLarge)
 }
 
-// Get implements [store.Threads].
+// Get implements [store.Backend].
 func (b backend) Get(ctx context.Context, key core.ThreadKey, name string) (r store.Record, ok bool, err error) {
 	err = b.one(ctx, SiteGet, name, func() { r, ok = b.host.world.partition(key).record(name) })
 	if err != nil {
@@ -235,7 +235,7 @@ func (b backend) Get(ctx context.Context, key core.ThreadKey, name string) (r st
 // page is how many log records one request reads.
 const page = 24
 
-// Log implements [store.Threads].
+// Log implements [store.Backend].
 func (b backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for at := max(from, 1); at <= to; at += page {
@@ -256,7 +256,7 @@ func (b backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) i
 	}
 }
 
-// LogBackwards implements [store.Threads].
+// LogBackwards implements [store.Backend].
 func (b backend) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for end := to; end >= max(from, 1); {
@@ -291,16 +291,16 @@ func (b backend) page(ctx context.Context, key core.ThreadKey, from, to uint64) 
 	return records, more, err
 }
 
-// Pointer implements [store.Threads].
+// Pointer implements [store.Backend].
 func (b backend) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
 	err = b.one(ctx, SitePointer, name, func() { value, ok = b.host.world.storage.pointers[tenant+"#"+name] })
 	return value, ok && err == nil, err
 }
 
-// DuePolicy implements [store.Due]: the index is exact.
+// DuePolicy implements [store.Backend]: the index is exact.
 func (b backend) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
 
-// Overdue implements [store.Due].
+// Overdue implements [store.Backend].
 func (b backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (found []store.Overdue, err error) {
 	if len(b.host.world.storage.shards[shard]) == 0 {
 		return nil, nil // most shards are empty: there is nothing to go wrong
@@ -324,7 +324,7 @@ func later(a, b store.Overdue) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.Key.Thread, b.Key.Thread))
 }
 
-// Erase implements [store.Threads]. What a deleted thread had is checked no more.
+// Erase implements [store.Backend]. What a deleted thread had is checked no more.
 func (b backend) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
 	if err := key.Check(); err != nil {
 		return 0, err

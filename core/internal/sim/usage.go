@@ -25,7 +25,7 @@ func (b backend) putUsage(ctx context.Context, tenant string, usage *store.Usage
 	return refusal
 }
 
-// UsageRecords implements [store.Usages].
+// UsageRecords implements [store.Backend].
 func (b backend) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) (found []store.Record, err error) {
 	var failure error
 	err = b.one(ctx, SiteGet, tenant, func() { found, failure = b.host.world.storage.usage.UsageRecords(ctx, tenant, hour, after, limit) })
@@ -35,7 +35,7 @@ func (b backend) UsageRecords(ctx context.Context, tenant string, hour int64, af
 	return found, err
 }
 
-// UsageMarks implements [store.Usages].
+// UsageMarks implements [store.Backend].
 func (b backend) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) (found []store.UsageMark, err error) {
 	var failure error
 	err = b.one(ctx, SiteGet, tenant, func() { found, failure = b.host.world.storage.usage.UsageMarks(ctx, shard, tenant, after, limit) })
@@ -45,7 +45,7 @@ func (b backend) UsageMarks(ctx context.Context, shard int, tenant string, after
 	return found, err
 }
 
-// SumUsage implements [store.Usages].
+// SumUsage implements [store.Backend].
 func (b backend) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
 	var failure error
 	err := b.one(ctx, SiteRewrite, mark.Tenant, func() {
@@ -58,7 +58,7 @@ func (b backend) SumUsage(ctx context.Context, mark store.UsageMark, total store
 	return err
 }
 
-// UsageTotals implements [store.Usages].
+// UsageTotals implements [store.Backend].
 func (b backend) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) (found []store.UsageTotal, err error) {
 	var failure error
 	err = b.one(ctx, SiteGet, tenant, func() { found, failure = b.host.world.storage.usage.UsageTotals(ctx, tenant, from, to, limit) })

@@ -116,6 +116,12 @@ func Decode(b []byte) (Head, error) {
 	return h, nil
 }
 
+// UnmarshalBinary is [Decode] for packages that may not import this one.
+func (h *Head) UnmarshalBinary(b []byte) (err error) {
+	*h, err = Decode(b)
+	return err
+}
+
 type writer struct{ b []byte }
 
 func (w *writer) byte(v byte)   { w.b = append(w.b, v) }

@@ -14,10 +14,10 @@ import (
 // not overlap. newest is the head's Supersedes. It reads one record, and another
 // for each [thread.MaxEarlier] ranges more; none when nothing is superseded
 // there.
-func Superseded(ctx context.Context, threads store.Threads, records thread.Records, key core.ThreadKey, newest, seq uint64) ([]thread.Range, error) {
+func Superseded(ctx context.Context, log Log, records thread.Records, key core.ThreadKey, newest, seq uint64) ([]thread.Range, error) {
 	var ranges []thread.Range
 	for at, oldest := newest, newest; oldest > seq; {
-		entries, err := Read(ctx, threads, records, key, at, at)
+		entries, err := Read(ctx, log, records, key, at, at)
 		if err != nil {
 			return nil, err
 		}

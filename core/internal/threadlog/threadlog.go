@@ -12,6 +12,12 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
+// Log is what is read of a store: see [store.Backend].
+type Log interface {
+	Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error]
+	LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error]
+}
+
 // Entry is an entry of the log with its place there.
 type Entry struct {
 	thread.Entry
@@ -20,12 +26,12 @@ type Entry struct {
 }
 
 // Read reads the log from..to and checks that it has no gap.
-func Read(ctx context.Context, threads store.Threads, records thread.Records, key core.ThreadKey, from, to uint64) ([]thread.Entry, error) {
+func Read(ctx context.Context, log Log, records thread.Records, key core.ThreadKey, from, to uint64) ([]thread.Entry, error) {
 	if from > to {
 		return nil, nil
 	}
 	entries := make([]thread.Entry, 0, min(to-from+1, 1024)) // to is read from storage: it does not size memory
-	for entry, err := range Entries(ctx, threads, records, key, from, to) {
+	for entry, err := range Entries(ctx, log, records, key, from, to) {
 		if err != nil {
 			return nil, err
 		}
@@ -37,13 +43,13 @@ func Read(ctx context.Context, threads store.Threads, records thread.Records, ke
 // Entries goes through the log from..to, one entry at a time: who stops early has
 // read little more than it was given. A gap is [store.ErrCorrupt], also at the end. An
 // error is the last that it yields.
-func Entries(ctx context.Context, threads store.Threads, records thread.Records, key core.ThreadKey, from, to uint64) iter.Seq2[Entry, error] {
+func Entries(ctx context.Context, log Log, records thread.Records, key core.ThreadKey, from, to uint64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if from > to {
 			return
 		}
 		next := from
-		for record, err := range threads.Log(ctx, key, from, to) {
+		for record, err := range log.Log(ctx, key, from, to) {
 			e, err := logEntry(records, key, record, next, err)
 			if !yield(e, err) || err != nil {
 				return
@@ -57,13 +63,13 @@ func Entries(ctx context.Context, threads store.Threads, records thread.Records,
 }
 
 // EntriesBackwards is Entries from the newest to the oldest.
-func EntriesBackwards(ctx context.Context, threads store.Threads, records thread.Records, key core.ThreadKey, from, to uint64) iter.Seq2[Entry, error] {
+func EntriesBackwards(ctx context.Context, log Log, records thread.Records, key core.ThreadKey, from, to uint64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if from > to {
 			return
 		}
 		next := to
-		for record, err := range threads.LogBackwards(ctx, key, from, to) {
+		for record, err := range log.LogBackwards(ctx, key, from, to) {
 			e, err := logEntry(records, key, record, next, err)
 			if !yield(e, err) || err != nil {
 				return

@@ -24,13 +24,13 @@ func (s *Store) tally(ctx context.Context, tenant string, f func(*store.Tally)) 
 	return nil
 }
 
-// Admission implements [store.Admissions].
+// Admission implements [store.Backend].
 func (s *Store) Admission(ctx context.Context, tenant string, day int64) (a store.Admission, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) { a = t.On(day) })
 	return a, err
 }
 
-// Admit implements [store.Admissions].
+// Admit implements [store.Backend].
 func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) {
 		admitted, _ = t.Admit(a)
@@ -39,7 +39,7 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (af
 	return after, admitted, err
 }
 
-// Charge implements [store.Admissions].
+// Charge implements [store.Backend].
 func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) {
 		charged = t.Charge(c)
@@ -48,13 +48,13 @@ func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (after s
 	return after, charged, err
 }
 
-// Release implements [store.Admissions].
+// Release implements [store.Backend].
 func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) { released = t.Release(r) })
 	return released, err
 }
 
-// Occupied implements [store.Admissions].
+// Occupied implements [store.Backend].
 func (s *Store) Occupied(ctx context.Context, after string, limit int) ([]store.Occupied, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Commit implements [store.Threads]. It looks at everything before it writes
+// Commit implements [store.Backend]. It looks at everything before it writes
 // anything, all under one lock: a refused call leaves nothing behind.
 func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	if err := check(ctx, key); err != nil {

@@ -78,7 +78,7 @@ func (l lists) remove(key core.ThreadKey, r *store.Record) {
 	}
 }
 
-// Listed implements [store.Lists].
+// Listed implements [store.Backend].
 func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) ([]store.Listed, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func New() *Store {
 	return s
 }
 
-// Head implements [store.Threads].
+// Head implements [store.Backend].
 func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 	if err := check(ctx, key); err != nil {
 		return thread.Head{}, err
@@ -62,7 +62,7 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 	return s.head(key)
 }
 
-// Put implements [store.Threads].
+// Put implements [store.Backend].
 func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
 	if err := check(ctx, key); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 	return nil
 }
 
-// Get implements [store.Threads].
+// Get implements [store.Backend].
 func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 	if err := check(ctx, key); err != nil {
 		return store.Record{}, false, err
@@ -95,17 +95,17 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store
 	return clone(c.records[at]), true, nil
 }
 
-// Log implements [store.Threads].
+// Log implements [store.Backend].
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return s.rangeLog(ctx, key, from, to, forwards)
 }
 
-// LogBackwards implements [store.Threads].
+// LogBackwards implements [store.Backend].
 func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return s.rangeLog(ctx, key, from, to, backwards)
 }
 
-// Pointer implements [store.Threads].
+// Pointer implements [store.Backend].
 func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, false, err
@@ -119,10 +119,10 @@ func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool,
 	return copied(value), true, nil
 }
 
-// DuePolicy implements [store.Due]: the index is exact.
+// DuePolicy implements [store.Backend]: the index is exact.
 func (s *Store) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
 
-// Overdue implements [store.Due]. Threads that are due at the same time are in
+// Overdue implements [store.Backend]. Threads that are due at the same time are in
 // the order of their keys.
 func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 	if err := ctx.Err(); err != nil {
@@ -148,7 +148,7 @@ func compareOverdue(a, b store.Overdue) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Key.Tenant, b.Key.Tenant), cmp.Compare(a.Key.Thread, b.Key.Thread))
 }
 
-// Records implements [store.Lists].
+// Records implements [store.Backend].
 func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
 	if err := check(ctx, key); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 	return records, nil
 }
 
-// RecordsBackwards implements [store.Lists].
+// RecordsBackwards implements [store.Backend].
 func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
 	if err := check(ctx, key); err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix
 	return records, nil
 }
 
-// Erase implements [store.Threads].
+// Erase implements [store.Backend].
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

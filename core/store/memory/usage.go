@@ -67,7 +67,7 @@ func (s *Store) putUsage(tenant string, usage *store.Usage) {
 	hour.mark = hour.revision
 }
 
-// UsageRecords implements [store.Usages].
+// UsageRecords implements [store.Backend].
 func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) ([]store.Record, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, aft
 	return records, nil
 }
 
-// UsageMarks implements [store.Usages].
+// UsageMarks implements [store.Backend].
 func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) ([]store.UsageMark, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func compareMarks(a, b store.UsageMark) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Hour, b.Hour))
 }
 
-// SumUsage implements [store.Usages].
+// SumUsage implements [store.Backend].
 func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 	return nil
 }
 
-// UsageTotals implements [store.Usages].
+// UsageTotals implements [store.Backend].
 func (s *Store) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) ([]store.UsageTotal, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func (s *Store) indexWaiting(key core.ThreadKey, since int64) {
 	}
 }
 
-// Waiting implements [store.Lists].
+// Waiting implements [store.Backend].
 func (s *Store) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, err

@@ -86,7 +86,7 @@ func (f *Faulty) around(ctx context.Context, op Operation, do func(context.Conte
 	return f.Around(ctx, op, do)
 }
 
-// Head implements [store.Threads].
+// Head implements [store.Backend].
 func (f *Faulty) Head(ctx context.Context, key core.ThreadKey) (head thread.Head, err error) {
 	method := f.OnHead
 	if method == nil {
@@ -102,7 +102,7 @@ func (f *Faulty) Head(ctx context.Context, key core.ThreadKey) (head thread.Head
 	return head, nil
 }
 
-// Commit implements [store.Threads].
+// Commit implements [store.Backend].
 func (f *Faulty) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (outcome store.Outcome, err error) {
 	method := f.OnCommit
 	if method == nil {
@@ -118,7 +118,7 @@ func (f *Faulty) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	return outcome, nil
 }
 
-// Put implements [store.Threads].
+// Put implements [store.Backend].
 func (f *Faulty) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
 	method := f.OnPut
 	if method == nil {
@@ -128,7 +128,7 @@ func (f *Faulty) Put(ctx context.Context, key core.ThreadKey, record store.Recor
 	return f.around(ctx, op, func(ctx context.Context) error { return method(ctx, key, record) })
 }
 
-// Get implements [store.Threads]. Beside an error it says that there is a
+// Get implements [store.Backend]. Beside an error it says that there is a
 // record, since nothing counts there but the error.
 func (f *Faulty) Get(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error) {
 	method := f.OnGet
@@ -149,7 +149,7 @@ func (f *Faulty) Get(ctx context.Context, key core.ThreadKey, name string) (reco
 	return record, ok, nil
 }
 
-// Log implements [store.Threads].
+// Log implements [store.Backend].
 func (f *Faulty) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	method := f.OnLog
 	if method == nil {
@@ -158,7 +158,7 @@ func (f *Faulty) Log(ctx context.Context, key core.ThreadKey, from, to uint64) i
 	return f.log(ctx, Operation{Method: "Log", Key: key, Name: store.LogName(from)}, method(ctx, key, from, to))
 }
 
-// LogBackwards implements [store.Threads].
+// LogBackwards implements [store.Backend].
 func (f *Faulty) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	method := f.OnLogBackwards
 	if method == nil {
@@ -184,7 +184,7 @@ func (f *Faulty) log(ctx context.Context, op Operation, records iter.Seq2[store.
 	}
 }
 
-// Pointer implements [store.Threads]. Beside an error it says that there is
+// Pointer implements [store.Backend]. Beside an error it says that there is
 // one, as Get does.
 func (f *Faulty) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
 	method := f.OnPointer
@@ -202,7 +202,7 @@ func (f *Faulty) Pointer(ctx context.Context, tenant, name string) (value []byte
 	return value, ok, nil
 }
 
-// Records implements [store.Lists].
+// Records implements [store.Backend].
 func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) (list []store.Record, err error) {
 	method := f.OnRecords
 	if method == nil {
@@ -222,7 +222,7 @@ func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 	return list, nil
 }
 
-// RecordsBackwards implements [store.Lists].
+// RecordsBackwards implements [store.Backend].
 func (f *Faulty) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) (list []store.Record, err error) {
 	method := f.OnRecordsBackwards
 	if method == nil {
@@ -242,7 +242,7 @@ func (f *Faulty) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefi
 	return list, nil
 }
 
-// Listed implements [store.Lists].
+// Listed implements [store.Backend].
 func (f *Faulty) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) (all []store.Listed, err error) {
 	method := f.OnListed
 	if method == nil {
@@ -259,7 +259,7 @@ func (f *Faulty) Listed(ctx context.Context, tenant, list string, before *store.
 	return all, nil
 }
 
-// Waiting implements [store.Lists].
+// Waiting implements [store.Backend].
 func (f *Faulty) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) (list []store.Waiting, err error) {
 	method := f.OnWaiting
 	if method == nil {
@@ -275,7 +275,7 @@ func (f *Faulty) Waiting(ctx context.Context, tenant string, after *store.Waitin
 	return list, nil
 }
 
-// Erase implements [store.Threads].
+// Erase implements [store.Backend].
 func (f *Faulty) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
 	err = f.around(ctx, Operation{Method: "Erase", Key: key}, func(ctx context.Context) (err error) {
 		erased, err = f.Backend.Erase(ctx, key, limit)
@@ -287,7 +287,7 @@ func (f *Faulty) Erase(ctx context.Context, key core.ThreadKey, limit int) (eras
 	return erased, nil
 }
 
-// Overdue implements [store.Due].
+// Overdue implements [store.Backend].
 func (f *Faulty) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (due []store.Overdue, err error) {
 	method := f.OnOverdue
 	if method == nil {

@@ -11,7 +11,7 @@ func onTenant(method, tenant string) Operation {
 	return Operation{Method: method, Key: core.ThreadKey{Tenant: tenant}}
 }
 
-// Admission implements [store.Admissions].
+// Admission implements [store.Backend].
 func (f *Faulty) Admission(ctx context.Context, tenant string, day int64) (a store.Admission, err error) {
 	method := f.OnAdmission
 	if method == nil {
@@ -27,7 +27,7 @@ func (f *Faulty) Admission(ctx context.Context, tenant string, day int64) (a sto
 	return a, nil
 }
 
-// Admit implements [store.Admissions].
+// Admit implements [store.Backend].
 func (f *Faulty) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
 	method := f.OnAdmit
 	if method == nil {
@@ -43,7 +43,7 @@ func (f *Faulty) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 	return after, admitted, nil
 }
 
-// Charge implements [store.Admissions].
+// Charge implements [store.Backend].
 func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
 	method := f.OnCharge
 	if method == nil {
@@ -59,7 +59,7 @@ func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Use) (after 
 	return after, charged, nil
 }
 
-// Release implements [store.Admissions].
+// Release implements [store.Backend].
 func (f *Faulty) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
 	method := f.OnRelease
 	if method == nil {
@@ -72,7 +72,7 @@ func (f *Faulty) Release(ctx context.Context, tenant string, r store.Use) (relea
 	return released && err == nil, err
 }
 
-// Occupied implements [store.Admissions].
+// Occupied implements [store.Backend].
 func (f *Faulty) Occupied(ctx context.Context, after string, limit int) (list []store.Occupied, err error) {
 	method := f.OnOccupied
 	if method == nil {

@@ -11,7 +11,7 @@ func onUsage(method, tenant string) Operation {
 	return Operation{Method: method, Key: core.ThreadKey{Tenant: tenant}}
 }
 
-// UsageRecords implements [store.Usages].
+// UsageRecords implements [store.Backend].
 func (f *Faulty) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) (found []store.Record, err error) {
 	err = f.around(ctx, onUsage("UsageRecords", tenant), func(ctx context.Context) (err error) {
 		found, err = f.Backend.UsageRecords(ctx, tenant, hour, after, limit)
@@ -23,7 +23,7 @@ func (f *Faulty) UsageRecords(ctx context.Context, tenant string, hour int64, af
 	return found, nil
 }
 
-// UsageMarks implements [store.Usages].
+// UsageMarks implements [store.Backend].
 func (f *Faulty) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) (found []store.UsageMark, err error) {
 	err = f.around(ctx, onUsage("UsageMarks", tenant), func(ctx context.Context) (err error) {
 		found, err = f.Backend.UsageMarks(ctx, shard, tenant, after, limit)
@@ -35,12 +35,12 @@ func (f *Faulty) UsageMarks(ctx context.Context, shard int, tenant string, after
 	return found, nil
 }
 
-// SumUsage implements [store.Usages].
+// SumUsage implements [store.Backend].
 func (f *Faulty) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
 	return f.around(ctx, onUsage("SumUsage", mark.Tenant), func(ctx context.Context) error { return f.Backend.SumUsage(ctx, mark, total) })
 }
 
-// UsageTotals implements [store.Usages].
+// UsageTotals implements [store.Backend].
 func (f *Faulty) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) (found []store.UsageTotal, err error) {
 	err = f.around(ctx, onUsage("UsageTotals", tenant), func(ctx context.Context) (err error) {
 		found, err = f.Backend.UsageTotals(ctx, tenant, from, to, limit)

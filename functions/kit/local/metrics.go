@@ -10,7 +10,7 @@ import (
 
 // newMetrics counts what the host does. The runtime, which is asked for some of it, is
 // built later, and before anybody looks.
-func (h *localHost) newMetrics(backend store.Lists, tenant string) *metrics.Metrics {
+func (h *localHost) newMetrics(backend store.Backend, tenant string) *metrics.Metrics {
 	return metrics.New(metrics.Options{
 		Queue:          h.queue.hints.Depth,
 		Working:        func() int { return h.runtime.Stats().Working },
@@ -29,7 +29,7 @@ const (
 )
 
 // countWaiting counts the threads that wait for a person, up to mostWaiting.
-func countWaiting(ctx context.Context, backend store.Lists, tenant string) (n int, err error) {
+func countWaiting(ctx context.Context, backend store.Backend, tenant string) (n int, err error) {
 	var after *store.Waiting
 	for n < mostWaiting {
 		page, err := backend.Waiting(ctx, tenant, after, waitingPage)

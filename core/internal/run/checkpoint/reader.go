@@ -15,8 +15,9 @@ import (
 
 // Store is what a [Reader] reads.
 type Store interface {
-	store.Threads
-	store.Lists
+	threadlog.Log
+	Get(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error)
+	Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error)
 }
 
 // Options configures a [Reader]. Env, Store and Log are required.

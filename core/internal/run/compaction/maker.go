@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/threadlog"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -27,10 +28,17 @@ type Agents interface {
 	Resolve(ctx context.Context, id, pin string) (*registry.Resolved, error)
 }
 
+// Store is what a [Maker] reads and writes.
+type Store interface {
+	threadlog.Log
+	Get(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error)
+	Put(ctx context.Context, key core.ThreadKey, record store.Record) error
+}
+
 // Options configures a [Maker]. All are required.
 type Options struct {
 	Env      *env.Env
-	Store    store.Threads
+	Store    Store
 	Records  thread.Records // the schemas that the program reads and writes
 	Heads    Heads
 	Agents   Agents

@@ -34,9 +34,14 @@ func (m Mark) Record(records thread.Records, head thread.Head) (store.Record, er
 	}, err
 }
 
+// Lister lists records of a thread: see [store.Backend].
+type Lister interface {
+	Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error)
+}
+
 // FindMark reads the mark of a thread, which may lag; the zero Mark: there is none. One that
 // cannot be decoded is an error, as is a newer program's.
-func FindMark(ctx context.Context, lists store.Lists, records thread.Records, key core.ThreadKey) (mark Mark, err error) {
+func FindMark(ctx context.Context, lists Lister, records thread.Records, key core.ThreadKey) (mark Mark, err error) {
 	found, err := lists.Records(ctx, key, recordname.Follow, "", 1)
 	if err != nil || len(found) == 0 {
 		return Mark{}, err

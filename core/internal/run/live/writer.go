@@ -42,7 +42,7 @@ const (
 // Store is what a [Writer] needs of the store.
 type Store interface {
 	Put(ctx context.Context, key core.ThreadKey, r store.Record) error
-	store.Lists
+	Lister
 }
 
 // Source is what all Writers of a process share. Env, Store and Records are required.

@@ -69,7 +69,7 @@ func (o Options) readSummary(ctx context.Context, from store.Backend, key core.T
 }
 
 // lay puts them into the store of a replay.
-func (s summaries) lay(ctx context.Context, on store.Threads, key core.ThreadKey) error {
+func (s summaries) lay(ctx context.Context, on store.Backend, key core.ThreadKey) error {
 	for _, record := range s {
 		if err := on.Put(ctx, key, store.Record{Name: record.Name, Payload: record.Payload}); err != nil {
 			return err
