@@ -104,7 +104,7 @@
 //
 // What happens when a tool panics?
 //
-//   - core/tool/execute.go, Execute: the call gets an error result, whose text does not
+//   - core/internal/toolrun/execute.go, Execute: the call gets an error result, whose text does not
 //     quote the panic. The model reads it, and the run continues.
 //   - core/internal/run/execute.go, runTool: the goroutine in which it panics, and why nothing
 //     else of the step is in there.

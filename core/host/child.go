@@ -15,7 +15,7 @@ import (
 // that its end wakes.
 type children struct{ submits *submitter }
 
-// StartChild implements tool.Children. The submission's key is derived from the call's, so
+// StartChild implements run.Children. The submission's key is derived from the call's, so
 // that a call which runs again, in any process, finds the run that it has started. A
 // background child has no parent call: its end wakes none.
 func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {

@@ -14,10 +14,10 @@ import (
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/stop"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // Host is the facade over the core. It is safe for concurrent use: New sets its
@@ -98,7 +98,7 @@ func build(c Options) (*Host, error) {
 	}
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
-		Fits: tool.CheckDecision, Moved: moved, Publisher: c.Publisher, Announce: c.Announce,
+		Fits: toolcall.CheckDecision, Moved: moved, Publisher: c.Publisher, Announce: c.Announce,
 		KeepUsage: c.Metering.keep(), Limits: c.Limits,
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
@@ -132,8 +133,8 @@ func TestRefusedDecision(t *testing.T) {
 		{"an approval as its schema has it", func(t *core.Ticket) { t.Suspension.ResponseSchema = json.RawMessage(`{"type":"object"}`) }, deciding("c0", "d", says(`{"approved":"by Ann"}`)), "", ""},
 		{"something else, and it cancels", object(core.ResumeAsResult), deciding("c0", "d", says(`7`), cancels), "", ""},
 		{"something else, and it refuses", object(core.ResumeAsResult), deciding("c0", "d", says(`{"approved":false}`)), "", ""},
-		{"a result at its limit", func(t *core.Ticket) { t.Mode = core.ResumeAsResult }, deciding("c0", "d", says(long(tool.MaxResult))), "", ""},
-		{"a result over it", func(t *core.Ticket) { t.Mode = core.ResumeAsResult }, deciding("c0", "d", says(long(tool.MaxResult+1))), core.CodeTooLarge, "payload and reason of the decision have 1048577 bytes, at most 1048576 are allowed"},
+		{"a result at its limit", func(t *core.Ticket) { t.Mode = core.ResumeAsResult }, deciding("c0", "d", says(long(toolcall.MaxResult))), "", ""},
+		{"a result over it", func(t *core.Ticket) { t.Mode = core.ResumeAsResult }, deciding("c0", "d", says(long(toolcall.MaxResult+1))), core.CodeTooLarge, "payload and reason of the decision have 1048577 bytes, at most 1048576 are allowed"},
 		{"arguments at their limit", func(t *core.Ticket) { t.Mode = core.ResumeAsArguments }, deciding("c0", "d", says(long(tool.MaxArguments))), "", ""},
 		{"arguments over it", func(t *core.Ticket) { t.Mode = core.ResumeAsArguments }, deciding("c0", "d", says(long(tool.MaxArguments+1))), core.CodeTooLarge, "payload and reason of the decision have 262145 bytes, at most 262144 are allowed"},
 		{"a reason over it", none, deciding("c0", "d", cancels, func(d *mailbox.Deciding) { d.Decision.Reason = strings.Repeat("x", 262145) }), core.CodeTooLarge, ""},

@@ -11,12 +11,12 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // publish is a publisher of one function.
@@ -34,7 +34,7 @@ func telling(t *testing.T, to mailbox.Publisher, log *bytes.Buffer) *world {
 	w := &world{store: &storetest.Faulty{Backend: memory.New()}, queue: &mailboxtest.Queue{}}
 	var err error
 	w.Service, err = mailbox.New(mailbox.Options{
-		Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(log, nil)), Fits: tool.CheckDecision,
+		Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(log, nil)), Fits: toolcall.CheckDecision,
 		Publisher: to, Announce: true,
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ type Options struct {
 	// Lease is how long a claim holds without renewal; 0: 30 seconds.
 	Lease time.Duration
 	// Fits checks the payload of a decision against what its ticket asks for, before it is
-	// stored; see tool.CheckDecision. nil: nothing is checked.
+	// stored; see toolcall.CheckDecision. nil: nothing is checked.
 	Fits func(core.Ticket, core.Decision) error
 	// Moved receives every head that this service has written, after the write and before
 	// its hint, so that watchers of a thread in this process need not read the store. It

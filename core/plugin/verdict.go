@@ -34,7 +34,7 @@ func Suspend(request core.TicketRequest) Verdict { return Verdict{Suspend: &requ
 // SetResult returns the verdict that gives the call its result; its tool does not
 // run. CallID and Name are filled in; its status is core.ResultSet, unless it says that the
 // call is denied (core.ResultDenied): hooks of AfterTool are not shown that. One that
-// [tool.CheckResult] refuses becomes an error result that says so.
+// [toolcall.CheckResult] refuses becomes an error result that says so.
 func SetResult(result core.ToolResult) Verdict { return Verdict{Result: &result} }
 
 // With returns the verdict with a command, which counts with the call's result.

@@ -24,12 +24,6 @@ type Child struct {
 	Request    json.RawMessage // what the child's hooks and tools are given; nil: nothing
 }
 
-// Children starts child runs.
-type Children interface {
-	// StartChild is [Call.Start].
-	StartChild(ctx context.Context, call Call, child Child) (run core.ID, err error)
-}
-
 // Start starts a child run, durably, and returns its id. The same call that runs again
 // gets the same run, so that a tool needs no memory of it. Unless the child is in the
 // background the tool then returns [AwaitChild], and its run waits: nothing is held or

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -33,7 +34,7 @@ func TestClientToolWaitsForItsClient(t *testing.T) {
 			if !client.Spec().Client {
 				t.Error("the spec does not say that the client runs the tool")
 			}
-			got, err := tool.Execute(t.Context(), client, tool.Call{ID: "c1", Name: "where", Arguments: json.RawMessage(test.arguments)})
+			got, err := toolrun.Execute(t.Context(), client, tool.Call{ID: "c1", Name: "where", Arguments: json.RawMessage(test.arguments)})
 			if err != nil {
 				t.Fatal(err)
 			}

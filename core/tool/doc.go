@@ -6,8 +6,7 @@
 // [New] makes a tool of a [Spec] and a Go function. Unless the spec has a schema, the one
 // that the model sees is inferred from the function's argument type, once, and what the
 // function returns is the result. [NewClient] makes a tool that has no code here: the
-// client runs it. Other kinds of tools implement [Tool]; [Admit] is how a registry takes
-// any of them in.
+// client runs it. Other kinds of tools implement [Tool].
 //
 // # Arguments
 //
@@ -32,7 +31,7 @@
 //
 // # Errors
 //
-// [Execute] runs any tool so that whatever goes wrong becomes a result that the model
+// A run executes any tool so that whatever goes wrong becomes a result that the model
 // can read: invalid arguments, an error, a timeout, a panic, a result that is too
 // large. So an error that a tool returns is written for the model, and has no secrets.
 // Only an error wrapped by [Fatal] ends the run.
@@ -72,9 +71,5 @@
 //
 // # Testing one
 //
-// [Execute] with a [Call] of one's own is all that a test of a tool needs. A
-// [Recorder] keeps what the tool shows:
-//
-//	var shown tool.Recorder
-//	result, err := tool.Execute(ctx, index, tool.Call{Arguments: arguments, Live: shown.Live()})
+// The function RunTool of core/reveille/reveilletest runs a tool by itself, as a run does.
 package tool

@@ -4,68 +4,86 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
+// shows runs a tool once, and prints what a reader of the run's events sees of its work.
+func shows(t reveille.Tool) {
+	r, err := reveille.New(reveille.Parts{
+		Specs:  []reveille.AgentSpec{{ID: "a", Model: "m"}},
+		Models: reveille.Models{"m": {Model: scripted.Rules()}},
+		Tools:  []reveille.Tool{t},
+	}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for e, err := range r.Events(context.Background(), reveille.Input{Text: "call: " + t.Spec().Name}) {
+		switch {
+		case err != nil:
+			fmt.Println(err)
+		case e.Type == core.EventToolCallStreamDelta:
+			fmt.Printf("%s %q\n", e.Type, e.Delta)
+		case e.Type == core.EventActivitySnapshot:
+			fmt.Println(e.Type, e.ActivityType, strings.ReplaceAll(string(e.Content), e.CallID, "ID"))
+		case e.Type == core.EventActivityDelta:
+			fmt.Println(e.Type, e.ActivityType, string(e.Patch))
+		case e.Type == core.EventToolCallDone:
+			fmt.Println(e.Type, string(e.Result))
+		}
+	}
+}
+
 // A tool says how far it is, as often as it likes: what changes little is held back.
-// A Recorder shows a test what readers would be shown.
 func ExampleCall_Progress() {
-	index := tool.New(tool.Spec{Name: "index"}, func(_ context.Context, call tool.Call, _ struct{}) (string, error) {
-		const pages = 1000
+	shows(tool.New(tool.Spec{Name: "index"}, func(_ context.Context, call tool.Call, _ struct{}) (string, error) {
+		const pages = 2
 		for page := range pages {
-			call.Progress(float64(page), pages, "") // each page; shown at each percent
+			call.Progress(float64(page), pages, "")
 		}
 		call.Progress(pages, pages, "indexed")
-		return "1000 pages", nil
-	})
-	var shown tool.Recorder
-	result, err := tool.Execute(context.Background(), index, tool.Call{ID: "call_1", Name: "index", Live: shown.Live()})
-	reports := shown.Reports()
-	fmt.Println(result.Text(), err, len(reports), "reports")
-	fmt.Println(string(reports[1].Content))
-	fmt.Println(string(reports[100].Content))
+		return "2 pages", nil
+	}))
 	// Output:
-	// "1000 pages" <nil> 101 reports
-	// {"call_id":"call_1","tool_name":"index","status":"running","progress":0.01,"loaded":10,"total":1000}
-	// {"call_id":"call_1","tool_name":"index","status":"done","progress":1,"loaded":1000,"total":1000,"message":"indexed"}
+	// activity_snapshot tool_progress {"call_id":"ID","tool_name":"index","status":"running","progress":0,"loaded":0,"total":2}
+	// activity_snapshot tool_progress {"call_id":"ID","tool_name":"index","status":"running","progress":0.5,"loaded":1,"total":2}
+	// activity_snapshot tool_progress {"call_id":"ID","tool_name":"index","status":"done","progress":1,"loaded":2,"total":2,"message":"indexed"}
+	// tool_call_done "2 pages"
 }
 
 // A tool shows what a command prints while it runs; the model reads the result alone.
 func ExampleCall_Output() {
-	build := tool.New(tool.Spec{Name: "build"}, func(_ context.Context, call tool.Call, _ struct{}) (map[string]bool, error) {
+	shows(tool.New(tool.Spec{Name: "build"}, func(_ context.Context, call tool.Call, _ struct{}) (map[string]bool, error) {
 		for _, line := range []string{"compiling\n", "linking\n"} {
 			call.Output(line)
 		}
 		return map[string]bool{"built": true}, nil
-	})
-	var shown tool.Recorder
-	result, err := tool.Execute(context.Background(), build, tool.Call{Live: shown.Live()})
-	for _, r := range shown.Reports() {
-		fmt.Printf("%s %q\n", r.Type, r.Text)
-	}
-	fmt.Println(result.Text(), err)
+	}))
 	// Output:
 	// tool_call_stream_delta "compiling\n"
 	// tool_call_stream_delta "linking\n"
-	// {"built":true} <nil>
+	// tool_call_done {"built":true}
 }
 
 // A tool shows a plan, whole once and then what changes of it.
 func ExampleCall_Activity() {
-	var shown tool.Recorder
-	call := tool.Call{Live: shown.Live()}
-	call.Activity("plan", map[string]any{"steps": []string{"search"}, "done": 0})
-	call.ActivityPatch("plan",
-		tool.PatchOperation{Op: "add", Path: "/steps/-", Value: "book"},
-		tool.PatchOperation{Op: "replace", Path: "/done", Value: 1})
-	for _, r := range shown.Reports() {
-		fmt.Println(r.Type, r.Kind, string(r.Content)+string(r.Patch))
-	}
+	shows(tool.New(tool.Spec{Name: "travel"}, func(_ context.Context, call tool.Call, _ struct{}) (string, error) {
+		call.Activity("plan", map[string]any{"steps": []string{"search"}, "done": 0})
+		call.ActivityPatch("plan",
+			tool.PatchOperation{Op: "add", Path: "/steps/-", Value: "book"},
+			tool.PatchOperation{Op: "replace", Path: "/done", Value: 1})
+		return "booked", nil
+	}))
 	// Output:
 	// activity_snapshot plan {"done":0,"steps":["search"]}
 	// activity_delta plan [{"op":"add","path":"/steps/-","value":"book"},{"op":"replace","path":"/done","value":1}]
+	// tool_call_done "booked"
 }
 
 // nights is arguments that a schema alone cannot check.
@@ -87,10 +105,8 @@ func ExampleInvalidArgument() {
 	book := tool.New(tool.Spec{Name: "book"}, func(_ context.Context, _ tool.Call, n nights) (string, error) {
 		return fmt.Sprintf("booked %d nights", n.Until-n.From), nil
 	})
-	result, err := tool.Execute(context.Background(), book, tool.Call{Arguments: json.RawMessage(`{"from":5,"until":3}`)})
-	fmt.Println(result.Text(), result.Status, err)
-	// Output:
-	// invalid arguments: property "until": 3 is not after 5 invalid <nil>
+	fmt.Println(book.Check(json.RawMessage(`{"from":5,"until":3}`)))
+	// Output: property "until": 3 is not after 5
 }
 
 // A result may change the state and say something to programs that the model does

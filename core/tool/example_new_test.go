@@ -23,7 +23,7 @@ func ExampleNew() {
 	})
 
 	call := tool.Call{Name: "weather", Arguments: json.RawMessage(`{"city":"Oslo"}`)} // as a model makes it
-	result, err := tool.Execute(context.Background(), weather, call)
+	result, err := weather.Run(context.Background(), call)
 	fmt.Println(result.Text(), err)
 	// Output: {"sky":"clear over Oslo","degrees":21} <nil>
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A tool is a function of its arguments. What the model gets wrong comes back
-// to it as a result that it can mend.
+// to it, so that it can mend the call.
 func Example() {
 	type roll struct {
 		Sides int `json:"sides" jsonschema:"sides of the die"`
@@ -22,15 +22,14 @@ func Example() {
 		})
 	fmt.Println(string(dice.Spec().Parameters))
 
-	for _, arguments := range []string{`{"sides":6}`, `{"side":6}`} {
-		call := tool.Call{ID: "call_1", Name: "roll", Arguments: json.RawMessage(arguments)}
-		result, err := tool.Execute(context.Background(), dice, call)
-		fmt.Println(result.Text(), err)
-	}
+	call := tool.Call{ID: "call_1", Name: "roll", Arguments: json.RawMessage(`{"sides":6}`)}
+	result, err := dice.Run(context.Background(), call)
+	fmt.Println(result.Text(), err)
+	fmt.Println(dice.Check(json.RawMessage(`{"side":6}`)))
 	// Output:
 	// {"type":"object","properties":{"sides":{"type":"integer","description":"sides of the die"}},"required":["sides"],"additionalProperties":false}
 	// {"rolled":4,"sides":6} <nil>
-	// invalid arguments: property "sides" is missing <nil>
+	// property "sides" is missing
 }
 
 // A tool asks for a confirmation before it acts. With the decision it runs again.
@@ -45,11 +44,11 @@ func ExampleSuspended() {
 		return tool.NewResult("deployed to " + args.To), nil
 	})
 	call := tool.Call{ID: "call_1", Name: "deploy", Arguments: json.RawMessage(`{"to":"production"}`)}
-	result, err := tool.Execute(context.Background(), tools, call)
+	result, err := tools.Run(context.Background(), call)
 	fmt.Println(result.Suspend.Message, err)
 
 	call.Resume = &core.Resume{Decision: core.Decision{ID: "d1", Action: core.DecisionResume}}
-	result, err = tool.Execute(context.Background(), tools, call)
+	result, err = tools.Run(context.Background(), call)
 	fmt.Println(result.Text(), err)
 	// Output:
 	// Deploy to production? <nil>
@@ -64,7 +63,7 @@ func ExampleNewClient() {
 	}
 	where := tool.NewClient[request](tool.Spec{Name: "location", Description: "Where the user is."})
 	call := tool.Call{ID: "call_1", Name: "location", Arguments: json.RawMessage(`{"precise":true}`)}
-	result, err := tool.Execute(context.Background(), where, call)
+	result, err := where.Run(context.Background(), call)
 	fmt.Println(result.Suspend.Kind, result.Suspend.Mode, result.Suspend.Action, string(result.Suspend.Parameters), err)
 	// Output:
 	// client use_decision_as_tool_result tool:location {"precise":true} <nil>

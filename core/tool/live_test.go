@@ -1,10 +1,8 @@
 package tool_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -15,11 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/show"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
 // lines are reports, a line each.
-func lines(reports []tool.Report) (all []string) {
+func lines(reports []show.Report) (all []string) {
 	for _, r := range reports {
 		line := string(r.Type)
 		for _, part := range []string{r.Text, r.Kind, string(r.Content), string(r.Patch)} {
@@ -76,7 +76,7 @@ func TestWhatAToolShowsOfItsWork(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var shown tool.Recorder
+			var shown show.Recorder
 			call := tool.Call{ID: "c1", Name: "index", Live: shown.Live()}
 			tt.show(call)
 			if diff := cmp.Diff(tt.want, lines(shown.Reports())); diff != "" {
@@ -87,7 +87,7 @@ func TestWhatAToolShowsOfItsWork(t *testing.T) {
 				t.Errorf("%d reports were dropped: %v; want %q", n, err, tt.dropped)
 			}
 			tt.show(tool.Call{ID: "c1", Name: "index"})                     // nobody listens
-			tt.show(tool.Call{ID: "c1", Name: "index", Live: &tool.Live{}}) // nor here
+			tt.show(tool.Call{ID: "c1", Name: "index", Live: &show.Live{}}) // nor here
 		})
 	}
 }
@@ -117,7 +117,7 @@ func TestProgressIsThrottled(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				shown := tool.Recorder{Now: time.Now}
+				shown := show.Recorder{Now: time.Now}
 				call, n := tool.Call{Live: shown.Live()}, 0
 				for i, at := range tt.all {
 					time.Sleep(at.after)
@@ -176,7 +176,7 @@ func TestBoundsOfWhatACallShows(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var shown tool.Recorder
+			var shown show.Recorder
 			call := tool.Call{Live: shown.Live()}
 			tt.show(call)
 			dropped, err := call.Live.Dropped()
@@ -191,12 +191,12 @@ func TestBoundsOfWhatACallShows(t *testing.T) {
 
 // A list of reports that somebody appends to is not the recorder's.
 func TestARecorderGivesItsReportsAway(t *testing.T) {
-	var shown tool.Recorder
+	var shown show.Recorder
 	call := tool.Call{Live: shown.Live()}
 	for range 3 {
 		call.Output("x")
 	}
-	mine := append(shown.Reports(), tool.Report{Text: "mine"})
+	mine := append(shown.Reports(), show.Report{Text: "mine"})
 	call.Output("theirs")
 	if all := shown.Reports(); mine[3].Text != "mine" || all[3].Text != "theirs" {
 		t.Errorf("the fourth is %q for me, and %q for the recorder", mine[3].Text, all[3].Text)
@@ -206,10 +206,10 @@ func TestARecorderGivesItsReportsAway(t *testing.T) {
 // leaving is an audience that goes away after some reports.
 type leaving struct {
 	left int
-	got  []tool.Report
+	got  []show.Report
 }
 
-func (l *leaving) Show(r tool.Report) bool {
+func (l *leaving) Show(r show.Report) bool {
 	l.got = append(l.got, r)
 	l.left--
 	return l.left > 0
@@ -217,7 +217,7 @@ func (l *leaving) Show(r tool.Report) bool {
 
 func TestAudienceThatLeavesIsShownNothingMore(t *testing.T) {
 	audience, encoded := &leaving{left: 1}, 0
-	call := tool.Call{Live: &tool.Live{}}
+	call := tool.Call{Live: &show.Live{}}
 	call.Live.Begin(audience, time.Now)
 	call.Output("a")
 	call.Output("b")
@@ -237,12 +237,12 @@ type panicking struct{}
 func (panicking) MarshalJSON() ([]byte, error) { panic("oh") }
 
 func TestPanicOfAnActivitysEncodingIsTheTools(t *testing.T) {
-	var shown tool.Recorder
+	var shown show.Recorder
 	shows := typed(t, tool.Spec{Name: "t"}, func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
 		c.Activity("plan", panicking{})
 		return tool.NewResult("done"), nil
 	})
-	got, err := tool.Execute(t.Context(), shows, tool.Call{Live: shown.Live()})
+	got, err := toolrun.Execute(t.Context(), shows, tool.Call{Live: shown.Live()})
 	if err != nil || got.Message != "execution failed: the tool panicked" || len(shown.Reports()) != 0 {
 		t.Errorf("%q, %v and %d reports; want the panic and none", got.Message, err, len(shown.Reports()))
 	}
@@ -250,7 +250,7 @@ func TestPanicOfAnActivitysEncodingIsTheTools(t *testing.T) {
 
 // A tool may show from several goroutines; what each of them shows keeps its order.
 func TestReportsOfSeveralGoroutinesKeepTheirOrder(t *testing.T) {
-	var shown tool.Recorder
+	var shown show.Recorder
 	call := tool.Call{Live: shown.Live()}
 	var all sync.WaitGroup
 	for i := range 4 {
@@ -286,52 +286,6 @@ func TestShowingNothingAllocatesNothing(t *testing.T) {
 		call.ActivityPatch("plan", tool.PatchOperation{Op: "remove"})
 	}); n != 0 {
 		t.Errorf("%g objects, want none", n)
-	}
-}
-
-// whole compares JSON at once: a megabyte takes long, byte by byte.
-var whole = cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
-
-func TestResultsWithMetadata(t *testing.T) {
-	tests := []struct {
-		name   string
-		result tool.Result
-		want   core.ToolResult
-	}{
-		{"values", tool.NewResult("ok").WithMetadata("pages", 3).WithMetadata("source", map[string]string{"url": "<a>"}), core.ToolResult{
-			Data: json.RawMessage(`"ok"`), Status: core.ResultOK,
-			Metadata: map[string]json.RawMessage{"pages": json.RawMessage("3"), "source": json.RawMessage(`{"url":"<a>"}`)}}},
-		{"of an error", tool.Failed("no").WithMetadata("code", 7), core.ToolResult{
-			Message: "no", IsError: true, Status: core.ResultError, Metadata: map[string]json.RawMessage{"code": json.RawMessage("7")}}},
-		{"alone", tool.Result{}.WithMetadata("a", 1), core.ToolResult{
-			Data: json.RawMessage("null"), Status: core.ResultOK, Metadata: map[string]json.RawMessage{"a": json.RawMessage("1")}}},
-		{"that JSON cannot express", tool.NewResult("ok").WithMetadata("f", func() {}), core.ToolResult{
-			Message: `execution failed: metadata "f": json: unsupported type: func()`, IsError: true, Status: core.ResultError}},
-		{"that is not JSON", tool.Result{ToolResult: core.ToolResult{Metadata: map[string]json.RawMessage{"b": nil, "c": json.RawMessage("{")}}}, core.ToolResult{
-			Message: `execution failed: the result's metadata "b" is not JSON under a name`, IsError: true, Status: core.ResultError}},
-		{"without a name", tool.NewResult("ok").WithMetadata("", 1), core.ToolResult{
-			Message: `execution failed: the result's metadata "" is not JSON under a name`, IsError: true, Status: core.ResultError}},
-		{"an error of the tool's own", tool.Result{Err: errors.New("offline")}, core.ToolResult{
-			Message: "execution failed: offline", IsError: true, Status: core.ResultError}},
-		{"at the limit", tool.NewResult("ok").WithMetadata("a", strings.Repeat("x", 1<<20-4-1-2)), core.ToolResult{
-			Data: json.RawMessage(`"ok"`), Status: core.ResultOK,
-			Metadata: map[string]json.RawMessage{"a": json.RawMessage(`"` + strings.Repeat("x", 1<<20-4-1-2) + `"`)}}},
-		{"over it", tool.NewResult("ok").WithMetadata("a", strings.Repeat("x", 1<<20-4-1-1)), core.ToolResult{
-			Message: "execution failed: result is larger than 1048576 bytes", IsError: true, Status: core.ResultError}},
-		{"of a call that waits", tool.Suspended(core.TicketRequest{}).WithMetadata("a", 1), core.ToolResult{
-			Message: "execution failed: a result that suspends the call has something else besides", IsError: true, Status: core.ResultError}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := tool.Execute(t.Context(), stub{run: returns(tt.result, nil)}, tool.Call{ID: "c1", Name: "stub"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			tt.want.CallID, tt.want.Name = "c1", "stub"
-			if diff := cmp.Diff(tt.want, got.ToolResult, whole); diff != "" {
-				t.Errorf("(-want +got):\n%s", core.Excerpt(diff))
-			}
-		})
 	}
 }
 

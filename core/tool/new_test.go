@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/schema"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -46,7 +48,7 @@ func TestNewMakesAResultOfWhatTheFunctionReturns(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := tool.Execute(t.Context(), test.tool, tool.Call{ID: "c1", Name: "t", Arguments: json.RawMessage(`{"name":"Oslo"}`)})
+			got, err := toolrun.Execute(t.Context(), test.tool, tool.Call{ID: "c1", Name: "t", Arguments: json.RawMessage(`{"name":"Oslo"}`)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,14 +114,14 @@ func TestArgumentsMayBeAPointerWhichIsNeverNil(t *testing.T) {
 	}{
 		{"a struct", byPointer, `{"name":"Oslo"}`, citySchema, `"Oslo"`},
 		{"null", byPointer, `null`, citySchema, `invalid arguments: the arguments: got null, want object`},
-		{"nothing", twice, ``, tool.NoParameters, `true`},
+		{"nothing", twice, ``, schema.NoParameters, `true`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.schema, string(test.tool.Spec().Parameters)); diff != "" {
 				t.Errorf("schema (-want +got):\n%s", diff)
 			}
-			got, err := tool.Execute(t.Context(), test.tool, tool.Call{ID: "c1", Name: "t", Arguments: json.RawMessage(test.arguments)})
+			got, err := toolrun.Execute(t.Context(), test.tool, tool.Call{ID: "c1", Name: "t", Arguments: json.RawMessage(test.arguments)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +151,7 @@ func TestNewClientWaitsForItsClient(t *testing.T) {
 	if got := where.Spec(); !got.Client || got.Description != "Finds a city." || string(got.Parameters) != citySchema || got.Check() != nil {
 		t.Errorf("the spec is %+v, %v", got, got.Check())
 	}
-	got, err := tool.Execute(t.Context(), where, tool.Call{ID: "c1", Name: "where", Arguments: json.RawMessage(`{"name":"Oslo"}`)})
+	got, err := toolrun.Execute(t.Context(), where, tool.Call{ID: "c1", Name: "where", Arguments: json.RawMessage(`{"name":"Oslo"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

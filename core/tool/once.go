@@ -5,23 +5,15 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 )
-
-// PartStore keeps the results of a call's parts, so that a call that runs again does
-// not repeat those that were finished.
-type PartStore interface {
-	// Part returns what Keep has stored under the name; ok is false when nothing is.
-	Part(ctx context.Context, name string) (value json.RawMessage, ok bool, err error)
-	// Keep stores a part's result unless one is stored, and returns the stored one.
-	Keep(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error)
-}
 
 // Once runs a part of the call whose result is stored under the name, and
 // returns the stored result, without running f, when the call runs again: after
 // a crash, or after it was suspended. Between f's end and the moment when its
 // result is stored, a crash may make f run again; what it does must bear the
 // call's Key to be recognised there. Names are as [core.CheckName] has them and
-// differ within a call. A result is at most [MaxResult] bytes of JSON. f's error
+// differ within a call. A result is at most 1 MiB of JSON. f's error
 // is returned and not stored.
 //
 // A call that was left behind, because its time was over, cannot store anything
@@ -39,9 +31,9 @@ func (c Call) Once(ctx context.Context, name string, f func(ctx context.Context)
 	switch {
 	case err != nil:
 		return nil, err
-	case len(value) > MaxResult:
-		return nil, ErrResultTooLarge
-	case !validJSON(value):
+	case len(value) > toolcall.MaxResult:
+		return nil, toolcall.ErrResultTooLarge
+	case !toolcall.ValidJSON(value):
 		return nil, core.Errorf(core.CodeInvalid, "the result of part %q is not JSON", name)
 	case c.Parts == nil:
 		return value, nil

@@ -3,17 +3,17 @@ package tool
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/state"
 )
 
 // Result is what a tool returns: what the model reads, and what is to change
-// and to happen. [Execute] fills CallID, Name and Status.
+// and to happen. The run fills CallID, Name and Status.
 type Result struct {
 	core.ToolResult
 	Command state.Command `json:"command,omitzero"`
@@ -22,7 +22,7 @@ type Result struct {
 	// result must be empty. It is not stored with a result.
 	Suspend *core.TicketRequest `json:"-"`
 
-	// Err is why the result is an error, for the log. It is not stored. [Execute] sets
+	// Err is why the result is an error, for the log. It is not stored. The run sets
 	// it; a result that has it from its tool becomes an error result that says it.
 	Err error `json:"-"`
 }
@@ -64,7 +64,7 @@ func NewResult(v any) Result {
 	})
 	if err != nil {
 		err = fmt.Errorf("encoding the result: %w", err)
-		result := Failed(complaint(err))
+		result := Failed(toolcall.Complaint(err))
 		result.Err = err
 		return result
 	}
@@ -76,22 +76,8 @@ func Failed(message string) Result {
 	return Result{ToolResult: core.ToolResult{Message: message, IsError: true}}
 }
 
-type fatalError struct{ err error }
-
-func (f *fatalError) Error() string { return f.err.Error() }
-func (f *fatalError) Unwrap() error { return f.err }
-
 // Fatal marks an error of a tool as the end of the run, for what nothing
 // that the model says can mend (a revoked credential, say). Fatal(nil) is nil.
 func Fatal(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &fatalError{err}
-}
-
-// IsFatal reports whether err, or an error that it wraps, was marked by [Fatal].
-func IsFatal(err error) bool {
-	_, fatal := errors.AsType[*fatalError](err)
-	return fatal
+	return toolcall.Fatal(err)
 }

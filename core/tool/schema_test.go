@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -31,7 +32,7 @@ func TestCheckJSON(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := tool.CheckJSON("payload", json.RawMessage(tt.schema), json.RawMessage(tt.value))
+			err := toolcall.CheckJSON("payload", json.RawMessage(tt.schema), json.RawMessage(tt.value))
 			if core.CodeOf(err) != tt.code || tt.want != "" && err.Error() != tt.want {
 				t.Errorf("%v has code %q, want %q of code %q", err, core.CodeOf(err), tt.want, tt.code)
 			}

@@ -3,10 +3,8 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
@@ -18,22 +16,12 @@ import (
 // once, may be called from several goroutines, as often as the tool likes, and show
 // nothing any more when the tool has returned or was left behind.
 
-// ActivityProgress is the kind of the activity that [Call.Progress] shows.
-const ActivityProgress = "tool_progress"
-
-// The throttle of progress: a change is shown after this time, or when it is that
-// large a part of the whole.
-const (
-	progressEvery  = 100 * time.Millisecond
-	progressChange = 0.01
-)
-
 // Output shows a piece of what the tool puts out, such as a line of a command that
 // it runs. Pieces are joined by whoever reads them; the result is shown apart from
 // them, and replaces them.
 func (c Call) Output(text string) {
-	if text != "" && c.Live.listens() {
-		c.Live.show(Report{Type: core.EventToolCallStreamDelta, Text: text})
+	if text != "" && c.Live.Listens() {
+		c.Live.Output(text)
 	}
 }
 
@@ -42,7 +30,7 @@ func (c Call) Output(text string) {
 // name, as [core.CheckName] has it, by which a client knows how to show it. A panic of
 // content's encoding is the tool's own.
 func (c Call) Activity(kind string, content any) {
-	if !c.Live.listens() {
+	if !c.Live.Listens() {
 		return
 	}
 	err := core.CheckName("kind of the activity", kind)
@@ -51,10 +39,10 @@ func (c Call) Activity(kind string, content any) {
 		text, err = encode(content)
 	}
 	if err != nil {
-		c.Live.refuse(fmt.Errorf("activity: %w", err))
+		c.Live.Refuse(fmt.Errorf("activity: %w", err))
 		return
 	}
-	c.Live.snapshot(kind, text)
+	c.Live.Snapshot(kind, text)
 }
 
 // encode is core.EncodeJSON for values that may have raw JSON in them, whose bytes it
@@ -100,96 +88,24 @@ func (o PatchOperation) MarshalJSON() ([]byte, error) {
 // for content of which little changes. A patch of a kind that was not shown is left
 // out. Whether an operation fits the content is not looked at.
 func (c Call) ActivityPatch(kind string, operations ...PatchOperation) {
-	if len(operations) == 0 || !c.Live.listens() {
+	if len(operations) == 0 || !c.Live.Listens() {
 		return
 	}
 	text, err := encode(slices.Clone(operations)) // the caller's own need not be allocated for nobody
 	if err != nil {
-		c.Live.refuse(fmt.Errorf("patch of an activity: %w", err))
+		c.Live.Refuse(fmt.Errorf("patch of an activity: %w", err))
 		return
 	}
-	c.Live.patch(kind, text)
+	c.Live.Patch(kind, text)
 }
 
 // Progress shows how far the tool is: done of total, in whatever unit; a total of 0
 // or less is one that is not known. What comes within 100 ms of the one before is
 // left out unless it is 1 % of the total more or less, has another message, or is
-// the end; so a loop may call it at every turn.
+// the end; so a loop may call it at every turn. Readers see an activity of the kind
+// tool_progress.
 func (c Call) Progress(done, total float64, message string) {
-	if c.Live.listens() && finite(done) && finite(total) {
-		c.Live.showProgress(c, max(0, done), max(0, total), message)
+	if c.Live.Listens() {
+		c.Live.Progress(c.ID, c.Name, done, total, message)
 	}
-}
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-// progressContent is the activity's content.
-type progressContent struct {
-	CallID   string   `json:"call_id"`
-	ToolName string   `json:"tool_name"`
-	Status   string   `json:"status"`             // running or done
-	Progress *float64 `json:"progress,omitempty"` // from 0 to 1; absent: the total is not known
-	Loaded   float64  `json:"loaded"`
-	Total    float64  `json:"total,omitempty"`
-	Message  string   `json:"message,omitempty"`
-}
-
-// shownProgress is the progress that was passed on last.
-type shownProgress struct {
-	any     bool // there was one
-	at      time.Time
-	part    float64 // from 0 to 1; 0 without a total
-	message string
-}
-
-// wants reports whether progress is to be passed on. Without a total there is no part
-// that could change, and no end.
-func (p shownProgress) wants(now time.Time, part float64, message string) bool {
-	const rounding = 1e-9 // 0.30 - 0.29 is a little less than 0.01
-	return !p.any || message != p.message || now.Sub(p.at) >= progressEvery ||
-		math.Abs(part-p.part) >= progressChange-rounding || part == 1 && p.part < 1
-}
-
-// showProgress passes progress on, unless the throttle holds it back.
-func (l *Live) showProgress(c Call, done, total float64, message string) {
-	content := progressContent{CallID: c.ID, ToolName: c.Name, Status: "running", Loaded: done, Total: total, Message: message}
-	part := 0.0
-	if total > 0 {
-		part = min(1, done/total)
-		content.Progress = &part
-	}
-	if part == 1 {
-		content.Status = "done"
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.now()
-	if l.over || !l.progress.wants(now, part, message) {
-		return
-	}
-	l.progress = shownProgress{true, now, part, message}
-	text, _ := core.EncodeJSON(content) // texts and finite numbers always encode
-	l.pass(Report{Type: core.EventActivitySnapshot, Kind: ActivityProgress, Content: text})
-}
-
-// snapshot passes an activity on, whose kind can be patched from here on.
-func (l *Live) snapshot(kind string, content json.RawMessage) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.shown == nil {
-		l.shown = map[string]bool{}
-	}
-	l.shown[kind] = true
-	l.pass(Report{Type: core.EventActivitySnapshot, Kind: kind, Content: content})
-}
-
-// patch passes a change of an activity on, if there is something to change.
-func (l *Live) patch(kind string, patch json.RawMessage) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.shown[kind] {
-		l.drop(core.Errorf(core.CodeInvalid, "patch of the activity %q, which was not shown", core.Excerpt(kind)))
-		return
-	}
-	l.pass(Report{Type: core.EventActivityDelta, Kind: kind, Patch: patch})
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/schema"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -97,13 +100,13 @@ func TestArgumentsUpToTheirBoundArePrepared(t *testing.T) {
 	})
 	for size, refused := range map[int]bool{tool.MaxArguments: false, tool.MaxArguments + 1: true} {
 		arguments := json.RawMessage(`{"text":"` + strings.Repeat("x", size-len(`{"text":""}`)) + `"}`)
-		_, err := tool.Prepare(echo, arguments)
+		_, err := toolrun.Prepare(echo, arguments)
 		if (err != nil) != refused || len(arguments) != size {
 			t.Errorf("%d bytes: %v", len(arguments), err)
 		}
 	}
 	large := json.RawMessage(`{"text":` + strings.Repeat(" ", tool.MaxArguments) + `7}`)
-	if _, err := tool.Prepare(echo, large); err == nil || !strings.Contains(err.Error(), "262144") && !strings.Contains(err.Error(), "large") {
+	if _, err := toolrun.Prepare(echo, large); err == nil || !strings.Contains(err.Error(), "262144") && !strings.Contains(err.Error(), "large") {
 		t.Errorf("too many bytes of another type: %.200v", err)
 	}
 }
@@ -118,7 +121,7 @@ func TestMetadataThatCannotBeStored(t *testing.T) {
 		t.Errorf("the second error is %v", again.Err)
 	}
 	for name, bad := range map[string]bool{"a": false, "": true, "\xff": true} {
-		err := tool.CheckResult(core.ToolResult{Metadata: map[string]json.RawMessage{name: json.RawMessage("1")}})
+		err := toolcall.CheckResult(core.ToolResult{Metadata: map[string]json.RawMessage{name: json.RawMessage("1")}})
 		if (err != nil) != bad {
 			t.Errorf("metadata %q: %v", name, err)
 		}
@@ -140,18 +143,18 @@ func TestToolsThatTakeAnyObject(t *testing.T) {
 		t.Errorf("a map takes %s", got)
 	}
 	closed := tool.New(tool.Spec{Name: "closed"}, func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
-	if got := string(closed.Spec().Parameters); got != tool.NoParameters {
+	if got := string(closed.Spec().Parameters); got != schema.NoParameters {
 		t.Errorf("an empty struct takes %s", got)
 	}
 }
 
 // A part may be as large as a result.
 func TestAPartUpToItsBound(t *testing.T) {
-	for size, refused := range map[int]bool{tool.MaxResult: false, tool.MaxResult + 1: true} {
+	for size, refused := range map[int]bool{toolcall.MaxResult: false, toolcall.MaxResult + 1: true} {
 		value, err := tool.Call{}.Once(t.Context(), "part", func(context.Context) (json.RawMessage, error) {
 			return json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`), nil
 		})
-		if errors.Is(err, tool.ErrResultTooLarge) != refused || !refused && len(value) != size {
+		if errors.Is(err, toolcall.ErrResultTooLarge) != refused || !refused && len(value) != size {
 			t.Errorf("%d bytes: %d, %v", size, len(value), err)
 		}
 	}
@@ -164,7 +167,7 @@ func TestAToolThatPanicsAtTheEndOfItsTime(t *testing.T) {
 		cancel()
 		panic("boom")
 	})
-	r, err := tool.Execute(ctx, panics, tool.Call{ID: "a", Name: "panics", Arguments: json.RawMessage(`{}`)})
+	r, err := toolrun.Execute(ctx, panics, tool.Call{ID: "a", Name: "panics", Arguments: json.RawMessage(`{}`)})
 	if err != nil || r.Message != "execution failed: the tool panicked" || !r.IsError {
 		t.Errorf("%+v, %v", r, err)
 	}

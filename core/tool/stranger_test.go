@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/schema"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -29,14 +30,14 @@ func TestSchemasThatMultiplyAreRefusedEverywhere(t *testing.T) {
 	made := tool.NewClient[map[string]any](tool.Spec{Name: "draw", Parameters: doubling(18)}).Spec().Check()
 	for name, err := range map[string]error{
 		"a tool of the client": made,
-		"a question":           tool.CheckTicketRequest(asks),
-		"an answer":            tool.CheckJSON("answer", doubling(18), json.RawMessage(`{}`)),
+		"a question":           toolcall.CheckTicketRequest(asks),
+		"an answer":            toolcall.CheckJSON("answer", doubling(18), json.RawMessage(`{}`)),
 	} {
 		if !errors.Is(err, schema.ErrTooComplex) || !strings.Contains(err.Error(), "more than 4096 schemas apply to one value") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if code := core.CodeOf(tool.CheckTicketRequest(asks)); code != core.CodeTooLarge {
+	if code := core.CodeOf(toolcall.CheckTicketRequest(asks)); code != core.CodeTooLarge {
 		t.Errorf("a question: code %s", code)
 	}
 }
@@ -52,7 +53,7 @@ func TestArgumentsThatTakeTooLongToCheckFailTheCall(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	ticket := core.Ticket{Mode: core.ResumeAsResult, Suspension: core.Suspension{ResponseSchema: each}}
-	err = tool.CheckDecision(ticket, core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"a":` + deep + `}`)})
+	err = toolcall.CheckDecision(ticket, core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"a":` + deep + `}`)})
 	if !errors.Is(err, schema.ErrTooComplex) || core.CodeOf(err) != core.CodeTooLarge {
 		t.Errorf("a decision: %v", err)
 	}

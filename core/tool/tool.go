@@ -9,28 +9,19 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/schema"
+	"github.com/reveille-run/reveille/core/internal/show"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// The limits of a tool and its calls, in bytes.
+// MaxArguments is the most bytes of a call's arguments. A result has at most 1 MiB of data,
+// message and metadata together.
+const MaxArguments = toolcall.MaxArguments
+
+// The limits of a spec, in bytes.
 const (
-	MaxArguments = 256 << 10 // the arguments' JSON
-	MaxResult    = 1 << 20   // the result's data, message and metadata together
-	maxName      = 64        // a tool's name
-	maxApproval  = 4 << 10   // a tool's [Spec].Approval
-)
-
-// ReadResult is the name of the runtime's own tool, which models are offered where a
-// conversation shows large results as references: it returns pieces of them. No other
-// tool has it.
-const ReadResult = "read_result"
-
-// The errors of the limits.
-var (
-	// ErrArgumentsTooLarge is returned for arguments of more than [MaxArguments] bytes.
-	ErrArgumentsTooLarge = core.Errorf(core.CodeTooLarge, "arguments are larger than %d bytes", MaxArguments)
-	// ErrResultTooLarge is returned for a result of more than [MaxResult] bytes.
-	ErrResultTooLarge = core.Errorf(core.CodeTooLarge, "result is larger than %d bytes", MaxResult)
+	maxName     = 64      // a tool's name
+	maxApproval = 4 << 10 // [Spec].Approval
 )
 
 // Spec is how a tool presents itself.
@@ -86,13 +77,21 @@ type Call struct {
 	// Resume is the decision after which a suspended call runs again; nil: it was
 	// not suspended.
 	Resume *core.Resume
-	// Parts keeps what [Call.Once] came to; nil: nothing is kept.
-	Parts PartStore
+	// Parts keeps the results of [Call.Once], so that a call that runs again does not repeat
+	// the parts that were finished; nil: nothing is kept.
+	Parts interface {
+		// Part returns what Keep has stored under the name; ok is false when nothing is.
+		Part(ctx context.Context, name string) (value json.RawMessage, ok bool, err error)
+		// Keep stores a part's result unless one is stored, and returns the stored one.
+		Keep(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error)
+	}
 	// Children starts runs for [Call.Start]; nil: the host starts none.
-	Children Children
-	// Live passes on what the tool shows of its work, see [Call.Progress],
-	// [Call.Output] and [Call.Activity]; nil: nobody listens.
-	Live *Live
+	Children interface {
+		StartChild(ctx context.Context, call Call, child Child) (run core.ID, err error)
+	}
+	// Live is the run's: it passes on what the tool shows of its work, see [Call.Progress],
+	// [Call.Output] and [Call.Activity]; nil: no reader listens.
+	Live *show.Live
 	// KeyRead is called when the tool asks for what identifies the call, its Key or its
 	// ChildEnd, for tests that want to know whether it does; nil: nobody does.
 	KeyRead func()
@@ -141,14 +140,6 @@ func checkName(name string) error {
 	}
 	return nil
 }
-
-// NoParameters is the schema of a tool without arguments. It spells out the
-// empty properties, without which some providers refuse it.
-const NoParameters = `{"type":"object","properties":{},"additionalProperties":false}`
-
-// AnyParameters is the schema of a tool whose arguments are any object, with empty
-// properties for the same reason.
-const AnyParameters = `{"type":"object","properties":{}}`
 
 // Check validates the spec itself: name, timeout, approval, and parameters that are
 // the schema of an object (or absent). For a tool that [New] could not make it returns

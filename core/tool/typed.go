@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/schema"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 )
 
 // typed is a tool of a function, see [New].
@@ -35,7 +36,7 @@ func (t *typed[Args]) args(arguments json.RawMessage) (args Args, err error) {
 		return args, errUnsound(t.spec.err)
 	}
 	if len(arguments) > MaxArguments {
-		return args, ErrArgumentsTooLarge
+		return args, toolcall.ErrArgumentsTooLarge
 	}
 	var value any
 	if err := json.Unmarshal(orEmpty(arguments), &value); err != nil {
@@ -75,7 +76,9 @@ func (t *typed[Args]) Run(ctx context.Context, call Call) (Result, error) {
 	return t.run(ctx, call, args)
 }
 
-func (t *typed[Args]) prepare(arguments json.RawMessage) (Tool, error) {
+// Prepare returns the tool as one call is to run it, whose arguments are checked and decoded
+// here.
+func (t *typed[Args]) Prepare(arguments json.RawMessage) (Tool, error) {
 	args, err := t.args(arguments)
 	if err != nil {
 		return nil, err
@@ -138,11 +141,11 @@ func infer[Args any]() (*schema.Schema, json.RawMessage, error) {
 	}
 	if inferred.Type == "object" && len(inferred.Properties) == 0 && of.Kind() == reflect.Struct {
 		form, _, err := schema.Of(inferred)
-		return form, json.RawMessage(NoParameters), err
+		return form, json.RawMessage(schema.NoParameters), err
 	}
 	form, parameters, err := schema.Of(inferred)
 	if string(parameters) == `{"type":"object","additionalProperties":true}` { // a map of anything
-		parameters = json.RawMessage(AnyParameters)
+		parameters = json.RawMessage(schema.AnyParameters)
 	}
 	return form, parameters, err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -69,7 +70,7 @@ func TestToolsOwnCheckOfItsArguments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tool.Execute(t.Context(), tt.tool, tool.Call{ID: "c1", Name: "book", Arguments: json.RawMessage(tt.arguments)})
+			got, err := toolrun.Execute(t.Context(), tt.tool, tool.Call{ID: "c1", Name: "book", Arguments: json.RawMessage(tt.arguments)})
 			status := core.ResultInvalid
 			if tt.want == "" {
 				status = core.ResultOK

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/reveille"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // A tool, as README.md shows it.
@@ -16,7 +15,7 @@ func Example() {
 		}) (map[string]string, error) {
 			return map[string]string{"city": a.City, "sky": "clear"}, nil
 		})
-	result, err := tool.Execute(context.Background(), weather, tool.Call{Name: "weather", Arguments: []byte(`{"city":"Oslo"}`)})
+	result, err := weather.Run(context.Background(), reveille.Call{Name: "weather", Arguments: []byte(`{"city":"Oslo"}`)})
 	fmt.Println(result.Text(), err)
 	// Output: {"city":"Oslo","sky":"clear"} <nil>
 }

@@ -78,7 +78,8 @@ func (h *handler) submission(c call, e agent.Exposed) (s mailbox.Submission, err
 		text = "{}"
 	}
 	if err == nil && len(text) > tool.MaxArguments && e.Parameters != nil {
-		err = tool.ErrArgumentsTooLarge // before it is stored; the run would say the same
+		// Before it is stored; the run would say the same.
+		err = core.Errorf(core.CodeTooLarge, "arguments are larger than %d bytes", tool.MaxArguments)
 	}
 	if err != nil {
 		return s, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/registered"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -234,7 +235,7 @@ func (t *collector) tool(value any) {
 	if t.watcher != nil && t.watcher.Tool != nil && given != nil {
 		given = t.watcher.Tool(given)
 	}
-	admitted, err := tool.Admit(given)
+	admitted, err := toolrun.Admit(given)
 	if err != nil {
 		t.refuse("%w", err)
 		return

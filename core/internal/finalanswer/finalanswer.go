@@ -9,8 +9,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/schema"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // Tool is the tool by which a model answers in the form that it is asked for,
@@ -32,7 +32,7 @@ func Check(f *model.ResponseFormat, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return core.Errorf(core.CodeInvalid, "answer is empty")
 	}
-	return tool.CheckJSON("answer", f.Schema, json.RawMessage(DropNulls(f, text)))
+	return toolcall.CheckJSON("answer", f.Schema, json.RawMessage(DropNulls(f, text)))
 }
 
 // DropNulls returns an answer as its form means it: what is optional there and may not be

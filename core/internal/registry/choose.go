@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/internal/toolname"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/tool"
@@ -62,7 +63,7 @@ func gone(s *agent.Spec, own []tool.Tool, registered map[string]tool.Tool) (name
 		named = append(named, s.ToolChoice.Name)
 	}
 	for _, name := range named {
-		if registered[name] == nil && name != tool.ReadResult && !slices.ContainsFunc(own, func(t tool.Tool) bool { return t.Spec().Name == name }) {
+		if registered[name] == nil && name != toolcall.ReadResult && !slices.ContainsFunc(own, func(t tool.Tool) bool { return t.Spec().Name == name }) {
 			names = append(names, name)
 		}
 	}

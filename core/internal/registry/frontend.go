@@ -10,6 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/schema"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -23,7 +25,7 @@ func (r *Resolved) CheckFrontend(f *core.Frontend) error {
 		if t.Name == finalanswer.Tool && (f.Answer != nil || r.Spec.ResponseFormat != nil) {
 			return core.Errorf(core.CodeConflict, "frontend tool %q has the name of the one that takes the answer", finalanswer.Tool)
 		}
-		if own, exists := r.Tools[t.Name]; exists || t.Name == tool.ReadResult {
+		if own, exists := r.Tools[t.Name]; exists || t.Name == toolcall.ReadResult {
 			if exists && own.Spec().Client {
 				continue
 			}
@@ -71,7 +73,7 @@ func (r *Resolved) WithFrontend(f *core.Frontend) *Resolved {
 	with.Tools = maps.Clone(r.Tools)
 	with.ModelTools = slices.Clip(r.ModelTools)
 	for _, t := range f.Tools {
-		if _, exists := with.Tools[t.Name]; exists || t.Name == tool.ReadResult {
+		if _, exists := with.Tools[t.Name]; exists || t.Name == toolcall.ReadResult {
 			continue
 		}
 		made, err := frontendTool(t)
@@ -92,9 +94,9 @@ func (r *Resolved) WithFrontend(f *core.Frontend) *Resolved {
 func frontendTool(t core.FrontendTool) (tool.Tool, error) {
 	parameters := t.Parameters
 	if parameters == nil || string(parameters) == "null" {
-		parameters = json.RawMessage(tool.AnyParameters)
+		parameters = json.RawMessage(schema.AnyParameters)
 	}
-	made, err := tool.Admit(tool.NewClient[map[string]any](tool.Spec{Name: t.Name, Description: t.Description, Parameters: parameters}))
+	made, err := toolrun.Admit(tool.NewClient[map[string]any](tool.Spec{Name: t.Name, Description: t.Description, Parameters: parameters}))
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: %w", core.Excerpt(t.Name), err)
 	}

@@ -13,7 +13,10 @@ import (
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/field"
 	"github.com/reveille-run/reveille/core/internal/finalanswer"
+	"github.com/reveille-run/reveille/core/internal/schema"
 	"github.com/reveille-run/reveille/core/internal/stop"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/tool"
@@ -33,7 +36,7 @@ type Resolved struct {
 	// Gone are tools that the spec names and this program has not, sorted: of an agent
 	// that another one resolved. It goes on without them.
 	Gone []string
-	// Reads says that the agent may be offered the tool [tool.ReadResult], which is in
+	// Reads says that the agent may be offered the tool [toolcall.ReadResult], which is in
 	// neither Tools nor ModelTools: a step that shortens results has it.
 	Reads bool
 	Stops []agent.StopPolicy // the spec's and the registry's, in this order, behind RoundLimit of the spec
@@ -61,7 +64,7 @@ func newCode(parts agent.Parts) (*code, error) {
 		return nil, err
 	}
 	for i, t := range parts.Tools {
-		admitted, err := tool.Admit(t)
+		admitted, err := toolrun.Admit(t)
 		if err != nil {
 			return nil, fmt.Errorf("Parts.Tools[%d]: %w", i, err)
 		}
@@ -148,19 +151,19 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 		}
 		r.Tools[name] = t
 	}
-	if _, exists := r.Tools[tool.ReadResult]; exists {
-		return fmt.Errorf("tool %q has the name of a tool of the runtime", tool.ReadResult)
+	if _, exists := r.Tools[toolcall.ReadResult]; exists {
+		return fmt.Errorf("tool %q has the name of a tool of the runtime", toolcall.ReadResult)
 	}
 	if r.Tools == nil {
 		r.Tools = map[string]tool.Tool{}
 	}
-	r.Tools[tool.ReadResult] = nil // a name that specs may allow and exclude like another
+	r.Tools[toolcall.ReadResult] = nil // a name that specs may allow and exclude like another
 	warnings, err := choose(&r.Spec, r.Tools, stored)
 	if err != nil {
 		return err
 	}
-	_, r.Reads = r.Tools[tool.ReadResult]
-	delete(r.Tools, tool.ReadResult)
+	_, r.Reads = r.Tools[toolcall.ReadResult]
+	delete(r.Tools, toolcall.ReadResult)
 	if err := r.warn(stored, warnings...); err != nil {
 		return err
 	}
@@ -174,7 +177,7 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
 		s := r.Tools[name].Spec()
 		if s.Parameters == nil {
-			s.Parameters = json.RawMessage(tool.NoParameters)
+			s.Parameters = json.RawMessage(schema.NoParameters)
 		}
 		r.ModelTools = append(r.ModelTools, model.ToolDefinition{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -21,9 +22,9 @@ import (
 // A decision that is the result has the limits of a tool's.
 func TestHowLargeADecisionMayBeThatIsTheResult(t *testing.T) {
 	for bytes, want := range map[int]string{
-		0:                  "set: null after about-ask",
-		tool.MaxResult:     fmt.Sprintf("set: %q after about-ask", strings.Repeat("x", tool.MaxResult-2)),
-		tool.MaxResult + 1: "error: the decision cannot be the result: " + tool.ErrResultTooLarge.Error() + " after about-ask",
+		0:                      "set: null after about-ask",
+		toolcall.MaxResult:     fmt.Sprintf("set: %q after about-ask", strings.Repeat("x", toolcall.MaxResult-2)),
+		toolcall.MaxResult + 1: "error: the decision cannot be the result: " + toolcall.ErrResultTooLarge.Error() + " after about-ask",
 	} {
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -315,14 +315,14 @@
 // a position.Position of them, for a history.Replayer as well. The encoder
 // of package adapters/protocols/httpapi writes it as the frame's id; AI SDK's frames have none.
 //
-// What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
+// What happens when a tool panics? toolrun.Execute in core/internal/toolrun/execute.go makes an
 // error result of it, whose text does not quote the panic. It runs in a goroutine
 // of its own (runTool in execute.go); toolReturned in running.go logs the stack, and
 // line.conclude in conclude.go keeps the result like any other.
 //
 // How does a client see what a tool shows while it runs? show.go: through news to the
 // scheduler's wait (await in running.go, awaitTool in execute.go), which emits it. What
-// is held back or dropped is decided in core/tool, by tool.Live.
+// is held back or dropped is decided in core/internal/show, by its Live.
 //
 // Where is it decided that a run waits? runRound in tools.go: a call of the
 // round is open when the scheduler has nothing left to start or to wait for

@@ -6,6 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
@@ -150,7 +151,7 @@ func (d *draft) soFar() window.History {
 // tool is a tool of an agent by its name, or the runtime's own, which reads what the draft
 // knows of the thread; nil: there is none.
 func (d *draft) tool(a *registry.Resolved, name string) tool.Tool {
-	if name == tool.ReadResult && a.Reads {
+	if name == toolcall.ReadResult && a.Reads {
 		return window.Reader{History: d.soFar()}
 	}
 	return a.Tools[name]

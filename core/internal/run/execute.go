@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -70,7 +72,7 @@ func (h *holder) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept 
 			}
 		}()
 		growStack(0)
-		a.result, a.err = tool.Execute(within, t, call)
+		a.result, a.err = toolrun.Execute(within, t, call)
 	})
 	// Whether it returned or its time is over, and which of the two limits that was:
 	// the tool's own ends the call, the step's leaves it to another delivery.
@@ -150,7 +152,7 @@ func (a *attempt) outcome(call tool.Call, timedOut bool, timeout time.Duration) 
 	switch {
 	case failure != nil && errors.Is(a.result.Err, failure):
 		return tool.Result{}, failure // the store's failure and not the tool's: the call is tried again
-	case a.err == nil, tool.IsFatal(a.err):
+	case a.err == nil, toolcall.IsFatal(a.err):
 		return a.result, a.err
 	case errors.Is(a.err, errExited):
 		return failedCall(call, core.ResultError, "execution failed: "+errExited.Error(), a.err), nil

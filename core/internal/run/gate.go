@@ -10,6 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -76,13 +78,13 @@ func (g *gates) refuse(ctx context.Context, t *task) (*conclusion, error) {
 		}
 		return &conclusion{result: synthetic(core.ResultInvalid, why), decision: t.decision}, nil
 	}
-	if ready, err := tool.Prepare(found, t.call.Arguments); err == nil {
+	if ready, err := toolrun.Prepare(found, t.call.Arguments); err == nil {
 		t.tool = ready
 		return nil, nil
 	}
 	// Execute says what is wrong with them, and does not run the tool: it checks them
 	// again. That costs a second check for calls that fail it, and for no others.
-	result, err := tool.Execute(ctx, found, g.toolCall(t))
+	result, err := toolrun.Execute(ctx, found, g.toolCall(t))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +124,7 @@ func endedBy(verdict plugin.Verdict, t *task) *conclusion {
 	if end.result.Status == core.ResultDenied { // the gates of a call that is denied change nothing
 		end.hooks = state.Command{}
 	}
-	if err := tool.CheckResult(*verdict.Result); err != nil { // the call's loss, as if its tool had returned it
+	if err := toolcall.CheckResult(*verdict.Result); err != nil { // the call's loss, as if its tool had returned it
 		end.result = synthetic(core.ResultError, "a gate has set a result that cannot be stored: "+err.Error())
 	}
 	return &end

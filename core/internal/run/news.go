@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reveille-run/reveille/core/internal/show"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -100,7 +101,7 @@ func (n *news) newest() *thread.Head {
 // has returned or is left behind. It costs nothing that the call's parts do not
 // cost anyway, and without readers it is not set up.
 type showing struct {
-	out      tool.Live
+	out      show.Live
 	on       bool   // there are readers
 	id, name string // of the call
 	index    uint8
@@ -111,5 +112,5 @@ type showing struct {
 // shown is a report on its way to the readers.
 type shown struct {
 	from   *showing
-	report tool.Report
+	report show.Report
 }

@@ -50,7 +50,7 @@ func (s *parts) failed() error {
 	return nil
 }
 
-// Part implements tool.PartStore. over is looked at before and after the read: what a
+// Part is for tool.Call.Parts. over is looked at before and after the read: what a
 // tool that was left behind meanwhile reads must not look like a finished part.
 func (s *parts) Part(ctx context.Context, name string) (json.RawMessage, bool, error) {
 	if s.over.Load() {
@@ -63,7 +63,7 @@ func (s *parts) Part(ctx context.Context, name string) (json.RawMessage, bool, e
 	return value, ok, s.noted(ctx, err)
 }
 
-// Keep implements tool.PartStore. The part has acted, so its result is worth more
+// Keep is for tool.Call.Parts. The part has acted, so its result is worth more
 // than the time that is left: it is stored although ctx may be over.
 func (s *parts) Keep(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
 	if s.over.Load() {
@@ -78,7 +78,7 @@ func (s *parts) Keep(ctx context.Context, name string, value json.RawMessage) (j
 	return value, s.noted(free, err)
 }
 
-// StartChild implements tool.Children. A call that was left behind starts nothing: it
+// StartChild is for tool.Call.Children. A call that was left behind starts nothing: it
 // would be nobody's child.
 func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {
 	if s.over.Load() {

@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run/inference"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // prompt makes the requests of a step's inference ([inference.Prompt]), and keeps what it has
@@ -87,7 +87,7 @@ func (p *prompt) Request(ctx context.Context, said ...core.Message) (model.Reque
 	}
 	p.announceSummaries()
 	p.frame(&request, p.beside)
-	if p.base.agent.Reads && asked.Offers(tool.ReadResult) && window.Shortens(p.shown, *p.window) {
+	if p.base.agent.Reads && asked.Offers(toolcall.ReadResult) && window.Shortens(p.shown, *p.window) {
 		request.Tools = append(slices.Clip(request.Tools), window.Definition())
 	}
 	request.Messages = p.arrange(p.beside, said)

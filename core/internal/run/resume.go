@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -111,8 +112,8 @@ func refusal(d core.Decision, t core.Ticket) tool.Result {
 
 // given is the result that a decision is itself. It has the limits of a tool's.
 func given(d core.Decision) tool.Result {
-	if len(d.Payload) > tool.MaxResult {
-		return tool.Failed("the decision cannot be the result: " + tool.ErrResultTooLarge.Error())
+	if len(d.Payload) > toolcall.MaxResult {
+		return tool.Failed("the decision cannot be the result: " + toolcall.ErrResultTooLarge.Error())
 	}
 	result := tool.Result{ToolResult: core.ToolResult{Data: d.Payload, Status: core.ResultSet}}
 	if len(d.Payload) == 0 {

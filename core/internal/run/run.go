@@ -49,6 +49,11 @@ type Agents interface {
 	Resolve(ctx context.Context, id, pin string) (*registry.Resolved, error)
 }
 
+// Children starts child runs for tools: see [tool.Call.Children].
+type Children interface {
+	StartChild(ctx context.Context, call tool.Call, child tool.Child) (run core.ID, err error)
+}
+
 // Options configures a Stepper. Env, Store, Committer and Agents are required.
 type Options struct {
 	Env       *env.Env
@@ -80,7 +85,7 @@ type Options struct {
 	// that is the only one of its store.
 	LeaveFor time.Duration
 	// Children starts the runs that tools ask for; nil: tools start none.
-	Children tool.Children
+	Children Children
 	// Metering records what runs use; nil: nothing does. The mailbox must meter as well.
 	Metering *accounting.Metering
 	// Choices decides what the records do not; nil: the runs happen now. See [Choices].
@@ -118,7 +123,7 @@ type Stepper struct {
 	summaries *compaction.Maker
 	under     under
 	profiles  func(tenant string) state.Profiles
-	children  tool.Children
+	children  Children
 	choices   Choices
 	books     accounting.Books
 	live      live.Source // of what models say before it is committed

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -87,7 +88,7 @@ func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 	switch {
 	case ctx.Err() != nil && (f.err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
 		return context.Cause(ctx) // its outcome was cut short: another claim decides
-	case tool.IsFatal(f.err):
+	case toolcall.IsFatal(f.err):
 		s.round.calls[f.call].stage = fatal // its result is the close's: one that is stored alone would not end the run
 		call := &s.round.calls[f.call].task.call
 		return endAt("tool", "call "+call.ID+" of tool "+call.Name, f.err)

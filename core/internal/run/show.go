@@ -3,11 +3,11 @@ package run
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/run/history"
-	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/internal/show"
 )
 
 // What a tool shows while it runs goes from the tool's goroutine through news to the
-// step's, which alone emits. A tool never waits for that: tool.Live bounds what a call
+// step's, which alone emits. A tool never waits for that: show.Live bounds what a call
 // can show, so that news need not. Nothing is stored, and the events have no
 // position: a reader that comes back gets the call's result.
 //
@@ -21,8 +21,8 @@ func (s *parts) listen(id, name string, alone bool) {
 	s.show.out.Begin(s, s.step.s.env.Now)
 }
 
-// Show implements tool.Audience.
-func (s *parts) Show(r tool.Report) (more bool) { return s.step.shared.news.show(shown{&s.show, r}) }
+// Show implements show.Audience.
+func (s *parts) Show(r show.Report) (more bool) { return s.step.shared.news.show(shown{&s.show, r}) }
 
 // show hands over a report, in the tool's goroutine. Looking at over and handing over
 // are one under the lock, as setting it is, so that nothing of a call comes

@@ -10,8 +10,8 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // A call comes to wait in three moves, in this order whatever crashes between them:
@@ -48,7 +48,7 @@ func (w *tickets) suspend(ctx context.Context, t *task, s core.TicketRequest, by
 		r.holder.warn(ctx, "tool call failed", "call", t.call.ID, "tool", t.call.Name, "error", why)
 		return &conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision}, nil
 	}
-	if err := tool.CheckTicketRequest(s); err != nil { // a gate's: of a tool Execute has checked it
+	if err := toolcall.CheckTicketRequest(s); err != nil { // a gate's: of a tool Execute has checked it
 		return refuse(err.Error())
 	}
 	if slices.Contains(t.suspended, s.ID) {

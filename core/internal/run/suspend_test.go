@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/tool"
@@ -49,7 +50,7 @@ func TestResumeModes(t *testing.T) {
 		{"as the result, refused", core.ResumeAsResult, deny, nil, "denied: denied: not today after about-ask"},
 		{"as the result, cancelled", core.ResumeAsResult, cancels, nil, "cancelled: cancelled: too late after about-ask"},
 		{
-			"as the result, too large", core.ResumeAsResult, payload(`"` + strings.Repeat("x", tool.MaxResult-1) + `"`), nil,
+			"as the result, too large", core.ResumeAsResult, payload(`"` + strings.Repeat("x", toolcall.MaxResult-1) + `"`), nil,
 			"error: the decision cannot be the result: result is larger than 1048576 bytes after about-ask",
 		},
 		{"as the arguments", core.ResumeAsArguments, payload(`{"text":"b"}`), []string{`echo {"text":"b"}`}, `ok: {"text":"b"} after about-ask`},

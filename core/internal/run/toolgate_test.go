@@ -14,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -82,7 +83,7 @@ func TestToolGate(t *testing.T) {
 			ok("error: a gate has set a result that cannot be stored: the result's data is not JSON"),
 		},
 		{
-			"a result that is too large", []plugin.Verdict{plugin.SetResult(core.ToolResult{Message: strings.Repeat("x", tool.MaxResult+1)})}, agent.Sequential,
+			"a result that is too large", []plugin.Verdict{plugin.SetResult(core.ToolResult{Message: strings.Repeat("x", toolcall.MaxResult+1)})}, agent.Sequential,
 			ac, []string{"a ok", "b error", "c ok"}, "", natural,
 			ok("error: a gate has set a result that cannot be stored: result is larger than 1048576 bytes"),
 		},

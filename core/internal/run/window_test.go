@@ -17,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/internal/run/history"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -259,14 +260,14 @@ func TestAModelReadsOnInAResultThatIsShortened(t *testing.T) {
 					case 1, 2, 3, 4:
 						return calls("large", "{}")
 					case 5:
-						return calls(tool.ReadResult, `{"result":3,"offset":12000,"limit":100}`)
+						return calls(toolcall.ReadResult, `{"result":3,"offset":12000,"limit":100}`)
 					}
 					read = r.Messages[len(r.Messages)-1].Text()
 					return text("done")
 				}}
 				spec := agent.Spec{Context: &agent.ContextWindowPolicy{MinRecentMessages: new(2)}}
 				if excluded {
-					spec.ExcludedTools = []string{tool.ReadResult}
+					spec.ExcludedTools = []string{toolcall.ReadResult}
 				}
 				gate := pluginFunc{"gate", func(r *plugin.Registrar) {
 					r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {

@@ -125,7 +125,7 @@ type options struct {
 	context  *agent.ContextWindowPolicy
 	compact  func(context.Context, core.ThreadKey)
 	choices  run.Choices    // nil: those of a run that happens now
-	children tool.Children  // nil: tools start none
+	children run.Children   // nil: tools start none
 	limits   account.Limits // of everybody; a token costs a cent
 	limit    int            // of the store's records, in bytes; 0: there is none
 	refuse   int            // so many writes that would end a run the store does not take

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/strict"
 	"github.com/reveille-run/reveille/core/tool"
@@ -25,7 +26,7 @@ type Reader struct{ History History }
 // Definition is the reader as models see it.
 func Definition() model.ToolDefinition {
 	return model.ToolDefinition{
-		Name: tool.ReadResult, Description: "Returns a piece of an earlier tool result that is shown shortened in this conversation.",
+		Name: toolcall.ReadResult, Description: "Returns a piece of an earlier tool result that is shown shortened in this conversation.",
 		Parameters: json.RawMessage(readParameters),
 	}
 }

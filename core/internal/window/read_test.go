@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/internal/window"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -36,7 +37,7 @@ func TestReaderReturnsPiecesOfResults(t *testing.T) {
 		{`{"result":8,"length":1}`, `invalid arguments: unknown field "length" in arguments, allowed are result, offset, limit`},
 	}
 	for _, tt := range tests {
-		got, err := tool.Execute(context.Background(), reader, tool.Call{Arguments: json.RawMessage(tt.arguments)})
+		got, err := toolrun.Execute(context.Background(), reader, tool.Call{Arguments: json.RawMessage(tt.arguments)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 )
 
 // A result is large from largeResult bytes on of what the model reads of it. Its
@@ -40,7 +40,7 @@ func reference(m *core.Message, seq uint64, reads bool) core.Message {
 	short.Data = nil
 	short.Message = fmt.Sprintf("%s\n\n[Shortened: these are the first %d of %d bytes.", shown, len(shown), len(text))
 	if reads {
-		short.Message += fmt.Sprintf(" %s with result %d and offset %d returns what follows.", tool.ReadResult, seq, len(shown))
+		short.Message += fmt.Sprintf(" %s with result %d and offset %d returns what follows.", toolcall.ReadResult, seq, len(shown))
 	}
 	short.Message += "]"
 	after := *m

@@ -3,6 +3,7 @@ package reveilletest
 import (
 	"testing"
 
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/reveille"
 	"github.com/reveille-run/reveille/core/tool"
@@ -30,7 +31,7 @@ func Rules() reveille.Model { return scripted.Rules() }
 func RunTool(t testing.TB, x reveille.Tool, args any) reveille.ToolResult {
 	t.Helper()
 	c := Call(x.Spec().Name, args)
-	r, err := tool.Execute(t.Context(), x, tool.Call{ID: "call", Name: c.Name, Arguments: c.Arguments, Idempotency: "run/1/0"})
+	r, err := toolrun.Execute(t.Context(), x, tool.Call{ID: "call", Name: c.Name, Arguments: c.Arguments, Idempotency: "run/1/0"})
 	if err != nil {
 		t.Fatalf("tool %s: %v", c.Name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/reveille"
+	"github.com/reveille-run/reveille/core/reveille/reveilletest"
 	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 )
@@ -24,7 +25,7 @@ func TestDangerCountsItsExecutionsByText(t *testing.T) {
 		{"run/2/0", `{"text":"ship it"}`, `{"text":"ship it","executions":1}`}, // again, after a crash
 		{"run/6/0", `{"text":"drop it"}`, `{"text":"drop it","executions":1}`},
 	} {
-		got, err := tool.Execute(t.Context(), danger, tool.Call{ID: "c", Name: "danger", Idempotency: call.key, Arguments: []byte(call.arguments)})
+		got, err := danger.Run(t.Context(), tool.Call{ID: "c", Name: "danger", Idempotency: call.key, Arguments: []byte(call.arguments)})
 		if err != nil || string(got.Data) != call.want {
 			t.Errorf("%s: %s, %v; want %s", call.arguments, got.Data, err, call.want)
 		}
@@ -73,7 +74,7 @@ func TestDangerWaitsForAPersonAndNothingElseDoes(t *testing.T) {
 
 func TestAskUserWaitsForTheClient(t *testing.T) {
 	ask := named(t, "ask_user")
-	got, err := tool.Execute(t.Context(), ask, tool.Call{ID: "c", Name: "ask_user", Arguments: []byte(`{"question":"when?"}`)})
+	got, err := ask.Run(t.Context(), tool.Call{ID: "c", Name: "ask_user", Arguments: []byte(`{"question":"when?"}`)})
 	if err != nil || got.Suspend == nil {
 		t.Fatalf("%+v, %v; want it suspended", got, err)
 	}
@@ -84,7 +85,7 @@ func TestAskUserWaitsForTheClient(t *testing.T) {
 	if diff := cmp.Diff(want, got.Suspend); diff != "" {
 		t.Errorf("suspension (-want +got):\n%s", diff)
 	}
-	if got, err = tool.Execute(t.Context(), ask, tool.Call{ID: "c", Name: "ask_user", Arguments: []byte(`{}`)}); err != nil || !got.IsError {
-		t.Errorf("without a question: %+v, %v; want an error result", got, err)
+	if got := reveilletest.RunTool(t, ask, nil); !got.IsError {
+		t.Errorf("without a question: %+v; want an error result", got)
 	}
 }

@@ -1,11 +1,13 @@
 package demo_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/reveille/reveilletest"
 	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 )
@@ -52,10 +54,7 @@ func TestEcho(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := tool.Execute(t.Context(), echo, tool.Call{ID: "c", Name: "echo", Arguments: []byte(test.arguments)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := reveilletest.RunTool(t, echo, json.RawMessage(test.arguments))
 			if string(got.Data) != test.data || got.Message != test.message || got.IsError != test.failed {
 				t.Errorf("data %s, message %q, failed %v", got.Data, got.Message, got.IsError)
 			}

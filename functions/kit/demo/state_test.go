@@ -1,6 +1,7 @@
 package demo_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/reveille/reveilletest"
 	"github.com/reveille-run/reveille/functions/kit/demo"
 )
 
@@ -57,9 +58,8 @@ func TestSetStateMergesKeysIntoTheSharedState(t *testing.T) {
 func TestSetStateTakesAnObjectAlone(t *testing.T) {
 	set := named(t, "set_state")
 	for _, arguments := range []string{`{}`, `{"state":1}`, `{"state":{},"more":1}`} {
-		got, err := tool.Execute(t.Context(), set, tool.Call{Name: "set_state", Arguments: []byte(arguments)})
-		if err != nil || !got.IsError {
-			t.Errorf("%s: %+v, %v; want an error result", arguments, got, err)
+		if got := reveilletest.RunTool(t, set, json.RawMessage(arguments)); !got.IsError {
+			t.Errorf("%s: %+v; want an error result", arguments, got)
 		}
 	}
 }

@@ -168,7 +168,7 @@ func TestWhatIsWrongWithASampleIsFound(t *testing.T) {
 		{"an expression", "agent.Spec{\n\tID: \"a\",\n}\n", nil},
 		{"a member", "Sections: plugin.Sections(),\n", nil},
 		{"a file", "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(1) }\n", nil},
-		{"a name of the table", "tools = append(tools, tool.New(tool.Spec{}, run))\nfunc run(ctx context.Context, call tool.Call, a struct{}) (string, error) { ... }\n_, err := tool.Execute(ctx, tools[0], tool.Call{})\n", nil},
+		{"a name of the table", "tools = append(tools, tool.New(tool.Spec{}, run))\nfunc run(ctx context.Context, call tool.Call, a struct{}) (string, error) { ... }\n_, err := tools[0].Run(ctx, tool.Call{})\n", nil},
 		{"arguments of another form", "t := tool.New(\"weather\", \"Tells it.\", nil)\n", []string{"too many arguments in call to tool.New"}},
 		{"a name that is gone", "specfile.Play(nil)\n", []string{"undefined: specfile.Play"}},
 		{"a field that is gone", "agent.Parts{Agents: nil}\n", []string{"unknown field Agents in struct literal of type agent.Parts"}},

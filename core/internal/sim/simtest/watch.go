@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/registry"
+	"github.com/reveille-run/reveille/core/internal/run"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -311,25 +312,31 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 // ownChildren starts the runs of a call as the call is, and not as it is shown: their ids
 // follow from its key.
 type ownChildren struct {
-	tool.Children
-	own   tool.Call
-	asked func()
+	children run.Children
+	own      tool.Call
+	asked    func()
 }
 
-// StartChild implements tool.Children.
+// StartChild is for tool.Call.Children.
 func (o ownChildren) StartChild(ctx context.Context, _ tool.Call, child tool.Child) (core.ID, error) {
 	o.asked()
-	return o.Children.StartChild(ctx, o.own, child)
+	return o.children.StartChild(ctx, o.own, child)
 }
 
 // notedParts notes that a tool keeps parts.
 type notedParts struct {
-	tool.PartStore
+	kept
 	asked func()
 }
 
-// Part implements tool.PartStore.
+// kept is the type of tool.Call.Parts.
+type kept interface {
+	Part(ctx context.Context, name string) (json.RawMessage, bool, error)
+	Keep(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error)
+}
+
+// Part is for tool.Call.Parts.
 func (n notedParts) Part(ctx context.Context, name string) (json.RawMessage, bool, error) {
 	n.asked()
-	return n.PartStore.Part(ctx, name)
+	return n.kept.Part(ctx, name)
 }

@@ -1,4 +1,4 @@
-package tool_test
+package toolrun_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -19,7 +21,7 @@ func TestExecuteReturnsASuspension(t *testing.T) {
 		ID: "s1", Action: "tool:ask", Parameters: json.RawMessage(`{"a":1}`), Response: json.RawMessage(`{"type":"string"}`),
 		Mode: core.ResumeAsResult, Kind: core.TicketPerson, Timeout: time.Minute,
 	}
-	got, err := tool.Execute(t.Context(), stub{run: returns(tool.Suspended(suspend), nil)}, tool.Call{ID: "c1", Name: "stub"})
+	got, err := toolrun.Execute(t.Context(), stub{run: returns(tool.Suspended(suspend), nil)}, tool.Call{ID: "c1", Name: "stub"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func TestExecuteRefusesASuspensionThatIsNone(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := tool.Execute(t.Context(), stub{run: returns(test.result, nil)}, tool.Call{ID: "c1", Name: "stub"})
+			got, err := toolrun.Execute(t.Context(), stub{run: returns(test.result, nil)}, tool.Call{ID: "c1", Name: "stub"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,11 +77,11 @@ func TestExecuteRefusesASuspensionThatIsNone(t *testing.T) {
 }
 
 func TestCheckTicketRequestRefusesASchemaThatCannotBeResolved(t *testing.T) {
-	err := tool.CheckTicketRequest(core.TicketRequest{Response: json.RawMessage(`{"$ref":"#/$defs/none"}`)})
+	err := toolcall.CheckTicketRequest(core.TicketRequest{Response: json.RawMessage(`{"$ref":"#/$defs/none"}`)})
 	if core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("got %v, want an error with code invalid", err)
 	}
-	if err := tool.CheckTicketRequest(core.TicketRequest{}); err != nil {
+	if err := toolcall.CheckTicketRequest(core.TicketRequest{}); err != nil {
 		t.Errorf("a suspension that says nothing is refused: %v", err)
 	}
 }

@@ -1,18 +1,18 @@
-package tool
+package toolrun
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // Admit returns a tool as a registry or a plugin's registrar takes it in: with its
 // spec, which is asked for once and checked here. A run reads what the model was
 // told of the tool then, whatever the tool says of itself later. A nil tool, what
-// [Spec.Check] refuses, and a panic of Spec are errors.
-func Admit(t Tool) (Tool, error) {
+// [tool.Spec.Check] refuses, and a panic of Spec are errors.
+func Admit(t tool.Tool) (tool.Tool, error) {
 	if t == nil {
 		return nil, errors.New("tool is nil")
 	}
@@ -31,14 +31,9 @@ func Admit(t Tool) (Tool, error) {
 }
 
 type admitted struct {
-	Tool
-	spec Spec
+	tool.Tool
+	spec tool.Spec
 }
 
 // Spec implements Tool.
-func (a admitted) Spec() Spec { return a.spec }
-
-func (a admitted) prepare(arguments json.RawMessage) (Tool, error) {
-	ready, err := Prepare(a.Tool, arguments)
-	return admitted{ready, a.spec}, err
-}
+func (a admitted) Spec() tool.Spec { return a.spec }

@@ -1,4 +1,4 @@
-package tool
+package toolcall
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package tool_test
+package toolrun_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -37,6 +39,16 @@ func returns(r tool.Result, err error) func(context.Context) (tool.Result, error
 	return func(context.Context) (tool.Result, error) { return r, err }
 }
 
+func weather() tool.Tool {
+	type forecast struct {
+		City string `json:"city"`
+		Days int    `json:"days,omitempty"`
+	}
+	return tool.New(tool.Spec{Name: "weather"}, func(_ context.Context, _ tool.Call, args forecast) (string, error) {
+		return fmt.Sprintf("sunny in %s for %d days", args.City, args.Days), nil
+	})
+}
+
 func TestExecuteMakesAResultOfEverything(t *testing.T) {
 	tests := []struct {
 		name string
@@ -58,7 +70,7 @@ func TestExecuteMakesAResultOfEverything(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := tool.Execute(t.Context(), test.tool, tool.Call{ID: "c1", Name: "stub"})
+			got, err := toolrun.Execute(t.Context(), test.tool, tool.Call{ID: "c1", Name: "stub"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +85,7 @@ func TestExecuteMakesAResultOfEverything(t *testing.T) {
 func TestExecuteKeepsTheCommands(t *testing.T) {
 	emit := func(key string) state.Command { return state.Command{Effects: []state.Effect{{Key: key}}} }
 	result := tool.NewResult("done").With(emit("mail")).With(emit("page"), emit("log"))
-	got, err := tool.Execute(t.Context(), stub{run: returns(result, nil)}, tool.Call{ID: "c1", Name: "stub"})
+	got, err := toolrun.Execute(t.Context(), stub{run: returns(result, nil)}, tool.Call{ID: "c1", Name: "stub"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +95,7 @@ func TestExecuteKeepsTheCommands(t *testing.T) {
 }
 
 func TestExecuteKeepsThePanicForTheLog(t *testing.T) {
-	got, err := tool.Execute(t.Context(), stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, tool.Call{})
+	got, err := toolrun.Execute(t.Context(), stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, tool.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +107,11 @@ func TestExecuteKeepsThePanicForTheLog(t *testing.T) {
 
 func TestExecuteReturnsAFatalError(t *testing.T) {
 	cause := errors.New("credential revoked")
-	_, err := tool.Execute(t.Context(), stub{run: returns(tool.Result{}, fmt.Errorf("charging: %w", tool.Fatal(cause)))}, tool.Call{})
-	if !tool.IsFatal(err) || !errors.Is(err, cause) {
+	_, err := toolrun.Execute(t.Context(), stub{run: returns(tool.Result{}, fmt.Errorf("charging: %w", tool.Fatal(cause)))}, tool.Call{})
+	if !toolcall.IsFatal(err) || !errors.Is(err, cause) {
 		t.Errorf("got %v, want the fatal error", err)
 	}
-	if tool.Fatal(nil) != nil || tool.IsFatal(cause) {
+	if tool.Fatal(nil) != nil || toolcall.IsFatal(cause) {
 		t.Error("nil and plain errors are not fatal")
 	}
 }
@@ -107,14 +119,14 @@ func TestExecuteReturnsAFatalError(t *testing.T) {
 func TestExecuteDoesNotBlameTheToolForAWorkerThatStops(t *testing.T) {
 	lost := errors.New("claim lost")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err := tool.Execute(ctx, stub{run: func(ctx context.Context) (tool.Result, error) {
+	_, err := toolrun.Execute(ctx, stub{run: func(ctx context.Context) (tool.Result, error) {
 		cancel(lost)
 		return tool.Result{}, ctx.Err()
 	}}, tool.Call{Name: "stub"})
-	if !errors.Is(err, lost) || tool.IsFatal(err) {
+	if !errors.Is(err, lost) || toolcall.IsFatal(err) {
 		t.Errorf("got %v, want the context's cause", err)
 	}
-	_, err = tool.Execute(ctx, stub{run: func(context.Context) (tool.Result, error) {
+	_, err = toolrun.Execute(ctx, stub{run: func(context.Context) (tool.Result, error) {
 		t.Error("the tool ran")
 		return tool.Result{}, nil
 	}}, tool.Call{Name: "stub"})
@@ -125,7 +137,7 @@ func TestExecuteDoesNotBlameTheToolForAWorkerThatStops(t *testing.T) {
 
 func TestExecuteStoresWhatAToolFinishedAlthoughTheWorkerStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	got, err := tool.Execute(ctx, stub{run: func(context.Context) (tool.Result, error) {
+	got, err := toolrun.Execute(ctx, stub{run: func(context.Context) (tool.Result, error) {
 		cancel()
 		return tool.NewResult("paid"), nil
 	}}, tool.Call{})
@@ -146,8 +158,8 @@ func TestLimits(t *testing.T) {
 		call tool.Call
 		want string // message; empty: no error
 	}{
-		{"arguments at the limit", weather(t), tool.Call{Arguments: arguments(262144)}, ""},
-		{"arguments over it", weather(t), tool.Call{Arguments: arguments(262145)}, "invalid arguments: arguments are larger than 262144 bytes"},
+		{"arguments at the limit", weather(), tool.Call{Arguments: arguments(262144)}, ""},
+		{"arguments over it", weather(), tool.Call{Arguments: arguments(262145)}, "invalid arguments: arguments are larger than 262144 bytes"},
 		{"arguments over it, of any tool", stub{}, tool.Call{Arguments: arguments(262145)}, "invalid arguments: arguments are larger than 262144 bytes"},
 		{"result at the limit", stub{run: returns(result(1048576), nil)}, tool.Call{}, ""},
 		{"result over it", stub{run: returns(result(1048577), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
@@ -155,7 +167,7 @@ func TestLimits(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := tool.Execute(t.Context(), test.tool, test.call)
+			got, err := toolrun.Execute(t.Context(), test.tool, test.call)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +179,7 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
-	if err := weather(t).Check(arguments(262145)); err != tool.ErrArgumentsTooLarge {
+	if err := weather().Check(arguments(262145)); err != toolcall.ErrArgumentsTooLarge {
 		t.Errorf("got %v, want ErrArgumentsTooLarge", err)
 	}
 }

@@ -1,4 +1,4 @@
-package tool_test
+package toolcall_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
 )
 
 func TestWhatADecisionMayBring(t *testing.T) {
@@ -45,7 +45,7 @@ func TestWhatADecisionMayBring(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			ticket := core.Ticket{Mode: test.mode, Kind: test.kind, Suspension: core.Suspension{ResponseSchema: json.RawMessage(test.schema)}}
-			got, err := "", tool.CheckDecision(ticket, core.Decision{Action: test.action, Payload: json.RawMessage(test.payload)})
+			got, err := "", toolcall.CheckDecision(ticket, core.Decision{Action: test.action, Payload: json.RawMessage(test.payload)})
 			if err != nil {
 				got = err.Error()
 			}
@@ -73,10 +73,10 @@ func TestOnlyAnswersToARequestForPermissionAreRemembered(t *testing.T) {
 		for _, action := range []core.DecisionAction{core.DecisionResume, core.DecisionCancel} {
 			for _, remember := range []core.Remember{core.RememberRun, core.RememberThread} {
 				ticket := core.Ticket{Mode: tt.mode, Kind: tt.kind}
-				if got := fmt.Sprint(tool.CheckDecision(ticket, core.Decision{Action: action, Remember: remember})); got != tt.want {
+				if got := fmt.Sprint(toolcall.CheckDecision(ticket, core.Decision{Action: action, Remember: remember})); got != tt.want {
 					t.Errorf("%q of %q: %s, want %s", tt.mode, tt.kind, got, tt.want)
 				}
-				if err := tool.CheckDecision(ticket, core.Decision{Action: action, Remember: core.RememberOnce}); err != nil {
+				if err := toolcall.CheckDecision(ticket, core.Decision{Action: action, Remember: core.RememberOnce}); err != nil {
 					t.Errorf("%q of %q, once: %v", tt.mode, tt.kind, err)
 				}
 			}
@@ -102,7 +102,7 @@ func TestLimitsOfADecision(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := tool.CheckDecision(core.Ticket{Mode: test.mode}, test.decision)
+			err := toolcall.CheckDecision(core.Ticket{Mode: test.mode}, test.decision)
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" || err != nil && core.CodeOf(err) != core.CodeTooLarge {
 				t.Errorf("code %q\n%s", core.CodeOf(err), diff)
 			}
@@ -114,18 +114,18 @@ func TestLimitsOfADecision(t *testing.T) {
 func TestWhatASuspensionMayBe(t *testing.T) {
 	for _, mode := range []core.ResumeMode{"", core.ResumeReplay, core.ResumeAsResult, core.ResumeAsArguments} {
 		for _, kind := range []core.TicketKind{"", core.TicketPerson, core.TicketClient, core.TicketChild} {
-			if err := tool.CheckTicketRequest(core.TicketRequest{Mode: mode, Kind: kind}); err != nil {
+			if err := toolcall.CheckTicketRequest(core.TicketRequest{Mode: mode, Kind: kind}); err != nil {
 				t.Errorf("mode %q and kind %q: %v", mode, kind, err)
 			}
 		}
 	}
 	// 5 + 9 + 1,048,560 + 2 bytes
 	most := core.TicketRequest{Action: "tool:", Parameters: json.RawMessage(`{"a":"b"}`), Message: strings.Repeat("x", 1_048_560), Response: json.RawMessage(`{}`)}
-	if err := tool.CheckTicketRequest(most); err != nil {
+	if err := toolcall.CheckTicketRequest(most); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
 	most.Message += "x"
-	if err := tool.CheckTicketRequest(most); err != tool.ErrResultTooLarge {
+	if err := toolcall.CheckTicketRequest(most); err != toolcall.ErrResultTooLarge {
 		t.Errorf("behind the limit: %v, want ErrResultTooLarge", err)
 	}
 }

@@ -1,4 +1,4 @@
-package tool_test
+package toolrun_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/toolcall"
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -42,19 +44,19 @@ func TestPrepareChecksTheArgumentsOnce(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			specs, checks = 0, 0
-			admitted, err := tool.Admit(tt.tool)
+			admitted, err := toolrun.Admit(tt.tool)
 			if err != nil {
 				t.Fatal(err)
 			}
 			arguments := json.RawMessage(`{"city":"Oslo"}`)
-			ready, err := tool.Prepare(admitted, arguments)
+			ready, err := toolrun.Prepare(admitted, arguments)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := ready.Spec().Name; got != "where" {
 				t.Errorf("the prepared tool is %q", got)
 			}
-			result, err := tool.Execute(t.Context(), ready, tool.Call{ID: "c", Name: "where", Arguments: arguments})
+			result, err := toolrun.Execute(t.Context(), ready, tool.Call{ID: "c", Name: "where", Arguments: arguments})
 			if err != nil || result.Status != core.ResultOK || string(result.Data) != `"Oslo"` {
 				t.Errorf("result %s %s, error %v", result.Status, result.Data, err)
 			}
@@ -66,7 +68,7 @@ func TestPrepareChecksTheArgumentsOnce(t *testing.T) {
 }
 
 func TestPrepareRefusesWhatCheckRefuses(t *testing.T) {
-	inferred := weather(t)
+	inferred := weather()
 	own := tool.New(tool.Spec{Name: "own", Parameters: json.RawMessage(`{"type":"object"}`)},
 		func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.NewResult("ran"), nil })
 	for _, tt := range []struct {
@@ -80,16 +82,16 @@ func TestPrepareRefusesWhatCheckRefuses(t *testing.T) {
 		{"no JSON", inferred, `{`, "not JSON: unexpected end of JSON input"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ready, err := tool.Prepare(tt.tool, json.RawMessage(tt.arguments))
+			ready, err := toolrun.Prepare(tt.tool, json.RawMessage(tt.arguments))
 			if ready != nil || err == nil || core.CodeOf(err) != core.CodeInvalid || err.Error() != tt.want {
 				t.Errorf("%v, error %v, want %s", ready, err, tt.want)
 			}
 		})
 	}
-	if ready, err := tool.Prepare(inferred, json.RawMessage(`{"city":"`+strings.Repeat("x", 262144-10)+`"}`)); ready != nil || err != tool.ErrArgumentsTooLarge {
+	if ready, err := toolrun.Prepare(inferred, json.RawMessage(`{"city":"`+strings.Repeat("x", 262144-10)+`"}`)); ready != nil || err != toolcall.ErrArgumentsTooLarge {
 		t.Errorf("too large: %v, %v", ready, err)
 	}
-	if ready, err := tool.Prepare(inferred, json.RawMessage(`{"city":"`+strings.Repeat("x", 262144-11)+`"}`)); ready == nil || err != nil {
+	if ready, err := toolrun.Prepare(inferred, json.RawMessage(`{"city":"`+strings.Repeat("x", 262144-11)+`"}`)); ready == nil || err != nil {
 		t.Errorf("at the limit: %v, %v", ready, err)
 	}
 }

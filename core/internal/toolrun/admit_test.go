@@ -1,4 +1,4 @@
-package tool_test
+package toolrun_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reveille-run/reveille/core/internal/toolrun"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -26,12 +27,12 @@ func TestAdmitRefusesAToolThatCannotSayWhatItIs(t *testing.T) {
 		want string
 	}{
 		{"nil", nil, "tool is nil"},
-		{"a nil pointer", missing, "spec of a tool of type *tool_test.moody: panic: runtime error: invalid memory address or nil pointer dereference"},
-		{"a spec that panics", &moody{func() tool.Spec { panic("no schema") }}, "spec of a tool of type *tool_test.moody: panic: no schema"},
+		{"a nil pointer", missing, "spec of a tool of type *toolrun_test.moody: panic: runtime error: invalid memory address or nil pointer dereference"},
+		{"a spec that panics", &moody{func() tool.Spec { panic("no schema") }}, "spec of a tool of type *toolrun_test.moody: panic: no schema"},
 		{"a spec that is refused", &moody{func() tool.Spec { return tool.Spec{Name: "x y"} }}, "tool name \"x y\" has the character ' ', allowed are A-Z a-z 0-9 _ -"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := tool.Admit(test.tool); err == nil || err.Error() != test.want {
+			if _, err := toolrun.Admit(test.tool); err == nil || err.Error() != test.want {
 				t.Errorf("error is %v, want %s", err, test.want)
 			}
 		})
@@ -40,7 +41,7 @@ func TestAdmitRefusesAToolThatCannotSayWhatItIs(t *testing.T) {
 
 func TestAdmitAsksForTheSpecOnce(t *testing.T) {
 	asked := 0
-	admitted, err := tool.Admit(&moody{func() tool.Spec {
+	admitted, err := toolrun.Admit(&moody{func() tool.Spec {
 		if asked++; asked > 1 {
 			panic("asked again")
 		}
@@ -52,7 +53,7 @@ func TestAdmitAsksForTheSpecOnce(t *testing.T) {
 	if spec := admitted.Spec(); spec.Name != "moody" || spec.Timeout != time.Second {
 		t.Errorf("spec is %+v, want the first one", spec)
 	}
-	result, err := tool.Execute(t.Context(), admitted, tool.Call{Name: "moody", Arguments: json.RawMessage(`{}`)})
+	result, err := toolrun.Execute(t.Context(), admitted, tool.Call{Name: "moody", Arguments: json.RawMessage(`{}`)})
 	if err != nil || string(result.Data) != `"done"` {
 		t.Errorf("result is %s, %v, want the tool's", result.Data, err)
 	}

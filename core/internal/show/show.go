@@ -1,4 +1,6 @@
-package tool
+// Package show passes on what a tool shows of its work while it runs: to whoever follows
+// the run at this moment, without the tool waiting for them. It bounds and throttles.
+package show
 
 import (
 	"encoding/json"
@@ -34,8 +36,7 @@ type Audience interface {
 	Show(Report) (more bool)
 }
 
-// Live passes on what one call shows, in the order in which the tool shows it by the
-// methods of its [Call]. Progress is throttled and everything is bounded here, so that
+// Live passes on what one call shows, in the order in which the tool shows it. Progress is throttled and everything is bounded here, so that
 // an [Audience] need not do it. A Live is safe for concurrent use; its zero value, and
 // a nil one, show nothing.
 type Live struct {
@@ -64,8 +65,8 @@ func (l *Live) Dropped() (reports int, first error) {
 	return l.dropped, l.failure
 }
 
-// listens reports whether it is worth making a report.
-func (l *Live) listens() bool {
+// Listens reports whether it is worth making a report.
+func (l *Live) Listens() bool {
 	if l == nil || l.audience == nil {
 		return false
 	}
@@ -74,11 +75,11 @@ func (l *Live) listens() bool {
 	return !l.over
 }
 
-// show passes a report on.
-func (l *Live) show(r Report) {
+// Output passes on a piece of what the tool puts out.
+func (l *Live) Output(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pass(r)
+	l.pass(Report{Type: core.EventToolCallStreamDelta, Text: text})
 }
 
 // pass passes a report on, within the bounds. The caller holds mu.
@@ -95,8 +96,8 @@ func (l *Live) pass(r Report) {
 	}
 }
 
-// refuse notes a report that cannot be passed on.
-func (l *Live) refuse(err error) {
+// Refuse notes a report that cannot be passed on.
+func (l *Live) Refuse(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drop(err)
@@ -109,8 +110,7 @@ func (l *Live) drop(err error) {
 	}
 }
 
-// Recorder is an [Audience] that keeps what it is shown, for tests of a tool that is
-// run by [Execute] alone. The zero value is ready; it serves one call or several, and
+// Recorder is an [Audience] that keeps what it is shown, for tests. The zero value is ready; it serves one call or several, and
 // is safe for concurrent use.
 type Recorder struct {
 	// Now is the clock by which progress is throttled; nil: one that stands still.
