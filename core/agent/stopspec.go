@@ -20,22 +20,19 @@ import (
 //	{"type": "content_match", "pattern": "(?i)task complete"}
 //	{"type": "loop_detection", "window": 3}
 type StopSpec struct {
-	Type     StopType `json:"type"`
-	Rounds   int      `json:"rounds,omitempty"`    // max_rounds: steps of a run, 1 or more
-	Seconds  int      `json:"seconds,omitempty"`   // timeout: since the run's first step began, 1 or more
-	MaxTotal int      `json:"max_total,omitempty"` // token_budget: tokens, input and output together, 1 or more
-	Max      int      `json:"max,omitempty"`       // consecutive_errors: failed steps in a row, 1 or more
-	ToolName string   `json:"tool_name,omitempty"` // stop_on_tool
-	Pattern  string   `json:"pattern,omitempty"`   // content_match: a regular expression, RE2, a search, up to 1 KiB
-	Window   int      `json:"window,omitempty"`    // loop_detection: turns, 2 to 64
+	Type     string `json:"type"`                // also the code of its terminations
+	Rounds   int    `json:"rounds,omitempty"`    // max_rounds: steps of a run, 1 or more
+	Seconds  int    `json:"seconds,omitempty"`   // timeout: since the run's first step began, 1 or more
+	MaxTotal int    `json:"max_total,omitempty"` // token_budget: tokens, input and output together, 1 or more
+	Max      int    `json:"max,omitempty"`       // consecutive_errors: failed steps in a row, 1 or more
+	ToolName string `json:"tool_name,omitempty"` // stop_on_tool
+	Pattern  string `json:"pattern,omitempty"`   // content_match: a regular expression, RE2, a search, up to 1 KiB
+	Window   int    `json:"window,omitempty"`    // loop_detection: turns, 2 to 64
 }
 
-// StopType names a policy in a [StopSpec]; it is the code of its terminations, too.
-type StopType string
-
 // stopTypes are the known types, in the order of the manual.
-func stopTypes() []StopType {
-	return []StopType{StopMaxRounds, StopTimeout, StopTokenBudget, StopConsecutiveErrors, StopOnTool, StopContentMatch, StopLoopDetection}
+func stopTypes() []string {
+	return []string{StopMaxRounds, StopTimeout, StopTokenBudget, StopConsecutiveErrors, StopOnTool, StopContentMatch, StopLoopDetection}
 }
 
 // Check validates the spec. The error has code invalid and names the type and the
@@ -49,11 +46,7 @@ func (s StopSpec) Check() error {
 func (s StopSpec) Policy() (StopPolicy, error) {
 	field, ok := fieldOf[s.Type]
 	if !ok {
-		var known []string
-		for _, t := range stopTypes() {
-			known = append(known, string(t))
-		}
-		return nil, core.Errorf(core.CodeInvalid, "stop policy type %q is unknown, allowed are %s", core.Excerpt(string(s.Type)), strings.Join(known, ", "))
+		return nil, core.Errorf(core.CodeInvalid, "stop policy type %q is unknown, allowed are %s", core.Excerpt(s.Type), strings.Join(stopTypes(), ", "))
 	}
 	for _, given := range s.given() {
 		if given != field {
@@ -92,7 +85,7 @@ func (s StopSpec) count(n int, p StopPolicy) (StopPolicy, error) {
 }
 
 // fieldOf is the field that a type takes.
-var fieldOf = map[StopType]string{
+var fieldOf = map[string]string{
 	StopMaxRounds: "rounds", StopTimeout: "seconds", StopTokenBudget: "max_total", StopConsecutiveErrors: "max",
 	StopOnTool: "tool_name", StopContentMatch: "pattern", StopLoopDetection: "window",
 }

@@ -1,8 +1,8 @@
 // Package specfile reads agents, models, pools and providers from YAML and JSON
 // files. It links a YAML parser, so that only programs that load files import it.
 //
-// A file holds one or several documents. One that has an id is an agent; every other
-// one is an object of lists, any of which may be left out:
+// A file holds one or several documents, in 1 MiB at most. One that has an id is an agent;
+// every other one is an object of lists, any of which may be left out:
 //
 //	default: helper
 //	agents:
@@ -40,8 +40,8 @@ import (
 	"github.com/reveille-run/reveille/core/strict"
 )
 
-// MaxFile is the largest file, in bytes.
-const MaxFile = 1 << 20
+// maxFile is the largest file, in bytes.
+const maxFile = 1 << 20
 
 // Loader reads files. The zero value looks no keys up.
 type Loader struct {
@@ -161,8 +161,8 @@ type lists struct {
 
 // file reads the documents of one file. Nothing of a file counts that has a mistake.
 func (r *reading) file(name string, data []byte) error {
-	if len(data) > MaxFile {
-		return failed(name, place{}, fmt.Errorf("the file has %d bytes, at most %d are allowed", len(data), MaxFile))
+	if len(data) > maxFile {
+		return failed(name, place{}, fmt.Errorf("the file has %d bytes, at most %d are allowed", len(data), maxFile))
 	}
 	var documents []document
 	var err error

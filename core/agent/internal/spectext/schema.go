@@ -47,6 +47,8 @@ type fact struct {
 func specSchema() (*jsonschema.Schema, error) {
 	schema, err := schemaOf[agent.Spec]("Agent", specFacts())
 	if err == nil {
+		kinds := oneOf[string](agent.StopMaxRounds, agent.StopTimeout, agent.StopTokenBudget, agent.StopConsecutiveErrors, agent.StopOnTool, agent.StopContentMatch, agent.StopLoopDetection)
+		schema.Properties["stop"].Items.Properties["type"].Enum = kinds.Enum
 		schema.Properties["provider_options"].AdditionalProperties = &jsonschema.Schema{Type: "object"}
 	}
 	return schema, err
@@ -67,7 +69,6 @@ func schemaOf[S any](title string, facts map[string]fact) (*jsonschema.Schema, e
 		reflect.TypeFor[agent.MemberRole]():     oneOf("member", agent.RoleFailoverOnly),
 		reflect.TypeFor[agent.PoolRouting]():    oneOf("deterministic", agent.RouteFirstHealthy),
 		reflect.TypeFor[agent.StickyScope]():    oneOf("thread", agent.StickyRun),
-		reflect.TypeFor[agent.StopType]():       oneOf(agent.StopMaxRounds, agent.StopTimeout, agent.StopTokenBudget, agent.StopConsecutiveErrors, agent.StopOnTool, agent.StopContentMatch, agent.StopLoopDetection),
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", title, err)
