@@ -72,7 +72,7 @@
 // look at more than the turn get it from the totals alone, which a run of any length
 // has; [StopView.Turns] reaches only as far as the context window does.
 //
-// Any function of a view is a policy, by [StopFunc]; [Stop] makes the termination. A
+// Any function of a view is a policy, by [StopFunc]. A
 // panic ends the run with the error stop_policy, and only that run.
 //
 // # Specs as text

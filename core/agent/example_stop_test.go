@@ -53,7 +53,7 @@ func ExampleStopFunc() {
 		if searches < 3 || !v.GoesOn() {
 			return nil
 		}
-		return agent.Stop("silent", fmt.Sprintf("%d turns without a word", searches))
+		return &core.Termination{Type: core.TerminationStopped, Code: "silent", Detail: fmt.Sprintf("%d turns without a word", searches)}
 	})
 	search := core.Message{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "call_1", Name: "search"}}}
 	fmt.Println(silent.Check(agent.StopView{Step: 2, Turn: search, Turns: []core.Message{search}}))

@@ -50,10 +50,11 @@ func (v StopView) GoesOn() bool { return v.Failed != "" || v.Mends || len(v.Turn
 // StopPolicy judges a step of a run. It keeps no state, reads no clock and is safe
 // for concurrent use: the same view has the same verdict in every process.
 type StopPolicy interface {
-	// Check returns how the run ends, usually made by Stop, or nil when it goes
-	// on. A termination without a type is one of type stopped; cancelled, suspended
-	// and superseded are the runtime's, and end the run with the error stop_policy.
-	// Of the code 64 bytes are kept, of the detail 4 KiB.
+	// Check returns how the run ends, or nil when it goes on: a Code for programs and a
+	// Detail for people. Clients are shown both; of the code 64 bytes are kept, of the
+	// detail 4 KiB. A termination without a type is one of type stopped; cancelled,
+	// suspended and superseded are the runtime's, and end the run with the error
+	// stop_policy.
 	Check(StopView) *core.Termination
 }
 
@@ -63,9 +64,9 @@ type StopFunc func(StopView) *core.Termination
 // Check implements StopPolicy.
 func (f StopFunc) Check(v StopView) *core.Termination { return f(v) }
 
-// Stop is the verdict that ends a run. The code is for programs, the detail for
+// stopped is the verdict that ends a run. The code is for programs, the detail for
 // people: clients are shown both.
-func Stop(code, detail string) *core.Termination {
+func stopped(code, detail string) *core.Termination {
 	return &core.Termination{Type: core.TerminationStopped, Code: code, Detail: detail}
 }
 

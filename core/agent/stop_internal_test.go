@@ -146,7 +146,7 @@ func (b budget) Check(v StopView) *core.Termination {
 	if v.Usage.Output <= int(b) {
 		return nil
 	}
-	return Stop("budget", "")
+	return stopped("budget", "")
 }
 
 func TestWhichListsTolerateFailures(t *testing.T) {

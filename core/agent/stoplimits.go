@@ -28,11 +28,11 @@ func (n maxRounds) Check(v StopView) *core.Termination {
 	case n <= 0 || v.Step < int(n) || !v.GoesOn():
 		return nil
 	case v.Failed != "":
-		return Stop(StopMaxRounds, fmt.Sprintf("step %d of at most %d failed", v.Step, int(n)))
+		return stopped(StopMaxRounds, fmt.Sprintf("step %d of at most %d failed", v.Step, int(n)))
 	case v.Mends:
-		return Stop(StopMaxRounds, fmt.Sprintf("step %d of at most %d gave no answer that can be used", v.Step, int(n)))
+		return stopped(StopMaxRounds, fmt.Sprintf("step %d of at most %d gave no answer that can be used", v.Step, int(n)))
 	}
-	return Stop(StopMaxRounds, fmt.Sprintf("step %d of at most %d still asked for tools", v.Step, int(n)))
+	return stopped(StopMaxRounds, fmt.Sprintf("step %d of at most %d still asked for tools", v.Step, int(n)))
 }
 
 func (maxRounds) String() string { return StopMaxRounds }
@@ -50,7 +50,7 @@ func (d timeout) Check(v StopView) *core.Termination {
 	if most <= 0 || v.StartedAt.IsZero() || took <= most || !v.GoesOn() {
 		return nil
 	}
-	return Stop(StopTimeout, fmt.Sprintf("the run has taken %s, at most %s are allowed", took.Round(time.Millisecond), most))
+	return stopped(StopTimeout, fmt.Sprintf("the run has taken %s, at most %s are allowed", took.Round(time.Millisecond), most))
 }
 
 func (timeout) String() string { return StopTimeout }
@@ -67,7 +67,7 @@ func (n tokenBudget) Check(v StopView) *core.Termination {
 	if n <= 0 || used <= int(n) || !v.GoesOn() {
 		return nil
 	}
-	return Stop(StopTokenBudget, fmt.Sprintf("the run has used %d tokens, at most %d are allowed", used, int(n)))
+	return stopped(StopTokenBudget, fmt.Sprintf("the run has used %d tokens, at most %d are allowed", used, int(n)))
 }
 
 func (tokenBudget) String() string { return StopTokenBudget }
@@ -84,7 +84,7 @@ func (n consecutiveErrors) Check(v StopView) *core.Termination {
 	if n <= 0 || v.ErrorSteps < int(n) {
 		return nil
 	}
-	return Stop(StopConsecutiveErrors, fmt.Sprintf("failed steps in a row: %d, the limit is %d", v.ErrorSteps, int(n)))
+	return stopped(StopConsecutiveErrors, fmt.Sprintf("failed steps in a row: %d, the limit is %d", v.ErrorSteps, int(n)))
 }
 
 // ToleratesFailures implements StopTolerant.

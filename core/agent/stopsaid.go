@@ -16,7 +16,7 @@ type stopOnTool string
 func (name stopOnTool) Check(v StopView) *core.Termination {
 	for _, call := range v.Turn.ToolCalls {
 		if name != "" && call.Name == string(name) {
-			return Stop(StopOnTool, fmt.Sprintf("the tool %q was called", core.Excerpt(string(name))))
+			return stopped(StopOnTool, fmt.Sprintf("the tool %q was called", core.Excerpt(string(name))))
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ func (c contentMatch) Check(v StopView) *core.Termination {
 	if text == "" || !c.pattern.MatchString(text) {
 		return nil
 	}
-	return Stop(StopContentMatch, fmt.Sprintf("the text matches %q", core.Excerpt(c.pattern.String())))
+	return stopped(StopContentMatch, fmt.Sprintf("the text matches %q", core.Excerpt(c.pattern.String())))
 }
 
 func (contentMatch) String() string { return StopContentMatch }
@@ -82,9 +82,9 @@ func (n loopDetection) Check(v StopView) *core.Termination {
 	switch {
 	case v.Failed != "": // nothing was said: the turns before it were judged
 	case repeated(v.Calls, int(n)):
-		return Stop(StopLoopDetection, fmt.Sprintf("the last %d turns made the same calls", int(n)))
+		return stopped(StopLoopDetection, fmt.Sprintf("the last %d turns made the same calls", int(n)))
 	case repeated(v.Texts, int(n)):
-		return Stop(StopLoopDetection, fmt.Sprintf("the last %d turns said the same text", int(n)))
+		return stopped(StopLoopDetection, fmt.Sprintf("the last %d turns said the same text", int(n)))
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (consecutiveErrors) Check(v agent.StopView) *core.Termination {
 	if v.ErrorSteps < 3 {
 		return nil
 	}
-	return agent.Stop(agent.StopConsecutiveErrors, "three failed steps")
+	return &core.Termination{Type: core.TerminationStopped, Code: agent.StopConsecutiveErrors, Detail: "three failed steps"}
 }
 
 // refusing is a model whose first two calls are refused for good.

@@ -72,4 +72,6 @@ type (
 )
 
 // Stop returns the verdict of a StopFunc that ends the run. Clients read code and detail.
-func Stop(code, detail string) *Termination { return agent.Stop(code, detail) }
+func Stop(code, detail string) *Termination {
+	return &Termination{Type: TerminationStopped, Code: code, Detail: detail}
+}

@@ -67,7 +67,7 @@ func stopOnce() agent.StopPolicy {
 			return nil
 		}
 		stopped = true
-		return agent.Stop("test", "")
+		return &core.Termination{Type: core.TerminationStopped, Code: "test"}
 	})
 }
 

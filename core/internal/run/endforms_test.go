@@ -65,7 +65,7 @@ func TestWhatEachFormOfAnEndLeavesOut(t *testing.T) {
 						if v.Step == 1 {
 							return nil
 						}
-						return agent.Stop("test", strings.Repeat("d", 2000))
+						return &core.Termination{Type: core.TerminationStopped, Code: "test", Detail: strings.Repeat("d", 2000)}
 					})},
 				})
 				sent := requesting("hi", 12)
@@ -129,7 +129,7 @@ func TestTakeoverOfAnEndThatIsCutStoresNoMoreOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen closed
 		o := options{model: replies(text(strings.Repeat("x", 7700))), plugins: []plugin.Plugin{piles(0, &seen)}, stop: []agent.StopPolicy{agent.StopFunc(func(agent.StopView) *core.Termination {
-			return agent.Stop("test", strings.Repeat("d", 400))
+			return &core.Termination{Type: core.TerminationStopped, Code: "test", Detail: strings.Repeat("d", 400)}
 		})}}
 		w := newWorld(t, o)
 		w.limit(8 << 10)

@@ -41,7 +41,9 @@ func TestRunEndsWhoseReasonIsTooLargeBesideItsRequest(t *testing.T) {
 		var seen closed
 		w := newWorld(t, options{
 			plugins: []plugin.Plugin{piles(0, &seen)},
-			stop:    []agent.StopPolicy{agent.StopFunc(func(agent.StopView) *core.Termination { return agent.Stop("test", strings.Repeat("x", 4<<10)) })},
+			stop: []agent.StopPolicy{agent.StopFunc(func(agent.StopView) *core.Termination {
+				return &core.Termination{Type: core.TerminationStopped, Code: "test", Detail: strings.Repeat("x", 4<<10)}
+			})},
 		})
 		w.limit(thread.MinPayload)
 		receipt := w.request(t, "hi", 4<<10)

@@ -218,7 +218,9 @@ func TestWhatAPolicySees(t *testing.T) {
 
 func TestWhichPolicyIsAskedFirst(t *testing.T) {
 	always := func(code string) agent.StopPolicy {
-		return agent.StopFunc(func(agent.StopView) *core.Termination { return agent.Stop(code, "") })
+		return agent.StopFunc(func(agent.StopView) *core.Termination {
+			return &core.Termination{Type: core.TerminationStopped, Code: code}
+		})
 	}
 	matches := []agent.StopSpec{{Type: "content_match", Pattern: "so"}}
 	tests := []struct {

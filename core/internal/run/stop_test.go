@@ -71,7 +71,7 @@ func TestStopPoliciesSeeEveryTurn(t *testing.T) {
 			if v.Step != step {
 				return nil
 			}
-			return agent.Stop("enough", "")
+			return &core.Termination{Type: core.TerminationStopped, Code: "enough"}
 		})
 	}
 	usage := func(n int) model.Delta { return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Output: n}} }

@@ -32,8 +32,8 @@ type options struct {
 }
 
 // defaultPackages are those whose rules a run of the runtime rests on.
-const defaultPackages = "core/internal/thread,core/account,core/mailbox,core/internal/run,core/internal/run/checkpoint,core/internal/run/compaction,core/internal/run/history,core/internal/run/inference,core/internal/run/live,core/state,core/state/lattice,core/secret,core/tool,core/plugin,core/stop," +
-	"core/agent,core/strict,core/agent/specfile"
+const defaultPackages = "core/internal/thread,core/account,core/mailbox,core/internal/run,core/internal/run/checkpoint,core/internal/run/compaction,core/internal/run/history,core/internal/run/inference,core/internal/run/live,core/state,core/state/lattice,core/secret,core/tool,core/plugin,core/internal/engine,core/internal/stop," +
+	"core/agent,core/internal/registry,core/internal/finalanswer,core/internal/toolname,core/strict,core/agent/internal/spectext,core/agent/specfile"
 
 func main() {
 	if err := command(); err != nil {

@@ -39,18 +39,23 @@ var defaultSuites = map[string][]suite{
 
 	// What a step is made of is held by its own tests alone: they are quick, and
 	// a rule that only a whole run shows is found too late.
-	"core/state":             {{name: "core/state"}, {name: "core/store/memory"}}, // it has profiles in memory, too
-	"core/state/lattice":     {{name: "core/state/lattice"}},
-	"core/secret":            {{name: "core/secret"}},
-	"core/tool":              {{name: "core/tool"}, {name: "core/internal/toolrun"}},
-	"core/internal/show":     {{name: "core/tool"}},
-	"core/internal/toolcall": {{name: "core/internal/toolcall"}, {name: "core/internal/toolrun"}, {name: "core/tool"}},
-	"core/internal/toolrun":  {{name: "core/internal/toolrun"}},
-	"core/plugin":            {{name: "core/plugin"}},
-	"core/stop":              {{name: "core/stop"}},
-	"core/agent":             {{name: "core/agent"}},
-	"core/strict":            {{name: "core/strict"}},
-	"core/agent/specfile":    {{name: "core/agent/specfile"}},
+	"core/state":                   {{name: "core/state"}, {name: "core/store/memory"}}, // it has profiles in memory, too
+	"core/state/lattice":           {{name: "core/state/lattice"}},
+	"core/secret":                  {{name: "core/secret"}},
+	"core/tool":                    {{name: "core/tool"}, {name: "core/internal/toolrun"}},
+	"core/internal/show":           {{name: "core/tool"}},
+	"core/internal/toolcall":       {{name: "core/internal/toolcall"}, {name: "core/internal/toolrun"}, {name: "core/tool"}},
+	"core/internal/toolrun":        {{name: "core/internal/toolrun"}},
+	"core/plugin":                  {{name: "core/plugin"}, {name: "core/internal/engine"}}, // which looks at what hooks are shown
+	"core/internal/engine":         {{name: "core/internal/engine"}},
+	"core/internal/stop":           {{name: "core/agent"}, {name: "core/internal/registry"}, {name: "core/internal/run"}},
+	"core/agent":                   {{name: "core/agent"}, {name: "core/agent/internal/spectext"}, {name: "core/internal/registry"}}, // specs that are read, and resolved
+	"core/agent/internal/spectext": {{name: "core/agent/internal/spectext"}},
+	"core/internal/registry":       {{name: "core/internal/registry"}},
+	"core/internal/finalanswer":    {{name: "core/internal/finalanswer"}},
+	"core/internal/toolname":       {{name: "core/internal/toolname"}},
+	"core/strict":                  {{name: "core/strict"}},
+	"core/agent/specfile":          {{name: "core/agent/specfile"}},
 }
 
 // parseSuites reads the table as the flag -tests has it.

@@ -10,5 +10,5 @@ var stopsAfterOne = []agent.StopPolicy{agent.StopFunc(func(v agent.StopView) *co
 	if !v.GoesOn() {
 		return nil
 	}
-	return agent.Stop(agent.StopMaxRounds, "one step is enough")
+	return &core.Termination{Type: core.TerminationStopped, Code: agent.StopMaxRounds, Detail: "one step is enough"}
 })}
