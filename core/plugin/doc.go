@@ -14,8 +14,8 @@
 //		return nil
 //	}
 //
-// Register is called for each agent that names the plugin, when the registry of agents
-// is built: whatever is wrong with it is an error at start. It is called again for an
+// Register is called for each agent that names the plugin, when the host is made:
+// whatever is wrong with it is an error at start. It is called again for an
 // agent as it was when a run began that is still under way. A [Section] of the
 // agent's spec, read there, gives the plugin other settings for each agent. The
 // active_hook_filter of a spec may leave a plugin's hooks, gates, transforms and tools

@@ -12,7 +12,7 @@ import (
 
 // Registrar takes what one plugin adds. What is wrong with it (a phase that
 // does not exist, a nil function, a key that another plugin has, a name that begins
-// with "reveille.") is an error of the registry of agents, which names the plugin.
+// with "reveille.") is an error when the host is made, which names the plugin.
 type Registrar struct{ to registered.Plugin }
 
 // Registered returns what was registered so far, for the runtime.

@@ -27,7 +27,7 @@ const unsound = "\x00"
 //	Sections: plugin.Sections(limits.Setting(Limits{PerDay: 3}))
 //
 // A value that [Section.Read] would refuse, or would not read as the same value, makes a
-// setting that [Setting.Check], registry.New and Read refuse with the reason.
+// setting that [Setting.Check], host.New and Read refuse with the reason.
 func (s Section[C]) Setting(value C) Setting {
 	text, err := s.encode(value)
 	if err != nil {

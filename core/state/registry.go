@@ -13,7 +13,7 @@ import (
 var ErrUnknownKey = errors.New("unknown state key")
 
 // Registry is the set of keys that the commands of one agent may change; agents
-// themselves are in an registry.Registry. It never changes and is
+// themselves are in a registry.Registry. It never changes and is
 // safe for concurrent use.
 type Registry struct {
 	definitions map[string]Definition

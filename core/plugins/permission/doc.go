@@ -24,7 +24,7 @@
 //	}
 //
 // The tool of a rule is a pattern of package pattern. What of the section is wrong is an
-// error when the registry of agents is built; it names the agent and the rule.
+// error when the host is made; it names the agent and the rule.
 //
 // # Which rule decides
 //
