@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
@@ -53,7 +54,7 @@ func TestAToolReadsTheStateKeysOfItsAgentOnly(t *testing.T) {
 			var got string
 			w := withTool(t, func(s *agent.Spec) { s.Plugins = tt.plugins }, func(c tool.Call) (tool.Result, error) {
 				n, err := count.Read(c.Snapshot)
-				got = fmt.Sprint(n, err, errors.Is(err, state.ErrUnknownKey))
+				got = fmt.Sprint(n, err, errors.Is(err, stateerror.UnknownKey))
 				return tool.NewResult("read"), nil
 			})
 			if _, err := w.Submit(t.Context(), submission("t1", "call: t")); err != nil {

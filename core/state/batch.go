@@ -7,11 +7,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// errConflict is a change that was made on another state than the one that it
-// meets, or beside a change that it does not go with. Made again on the present snapshot
-// it may fit.
-var errConflict = core.Errorf(core.CodeConflict, "the change does not fit what was changed meanwhile")
-
 // Batch is an ordered list of mutations that are applied together or not at all.
 type Batch struct {
 	Mutations []Mutation `json:"mutations,omitempty"`
@@ -71,21 +66,6 @@ type Mutation struct {
 
 // merges reports whether the mutation goes with others of a commutative key.
 func (m Mutation) merges() bool { return len(m.Update) > 0 }
-
-// RevisionError is a batch that was made for another revision than the one that it
-// was committed on. Its code is conflict.
-type RevisionError struct {
-	Expected uint64 // the batch's base
-	Actual   uint64
-}
-
-// Error implements error.
-func (e *RevisionError) Error() string {
-	return fmt.Sprintf("the batch is for revision %d, the state is at revision %d", e.Expected, e.Actual)
-}
-
-// Unwrap returns an error of code conflict.
-func (e *RevisionError) Unwrap() error { return errConflict }
 
 // Conflict returns the first key in a's order that both batches change in a way
 // that does not merge: only updates of commutative keys do. A key that is not

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -23,8 +24,8 @@ func TestABatchForAnotherRevisionIsNotApplied(t *testing.T) {
 		t.Fatal(after, err)
 	}
 	s, patch, err := r.Commit(after, batch)
-	var revision *state.RevisionError
-	if !errors.As(err, &revision) || *revision != (state.RevisionError{Expected: 4, Actual: 5}) {
+	var revision *stateerror.Revision
+	if !errors.As(err, &revision) || *revision != (stateerror.Revision{Expected: 4, Actual: 5}) {
 		t.Errorf("got %v", err)
 	}
 	if diff := cmp.Diff("committing state: the batch is for revision 4, the state is at revision 5", fmt.Sprint(err)); diff != "" {
@@ -158,7 +159,7 @@ func TestUnknownKeysAreKnownBeforeAnyApplyRuns(t *testing.T) {
 	k := state.Key[int, int]{Name: "k", Apply: func(v, u int) int { ran = true; return v + u }}
 	b := state.Batch{Mutations: []state.Mutation{{Key: "k", Update: json.RawMessage("1")}, {Key: "nobody"}}}
 	_, _, err := registry(t, k.Definition()).Commit(state.Snapshot{}, b)
-	if !errors.Is(err, state.ErrUnknownKey) || ran {
+	if !errors.Is(err, stateerror.UnknownKey) || ran {
 		t.Errorf("got %v, Apply ran: %v", err, ran)
 	}
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 )
 
 // Commit applies the batch in order, all of it or nothing. It returns the next
 // snapshot, bound as s is, and the patch from s to it, whose revision is the
 // next one; a batch that changes nothing that is stored returns no patch and keeps
 // the revision, so that one revision names one state. A batch for another revision
-// is a [*RevisionError]; a key that is not registered is [ErrUnknownKey]; a
+// has code conflict; a key that is not registered is an error that names it; a
 // key of ScopeCall with an unbound snapshot is an error; an update or a
 // value that does not decode has code corrupt; a panic of Apply is an
 // *env.PanicError.
@@ -54,11 +55,11 @@ func (r *Registry) Commit(s Snapshot, b Batch) (Snapshot, Patch, error) {
 // before any Apply runs.
 func (r *Registry) draft(drafts []draft, s Snapshot, b Batch) ([]draft, error) {
 	if b.Base != nil && *b.Base != s.revision {
-		return nil, &RevisionError{Expected: *b.Base, Actual: s.revision}
+		return nil, &stateerror.Revision{Expected: *b.Base, Actual: s.revision}
 	}
 	for _, m := range b.Mutations {
 		if !r.Has(m.Key) {
-			return nil, fmt.Errorf("%w %q", ErrUnknownKey, m.Key)
+			return nil, fmt.Errorf("%w %q", stateerror.UnknownKey, m.Key)
 		}
 	}
 	for _, m := range b.Mutations {

@@ -40,7 +40,7 @@
 // A [Batch] holds the mutations of a command. [Registry.Commit] applies all of it or
 // nothing, and raises the snapshot's revision by one when something that is stored has
 // changed: a revision names one state. A batch may say for which revision it was made
-// ([Batch.On]); made for another, it is a [*RevisionError]. [Registry.Merge] puts
+// ([Batch.On]); made for another, it is an error of code conflict. [Registry.Merge] puts
 // batches together that were made side by side, or names the key over which they collide.
 // [Registry.Listen] is told of every commit.
 //

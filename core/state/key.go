@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 )
 
 // Scope says how long a key's value lives.
@@ -72,11 +73,11 @@ type Key[V, U any] struct {
 // that does not decode is an error with code [core.CodeCorrupt] (the type of the key
 // changed, for example), and stays as it is; a key of ScopeCall needs a snapshot
 // that is bound, else it is an error. In a hook, gate or tool a key that no plugin of
-// the agent has registered is [ErrUnknownKey].
+// the agent has registered is an error that names it.
 func (k Key[V, U]) Read(s Snapshot) (V, error) {
 	if s.registry != nil && !s.registry.Has(k.Name) {
 		var zero V
-		return zero, fmt.Errorf("reading state: %w %q", ErrUnknownKey, k.Name)
+		return zero, fmt.Errorf("reading state: %w %q", stateerror.UnknownKey, k.Name)
 	}
 	path, err := s.path(k.Name, k.Scope)
 	if err != nil {

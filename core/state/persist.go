@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/strict"
 )
 
@@ -39,7 +40,7 @@ func (s Snapshot) Export(scope Scope) ([]byte, error) {
 
 // Import reads what [Snapshot.Export] wrote into a snapshot with values of that scope
 // only, bound to no call. A key that is not registered, is transient or has another
-// scope is [ErrUnknownKey], which names it; [Registry.ImportKnown] omits it. A value that
+// scope is an error that names it; [Registry.ImportKnown] omits it. A value that
 // its key cannot decode has code corrupt; a text of another form has code invalid:
 // anything but the two members is refused.
 func (r *Registry) Import(data []byte, scope Scope) (Snapshot, error) {
@@ -75,7 +76,7 @@ func (r *Registry) parse(data []byte, scope Scope, known bool) (Snapshot, error)
 			if known {
 				continue
 			}
-			return Snapshot{}, fmt.Errorf("%w %q of scope %s", ErrUnknownKey, name, scope)
+			return Snapshot{}, fmt.Errorf("%w %q of scope %s", stateerror.UnknownKey, name, scope)
 		}
 		raw, err := canonical(in.Extensions[name])
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -105,7 +106,7 @@ func TestImportIsStrict(t *testing.T) {
 		t.Errorf("a value that nests deeply is imported as %v, %v", values(again), err)
 	}
 	_, err = registry(t).Import([]byte(`{"revision":1,"extensions":{"gone":1}}`), state.ScopeRun)
-	if !errors.Is(err, state.ErrUnknownKey) {
+	if !errors.Is(err, stateerror.UnknownKey) {
 		t.Errorf("%v is not an unknown key", err)
 	}
 }

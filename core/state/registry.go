@@ -1,16 +1,13 @@
 package state
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"unicode/utf8"
-)
 
-// ErrUnknownKey is a mutation of a key that is not registered: the plugin that
-// owns it is not part of the agent. Folds never return it.
-var ErrUnknownKey = errors.New("unknown state key")
+	"github.com/reveille-run/reveille/core/internal/stateerror"
+)
 
 // Registry is the set of keys that the commands of one agent may change; agents
 // themselves are in a registry.Registry. It never changes and is
@@ -59,7 +56,7 @@ func (r *Registry) Scope(key string) (scope Scope, ok bool) {
 
 // Uninstall removes the values of the keys, at whatever scope and of whatever call,
 // but for those that are retained. It returns the next snapshot and the patch to it,
-// as [Registry.Commit] does. A key that is not registered is [ErrUnknownKey], and
+// as [Registry.Commit] does. A key that is not registered is an error, and
 // nothing is removed.
 //
 // It is for a plugin that is taken away for good, together with what it kept.
@@ -68,7 +65,7 @@ func (r *Registry) Scope(key string) (scope Scope, ok bool) {
 func (r *Registry) Uninstall(s Snapshot, keys ...string) (Snapshot, Patch, error) {
 	for _, key := range keys {
 		if !r.Has(key) {
-			return Snapshot{}, nil, fmt.Errorf("uninstalling state keys: %w %q", ErrUnknownKey, key)
+			return Snapshot{}, nil, fmt.Errorf("uninstalling state keys: %w %q", stateerror.UnknownKey, key)
 		}
 	}
 	gone := func(path KeyPath, _ *value) bool {

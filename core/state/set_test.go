@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -135,15 +136,15 @@ func TestABoundSnapshotReadsTheRegistrysKeysOnly(t *testing.T) {
 			if diff := cmp.Diff(test.want, fmt.Sprint(n, err)); diff != "" {
 				t.Error(diff)
 			}
-			if err != nil && !errors.Is(err, state.ErrUnknownKey) {
-				t.Errorf("%v is not ErrUnknownKey", err)
+			if err != nil && !errors.Is(err, stateerror.UnknownKey) {
+				t.Errorf("%v is not UnknownKey", err)
 			}
 		})
 	}
 	// What a commit makes of a bound snapshot is bound as it was.
 	next, _ := commit(t, registry(t), values.For(other), total.Update(1).Batch)
-	if _, err := total.Read(next); !errors.Is(err, state.ErrUnknownKey) {
-		t.Errorf("behind a commit: %v, want ErrUnknownKey", err)
+	if _, err := total.Read(next); !errors.Is(err, stateerror.UnknownKey) {
+		t.Errorf("behind a commit: %v, want UnknownKey", err)
 	}
 	if !values.For(other).Equal(values) {
 		t.Error("what a snapshot is bound to makes it another")

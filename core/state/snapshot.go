@@ -54,7 +54,7 @@ func (s Snapshot) ForCall(index int) Snapshot {
 }
 
 // For returns the snapshot bound to the keys of an agent: to read another key is
-// ErrUnknownKey then, where an unbound snapshot would read as if it were empty.
+// an error then, where an unbound snapshot would read as if it were empty.
 func (s Snapshot) For(r *Registry) Snapshot {
 	s.registry = r
 	return s

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -138,7 +139,7 @@ func TestUninstallRemovesWhatIsNotRetained(t *testing.T) {
 		t.Errorf("nothing to remove makes revision %d, %s, %v", same.Revision(), text(patch), err)
 	}
 	_, _, err = r.Uninstall(before, "total", "stranger")
-	if diff := cmp.Diff(`uninstalling state keys: unknown state key "stranger"`, fmt.Sprint(err)); diff != "" || !errors.Is(err, state.ErrUnknownKey) {
+	if diff := cmp.Diff(`uninstalling state keys: unknown state key "stranger"`, fmt.Sprint(err)); diff != "" || !errors.Is(err, stateerror.UnknownKey) {
 		t.Error(diff)
 	}
 }

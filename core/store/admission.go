@@ -77,7 +77,7 @@ type Occupied struct {
 }
 
 // Tally is an [Admission] with the counters of several days: what a backend stores that
-// changes it under a lock. Its methods are the rules of [Backend].
+// changes it under a lock. Its methods are the rules of [Backend.Admit], [Backend.Charge] and [Backend.Release].
 type Tally struct {
 	Days  map[int64]counted `json:"days,omitempty"`
 	Slots map[core.ID]Slot  `json:"slots,omitempty"`
@@ -96,7 +96,7 @@ func (t *Tally) On(day int64) Admission {
 	return Admission{Day: day, Runs: c.Runs, Tokens: c.Tokens, Spend: c.Spend, Slots: maps.Clone(t.Slots)}
 }
 
-// Admit is [Backend] Admit; changed says that the tally is to be stored.
+// Admit is [Backend.Admit]; changed says that the tally is to be stored.
 func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
 	if _, ok := t.Slots[a.Run]; ok {
 		return true, false
@@ -114,7 +114,7 @@ func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
 	return true, true
 }
 
-// Charge is [Backend] Charge.
+// Charge is [Backend.Charge].
 func (t *Tally) Charge(c Use) (charged bool) {
 	if c.Slot != (Slot{}) {
 		slot, ok := t.Slots[c.Run]
@@ -128,7 +128,7 @@ func (t *Tally) Charge(c Use) (charged bool) {
 	return true
 }
 
-// Release is [Backend] Release.
+// Release is [Backend.Release].
 func (t *Tally) Release(r Use) (released bool) {
 	if slot, ok := t.Slots[r.Run]; !ok || slot != r.Slot {
 		return false

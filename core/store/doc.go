@@ -12,7 +12,7 @@
 //
 // Beside the threads lie profiles, values that several of them share, and
 // snapshots of the configuration that runs are pinned to. Neither
-// takes part in a commit. [Backend] are what runs have used: their records are put
+// takes part in a commit. What runs have used is put
 // with the commit that ends a stretch of a run.
 //
 // # What a store promises

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -136,7 +137,7 @@ func (e *Engine) Check(c state.Command) error {
 	}
 	for _, m := range c.Batch.Mutations {
 		if !e.registry.Has(m.Key) {
-			return fmt.Errorf("%w %q", state.ErrUnknownKey, m.Key)
+			return fmt.Errorf("%w %q", stateerror.UnknownKey, m.Key)
 		}
 	}
 	for _, a := range c.Actions {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/engine"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -63,7 +64,7 @@ func TestARefusalReachesWhoAsked(t *testing.T) {
 	hook := func(id string) plugin.Plugin {
 		return part{id, func(r *plugin.Registrar) error {
 			r.OnRefusal(func(_ context.Context, c plugin.GateCall) (state.Command, error) {
-				if _, err := strange.Read(c.Snapshot); !errors.Is(err, state.ErrUnknownKey) || c.Agent == nil {
+				if _, err := strange.Read(c.Snapshot); !errors.Is(err, stateerror.UnknownKey) || c.Agent == nil {
 					t.Errorf("a key that nobody has registered reads with %v, and the agent is %v", err, c.Agent)
 				}
 				if id != "asker" || c.Call.ID != "c1" || c.CallIndex != 1 || c.Answer == nil || c.Answer.ID != "d" {

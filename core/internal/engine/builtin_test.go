@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/engine"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -297,7 +298,7 @@ func TestATransformSeesItsAgentAndItsKeys(t *testing.T) {
 	if err := e.Transform(t.Context(), everything(core.PhaseBeforeInference), &model.Request{}); err != nil {
 		t.Fatal(err)
 	}
-	if id != demo.ID || !errors.Is(unknown, state.ErrUnknownKey) {
+	if id != demo.ID || !errors.Is(unknown, stateerror.UnknownKey) {
 		t.Errorf("it sees agent %q, and reads a key of nobody with %v", id, unknown)
 	}
 }

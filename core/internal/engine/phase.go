@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/internal/wire"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -122,7 +123,7 @@ func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) erro
 			continue
 		}
 		err := p.commit(command)
-		if _, stale := errors.AsType[*state.RevisionError](err); stale {
+		if _, stale := errors.AsType[*stateerror.Revision](err); stale {
 			again = append(again, hooks[i])
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // Snapshots keeps the content of resolved agents by its hash, for good: see
-// store.Configs, which every backend implements.
+// store.Backend.
 type Snapshots interface {
 	PutSnapshot(ctx context.Context, hash string, content []byte) error
 	Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error)

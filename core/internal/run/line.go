@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -65,7 +66,7 @@ func (l *line) givePlace(ctx context.Context, i int, end *conclusion, ask bool) 
 	hooked := now
 	err := l.extend(&now, i, &end.result.Command)
 	if base := end.result.Command.Batch.Base; base != nil && *base != began {
-		err = &state.RevisionError{Expected: *base, Actual: began}
+		err = &stateerror.Revision{Expected: *base, Actual: began}
 	}
 	if err != nil {
 		l.refuseChange(ctx, i, end, err)
@@ -123,7 +124,7 @@ func (l *line) refuseChange(ctx context.Context, i int, end *conclusion, err err
 		return
 	}
 	why := "its change of the state does not apply"
-	if _, stale := errors.AsType[*state.RevisionError](err); stale {
+	if _, stale := errors.AsType[*stateerror.Revision](err); stale {
 		why = err.Error()
 	}
 	end.result = tool.Failed("execution failed: " + why)

@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/point"
+	"github.com/reveille-run/reveille/core/internal/stateerror"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/internal/toolcall"
 	"github.com/reveille-run/reveille/core/state"
@@ -128,7 +129,7 @@ func (s *scheduler) toolReturned(ctx context.Context, f finished) error {
 	}
 	switch base := result.Command.Batch.Base; {
 	case base != nil && *base != t.snapshot.Revision():
-		err := &state.RevisionError{Expected: *base, Actual: t.snapshot.Revision()}
+		err := &stateerror.Revision{Expected: *base, Actual: t.snapshot.Revision()}
 		result = tool.Failed("execution failed: " + err.Error())
 	default:
 		if err := s.tries(t, result.Command); err != nil {

@@ -126,6 +126,7 @@ var order = []string{
 	"core/strict",
 	"core/env",
 	"core/internal/point",
+	"core/internal/stateerror",
 	"core/state",
 	"core/secret",
 	"core/internal/pattern",
