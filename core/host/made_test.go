@@ -19,7 +19,7 @@ import (
 // leaves behind only in rare orders. Its runs are named by a letter.
 type made struct {
 	t     *testing.T
-	store *memory.Store
+	store store.Backend
 	key   core.ThreadKey
 	head  thread.Head
 }

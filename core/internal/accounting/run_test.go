@@ -27,7 +27,7 @@ var (
 // desk is a run of a tenant with limits, over a store that counts its calls.
 type desk struct {
 	t *testing.T
-	*memory.Store
+	store.Backend
 	asked int   // calls of the store's admissions
 	fails error // of each read of the counters; nil: it succeeds
 	head  thread.Head
@@ -38,7 +38,7 @@ type desk struct {
 // newDesk limits the tenant acme. A token of the provider p costs a cent.
 func newDesk(t *testing.T, l account.Limits) *desk {
 	t.Helper()
-	d := &desk{t: t, Store: memory.New(), fence: 7}
+	d := &desk{t: t, Backend: memory.New(), fence: 7}
 	d.head.Claim.Fence, d.head.Run.ID = 7, theRun
 	e := env.System()
 	e.Now = func() time.Time { return theDay }
@@ -64,22 +64,22 @@ func (d *desk) Admission(ctx context.Context, tenant string, day int64) (store.A
 	if d.fails != nil {
 		return store.Admission{}, d.fails
 	}
-	return d.Store.Admission(ctx, tenant, day)
+	return d.Backend.Admission(ctx, tenant, day)
 }
 
 func (d *desk) Admit(ctx context.Context, tenant string, a store.Admitting) (store.Admission, bool, error) {
 	d.asked++
-	return d.Store.Admit(ctx, tenant, a)
+	return d.Backend.Admit(ctx, tenant, a)
 }
 
 func (d *desk) Charge(ctx context.Context, tenant string, c store.Use) (store.Admission, bool, error) {
 	d.asked++
-	return d.Store.Charge(ctx, tenant, c)
+	return d.Backend.Charge(ctx, tenant, c)
 }
 
 // Get is that of a store in which each record is asked for by its name.
 func (d *desk) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-	return d.Store.Get(ctx, key, name)
+	return d.Backend.Get(ctx, key, name)
 }
 
 func (d *desk) run() accounting.Run {
@@ -100,7 +100,7 @@ func (d *desk) begin(totals thread.Totals) accounting.Run {
 // the run's slot knows of both.
 func (d *desk) want(when, want string) {
 	d.t.Helper()
-	a, err := d.Store.Admission(d.t.Context(), "acme", calendar.Day(theDay.UnixMilli()))
+	a, err := d.Backend.Admission(d.t.Context(), "acme", calendar.Day(theDay.UnixMilli()))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestATurnTakesASlotThatWasReleased(t *testing.T) {
 
 func (d *desk) slot() store.Slot {
 	d.t.Helper()
-	a, err := d.Store.Admission(d.t.Context(), "acme", calendar.Day(theDay.UnixMilli()))
+	a, err := d.Backend.Admission(d.t.Context(), "acme", calendar.Day(theDay.UnixMilli()))
 	if err != nil {
 		d.t.Fatal(err)
 	}

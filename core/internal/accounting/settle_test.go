@@ -17,7 +17,7 @@ import (
 )
 
 // priced is a store whose writes cost a unit for each record.
-type priced struct{ *memory.Store }
+type priced struct{ store.Backend }
 
 // EstimateCommit implements [store.Estimator].
 func (priced) EstimateCommit(c store.Commit) thread.Spent {
@@ -147,7 +147,7 @@ func TestWastedCallsAreOfTheWholeStretch(t *testing.T) {
 			t.Fatalf("it stores %q, %v", s.Record.Name, err)
 		}
 		r.Report(s)
-		if err := b.Store.(*memory.Store).Put(t.Context(), theBill, s.Record); err != nil {
+		if err := b.Store.(store.Backend).Put(t.Context(), theBill, s.Record); err != nil {
 			t.Fatal(err)
 		}
 		var m thread.Metered

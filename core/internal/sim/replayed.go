@@ -47,7 +47,7 @@ func (au *auditor) replay() {
 }
 
 // stored returns what is stored of the thread, in a store of its own.
-func (p *partition) stored(w *World) *memory.Store {
+func (p *partition) stored(w *World) store.Backend {
 	c := store.Commit{Head: p.head}
 	c.Head.Version = 1 // the store's first write
 	for _, name := range slices.Sorted(maps.Keys(p.records)) {

@@ -9,6 +9,12 @@ import (
 // The world's usage lies in a memory store of its own, so that its condition is the one
 // that is tested elsewhere; what goes wrong is what goes wrong with any request.
 
+// usageStore is a store in memory, which also puts a record of usage without a commit.
+type usageStore interface {
+	store.Backend
+	PutUsage(tenant string, usage *store.Usage) error
+}
+
 // putUsage puts the usage record of a commit, and marks its hour.
 func (b backend) putUsage(ctx context.Context, tenant string, usage *store.Usage) error {
 	if usage == nil {

@@ -142,8 +142,8 @@ type storage struct {
 	shards     [store.Shards][]*partition
 	byKey      map[core.ThreadKey]*partition
 	pointers   map[string][]byte
-	usage      *memory.Store           // nothing else is in it
-	profiles   *memory.Store           // nothing else is in it
+	usage      usageStore              // nothing else is in it
+	profiles   store.Backend           // nothing else is in it
 	tallies    map[string]*store.Tally // by tenant
 	configs    map[string][]byte       // by hash
 	throttled  map[string]int          // how often the put of a part was
@@ -151,7 +151,7 @@ type storage struct {
 
 func newStorage() storage {
 	return storage{
-		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New(), profiles: memory.New(),
+		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New().(usageStore), profiles: memory.New(),
 		tallies: map[string]*store.Tally{}, configs: map[string][]byte{}, throttled: map[string]int{},
 	}
 }

@@ -17,17 +17,17 @@ import (
 
 // readings counts the readings of a log.
 type readings struct {
-	*memory.Store
+	store.Backend
 	n int
 }
 
 func (r *readings) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	r.n++
-	return r.Store.Log(ctx, key, from, to)
+	return r.Backend.Log(ctx, key, from, to)
 }
 
 // putSuperseding stores the record behind a range, under any fence.
-func putSuperseding(t *testing.T, s *memory.Store, key core.ThreadKey, at uint64, e thread.Entry) {
+func putSuperseding(t *testing.T, s store.Backend, key core.ThreadKey, at uint64, e thread.Entry) {
 	t.Helper()
 	payload, err := thread.Records{}.EncodeEntry(&e)
 	if err != nil {
@@ -66,7 +66,7 @@ func TestSupersededReadsOneRecordForEach65Ranges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			counted := &readings{Store: s}
+			counted := &readings{Backend: s}
 			got, err := threadlog.Superseded(t.Context(), counted, thread.Records{}, key, tt.newest, tt.seq)
 			if err != nil {
 				t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // tally calls f with a tenant's tally under the lock.
-func (s *Store) tally(ctx context.Context, tenant string, f func(*store.Tally)) error {
+func (s *backend) tally(ctx context.Context, tenant string, f func(*store.Tally)) error {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return err
 	}
@@ -25,13 +25,13 @@ func (s *Store) tally(ctx context.Context, tenant string, f func(*store.Tally)) 
 }
 
 // Admission implements [store.Backend].
-func (s *Store) Admission(ctx context.Context, tenant string, day int64) (a store.Admission, err error) {
+func (s *backend) Admission(ctx context.Context, tenant string, day int64) (a store.Admission, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) { a = t.On(day) })
 	return a, err
 }
 
 // Admit implements [store.Backend].
-func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
+func (s *backend) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) {
 		admitted, _ = t.Admit(a)
 		after = t.On(a.Day)
@@ -40,7 +40,7 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (af
 }
 
 // Charge implements [store.Backend].
-func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
+func (s *backend) Charge(ctx context.Context, tenant string, c store.Use) (after store.Admission, charged bool, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) {
 		charged = t.Charge(c)
 		after = t.On(c.Day)
@@ -49,13 +49,13 @@ func (s *Store) Charge(ctx context.Context, tenant string, c store.Use) (after s
 }
 
 // Release implements [store.Backend].
-func (s *Store) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
+func (s *backend) Release(ctx context.Context, tenant string, r store.Use) (released bool, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) { released = t.Release(r) })
 	return released, err
 }
 
 // Occupied implements [store.Backend].
-func (s *Store) Occupied(ctx context.Context, after string, limit int) ([]store.Occupied, error) {
+func (s *backend) Occupied(ctx context.Context, after string, limit int) ([]store.Occupied, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

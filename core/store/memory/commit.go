@@ -11,7 +11,7 @@ import (
 
 // Commit implements [store.Backend]. It looks at everything before it writes
 // anything, all under one lock: a refused call leaves nothing behind.
-func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+func (s *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	if err := check(ctx, key); err != nil {
 		return store.Outcome{}, err
 	}
@@ -50,7 +50,7 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 }
 
 // write stores what Commit has looked at.
-func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record) {
+func (s *backend) write(key core.ThreadKey, c store.Commit, records []store.Record) {
 	for _, p := range c.Pointers {
 		if id := (pointer{key.Tenant, p.Name}); s.pointers[id] == nil {
 			s.pointers[id] = copied(p.Value)
@@ -73,7 +73,7 @@ func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record
 }
 
 // taken lists those of the pointers that hold another value.
-func (s *Store) taken(tenant string, pointers []store.Pointer) (taken []store.Pointer) {
+func (s *backend) taken(tenant string, pointers []store.Pointer) (taken []store.Pointer) {
 	for _, p := range pointers {
 		if value, ok := s.pointers[pointer{tenant, p.Name}]; ok && string(value) != string(p.Value) {
 			taken = append(taken, store.Pointer{Name: p.Name, Value: copied(value)})

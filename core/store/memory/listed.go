@@ -18,7 +18,7 @@ type lists map[tenantList][]store.Place
 type tenantList struct{ tenant, list string }
 
 // index makes the index; the caller holds the lock.
-func (s *Store) index() {
+func (s *backend) index() {
 	s.lists = lists{}
 	for key, c := range s.threads {
 		at, _ := c.find(recordname.Activity)
@@ -79,7 +79,7 @@ func (l lists) remove(key core.ThreadKey, r *store.Record) {
 }
 
 // Listed implements [store.Backend].
-func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) ([]store.Listed, error) {
+func (s *backend) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) ([]store.Listed, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ const (
 
 // rangeLog takes the lock once a record, so that none is held while the
 // caller's loop runs and nothing is copied that the caller does not reach.
-func (s *Store) rangeLog(ctx context.Context, key core.ThreadKey, from, to uint64, d direction) iter.Seq2[store.Record, error] {
+func (s *backend) rangeLog(ctx context.Context, key core.ThreadKey, from, to uint64, d direction) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		if err := check(ctx, key); err != nil {
 			yield(store.Record{}, err)
@@ -48,7 +48,7 @@ func (s *Store) rangeLog(ctx context.Context, key core.ThreadKey, from, to uint6
 }
 
 // nearest finds the first log record of a range, or the last one.
-func (s *Store) nearest(key core.ThreadKey, first, last uint64, d direction) (record store.Record, seq uint64, ok bool) {
+func (s *backend) nearest(key core.ThreadKey, first, last uint64, d direction) (record store.Record, seq uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.threads[key]

@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Store implements [store.Backend]. It is safe for concurrent use.
-type Store struct {
+// backend implements [store.Backend].
+type backend struct {
 	mu       sync.Mutex
 	threads  map[core.ThreadKey]*contents
 	due      [store.Shards]map[core.ThreadKey]int64
@@ -37,11 +37,11 @@ type contents struct {
 	records []*store.Record // sorted by name
 }
 
-var _ store.Backend = (*Store)(nil)
-
-// New returns an empty store.
-func New() *Store {
-	s := &Store{
+// New returns an empty store. It is safe for concurrent use. Backends of tests that are made
+// of several find one more method in it, which puts a usage record and marks its hour, as a
+// Commit does before its head: PutUsage(tenant string, usage *store.Usage) error.
+func New() store.Backend {
+	s := &backend{
 		threads: map[core.ThreadKey]*contents{}, pointers: map[pointer][]byte{},
 		waiting: map[string]map[string]int64{}, profiles: map[string]*profiles{}, configs: map[string][]byte{}, tallies: map[string]*store.Tally{},
 		usages: usages{},
@@ -53,7 +53,7 @@ func New() *Store {
 }
 
 // Head implements [store.Backend].
-func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+func (s *backend) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 	if err := check(ctx, key); err != nil {
 		return thread.Head{}, err
 	}
@@ -63,7 +63,7 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 }
 
 // Put implements [store.Backend].
-func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
+func (s *backend) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
 	if err := check(ctx, key); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 }
 
 // Get implements [store.Backend].
-func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+func (s *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 	if err := check(ctx, key); err != nil {
 		return store.Record{}, false, err
 	}
@@ -96,17 +96,17 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store
 }
 
 // Log implements [store.Backend].
-func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+func (s *backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return s.rangeLog(ctx, key, from, to, forwards)
 }
 
 // LogBackwards implements [store.Backend].
-func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+func (s *backend) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 	return s.rangeLog(ctx, key, from, to, backwards)
 }
 
 // Pointer implements [store.Backend].
-func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
+func (s *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, false, err
 	}
@@ -120,11 +120,11 @@ func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool,
 }
 
 // DuePolicy implements [store.Backend]: the index is exact.
-func (s *Store) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
+func (s *backend) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
 
 // Overdue implements [store.Backend]. Threads that are due at the same time are in
 // the order of their keys.
-func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+func (s *backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func compareOverdue(a, b store.Overdue) int {
 }
 
 // Records implements [store.Backend].
-func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+func (s *backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
 	if err := check(ctx, key); err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 }
 
 // RecordsBackwards implements [store.Backend].
-func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
+func (s *backend) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
 	if err := check(ctx, key); err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix
 }
 
 // Erase implements [store.Backend].
-func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
+func (s *backend) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -227,7 +227,7 @@ func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, 
 }
 
 // head decodes the stored head; the caller holds the lock.
-func (s *Store) head(key core.ThreadKey) (thread.Head, error) {
+func (s *backend) head(key core.ThreadKey) (thread.Head, error) {
 	c := s.threads[key]
 	if c == nil || c.head == nil {
 		return thread.Head{}, nil
@@ -236,7 +236,7 @@ func (s *Store) head(key core.ThreadKey) (thread.Head, error) {
 }
 
 // version is that of the stored head, 0 of none; the caller holds the lock.
-func (s *Store) version(key core.ThreadKey) uint64 {
+func (s *backend) version(key core.ThreadKey) uint64 {
 	if c := s.threads[key]; c != nil {
 		return c.version
 	}
@@ -244,7 +244,7 @@ func (s *Store) version(key core.ThreadKey) uint64 {
 }
 
 // contents makes the thread's place if it has none; the caller holds the lock.
-func (s *Store) contents(key core.ThreadKey) *contents {
+func (s *backend) contents(key core.ThreadKey) *contents {
 	c := s.threads[key]
 	if c == nil {
 		c = &contents{records: make([]*store.Record, 0, 12)}
@@ -254,7 +254,7 @@ func (s *Store) contents(key core.ThreadKey) *contents {
 }
 
 // admit looks whether a record may be written; the caller holds the lock.
-func (s *Store) admit(key core.ThreadKey, record store.Record) (write bool, err error) {
+func (s *backend) admit(key core.ThreadKey, record store.Record) (write bool, err error) {
 	var stored *store.Record
 	if c := s.threads[key]; c != nil {
 		if at, ok := c.find(record.Name); ok {
@@ -270,7 +270,7 @@ func (c *contents) find(name string) (at int, found bool) {
 }
 
 // put stores a record; the caller holds the lock.
-func (s *Store) put(key core.ThreadKey, record store.Record) {
+func (s *backend) put(key core.ThreadKey, record store.Record) {
 	c := s.contents(key)
 	record.Payload = copied(record.Payload)
 	at, found := c.find(record.Name)

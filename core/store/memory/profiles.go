@@ -10,7 +10,7 @@ import (
 )
 
 // profilesOf returns a tenant's profiles, and makes their place.
-func (s *Store) profilesOf(ctx context.Context, tenant string) (*profiles, error) {
+func (s *backend) profilesOf(ctx context.Context, tenant string) (*profiles, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (s *Store) profilesOf(ctx context.Context, tenant string) (*profiles, error
 }
 
 // ReadProfile implements [store.Backend].
-func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error) {
+func (s *backend) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error) {
 	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
 		return state.Profile{}, err
@@ -34,7 +34,7 @@ func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.Profi
 }
 
 // WriteProfile implements [store.Backend].
-func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error) {
+func (s *backend) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error) {
 	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
 		return 0, err
@@ -43,7 +43,7 @@ func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.Prof
 }
 
 // DeleteProfile implements [store.Backend].
-func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
+func (s *backend) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
 	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.Pro
 }
 
 // ProfileKeys implements [store.Backend].
-func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error) {
+func (s *backend) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error) {
 	p, err := s.profilesOf(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, afte
 }
 
 // PutSnapshot implements [store.Backend]. There is no limit.
-func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) error {
+func (s *backend) PutSnapshot(ctx context.Context, hash string, content []byte) error {
 	if err := checkHash(ctx, hash); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) er
 }
 
 // Snapshot implements [store.Backend].
-func (s *Store) Snapshot(ctx context.Context, hash string) ([]byte, bool, error) {
+func (s *backend) Snapshot(ctx context.Context, hash string) ([]byte, bool, error) {
 	if err := checkHash(ctx, hash); err != nil {
 		return nil, false, err
 	}

@@ -34,7 +34,7 @@ func (u usages) at(tenant string, hour int64) *usageHour {
 }
 
 // admitUsage looks whether the record may be written; the caller holds the lock.
-func (s *Store) admitUsage(tenant string, usage *store.Usage) (write bool, err error) {
+func (s *backend) admitUsage(tenant string, usage *store.Usage) (write bool, err error) {
 	if usage == nil {
 		return false, nil
 	}
@@ -47,9 +47,8 @@ func (s *Store) admitUsage(tenant string, usage *store.Usage) (write bool, err e
 	return usage.AdmitUsage(stored)
 }
 
-// PutUsage puts a usage record and marks its hour, as a Commit does before its head: for
-// backends of tests that are made of several.
-func (s *Store) PutUsage(tenant string, usage *store.Usage) error {
+// PutUsage puts a usage record and marks its hour: see [New].
+func (s *backend) PutUsage(tenant string, usage *store.Usage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	write, err := s.admitUsage(tenant, usage)
@@ -59,7 +58,7 @@ func (s *Store) PutUsage(tenant string, usage *store.Usage) error {
 	return err
 }
 
-func (s *Store) putUsage(tenant string, usage *store.Usage) {
+func (s *backend) putUsage(tenant string, usage *store.Usage) {
 	hour, r := s.usages.at(tenant, usage.Hour), usage.Record
 	r.Payload = copied(r.Payload)
 	hour.records[r.Name] = r
@@ -68,7 +67,7 @@ func (s *Store) putUsage(tenant string, usage *store.Usage) {
 }
 
 // UsageRecords implements [store.Backend].
-func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) ([]store.Record, error) {
+func (s *backend) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) ([]store.Record, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, err
 	}
@@ -91,7 +90,7 @@ func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, aft
 }
 
 // UsageMarks implements [store.Backend].
-func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) ([]store.UsageMark, error) {
+func (s *backend) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) ([]store.UsageMark, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -117,7 +116,7 @@ func compareMarks(a, b store.UsageMark) int {
 }
 
 // SumUsage implements [store.Backend].
-func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
+func (s *backend) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -143,7 +142,7 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 }
 
 // UsageTotals implements [store.Backend].
-func (s *Store) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) ([]store.UsageTotal, error) {
+func (s *backend) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) ([]store.UsageTotal, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, err
 	}

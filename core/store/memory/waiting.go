@@ -10,7 +10,7 @@ import (
 )
 
 // indexWaiting keeps the index of a thread's tenant; the caller holds the lock.
-func (s *Store) indexWaiting(key core.ThreadKey, since int64) {
+func (s *backend) indexWaiting(key core.ThreadKey, since int64) {
 	threads := s.waiting[key.Tenant]
 	switch {
 	case since == 0:
@@ -23,7 +23,7 @@ func (s *Store) indexWaiting(key core.ThreadKey, since int64) {
 }
 
 // Waiting implements [store.Backend].
-func (s *Store) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error) {
+func (s *backend) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error) {
 	if err := checkTenant(ctx, tenant); err != nil {
 		return nil, err
 	}

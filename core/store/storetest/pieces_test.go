@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
@@ -41,7 +40,7 @@ type pieces struct {
 	pointers map[string][]byte
 }
 
-func newPieces(m *memory.Store) *pieces {
+func newPieces(m store.Backend) *pieces {
 	return &pieces{Backend: m, pointers: map[string][]byte{}}
 }
 
@@ -139,7 +138,10 @@ func (p *pieces) putRecords(ctx context.Context, key core.ThreadKey, c store.Com
 		if err := alive(ctx); err != nil {
 			return out, false, err
 		}
-		if err := p.Backend.(*memory.Store).PutUsage(key.Tenant, c.Usage); err != nil {
+		usages := p.Backend.(interface {
+			PutUsage(tenant string, usage *store.Usage) error
+		})
+		if err := usages.PutUsage(key.Tenant, c.Usage); err != nil {
 			return out, false, err
 		}
 	}
@@ -200,7 +202,7 @@ func broken(name, clause, text string, mistake func(p *pieces)) fault {
 	return fault{
 		name: name, clause: clause, text: text,
 		options: storetest.Options{Stop: stop, MaxPayload: 300 << 10},
-		backend: func(m *memory.Store) store.Backend {
+		backend: func(m store.Backend) store.Backend {
 			p := newPieces(m)
 			mistake(p)
 			return p

@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/store/memory"
 )
 
 // director takes one recorded run through the step machine. It stands between the
@@ -28,7 +27,7 @@ type director struct {
 	recording *recording
 	o         Options
 	owner     string
-	store     *memory.Store
+	store     store.Backend
 	box       *mailbox.Service
 	stepper   *run.Stepper
 	played    *registry.Resolved
@@ -58,7 +57,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // newDirector returns a director on a thread of which everything before the run is in
 // the store.
-func (o Options) newDirector(r *recording, owner string, on *memory.Store) (*director, error) {
+func (o Options) newDirector(r *recording, owner string, on store.Backend) (*director, error) {
 	d := &director{recording: r, o: o, owner: owner, store: on, now: max(r.record.CreatedAt, 1), heard: map[int]int{}, waited: map[*recordedStep]int{}}
 	e := d.env()
 	var err error

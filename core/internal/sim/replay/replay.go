@@ -85,7 +85,7 @@ type player struct {
 	before   []thread.Entry // the log before the run
 	inherits bool           // the thread is a fork
 	copied   bool           // the thread is a fork that was made with the summary that the run first begins under
-	on       *memory.Store  // has the thread up to there, as the replay has made it; nil: it is to be made
+	on       store.Backend  // has the thread up to there, as the replay has made it; nil: it is to be made
 }
 
 // replay replays a run.
@@ -157,8 +157,8 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 
 // play plays a run on a store that has what is before it (nil: one is made), and
 // returns the first difference, and the store when the next run can go on there.
-func (p *player) play(ctx context.Context, r *recording, on *memory.Store) (*Difference, *memory.Store) {
-	fail := func(err error) (*Difference, *memory.Store) {
+func (p *player) play(ctx context.Context, r *recording, on store.Backend) (*Difference, store.Backend) {
+	fail := func(err error) (*Difference, store.Backend) {
 		return &Difference{Where: WhereReplay, Present: err.Error()}, nil
 	}
 	if on == nil {

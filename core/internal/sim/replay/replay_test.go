@@ -26,6 +26,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -156,7 +157,7 @@ var sent atomic.Int64
 // recorder runs code and keeps what it stores.
 type recorder struct {
 	*host.Host
-	store *memory.Store
+	store store.Backend
 	hints []core.WakeUp
 }
 

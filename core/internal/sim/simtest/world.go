@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/point"
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/thread"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
@@ -47,7 +48,7 @@ type world struct {
 	shift    time.Duration // of the clock that parts read by themselves
 	seed     uint64
 
-	store *memory.Store
+	store store.Backend
 	over  chan struct{}   // closed at the end
 	ctx   context.Context // ends then
 	alive atomic.Int64    // goroutines
