@@ -100,9 +100,9 @@ func TestDefaultsOfASpecThatSaysNothing(t *testing.T) {
 		t.Errorf("waits %s, %s, %s", a, b, c)
 	}
 	want := agent.ContextWindowPolicy{MaxContextTokens: 200_000, MaxOutputTokens: 16_384, MinRecentMessages: new(10), EnablePromptCache: new(true),
-		Compaction: agent.CompactOff, CompactionMode: "keep_recent_raw_suffix", CompactionRawSuffixMessages: new(2),
+		Compaction: "off", CompactionMode: "keep_recent_raw_suffix", CompactionRawSuffixMessages: new(2),
 		SummaryMaxTokens: 2048, MinSavingsRatio: new(0.3)}
-	if got := (agent.ContextWindowPolicy{AutocompactThreshold: 1}).WithDefaults().Compaction; got != agent.CompactBackground {
+	if got := (agent.ContextWindowPolicy{AutocompactThreshold: 1}).WithDefaults().Compaction; got != "background" {
 		t.Errorf("compaction with a threshold is %q, want background", got)
 	}
 	if diff := cmp.Diff(want, agent.ContextWindowPolicy{}.WithDefaults()); diff != "" {

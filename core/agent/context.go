@@ -1,27 +1,27 @@
 package agent
 
-// CompactionMode says how much of a conversation a compaction leaves raw. The zero
-// CompactionMode, which is keep_recent_raw_suffix in a file, leaves the newest
-// CompactionRawSuffixMessages raw.
-type CompactionMode string
+import "github.com/reveille-run/reveille/core"
 
-// CompactToSafeFrontier leaves only what cannot be compacted yet raw.
-const CompactToSafeFrontier CompactionMode = "compact_to_safe_frontier"
-
-const keepRecentRawSuffix CompactionMode = "keep_recent_raw_suffix"
-
-// Compaction says when the summary is made that stands for older messages.
+// Compaction says when the summary is made that stands for older messages. The zero
+// Compaction, which is background in a file, is beside the run, which goes on until then; the
+// first step that finds the summary uses it. Without a threshold there is no summary, which
+// a file may also say by off.
 type Compaction string
 
-// The kinds of compaction.
+// CompactInline has the step that needs the summary make it, before its inference.
+const CompactInline Compaction = "inline"
+
+// The other kinds, which WithDefaults fills in.
 const (
-	// CompactOff: never.
-	CompactOff Compaction = "off"
-	// CompactBackground: beside the run, which goes on meanwhile; the first step that
-	// finds the summary uses it.
-	CompactBackground Compaction = "background"
-	// CompactInline: by the step that needs it, before its inference, which waits.
-	CompactInline Compaction = "inline"
+	compactOff        Compaction = "off"
+	compactBackground Compaction = "background"
+)
+
+// The modes of a compaction: the first leaves CompactionRawSuffixMessages raw, the second is
+// another name for none.
+const (
+	keepRecentRawSuffix   = "keep_recent_raw_suffix"
+	compactToSafeFrontier = "compact_to_safe_frontier"
 )
 
 // ContextWindowPolicy says how much of a conversation a model is shown, in tokens,
@@ -37,10 +37,12 @@ type ContextWindowPolicy struct {
 	AutocompactThreshold int `json:"autocompact_threshold,omitempty"`
 	// Compaction is who makes the summary; empty: background where there is a threshold,
 	// off where there is none.
-	Compaction                  Compaction     `json:"compaction,omitempty"`
-	CompactionMode              CompactionMode `json:"compaction_mode,omitempty"`                // empty: keep_recent_raw_suffix
-	CompactionRawSuffixMessages *int           `json:"compaction_raw_suffix_messages,omitempty"` // nil is 2
-	SummaryMaxTokens            int            `json:"summary_max_tokens,omitempty"`             // of the model's turn that is the summary; 0 is 2,048
+	Compaction Compaction `json:"compaction,omitempty"`
+	// CompactionMode is keep_recent_raw_suffix, which the empty one is too, or
+	// compact_to_safe_frontier: another name for CompactionRawSuffixMessages 0.
+	CompactionMode              string `json:"compaction_mode,omitempty"`
+	CompactionRawSuffixMessages *int   `json:"compaction_raw_suffix_messages,omitempty"` // nil is 2
+	SummaryMaxTokens            int    `json:"summary_max_tokens,omitempty"`             // of the model's turn that is the summary; 0 is 2,048
 	// MinSavingsRatio is the part of what a summary stands for that it must save, in
 	// tokens, 0 to 1: else it is dropped. nil is 0.3.
 	MinSavingsRatio *float64 `json:"min_savings_ratio,omitempty"`
@@ -67,9 +69,9 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 		p.CompactionMode = keepRecentRawSuffix
 	}
 	if p.Compaction == "" {
-		p.Compaction = CompactBackground
+		p.Compaction = compactBackground
 		if p.AutocompactThreshold == 0 {
-			p.Compaction = CompactOff
+			p.Compaction = compactOff
 		}
 	}
 	if p.SummaryMaxTokens == 0 {
@@ -78,6 +80,9 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 	p.MinSavingsRatio = new(or(p.MinSavingsRatio, 0.3))
 	p.MinRecentMessages = new(or(p.MinRecentMessages, minRecentMessages))
 	p.CompactionRawSuffixMessages = new(or(p.CompactionRawSuffixMessages, 2))
+	if p.CompactionMode == compactToSafeFrontier {
+		*p.CompactionRawSuffixMessages = 0
+	}
 	return p
 }
 
@@ -98,7 +103,7 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 		{"context.max_output_tokens", full.MaxOutputTokens},
 		{"context.min_recent_messages", *full.MinRecentMessages},
 		{"context.autocompact_threshold", full.AutocompactThreshold},
-		{"context.compaction_raw_suffix_messages", *full.CompactionRawSuffixMessages},
+		{"context.compaction_raw_suffix_messages", or(p.CompactionRawSuffixMessages, 0)},
 		{"context.summary_max_tokens", full.SummaryMaxTokens},
 	} {
 		if n.value < 0 {
@@ -113,11 +118,11 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 		return s.invalid("max_tokens", "is %d, context.max_output_tokens keeps %d free for the turn", s.MaxTokens, p.MaxOutputTokens)
 	case full.AutocompactThreshold > free:
 		return s.invalid("context.autocompact_threshold", "is %d, of max_context_tokens only %d are left beside max_output_tokens", full.AutocompactThreshold, free)
-	case full.CompactionMode != keepRecentRawSuffix && full.CompactionMode != CompactToSafeFrontier:
-		return s.invalid("context.compaction_mode", "is %q, allowed are %q and %q", excerpt(full.CompactionMode), keepRecentRawSuffix, CompactToSafeFrontier)
-	case full.Compaction != CompactOff && full.Compaction != CompactBackground && full.Compaction != CompactInline:
-		return s.invalid("context.compaction", "is %q, allowed are %q, %q and %q", excerpt(full.Compaction), CompactOff, CompactBackground, CompactInline)
-	case full.Compaction != CompactOff && full.AutocompactThreshold == 0:
+	case full.CompactionMode != keepRecentRawSuffix && full.CompactionMode != compactToSafeFrontier:
+		return s.invalid("context.compaction_mode", "is %q, allowed are %q and %q", core.Excerpt(full.CompactionMode), keepRecentRawSuffix, compactToSafeFrontier)
+	case full.Compaction != compactOff && full.Compaction != compactBackground && full.Compaction != CompactInline:
+		return s.invalid("context.compaction", "is %q, allowed are %q, %q and %q", excerpt(full.Compaction), compactOff, compactBackground, CompactInline)
+	case full.Compaction != compactOff && full.AutocompactThreshold == 0:
 		return s.invalid("context.compaction", "is %q without an autocompact_threshold: nothing would ever be compacted", full.Compaction)
 	case !(*full.MinSavingsRatio >= 0 && *full.MinSavingsRatio <= 1): // not a number is neither
 		return s.invalid("context.min_savings_ratio", "is %v, want 0 to 1", *full.MinSavingsRatio)

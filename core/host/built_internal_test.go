@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
@@ -133,7 +134,7 @@ func TestAReportHasThePricesOfTheConfiguration(t *testing.T) {
 // it makes it.
 func TestWhoMakesTheSummaryOfAThread(t *testing.T) {
 	long := func(c *Options) {
-		c.Agents.Specs[0].Context = &agent.ContextWindowPolicy{AutocompactThreshold: 3000, Compaction: agent.CompactBackground}
+		c.Agents.Specs[0].Context = &agent.ContextWindowPolicy{AutocompactThreshold: 3000, Compaction: compaction.Background}
 	}
 	say := func(i int) mailbox.Submission {
 		s := hello("t")

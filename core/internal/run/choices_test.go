@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/run"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -103,7 +104,7 @@ func TestWhatAStepAsksOfItsChoices(t *testing.T) {
 		}}
 		counted := model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 300, Output: 20}}
 		w := newWorld(t, options{
-			choices: c, mode: agent.ParallelStreaming, tools: []tool.Tool{adds}, plugins: []plugin.Plugin{asks}, context: compacting(agent.CompactBackground),
+			choices: c, mode: agent.ParallelStreaming, tools: []tool.Tool{adds}, plugins: []plugin.Plugin{asks}, context: compacting(compaction.Background),
 			model: replies(append(calls("adds", "{}", "adds", "{}", "echo", `{"text":"a"}`), counted), text("ok")),
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -238,15 +239,15 @@ func TestAStepUnderAFixedWindow(t *testing.T) {
 		want    core.Window
 	}{
 		{name: "none", how: agent.CompactInline, stored: "of the record", shown: whole},
-		{name: "none, in the background", how: agent.CompactBackground, stored: "of the record", shown: whole},
+		{name: "none, in the background", how: compaction.Background, stored: "of the record", shown: whole},
 		{name: "a summary", how: agent.CompactInline, window: &core.Window{Summary: 2}, stored: "of the record", shown: summed, want: core.Window{Summary: 2}},
 		{name: "a summary that is missing", how: agent.CompactInline, window: &core.Window{Summary: 2}, shown: whole},
 		{name: "a summary that cannot be read", how: agent.CompactInline, window: &core.Window{Summary: 2}, stored: "of the record", read: down},
-		{name: "a target", how: agent.CompactBackground, window: &core.Window{Compact: 2}, shown: whole, want: core.Window{Compact: 2}},
-		{name: "a summary that was asked for", how: agent.CompactBackground, asked: true, window: &core.Window{Summary: 2}, stored: "of the record", shown: summed, want: core.Window{Summary: 2}},
-		{name: "one that had not come yet", how: agent.CompactBackground, asked: true, window: &core.Window{Compact: 2}, stored: "of the record", shown: whole, want: core.Window{Compact: 2}},
-		{name: "one that nothing is said of", how: agent.CompactBackground, asked: true, stored: "of the record", shown: whole, want: core.Window{Compact: 2}},
-		{name: "one of no use", how: agent.CompactBackground, asked: true, window: &core.Window{Skipped: 2}, skipped: thread.SkippedModel, shown: whole, want: core.Window{Skipped: 2}},
+		{name: "a target", how: compaction.Background, window: &core.Window{Compact: 2}, shown: whole, want: core.Window{Compact: 2}},
+		{name: "a summary that was asked for", how: compaction.Background, asked: true, window: &core.Window{Summary: 2}, stored: "of the record", shown: summed, want: core.Window{Summary: 2}},
+		{name: "one that had not come yet", how: compaction.Background, asked: true, window: &core.Window{Compact: 2}, stored: "of the record", shown: whole, want: core.Window{Compact: 2}},
+		{name: "one that nothing is said of", how: compaction.Background, asked: true, stored: "of the record", shown: whole, want: core.Window{Compact: 2}},
+		{name: "one of no use", how: compaction.Background, asked: true, window: &core.Window{Skipped: 2}, skipped: thread.SkippedModel, shown: whole, want: core.Window{Skipped: 2}},
 		{name: "a target that was skipped", how: agent.CompactInline, window: &core.Window{Skipped: 2}, shown: whole, want: core.Window{Skipped: 2}},
 	}
 	for _, tt := range tests {

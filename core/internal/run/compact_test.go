@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/internal/recordname"
 	"github.com/reveille-run/reveille/core/internal/registry"
 	"github.com/reveille-run/reveille/core/internal/run"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -81,7 +82,7 @@ func (c *compactions) follow(t *testing.T, s *run.Stepper) {
 // What a model is asked and what is stored are the same, whether a process has
 // remembered the thread and its summaries or reads them.
 func TestColdStepUnderASummaryDoesWhatAWarmOneDoes(t *testing.T) {
-	for _, how := range []agent.Compaction{agent.CompactBackground, agent.CompactInline} {
+	for _, how := range []agent.Compaction{compaction.Background, agent.CompactInline} {
 		t.Run(string(how), func(t *testing.T) {
 			play := func(t *testing.T, cold bool) (outcome []string, made int) {
 				synctest.Test(t, func(t *testing.T) {
@@ -180,7 +181,7 @@ func short(s *summaries) modelFunc {
 func TestASummaryIsAskedForMadeAndUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said, hints := &summaries{}, &compactions{}
-		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add})
+		w := newWorld(t, options{model: short(said), context: compacting(compaction.Background), compact: hints.add})
 		for n := range 3 {
 			w.ask(t, n, 0)
 		}
@@ -228,7 +229,7 @@ func TestASupersededSummaryGivesWayToItsPredecessor(t *testing.T) {
 		t.Run(fmt.Sprint("warm ", warm), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				said, hints := &summaries{}, &compactions{}
-				o := options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add}
+				o := options{model: short(said), context: compacting(compaction.Background), compact: hints.add}
 				w := newWorld(t, o)
 				for n := range 5 { // summaries up to 2 and 4, and one up to 6 is made
 					w.ask(t, n, 0)
@@ -267,7 +268,7 @@ func TestASupersededSummaryGivesWayToItsPredecessor(t *testing.T) {
 func TestATargetOfASupersededTurnIsVoid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said, hints := &summaries{}, &compactions{}
-		o := options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add}
+		o := options{model: short(said), context: compacting(compaction.Background), compact: hints.add}
 		w := newWorld(t, o)
 		w.ask(t, 0, 0)
 		w.ask(t, 1, 0)
@@ -294,7 +295,7 @@ func TestATargetOfASupersededTurnIsVoid(t *testing.T) {
 func TestAStaleSummaryIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said, hints := &summaries{}, &compactions{}
-		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add})
+		w := newWorld(t, options{model: short(said), context: compacting(compaction.Background), compact: hints.add})
 		for n := range 3 {
 			w.ask(t, n, 0)
 		}
@@ -330,7 +331,7 @@ func TestASummaryThatComesToNothing(t *testing.T) {
 		}, "refused"},
 		{"a model that fails for good", func(int) ([]model.Delta, error) { return nil, &model.Error{Kind: model.KindUnauthorized} }, "model"},
 	}
-	for _, how := range []agent.Compaction{agent.CompactBackground, agent.CompactInline} {
+	for _, how := range []agent.Compaction{compaction.Background, agent.CompactInline} {
 		for _, tt := range tests {
 			t.Run(string(how)+" "+tt.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -370,7 +371,7 @@ func TestASummaryOfAModelThatFailsForNow(t *testing.T) {
 					}
 					return text("at last"), nil
 				}
-				w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add})
+				w := newWorld(t, options{model: short(said), context: compacting(compaction.Background), compact: hints.add})
 				for n := range 3 {
 					w.ask(t, n, 0)
 				}
@@ -396,7 +397,7 @@ func TestAnOpenCircuitRefusesSummaries(t *testing.T) {
 			}
 			return text("at last"), nil
 		}
-		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add})
+		w := newWorld(t, options{model: short(said), context: compacting(compaction.Background), compact: hints.add})
 		for n := range 3 {
 			w.ask(t, n, 0)
 		}
@@ -436,7 +437,7 @@ func TestASummaryIsMadeByAMemberThatCanBeAsked(t *testing.T) {
 					Models: map[string]agent.ModelBinding{"a": {Model: short(home), Name: "first", Provider: "p"}, "b": {Model: short(other), Name: "second", Provider: "q"}},
 					Pools:  []agent.ModelPoolSpec{pool},
 					Specs: []agent.Spec{{
-						ID: "demo", Model: "pool", Context: compacting(agent.CompactBackground),
+						ID: "demo", Model: "pool", Context: compacting(compaction.Background),
 						ProviderOptions: map[string]json.RawMessage{"p": json.RawMessage(`{"guard":1}`), "q": json.RawMessage(`{"guard":2}`)},
 					}},
 				})
@@ -470,7 +471,7 @@ func TestASummaryIsMadeByAMemberThatCanBeAsked(t *testing.T) {
 func TestAHintForNoSummaryMakesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said, hints := &summaries{}, &compactions{}
-		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add})
+		w := newWorld(t, options{model: short(said), context: compacting(compaction.Background), compact: hints.add})
 		compact := func() {
 			t.Helper()
 			if err := w.stepper.Summaries().Compact(t.Context(), key); err != nil {

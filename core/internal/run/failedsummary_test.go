@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/accounting"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -39,8 +40,8 @@ func TestWhatAFailedInferenceHasComeToAboutASummaryHolds(t *testing.T) {
 		made    int // in the end
 		window  core.Window
 	}{
-		{"of no use", agent.CompactBackground, nothing, 3, 3, []string{"context_skipped refused 2 0 0"}, used(5), 1, core.Window{Skipped: 2}},
-		{"used", agent.CompactBackground, nil, 3, 3, []string{"context_compacted 2 1119 22"}, used(5), 2, core.Window{Summary: 2, Compact: 4}},
+		{"of no use", compaction.Background, nothing, 3, 3, []string{"context_skipped refused 2 0 0"}, used(5), 1, core.Window{Skipped: 2}},
+		{"used", compaction.Background, nil, 3, 3, []string{"context_compacted 2 1119 22"}, used(5), 2, core.Window{Summary: 2, Compact: 4}},
 		{"within the step, of no use", agent.CompactInline, nothing, 3, 2, []string{"context_skipped refused 2 0 0"}, used(5), 1, core.Window{Skipped: 2}},
 		{"within the step, used", agent.CompactInline, nil, 3, 2, []string{"context_compacted 2 1119 22"}, used(5), 1, core.Window{Summary: 2}},
 		{"within the step, a model that fails for now", agent.CompactInline, busy, 2, 2, []string{"context_skipped model 2 0 0"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -48,7 +49,7 @@ func faultedWays(t *testing.T) []traced {
 			w.finish(t, key, nil)
 		}},
 		{name: "a summary is made in the step", options: options{model: short(&summaries{}), context: compacting(agent.CompactInline)}, act: conversation(long("one"), long("two"), long("three"))},
-		{name: "a summary is made behind the step", options: options{model: short(&summaries{}), context: compacting(agent.CompactBackground), compact: hints.add}, act: func(t *testing.T, w *world, r *trace) {
+		{name: "a summary is made behind the step", options: options{model: short(&summaries{}), context: compacting(compaction.Background), compact: hints.add}, act: func(t *testing.T, w *world, r *trace) {
 			for _, text := range []string{"one", "two", "three", "four"} {
 				conversation(long(text))(t, w, r)
 				for ; hints.hints > 0; hints.hints-- {

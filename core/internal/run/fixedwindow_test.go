@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -75,7 +76,7 @@ func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 							seen = len(c.Messages)
 							return state.Command{}, nil
 						})},
-						choices: c, context: compacting(agent.CompactBackground), compact: hints.add, metering: &accounting.Metering{Keep: time.Hour}, stop: []agent.StopPolicy{consecutiveErrors(1)},
+						choices: c, context: compacting(compaction.Background), compact: hints.add, metering: &accounting.Metering{Keep: time.Hour}, stop: []agent.StopPolicy{consecutiveErrors(1)},
 						model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 							if down {
 								return func(yield func(model.Delta, error) bool) {
@@ -126,12 +127,12 @@ func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 
 // A summary that cannot be looked for now costs the step a try: it does not go on without.
 func TestASummaryThatCannotBeLookedFor(t *testing.T) {
-	for _, how := range []agent.Compaction{agent.CompactBackground, agent.CompactInline} {
+	for _, how := range []agent.Compaction{compaction.Background, agent.CompactInline} {
 		t.Run(string(how), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				said, hints := &summaries{}, &compactions{}
 				w := newWorld(t, options{model: short(said), context: compacting(how), compact: hints.add})
-				last := map[agent.Compaction]int{agent.CompactInline: 2, agent.CompactBackground: 3}[how]
+				last := map[agent.Compaction]int{agent.CompactInline: 2, compaction.Background: 3}[how]
 				for n := range last {
 					w.ask(t, n, 0)
 				}
@@ -162,7 +163,7 @@ func TestAtWhichSizeASummaryIsAskedFor(t *testing.T) {
 	for threshold, want := range map[int]uint64{3389: 2, 3390: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			said, hints := &summaries{}, &compactions{}
-			w := newWorld(t, options{model: short(said), context: &agent.ContextWindowPolicy{AutocompactThreshold: threshold, Compaction: agent.CompactBackground}, compact: hints.add})
+			w := newWorld(t, options{model: short(said), context: &agent.ContextWindowPolicy{AutocompactThreshold: threshold, Compaction: compaction.Background}, compact: hints.add})
 			for n := range 3 {
 				w.ask(t, n, 0)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -76,7 +77,7 @@ func TestALongRunIsSummarised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said, hints := &summaries{}, &compactions{}
 		n := 0
-		w := newWorld(t, options{context: compacting(agent.CompactBackground), compact: hints.add, model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+		w := newWorld(t, options{context: compacting(compaction.Background), compact: hints.add, model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 			if r.Messages[0].ID == "summary" {
 				return said.Stream(ctx, r)
 			}
@@ -103,7 +104,7 @@ func TestALongRunIsSummarised(t *testing.T) {
 // model would not know what for.
 func TestWhatARunWasAskedStaysBehindASummaryOfAllElse(t *testing.T) {
 	frontier, none := compacting(agent.CompactInline), compacting(agent.CompactInline)
-	frontier.CompactionMode, none.CompactionRawSuffixMessages = agent.CompactToSafeFrontier, new(0)
+	frontier.CompactionMode, none.CompactionRawSuffixMessages = "compact_to_safe_frontier", new(0)
 	for name, policy := range map[string]*agent.ContextWindowPolicy{"to the safe frontier": frontier, "no messages raw": none} {
 		for _, cold := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", cold ", cold), func(t *testing.T) {
@@ -221,7 +222,7 @@ func TestAnInlineSummaryThatCannotBeReadIsDoneWithout(t *testing.T) {
 func TestASummaryIsMadeInlineWhereNobodyMakesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := &summaries{}
-		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground)})
+		w := newWorld(t, options{model: short(said), context: compacting(compaction.Background)})
 		for n := range 3 {
 			w.ask(t, n, 0)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -31,7 +32,7 @@ func TestASummaryOfTheNewestMessagesSaysSo(t *testing.T) {
 		{"as much as there is room for", room - len(said) - 2, "[older messages are left out]\n\n[Assistant]: yyy", 4},
 		{"more than that", room, "[older messages are left out]\n\n[Assistant]: yyy", 4},
 	}
-	for _, how := range []agent.Compaction{agent.CompactInline, agent.CompactBackground} {
+	for _, how := range []agent.Compaction{agent.CompactInline, compaction.Background} {
 		for _, tt := range tests {
 			t.Run(string(how)+" "+tt.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/calendar"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
@@ -45,8 +46,8 @@ func TestASummaryIsMeteredByTheRunThatFindsIt(t *testing.T) {
 		say  func(int) ([]model.Delta, error)
 		want []thread.ModelUse // of the run of each question
 	}{
-		{"used", agent.CompactBackground, nil, []thread.ModelUse{turn, turn, turn, both, both}},
-		{"of no use", agent.CompactBackground, nothing, []thread.ModelUse{turn, turn, turn, both, turn}},
+		{"used", compaction.Background, nil, []thread.ModelUse{turn, turn, turn, both, both}},
+		{"of no use", compaction.Background, nothing, []thread.ModelUse{turn, turn, turn, both, turn}},
 		{"within the step", agent.CompactInline, nil, []thread.ModelUse{turn, turn, both, both, both}},
 		{"within the step, of no use", agent.CompactInline, nothing, []thread.ModelUse{turn, turn, both, turn, turn}},
 	}
@@ -71,7 +72,7 @@ func TestASummaryIsMeteredByTheRunThatFindsIt(t *testing.T) {
 func TestASummaryThatNobodyUsesIsInNoRunsUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said, hints := &summaries{}, &compactions{}
-		w := newWorld(t, options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add, metering: &accounting.Metering{Keep: time.Hour}})
+		w := newWorld(t, options{model: short(said), context: compacting(compaction.Background), compact: hints.add, metering: &accounting.Metering{Keep: time.Hour}})
 		for n := range 3 {
 			w.ask(t, n, 0)
 		}
@@ -106,14 +107,14 @@ func TestASummaryIsChargedWhenItIsMade(t *testing.T) {
 		made   string // behind the third question, and the hint
 		later  string // behind the question that takes all back
 	}{
-		{"no limits", agent.CompactBackground, account.Limits{}, nil, nothing, nothing},
-		{"money", agent.CompactBackground, money, nil, one, one},
-		{"tokens", agent.CompactBackground, account.Limits{TokensADay: 1000}, nil, "320 tokens, 0 USD", "320 tokens, 0 USD"},
-		{"of no use", agent.CompactBackground, money, func(int) ([]model.Delta, error) {
+		{"no limits", compaction.Background, account.Limits{}, nil, nothing, nothing},
+		{"money", compaction.Background, money, nil, one, one},
+		{"tokens", compaction.Background, account.Limits{TokensADay: 1000}, nil, "320 tokens, 0 USD", "320 tokens, 0 USD"},
+		{"of no use", compaction.Background, money, func(int) ([]model.Delta, error) {
 			return append([]model.Delta{{Type: model.DeltaUsage, Usage: core.Usage{Input: 200}}}, text(strings.Repeat("y", 4400))...), nil
 		}, "200 tokens, 2 USD", "200 tokens, 2 USD"},
 		{"within the step", agent.CompactInline, money, nil, one, one},
-		{"a model that says no count", agent.CompactBackground, money, func(int) ([]model.Delta, error) { return text("so"), nil }, nothing, nothing},
+		{"a model that says no count", compaction.Background, money, func(int) ([]model.Delta, error) { return text("so"), nil }, nothing, nothing},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestASummaryIsChargedWhenItIsMade(t *testing.T) {
 				for n := range 3 {
 					w.ask(t, n, 0)
 				}
-				if got := w.used(t); tt.how == agent.CompactBackground && got != nothing {
+				if got := w.used(t); tt.how == compaction.Background && got != nothing {
 					t.Errorf("before the summary is made %s", got)
 				}
 				hints.follow(t, w.stepper)
@@ -146,7 +147,7 @@ func TestASummaryThatTheTenantMayNotHave(t *testing.T) {
 		t.Run(fmt.Sprint(tokens, " tokens a day"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				said, hints := &summaries{}, &compactions{}
-				o := options{model: short(said), context: compacting(agent.CompactBackground), compact: hints.add}
+				o := options{model: short(said), context: compacting(compaction.Background), compact: hints.add}
 				w := newWorld(t, o)
 				for n := range 3 {
 					w.ask(t, n, 0)
@@ -173,7 +174,7 @@ func TestASummaryThatTheTenantMayNotHave(t *testing.T) {
 func TestASummaryOfAModelWithoutAPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said, hints := &summaries{}, &compactions{}
-		o := options{agents: bound(t, short(said), 100_000, agent.Spec{Context: compacting(agent.CompactBackground)}, nil), compact: hints.add}
+		o := options{agents: bound(t, short(said), 100_000, agent.Spec{Context: compacting(compaction.Background)}, nil), compact: hints.add}
 		w := newWorld(t, o)
 		for n := range 3 {
 			w.ask(t, n, 0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/registry"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -28,7 +29,7 @@ func TestTheMemberThatSpokeMakesTheSummary(t *testing.T) {
 		agents, err := registry.New(agent.Parts{
 			Models: map[string]agent.ModelBinding{"a": {Model: home, Name: "first", Provider: "p"}, "b": {Model: short(other), Name: "second", Provider: "q"}},
 			Pools:  []agent.ModelPoolSpec{{ID: "pool", Routing: agent.RouteFirstHealthy, Members: []agent.PoolMember{{Model: "a"}, {Model: "b"}}}},
-			Specs:  []agent.Spec{{ID: "demo", Model: "pool", Context: compacting(agent.CompactBackground)}},
+			Specs:  []agent.Spec{{ID: "demo", Model: "pool", Context: compacting(compaction.Background)}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -96,7 +96,7 @@ func TestUpToWhereASummaryIsMade(t *testing.T) {
 	}{
 		{"a quarter of the threshold", agent.ContextWindowPolicy{AutocompactThreshold: 400}, said(158), core.Window{}, 42, 2, true},
 		{"a token less", agent.ContextWindowPolicy{AutocompactThreshold: 400}, said(156), core.Window{}, 42, 2, false},
-		{"to the newest turn", agent.ContextWindowPolicy{AutocompactThreshold: 400, CompactionMode: agent.CompactToSafeFrontier}, said(158), core.Window{}, 44, 4, true},
+		{"to the newest turn", agent.ContextWindowPolicy{AutocompactThreshold: 400, CompactionMode: "compact_to_safe_frontier"}, said(158), core.Window{}, 44, 4, true},
 		{"no messages stay", agent.ContextWindowPolicy{AutocompactThreshold: 400, CompactionRawSuffixMessages: new(0)}, said(158), core.Window{}, 44, 4, true},
 		{"no turn is closed", agent.ContextWindowPolicy{AutocompactThreshold: 4}, said(158)[:1], core.Window{}, 0, 0, false},
 		{"32 records behind one that is asked for", agent.ContextWindowPolicy{AutocompactThreshold: 400}, said(158), core.Window{Compact: 10}, 42, 2, true},

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -23,7 +23,7 @@ func TestARetryShowsNoSummaryThatHasComeMeanwhile(t *testing.T) {
 		said, c, fails := &summaries{}, &chosen{windows: map[string]*core.Window{}}, false
 		var w *world
 		w = newWorld(t, options{
-			choices: c, context: compacting(agent.CompactBackground), compact: (&compactions{}).add,
+			choices: c, context: compacting(compaction.Background), compact: (&compactions{}).add,
 			model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 				answer := short(said)(ctx, r)
 				if !fails {

@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -50,7 +51,7 @@ func TestASummaryThatComesInForceIsTold(t *testing.T) {
 		how  agent.Compaction
 		want [][]string // of each question
 	}{
-		{agent.CompactBackground, [][]string{
+		{compaction.Background, [][]string{
 			nil, nil, nil,
 			{"context_compacted 2 1119 22", prefix}, // a question and a turn
 			{"context_compacted 4 1141 22", prefix}, // and the summary before
@@ -115,11 +116,11 @@ func TestASummaryThatIsNotUsedIsTold(t *testing.T) {
 		told int // in which question
 		want string
 	}{
-		{name: "saves nothing", how: agent.CompactBackground, told: 3, want: "context_skipped savings 2 0 0",
+		{name: "saves nothing", how: compaction.Background, told: 3, want: "context_skipped savings 2 0 0",
 			say: func(int) ([]model.Delta, error) { return text(strings.Repeat("y", 4400)), nil }},
-		{name: "another came first", how: agent.CompactBackground, told: 3, want: "context_skipped stale 2 0 0",
+		{name: "another came first", how: compaction.Background, told: 3, want: "context_skipped stale 2 0 0",
 			put: func(t *testing.T, w *world) { put(t, w, thread.Summary{Predecessor: 1, Text: "of another past"}) }},
-		{name: "damaged", how: agent.CompactBackground, told: 3, want: "context_skipped corrupt 2 0 0",
+		{name: "damaged", how: compaction.Background, told: 3, want: "context_skipped corrupt 2 0 0",
 			put: func(t *testing.T, w *world) {
 				put(t, w, thread.Summary{Text: "fine"})
 				w.spoil(t, recordname.Summary(2))

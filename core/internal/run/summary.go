@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/run/checkpoint"
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
@@ -107,7 +106,7 @@ func (p *prompt) compact(ctx context.Context, request *model.Request) error {
 		return p.recompact(ctx, w)
 	}
 	how := compaction.ModeOf(p.base.agent)
-	if how == agent.CompactOff {
+	if how == compaction.Off {
 		return nil
 	}
 	r := p.reckoning(request, p.beside)
@@ -120,7 +119,7 @@ func (p *prompt) compact(ctx context.Context, request *model.Request) error {
 	}
 	// Behind the commit of this turn somebody is asked for it (Options.Compact); a later step
 	// looks whether it has come, see adopt.
-	if how == agent.CompactBackground && p.holder.s.hint != nil {
+	if how == compaction.Background && p.holder.s.hint != nil {
 		past := *p.draft.past
 		past.Window.Compact, past.Window.Skipped = upTo, 0
 		p.draft.replacePast(&past)
@@ -183,13 +182,9 @@ const leastCompacted = 4
 // sum up, or a summary was asked for not long ago.
 func (p *prompt) target(perByte int) (upTo uint64, said window.History, ok bool) {
 	policy := p.base.agent.Spec.Context.WithDefaults()
-	keep := *policy.CompactionRawSuffixMessages
-	if policy.CompactionMode == agent.CompactToSafeFrontier {
-		keep = 0
-	}
 	committed := p.draft.past.Places.Len() - p.draft.past.First
 	all := window.History{Messages: p.shown.Messages[:committed], Places: p.shown.Places[:committed]}
-	upTo, n, ok := window.Target(all, keep)
+	upTo, n, ok := window.Target(all, *policy.CompactionRawSuffixMessages)
 	if !ok {
 		return upTo, said, false
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -25,7 +25,7 @@ import (
 func summed(t *testing.T, o *options) (*world, *summaries) {
 	t.Helper()
 	said, hints := &summaries{}, &compactions{}
-	o.model, o.context, o.compact = short(said), compacting(agent.CompactBackground), hints.add
+	o.model, o.context, o.compact = short(said), compacting(compaction.Background), hints.add
 	w := newWorld(t, *o)
 	for n := range 5 {
 		w.ask(t, n, 0)

@@ -95,7 +95,7 @@ func TestTheRuntimeAsksToGoOnBehindASummaryOfAllButTheAnswer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				said := &summaries{}
 				policy := compacting(agent.CompactInline)
-				policy.CompactionMode = agent.CompactToSafeFrontier
+				policy.CompactionMode = "compact_to_safe_frontier"
 				m := modelFunc(func(ctx context.Context, r model.Request) iterator {
 					if r.Messages[0].ID == "summary" {
 						return said.Stream(ctx, r)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 )
 
 // Kinds is how many kinds of worlds take turns.
@@ -147,7 +148,7 @@ func (c *Config) compacts(kind, turn int) {
 			return
 		}
 		c.Accounts.Metered, c.Threads, c.Runs = false, min(c.Threads, 2), 5
-		if c.Agents.Compacts = agent.CompactBackground; turn%6 == 5 {
+		if c.Agents.Compacts = compaction.Background; turn%6 == 5 {
 			c.Agents.Compacts = agent.CompactInline
 		}
 	}

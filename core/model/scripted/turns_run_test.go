@@ -112,7 +112,7 @@ func TestARunSaysItsTurnsInOrder(t *testing.T) {
 		{"in a window that drops old messages", agent.Spec{Context: window(agent.ContextWindowPolicy{})}, 0, "map[1:0 2:1 3:2 4:3 5:2 6:3]", 0},
 		{"in a window, steered", agent.Spec{Context: window(agent.ContextWindowPolicy{})}, 7, "map[1:0 2:1 3:2 4:3 5:2 6:3]", 0},
 		{"with a summary of what may be left out", agent.Spec{Context: window(agent.ContextWindowPolicy{Compaction: agent.CompactInline, AutocompactThreshold: 1500})}, 0, "map[1:0 2:1 3:1 4:2 5:1 6:1]", 3},
-		{"with a summary of everything", agent.Spec{Context: window(agent.ContextWindowPolicy{Compaction: agent.CompactInline, AutocompactThreshold: 1500, CompactionMode: agent.CompactToSafeFrontier})}, 7, "map[1:0 2:0 3:1 4:0 5:0 6:1]", 3},
+		{"with a summary of everything", agent.Spec{Context: window(agent.ContextWindowPolicy{Compaction: agent.CompactInline, AutocompactThreshold: 1500, CompactionMode: "compact_to_safe_frontier"})}, 7, "map[1:0 2:0 3:1 4:0 5:0 6:1]", 3},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -48,6 +48,8 @@ func specSchema() (*jsonschema.Schema, error) {
 	schema, err := schemaOf[agent.Spec]("Agent", specFacts())
 	if err == nil {
 		kinds := oneOf[string](agent.StopMaxRounds, agent.StopTimeout, agent.StopTokenBudget, agent.StopConsecutiveErrors, agent.StopOnTool, agent.StopContentMatch, agent.StopLoopDetection)
+		modes := oneOf("keep_recent_raw_suffix", "compact_to_safe_frontier")
+		schema.Properties["context"].Properties["compaction_mode"].Enum = modes.Enum
 		schema.Properties["stop"].Items.Properties["type"].Enum = kinds.Enum
 		schema.Properties["provider_options"].AdditionalProperties = &jsonschema.Schema{Type: "object"}
 	}
@@ -58,17 +60,16 @@ func specSchema() (*jsonschema.Schema, error) {
 // fact of no field is an error, and so is a field without one.
 func schemaOf[S any](title string, facts map[string]fact) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[S](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage]():      {},
-		reflect.TypeFor[secret.String]():        {Type: "string", WriteOnly: true},
-		reflect.TypeFor[model.Effort]():         effortSchema(),
-		reflect.TypeFor[model.ToolMode]():       oneOf(model.ToolAuto, model.ToolNone, model.ToolRequired, model.ToolNamed),
-		reflect.TypeFor[agent.ExecutionMode]():  oneOf(agent.Sequential, agent.ParallelBatchApproval, agent.ParallelStreaming),
-		reflect.TypeFor[agent.EventMode]():      oneOf(agent.EventsLive, agent.EventsCommits),
-		reflect.TypeFor[agent.Compaction]():     oneOf(agent.CompactOff, agent.CompactBackground, agent.CompactInline),
-		reflect.TypeFor[agent.CompactionMode](): oneOf("keep_recent_raw_suffix", agent.CompactToSafeFrontier),
-		reflect.TypeFor[agent.MemberRole]():     oneOf("member", agent.RoleFailoverOnly),
-		reflect.TypeFor[agent.PoolRouting]():    oneOf("deterministic", agent.RouteFirstHealthy),
-		reflect.TypeFor[agent.StickyScope]():    oneOf("thread", agent.StickyRun),
+		reflect.TypeFor[json.RawMessage]():     {},
+		reflect.TypeFor[secret.String]():       {Type: "string", WriteOnly: true},
+		reflect.TypeFor[model.Effort]():        effortSchema(),
+		reflect.TypeFor[model.ToolMode]():      oneOf(model.ToolAuto, model.ToolNone, model.ToolRequired, model.ToolNamed),
+		reflect.TypeFor[agent.ExecutionMode](): oneOf(agent.Sequential, agent.ParallelBatchApproval, agent.ParallelStreaming),
+		reflect.TypeFor[agent.EventMode]():     oneOf(agent.EventsLive, agent.EventsCommits),
+		reflect.TypeFor[agent.Compaction]():    oneOf("off", "background", agent.CompactInline),
+		reflect.TypeFor[agent.MemberRole]():    oneOf("member", agent.RoleFailoverOnly),
+		reflect.TypeFor[agent.PoolRouting]():   oneOf("deterministic", agent.RouteFirstHealthy),
+		reflect.TypeFor[agent.StickyScope]():   oneOf("thread", agent.StickyRun),
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", title, err)

@@ -40,7 +40,7 @@ func TestDecodeSpecReadsEveryField(t *testing.T) {
 		ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}}`), Strict: true},
 		ToolChoice:     model.ToolChoice{Mode: model.ToolNamed, Name: "t2"}, ProviderOptions: map[string]json.RawMessage{"groq": json.RawMessage(`{"service_tier":"flex"}`)}, ExecutionMode: agent.ParallelStreaming, Events: agent.EventsLive,
 		Context: &agent.ContextWindowPolicy{MaxContextTokens: 1000, MaxOutputTokens: 100, MinRecentMessages: new(0), EnablePromptCache: new(false),
-			AutocompactThreshold: 800, Compaction: agent.CompactInline, CompactionMode: agent.CompactToSafeFrontier, CompactionRawSuffixMessages: new(1),
+			AutocompactThreshold: 800, Compaction: agent.CompactInline, CompactionMode: "compact_to_safe_frontier", CompactionRawSuffixMessages: new(1),
 			SummaryMaxTokens: 500, MinSavingsRatio: new(0.5)},
 		Plugins: []string{"x", "y"}, ActiveHookFilter: []string{"x"}, AllowedTools: []string{"t2"}, AllowedToolPatterns: []string{"mcp*"},
 		ExcludedTools: []string{"t"}, ExcludedToolPatterns: []string{"*_x"}, Delegates: []string{"b"}, Hidden: true, ExposedTools: []string{"t2"},

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/recordname"
+	"github.com/reveille-run/reveille/core/internal/run/compaction"
 	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -59,7 +60,7 @@ func TestAHintIsFollowedOnlyWhereASummaryIsAskedFor(t *testing.T) {
 		{name: "an empty thread", change: func(*testing.T, *world) {}},
 		{name: "the run has no record", log: conversation(), change: func(_ *testing.T, w *world) { w.lose(recordname.Run(runID)) }},
 		{name: "its agent compacts by itself", log: conversation(), change: another(agent.CompactInline)},
-		{name: "its agent does not compact", log: conversation(), change: another(agent.CompactOff)},
+		{name: "its agent does not compact", log: conversation(), change: another(compaction.Off)},
 		{name: "its agent says nothing of it", log: conversation(), change: func(t *testing.T, w *world) {
 			a := *w.agents.agent
 			a.Spec.Context, w.agents.agent = nil, &a

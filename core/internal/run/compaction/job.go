@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/internal/pins"
 	"github.com/reveille-run/reveille/core/internal/recordname"
@@ -141,7 +140,7 @@ func (j *job) resolve(ctx context.Context) (ok bool, err error) {
 		return false, err
 	}
 	j.agent, j.model = found, j.memberOf(found)
-	return ModeOf(found) == agent.CompactBackground, nil
+	return ModeOf(found) == Background, nil
 }
 
 // memberOf is the model that makes the summary: of a pool the member that has said the

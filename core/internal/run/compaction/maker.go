@@ -54,10 +54,17 @@ type Maker struct{ o Options }
 // New returns a Maker.
 func New(o Options) *Maker { return &Maker{o} }
 
+// How an agent compacts that does not by agent.CompactInline, as the defaults of a policy
+// say it.
+const (
+	Off        agent.Compaction = "off"        // it does not
+	Background agent.Compaction = "background" // another process does, or the same beside the run
+)
+
 // ModeOf is how an agent compacts.
 func ModeOf(a *registry.Resolved) agent.Compaction {
 	if a.Spec.Context == nil {
-		return agent.CompactOff
+		return Off
 	}
 	return a.Spec.Context.WithDefaults().Compaction
 }
