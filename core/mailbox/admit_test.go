@@ -98,7 +98,7 @@ func TestHowARunIsAdmitted(t *testing.T) {
 				}
 				var want []store.Admitting
 				if tt.slots > 0 {
-					want = []store.Admitting{{Day: 10957, Run: r.RunID, Slot: store.Slot{Thread: "t1", Since: 946684800000, Key: tt.key}, Bounds: store.Bounds{Slots: tt.slots}}}
+					want = []store.Admitting{{Day: 10957, Run: r.RunID, Slot: store.Slot{Thread: "t1", Since: 946684800000, Key: tt.key}, MaxSlots: tt.slots}}
 				}
 				if diff := cmp.Diff(want, *admitted); diff != "" {
 					t.Errorf("admitted (-want +got):\n%s", diff)

@@ -34,27 +34,24 @@ type Slot struct {
 // Same reports whether two are one slot, whatever was charged to it.
 func (s Slot) Same(o Slot) bool { return s.Thread == o.Thread && s.Since == o.Since && s.Key == o.Key }
 
-// Bounds are what a tenant must stay under to be admitted; 0 of each: it does not matter.
-type Bounds struct {
-	Runs   int64
-	Tokens int64
-	Spend  core.USD
-	Slots  int
-}
-
-// Room reports whether one more run may be admitted.
-func (b Bounds) Room(a Admission) bool {
-	return (b.Runs == 0 || a.Runs < b.Runs) && (b.Tokens == 0 || a.Tokens < b.Tokens) &&
-		(b.Spend == 0 || a.Spend < b.Spend) && (b.Slots == 0 || len(a.Slots) < b.Slots)
-}
-
-// Admitting asks for a run to be admitted: it is counted, and has a slot.
+// Admitting asks for a run to be admitted: it is counted, and has a slot. It says what the
+// tenant must stay under; 0 of each: it does not matter.
 type Admitting struct {
-	Day    int64
-	Run    core.ID
-	Slot   Slot
-	Bounds Bounds
-	Again  bool // it has been admitted before, and is not counted again
+	Day   int64
+	Run   core.ID
+	Slot  Slot
+	Again bool // it has been admitted before, and is not counted again
+
+	MaxRuns   int64
+	MaxTokens int64
+	MaxSpend  core.USD
+	MaxSlots  int
+}
+
+// Room reports whether the run may be admitted beside what is counted.
+func (a Admitting) Room(now Admission) bool {
+	return (a.MaxRuns == 0 || now.Runs < a.MaxRuns) && (a.MaxTokens == 0 || now.Tokens < a.MaxTokens) &&
+		(a.MaxSpend == 0 || now.Spend < a.MaxSpend) && (a.MaxSlots == 0 || len(now.Slots) < a.MaxSlots)
 }
 
 // Use is what a run has used: Charge counts it, and Release takes it off where it was
@@ -101,7 +98,7 @@ func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
 	if _, ok := t.Slots[a.Run]; ok {
 		return true, false
 	}
-	if !a.Bounds.Room(t.On(a.Day)) {
+	if !a.Room(t.On(a.Day)) {
 		return false, false
 	}
 	if !a.Again {

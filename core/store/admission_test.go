@@ -14,20 +14,20 @@ func TestThereIsRoomUnderEachBound(t *testing.T) {
 	slots := map[core.ID]store.Slot{{1}: {}, {2}: {}}
 	used := store.Admission{Runs: 5, Tokens: 100, Spend: 7, Slots: slots}
 	tests := []struct {
-		bounds store.Bounds
-		want   bool
+		asks store.Admitting
+		want bool
 	}{
-		{store.Bounds{}, true},
-		{store.Bounds{Runs: 6}, true}, {store.Bounds{Runs: 5}, false}, {store.Bounds{Runs: 4}, false},
-		{store.Bounds{Tokens: 101}, true}, {store.Bounds{Tokens: 100}, false},
-		{store.Bounds{Spend: 8}, true}, {store.Bounds{Spend: 7}, false},
-		{store.Bounds{Slots: 3}, true}, {store.Bounds{Slots: 2}, false}, {store.Bounds{Slots: 1}, false},
-		{store.Bounds{Runs: 6, Tokens: 101, Spend: 8, Slots: 3}, true},
-		{store.Bounds{Runs: 6, Tokens: 100, Spend: 8, Slots: 3}, false},
+		{store.Admitting{}, true},
+		{store.Admitting{MaxRuns: 6}, true}, {store.Admitting{MaxRuns: 5}, false}, {store.Admitting{MaxRuns: 4}, false},
+		{store.Admitting{MaxTokens: 101}, true}, {store.Admitting{MaxTokens: 100}, false},
+		{store.Admitting{MaxSpend: 8}, true}, {store.Admitting{MaxSpend: 7}, false},
+		{store.Admitting{MaxSlots: 3}, true}, {store.Admitting{MaxSlots: 2}, false}, {store.Admitting{MaxSlots: 1}, false},
+		{store.Admitting{MaxRuns: 6, MaxTokens: 101, MaxSpend: 8, MaxSlots: 3}, true},
+		{store.Admitting{MaxRuns: 6, MaxTokens: 100, MaxSpend: 8, MaxSlots: 3}, false},
 	}
 	for _, tt := range tests {
-		if got := tt.bounds.Room(used); got != tt.want {
-			t.Errorf("room under %+v: %v, want %v", tt.bounds, got, tt.want)
+		if got := tt.asks.Room(used); got != tt.want {
+			t.Errorf("room for %+v: %v, want %v", tt.asks, got, tt.want)
 		}
 	}
 }
@@ -117,10 +117,10 @@ func TestATallyKeepsTwoDays(t *testing.T) {
 	if len(tally.Days) != 2 || tally.Days[11].Runs != 1 || tally.Days[12].Runs != 1 {
 		t.Errorf("days %+v, want 11 and 12 with a run each", tally.Days)
 	}
-	if admitted, changed := tally.Admit(store.Admitting{Day: 12, Run: core.ID{3}, Bounds: store.Bounds{Runs: 1}}); !admitted || changed {
+	if admitted, changed := tally.Admit(store.Admitting{Day: 12, Run: core.ID{3}, MaxRuns: 1}); !admitted || changed {
 		t.Errorf("a run that has a slot: admitted %v, changed %v; want admitted, unchanged", admitted, changed)
 	}
-	if admitted, changed := tally.Admit(store.Admitting{Day: 12, Run: core.ID{4}, Bounds: store.Bounds{Runs: 1}}); admitted || changed {
+	if admitted, changed := tally.Admit(store.Admitting{Day: 12, Run: core.ID{4}, MaxRuns: 1}); admitted || changed {
 		t.Errorf("beyond a bound: admitted %v, changed %v", admitted, changed)
 	}
 	if tally.Charge(store.Use{Day: 12, Run: core.ID{3}, Slot: store.Slot{Thread: "t"}, Tokens: 3}) {

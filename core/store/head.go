@@ -3,8 +3,8 @@ package store
 import "github.com/reveille-run/reveille/core/internal/thread"
 
 // Head is how a thread stands: its runs, claims, queues and tickets. A backend stores what
-// its AppendBinary method appends, reads it with UnmarshalBinary, whose error is [ErrSchema] if
-// a newer program has encoded the head, and looks at these fields alone:
+// its AppendBinary method appends, reads it with UnmarshalBinary, whose error has code
+// core.CodeSchema if a newer program has encoded the head, and looks at these fields alone:
 // Version, the condition of a write; DueAt, when the thread is to be woken, for [Backend.Overdue]; Seq,
 // the last record of its log; Deleted and Owner. Its zero value is a thread that does not
 // exist.
@@ -19,6 +19,3 @@ type Spent = thread.Spent
 // Schemas are the schemas of records that a program reads and writes. Zero fields are those
 // of this release, which its method Resolved returns.
 type Schemas = thread.Schemas
-
-// ErrSchema is returned for what a newer program has stored: it waits for such a program.
-var ErrSchema = thread.ErrSchema

@@ -221,10 +221,10 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (st
 			u.values[value] = number(most)
 		}
 	}
-	bound(":runs", a.Bounds.Runs, "(attribute_not_exists(#cr) OR #cr < :runs)")
-	bound(":tokens", a.Bounds.Tokens, "(attribute_not_exists(#ct) OR #ct < :tokens)")
-	bound(":spend", int64(a.Bounds.Spend), "(attribute_not_exists(#cu) OR #cu < :spend)")
-	bound(":slots", int64(a.Bounds.Slots), "size(ss) < :slots")
+	bound(":runs", a.MaxRuns, "(attribute_not_exists(#cr) OR #cr < :runs)")
+	bound(":tokens", a.MaxTokens, "(attribute_not_exists(#ct) OR #ct < :tokens)")
+	bound(":spend", int64(a.MaxSpend), "(attribute_not_exists(#cu) OR #cu < :spend)")
+	bound(":slots", int64(a.MaxSlots), "size(ss) < :slots")
 	u.trimNames()
 	for range maxTries {
 		after, met, err := s.send(ctx, u)
@@ -240,7 +240,7 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (st
 		if _, ok := after.Slots[a.Run]; ok { // an earlier try was applied, or it was admitted before
 			return after, true, nil
 		}
-		if !a.Bounds.Room(after) {
+		if !a.Room(after) {
 			return after, false, nil
 		}
 	}

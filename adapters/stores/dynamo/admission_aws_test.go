@@ -30,7 +30,7 @@ func TestWhatLimitsCost(t *testing.T) {
 	slot := store.Slot{Thread: "0199c1f0-7a3e-7c2b-9d41-6f0f6a1b2c3d", Since: 1795305600000, Key: "0123456789abcdef0123456789abcdef"}
 	admit := func(n int) error {
 		_, _, err := s.Admit(t.Context(), "acme", store.Admitting{
-			Day: 20779, Run: run(n), Slot: slot, Bounds: store.Bounds{Runs: 1000, Tokens: 1e9, Spend: core.USD(1e9), Slots: 64},
+			Day: 20779, Run: run(n), Slot: slot, MaxRuns: 1000, MaxTokens: 1e9, MaxSpend: core.USD(1e9), MaxSlots: 64,
 		})
 		return err
 	}

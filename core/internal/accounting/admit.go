@@ -36,7 +36,7 @@ func (g *Gate) Admit(ctx context.Context, r Applicant) (store.Slot, error) {
 	}
 	a := store.Admitting{
 		Day: g.day(), Run: r.ID, Slot: store.Slot{Thread: r.Key.Thread, Since: g.env.Millis(), Key: r.Tag},
-		Bounds: store.Bounds{Runs: l.RunsADay, Tokens: l.TokensADay, Spend: l.SpendADay, Slots: slots},
+		MaxRuns: l.RunsADay, MaxTokens: l.TokensADay, MaxSpend: l.SpendADay, MaxSlots: slots,
 	}
 	var after store.Admission
 	var admitted bool

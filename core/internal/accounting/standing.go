@@ -44,7 +44,7 @@ func (g *Gate) look(ctx context.Context, tenant string, run core.ID) (standing, 
 // same.
 func (g *Gate) enter(ctx context.Context, key core.ThreadKey, run core.ID, tokens int64, spend core.USD) (s standing, made bool, err error) {
 	a := store.Admitting{
-		Day: g.day(), Run: run, Again: true, Bounds: store.Bounds{Slots: tenantSlots},
+		Day: g.day(), Run: run, Again: true, MaxSlots: tenantSlots,
 		Slot: store.Slot{Thread: key.Thread, Since: g.env.Millis(), Tokens: tokens, Spend: spend},
 	}
 	var after store.Admission

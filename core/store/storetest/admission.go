@@ -82,7 +82,7 @@ func admissionIsCountedOnce(p *probe) {
 			p.t.Errorf("try %d to admit a run returns %t, %+v, want %+v", try, ok, after, want)
 		}
 		a.Slot.Since++ // by a later try, which changes nothing
-		a.Bounds.Slots = 1
+		a.MaxSlots = 1
 	}
 	p.wantAdmission("after three tries", want)
 }
@@ -93,19 +93,23 @@ func admissionStopsAtEachBound(p *probe) {
 	want := store.Admission{Day: someDay, Runs: 1, Tokens: 100, Spend: core.USD(1e9) / 2, Slots: map[core.ID]store.Slot{
 		runNumber(1): {Thread: "t1", Since: slotOf("").Since, Key: "00ff", Tokens: 100, Spend: core.USD(1e9) / 2},
 	}}
-	for name, b := range map[string]store.Bounds{
-		"runs": {Runs: 1}, "tokens": {Tokens: 100}, "spend": {Spend: core.USD(1e9) / 2}, "slots": {Slots: 1},
-		"one of all": {Runs: 2, Tokens: 101, Spend: core.USD(1e9), Slots: 1},
+	for name, a := range map[string]store.Admitting{
+		"runs": {MaxRuns: 1}, "tokens": {MaxTokens: 100}, "spend": {MaxSpend: core.USD(1e9) / 2}, "slots": {MaxSlots: 1},
+		"one of all": {MaxRuns: 2, MaxTokens: 101, MaxSpend: core.USD(1e9), MaxSlots: 1},
 	} {
-		after, ok := p.admit(store.Admitting{Day: someDay, Run: runNumber(2), Slot: slotOf("t2"), Bounds: b})
+		a.Day, a.Run, a.Slot = someDay, runNumber(2), slotOf("t2")
+		after, ok := p.admit(a)
 		if ok || !cmp.Equal(want, after) {
 			p.t.Errorf("bound of %s: Admit returns %t, %+v, want the record as it is", name, ok, after)
 		}
 	}
 	p.wantAdmission("after refusals", want)
-	most := store.Bounds{Runs: 2, Tokens: 101, Spend: core.USD(1e9)/2 + 1, Slots: 2}
-	if _, ok := p.admit(store.Admitting{Day: someDay, Run: runNumber(2), Slot: slotOf("t2"), Bounds: most}); !ok {
-		p.t.Errorf("Admit refuses a run that stays within %+v", most)
+	last := store.Admitting{
+		Day: someDay, Run: runNumber(2), Slot: slotOf("t2"),
+		MaxRuns: 2, MaxTokens: 101, MaxSpend: core.USD(1e9)/2 + 1, MaxSlots: 2,
+	}
+	if _, ok := p.admit(last); !ok {
+		p.t.Errorf("Admit refuses a run that stays within %+v", last)
 	}
 }
 
@@ -116,7 +120,7 @@ func noMoreRunsAreAdmittedThanThereIsRoomFor(p *probe) {
 	for n := range 64 {
 		wait.Go(func() {
 			_, ok, err := p.b.Admit(p.ctx, p.tenant, store.Admitting{
-				Day: someDay, Run: runNumber(n), Slot: slotOf("t"), Bounds: store.Bounds{Slots: 10, Runs: 1000},
+				Day: someDay, Run: runNumber(n), Slot: slotOf("t"), MaxSlots: 10, MaxRuns: 1000,
 			})
 			mu.Lock()
 			defer mu.Unlock()
@@ -136,13 +140,14 @@ func noMoreRunsAreAdmittedThanThereIsRoomFor(p *probe) {
 }
 
 func aNewDayCountsAnewAndKeepsSlots(p *probe) {
-	p.admit(store.Admitting{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Bounds: store.Bounds{Runs: 1}})
+	p.admit(store.Admitting{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), MaxRuns: 1})
 	p.charge(store.Use{Day: someDay, Run: runNumber(1), Slot: slotOf("t1"), Tokens: 7})
-	bounds := store.Bounds{Runs: 1, Tokens: 7, Slots: 5}
-	if _, ok := p.admit(store.Admitting{Day: someDay, Run: runNumber(2), Slot: slotOf("t2"), Bounds: bounds}); ok {
+	a := store.Admitting{Day: someDay, Run: runNumber(2), Slot: slotOf("t2"), MaxRuns: 1, MaxTokens: 7, MaxSlots: 5}
+	if _, ok := p.admit(a); ok {
 		p.t.Errorf("a second run is admitted on the same day")
 	}
-	after, ok := p.admit(store.Admitting{Day: someDay + 1, Run: runNumber(2), Slot: slotOf("t2"), Bounds: bounds})
+	a.Day++
+	after, ok := p.admit(a)
 	if !ok || after.Runs != 1 || after.Tokens != 0 || len(after.Slots) != 2 {
 		p.t.Errorf("on the next day Admit returns %t, %+v, want 1 run, no tokens and 2 slots", ok, after)
 	}
@@ -225,7 +230,7 @@ func releaseComparesTheSlot(p *probe) {
 	p.release(r, true)
 	p.release(r, false) // a second try finds that it is done
 	p.wantAdmission("after the release", store.Admission{Day: someDay, Tokens: 25, Spend: 2})
-	if after, ok := p.admit(store.Admitting{Day: someDay, Run: run, Slot: slotOf("t1"), Bounds: store.Bounds{Slots: 1}}); !ok || after.Slots[run].Tokens != 0 {
+	if after, ok := p.admit(store.Admitting{Day: someDay, Run: run, Slot: slotOf("t1"), MaxSlots: 1}); !ok || after.Slots[run].Tokens != 0 {
 		p.t.Errorf("a run that has given its slot back is admitted anew: %t, %+v", ok, after)
 	}
 }
