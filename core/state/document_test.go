@@ -277,7 +277,7 @@ func FuzzEdits(f *testing.F) {
 	} {
 		f.Add([]byte(edits))
 	}
-	r, err := state.NewRegistry(doc.Definition())
+	r, err := new(state.Registry).With(doc.Definition())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 // show commits commands one after the other, as the engine does, and prints what each
 // has changed.
 func show(key interface{ Definition() state.Definition }, commands ...state.Command) (s state.Snapshot) {
-	registry, err := state.NewRegistry(key.Definition())
+	registry, err := new(state.Registry).With(key.Definition())
 	if err != nil {
 		fmt.Println(err)
 		return s
@@ -83,7 +83,7 @@ func ExampleDocument() {
 // The patches of commits lead to the state at any of its revisions, without the key.
 func ExampleFold() {
 	visits := state.Counter("visits", state.ScopeThread)
-	registry, err := state.NewRegistry(visits.Definition())
+	registry, err := new(state.Registry).With(visits.Definition())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -116,7 +116,7 @@ func ExampleFold() {
 // Values of a scope leave a thread as one JSON text, and enter another one.
 func ExampleRegistry_Import() {
 	visits := state.Counter("visits", state.ScopeThread)
-	registry, err := state.NewRegistry(visits.Definition())
+	registry, err := new(state.Registry).With(visits.Definition())
 	if err != nil {
 		fmt.Println(err)
 		return

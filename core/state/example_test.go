@@ -13,7 +13,7 @@ func Example() {
 		Name: "visits", Scope: state.ScopeThread, Commutative: true,
 		Apply: func(count, more int) int { return count + more },
 	}
-	registry, err := state.NewRegistry(visits.Definition())
+	registry, err := new(state.Registry).With(visits.Definition())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -126,7 +126,7 @@ func Set[V, U any](k Key[V, U], value V) Command {
 	return Command{Batch: Batch{Mutations: []Mutation{{Key: k.Name, Value: raw}}}}
 }
 
-// Definition is the key without its types, for [NewRegistry].
+// Definition is the key without its types, for [Registry.With].
 func (k Key[V, U]) Definition() Definition {
 	d := Definition{
 		name: k.Name, scope: k.Scope, commutative: k.Commutative, transient: k.Transient, retain: k.Retain,

@@ -25,7 +25,7 @@ func TestReadyMadeKeysSayWhatTheyAre(t *testing.T) {
 			if test.d.Name() != test.name || test.d.Scope() != state.ScopeThread || test.d.Commutative() != test.want || test.d.Transient() || test.d.Retain() {
 				t.Errorf("%s of scope %s is commutative: %t", test.d.Name(), test.d.Scope(), test.d.Commutative())
 			}
-			if _, err := state.NewRegistry(test.d); err != nil {
+			if _, err := new(state.Registry).With(test.d); err != nil {
 				t.Error(err)
 			}
 		})

@@ -9,18 +9,19 @@ import (
 	"github.com/reveille-run/reveille/core/internal/stateerror"
 )
 
-// Registry is the set of keys that the commands of one agent may change; agents
-// themselves are in a registry.Registry. It never changes and is
+// Registry is the set of keys that the commands of one agent may change. The zero Registry
+// has none, and [Registry.With] returns one that has more. A Registry never changes and is
 // safe for concurrent use.
 type Registry struct {
 	definitions map[string]Definition
 	listeners   []listener
 }
 
-// NewRegistry returns a registry of the keys. A name that is empty, not UTF-8
+// With returns the registry with more keys. A name that is empty, not UTF-8
 // or used twice and a key without Apply are errors that name the key.
-func NewRegistry(definitions ...Definition) (*Registry, error) {
-	r := &Registry{definitions: make(map[string]Definition, len(definitions))}
+func (r *Registry) With(definitions ...Definition) (*Registry, error) {
+	next := &Registry{definitions: make(map[string]Definition, len(r.definitions)+len(definitions)), listeners: slices.Clip(r.listeners)}
+	maps.Copy(next.definitions, r.definitions)
 	for i, d := range definitions {
 		if d.name == "" {
 			return nil, fmt.Errorf("state key %d has no name", i)
@@ -34,12 +35,12 @@ func NewRegistry(definitions ...Definition) (*Registry, error) {
 		if d.scope > ScopeCall {
 			return nil, fmt.Errorf("state key %q has scope %d, which does not exist", d.name, d.scope)
 		}
-		if _, exists := r.definitions[d.name]; exists {
+		if _, exists := next.definitions[d.name]; exists {
 			return nil, fmt.Errorf("state key %q is registered twice", d.name)
 		}
-		r.definitions[d.name] = d
+		next.definitions[d.name] = d
 	}
-	return r, nil
+	return next, nil
 }
 
 // Has reports whether the key is registered.

@@ -36,7 +36,7 @@ func registry(tb testing.TB, definitions ...state.Definition) *state.Registry {
 	if definitions == nil {
 		definitions = []state.Definition{total.Definition(), names.Definition(), seen.Definition(), plan.Definition(), note.Definition(), bomb.Definition()}
 	}
-	r, err := state.NewRegistry(definitions...)
+	r, err := new(state.Registry).With(definitions...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func values(s state.Snapshot) map[string]string {
 	return all
 }
 
-func TestNewRegistryNamesTheKeyThatIsWrong(t *testing.T) {
+func TestARegistryNamesTheKeyThatIsWrong(t *testing.T) {
 	tests := []struct {
 		name string
 		keys []state.Definition
@@ -130,7 +130,7 @@ func TestNewRegistryNamesTheKeyThatIsWrong(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := state.NewRegistry(test.keys...)
+			_, err := new(state.Registry).With(test.keys...)
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
@@ -268,5 +268,23 @@ func TestCommandCheckNamesWhatCouldNotBeStored(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestARegistryWithMoreKeysLeavesTheFirstAsItIs(t *testing.T) {
+	var told int
+	first := registry(t, total.Definition()).Listen(func(state.Snapshot, state.Snapshot, state.Patch) { told++ }, nil)
+	both, err := first.With(names.Definition())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !both.Has("total") || !both.Has("names") || first.Has("names") {
+		t.Error("a registry has other keys than it was given")
+	}
+	if _, _, err := both.Commit(state.Snapshot{}, names.Update("a").Batch); err != nil || told != 1 {
+		t.Errorf("told %d times, %v", told, err)
+	}
+	if _, err := both.With(total.Definition()); err == nil || err.Error() != `state key "total" is registered twice` {
+		t.Errorf("got %v", err)
 	}
 }

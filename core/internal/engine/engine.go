@@ -113,7 +113,7 @@ func New(plugins []plugin.Plugin, o Options) (*Engine, error) {
 			return nil, fmt.Errorf("active hook filter names plugin %q, which the agent does not have", id)
 		}
 	}
-	registry, err := state.NewRegistry(e.definitions...)
+	registry, err := new(state.Registry).With(e.definitions...)
 	if err != nil {
 		return nil, err
 	}

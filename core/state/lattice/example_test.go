@@ -12,7 +12,7 @@ import (
 // them runs again.
 func Example() {
 	watched := lattice.Key[lattice.ORSet[string]]("watched", state.ScopeThread)
-	registry, err := state.NewRegistry(watched.Definition())
+	registry, err := new(state.Registry).With(watched.Definition())
 	if err != nil {
 		fmt.Println(err)
 		return

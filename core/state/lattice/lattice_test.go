@@ -202,7 +202,7 @@ func TestWhatIsNoLatticeIsRefused(t *testing.T) {
 
 func TestAPatchHoldsWhatIsNew(t *testing.T) {
 	key := lattice.Key[lattice.GSet[string]]("k", state.ScopeThread)
-	registry, err := state.NewRegistry(key.Definition())
+	registry, err := new(state.Registry).With(key.Definition())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,7 @@ func TestUpdatesInAnyOrderGiveTheSameState(t *testing.T) {
 func checkOrder[T interface{ Merge(T) T }](t *testing.T, draw func(*rapid.T) T) {
 	t.Helper()
 	key := lattice.Key[T]("k", state.ScopeThread)
-	registry, err := state.NewRegistry(key.Definition())
+	registry, err := new(state.Registry).With(key.Definition())
 	if err != nil {
 		t.Fatal(err)
 	}
