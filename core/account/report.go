@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Query is what a report is about.
@@ -76,15 +75,15 @@ type Row struct {
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 
-	Runs        int          `json:"runs,omitempty"` // that began: their first stretches
-	Stretches   int          `json:"stretches,omitempty"`
-	Lost        int          `json:"lost,omitempty"` // stretches whose models and tools are not known
-	Tokens      core.Usage   `json:"tokens,omitzero"`
-	Inferences  int          `json:"inferences,omitempty"`
-	ModelMillis int64        `json:"model_ms,omitempty"`
-	Tools       int          `json:"tools,omitempty"`
-	ToolMillis  int64        `json:"tool_ms,omitempty"`
-	Spent       thread.Spent `json:"spent,omitzero"`
+	Runs        int        `json:"runs,omitempty"` // that began: their first stretches
+	Stretches   int        `json:"stretches,omitempty"`
+	Lost        int        `json:"lost,omitempty"` // stretches whose models and tools are not known
+	Tokens      core.Usage `json:"tokens,omitzero"`
+	Inferences  int        `json:"inferences,omitempty"`
+	ModelMillis int64      `json:"model_ms,omitempty"`
+	Tools       int        `json:"tools,omitempty"`
+	ToolMillis  int64      `json:"tool_ms,omitempty"`
+	Spent       core.Spent `json:"spent,omitzero"`
 	// Billed is the handler's time by the memory of its function, in MB and milliseconds.
 	Billed int64 `json:"billed_mb_ms,omitempty"`
 

@@ -9,7 +9,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
 	"github.com/reveille-run/reveille/core/internal/accounting"
-	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -77,7 +76,7 @@ func (m *meter) start(ctx context.Context, key core.ThreadKey) (_ context.Contex
 	share, stop := m.handlers.start()
 	ctx = (&store.Meter{Key: key, Handler: share}).In(ctx)
 	if n, ok := ctx.Value(batchKey{}).(int); ok {
-		store.MeterOf(ctx).Add(thread.Spent{Queue: int64(2 * 100 / n)})
+		store.MeterOf(ctx).Add(core.Spent{Queue: int64(2 * 100 / n)})
 	}
 	return ctx, stop
 }

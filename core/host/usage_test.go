@@ -19,23 +19,23 @@ import (
 type priced struct{ store.Backend }
 
 func (p priced) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
-	store.MeterOf(ctx).Add(thread.Spent{Read: 100})
+	store.MeterOf(ctx).Add(core.Spent{Read: 100})
 	return p.Backend.Head(ctx, key)
 }
 
 // Commit costs a unit for each record and the head.
 func (p priced) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	store.MeterOf(ctx).Add(thread.Spent{Write: 100 * int64(1+len(c.Records))})
+	store.MeterOf(ctx).Add(core.Spent{Write: 100 * int64(1+len(c.Records))})
 	return p.Backend.Commit(ctx, key, c)
 }
 
 // EstimateCommit is too low, always.
-func (p priced) EstimateCommit(store.Commit) thread.Spent { return thread.Spent{WriteMore: 50} }
+func (p priced) EstimateCommit(store.Commit) core.Spent { return core.Spent{WriteMore: 50} }
 
 type pricedQueue struct{ *mailboxtest.Queue }
 
 func (q pricedQueue) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
-	store.MeterOf(ctx).Add(thread.Spent{Queue: 100})
+	store.MeterOf(ctx).Add(core.Spent{Queue: 100})
 	return q.Queue.Wake(ctx, hint, delay)
 }
 
@@ -76,12 +76,12 @@ func TestWhatAProcessSpends(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var got []thread.Spent
+	var got []core.Spent
 	for _, r := range records {
 		r.Spent.Handler = 0
 		got = append(got, r.Spent)
 	}
-	want := []thread.Spent{
+	want := []core.Spent{
 		// Half of two requests. The claim is a head, of which half was estimated; the last write is estimated twice, with the claim.
 		{Write: 50, Queue: 100, WriteMore: 100},
 		// Two deliveries: their heads are read, and their claims as before. Commit A is

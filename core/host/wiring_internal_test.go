@@ -197,7 +197,7 @@ func TestWhatOfADeliveryIsCounted(t *testing.T) {
 		stopAgain()
 		now = now.Add(5 * time.Millisecond)
 		got := store.MeterOf(ctx).Drain()
-		want := thread.Spent{Queue: test.queue}
+		want := core.Spent{Queue: test.queue}
 		if test.counts {
 			want.Handler = 5
 		}

@@ -20,15 +20,15 @@ import (
 type bill struct {
 	made      bool
 	meter     *store.Meter // nil: the write is not charged
-	spent     thread.Spent
-	estimated thread.Spent // of the newest plan
+	spent     core.Spent
+	estimated core.Spent // of the newest plan
 }
 
 // sinceLastWrite is what this process has spent on the run since its last write. Only what
 // is done under a claim, or makes one, is charged: other writes of the same context are
 // about other threads.
 // The meter is emptied by this, once for a commit: end puts back what was not charged.
-func (b *bill) sinceLastWrite(ctx context.Context, key core.ThreadKey, change thread.Change) thread.Spent {
+func (b *bill) sinceLastWrite(ctx context.Context, key core.ThreadKey, change thread.Change) core.Spent {
 	if b.made {
 		return b.spent
 	}

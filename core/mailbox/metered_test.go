@@ -26,8 +26,8 @@ import (
 // record.
 type estimating struct{ *storetest.Faulty }
 
-func (estimating) EstimateCommit(c store.Commit) thread.Spent {
-	return thread.Spent{WriteMore: 7 + int64(len(c.Records))}
+func (estimating) EstimateCommit(c store.Commit) core.Spent {
+	return core.Spent{WriteMore: 7 + int64(len(c.Records))}
 }
 
 // metered is a world whose usage is kept.
@@ -50,7 +50,7 @@ func delivery(t *testing.T, of core.ThreadKey) (context.Context, *store.Meter) {
 	t.Helper()
 	ctx := (&store.Meter{Key: of}).In(t.Context())
 	meter := store.MeterOf(ctx)
-	meter.Add(thread.Spent{Read: 100})
+	meter.Add(core.Spent{Read: 100})
 	return ctx, meter
 }
 
@@ -74,26 +74,26 @@ func TestWhatIsChargedToARun(t *testing.T) {
 		name  string
 		of    core.ThreadKey // whom the meter is of
 		do    func(t *testing.T, w *world, ctx context.Context)
-		spent thread.Spent
+		spent core.Spent
 		left  int64 // units read that are not charged
 	}{
-		{"a claim", key, claim, thread.Spent{Read: 100, WriteMore: 7}, 0},
-		{"a claim of another thread", childKey, claim, thread.Spent{}, 100},
+		{"a claim", key, claim, core.Spent{Read: 100, WriteMore: 7}, 0},
+		{"a claim of another thread", childKey, claim, core.Spent{}, 100},
 		{"an inline run", key, func(t *testing.T, w *world, ctx context.Context) {
 			if _, _, claimed, err := w.SubmitAndClaim(ctx, input("one", "")); err != nil || !claimed {
 				t.Fatal(claimed, err)
 			}
-		}, thread.Spent{Read: 100, WriteMore: 9 + 1, QueueMore: 100}, 0},
+		}, core.Spent{Read: 100, WriteMore: 9 + 1, QueueMore: 100}, 0},
 		{"a holder's write", key, func(t *testing.T, w *world, ctx context.Context) {
 			held(t, w, ctx, thread.CommitStep{Fence: 1, Outcome: thread.Yield})
-		}, thread.Spent{Read: 100, WriteMore: 7, QueueMore: 100}, 0},
-		{"a touch of the head", key, func(t *testing.T, w *world, ctx context.Context) { held(t, w, ctx, thread.Touch{}) }, thread.Spent{}, 100},
+		}, core.Spent{Read: 100, WriteMore: 7, QueueMore: 100}, 0},
+		{"a touch of the head", key, func(t *testing.T, w *world, ctx context.Context) { held(t, w, ctx, thread.Touch{}) }, core.Spent{}, 100},
 		{"a submission", key, func(t *testing.T, w *world, ctx context.Context) {
 			held(t, w, t.Context(), thread.Touch{})
 			if _, err := w.Submit(ctx, input("two", mailbox.ModeSteer)); err != nil {
 				t.Fatal(err)
 			}
-		}, thread.Spent{}, 100},
+		}, core.Spent{}, 100},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAStoreThatDoesNotEstimate(t *testing.T) {
 	if _, claimed, err := w.Claim(ctx, hint, false); err != nil || !claimed {
 		t.Fatal(claimed, err)
 	}
-	if diff := cmp.Diff(thread.Spent{Read: 100}, w.head(t).Run.Stretch.Spent); diff != "" {
+	if diff := cmp.Diff(core.Spent{Read: 100}, w.head(t).Run.Stretch.Spent); diff != "" {
 		t.Errorf("spent (-want +got):\n%s", diff)
 	}
 }
@@ -139,8 +139,8 @@ func TestWhatWasEstimatedIsNotCountedAgain(t *testing.T) {
 	if _, _, err := w.Commit(ctx, key, head, thread.CommitStep{Fence: 1, Outcome: thread.Yield}, nil); err != nil {
 		t.Fatal(err)
 	}
-	meter.Add(thread.Spent{Write: 10, Queue: 150})
-	if diff := cmp.Diff(thread.Spent{Write: 3, Queue: 50}, meter.Drain()); diff != "" {
+	meter.Add(core.Spent{Write: 10, Queue: 150})
+	if diff := cmp.Diff(core.Spent{Write: 3, Queue: 50}, meter.Drain()); diff != "" {
 		t.Errorf("to be charged (-want +got):\n%s", diff)
 	}
 }
@@ -153,16 +153,16 @@ func TestAWriteThatLosesARaceIsChargedOnce(t *testing.T) {
 	w.submit(t, input("one", ""))
 	w.before(func() {
 		w.hide(t)
-		meter.Add(thread.Spent{Read: 50}) // what the lost race has cost is charged by the next write
+		meter.Add(core.Spent{Read: 50}) // what the lost race has cost is charged by the next write
 	})
 	if _, claimed, err := w.Claim(ctx, hint, false); err != nil || !claimed {
 		t.Fatal(claimed, err)
 	}
-	if diff := cmp.Diff(thread.Spent{Read: 100, WriteMore: 7}, w.head(t).Run.Stretch.Spent); diff != "" {
+	if diff := cmp.Diff(core.Spent{Read: 100, WriteMore: 7}, w.head(t).Run.Stretch.Spent); diff != "" {
 		t.Errorf("spent (-want +got):\n%s", diff)
 	}
-	meter.Add(thread.Spent{Write: 7})
-	if diff := cmp.Diff(thread.Spent{Read: 50}, meter.Drain()); diff != "" {
+	meter.Add(core.Spent{Write: 7})
+	if diff := cmp.Diff(core.Spent{Read: 50}, meter.Drain()); diff != "" {
 		t.Errorf("to be charged (-want +got):\n%s", diff)
 	}
 }
@@ -193,7 +193,7 @@ func TestAWriteThatDidNotHappenIsNotCharged(t *testing.T) {
 			if _, claimed, err := w.Claim(ctx, hint, false); claimed || (err != nil) != tt.fails {
 				t.Fatal(claimed, err)
 			}
-			if diff := cmp.Diff(thread.Spent{Read: 100}, meter.Drain()); diff != "" {
+			if diff := cmp.Diff(core.Spent{Read: 100}, meter.Drain()); diff != "" {
 				t.Errorf("to be charged (-want +got):\n%s", diff)
 			}
 		})
@@ -281,8 +281,8 @@ func (w *world) deletes(t *testing.T) (*account.Record, error) {
 // What an open run has used is recorded when its thread is deleted, as far as it is
 // committed; what cannot be read is said to be lost, and keeps nothing from being deleted.
 func TestUsageOfARunThatIsDeleted(t *testing.T) {
-	uses := func(tokens int) []thread.ModelUse {
-		return []thread.ModelUse{{Model: "m", Usage: core.Usage{Input: tokens}, Inferences: 1}}
+	uses := func(tokens int) []core.ModelUse {
+		return []core.ModelUse{{Model: "m", Usage: core.Usage{Input: tokens}, Inferences: 1}}
 	}
 	turn := func(run core.ID, tokens int) thread.Entry {
 		e := by(run, core.RoleAssistant, "a", core.ToolCall{ID: "c0"})

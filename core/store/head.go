@@ -10,12 +10,12 @@ import "github.com/reveille-run/reveille/core/internal/thread"
 // exist.
 type Head = thread.Head
 
-// DuePolicy says how precisely a backend's index has the time at which a thread is due.
+// DuePolicy says how precisely a backend's index has the time at which a thread is due, in
+// milliseconds: Grace is how far it may be off, and Round what it is rounded up to. The zero
+// value is exact.
 type DuePolicy = thread.DuePolicy
 
-// Spent is what requests to a backend or a queue have cost, for a [Meter].
-type Spent = thread.Spent
-
-// Schemas are the schemas of records that a program reads and writes. Zero fields are those
-// of this release, which its method Resolved returns.
+// Schemas are the schemas of records that a program reads and writes: the numbers Reads, the
+// highest, and Writes. Zero fields are those of this release, which its method Resolved
+// returns.
 type Schemas = thread.Schemas

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Meter counts what a process spends on a run of one thread. Backends and queues add to
@@ -18,8 +17,8 @@ type Meter struct {
 	Handler func() int64
 
 	mu      sync.Mutex
-	counted thread.Spent // WriteMore and QueueMore are 0
-	taken   thread.Spent // of counted, or estimated to come
+	counted core.Spent // WriteMore and QueueMore are 0
+	taken   core.Spent // of counted, or estimated to come
 }
 
 type meterKey struct{}
@@ -39,7 +38,7 @@ func MeterOf(ctx context.Context) *Meter {
 func (m *Meter) Of(key core.ThreadKey) bool { return m != nil && m.Key == key }
 
 // Add counts what was spent.
-func (m *Meter) Add(spent thread.Spent) {
+func (m *Meter) Add(spent core.Spent) {
 	if m == nil {
 		return
 	}
@@ -50,9 +49,9 @@ func (m *Meter) Add(spent thread.Spent) {
 
 // Drain returns what was spent since the last Drain. What was estimated then, and counted
 // since, is left out.
-func (m *Meter) Drain() thread.Spent {
+func (m *Meter) Drain() core.Spent {
 	if m == nil {
-		return thread.Spent{}
+		return core.Spent{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +59,7 @@ func (m *Meter) Drain() thread.Spent {
 		m.counted.Handler = m.Handler()
 	}
 	c, t := m.counted, m.taken
-	out := thread.Spent{
+	out := core.Spent{
 		Handler: max(c.Handler-t.Handler, 0), Read: max(c.Read-t.Read, 0),
 		Write: max(c.Write-t.Write, 0), Queue: max(c.Queue-t.Queue, 0),
 	}
@@ -69,7 +68,7 @@ func (m *Meter) Drain() thread.Spent {
 }
 
 // Owe notes that the write which follows was estimated, and is not to be counted again.
-func (m *Meter) Owe(estimated thread.Spent) {
+func (m *Meter) Owe(estimated core.Spent) {
 	if m == nil {
 		return
 	}
@@ -80,7 +79,7 @@ func (m *Meter) Owe(estimated thread.Spent) {
 }
 
 // Return gives back what was taken for a write that did not happen.
-func (m *Meter) Return(spent thread.Spent) {
+func (m *Meter) Return(spent core.Spent) {
 	if m == nil {
 		return
 	}
@@ -92,6 +91,6 @@ func (m *Meter) Return(spent thread.Spent) {
 	m.taken.Queue -= spent.Queue
 }
 
-func sum(a, b thread.Spent) thread.Spent {
-	return thread.Spent{Handler: a.Handler + b.Handler, Write: a.Write + b.Write, Read: a.Read + b.Read, Queue: a.Queue + b.Queue}
+func sum(a, b core.Spent) core.Spent {
+	return core.Spent{Handler: a.Handler + b.Handler, Write: a.Write + b.Write, Read: a.Read + b.Read, Queue: a.Queue + b.Queue}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/internal/thread"
 )
 
 // Usage is the record of what a stretch of a run has used. It lies outside of the
@@ -89,5 +88,5 @@ func (m UsageMark) CheckShard(shard int) error {
 // before they are made.
 type Estimator interface {
 	// EstimateCommit is about what a Commit costs.
-	EstimateCommit(c Commit) thread.Spent
+	EstimateCommit(c Commit) core.Spent
 }

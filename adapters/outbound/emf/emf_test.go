@@ -16,16 +16,16 @@ const head = `{"_aws":{"Timestamp":5000,"CloudWatchMetrics":[{"Namespace":"Revei
 	`{"Name":"Errors","Unit":"Count"},{"Name":"Duration","Unit":"Milliseconds"}]}]},`
 
 func TestLines(t *testing.T) {
-	one := account.ModelUse{Provider: "openai", Model: "gpt-x", Usage: core.Usage{Input: 300, Output: 30, CacheRead: 40}, Inferences: 2}
-	two := account.ModelUse{Provider: "openai", Model: "gpt-y", Usage: core.Usage{Input: 5, Output: 7}, Inferences: 1}
+	one := core.ModelUse{Provider: "openai", Model: "gpt-x", Usage: core.Usage{Input: 300, Output: 30, CacheRead: 40}, Inferences: 2}
+	two := core.ModelUse{Provider: "openai", Model: "gpt-y", Usage: core.Usage{Input: 5, Output: 7}, Inferences: 1}
 	for _, tt := range []struct {
 		name   string
 		record account.Record
 		want   string
 	}{
-		{"a run that waits", account.Record{User: "secret-user", Agent: "clerk", Since: 2000, Until: 5000, End: "waiting", Models: []account.ModelUse{one}},
+		{"a run that waits", account.Record{User: "secret-user", Agent: "clerk", Since: 2000, Until: 5000, End: "waiting", Models: []core.ModelUse{one}},
 			`"Agent":"clerk","Model":"gpt-x","Outcome":"waiting","InputTokens":300,"OutputTokens":30,"Inferences":2,"Runs":0,"Errors":0,"Duration":3000}`},
-		{"one that ends, with two models", account.Record{Agent: "clerk", Since: 2000, Until: 5000, End: "natural_end", Models: []account.ModelUse{one, two}},
+		{"one that ends, with two models", account.Record{Agent: "clerk", Since: 2000, Until: 5000, End: "natural_end", Models: []core.ModelUse{one, two}},
 			`"Agent":"clerk","Model":"several","Outcome":"natural_end","InputTokens":305,"OutputTokens":37,"Inferences":3,"Runs":1,"Errors":0,"Duration":3000}`},
 		{"one that fails before it calls a model", account.Record{Since: 6000, Until: 5000, End: "error"},
 			`"Agent":"unknown","Model":"none","Outcome":"error","InputTokens":0,"OutputTokens":0,"Inferences":0,"Runs":1,"Errors":1,"Duration":0}`},

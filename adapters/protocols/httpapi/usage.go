@@ -26,7 +26,7 @@ type figure struct {
 	Estimated float64 `json:"estimated"`
 }
 
-// hundredths are a figure of thread.Spent.
+// hundredths are a figure of core.Spent.
 func hundredths(metered, estimated int64) figure {
 	return figure{float64(metered) / 100, float64(estimated) / 100}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocols/httpapi"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/account"
-	"github.com/reveille-run/reveille/core/store"
 )
 
 // ledger is a host that returns the same rows to every caller, and keeps the question.
@@ -26,7 +25,7 @@ func (l *ledger) Report(_ context.Context, q account.Query) ([]account.Row, erro
 	return []account.Row{
 		{
 			Day: "2026-03-01", Agent: "=cmd()", User: "-ann", Runs: 2, Stretches: 3, Lost: 1, Tools: 4, ToolMillis: 500,
-			Spent:     store.Spent{Handler: 2500, Write: 1250, WriteMore: 300, Read: 150, Queue: 120, QueueMore: 100},
+			Spent:     core.Spent{Handler: 2500, Write: 1250, WriteMore: 300, Read: 150, Queue: 120, QueueMore: 100},
 			ModelCost: &cost, CloudCost: &cloud,
 		},
 		{

@@ -50,7 +50,7 @@ func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) er
 		return outcome(fmt.Sprintf("send wake-up of %s", w.Key()), err)
 	}
 	if m := store.MeterOf(ctx); m.Of(w.Key()) {
-		m.Add(store.Spent{Queue: request})
+		m.Add(core.Spent{Queue: request})
 	}
 	return nil
 }

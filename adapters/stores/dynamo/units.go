@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -65,7 +66,7 @@ func wrote(ctx context.Context, it item) {
 // wroteIn counts a write to one table or index.
 func wroteIn(ctx context.Context, it item) {
 	if m := store.MeterOf(ctx); m != nil {
-		m.Add(store.Spent{Write: writeUnits(itemSize(it))})
+		m.Add(core.Spent{Write: writeUnits(itemSize(it))})
 	}
 }
 
@@ -79,12 +80,12 @@ func read(ctx context.Context, strong bool, items ...item) {
 	for _, it := range items {
 		size += itemSize(it)
 	}
-	m.Add(store.Spent{Read: readUnits(size, strong)})
+	m.Add(core.Spent{Read: readUnits(size, strong)})
 }
 
 // EstimateCommit implements [store.Estimator]. Payloads that will be compressed count
 // half.
-func (s *Store) EstimateCommit(c store.Commit) store.Spent {
+func (s *Store) EstimateCommit(c store.Commit) core.Spent {
 	const keys = 64 // with names, fence and version
 	size := func(payload []byte) int {
 		if len(payload) > packOver {
@@ -106,7 +107,7 @@ func (s *Store) EstimateCommit(c store.Commit) store.Spent {
 	if c.Usage != nil {
 		n += writeUnits(size(c.Usage.Payload))
 	}
-	return store.Spent{WriteMore: n}
+	return core.Spent{WriteMore: n}
 }
 
 var _ store.Estimator = (*Store)(nil)

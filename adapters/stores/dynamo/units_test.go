@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -19,29 +20,29 @@ func TestWhatIsCountedInProductionIsWhatTheMeterOfTheBudgetCounts(t *testing.T) 
 		name    string
 		replies []reply
 		do      func(ctx context.Context, s *Store) error
-		want    store.Spent
+		want    core.Spent
 	}{
 		{"a record of 1025 bytes", []reply{done}, func(ctx context.Context, s *Store) error {
 			return s.Put(ctx, key, store.Record{Name: "M#000000000001", Fence: 1, Payload: noise(994)})
-		}, store.Spent{Write: 200}},
-		{"a record of a list", []reply{done}, func(ctx context.Context, s *Store) error { return s.Put(ctx, key, listed) }, store.Spent{Write: 200}},
+		}, core.Spent{Write: 200}},
+		{"a record of a list", []reply{done}, func(ctx context.Context, s *Store) error { return s.Put(ctx, key, listed) }, core.Spent{Write: 200}},
 		{"a refused record", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"M#000000000001"},"f":{"N":"9"}}`)}, func(ctx context.Context, s *Store) error {
 			_ = s.Put(ctx, key, store.Record{Name: "M#000000000001", Fence: 1, Payload: noise(2000)})
 			return nil
-		}, store.Spent{Write: 200}},
+		}, core.Spent{Write: 200}},
 		{"throttled tries", []reply{throttle, broken, done}, func(ctx context.Context, s *Store) error {
 			return s.Put(ctx, key, store.Record{Name: "M#000000000001", Fence: 1, Payload: noise(10)})
-		}, store.Spent{Write: 100}},
+		}, core.Spent{Write: 100}},
 		{"records and a head", []reply{done, done, done}, func(ctx context.Context, s *Store) error {
 			_, err := s.Commit(ctx, key, store.Commit{Records: []store.Record{
 				{Name: "M#000000000001", Fence: 1, Payload: noise(10)}, {Name: "R#1", Fence: 1, Version: 1, Payload: noise(3000)}}, Head: testHead(1, 0)})
 			return err
-		}, store.Spent{Write: 500}},
-		{"a head is read", []reply{done}, func(ctx context.Context, s *Store) error { _, err := s.Head(ctx, key); return err }, store.Spent{Read: 100}},
+		}, core.Spent{Write: 500}},
+		{"a head is read", []reply{done}, func(ctx context.Context, s *Store) error { _, err := s.Head(ctx, key); return err }, core.Spent{Read: 100}},
 		{"a log is read", []reply{{body: `{"Items":[` + item4096 + `,` + item4096 + `,{"sk":{"S":"M#000000000002"}}]}`}},
-			func(ctx context.Context, s *Store) error { return drain(s.Log(ctx, key, 1, 9)) }, store.Spent{Read: 300}},
+			func(ctx context.Context, s *Store) error { return drain(s.Log(ctx, key, 1, 9)) }, core.Spent{Read: 300}},
 		{"a list is read", []reply{{body: `{"Items":[` + item4096 + `,` + item4096 + `,{"sk":{"S":"M#000000000002"}}]}`}},
-			func(ctx context.Context, s *Store) error { _, err := s.Records(ctx, key, "M#", "", 9); return err }, store.Spent{Read: 150}},
+			func(ctx context.Context, s *Store) error { _, err := s.Records(ctx, key, "M#", "", 9); return err }, core.Spent{Read: 150}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -199,7 +199,7 @@ func (w *metered) stretches(hour time.Time) (all []account.Record) {
 		if head := w.world.head(); s.Fence == 0 || s.Fence > head.Fence || s.Version == 0 || s.Version > head.Version {
 			w.world.t.Errorf("%s goes with fence %d and version %d, the head has %d and %d", s.Name, s.Fence, s.Version, head.Fence, head.Version)
 		}
-		r.Spent = thread.Spent{Handler: r.Spent.Handler}
+		r.Spent = core.Spent{Handler: r.Spent.Handler}
 		all = append(all, r)
 	}
 	return all
@@ -214,11 +214,11 @@ func (o Options) twoStretches(t *testing.T, processes int) {
 	ms := func(offset time.Duration) int64 { return began.Add(offset).UnixMilli() }
 	want := []account.Record{
 		{User: "ann", Agent: "clerk", Run: id, Stretch: 0, Since: ms(10 * time.Millisecond), Until: ms(2010 * time.Millisecond), End: "waiting",
-			Models: []thread.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: 100, Output: 10, CacheRead: 40, CacheWrite: 8}, Inferences: 1, Millis: 2000}},
-			Spent:  thread.Spent{Handler: 2000}, Memory: 512},
+			Models: []core.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: 100, Output: 10, CacheRead: 40, CacheWrite: 8}, Inferences: 1, Millis: 2000}},
+			Spent:  core.Spent{Handler: 2000}, Memory: 512},
 		{User: "ann", Agent: "clerk", Run: id, Stretch: 1, Since: ms(time.Hour + 10*time.Millisecond), Until: ms(time.Hour + 2520*time.Millisecond), End: "natural_end",
-			Models: []thread.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: 200, Output: 20, Reasoning: 5}, Inferences: 1, Millis: 2000}},
-			Tools:  1, ToolTime: 500, Spent: thread.Spent{Handler: 2500}, Memory: 512},
+			Models: []core.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: 200, Output: 20, Reasoning: 5}, Inferences: 1, Millis: 2000}},
+			Tools:  1, ToolTime: 500, Spent: core.Spent{Handler: 2500}, Memory: 512},
 	}
 	if diff := cmp.Diff(want, slices.Concat(w.stretches(began), w.stretches(began.Add(time.Hour)))); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
@@ -245,7 +245,7 @@ func (o Options) usageOfADeletedRun(t *testing.T) {
 	ms := func(offset time.Duration) int64 { return began.Add(offset).UnixMilli() }
 	want := []account.Record{{
 		User: "ann", Agent: "clerk", Run: id, Stretch: 1, Since: ms(time.Hour + 10*time.Millisecond), Until: ms(time.Hour + 510*time.Millisecond), End: "deleted",
-		Models: []thread.ModelUse{}, Tools: 1, ToolTime: 500, Spent: thread.Spent{Handler: 500},
+		Models: []core.ModelUse{}, Tools: 1, ToolTime: 500, Spent: core.Spent{Handler: 500},
 	}}
 	if diff := cmp.Diff(want, w.stretches(began.Add(time.Hour)), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
@@ -282,7 +282,7 @@ func (o Options) usageAfterCrashes(t *testing.T) {
 				got := w.report(account.By{})
 				for i := range got {
 					r := &got[i]
-					r.Spent, r.Billed, r.ModelCost, r.CloudCost = thread.Spent{}, 0, nil, nil
+					r.Spent, r.Billed, r.ModelCost, r.CloudCost = core.Spent{}, 0, nil, nil
 				}
 				want := []account.Row{{
 					Runs: 1, Stretches: 2, Tokens: core.Usage{Input: 300, Output: 30, CacheRead: 40, CacheWrite: 8, Reasoning: 5},
@@ -406,7 +406,7 @@ func (o Options) lateUsage(t *testing.T) {
 	}
 	key := core.ThreadKey{Tenant: theThread.Tenant, Thread: "late"}
 	for i, input := range []int{1000, 1001} {
-		r := account.Record{Agent: "clerk", Run: core.ID{9}, Models: []thread.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: input}}}}
+		r := account.Record{Agent: "clerk", Run: core.ID{9}, Models: []core.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: input}}}}
 		payload, err := (thread.Records{}).Encode("usage", &r)
 		if err != nil {
 			t.Fatal(err)

@@ -54,7 +54,7 @@
 // holds no content. Tokens, inferences, tool calls and their times are what the log's
 // records say. What is known only to the process that spent it, the handler's time, the
 // units of the store and the requests of the queue, travels in the head, see
-// thread.Spent: a crash loses what was spent since the last write, and what that write
+// core.Spent: a crash loses what was spent since the last write, and what that write
 // itself costs is estimated.
 //
 // Hours that have passed are summed by [Ledger.Sum], always from the records and never

@@ -74,8 +74,8 @@ func (b *book) putUsage(tenant string, since int64, record store.Record) {
 	}
 }
 
-func calls(model string, input, output int) []thread.ModelUse {
-	return []thread.ModelUse{{Provider: "p", Model: model, Usage: core.Usage{Input: input, Output: output}, Inferences: 1, Millis: 10}}
+func calls(model string, input, output int) []core.ModelUse {
+	return []core.ModelUse{{Provider: "p", Model: model, Usage: core.Usage{Input: input, Output: output}, Inferences: 1, Millis: 10}}
 }
 
 func day(d int) time.Time { return time.Date(2026, 3, d, 0, 0, 0, 0, time.UTC) }
@@ -144,7 +144,7 @@ func TestReportsGoByWhatIsAsked(t *testing.T) {
 // A unit is counted in hundredths, the function's time in MB and milliseconds.
 func TestWhatTheCloudCosts(t *testing.T) {
 	b := newBook(t)
-	b.put(day(1), 1, account.Record{Memory: 512, Spent: thread.Spent{Handler: 2_000_000, Write: 100_000_000, WriteMore: 100_000_000, Read: 100_000_000, Queue: 50_000_000, QueueMore: 50_000_000}})
+	b.put(day(1), 1, account.Record{Memory: 512, Spent: core.Spent{Handler: 2_000_000, Write: 100_000_000, WriteMore: 100_000_000, Read: 100_000_000, Queue: 50_000_000, QueueMore: 50_000_000}})
 	rows, err := b.Report(t.Context(), account.Query{Tenant: "acme", From: day(1), To: day(1)})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%+v, %v", rows, err)

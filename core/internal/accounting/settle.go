@@ -157,7 +157,7 @@ func (r *Run) Recall(ctx context.Context, head *thread.Head) error {
 
 // AddSummary returns totals with what a model has used for a summary, in the step that
 // finds the summary. It was charged when it was made, and is in no turn of the run.
-func (r *Run) AddSummary(totals thread.Totals, use thread.ModelUse) thread.Totals {
+func (r *Run) AddSummary(totals thread.Totals, use core.ModelUse) thread.Totals {
 	if r.books.Meters() && use.Inferences > 0 {
 		totals.Metered = totals.Metered.With(use)
 	}

@@ -20,17 +20,17 @@ import (
 type priced struct{ store.Backend }
 
 // EstimateCommit implements [store.Estimator].
-func (priced) EstimateCommit(c store.Commit) thread.Spent {
-	return thread.Spent{WriteMore: int64(len(c.Records)) * 100}
+func (priced) EstimateCommit(c store.Commit) core.Spent {
+	return core.Spent{WriteMore: int64(len(c.Records)) * 100}
 }
 
 // used is so much input of gpt-x, in one call.
 func used(input int) *thread.Metered {
-	return &thread.Metered{Models: []thread.ModelUse{{Provider: "p", Model: "gpt-x", Usage: core.Usage{Input: input}, Inferences: 1}}}
+	return &thread.Metered{Models: []core.ModelUse{{Provider: "p", Model: "gpt-x", Usage: core.Usage{Input: input}, Inferences: 1}}}
 }
 
 // open is a stretch that has spent a second of a handler.
-var open = thread.Stretch{Number: 2, Since: 1000, Behind: 5, Spent: thread.Spent{Handler: 1000}}
+var open = thread.Stretch{Number: 2, Since: 1000, Behind: 5, Spent: core.Spent{Handler: 1000}}
 
 // record is that of a run which had used 10 when the stretch began.
 func record(status core.RunStatus, end core.TerminationType) *thread.RunRecord {
@@ -42,8 +42,8 @@ func record(status core.RunStatus, end core.TerminationType) *thread.RunRecord {
 }
 
 // sinceBase is what the stretch has used of gpt-x: the call of used is the base's.
-func sinceBase(input int) []thread.ModelUse {
-	return []thread.ModelUse{{Provider: "p", Model: "gpt-x", Usage: core.Usage{Input: input}}}
+func sinceBase(input int) []core.ModelUse {
+	return []core.ModelUse{{Provider: "p", Model: "gpt-x", Usage: core.Usage{Input: input}}}
 }
 
 func TestWhatAWriteSettles(t *testing.T) {
@@ -63,33 +63,33 @@ func TestWhatAWriteSettles(t *testing.T) {
 		{"the run ends", after, ends, accounting.End{Run: record(core.RunDone, core.TerminationNatural), User: "ann", Used: used(25), At: 5000, Records: make([]store.Record, 2)},
 			account.Record{
 				User: "ann", Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, Until: 5000, End: "natural_end",
-				Models: sinceBase(15), Spent: thread.Spent{Handler: 1000, WriteMore: 200}, Memory: 128,
+				Models: sinceBase(15), Spent: core.Spent{Handler: 1000, WriteMore: 200}, Memory: 128,
 			}, "usage", nil},
 		{"the run waits", going, ends, accounting.End{Run: record(core.RunWaiting, ""), Used: used(25), At: 5000},
 			account.Record{
 				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, Until: 5000, End: "waiting",
-				Models: sinceBase(15), Spent: thread.Spent{Handler: 1000}, Memory: 128,
+				Models: sinceBase(15), Spent: core.Spent{Handler: 1000}, Memory: 128,
 			}, "usage", []thread.Base{{Version: 5, Used: used(10)}, {Version: 9, Used: used(25)}}},
 		{"the thread is deleted", after, ends, accounting.End{Run: record(core.RunRunning, ""), Used: used(25), Deleted: true, At: 5000, Records: make([]store.Record, 2)},
 			account.Record{
 				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, Until: 5000, End: "deleted",
-				Models: sinceBase(15), Spent: thread.Spent{Handler: 1000}, Memory: 128,
+				Models: sinceBase(15), Spent: core.Spent{Handler: 1000}, Memory: 128,
 			}, "usage", nil},
 		{"what it has used is lost", after, ends, accounting.End{Run: record(core.RunDone, core.TerminationError), Used: used(25), Lost: true, Unlogged: spent(4), LogEnd: 3},
 			account.Record{
-				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, End: "error", Spent: thread.Spent{Handler: 1000}, Memory: 128, Lost: true,
+				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, End: "error", Spent: core.Spent{Handler: 1000}, Memory: 128, Lost: true,
 			}, "usage", nil},
 		{"where it began is lost", after, ends, accounting.End{Run: &thread.RunRecord{}, Used: used(25)},
-			account.Record{Run: theRun, Stretch: 2, Since: 1000, End: "waiting", Spent: thread.Spent{Handler: 1000}, Memory: 128, Lost: true}, "usage", nil},
+			account.Record{Run: theRun, Stretch: 2, Since: 1000, End: "waiting", Spent: core.Spent{Handler: 1000}, Memory: 128, Lost: true}, "usage", nil},
 		{"it ends behind a turn of no log", after, ends, accounting.End{Run: record(core.RunDone, core.TerminationCancelled), Used: used(25), Unlogged: spent(4), LogEnd: 3},
 			account.Record{
 				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, End: "cancelled",
-				Models: []thread.ModelUse{{Provider: "p", Model: "gpt-x", Usage: core.Usage{Input: 19}, Inferences: 1}}, Spent: thread.Spent{Handler: 1000}, Memory: 128,
+				Models: []core.ModelUse{{Provider: "p", Model: "gpt-x", Usage: core.Usage{Input: 19}, Inferences: 1}}, Spent: core.Spent{Handler: 1000}, Memory: 128,
 			}, "usage", nil},
 		{"the log has the turn after all", after, ends, accounting.End{Run: record(core.RunDone, core.TerminationCancelled), Used: used(25), Unlogged: spent(4), LogEnd: 4},
 			account.Record{
 				Agent: "agent", Run: theRun, Stretch: 2, Since: 1000, End: "cancelled",
-				Models: sinceBase(15), Spent: thread.Spent{Handler: 1000}, Memory: 128,
+				Models: sinceBase(15), Spent: core.Spent{Handler: 1000}, Memory: 128,
 			}, "usage", nil},
 		{"the claim is given back behind a turn of no log", going, thread.Result{}, accounting.End{Unlogged: spent(4), LogEnd: 3}, account.Record{}, "wasted", nil},
 		{"the claim is given back, and the log has the turn", going, thread.Result{}, accounting.End{Unlogged: spent(4), LogEnd: 4}, account.Record{}, "", nil},
@@ -192,7 +192,7 @@ func TestNothingIsSettledWhereUsageIsNotRecorded(t *testing.T) {
 		t.Errorf("it stores %q, %v", s.Record.Name, err)
 	}
 	r.Report(s)
-	if totals := r.AddSummary(thread.Totals{}, thread.ModelUse{Model: "gpt-x", Inferences: 1}); totals.Metered != nil {
+	if totals := r.AddSummary(thread.Totals{}, core.ModelUse{Model: "gpt-x", Inferences: 1}); totals.Metered != nil {
 		t.Errorf("a summary adds %+v", totals.Metered)
 	}
 }
@@ -209,9 +209,9 @@ func TestTotalsHaveEachModelWhereUsageIsRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	totals = r.AddSummary(totals, thread.ModelUse{Provider: "q", Model: "gpt-z", Inferences: 1})
-	totals = r.AddSummary(totals, thread.ModelUse{Model: "not asked"})
-	want := thread.Totals{Usage: core.Usage{Input: 4}, Metered: &thread.Metered{Models: []thread.ModelUse{
+	totals = r.AddSummary(totals, core.ModelUse{Provider: "q", Model: "gpt-z", Inferences: 1})
+	totals = r.AddSummary(totals, core.ModelUse{Model: "not asked"})
+	want := thread.Totals{Usage: core.Usage{Input: 4}, Metered: &thread.Metered{Models: []core.ModelUse{
 		{Provider: "p", Model: "gpt-x", Usage: core.Usage{Input: 14}, Inferences: 2, Millis: 1},
 		{Provider: "p", Model: "gpt-y", Inferences: 1},
 		{Provider: "q", Model: "gpt-z", Inferences: 1},

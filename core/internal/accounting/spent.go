@@ -115,7 +115,7 @@ func (s *Spent) asked() bool { return s != nil && (s.open.Calls > 0 || len(s.lef
 // addTo returns m with all uses; m stays as it is.
 func (s *Spent) addTo(m *thread.Metered) *thread.Metered {
 	s.uses(func(u Use) {
-		m = m.With(thread.ModelUse{Provider: u.Provider, Model: u.Model, Usage: u.Usage, Inferences: u.Calls, Millis: u.Time.Milliseconds()})
+		m = m.With(core.ModelUse{Provider: u.Provider, Model: u.Model, Usage: u.Usage, Inferences: u.Calls, Millis: u.Time.Milliseconds()})
 	})
 	return m
 }

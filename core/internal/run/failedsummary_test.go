@@ -15,7 +15,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/internal/accounting"
 	"github.com/reveille-run/reveille/core/internal/run/compaction"
-	"github.com/reveille-run/reveille/core/internal/thread"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -26,8 +25,8 @@ func TestWhatAFailedInferenceHasComeToAboutASummaryHolds(t *testing.T) {
 	counted := model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 300, Output: 20}}
 	nothing := func(int) ([]model.Delta, error) { return append([]model.Delta{counted}, text(" ")...), nil }
 	busy := func(int) ([]model.Delta, error) { return nil, &model.Error{Kind: model.KindOverloaded} }
-	used := func(inferences int) []thread.ModelUse {
-		return []thread.ModelUse{{Model: "scripted", Usage: core.Usage{Input: 300, Output: 20}, Inferences: inferences}}
+	used := func(inferences int) []core.ModelUse {
+		return []core.ModelUse{{Model: "scripted", Usage: core.Usage{Input: 300, Output: 20}, Inferences: inferences}}
 	}
 	tests := []struct {
 		name    string
@@ -36,7 +35,7 @@ func TestWhatAFailedInferenceHasComeToAboutASummaryHolds(t *testing.T) {
 		fails   int // so many inferences, of this question
 		at      int
 		told    []string
-		metered []thread.ModelUse
+		metered []core.ModelUse
 		made    int // in the end
 		window  core.Window
 	}{
@@ -45,7 +44,7 @@ func TestWhatAFailedInferenceHasComeToAboutASummaryHolds(t *testing.T) {
 		{"within the step, of no use", agent.CompactInline, nothing, 3, 2, []string{"context_skipped refused 2 0 0"}, used(5), 1, core.Window{Skipped: 2}},
 		{"within the step, used", agent.CompactInline, nil, 3, 2, []string{"context_compacted 2 1119 22"}, used(5), 1, core.Window{Summary: 2}},
 		{"within the step, a model that fails for now", agent.CompactInline, busy, 2, 2, []string{"context_skipped model 2 0 0"},
-			[]thread.ModelUse{{Model: "scripted", Inferences: 3}}, 3, core.Window{Skipped: 2}},
+			[]core.ModelUse{{Model: "scripted", Inferences: 3}}, 3, core.Window{Skipped: 2}},
 	}
 	for _, tt := range tests {
 		for _, cold := range []bool{false, true} {

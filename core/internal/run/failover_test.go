@@ -387,7 +387,7 @@ func TestEachMemberIsMeteredByItself(t *testing.T) {
 			if e.Member == nil {
 				continue
 			}
-			want := []thread.ModelUse{
+			want := []core.ModelUse{
 				{Provider: "east", Model: "east-1", Usage: core.Usage{Input: 21, Output: 3}, Inferences: 2},
 				{Provider: "west", Model: "west-1", Usage: core.Usage{Input: 100, Output: 20}, Inferences: 1},
 			}

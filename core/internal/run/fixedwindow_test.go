@@ -42,9 +42,9 @@ func (w *world) putSummary(t *testing.T, s thread.Summary) {
 func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 	stored := thread.Summary{Text: "of the record", Model: "scripted", Usage: core.Usage{Input: 300, Output: 20}, Calls: 1, Duration: 2500}
 	none := thread.Summary{Skipped: thread.SkippedModel, Model: "scripted", Usage: core.Usage{Input: 300}, Calls: 2, Duration: 900}
-	turn := thread.ModelUse{Model: "scripted", Inferences: 1}
-	used := thread.ModelUse{Model: "scripted", Inferences: 2, Usage: core.Usage{Input: 300, Output: 20}, Millis: 2500}
-	wasted := thread.ModelUse{Model: "scripted", Inferences: 3, Usage: core.Usage{Input: 300}, Millis: 900}
+	turn := core.ModelUse{Model: "scripted", Inferences: 1}
+	used := core.ModelUse{Model: "scripted", Inferences: 2, Usage: core.Usage{Input: 300, Output: 20}, Millis: 2500}
+	wasted := core.ModelUse{Model: "scripted", Inferences: 3, Usage: core.Usage{Input: 300}, Millis: 900}
 	const all, behind = 5, 3 // messages that hooks are shown
 	tests := []struct {
 		name   string
@@ -53,7 +53,7 @@ func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 		seen   int
 		stored *thread.Summary
 		told   []string
-		use    thread.ModelUse
+		use    core.ModelUse
 		noted  *core.Window // by a failed inference
 		cost   int          // of the request, as it is reckoned
 	}{
@@ -109,7 +109,7 @@ func TestWhatAFixedWindowSaysOfSummaries(t *testing.T) {
 					if diff := cmp.Diff(want, []string(*stream)); diff != "" {
 						t.Errorf("told (-want +got):\n%s", diff)
 					}
-					if diff := cmp.Diff([]thread.ModelUse{tt.use}, w.lastMetered(t)); diff != "" {
+					if diff := cmp.Diff([]core.ModelUse{tt.use}, w.lastMetered(t)); diff != "" {
 						t.Errorf("metered (-want +got):\n%s", diff)
 					}
 					if e := w.entry(t, w.head(t, key).Seq); fails {

@@ -65,7 +65,7 @@ func TestASummaryOfALowThreshold(t *testing.T) {
 				t.Errorf("the turn's record says %+v", got)
 			}
 		}
-		want := []thread.ModelUse{{Model: "small", Provider: "p", Usage: core.Usage{Input: 300, Output: 20}, Inferences: 2}}
+		want := []core.ModelUse{{Model: "small", Provider: "p", Usage: core.Usage{Input: 300, Output: 20}, Inferences: 2}}
 		if diff := cmp.Diff(want, w.lastMetered(t)); diff != "" {
 			t.Errorf("metered (-want +got):\n%s", diff)
 		}

@@ -21,7 +21,7 @@ import (
 )
 
 // lastMetered is what the newest turn's record says that its run has asked of models.
-func (w *world) lastMetered(t *testing.T) []thread.ModelUse {
+func (w *world) lastMetered(t *testing.T) []core.ModelUse {
 	t.Helper()
 	e, err := thread.Records{}.DecodeEntry(w.record(t, store.LogName(w.head(t, key).Seq)).Payload)
 	if err != nil || e.Totals == nil || e.Totals.Metered == nil {
@@ -36,20 +36,20 @@ func (w *world) lastMetered(t *testing.T) []thread.ModelUse {
 // What a model has used for a summary is metered by the run whose step finds it, whether
 // it can use it or not, and by no run behind it.
 func TestASummaryIsMeteredByTheRunThatFindsIt(t *testing.T) {
-	turn := thread.ModelUse{Model: "scripted", Inferences: 1}
-	both := thread.ModelUse{Model: "scripted", Usage: core.Usage{Input: 300, Output: 20}, Inferences: 2}
+	turn := core.ModelUse{Model: "scripted", Inferences: 1}
+	both := core.ModelUse{Model: "scripted", Usage: core.Usage{Input: 300, Output: 20}, Inferences: 2}
 	counted := model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 300, Output: 20}}
 	nothing := func(int) ([]model.Delta, error) { return append([]model.Delta{counted}, text(" ")...), nil }
 	tests := []struct {
 		name string
 		how  agent.Compaction
 		say  func(int) ([]model.Delta, error)
-		want []thread.ModelUse // of the run of each question
+		want []core.ModelUse // of the run of each question
 	}{
-		{"used", compaction.Background, nil, []thread.ModelUse{turn, turn, turn, both, both}},
-		{"of no use", compaction.Background, nothing, []thread.ModelUse{turn, turn, turn, both, turn}},
-		{"within the step", agent.CompactInline, nil, []thread.ModelUse{turn, turn, both, both, both}},
-		{"within the step, of no use", agent.CompactInline, nothing, []thread.ModelUse{turn, turn, both, turn, turn}},
+		{"used", compaction.Background, nil, []core.ModelUse{turn, turn, turn, both, both}},
+		{"of no use", compaction.Background, nothing, []core.ModelUse{turn, turn, turn, both, turn}},
+		{"within the step", agent.CompactInline, nil, []core.ModelUse{turn, turn, both, both, both}},
+		{"within the step, of no use", agent.CompactInline, nothing, []core.ModelUse{turn, turn, both, turn, turn}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestASummaryIsMeteredByTheRunThatFindsIt(t *testing.T) {
 				w := newWorld(t, options{model: short(said), context: compacting(tt.how), compact: hints.add, metering: &accounting.Metering{Keep: time.Hour}})
 				for n, want := range tt.want {
 					w.ask(t, n, 0)
-					if diff := cmp.Diff([]thread.ModelUse{want}, w.lastMetered(t)); diff != "" {
+					if diff := cmp.Diff([]core.ModelUse{want}, w.lastMetered(t)); diff != "" {
 						t.Errorf("question %d (-want +got):\n%s", n, diff)
 					}
 					hints.follow(t, w.stepper)
@@ -78,7 +78,7 @@ func TestASummaryThatNobodyUsesIsInNoRunsUsage(t *testing.T) {
 		}
 		hints.follow(t, w.stepper)
 		w.ask(t, 3, 1) // the whole thread is taken back
-		if diff := cmp.Diff([]thread.ModelUse{{Model: "scripted", Inferences: 1}}, w.lastMetered(t)); diff != "" || said.made != 1 {
+		if diff := cmp.Diff([]core.ModelUse{{Model: "scripted", Inferences: 1}}, w.lastMetered(t)); diff != "" || said.made != 1 {
 			t.Errorf("behind %d summaries (-want +got):\n%s", said.made, diff)
 		}
 	})

@@ -157,8 +157,8 @@ func TestTheRecordOfWhatRunEndHasChanged(t *testing.T) {
 // estimating is a store that says what a commit costs by the number of its records.
 type estimating struct{ refusing }
 
-func (estimating) EstimateCommit(c store.Commit) thread.Spent {
-	return thread.Spent{WriteMore: int64(len(c.Records))}
+func (estimating) EstimateCommit(c store.Commit) core.Spent {
+	return core.Spent{WriteMore: int64(len(c.Records))}
 }
 
 // What a write stores of a run's accounts: of its end all that the stretch has cost, this write
@@ -186,7 +186,7 @@ func TestWhatAWriteStoresOfTheAccounts(t *testing.T) {
 	}
 	p.form, p.unlogged = thread.FormWhole, nil
 	to = plan{run: new(thread.RunRecord), records: make([]store.Record, 3)}
-	p.addAccount(&to, head, thread.Result{Stretch: &thread.Stretch{Since: 1_000_000, Spent: thread.Spent{WriteMore: 10}}})
+	p.addAccount(&to, head, thread.Result{Stretch: &thread.Stretch{Since: 1_000_000, Spent: core.Spent{WriteMore: 10}}})
 	var used account.Record
 	if err := (thread.Records{}).Decode("usage", to.records[3].Payload, &used); err != nil || used.Spent.WriteMore != 13 {
 		t.Errorf("an end: the stretch has cost %+v, %v; want 13 units", used.Spent, err)

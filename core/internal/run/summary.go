@@ -200,7 +200,7 @@ func (p *prompt) target(perByte int) (upTo uint64, said window.History, ok bool)
 // step is taken back that found one of no use, the run that comes in its place finds it
 // again, and has it in its usage as well.
 func (p *prompt) meterSummary(s *checkpoint.Summary) {
-	p.draft.totals = p.holder.account.AddSummary(p.draft.totals, thread.ModelUse{
+	p.draft.totals = p.holder.account.AddSummary(p.draft.totals, core.ModelUse{
 		Model: s.Model, Provider: s.Provider, Usage: s.Usage, Inferences: s.Calls, Millis: s.Duration,
 	})
 }

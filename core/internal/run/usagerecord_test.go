@@ -40,7 +40,7 @@ func TestWhatIsRecordedOfTheUseOfARun(t *testing.T) {
 			}
 			want := account.Record{
 				User: "ann", Agent: "demo", Run: receipt.RunID, Since: time.Now().UnixMilli(), End: "natural_end",
-				Models: []thread.ModelUse{{Model: "scripted", Usage: core.Usage{Input: 6, Output: 4}, Inferences: 2}}, Tools: 1, ToolTime: 6000,
+				Models: []core.ModelUse{{Model: "scripted", Usage: core.Usage{Input: 6, Output: 4}, Inferences: 2}}, Tools: 1, ToolTime: 6000,
 			}
 			if lost {
 				w.crash(t, commitB)

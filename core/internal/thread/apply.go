@@ -19,7 +19,7 @@ type Transition struct {
 	Announce bool
 	// Meter says that what runs use is recorded: the head has the open run's [Stretch].
 	Meter  bool
-	Spent  Spent // with Meter: on the open run since the writer's last write
+	Spent  core.Spent // with Meter: on the open run since the writer's last write
 	Change Change
 }
 

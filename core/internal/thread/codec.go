@@ -280,7 +280,7 @@ func (w *writer) stretch(s *Stretch) {
 	w.uint(s.Number)
 	w.time(s.Since)
 	w.flags(s.Over)
-	for _, figure := range s.Spent.figures() {
+	for _, figure := range figures(&s.Spent) {
 		w.time(*figure)
 	}
 	w.uint(s.Behind)

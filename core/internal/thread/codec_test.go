@@ -57,7 +57,7 @@ var encodedHeads = []struct {
 				Through: thread.Through{May: 3, Ran: 1}, WaitsSince: 300, LacksSince: 301, RunEnd: 302,
 				Stretch: thread.Stretch{
 					Number: 2, Since: 303, Over: true, Behind: 7, Wasted: 8,
-					Spent: thread.Spent{Handler: 1, Write: 2, Read: 3, Queue: 4, WriteMore: 5, QueueMore: 6},
+					Spent: core.Spent{Handler: 1, Write: 2, Read: 3, Queue: 4, WriteMore: 5, QueueMore: 6},
 				},
 			},
 			Claim:      thread.Claim{Fence: 5, Epoch: 2, Worker: "w", Lease: 6, CommitID: id("t")},

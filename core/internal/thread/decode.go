@@ -115,7 +115,7 @@ func (r *reader) children() []core.ID {
 func (r *reader) stretch() Stretch {
 	v := Stretch{Number: r.uint(), Since: r.time(), Over: r.flags(1).has(0)}
 	r.must(v.Since != 0)
-	for _, figure := range v.Spent.figures() {
+	for _, figure := range figures(&v.Spent) {
 		*figure = r.time()
 	}
 	v.Behind, v.Wasted = r.uint(), r.uint()

@@ -8,24 +8,15 @@ import (
 
 // Metered is what a run has used so far, or a stretch of it.
 type Metered struct {
-	Models     []ModelUse `json:"models,omitempty"`      // in the order in which they were first called
-	Tools      int        `json:"tools,omitempty"`       // calls whose tool has run
-	ToolMillis int64      `json:"tool_millis,omitempty"` // how long their tools ran, as far as they did
-}
-
-// ModelUse is what was asked of one model.
-type ModelUse struct {
-	Provider   string     `json:"provider,omitempty"`   // empty: the model was bound in code
-	Model      string     `json:"model"`                // the provider's name of it
-	Usage      core.Usage `json:"usage,omitzero"`       // as the provider has counted it, also of calls that failed
-	Inferences int        `json:"inferences,omitempty"` // calls of the model that are known
-	Millis     int64      `json:"millis,omitempty"`     // how long they took
+	Models     []core.ModelUse `json:"models,omitempty"`      // in the order in which they were first called
+	Tools      int             `json:"tools,omitempty"`       // calls whose tool has run
+	ToolMillis int64           `json:"tool_millis,omitempty"` // how long their tools ran, as far as they did
 }
 
 // With returns m and what was asked of a model; nil is nothing yet.
-func (m *Metered) With(use ModelUse) *Metered {
+func (m *Metered) With(use core.ModelUse) *Metered {
 	n := m.copied()
-	i := slices.IndexFunc(n.Models, func(u ModelUse) bool { return u.Provider == use.Provider && u.Model == use.Model })
+	i := slices.IndexFunc(n.Models, func(u core.ModelUse) bool { return u.Provider == use.Provider && u.Model == use.Model })
 	if i < 0 {
 		n.Models = append(slices.Clone(n.Models), use)
 		return n
@@ -70,7 +61,7 @@ func (m *Metered) Since(before *Metered) Metered {
 		return n
 	}
 	n.Tools, n.ToolMillis = n.Tools-before.Tools, n.ToolMillis-before.ToolMillis
-	rest := make([]ModelUse, 0, len(n.Models))
+	rest := make([]core.ModelUse, 0, len(n.Models))
 	for _, u := range n.Models {
 		for _, b := range before.Models {
 			if b.Provider == u.Provider && b.Model == u.Model {

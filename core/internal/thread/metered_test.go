@@ -10,8 +10,8 @@ import (
 )
 
 // use is a model's use, all of whose figures differ.
-func use(provider, model string, n int) thread.ModelUse {
-	return thread.ModelUse{
+func use(provider, model string, n int) core.ModelUse {
+	return core.ModelUse{
 		Provider: provider, Model: model, Inferences: n, Millis: int64(10 * n),
 		Usage: core.Usage{Input: 100 * n, Output: 200 * n, CacheRead: 300 * n, CacheWrite: 400 * n, Reasoning: 500 * n},
 	}
@@ -21,15 +21,15 @@ func TestWhatARunHasUsedIsSummed(t *testing.T) {
 	var none *thread.Metered
 	first := none.With(use("p", "a", 1)).With(use("q", "a", 2)).With(use("p", "b", 3))
 	more := first.With(use("q", "a", 4))
-	if diff := cmp.Diff([]thread.ModelUse{use("p", "a", 1), use("q", "a", 2), use("p", "b", 3)}, first.Models); diff != "" {
+	if diff := cmp.Diff([]core.ModelUse{use("p", "a", 1), use("q", "a", 2), use("p", "b", 3)}, first.Models); diff != "" {
 		t.Errorf("the first three, also behind a fourth (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]thread.ModelUse{use("p", "a", 1), use("q", "a", 6), use("p", "b", 3)}, more.Models); diff != "" {
+	if diff := cmp.Diff([]core.ModelUse{use("p", "a", 1), use("q", "a", 6), use("p", "b", 3)}, more.Models); diff != "" {
 		t.Errorf("with a fourth (-want +got):\n%s", diff)
 	}
-	a := &thread.Metered{Models: []thread.ModelUse{use("p", "a", 1)}, Tools: 2, ToolMillis: 30}
-	b := &thread.Metered{Models: []thread.ModelUse{use("p", "b", 5), use("p", "a", 2)}, Tools: 5, ToolMillis: 7}
-	sum := &thread.Metered{Models: []thread.ModelUse{use("p", "a", 3), use("p", "b", 5)}, Tools: 7, ToolMillis: 37}
+	a := &thread.Metered{Models: []core.ModelUse{use("p", "a", 1)}, Tools: 2, ToolMillis: 30}
+	b := &thread.Metered{Models: []core.ModelUse{use("p", "b", 5), use("p", "a", 2)}, Tools: 5, ToolMillis: 7}
+	sum := &thread.Metered{Models: []core.ModelUse{use("p", "a", 3), use("p", "b", 5)}, Tools: 7, ToolMillis: 37}
 	for _, tt := range []struct{ a, b, want *thread.Metered }{{a, b, sum}, {a, none, a}, {none, a, a}, {none, none, &thread.Metered{}}} {
 		if diff := cmp.Diff(tt.want, tt.a.Plus(tt.b)); diff != "" {
 			t.Errorf("%+v and %+v (-want +got):\n%s", tt.a, tt.b, diff)
@@ -41,9 +41,9 @@ func TestWhatARunHasUsedIsSummed(t *testing.T) {
 }
 
 func TestWhatARunHasUsedSince(t *testing.T) {
-	before := &thread.Metered{Models: []thread.ModelUse{use("p", "a", 1), use("p", "b", 2)}, Tools: 2, ToolMillis: 30}
-	now := before.Plus(&thread.Metered{Models: []thread.ModelUse{use("p", "b", 3), use("q", "a", 4)}, Tools: 5, ToolMillis: 7})
-	want := thread.Metered{Models: []thread.ModelUse{use("p", "b", 3), use("q", "a", 4)}, Tools: 5, ToolMillis: 7}
+	before := &thread.Metered{Models: []core.ModelUse{use("p", "a", 1), use("p", "b", 2)}, Tools: 2, ToolMillis: 30}
+	now := before.Plus(&thread.Metered{Models: []core.ModelUse{use("p", "b", 3), use("q", "a", 4)}, Tools: 5, ToolMillis: 7})
+	want := thread.Metered{Models: []core.ModelUse{use("p", "b", 3), use("q", "a", 4)}, Tools: 5, ToolMillis: 7}
 	if diff := cmp.Diff(want, now.Since(before)); diff != "" {
 		t.Errorf("a model that was not asked again is left out (-want +got):\n%s", diff)
 	}
@@ -54,12 +54,12 @@ func TestWhatARunHasUsedSince(t *testing.T) {
 	if diff := cmp.Diff(thread.Metered{}, none.Since(nil)); diff != "" {
 		t.Errorf("of nothing (-want +got):\n%s", diff)
 	}
-	failed := before.With(thread.ModelUse{Provider: "p", Model: "a", Inferences: 1})
-	if diff := cmp.Diff([]thread.ModelUse{{Provider: "p", Model: "a", Inferences: 1}}, failed.Since(before).Models); diff != "" {
+	failed := before.With(core.ModelUse{Provider: "p", Model: "a", Inferences: 1})
+	if diff := cmp.Diff([]core.ModelUse{{Provider: "p", Model: "a", Inferences: 1}}, failed.Since(before).Models); diff != "" {
 		t.Errorf("a call that failed is one (-want +got):\n%s", diff)
 	}
-	late := before.With(thread.ModelUse{Provider: "p", Model: "b", Usage: core.Usage{Output: 1}})
-	if diff := cmp.Diff([]thread.ModelUse{{Provider: "p", Model: "b", Usage: core.Usage{Output: 1}}}, late.Since(before).Models); diff != "" {
+	late := before.With(core.ModelUse{Provider: "p", Model: "b", Usage: core.Usage{Output: 1}})
+	if diff := cmp.Diff([]core.ModelUse{{Provider: "p", Model: "b", Usage: core.Usage{Output: 1}}}, late.Since(before).Models); diff != "" {
 		t.Errorf("tokens of a known call are some (-want +got):\n%s", diff)
 	}
 }
@@ -96,13 +96,13 @@ func TestWhatIsKnownBehindAWriteGoesToTheStretch(t *testing.T) {
 		stretch thread.Stretch
 		want    thread.Stretch
 	}{
-		{"one that goes on", thread.Stretch{Since: 5, Spent: thread.Spent{Write: 3, Queue: 1}}, thread.Stretch{Since: 5, Spent: thread.Spent{Write: 3, Queue: 1, WriteMore: 7}, Wasted: 9}},
+		{"one that goes on", thread.Stretch{Since: 5, Spent: core.Spent{Write: 3, Queue: 1}}, thread.Stretch{Since: 5, Spent: core.Spent{Write: 3, Queue: 1, WriteMore: 7}, Wasted: 9}},
 		{"one that is over", thread.Stretch{Since: 5, Over: true}, thread.Stretch{Since: 5, Over: true}},
 		{"none", thread.Stretch{}, thread.Stretch{}},
 	}
 	for _, tt := range tests {
 		s := tt.stretch
-		s.Spend(thread.Spent{WriteMore: 7})
+		s.Spend(core.Spent{WriteMore: 7})
 		s.Waste(9)
 		if diff := cmp.Diff(tt.want, s); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
@@ -111,13 +111,13 @@ func TestWhatIsKnownBehindAWriteGoesToTheStretch(t *testing.T) {
 }
 
 func TestWhatWasSpentIsNeverLessThanNothing(t *testing.T) {
-	a := thread.Spent{Handler: 1, Write: 2, Read: 3, Queue: 4, WriteMore: 5, QueueMore: 6}
-	b := thread.Spent{Handler: 10, Write: 20, Read: 30, Queue: 40, WriteMore: 50, QueueMore: 60}
-	minus := thread.Spent{Handler: -11, Write: -22, Read: -33, Queue: -44, WriteMore: -55, QueueMore: -67}
-	if diff := cmp.Diff(thread.Spent{Handler: 11, Write: 22, Read: 33, Queue: 44, WriteMore: 55, QueueMore: 66}, a.Plus(b)); diff != "" {
+	a := core.Spent{Handler: 1, Write: 2, Read: 3, Queue: 4, WriteMore: 5, QueueMore: 6}
+	b := core.Spent{Handler: 10, Write: 20, Read: 30, Queue: 40, WriteMore: 50, QueueMore: 60}
+	minus := core.Spent{Handler: -11, Write: -22, Read: -33, Queue: -44, WriteMore: -55, QueueMore: -67}
+	if diff := cmp.Diff(core.Spent{Handler: 11, Write: 22, Read: 33, Queue: 44, WriteMore: 55, QueueMore: 66}, a.Plus(b)); diff != "" {
 		t.Errorf("the sum (-want +got):\n%s", diff)
 	}
-	if got := a.Plus(b).Plus(minus); got != (thread.Spent{}) {
+	if got := a.Plus(b).Plus(minus); got != (core.Spent{}) {
 		t.Errorf("less than that is %+v", got)
 	}
 }

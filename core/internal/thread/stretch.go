@@ -1,14 +1,16 @@
 package thread
 
+import "github.com/reveille-run/reveille/core"
+
 // Stretch is a part of a run between two waits: from the claim that begins or resumes
 // it to the write that waits or ends. What it has used is recorded once, under its
 // number, in the hour of Since: both stand in the head, so that whoever comes to the
 // end of it after a crash writes the same record again.
 type Stretch struct {
-	Number uint64 // from 0
-	Since  int64  // unix milliseconds of the claim that began it; 0: there is no stretch
-	Over   bool   // the run waits since: the next claim begins another
-	Spent  Spent  // what its writes so far have said
+	Number uint64     // from 0
+	Since  int64      // unix milliseconds of the claim that began it; 0: there is no stretch
+	Over   bool       // the run waits since: the next claim begins another
+	Spent  core.Spent // what its writes so far have said
 	// Behind is the version of the head by which the run has waited before it, or, where
 	// it is over, waits since; 0: never. The record of the run has a base for it.
 	Behind uint64
@@ -17,27 +19,8 @@ type Stretch struct {
 	Wasted uint64
 }
 
-// Spent is what a process has spent on a run and nobody else can find out: each write
-// of the run's head adds what was spent since the one before. A crash loses what was
-// spent since the newest. Units and requests are in hundredths.
-type Spent struct {
-	Handler   int64 // milliseconds of a handler, shared with what ran beside it
-	Write     int64 // write units that were counted
-	Read      int64 // read units that were counted
-	Queue     int64 // queue requests that were counted
-	WriteMore int64 // write units that were estimated: those of the newest write itself
-	QueueMore int64 // queue requests that were estimated: the hint behind it
-}
-
-// Plus returns the sum of two, no figure of which is below 0.
-func (s Spent) Plus(more Spent) Spent {
-	return Spent{
-		max(s.Handler+more.Handler, 0), max(s.Write+more.Write, 0), max(s.Read+more.Read, 0),
-		max(s.Queue+more.Queue, 0), max(s.WriteMore+more.WriteMore, 0), max(s.QueueMore+more.QueueMore, 0),
-	}
-}
-
-func (s *Spent) figures() [6]*int64 {
+// figures are those of what was spent, as the head encodes them.
+func figures(s *core.Spent) [6]*int64 {
 	return [...]*int64{&s.Handler, &s.Write, &s.Read, &s.Queue, &s.WriteMore, &s.QueueMore}
 }
 
@@ -46,7 +29,7 @@ func (s *Stretch) going() bool { return s.Since != 0 && !s.Over }
 
 // Spend adds what is known only when the records of a write are: what the write itself will
 // cost. It is for a head that Apply has returned and that is not shared yet.
-func (s *Stretch) Spend(more Spent) {
+func (s *Stretch) Spend(more core.Spent) {
 	if s.going() {
 		s.Spent = s.Spent.Plus(more)
 	}

@@ -21,7 +21,7 @@ func (m *metered) apply(change thread.Change) (ended *thread.Stretch) {
 	m.t.Helper()
 	m.now += 1000
 	next, result, err := thread.Apply(m.head, thread.Transition{
-		Now: m.now, CommitID: core.ID{byte(m.now / 1000)}, Change: change, Meter: true, Spent: thread.Spent{Handler: 10, Write: 100},
+		Now: m.now, CommitID: core.ID{byte(m.now / 1000)}, Change: change, Meter: true, Spent: core.Spent{Handler: 10, Write: 100},
 	})
 	if err != nil {
 		m.t.Fatalf("%T: %v", change, err)
@@ -40,7 +40,7 @@ func (m *metered) want(what string, want thread.Stretch) {
 	}
 }
 
-func spent(writes int64) thread.Spent { return thread.Spent{Handler: 10 * writes, Write: 100 * writes} }
+func spent(writes int64) core.Spent { return core.Spent{Handler: 10 * writes, Write: 100 * writes} }
 
 func TestStretchesOfARunThatWaits(t *testing.T) {
 	m := &metered{t: t}
@@ -144,13 +144,13 @@ func TestAProgramThatDoesNotMeterCarriesTheStretchThrough(t *testing.T) {
 	}
 	m.head = next
 	m.want("after another program's commit", thread.Stretch{Since: 2000, Spent: spent(1)})
-	m.head.Run.Stretch.Spend(thread.Spent{WriteMore: 300, QueueMore: 100})
-	m.want("with what the write costs", thread.Stretch{Since: 2000, Spent: thread.Spent{Handler: 10, Write: 100, WriteMore: 300, QueueMore: 100}})
+	m.head.Run.Stretch.Spend(core.Spent{WriteMore: 300, QueueMore: 100})
+	m.want("with what the write costs", thread.Stretch{Since: 2000, Spent: core.Spent{Handler: 10, Write: 100, WriteMore: 300, QueueMore: 100}})
 }
 
 func TestMeteredSince(t *testing.T) {
-	use := func(model string, input, calls int) thread.ModelUse {
-		return thread.ModelUse{Provider: "p", Model: model, Usage: core.Usage{Input: input, Output: 1}, Inferences: calls, Millis: int64(calls) * 10}
+	use := func(model string, input, calls int) core.ModelUse {
+		return core.ModelUse{Provider: "p", Model: model, Usage: core.Usage{Input: input, Output: 1}, Inferences: calls, Millis: int64(calls) * 10}
 	}
 	var none *thread.Metered
 	first := none.With(use("a", 100, 1))
@@ -159,7 +159,7 @@ func TestMeteredSince(t *testing.T) {
 	if len(first.Models) != 1 || first.Models[0] != use("a", 100, 1) || len(base.Models) != 2 {
 		t.Errorf("what came later has changed %+v or %+v", first, base)
 	}
-	want := thread.Metered{Models: []thread.ModelUse{use("a", 7, 1), use("c", 3, 1)}}
+	want := thread.Metered{Models: []core.ModelUse{use("a", 7, 1), use("c", 3, 1)}}
 	if diff := cmp.Diff(want, after.Since(base)); diff != "" {
 		t.Errorf("since the base (-want +got):\n%s", diff)
 	}

@@ -43,7 +43,7 @@ func fullHead(version uint64) thread.Head {
 			Cursor: thread.CursorTools, Step: 4_000_000_000, Base: 1 << 39, TurnFence: 69_000, Batch: true, Round: 1 << 41,
 			Child: true, AvailableAt: 4_102_444_800_001, Attempts: 5, Lost: 6, ModelFailed: 7, ModelLost: 8,
 			Through: thread.Through{May: 1<<32 - 1, Ran: 1<<32 - 1}, WaitsSince: 1<<63 - 1, LacksSince: 1<<63 - 1, RunEnd: 1 << 42,
-			Stretch: thread.Stretch{Number: 1, Since: 1<<63 - 1, Over: true, Behind: 2, Wasted: 3, Spent: thread.Spent{Handler: 1<<63 - 1, Write: 4}},
+			Stretch: thread.Stretch{Number: 1, Since: 1<<63 - 1, Over: true, Behind: 2, Wasted: 3, Spent: core.Spent{Handler: 1<<63 - 1, Write: 4}},
 		},
 		Claim:      thread.Claim{Fence: 70_000, Epoch: 299, Worker: longest, Lease: 4_102_444_800_002, CommitID: core.ID{0xc0, 3}},
 		Missed:     65_535,
