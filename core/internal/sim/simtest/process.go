@@ -11,7 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	engine "github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/host"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
@@ -20,7 +20,7 @@ import (
 type process struct {
 	world   *world
 	name    string
-	runtime *engine.Host
+	runtime *host.Host
 	dead    chan struct{} // closed when it dies
 
 	open map[env.Point][]int // passings that have begun; the world's mu guards it
@@ -44,7 +44,7 @@ func (w *world) newProcess(role string) *process {
 	w.processes++
 	p := &process{world: w, name: fmt.Sprint(role, w.processes), dead: make(chan struct{}), open: map[env.Point][]int{}, random: w.seed ^ uint64(w.processes)<<32}
 	w.mu.Unlock()
-	c := engine.Options{
+	c := host.Options{
 		Env: p.env(), Store: &storetest.Faulty{Backend: w.store, Around: p.around}, Waker: waker{p}, Registry: w.known,
 		Worker: p.name, Lease: lease, Logger: slog.New(slog.DiscardHandler),
 	}
@@ -54,7 +54,7 @@ func (w *world) newProcess(role string) *process {
 		c.Agents, err = w.cast(p)
 	}
 	if err == nil {
-		p.runtime, err = engine.New(c)
+		p.runtime, err = host.New(c)
 	}
 	if err != nil {
 		w.problem("build a runtime of the parts: %v", err)
