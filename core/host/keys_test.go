@@ -54,7 +54,7 @@ func TestAToolReadsTheStateKeysOfItsAgentOnly(t *testing.T) {
 			var got string
 			w := withTool(t, func(s *agent.Spec) { s.Plugins = tt.plugins }, func(c tool.Call) (tool.Result, error) {
 				n, err := count.Read(c.Snapshot)
-				got = fmt.Sprint(n, err, errors.Is(err, stateerror.UnknownKey))
+				got = fmt.Sprint(n, err, errors.Is(err, stateerror.ErrUnknownKey))
 				return tool.NewResult("read"), nil
 			})
 			if _, err := w.Submit(t.Context(), submission("t1", "call: t")); err != nil {

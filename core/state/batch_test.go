@@ -159,7 +159,7 @@ func TestUnknownKeysAreKnownBeforeAnyApplyRuns(t *testing.T) {
 	k := state.Key[int, int]{Name: "k", Apply: func(v, u int) int { ran = true; return v + u }}
 	b := state.Batch{Mutations: []state.Mutation{{Key: "k", Update: json.RawMessage("1")}, {Key: "nobody"}}}
 	_, _, err := registry(t, k.Definition()).Commit(state.Snapshot{}, b)
-	if !errors.Is(err, stateerror.UnknownKey) || ran {
+	if !errors.Is(err, stateerror.ErrUnknownKey) || ran {
 		t.Errorf("got %v, Apply ran: %v", err, ran)
 	}
 }

@@ -59,7 +59,7 @@ func (r *Registry) draft(drafts []draft, s Snapshot, b Batch) ([]draft, error) {
 	}
 	for _, m := range b.Mutations {
 		if !r.Has(m.Key) {
-			return nil, fmt.Errorf("%w %q", stateerror.UnknownKey, m.Key)
+			return nil, fmt.Errorf("%w %q", stateerror.ErrUnknownKey, m.Key)
 		}
 	}
 	for _, m := range b.Mutations {

@@ -201,7 +201,7 @@ func TestCommitRefusesTheWholeBatch(t *testing.T) {
 		is        error // a sentinel; nil: any of the code
 		code      core.Code
 	}{
-		{"a key that is not registered", []state.Mutation{mutation("total", "1"), {Key: "nobody"}}, `committing state: unknown state key "nobody"`, stateerror.UnknownKey, core.CodeInternal},
+		{"a key that is not registered", []state.Mutation{mutation("total", "1"), {Key: "nobody"}}, `committing state: unknown state key "nobody"`, stateerror.ErrUnknownKey, core.CodeInternal},
 		{"an update of another type", []state.Mutation{mutation("total", `"x"`)}, `committing state: decoding the update of state key "total": json: cannot unmarshal string into Go value of type int`, nil, core.CodeCorrupt},
 		{"an element of another type", []state.Mutation{mutation("names", `1`)}, `committing state: decoding the update of state key "names": json: cannot unmarshal number into Go value of type string`, nil, core.CodeCorrupt},
 		{"a value that is no list any more", []state.Mutation{mutation("names", `"x"`)}, `committing state: decoding the value of state key "names": it is no list`, nil, core.CodeCorrupt},

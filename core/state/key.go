@@ -77,7 +77,7 @@ type Key[V, U any] struct {
 func (k Key[V, U]) Read(s Snapshot) (V, error) {
 	if s.registry != nil && !s.registry.Has(k.Name) {
 		var zero V
-		return zero, fmt.Errorf("reading state: %w %q", stateerror.UnknownKey, k.Name)
+		return zero, fmt.Errorf("reading state: %w %q", stateerror.ErrUnknownKey, k.Name)
 	}
 	path, err := s.path(k.Name, k.Scope)
 	if err != nil {

@@ -76,7 +76,7 @@ func (r *Registry) parse(data []byte, scope Scope, known bool) (Snapshot, error)
 			if known {
 				continue
 			}
-			return Snapshot{}, fmt.Errorf("%w %q of scope %s", stateerror.UnknownKey, name, scope)
+			return Snapshot{}, fmt.Errorf("%w %q of scope %s", stateerror.ErrUnknownKey, name, scope)
 		}
 		raw, err := canonical(in.Extensions[name])
 		if err == nil {

@@ -106,7 +106,7 @@ func TestImportIsStrict(t *testing.T) {
 		t.Errorf("a value that nests deeply is imported as %v, %v", values(again), err)
 	}
 	_, err = registry(t).Import([]byte(`{"revision":1,"extensions":{"gone":1}}`), state.ScopeRun)
-	if !errors.Is(err, stateerror.UnknownKey) {
+	if !errors.Is(err, stateerror.ErrUnknownKey) {
 		t.Errorf("%v is not an unknown key", err)
 	}
 }

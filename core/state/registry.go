@@ -66,7 +66,7 @@ func (r *Registry) Scope(key string) (scope Scope, ok bool) {
 func (r *Registry) Uninstall(s Snapshot, keys ...string) (Snapshot, Patch, error) {
 	for _, key := range keys {
 		if !r.Has(key) {
-			return Snapshot{}, nil, fmt.Errorf("uninstalling state keys: %w %q", stateerror.UnknownKey, key)
+			return Snapshot{}, nil, fmt.Errorf("uninstalling state keys: %w %q", stateerror.ErrUnknownKey, key)
 		}
 	}
 	gone := func(path KeyPath, _ *value) bool {

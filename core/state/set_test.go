@@ -136,14 +136,14 @@ func TestABoundSnapshotReadsTheRegistrysKeysOnly(t *testing.T) {
 			if diff := cmp.Diff(test.want, fmt.Sprint(n, err)); diff != "" {
 				t.Error(diff)
 			}
-			if err != nil && !errors.Is(err, stateerror.UnknownKey) {
-				t.Errorf("%v is not UnknownKey", err)
+			if err != nil && !errors.Is(err, stateerror.ErrUnknownKey) {
+				t.Errorf("%v is not ErrUnknownKey", err)
 			}
 		})
 	}
 	// What a commit makes of a bound snapshot is bound as it was.
 	next, _ := commit(t, registry(t), values.For(other), total.Update(1).Batch)
-	if _, err := total.Read(next); !errors.Is(err, stateerror.UnknownKey) {
+	if _, err := total.Read(next); !errors.Is(err, stateerror.ErrUnknownKey) {
 		t.Errorf("behind a commit: %v, want UnknownKey", err)
 	}
 	if !values.For(other).Equal(values) {

@@ -139,7 +139,7 @@ func TestUninstallRemovesWhatIsNotRetained(t *testing.T) {
 		t.Errorf("nothing to remove makes revision %d, %s, %v", same.Revision(), text(patch), err)
 	}
 	_, _, err = r.Uninstall(before, "total", "stranger")
-	if diff := cmp.Diff(`uninstalling state keys: unknown state key "stranger"`, fmt.Sprint(err)); diff != "" || !errors.Is(err, stateerror.UnknownKey) {
+	if diff := cmp.Diff(`uninstalling state keys: unknown state key "stranger"`, fmt.Sprint(err)); diff != "" || !errors.Is(err, stateerror.ErrUnknownKey) {
 		t.Error(diff)
 	}
 }

@@ -11,11 +11,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// rewakeFunc is an Unfinished.
-type rewakeFunc func(ctx context.Context, w core.WakeUp) (bool, error)
-
-func (f rewakeFunc) Rewake(ctx context.Context, w core.WakeUp) (bool, error) { return f(ctx, w) }
-
 func TestDeadLetterKeepsOnlyWhatCouldNotBeLookedAt(t *testing.T) {
 	handle := Handlers{Logger: quiet}.DeadLetters(func(_ context.Context, w core.WakeUp) (bool, error) {
 		switch w.Thread {

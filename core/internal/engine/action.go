@@ -137,7 +137,7 @@ func (e *Engine) Check(c state.Command) error {
 	}
 	for _, m := range c.Batch.Mutations {
 		if !e.registry.Has(m.Key) {
-			return fmt.Errorf("%w %q", stateerror.UnknownKey, m.Key)
+			return fmt.Errorf("%w %q", stateerror.ErrUnknownKey, m.Key)
 		}
 	}
 	for _, a := range c.Actions {

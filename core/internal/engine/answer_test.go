@@ -64,7 +64,7 @@ func TestARefusalReachesWhoAsked(t *testing.T) {
 	hook := func(id string) plugin.Plugin {
 		return part{id, func(r *plugin.Registrar) error {
 			r.OnRefusal(func(_ context.Context, c plugin.GateCall) (state.Command, error) {
-				if _, err := strange.Read(c.Snapshot); !errors.Is(err, stateerror.UnknownKey) || c.Agent == nil {
+				if _, err := strange.Read(c.Snapshot); !errors.Is(err, stateerror.ErrUnknownKey) || c.Agent == nil {
 					t.Errorf("a key that nobody has registered reads with %v, and the agent is %v", err, c.Agent)
 				}
 				if id != "asker" || c.Call.ID != "c1" || c.CallIndex != 1 || c.Answer == nil || c.Answer.ID != "d" {

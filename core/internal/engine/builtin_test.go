@@ -298,7 +298,7 @@ func TestATransformSeesItsAgentAndItsKeys(t *testing.T) {
 	if err := e.Transform(t.Context(), everything(core.PhaseBeforeInference), &model.Request{}); err != nil {
 		t.Fatal(err)
 	}
-	if id != demo.ID || !errors.Is(unknown, stateerror.UnknownKey) {
+	if id != demo.ID || !errors.Is(unknown, stateerror.ErrUnknownKey) {
 		t.Errorf("it sees agent %q, and reads a key of nobody with %v", id, unknown)
 	}
 }

@@ -227,7 +227,7 @@ func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
 	}{
 		{"an error", func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, refused }, `plugin "bad" in phase step_end: refused`, refused},
 		{"a panic", func(context.Context, plugin.Context) (state.Command, error) { panic("oh") }, `plugin "bad" in phase step_end: panic: oh`, nil},
-		{"an unknown key", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}), `plugin "bad" in phase step_end: unknown state key "nobody"`, stateerror.UnknownKey},
+		{"an unknown key", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}), `plugin "bad" in phase step_end: unknown state key "nobody"`, stateerror.ErrUnknownKey},
 		{"an update that is no JSON", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "log", Update: json.RawMessage("{")}}}}), `plugin "bad" in phase step_end: update of state key "log" is not JSON`, nil},
 		{"an effect that is no JSON", command(state.Command{Effects: []state.Effect{{Key: "nobody", Payload: json.RawMessage("{")}}}), `plugin "bad" in phase step_end: payload of effect "nobody" is not JSON`, nil},
 		{"a command that could not be made", command(state.Combine(tally.Update("x"), state.Command{Err: refused})), `plugin "bad" in phase step_end: refused`, refused},

@@ -262,7 +262,7 @@ func TestCheckAndSubmitRefuseWhatNobodyHandles(t *testing.T) {
 		want    string
 		is      error
 	}{
-		{"a key", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}, `unknown state key "nobody"`, stateerror.UnknownKey},
+		{"a key", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}, `unknown state key "nobody"`, stateerror.ErrUnknownKey},
 		{"an action", state.Command{Actions: []state.Action{{Phase: core.PhaseRunEnd, Key: "note"}}}, `no handler for scheduled action "note" at phase "run_end"`, engine.ErrUnknownAction},
 		{"an effect", state.Command{Effects: []state.Effect{{Key: "nobody"}}}, `no handler for effect "nobody"`, engine.ErrUnknownEffect},
 		{"what could not be made", state.Combine(tally.Update("x"), state.Command{Err: errUnmade}), "no number", errUnmade},

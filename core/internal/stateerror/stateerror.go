@@ -9,9 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// UnknownKey is a mutation or a reading of a key that is not registered: the plugin that
+// ErrUnknownKey is a mutation or a reading of a key that is not registered: the plugin that
 // owns it is not part of the agent. Folds never return it.
-var UnknownKey = errors.New("unknown state key")
+var ErrUnknownKey = errors.New("unknown state key")
 
 // conflict is a change that was made on another state than the one that it meets. Made
 // again on the present snapshot it may fit.
