@@ -6,8 +6,8 @@ import "encoding/json"
 type EventType string
 
 // The event types, in the order in which a run emits them. A placed event has a
-// Position: it follows from what is committed, and whoever comes back is shown
-// it exactly once. The others are told again, or exist live only.
+// Position: it follows from what is committed, and a reader that comes back is
+// shown it exactly once. The others are told again, or exist live only.
 const (
 	// The run begins. Placed.
 	EventRunStart EventType = "run_start"
@@ -104,7 +104,7 @@ type Event struct {
 
 	// Position is the place of the event in the stream of its run, the id of an SSE
 	// frame, in the form "run.step.attempt.block-end-kind"; empty for an event that has no
-	// place of its own in the stream: whoever comes back is told again.
+	// place of its own in the stream: a reader that comes back is told again.
 	Position string `json:"-"`
 
 	ThreadID string `json:"thread_id,omitempty"` // run_start

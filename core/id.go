@@ -157,8 +157,8 @@ type WakeUp struct {
 	Thread   string `json:"thread"`
 	Dispatch ID     `json:"dispatch"`
 	Epoch    uint64 `json:"epoch"`
-	// Kind is what the hint is for: [WakeCompact], or empty for work, which somebody is to
-	// claim. A program that does not know a kind looks for work.
+	// Kind is what the hint is for: [WakeCompact], or empty for work, which a worker
+	// is to claim. A program that does not know a kind looks for work.
 	Kind string `json:"kind,omitempty"`
 	// Tries is how often the hint came back because its receiver was too old a
 	// program for the thread's records.

@@ -1,7 +1,7 @@
 package core
 
 // Spent is what a process has spent: on a run, or by its requests to a store or a queue.
-// Of a run it is what nobody else can find out: each write of the run's head adds what was
+// Of a run it is what no other process can find out: each write of the run's head adds what was
 // spent since the one before, and a crash loses what was spent since the newest. Units and
 // requests are in hundredths.
 type Spent struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,10 +13,12 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/host"
+	"github.com/reveille-run/reveille/core/internal/engine"
 	"github.com/reveille-run/reveille/core/internal/finalanswer"
 	"github.com/reveille-run/reveille/core/internal/typed"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 )
 
 // What is optional may be null where a provider enforces the form: it is left out then, of
@@ -212,5 +215,45 @@ func TestACheckIsOfItsOwnRun(t *testing.T) {
 	checks = 0
 	if got, _, err := typed.Run[forecast](t.Context(), r, mailbox.Submission{Opening: mailbox.Opening{AgentID: "demo"}, Messages: question("go").Messages}); err != nil || got.High != -2 || checks != 0 {
 		t.Errorf("%+v, %v after %d checks: another run is asked about by whoever waited for the first", got, err, checks)
+	}
+}
+
+// What a submission gives to a typed run beside the form of its answer stays.
+func TestATypedRunKeepsItsFrontend(t *testing.T) {
+	m := &lines{native: true, turns: [][]model.Delta{says(`{"city":"Oslo","high":7}`)}}
+	s := question("hello")
+	s.Opening.Frontend = &core.Frontend{Context: []core.FrontendContext{{Description: "the page", Value: "a garden"}}}
+	if _, _, err := typed.Run[forecast](t.Context(), answering(t, m), s); err != nil {
+		t.Fatal(err)
+	}
+	if sent := fmt.Sprint(m.requests); !strings.Contains(sent, "a garden") {
+		t.Errorf("the model is sent %s", sent)
+	}
+	if s.Opening.Frontend.Answer != nil {
+		t.Error("the caller's frontend has changed")
+	}
+}
+
+// What ended the run is there for the program that waited, and only for it.
+func TestARunErrorHasItsCodeAndItsCause(t *testing.T) {
+	cause := errors.New("dial db.internal: refused")
+	m := &lines{native: true, turns: [][]model.Delta{says("hi")}}
+	r, err := host.InMemory(agent.Parts{
+		Models: map[string]agent.ModelBinding{"m": {Model: m}}, Plugins: []plugin.Plugin{broken{cause}},
+		Specs: []agent.Spec{{ID: "demo", Model: "m", Plugins: []string{"ledger"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Play(t.Context(), question("go"), nil, nil)
+	if !errors.Is(err, cause) || core.CodeOf(err) != "plugin" {
+		t.Errorf("%v with code %s, want the hook's error behind it and code plugin", err, core.CodeOf(err))
+	}
+	failed, ok := errors.AsType[*engine.FailedError](err)
+	if !ok || failed.Plugin != "ledger" || failed.Phase != core.PhaseStepStart {
+		t.Errorf("%+v, want the plugin and the phase", failed)
+	}
+	if want := `agent "demo" failed: plugin: phase step_start: plugin "ledger" failed`; err.Error() != want {
+		t.Errorf("%s, want %s", err, want)
 	}
 }

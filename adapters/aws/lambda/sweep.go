@@ -12,7 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// sweepResult is what a sweep returns to whoever invoked it.
+// sweepResult is what a sweep returns to its caller.
 type sweepResult struct {
 	Woken int `json:"woken"`          // overdue threads
 	Dead  int `json:"dead,omitempty"` // messages that are gone from the dead-letter queue

@@ -55,7 +55,7 @@ type verifier struct {
 	keys   *keys
 }
 
-// newVerifier returns a verifier; it calls nobody yet.
+// newVerifier returns a verifier; it sends no request yet.
 func newVerifier(o Options) *verifier {
 	if o.KeysURL == "" {
 		o.KeysURL = strings.TrimSuffix(o.Tokens.Issuer, "/") + "/.well-known/jwks.json"

@@ -49,8 +49,8 @@ func (t tenancy) of(c caller.Claims) (string, error) {
 
 // Tokens is the policy for holders of tokens. The user is the claim "sub".
 type Tokens struct {
-	// Tenant is everybody's; or TenantClaim names the claim that is the tenant, and who has
-	// none is refused. Exactly one of the two is set.
+	// Tenant is the tenant of every caller; or TenantClaim names the claim that is the
+	// tenant, and a caller without it is refused. Exactly one of the two is set.
 	Tenant, TenantClaim string
 	// Issuer is the claim "iss", to the last slash. Empty: whoever verified the
 	// token has looked at it.
@@ -101,8 +101,8 @@ func (p Tokens) check(t caller.Token) error {
 
 // Contexts is the policy for requests that a Lambda authorizer allowed.
 type Contexts struct {
-	// Tenant is everybody's; or TenantClaim names the key of its context that is the tenant,
-	// and who has none is refused. Exactly one of the two is set.
+	// Tenant is the tenant of every caller; or TenantClaim names the key of its context that
+	// is the tenant, and a caller without it is refused. Exactly one of the two is set.
 	Tenant, TenantClaim string
 	User                string // key of its context that names the user
 }
